@@ -1,0 +1,6 @@
+"""clsviz: does an encoder write the length of a sentence into its [CLS] vector? Start with: streamlit run app.py"""
+
+import streamlit as st
+
+st.set_page_config(page_title="clsviz", page_icon=":material/scatter_plot:", layout="wide")
+st.navigation([st.Page("clsviz/ui/norm_vs_length.py", title="Norm vs length", icon=":material/scatter_plot:")]).run()

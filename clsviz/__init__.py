@@ -1,0 +1,1 @@
+"""Does an encoder write the length of a sentence into its [CLS] vector?"""

@@ -1,0 +1,7 @@
+"""python -m clsviz"""
+
+import sys
+
+from clsviz.cli import main
+
+sys.exit(main())

@@ -1,0 +1,193 @@
+"""What the norms say about length, and length about the norms: numbers in, numbers out."""
+
+import warnings
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import r2_score
+from statsmodels.regression.linear_model import OLS
+
+from clsviz.errors import UndefinedFit
+
+Floats = NDArray[np.float64]
+Interval = tuple[float, float]
+
+CONFIDENCE = 0.95
+_CONSTANT = 1e-6
+"""A spread below this share of the mean is rounding: float32 norms carry relative errors of some 1e-7."""
+_BOOTSTRAP_GROUPS, _BOOTSTRAP_RESAMPLES = 500, 999
+_BIN_WIDTHS = (1, 2, 5, 10, 20, 50)
+_MOST_BINS, _FEWEST_IN_BIN = 16, 5
+_SLICE_TAILS = (0.01, 0.05, 0.25)
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The regression line of norm on length, with 95% intervals.
+
+    The intervals of slope, intercept and line hold whatever the spread does along the line: heteroscedasticity-
+    consistent covariance HC3 (MacKinnon and White 1985). That of R² is a bias-corrected and accelerated bootstrap
+    (Efron 1987).
+    """
+
+    n: int
+    slope: float
+    """Change of the norm per token."""
+    intercept: float
+    r_squared: float
+    spearman: float
+    """Spearman's rank correlation of norm and length."""
+    slope_interval: Interval
+    intercept_interval: Interval
+    r_squared_interval: Interval
+    norm_mean: float
+    norm_sd: float
+    covariance: Floats
+    """Of intercept and slope, (2, 2)."""
+
+    def predict(self, lengths: ArrayLike) -> Floats:
+        """The norm on the line at each length."""
+        return self.intercept + self.slope * np.asarray(lengths, dtype=float)
+
+    def band(self, lengths: ArrayLike) -> tuple[Floats, Floats]:
+        """Lower and upper end of the line's 95% interval at each length."""
+        x = np.asarray(lengths, dtype=float)
+        design = np.stack([np.ones_like(x), x], axis=-1)
+        error = np.sqrt(np.einsum("ni,ij,nj->n", design, self.covariance, design))
+        margin = error * stats.t.ppf((1 + CONFIDENCE) / 2, self.n - 2)
+        line = self.predict(x)
+        return line - margin, line + margin
+
+
+def fit(lengths: ArrayLike, norms: ArrayLike) -> Fit:
+    """Regress norms on lengths by ordinary least squares; raises UndefinedFit where that determines no line.
+
+    The order of the sentences must be random, as that of a sample is: large samples are bootstrapped in groups.
+    """
+    x, y = np.asarray(lengths, dtype=float), np.asarray(norms, dtype=float)
+    explain_undefined(x, y)
+    line = LinearRegression().fit(x[:, None], y)
+    robust = OLS(y, np.stack([np.ones_like(x), x], axis=1)).fit(cov_type="HC3", use_t=True)
+    intercept_interval, slope_interval = robust.conf_int(1 - CONFIDENCE)
+    return Fit(
+        n=len(x),
+        slope=float(line.coef_[0]),
+        intercept=float(line.intercept_),
+        r_squared=float(r2_score(y, line.predict(x[:, None]))),
+        spearman=float(stats.spearmanr(x, y).statistic),
+        slope_interval=(float(slope_interval[0]), float(slope_interval[1])),
+        intercept_interval=(float(intercept_interval[0]), float(intercept_interval[1])),
+        r_squared_interval=_bootstrap_r_squared(x, y),
+        norm_mean=float(y.mean()),
+        norm_sd=float(y.std(ddof=1)),
+        covariance=robust.cov_params(),
+    )
+
+
+def explain_undefined(lengths: Floats, norms: Floats) -> None:
+    """Raise UndefinedFit with the reason where these sentences determine no regression line."""
+    n = len(lengths)
+    if n == 0:
+        raise UndefinedFit("No sentence is shorter than the length cutoff. Raise the cutoff.")
+    if n < 3:
+        raise UndefinedFit(f"A line through {n} point{'s' * (n > 1)} says nothing: at least 3 sentences are needed.")
+    if np.ptp(lengths) == 0:
+        raise UndefinedFit(f"All {n:,} sentences have {lengths[0]:.0f} tokens: with one length there is no line.")
+    if norms.std() <= _CONSTANT * norms.mean():
+        raise UndefinedFit(
+            f"The norm is the same for all {n:,} sentences ({norms.mean():.4f}): there is nothing for length to explain."
+        )
+
+
+def _bootstrap_r_squared(x: Floats, y: Floats) -> Interval:
+    """Bootstrap interval of R².
+
+    Of a line through points, R² is a function of the sums of 1, x, y, xx, xy and yy. Beyond 500 points, not points are
+    drawn but the sums over 500 random groups of them: as the points' order is random, so is every stride of it.
+    """
+    x, y = x - x.mean(), y - y.mean()  # keeps the sums' differences exact
+    moments = np.stack([np.ones_like(x), x, y, x * x, x * y, y * y], axis=1)
+    n_groups = min(len(x), _BOOTSTRAP_GROUPS)
+    starts = np.arange(n_groups) * len(x) // n_groups
+    sums = np.add.reduceat(moments, starts, axis=0)
+
+    def r_squared(groups: NDArray[np.intp], axis: int = -1) -> Floats:
+        n, sx, sy, sxx, sxy, syy = np.moveaxis(sums[groups].sum(axis=axis - 1), -1, 0)
+        xx, xy, yy = n * sxx - sx * sx, n * sxy - sx * sy, n * syy - sy * sy
+        determined = (xx > 0) & (yy > 0)  # a draw of points that determine no line explains nothing
+        return np.divide(xy * xy, xx * yy, out=np.zeros_like(xy), where=determined)
+
+    with warnings.catch_warnings(), np.errstate(invalid="ignore"):
+        warnings.simplefilter("ignore", stats.DegenerateDataWarning)  # all draws equal: points on one line
+        interval = stats.bootstrap(
+            (np.arange(n_groups),),
+            r_squared,
+            n_resamples=_BOOTSTRAP_RESAMPLES,
+            confidence_level=CONFIDENCE,
+            vectorized=True,
+            rng=0,
+        ).confidence_interval
+    if np.isnan(interval).any():
+        value = float(r_squared(np.arange(n_groups)))
+        return value, value
+    return max(0.0, float(interval.low)), min(1.0, float(interval.high))
+
+
+def bins(lengths: ArrayLike, norms: ArrayLike) -> pd.DataFrame:
+    """Norm given length: a row a bin of lengths that holds at least 5 sentences.
+
+    Columns: first and last (lengths, inclusive), length (their mean in the bin), n, and lower, median and upper: the
+    quartiles of the norm.
+    """
+    x, y = np.asarray(lengths, dtype=int), np.asarray(norms, dtype=float)
+    if not len(x):
+        return pd.DataFrame(columns=["first", "last", "length", "n", "lower", "median", "upper"], dtype=float)
+    span = int(np.ptp(x)) + 1
+    width = next((width for width in _BIN_WIDTHS if span <= width * _MOST_BINS), _BIN_WIDTHS[-1])
+    grouped = pd.DataFrame({"length": x, "norm": y}).groupby(x // width * width)
+    lower, median, upper = (grouped["norm"].quantile(share) for share in (0.25, 0.5, 0.75))
+    table = pd.DataFrame(
+        {"length": grouped["length"].mean(), "n": grouped.size(), "lower": lower, "median": median, "upper": upper}
+    )
+    table.insert(0, "first", table.index)
+    table.insert(1, "last", table.index + width - 1)
+    return table[table["n"] >= _FEWEST_IN_BIN].reset_index(drop=True)
+
+
+def slices(lengths: ArrayLike, norms: ArrayLike) -> pd.DataFrame:
+    """Length given norm: a row a slice of the norms' distribution, from the lowest 1% to the highest 1%.
+
+    Columns: from_share and to_share (of the sentences, sorted by norm), lowest and highest (norms), n, and lower,
+    median and upper: the lengths between which nine in ten sentences of the slice lie, and the middle one. The tails
+    join their neighbours where they would hold fewer than 10 sentences.
+    """
+    x, y = np.asarray(lengths, dtype=int), np.asarray(norms, dtype=float)
+    order = np.argsort(y, kind="stable")
+    tails = [tail for wider, tail in pairwise((0, *_SLICE_TAILS)) if (tail - wider) * len(x) >= 10]
+    edges = [0, *tails, *(1 - tail for tail in reversed(tails)), 1]
+    rows = []
+    for low, high in pairwise(edges):
+        inside = order[round(low * len(x)) : round(high * len(x))]
+        if not len(inside):
+            continue
+        lower, median, upper = np.quantile(x[inside], (0.05, 0.5, 0.95))
+        rows.append((low, high, y[inside[0]], y[inside[-1]], len(inside), lower, median, upper))
+    columns = ["from_share", "to_share", "lowest", "highest", "n", "lower", "median", "upper"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def percentile_at_length(length: int, norm: float, lengths: ArrayLike, norms: ArrayLike) -> tuple[float, int] | None:
+    """Percentage of the corpus sentences of similar length whose norm is lower, and how many such sentences there are.
+
+    Similar is within a tenth of the length, at least one token. None where fewer than 20 are.
+    """
+    x, y = np.asarray(lengths), np.asarray(norms, dtype=float)
+    similar = y[np.abs(x - length) <= max(1, round(length / 10))]
+    if len(similar) < 20:
+        return None
+    return float(stats.percentileofscore(similar, norm, kind="mean")), len(similar)

@@ -1,0 +1,149 @@
+"""The same job without a browser: python -m clsviz measure."""
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import NoReturn
+from urllib.parse import parse_qsl
+
+from tqdm import tqdm
+
+from clsviz import corpora, models
+from clsviz.errors import ClsvizError, SettingError
+from clsviz.experiment import TEXT_PARAMETER, Experiment, Pooling
+from clsviz.progress import Progress
+
+_HELP = {
+    "model": f"one of {', '.join(models.MODELS)}; a Hugging Face Hub id; or a local folder",
+    "corpus": f"one of {', '.join(corpora.CORPORA)}; or a text file, one sentence a line",
+    "sample_size": "sentences to draw from the corpus",
+    "seed": "of the draw",
+    "length_cutoff": "only sentences of fewer tokens enter the regression",
+    "layer": "layer after which the norm is taken: 0 is the embedding output, or “last”",
+    "pooling": f"vector whose norm it is: {' or '.join(Pooling)}",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status: 2 where the user can mend what went wrong."""
+    try:
+        options = _parser().parse_args(arguments)
+        return _measure(options)
+    except ClsvizError as error:
+        print(f"clsviz: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("clsviz: Stopped. The same command goes on from here.", file=sys.stderr)
+        return 130
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says in one line what is wrong with the arguments."""
+
+    def error(self, message: str) -> NoReturn:
+        raise SettingError(f"{message}. See: {self.prog} --help")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="python -m clsviz", description="Does an encoder write the length of a sentence into its [CLS]?")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    measure = commands.add_parser(
+        "measure",
+        help="measure the norm of [CLS] of a sample of sentences, and regress it on their length",
+        description="Measure the norm of [CLS] of a sample of sentences, and regress it on their length.",
+    )
+    for field in fields(Experiment):
+        default = "last" if field.name == "layer" else field.default
+        measure.add_argument(
+            f"--{field.name.replace('_', '-')}", metavar="X", help=f"{_HELP[field.name]} (default: {default})"
+        )
+    measure.add_argument("--query", metavar="LINK", help="settings of a shared link; the options above go before it")
+    measure.add_argument("--output", type=Path, metavar="FILE", help="write a row a sentence to a .parquet or .csv file")
+    measure.add_argument("--json", action="store_true", help="print the result as one JSON object")
+    measure.add_argument("--store", type=Path, metavar="DIR", help="where measurements are kept (default: the user's cache)")
+    return parser
+
+
+def _measure(options: argparse.Namespace) -> int:
+    experiment = _experiment(options)
+    _check_output(options.output)
+    # What takes long to import comes after what can be wrong with the arguments.
+    from clsviz import export, wording
+    from clsviz.extraction import PRECISION, Encoders, Extraction
+    from clsviz.files import new_file
+    from clsviz.store import Store
+    from clsviz.view import view
+
+    began = time.monotonic()
+    extraction = Extraction(experiment, Store(options.store), Encoders())
+    with _Bar() as bar:
+        found = extraction.run(bar)
+    seconds = time.monotonic() - began
+    for note in wording.notes(experiment, found):
+        print(f"clsviz: {note}", file=sys.stderr)
+    shown = view(found.measurements, experiment)
+    result = export.summary(experiment, found, shown)
+    if options.output:
+        table = export.table(found.sentences, found.measurements)
+        content = export.to_csv(table) if options.output.suffix == ".csv" else export.to_parquet(table, result)
+        with new_file(options.output) as temporary:
+            temporary.write_bytes(content)
+    if options.json:
+        speed = {"seconds": seconds, "sentences_per_second": extraction.sentences_per_second}
+        print(json.dumps(result | speed, ensure_ascii=False, allow_nan=False))
+    else:
+        print(wording.question(experiment))
+        print(wording.answer(shown.fit, experiment, len(found.sentences)) if shown.fit else shown.problem)
+    return 0
+
+
+def _experiment(options: argparse.Namespace) -> Experiment:
+    """The experiment of the shared link, if any, changed by the flags."""
+    link = options.query or ""
+    query = dict(parse_qsl(link.partition("?")[2] if "?" in link else link, keep_blank_values=True))
+    query.pop(TEXT_PARAMETER, None)  # sentences that were typed on the page: not part of the experiment
+    for field in fields(Experiment):
+        if (text := getattr(options, field.name)) is not None:
+            query[field.name] = text
+    return Experiment.from_query(query)
+
+
+def _check_output(path: Path | None) -> None:
+    """Raise SettingError, before any work, where the output could not be written after it."""
+    if path is None:
+        return
+    if path.suffix not in (".csv", ".parquet"):
+        raise SettingError(f"--output {path} must end in .parquet or .csv.")
+    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise SettingError(f"--output {path} cannot be written. Name a file in a folder that exists and is yours.")
+
+
+class _Bar(Progress):
+    """Progress as a bar on stderr."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._bar: tqdm[NoReturn] | None = None
+
+    def __enter__(self) -> "_Bar":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def begin(self, stage: str, total: int = 0, done: int = 0) -> None:
+        super().begin(stage, total, done)
+        self.__exit__()
+        # Only what takes long enough to wonder about it shows.
+        self._bar = tqdm(desc=stage, total=total, initial=done, unit="", delay=1, leave=False) if total else None
+
+    def advance(self, done: int) -> None:
+        super().advance(done)
+        if self._bar is not None:
+            self._bar.update(done - self._bar.n)

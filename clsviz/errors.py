@@ -1,0 +1,41 @@
+"""What can go wrong in a way the user can mend: the message says what failed, with which value, and what to do.
+
+ClsvizError
+├── SettingError      a setting is outside what it may be
+├── ModelError        a model cannot be found, fetched or used
+├── CorpusError       a corpus cannot be found or read, or holds no sentences
+├── StoreError        the store cannot be read or written
+├── UndefinedFit      the chosen sentences determine no regression line
+└── Cancelled         the user asked the work to stop
+
+They are caught in two places: the page shows the message where the cause is, the command line prints it and exits
+with status 2. Any other exception is a fault of ours and keeps its traceback.
+"""
+
+
+class ClsvizError(Exception):
+    """A failure whose message is meant for the user."""
+
+
+class SettingError(ClsvizError):
+    """A setting is outside what it may be."""
+
+
+class ModelError(ClsvizError):
+    """A model cannot be found, fetched or used."""
+
+
+class CorpusError(ClsvizError):
+    """A corpus cannot be found or read, or holds no sentences."""
+
+
+class StoreError(ClsvizError):
+    """The store cannot be read or written."""
+
+
+class UndefinedFit(ClsvizError):
+    """The chosen sentences determine no regression line; the message says why."""
+
+
+class Cancelled(ClsvizError):
+    """The user asked the work to stop."""

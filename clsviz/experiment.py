@@ -1,0 +1,130 @@
+"""What the user asks: one frozen value, whose field names are the URL's parameters, the flags and the widgets' keys."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from enum import StrEnum
+from typing import Any
+
+from clsviz.errors import SettingError
+
+
+class Pooling(StrEnum):
+    """Which vector stands for the sentence."""
+
+    CLS = "cls"
+    POOLER = "pooler"
+
+
+TEXT_PARAMETER = "text"
+"""The URL parameter in which a visitor's own sentences travel, if they want them to: not part of the experiment."""
+
+RANGES = {
+    "sample_size": (1, 1_000_000),
+    "seed": (0, 2**32 - 1),
+    "length_cutoff": (2, 512),
+    "layer": (0, 999),
+}
+"""Lowest and highest value of every numeric setting."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A question to an encoder. The first four cost model time; the others are the view, and never do.
+
+    model: a name of the catalogue, a Hugging Face Hub id, or a folder.
+    corpus: a name of the catalogue, an uploaded corpus, or a text file.
+    sample_size: sentences to draw from the corpus.
+    seed: of the draw.
+    length_cutoff: only sentences of fewer tokens than this are shown and enter the regression.
+    layer: after which layer the norm is taken: 0 is the embedding output, None the last.
+    pooling: which vector's norm.
+
+    Raises SettingError where a value is outside its range.
+    """
+
+    model: str = "minilm"
+    corpus: str = "python-docs"
+    sample_size: int = 5000
+    seed: int = 0
+    length_cutoff: int = 80
+    layer: int | None = None
+    pooling: Pooling = Pooling.CLS
+
+    def __post_init__(self) -> None:
+        for name in ("model", "corpus"):
+            _check_name(name, getattr(self, name))
+        for name in RANGES:
+            _check_number(name, getattr(self, name))
+
+    @property
+    def asked(self) -> tuple[str, str, int, int]:
+        """What costs model time: equal for two experiments that differ in their view alone."""
+        return self.model, self.corpus, self.sample_size, self.seed
+
+    def to_query(self) -> dict[str, str]:
+        """As URL parameters, defaults left out."""
+        return {
+            field.name: str(value)
+            for field in fields(self)
+            if (value := getattr(self, field.name)) != field.default and value is not None
+        }
+
+    @classmethod
+    def from_query(cls, query: Mapping[str, str], report: Callable[[SettingError], None] | None = None) -> "Experiment":
+        """The experiment of URL parameters: `from_query(to_query(e)) == e`.
+
+        Every parameter that is unknown or whose value cannot be used goes to `report` as a SettingError, its default
+        stays, and the rest still applies; without `report` the first one is raised.
+        """
+        settings: dict[str, Any] = {}
+        for name, text in query.items():
+            try:
+                settings[name] = parse_setting(name, text)
+            except SettingError as error:
+                if report is None:
+                    raise
+                report(error)
+        return cls(**settings)
+
+
+_DEFAULTS = {field.name: field.default for field in fields(Experiment) if field.default is not MISSING}
+
+
+def parse_setting(name: str, text: str) -> Any:
+    """The value of the setting `name` written as `text`; raises SettingError naming both where it cannot be used."""
+    if name not in _DEFAULTS:
+        raise SettingError(f"There is no setting “{_shown(name)}”. The settings are {', '.join(_DEFAULTS)}.")
+    if name == "pooling":
+        try:
+            return Pooling(text)
+        except ValueError:
+            choices = " or ".join(Pooling)
+            raise SettingError(f"pooling is “{_shown(text)}”; it must be {choices}.") from None
+    if name not in RANGES:
+        return _check_name(name, text.strip())
+    if name == "layer" and text == "last":
+        return None
+    try:
+        number = int(text)
+    except ValueError:
+        raise SettingError(f"{name} is “{_shown(text)}”; it must be a whole number.") from None
+    return _check_number(name, number)
+
+
+def _check_name(name: str, value: str) -> str:
+    if not value or len(value) > 500 or not value.isprintable():
+        raise SettingError(f"{name} is “{_shown(value)}”; it must be a name of 1 to 500 printable characters.")
+    return value
+
+
+def _check_number(name: str, value: int | None) -> int | None:
+    low, high = RANGES[name]
+    if value is not None and not low <= value <= high:
+        raise SettingError(f"{name} is {_shown(str(value))}; it must be a number from {low:,} to {high:,}.")
+    return value
+
+
+def _shown(text: str) -> str:
+    """`text` as it may stand in a message: short, and without characters that would break the line."""
+    text = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
+    return text if len(text) <= 60 else text[:59] + "…"

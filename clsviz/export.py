@@ -1,0 +1,113 @@
+"""What the user takes along: the table of measurements as CSV or Parquet, and the picture as a page of its own."""
+
+import io
+import json
+import math
+from collections.abc import Mapping, Sequence
+from urllib.parse import urlencode
+
+import jinja2
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from clsviz.experiment import Experiment
+from clsviz.extraction import PRECISION, Found
+from clsviz.measurements import MAX_LENGTH, Measurements
+from clsviz.view import View
+
+_REPORT = jinja2.Environment(autoescape=True).from_string("""\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{{ question }}</title>
+<style>
+body { font: 16px/1.5 system-ui, sans-serif; color: #27313f; background: #fff; max-width: 64rem; margin: 2rem auto; padding: 0 1rem }
+h1 { font-size: 1.6rem; line-height: 1.25 }
+table { border-collapse: collapse; margin: 1rem 0 }
+th, td { text-align: left; vertical-align: top; padding: .2rem 1rem .2rem 0; overflow-wrap: anywhere }
+th { font-weight: 500; color: #5b6675; white-space: nowrap }
+</style>
+</head>
+<body>
+<h1>{{ question }}</h1>
+<p>{{ answer }}</p>
+{{ figure | safe }}
+<h2>Numbers</h2>
+<table>{% for name, value in numbers.items() %}<tr><th>{{ name }}</th><td>{{ value }}</td></tr>{% endfor %}</table>
+<h2>Settings</h2>
+<table>{% for name, value in settings.items() %}<tr><th>{{ name }}</th><td>{{ value }}</td></tr>{% endfor %}</table>
+</body>
+</html>
+""")
+
+
+def table(sentences: Sequence[str], measurements: Measurements) -> pd.DataFrame:
+    """A row a sentence: sentence, n_tokens, truncated, cls_0 to cls_L (norms), and pooler where there is one."""
+    columns: dict[str, object] = {
+        "sentence": list(sentences[: len(measurements)]),
+        "n_tokens": measurements.n_tokens,
+        "truncated": measurements.truncated,
+    }
+    columns |= {f"cls_{layer}": measurements.cls_norms[:, layer] for layer in range(measurements.n_layers + 1)}
+    if measurements.has_pooler:
+        columns["pooler"] = measurements.pooler_norms[:, 0]
+    return pd.DataFrame(columns)
+
+
+def summary(experiment: Experiment, found: Found, view: View) -> dict[str, object]:
+    """The result with its settings and fingerprints, ready for JSON; what is undefined is None, and `problem` says why."""
+    fit = view.fit
+
+    def interval(ends: tuple[float, float]) -> list[float] | None:
+        return list(ends) if all(map(math.isfinite, ends)) else None
+
+    return {
+        "model": experiment.model,
+        "model_fingerprint": found.weights.fingerprint,
+        "corpus": experiment.corpus,
+        "corpus_fingerprint": found.corpus.fingerprint,
+        "sample_size": experiment.sample_size,
+        "seed": experiment.seed,
+        "length_cutoff": experiment.length_cutoff,
+        "layer": found.measurements.n_layers if experiment.layer is None else experiment.layer,
+        "pooling": experiment.pooling,
+        "max_length": MAX_LENGTH,
+        "precision": PRECISION,
+        "n_sampled": len(found.measurements),
+        "n_used": len(view.index),
+        "r_squared": fit and fit.r_squared,
+        "r_squared_interval": fit and interval(fit.r_squared_interval),
+        "slope": fit and fit.slope,
+        "slope_interval": fit and interval(fit.slope_interval),
+        "intercept": fit and fit.intercept,
+        "intercept_interval": fit and interval(fit.intercept_interval),
+        "spearman": fit and fit.spearman,
+        "norm_mean": fit and fit.norm_mean,
+        "norm_sd": fit and fit.norm_sd,
+        "problem": view.problem or None,
+        "query": "?" + urlencode(experiment.to_query()),
+    }
+
+
+def to_csv(table: pd.DataFrame) -> bytes:
+    """As CSV in UTF-8."""
+    return table.to_csv(index=False).encode()
+
+
+def to_parquet(table: pd.DataFrame, about: Mapping[str, object]) -> bytes:
+    """As Parquet, with `about` as JSON in the metadata of its schema, under the key “clsviz”."""
+    arrow = pa.Table.from_pandas(table, preserve_index=False)
+    arrow = arrow.replace_schema_metadata({**(arrow.schema.metadata or {}), b"clsviz": json.dumps(about).encode()})
+    buffer = io.BytesIO()
+    pq.write_table(arrow, buffer)
+    return buffer.getvalue()
+
+
+def to_report(
+    question: str, answer: str, figure: str, numbers: Mapping[str, object], settings: Mapping[str, object]
+) -> bytes:
+    """A page that needs no network: `figure` is markup, of `figures.to_html`; everything else is text."""
+    return _REPORT.render(question=question, answer=answer, figure=figure, numbers=numbers, settings=settings).encode()

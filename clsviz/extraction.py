@@ -1,0 +1,194 @@
+"""From an experiment to measurements in the store: find what is there, estimate the rest, measure it part by part."""
+
+import functools
+import threading
+import time
+from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import filelock
+import numpy as np
+
+from clsviz import corpora, models
+from clsviz.experiment import Experiment
+from clsviz.measurements import MAX_LENGTH, Measurements
+from clsviz.progress import Progress
+from clsviz.store import Key, Store, part_stop
+
+if TYPE_CHECKING:
+    from clsviz.encoder import Encoder
+
+PRECISION = "float32"
+_LOAD_SECONDS = 4.0
+_TYPICAL_CHARACTERS = 75  # of a sentence, in the built-in corpora
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What is known of an experiment's sample so far: a new value takes its place whenever a part lands.
+
+    sentences: the whole sample. measurements: of its first sentences. damaged_parts: of the store, dropped on the way.
+    """
+
+    weights: models.Weights
+    corpus: corpora.Corpus
+    sentences: list[str]
+    measurements: Measurements = field(default_factory=Measurements.none)
+    damaged_parts: int = 0
+
+    @property
+    def n_missing(self) -> int:
+        """How many of the sentences are not yet measured."""
+        return len(self.sentences) - len(self.measurements)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What it takes to complete an experiment: seconds, and megabytes to download, both about so."""
+
+    seconds: float
+    megabytes: int = 0
+
+
+class Encoders:
+    """The encoders that are loaded: the most recently used, as many as fit."""
+
+    def __init__(self, capacity: int = 2) -> None:
+        self._capacity = capacity
+        self._loaded: OrderedDict[str, Encoder] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, weights: models.Weights) -> "Encoder":
+        """The encoder of `weights`, loaded if need be; raises ModelError where it cannot be."""
+        with self._lock:  # held while loading, so that nothing is loaded twice
+            if weights.fingerprint not in self._loaded:
+                from clsviz.encoder import Encoder  # torch takes seconds to import, and stored results do not need it
+
+                while len(self._loaded) >= self._capacity:
+                    self._loaded.popitem(last=False)
+                self._loaded[weights.fingerprint] = Encoder(weights)
+            self._loaded.move_to_end(weights.fingerprint)
+            return self._loaded[weights.fingerprint]
+
+
+class Extraction:
+    """The measurement of one experiment; `found` may be read by any thread at any time."""
+
+    def __init__(
+        self, experiment: Experiment, store: Store, encoders: Encoders, found: Found | None = None
+    ) -> None:
+        """Of what was `found` before nothing is read again."""
+        self.experiment = experiment
+        self.found = found
+        self.sentences_per_second: float | None = None
+        """Of what this extraction measured; None while all came from the store."""
+        self._store = store
+        self._encoders = encoders
+
+    def look_up(self, progress: Progress) -> Cost:
+        """Find what is on this machine, without building or fetching anything, and estimate what is missing."""
+        experiment = self.experiment
+        try:
+            weights = models.resolve(experiment.model, download=False)
+        except models.NotDownloaded:
+            megabytes = models.MODELS[experiment.model].megabytes if experiment.model in models.MODELS else 0
+            return Cost(float("inf"), megabytes)
+        if not corpora.is_ready(experiment.corpus, self._store.corpora):
+            build = corpora.CORPORA[experiment.corpus].build_seconds
+            return Cost(build + self._measuring_seconds(weights, experiment.sample_size, _TYPICAL_CHARACTERS))
+        found = self._read_stored(self.found) if self.found else self._find(weights, progress)
+        return Cost(self._measuring_seconds(weights, found.n_missing, float(np.mean([*map(len, found.sentences)]))))
+
+    def run(self, progress: Progress) -> Found:
+        """Complete the experiment; what is measured is kept part by part. Raises Cancelled, or another ClsvizError."""
+        progress.begin("Looking for the model")
+        weights = models.resolve(self.experiment.model, download=True)
+        if self.found is None and corpora.is_ready(self.experiment.corpus, self._store.corpora):
+            self._find(weights, progress)
+        if self.found is not None and not self.found.n_missing:
+            return self.found
+        # The model loads while the corpus is built: the one keeps this process busy, the other a process of its own.
+        pool = ThreadPoolExecutor(1, thread_name_prefix="load")
+        loading = pool.submit(self._encoders.get, weights)
+        pool.shutdown(wait=False)
+        found = self.found or self._find(weights, progress)
+        progress.begin(f"Loading {weights.label}")
+        while not wait([loading], timeout=0.1).done:
+            progress.check()
+        encoder = loading.result()
+        while (found := self._read_stored(found)).n_missing:
+            try:
+                with self._store.writer(self._key(found)):
+                    found = self._measure(self._read_stored(found), encoder, progress)
+            except filelock.Timeout:
+                progress.begin("Another process measures the same; waiting for it", len(found.sentences))
+                time.sleep(0.5)
+        return found
+
+    def encoder(self) -> "Encoder":
+        """The encoder of the experiment, loaded if need be."""
+        return self._encoders.get(models.resolve(self.experiment.model, download=False))
+
+    def _find(self, weights: models.Weights, progress: Progress) -> Found:
+        corpus = corpora.open_corpus(self.experiment.corpus, self._store.corpora, progress)
+        sentences = corpus.sample(self.experiment.sample_size, self.experiment.seed)
+        return self._read_stored(Found(weights, corpus, sentences))
+
+    def _key(self, found: Found) -> Key:
+        return Key(found.weights.fingerprint, found.corpus.fingerprint, self.experiment.seed, MAX_LENGTH, PRECISION)
+
+    def _read_stored(self, found: Found) -> Found:
+        """Add the parts that follow what is measured, up to the first that is missing or damaged."""
+        parts = self._store.parts(self._key(found))
+        read, damaged_parts = [found.measurements], found.damaged_parts
+        position = len(found.measurements)
+        while position < len(found.sentences) and position in parts:
+            measurements = self._store.read(parts[position])
+            if measurements is None:
+                damaged_parts += 1
+                break
+            read.append(measurements)
+            position += len(measurements)
+        measurements = Measurements.concatenate(read).head(len(found.sentences))
+        self.found = replace(found, measurements=measurements, damaged_parts=damaged_parts)
+        return self.found
+
+    def _measure(self, found: Found, encoder: "Encoder", progress: Progress) -> Found:
+        """Measure part by part, up to the next part that is there or the end of the sample."""
+        key = self._key(found)
+        n_measured = len(found.measurements)
+        end = min([len(found.sentences), *(start for start in self._store.parts(key) if start > n_measured)])
+        progress.begin("Measuring", total=len(found.sentences), done=n_measured)
+        while (start := len(found.measurements)) < end:
+            began = time.monotonic()
+            sentences = found.sentences[start : min(part_stop(start), end)]
+            measured = encoder.measure(sentences, on_batch=lambda done, start=start: progress.advance(start + done))  # type: ignore[misc]
+            self._store.append(key, start, measured, time.monotonic() - began)
+            measurements = Measurements.concatenate([found.measurements, measured])
+            self.found = found = replace(found, measurements=measurements)
+            self.sentences_per_second = progress.rate
+        return found
+
+    def _measuring_seconds(self, weights: models.Weights, n_sentences: int, n_characters: float) -> float:
+        """Seconds to load the model and measure: as measured here before, else from the size of the model."""
+        if not n_sentences:
+            return 0
+        rate = self._store.rate(weights.fingerprint)
+        if rate is None:
+            tokens = 2 + n_characters / 4.5
+            rate = _matrix_rate() / (2 * weights.n_parameters * tokens)
+        return _LOAD_SECONDS + n_sentences / rate
+
+
+@functools.cache
+def _matrix_rate() -> float:
+    """Floating-point operations per second of this machine's processor in a float32 matrix product, measured in 0.1 s."""
+    left, right = np.ones((512, 512), np.float32), np.ones((512, 512), np.float32)
+    left @ right  # wakes the threads
+    n_products, began = 0, time.perf_counter()
+    while (seconds := time.perf_counter() - began) < 0.1:
+        left @ right
+        n_products += 1
+    return float(n_products * 2 * 512**3 / seconds)

@@ -1,0 +1,220 @@
+"""The picture: analysis results to Plotly figures. No statistics here, and no Streamlit."""
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from clsviz.analysis import Fit
+
+MOST_POINTS = 100_000
+"""Points drawn at most; the numbers are always of all sentences."""
+
+_POINTS_IN_TRACE = 50_000
+"""A trace of 100,000 points, piled up as they are on whole lengths, freezes the hover for half a second."""
+_HOVER_WIDTH = 54
+_UNSHOWABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Control characters, and those that would turn round the text after them."""
+
+
+@dataclass(frozen=True)
+class Palette:
+    """Colours by role, as CSS colours."""
+
+    points: str = "#4c7da8"
+    line: str = "#d62728"
+    summary: str = "#27313f"
+    own: str = "#c98a00"
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Sentences to draw: hover labels of `hover_label`, lengths int (n,), norms float (n,)."""
+
+    labels: NDArray[np.object_]
+    lengths: NDArray[np.integer]
+    norms: NDArray[np.floating]
+
+
+@dataclass(frozen=True)
+class Axes:
+    """What the vertical axis shows, how far the horizontal one reaches, and whose zoom is kept between figures."""
+
+    norm_title: str = "Norm of the [CLS] embedding"
+    longest: int = 80
+    zoom_of: str = ""
+
+
+def hover_label(sentence: str) -> str:
+    """A sentence as it may stand in a hover label: two short lines at most, and nothing that Plotly takes for markup."""
+    text = _UNSHOWABLE.sub(" ", sentence[: 3 * _HOVER_WIDTH])
+    lines = []
+    while text and len(lines) < 2:
+        cut = len(text) if len(text) <= _HOVER_WIDTH else text.rfind(" ", 1, _HOVER_WIDTH + 1)
+        line, text = text[: cut if cut > 0 else _HOVER_WIDTH], text[cut if cut > 0 else _HOVER_WIDTH :].lstrip()
+        lines.append(html.escape(line, quote=False))
+    return "<br>".join(lines) + ("…" if text else "")
+
+
+def traces_of(n: int) -> Iterator[slice]:
+    """How n points are divided among traces, which come first in every figure of `scatter`."""
+    for start in range(0, n, _POINTS_IN_TRACE):
+        yield slice(start, min(start + _POINTS_IN_TRACE, n))
+
+
+def scatter(
+    points: Points,
+    axes: Axes,
+    palette: Palette,
+    *,
+    fit: Fit | None = None,
+    bins: pd.DataFrame | None = None,
+    slices: pd.DataFrame | None = None,
+    own: Points | None = None,
+) -> go.Figure:
+    """The cloud of sentences with, where given, the regression line and its band, the medians and quartiles of the norm
+    per bin of lengths, the range of lengths per slice of norms, and the visitor's own sentences.
+    """
+    figure = go.Figure(list(_cloud(points, palette)))
+    # Given to the trace afterwards: a figure copies what it is made of, and texts take a hundred times as long as numbers.
+    for trace, part in zip(figure.data, traces_of(len(points.labels)), strict=True):
+        trace.text = points.labels[part]
+        if fit is not None:
+            trace.customdata = (points.norms[part] - fit.predict(points.lengths[part])).astype(np.float32)
+    if fit is not None:
+        figure.add_traces(_line(fit, points, axes, palette))
+        _label(figure, palette.line, points.lengths.max(), fit.predict(points.lengths.max()), f"R² {fit.r_squared:.3f}")
+    if bins is not None and len(bins):
+        figure.add_trace(_medians(bins, palette))
+    if slices is not None and len(slices):
+        figure.add_trace(_ranges(slices, palette))
+    if own is not None and len(own.labels):
+        figure.add_trace(_own(own, palette))
+    figure.update_layout(
+        xaxis={"title": "Sentence length (in tokens)", "range": [0, axes.longest + 1], "zeroline": False},
+        yaxis={"title": axes.norm_title, "zeroline": False},
+        showlegend=False,
+        hovermode="closest",
+        hoverlabel={"align": "left"},
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        uirevision=axes.zoom_of,
+    )
+    return figure
+
+
+def empty(axes: Axes) -> go.Figure:
+    """The axes alone, for the time before the first points: the same size, so nothing jumps."""
+    nothing = np.empty(0, dtype=np.int32)
+    figure = scatter(Points(np.empty(0, dtype=object), nothing, nothing), axes, Palette())
+    return figure.update_layout(yaxis={"range": [0, 1], "showticklabels": False})
+
+
+def to_html(figure: go.Figure) -> str:
+    """A figure with all that it needs, as a piece of a page that works without a network."""
+    figure = go.Figure(figure).update_layout(template="plotly_white", height=560, spikedistance=20)
+    markup: str = figure.to_html(full_html=False, include_plotlyjs=True, config={"displaylogo": False})
+    return markup
+
+
+def _cloud(points: Points, palette: Palette) -> Iterator[go.Scattergl]:
+    n = max(len(points.labels), 1)
+    opacity = float(np.clip(20 / n**0.5, 0.12, 0.7))
+    for part in traces_of(len(points.labels)):
+        yield go.Scattergl(
+            x=points.lengths[part].astype(np.int16),
+            y=points.norms[part].astype(np.float32),
+            mode="markers",
+            marker={"size": 5 if n <= 20_000 else 4, "color": palette.points, "opacity": opacity},
+            unselected={"marker": {"opacity": opacity / 3}},
+            hovertemplate=(
+                "%{text}<br>%{x} tokens<br>norm %{y:.4f}<br>%{customdata:+.4f} off the line<extra></extra>"
+            ),
+        )
+
+
+def _line(fit: Fit, points: Points, axes: Axes, palette: Palette) -> list[go.Scatter]:
+    lengths = np.linspace(points.lengths.min(), points.lengths.max(), 50)
+    lower, upper = fit.band(lengths)
+    quiet = {"mode": "lines", "hoverinfo": "skip"}
+    return [
+        go.Scatter(x=lengths, y=lower, line={"width": 0}, **quiet),
+        go.Scatter(
+            x=lengths, y=upper, line={"width": 0}, fill="tonexty", fillcolor=palette.line, opacity=0.25, **quiet
+        ),
+        go.Scatter(x=lengths, y=fit.predict(lengths), line={"width": 2.5, "color": palette.line}, **quiet),
+    ]
+
+
+def _label(figure: go.Figure, colour: str, x: float, y: float, text: str) -> None:
+    figure.add_annotation(
+        x=x, y=y, text=text, showarrow=False, xanchor="right", yanchor="bottom", yshift=4, font={"color": colour, "size": 14}
+    )
+
+
+def _medians(bins: pd.DataFrame, palette: Palette) -> go.Scatter:
+    return go.Scatter(
+        x=bins["length"],
+        y=bins["median"],
+        error_y={
+            "array": bins["upper"] - bins["median"],
+            "arrayminus": bins["median"] - bins["lower"],
+            "color": palette.summary,
+            "thickness": 1.5,
+            "width": 0,
+        },
+        customdata=bins[["first", "last", "n", "lower", "upper"]],
+        mode="markers",
+        marker={"symbol": "line-ew", "size": 11, "line": {"width": 3, "color": palette.summary}},
+        hovertemplate=(
+            "%{customdata[0]} to %{customdata[1]} tokens: %{customdata[2]:,} sentences<br>median norm %{y:.4f}<br>"
+            "half of them from %{customdata[3]:.4f} to %{customdata[4]:.4f}<extra></extra>"
+        ),
+    )
+
+
+def _ranges(slices: pd.DataFrame, palette: Palette) -> go.Scatter:
+    return go.Scatter(
+        x=slices["median"],
+        y=(slices["lowest"] + slices["highest"]) / 2,
+        error_x={
+            "array": slices["upper"] - slices["median"],
+            "arrayminus": slices["median"] - slices["lower"],
+            "color": palette.summary,
+            "thickness": 1.5,
+            "width": 5,
+        },
+        customdata=slices[["lowest", "highest", "n", "lower", "upper"]],
+        mode="markers",
+        marker={"symbol": "diamond", "size": 8, "color": palette.summary},
+        hovertemplate=(
+            "norm %{customdata[0]:.4f} to %{customdata[1]:.4f}: %{customdata[2]:,} sentences<br>median %{x:.0f} tokens"
+            "<br>nine in ten from %{customdata[3]:.0f} to %{customdata[4]:.0f}<extra></extra>"
+        ),
+    )
+
+
+def _own(own: Points, palette: Palette) -> go.Scatter:
+    few = len(own.labels) <= 5
+    return go.Scatter(
+        x=own.lengths,
+        y=own.norms,
+        text=["<b>yours</b>" if len(own.labels) == 1 else f"<b>{number}</b>" for number in range(1, len(own.labels) + 1)],
+        customdata=own.labels,
+        mode="markers+text" if few else "markers",
+        textposition="middle right",
+        textfont={"color": palette.own, "size": 13},
+        marker={"symbol": "star", "size": 15, "color": palette.own, "line": {"width": 1, "color": "white"}},
+        hovertemplate="%{customdata}<br>%{x} tokens<br>norm %{y:.4f}<extra></extra>",
+    )
+
+
+def labels_of(sentences: Sequence[str]) -> NDArray[np.object_]:
+    """Hover labels of many sentences."""
+    labels = np.empty(len(sentences), dtype=object)
+    labels[:] = [hover_label(sentence) for sentence in sentences]
+    return labels

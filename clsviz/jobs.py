@@ -1,0 +1,168 @@
+"""Shared background jobs: one for each experiment that is asked, queued, watched and cancellable. No Streamlit here."""
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable, Hashable, Iterator
+from enum import Enum
+
+from clsviz.errors import Cancelled, ClsvizError
+from clsviz.experiment import Experiment
+from clsviz.extraction import Cost, Encoders, Extraction
+from clsviz.progress import Progress
+from clsviz.store import Store
+
+FREE_SECONDS = 30.0
+"""What is estimated to take no longer than this starts by itself."""
+
+_GRACE_SECONDS = 15.0
+"""How long a job goes on without a watcher: a reload of the page takes a moment."""
+_JOBS_KEPT = 4
+"""Ended jobs whose results stay in memory."""
+
+_log = logging.getLogger(__name__)
+
+
+class State(Enum):
+    """Where a job stands."""
+
+    LOOKING = "looking"  # what is stored is being read
+    WAITING = "waiting"  # to be started, as it would take long
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it will change without anybody's doing."""
+        return self in (State.LOOKING, State.QUEUED, State.RUNNING)
+
+
+class Job(Progress):
+    """One experiment on its way. Its fields may be read by any thread, and are written by its own."""
+
+    def __init__(self, extraction: Extraction) -> None:
+        super().__init__()
+        self.extraction = extraction
+        self.state = State.LOOKING
+        self.cost: Cost | None = None
+        """What it takes to complete it, once known."""
+        self.error: ClsvizError | None = None
+        """Why it failed."""
+        self.wanted = False
+        """Whether to measure even what takes long."""
+        self._watchers: dict[Hashable, Callable[[], bool]] = {}
+        self._watched = time.monotonic()
+
+    def watch(self, watcher: Hashable, is_there: Callable[[], bool]) -> None:
+        """Let `watcher` keep the job going for as long as `is_there()`."""
+        self._watchers = {w: there for w, there in self._watchers.items() if there()} | {watcher: is_there}
+
+    def leave(self, watcher: Hashable) -> None:
+        """Take `watcher` away; the job is cancelled with its last one."""
+        self._watchers = {w: there for w, there in self._watchers.items() if w != watcher and there()}
+        if not self._watchers:
+            self.cancel()
+
+    def cancel(self) -> None:
+        """Stop at once as far as anybody can see; the thread at work follows at its next step."""
+        super().cancel()
+        if self.state.is_active:
+            self.state = State.CANCELLED
+
+    def check(self) -> None:
+        """Raise Cancelled if so asked, or if nobody has been watching for a while."""
+        now = time.monotonic()
+        if any(is_there() for is_there in self._watchers.values()):
+            self._watched = now
+        elif now - self._watched > _GRACE_SECONDS:
+            self.cancel()
+        super().check()
+
+
+class Jobs:
+    """The jobs of one server: what is stored is found at once, what is not is measured one experiment after another."""
+
+    def __init__(self, store: Store, encoders: Encoders | None = None) -> None:
+        self.store = store
+        self.encoders = encoders or Encoders()
+        self._jobs: dict[Hashable, Job] = {}
+        self._line: list[Job] = []  # the one that is being measured, and those after it
+        self._changed = threading.Condition()
+        # Daemons, so that the server can be stopped at any time: the store bears it.
+        threading.Thread(target=self._work, name="measure", daemon=True).start()
+
+    def open(self, experiment: Experiment, *, start: bool = False) -> Job:
+        """The job of `experiment`, shared by all who ask the same; one that was cancelled or failed begins anew.
+
+        It measures by itself what is estimated to be quick; the rest waits for a call with `start`.
+        """
+        with self._changed:
+            job = self._jobs.pop(experiment.asked, None)
+            if job is None or job.state in (State.CANCELLED, State.FAILED):
+                found = job.extraction.found if job else None
+                job = Job(Extraction(experiment, self.store, self.encoders, found))
+                threading.Thread(target=self._look_up, args=[job], name="look-up", daemon=True).start()
+            job.wanted |= start
+            if job.wanted and job.state is State.WAITING:
+                self._enqueue(job)
+            self._jobs[experiment.asked] = job  # as the most recently used
+            ended = [asked for asked, job in self._jobs.items() if not job.state.is_active]
+            for asked in ended[:-_JOBS_KEPT]:
+                del self._jobs[asked]
+            return self._jobs[experiment.asked]
+
+    def place(self, job: Job) -> int:
+        """How many jobs have to end before this one is measured."""
+        with self._changed:
+            return self._line.index(job) if job in self._line else 0
+
+    def _look_up(self, job: Job) -> None:
+        with _reporting(job):
+            job.cost = job.extraction.look_up(job)
+            job.check()
+            with self._changed:
+                if job.cost.seconds == 0:
+                    job.state = State.DONE
+                elif job.wanted or job.cost.seconds <= FREE_SECONDS:
+                    self._enqueue(job)
+                else:
+                    job.state = State.WAITING
+
+    def _enqueue(self, job: Job) -> None:
+        job.state = State.QUEUED
+        self._line.append(job)
+        self._changed.notify()
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                while not self._line:
+                    self._changed.wait()
+                job = self._line[0]
+            with _reporting(job):
+                job.check()
+                job.state = State.RUNNING
+                job.extraction.run(job)
+                job.state = State.DONE
+            with self._changed:
+                self._line.remove(job)
+
+
+@contextlib.contextmanager
+def _reporting(job: Job) -> Iterator[None]:
+    """Whatever ends the block early is told to those who watch the job; the thread goes on."""
+    try:
+        yield
+    except Cancelled:
+        job.state = State.CANCELLED
+    except ClsvizError as error:
+        job.error = error
+        job.state = State.FAILED
+    except Exception:
+        _log.exception("The job %s failed", job.extraction.experiment)
+        job.error = ClsvizError("Something unexpected went wrong, and the server's log says what. Try again.")
+        job.state = State.FAILED

@@ -1,0 +1,47 @@
+"""How far a long task is, as plain fields that another thread may read, and a way to stop it."""
+
+import time
+
+from clsviz.errors import Cancelled
+
+
+class Progress:
+    """The stage a task is in, and how far: written by the thread that works, read by any other."""
+
+    def __init__(self) -> None:
+        self.stage = ""
+        """What is being done, for the user to read."""
+        self.done = 0
+        self.total = 0
+        """Units of the stage; 0 while their number is not known."""
+        self.rate = 0.0
+        """Units per second since the stage began."""
+        self._began = time.monotonic()
+        self._start = 0
+        self._cancelled = False
+
+    def begin(self, stage: str, total: int = 0, done: int = 0) -> None:
+        """Enter a stage of `total` units, `done` of them already there; raises Cancelled if so asked."""
+        self.check()
+        self.stage, self.total, self.done, self.rate = stage, total, done, 0.0
+        self._began, self._start = time.monotonic(), done
+
+    def advance(self, done: int) -> None:
+        """Say that `done` units of the stage are there; raises Cancelled if so asked."""
+        self.check()
+        self.done = done
+        self.rate = (done - self._start) / max(time.monotonic() - self._began, 1e-9)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds until the stage ends at its present rate, or None while that is not known."""
+        return (self.total - self.done) / self.rate if self.rate and self.total else None
+
+    def cancel(self) -> None:
+        """Ask the task to stop: it does at its next call of `begin`, `advance` or `check`."""
+        self._cancelled = True
+
+    def check(self) -> None:
+        """Raise Cancelled if `cancel` was called."""
+        if self._cancelled:
+            raise Cancelled("Stopped. What was measured so far is kept.")

@@ -1,0 +1,143 @@
+"""The parts on disk: runs of measured sentences, addressed by what they were computed from, only ever added to.
+
+    <store>/norms-<digest of the key>/key.json                                the key, to read
+                                      000000032-000000064-<digest>.safetensors  sentences 32 to 63 of the sample
+
+A part is written under a temporary name, synced and renamed: a kill at any moment loses at most the part in hand. Its
+name carries the digest of its bytes, so damage of any kind is seen.
+"""
+
+import contextlib
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import NamedTuple
+
+import filelock
+import platformdirs
+from safetensors import SafetensorError, safe_open
+from safetensors import numpy as safetensors
+
+from clsviz.errors import StoreError
+from clsviz.files import new_file
+from clsviz.measurements import Measurements
+
+SCHEMA = 1
+"""Raise it when a part's content changes its meaning: older parts are then left aside."""
+
+_PART_NAME = re.compile(r"(\d{9})-(\d{9})-([0-9a-f]{16})\.safetensors")
+_FIRST_PART, _LARGEST_PART = 32, 1024
+
+
+@dataclass(frozen=True)
+class Key:
+    """What the measurements of a sentence depend on; the view is not in it."""
+
+    model: str
+    """Fingerprint of the model."""
+    corpus: str
+    """Fingerprint of the corpus."""
+    seed: int
+    max_length: int
+    """Tokens, special ones included, beyond which a sentence is cut."""
+    precision: str
+    kind: str = "norms"
+    schema: int = SCHEMA
+
+    @property
+    def folder_name(self) -> str:
+        """Where the parts lie, below the store."""
+        text = json.dumps(asdict(self), sort_keys=True)
+        return f"{self.kind}-{hashlib.sha256(text.encode()).hexdigest()[:24]}"
+
+
+class Part(NamedTuple):
+    """Measurements of the sentences from `start` to `stop` of a sample."""
+
+    start: int
+    stop: int
+    path: Path
+
+
+class Store:
+    """The parts below one folder; several processes may share it."""
+
+    def __init__(self, root: Path | None = None) -> None:
+        """A store in `root`, which is made when first written to; by default the user's cache folder."""
+        self.root = root or platformdirs.user_cache_path("clsviz")
+
+    @property
+    def corpora(self) -> Path:
+        """Folder of the corpora that were built or uploaded."""
+        return self.root / "corpora"
+
+    def parts(self, key: Key) -> dict[int, Part]:
+        """The parts of `key` by their start, not yet checked for damage."""
+        return {part.start: part for part in _parts_in(self.root / key.folder_name)}
+
+    def read(self, part: Part) -> Measurements | None:
+        """The measurements of `part`; where it is damaged, None, and it is dropped."""
+        try:
+            content = part.path.read_bytes()
+            if _digest(content) == part.path.stem.rpartition("-")[2]:
+                return Measurements(**safetensors.load(content))
+        except (OSError, SafetensorError, TypeError):
+            pass  # unreadable is damaged as well
+        part.path.unlink(missing_ok=True)
+        return None
+
+    def append(self, key: Key, start: int, measurements: Measurements, seconds: float) -> Part:
+        """Keep the measurements of the sentences from `start` on, which took `seconds`; raises StoreError."""
+        arrays = {field.name: getattr(measurements, field.name) for field in fields(measurements)}
+        content = safetensors.save(arrays, metadata={"seconds": f"{seconds:.6f}"})
+        folder = self.root / key.folder_name
+        stop = start + len(measurements)
+        path = folder / f"{start:09d}-{stop:09d}-{_digest(content)}.safetensors"
+        with new_file(path) as temporary:
+            temporary.write_bytes(content)
+        return Part(start, stop, path)
+
+    @contextlib.contextmanager
+    def writer(self, key: Key) -> Iterator[None]:
+        """Hold the right to append to `key`; raises filelock.Timeout at once where another process holds it."""
+        folder = self.root / key.folder_name
+        try:
+            with new_file(folder / "key.json") as temporary:
+                temporary.write_text(json.dumps(asdict(key), indent=1))
+            lock = filelock.FileLock(folder / "writer.lock", timeout=0)
+        except OSError as error:
+            raise StoreError(f"The store {self.root} cannot be used: {error.strerror}. Choose another folder.") from error
+        with lock:
+            yield
+
+    def rate(self, model: str) -> float | None:
+        """Sentences per second at which the model of this fingerprint was last measured here, or None."""
+        keys = [path for path in self.root.glob("*/key.json") if json.loads(path.read_bytes())["model"] == model]
+        parts = [part for key in keys for part in _parts_in(key.parent)]
+        if not parts:
+            return None
+        # A large part tells best; of equally large ones, the newest.
+        part = max(parts, key=lambda part: (part.stop - part.start, part.path.stat().st_mtime))
+        with safe_open(part.path, framework="numpy") as file:
+            return (part.stop - part.start) / float(file.metadata()["seconds"])
+
+
+def part_stop(start: int) -> int:
+    """Where the part that begins at `start` ends, if the sample reaches so far.
+
+    Small parts first, for a picture soon; each then doubles what is there, up to a bound on what a kill can lose. A
+    function of the start alone, so that an interrupted run cuts its parts, and thus its batches, like any other.
+    """
+    return start + min(max(start, _FIRST_PART), _LARGEST_PART)
+
+
+def _parts_in(folder: Path) -> list[Part]:
+    matches = [(_PART_NAME.fullmatch(path.name), path) for path in sorted(folder.glob("*.safetensors"))]
+    return [Part(int(match[1]), int(match[2]), path) for match, path in matches if match]
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
