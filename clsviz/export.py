@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from clsviz import analysis, figures, wording
 from clsviz.experiment import Experiment
 from clsviz.extraction import PRECISION, Found
 from clsviz.measurements import MAX_LENGTH, Measurements
@@ -35,10 +36,10 @@ th { font-weight: 500; color: #5b6675; white-space: nowrap }
 <h1>{{ question }}</h1>
 <p>{{ answer }}</p>
 {{ figure | safe }}
-<h2>Numbers</h2>
-<table>{% for name, value in numbers.items() %}<tr><th>{{ name }}</th><td>{{ value }}</td></tr>{% endfor %}</table>
-<h2>Settings</h2>
-<table>{% for name, value in settings.items() %}<tr><th>{{ name }}</th><td>{{ value }}</td></tr>{% endfor %}</table>
+{% for title, rows in tables.items() %}
+<h2>{{ title }}</h2>
+<table>{% for name, value in rows.items() %}<tr><th scope="row">{{ name }}</th><td>{{ value }}</td></tr>{% endfor %}</table>
+{% endfor %}
 </body>
 </html>
 """)
@@ -106,8 +107,26 @@ def to_parquet(table: pd.DataFrame, about: Mapping[str, object]) -> bytes:
     return buffer.getvalue()
 
 
-def to_report(
-    question: str, answer: str, figure: str, numbers: Mapping[str, object], settings: Mapping[str, object]
-) -> bytes:
-    """A page that needs no network: `figure` is markup, of `figures.to_html`; everything else is text."""
-    return _REPORT.render(question=question, answer=answer, figure=figure, numbers=numbers, settings=settings).encode()
+def report(experiment: Experiment, found: Found, view: View) -> bytes:
+    """The picture with its numbers and settings, as a page of its own that needs no network."""
+    points = figures.Points(
+        figures.labels_of([found.sentences[index] for index in view.index[: figures.MOST_POINTS]]),
+        view.lengths[: figures.MOST_POINTS],
+        view.norms[: figures.MOST_POINTS],
+    )
+    figure = figures.scatter(
+        points,
+        figures.Axes(wording.axis_title(experiment), int(view.lengths.max(initial=1))),
+        figures.Palette(),
+        fit=view.fit,
+        bins=analysis.bins(view.lengths, view.norms),
+    )
+    return _REPORT.render(
+        question=wording.question(experiment),
+        answer=wording.answer(view.fit, experiment, len(found.measurements)) if view.fit else view.problem,
+        figure=figures.to_html(figure),  # the one piece that is markup
+        tables={
+            "Numbers": wording.numbers(view),
+            "Settings": {**wording.settings(experiment, found, view), "Command": wording.command(experiment)},
+        },
+    ).encode()

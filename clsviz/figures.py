@@ -4,13 +4,15 @@ import html
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from clsviz.analysis import Fit
+if TYPE_CHECKING:
+    from clsviz.analysis import Fit
 
 MOST_POINTS = 100_000
 """Points drawn at most; the numbers are always of all sentences."""
@@ -24,7 +26,7 @@ _UNSHOWABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 @dataclass(frozen=True)
 class Palette:
-    """Colours by role, as CSS colours."""
+    """Colours by role, as #rrggbb."""
 
     points: str = "#4c7da8"
     line: str = "#d62728"
@@ -72,7 +74,7 @@ def scatter(
     axes: Axes,
     palette: Palette,
     *,
-    fit: Fit | None = None,
+    fit: "Fit | None" = None,
     bins: pd.DataFrame | None = None,
     slices: pd.DataFrame | None = None,
     own: Points | None = None,
@@ -87,8 +89,7 @@ def scatter(
         if fit is not None:
             trace.customdata = (points.norms[part] - fit.predict(points.lengths[part])).astype(np.float32)
     if fit is not None:
-        figure.add_traces(_line(fit, points, axes, palette))
-        _label(figure, palette.line, points.lengths.max(), fit.predict(points.lengths.max()), f"R² {fit.r_squared:.3f}")
+        _add_line(figure, fit, points, palette)
     if bins is not None and len(bins):
         figure.add_trace(_medians(bins, palette))
     if slices is not None and len(slices):
@@ -137,27 +138,37 @@ def _cloud(points: Points, palette: Palette) -> Iterator[go.Scattergl]:
         )
 
 
-def _line(fit: Fit, points: Points, axes: Axes, palette: Palette) -> list[go.Scatter]:
-    lengths = np.linspace(points.lengths.min(), points.lengths.max(), 50)
+def _add_line(figure: go.Figure, fit: "Fit", points: Points, palette: Palette) -> None:
+    """The line, its band and R², as shapes: WebGL points are drawn over every trace that is not WebGL."""
+    lengths = np.linspace(points.lengths.min(), points.lengths.max(), 40)
     lower, upper = fit.band(lengths)
-    quiet = {"mode": "lines", "hoverinfo": "skip"}
-    return [
-        go.Scatter(x=lengths, y=lower, line={"width": 0}, **quiet),
-        go.Scatter(
-            x=lengths, y=upper, line={"width": 0}, fill="tonexty", fillcolor=palette.line, opacity=0.25, **quiet
-        ),
-        go.Scatter(x=lengths, y=fit.predict(lengths), line={"width": 2.5, "color": palette.line}, **quiet),
-    ]
-
-
-def _label(figure: go.Figure, colour: str, x: float, y: float, text: str) -> None:
+    if np.isfinite([lower, upper]).all():
+        outline = [f"{x},{y}" for x, y in [*zip(lengths, upper, strict=True), *zip(lengths[::-1], lower[::-1], strict=True)]]
+        figure.add_shape(type="path", path=f"M{'L'.join(outline)}Z", fillcolor=palette.line + "40", line={"width": 0})
+    start, end = lengths[0], lengths[-1]
+    figure.add_shape(
+        type="line",
+        x0=start,
+        x1=end,
+        y0=float(fit.predict(start)),
+        y1=float(fit.predict(end)),
+        line={"color": palette.line, "width": 2.5},
+    )
     figure.add_annotation(
-        x=x, y=y, text=text, showarrow=False, xanchor="right", yanchor="bottom", yshift=4, font={"color": colour, "size": 14}
+        text=f"━━ R² {fit.r_squared:.3f}",
+        showarrow=False,
+        xref="paper",
+        yref="paper",
+        x=1,
+        y=1,
+        xanchor="right",
+        yanchor="top",
+        font={"color": palette.line, "size": 14},
     )
 
 
-def _medians(bins: pd.DataFrame, palette: Palette) -> go.Scatter:
-    return go.Scatter(
+def _medians(bins: pd.DataFrame, palette: Palette) -> go.Scattergl:
+    return go.Scattergl(
         x=bins["length"],
         y=bins["median"],
         error_y={
@@ -177,8 +188,8 @@ def _medians(bins: pd.DataFrame, palette: Palette) -> go.Scatter:
     )
 
 
-def _ranges(slices: pd.DataFrame, palette: Palette) -> go.Scatter:
-    return go.Scatter(
+def _ranges(slices: pd.DataFrame, palette: Palette) -> go.Scattergl:
+    return go.Scattergl(
         x=slices["median"],
         y=(slices["lowest"] + slices["highest"]) / 2,
         error_x={
@@ -198,9 +209,9 @@ def _ranges(slices: pd.DataFrame, palette: Palette) -> go.Scatter:
     )
 
 
-def _own(own: Points, palette: Palette) -> go.Scatter:
+def _own(own: Points, palette: Palette) -> go.Scattergl:
     few = len(own.labels) <= 5
-    return go.Scatter(
+    return go.Scattergl(
         x=own.lengths,
         y=own.norms,
         text=["<b>yours</b>" if len(own.labels) == 1 else f"<b>{number}</b>" for number in range(1, len(own.labels) + 1)],

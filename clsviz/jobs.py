@@ -1,5 +1,6 @@
 """Shared background jobs: one for each experiment that is asked, queued, watched and cancellable. No Streamlit here."""
 
+import atexit
 import contextlib
 import logging
 import threading
@@ -92,8 +93,11 @@ class Jobs:
         self._jobs: dict[Hashable, Job] = {}
         self._line: list[Job] = []  # the one that is being measured, and those after it
         self._changed = threading.Condition()
-        # Daemons, so that the server can be stopped at any time: the store bears it.
-        threading.Thread(target=self._work, name="measure", daemon=True).start()
+        self._closed = False
+        # A daemon, so that the server can be stopped at any time; torch must not be at work when the interpreter ends.
+        self._worker = threading.Thread(target=self._work, name="measure", daemon=True)
+        self._worker.start()
+        atexit.register(self.close)
 
     def open(self, experiment: Experiment, *, start: bool = False) -> Job:
         """The job of `experiment`, shared by all who ask the same; one that was cancelled or failed begins anew.
@@ -120,6 +124,15 @@ class Jobs:
         with self._changed:
             return self._line.index(job) if job in self._line else 0
 
+    def close(self) -> None:
+        """Cancel all jobs, and wait until the one at work has noticed."""
+        with self._changed:
+            self._closed = True
+            for job in self._jobs.values():
+                job.cancel()
+            self._changed.notify()
+        self._worker.join(timeout=5)
+
     def _look_up(self, job: Job) -> None:
         with _reporting(job):
             job.cost = job.extraction.look_up(job)
@@ -140,8 +153,10 @@ class Jobs:
     def _work(self) -> None:
         while True:
             with self._changed:
-                while not self._line:
+                while not self._line and not self._closed:
                     self._changed.wait()
+                if self._closed:
+                    return
                 job = self._line[0]
             with _reporting(job):
                 job.check()

@@ -62,6 +62,13 @@ class Weights:
     fingerprint: str
 
     @functools.cached_property
+    def n_layers(self) -> int | None:
+        """Number of the last layer, or None where the configuration does not say it in a usual way."""
+        config = json.loads((self.folder / "config.json").read_bytes())
+        n = config.get("num_hidden_layers", config.get("n_layers"))
+        return n if isinstance(n, int) else None
+
+    @functools.cached_property
     def n_parameters(self) -> int:
         """Weights that every token is multiplied with: all matrices but the embeddings."""
         n = 0

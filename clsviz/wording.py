@@ -1,13 +1,24 @@
 """Results in plain words."""
 
+import math
+import shlex
+from typing import TYPE_CHECKING
+
 from clsviz import models
-from clsviz.analysis import Fit
 from clsviz.experiment import Experiment, Pooling
-from clsviz.extraction import Found
+from clsviz.extraction import PRECISION, Found
+from clsviz.measurements import MAX_LENGTH
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from clsviz.analysis import Fit
+    from clsviz.view import View
 
 _STRENGTHS = [(0.05, "Hardly"), (0.25, "Weakly"), (0.6, "Partly"), (0.9, "Largely")]
 _FEW_SENTENCES = 100
 _SMALL_SPREAD = 0.001
+_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def vector_name(experiment: Experiment) -> str:
@@ -32,7 +43,7 @@ def axis_title(experiment: Experiment) -> str:
     return "Norm of the [CLS] embedding" + ("" if experiment.layer is None else f", layer {experiment.layer}")
 
 
-def answer(fit: Fit, experiment: Experiment, n_sampled: int) -> str:
+def answer(fit: "Fit", experiment: Experiment, n_sampled: int) -> str:
     """What the regression says, in a sentence or two with the numbers in it."""
     strength = next((word for limit, word in _STRENGTHS if fit.r_squared < limit), "Almost entirely")
     low, high = fit.r_squared_interval
@@ -57,6 +68,82 @@ def notes(experiment: Experiment, found: Found) -> list[str]:
     if found.damaged_parts:
         found_notes.append(f"{found.damaged_parts} damaged part(s) of the store were dropped and measured again.")
     return found_notes
+
+
+def lengths_at_norms(slices: "pd.DataFrame") -> str:
+    """What the norm says about the length, from `analysis.slices`."""
+    if len(slices) < 3:
+        return "There are too few sentences to say which lengths go with which norm."
+    lowest, highest = slices.iloc[0], slices.iloc[-1]
+    middle = slices[slices["from_share"] <= 0.5].iloc[-1]
+    return (
+        f"Read the other way round: of the {lowest['to_share']:.0%} of sentences with the lowest norms (up to "
+        f"{number(lowest['highest'])}), nine in ten have {lowest['lower']:.0f} to {lowest['upper']:.0f} tokens; of the "
+        f"{1 - highest['from_share']:.0%} with the highest (from {number(highest['lowest'])}), {highest['lower']:.0f} to "
+        f"{highest['upper']:.0f}; of the middle half, {middle['lower']:.0f} to {middle['upper']:.0f}."
+    )
+
+
+def numbers(view: "View") -> dict[str, str]:
+    """The result, by name."""
+    if view.fit is None:
+        return {"Result": view.problem}
+    fit = view.fit
+
+    def with_interval(value: float, ends: tuple[float, float]) -> str:
+        return f"{number(value)} (95% interval {number(ends[0])} to {number(ends[1])})"
+
+    return {
+        "R²": with_interval(fit.r_squared, fit.r_squared_interval),
+        "Slope per token": with_interval(fit.slope, fit.slope_interval),
+        "Intercept": with_interval(fit.intercept, fit.intercept_interval),
+        "Spearman’s ρ": number(fit.spearman),
+        "Norm": f"{number(fit.norm_mean)} on average, standard deviation {number(fit.norm_sd)}",
+        "Sentences": f"{fit.n:,}",
+    }
+
+
+def settings(experiment: Experiment, found: Found, view: "View") -> dict[str, str]:
+    """How the result came about, by name, so that somebody else can get it too."""
+    n_layers = found.measurements.n_layers
+    vector = "the pooler output" if experiment.pooling is Pooling.POOLER else (
+        f"[CLS] after layer {n_layers if experiment.layer is None else experiment.layer} of {n_layers}"
+    )
+    cut = f"; {view.n_truncated:,} more were cut there and are left out" if view.n_truncated else ""
+    return {
+        "Model": f"{found.weights.label} ({experiment.model}), fingerprint {found.weights.fingerprint[:16]}",
+        "Corpus": f"{found.corpus.label} ({experiment.corpus}, {len(found.corpus.sentences):,} sentences), "
+        f"fingerprint {found.corpus.fingerprint[:16]}",
+        "Sample": f"{len(found.measurements):,} sentences drawn at random, seed {experiment.seed}",
+        "Shown": f"{len(view.index):,} sentences of fewer than {experiment.length_cutoff} tokens, counted without [CLS] and [SEP]{cut}",
+        "Vector": f"L2 norm of {vector}, in {PRECISION}; sentences are read up to {MAX_LENGTH} tokens",
+        "Line": "ordinary least squares; intervals robust to unequal spread (HC3), that of R² by bootstrap (BCa)",
+    }
+
+
+def command(experiment: Experiment) -> str:
+    """The command line that measures the same."""
+    flags = [f"--{name.replace('_', '-')} {shlex.quote(value)}" for name, value in experiment.to_query().items()]
+    return " ".join(["python -m clsviz measure", *flags])
+
+
+HOW_TO_READ = (
+    "Every point is a sentence: its number of tokens to the right, the norm of its vector upwards. The red line is the "
+    "straight line that predicts the norm best from the length, with its 95% band. R² is the share of the norm’s variance "
+    "that it explains: 0 is nothing, 1 is all. The short bars are the median norm of the sentences of about one length, "
+    "with lines from the lower to the upper quartile: they also show what a straight line cannot, such as a spread that "
+    "changes with length."
+)
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A number to so many decimals, or to two significant digits where that would leave little of it."""
+    if value == 0 or abs(value) >= 10 ** (1 - digits) or not math.isfinite(value):
+        text = f"{value:.{digits}f}"
+    else:
+        significand, exponent = f"{value:.1e}".split("e-")
+        text = f"{significand} × 10⁻{exponent.lstrip('0').translate(_SUPERSCRIPTS)}"
+    return text.replace("-", "−")
 
 
 def duration(seconds: float) -> str:

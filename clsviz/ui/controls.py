@@ -1,0 +1,237 @@
+"""The sidebar: what costs model time and how far it is, and the view, which is instant."""
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+import streamlit as st
+
+from clsviz import corpora, models
+from clsviz.errors import ClsvizError, CorpusError, ModelError
+from clsviz.experiment import RANGES, Pooling, parse_setting
+from clsviz.jobs import Job, State
+from clsviz.ui import session
+from clsviz.ui.markdown import escape
+from clsviz.wording import duration
+
+T = TypeVar("T")
+
+_SIZES = (200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
+_CUTOFFS = (*range(5, 100, 5), *range(100, 200, 10), *range(200, 501, 50), 512)
+_POLL_SECONDS = 0.5
+_STATUS_HEIGHT = 104
+
+
+def sample_controls(job: Job) -> None:
+    """The settings that cost model time, with what is wrong with them."""
+    st.subheader("Sample", anchor=False)
+    st.selectbox(
+        "Model",
+        _with(models.MODELS, st.session_state.model),
+        format_func=lambda name: models.MODELS[name].label if name in models.MODELS else name,
+        key="model",
+        on_change=_choose_model,
+        accept_new_options=not session.PUBLIC,
+        help="The encoder. You can type any id of the Hugging Face Hub, or on your own machine the path of a folder.",
+    )
+    _message("model_message", job.error if not isinstance(job.error, CorpusError) else None)
+    st.selectbox(
+        "Corpus",
+        _with(corpora.CORPORA, st.session_state.corpus),
+        format_func=_corpus_label,
+        key="corpus",
+        help="Where the sentences come from. Python documentation: the docstrings of the standard library. "
+        "Package documentation: those of all installed packages as well; it is gathered once.",
+    )
+    with st.expander("Use your own text"):
+        st.file_uploader(
+            "A text file, one sentence a line",
+            type="txt",
+            key="upload",
+            on_change=_keep_upload,
+            help="Its sentences are kept in this server's store, so that the link goes on working.",
+        )
+    _message("corpus_message", job.error if isinstance(job.error, CorpusError) else None)
+    largest = session.PUBLIC_SAMPLE_SIZE if session.PUBLIC else _SIZES[-1]
+    st.select_slider(
+        "Sentences",
+        _with((size for size in _SIZES if size <= largest), st.session_state.sample_size, in_order=True),
+        format_func=lambda size: f"{size:,}",
+        key="sample_size",
+        help="How many sentences to draw from the corpus. A larger sample keeps those of a smaller one.",
+    )
+    lowest, highest = RANGES["seed"]
+    st.number_input("Seed", lowest, highest, key="seed", help="Another seed draws other sentences.")
+
+
+def view_controls(job: Job) -> None:
+    """The settings of the view."""
+    st.subheader("View", anchor=False)
+    st.select_slider(
+        "Length cutoff",
+        _with(_CUTOFFS, st.session_state.length_cutoff, in_order=True),
+        format_func=lambda cutoff: f"under {cutoff}",
+        key="length_cutoff",
+        help="Only shorter sentences are shown and enter the regression. Tokens are counted without [CLS] and [SEP].",
+    )
+    _fit_to_model(job)
+    st.segmented_control(
+        "Vector",
+        list(Pooling),
+        format_func={Pooling.CLS: "[CLS]", Pooling.POOLER: "Pooler output"}.__getitem__,
+        key="pooling",
+        required=True,
+        on_change=_forget,
+        args=["view_message"],
+        help="[CLS] is the first vector of a sentence. The pooler output is what a dense layer and tanh make of the last.",
+    )
+    n_layers = _n_layers(job)
+    st.select_slider(
+        "Layer",
+        _with([*range(n_layers or 1), session.LAST], st.session_state.layer, in_order=True),
+        key="layer",
+        on_change=_forget,
+        args=["view_message"],
+        disabled=n_layers is None or st.session_state.pooling is Pooling.POOLER,
+        help="After which layer the norm of [CLS] is taken; 0 is the embedding output.",
+    )
+    _message("view_message")
+
+
+def status(job: Job) -> None:
+    """How far the job is, with the button that starts or stops it; keeps itself up to date while the job is active."""
+    shown = _outline(job)
+    st.fragment(_status, run_every=_POLL_SECONDS if job.state.is_active else None)(job, shown)
+
+
+def _outline(job: Job) -> tuple[bool, bool, bool]:
+    """What the rest of the page depends on: whether the job changes by itself, what is found, whether some is measured."""
+    found = job.extraction.found
+    return job.state.is_active, found is not None, found is not None and len(found.measurements) > 0
+
+
+def _status(job: Job, shown: tuple[bool, bool, bool]) -> None:
+    if shown != _outline(job):
+        st.rerun()  # the whole page
+    with st.container(height=_STATUS_HEIGHT, border=False):
+        found = job.extraction.found
+        n_measured, n_sampled = (len(found.measurements), len(found.sentences)) if found else (0, 0)
+        if job.state is State.RUNNING:
+            _progress(job)
+            _cancel_button(job)
+        elif job.state is State.QUEUED:
+            ahead = session.jobs().place(job)
+            st.progress(0.0, f"Queued: {ahead} {'run' if ahead == 1 else 'runs'} ahead of this one")
+            _cancel_button(job)
+        elif job.state is State.LOOKING:
+            st.progress(0.0, "Looking for what was measured before")
+        elif job.state is State.DONE:
+            st.caption(f":material/check: {n_sampled:,} sentences measured")
+        else:
+            if st.button(_run_label(job), icon=":material/play_arrow:", type="primary", key="run", width="stretch"):
+                session.job(session.experiment(), start=True)
+                st.rerun()
+            if n_measured:
+                st.caption(f"{n_measured:,} of {n_sampled:,} sentences are measured.")
+
+
+def _progress(job: Job) -> None:
+    if not job.total:
+        st.progress(0.0, job.stage or "Starting")
+        return
+    left = job.seconds_left
+    pace = "" if left is None else f" · {job.rate:,.0f}/s · {duration(left)} left"
+    st.progress(min(1.0, job.done / job.total), f"{job.stage}: {job.done:,} of {job.total:,}{pace}")
+
+
+def _run_label(job: Job) -> str:
+    if job.state is State.FAILED:
+        return "Try again"
+    if job.state is State.CANCELLED or job.cost is None:
+        return "Run"
+    if job.cost.megabytes:
+        return f"Run · downloads {job.cost.megabytes:,} MB"
+    return f"Run · about {duration(job.cost.seconds)}" if job.cost.seconds < float("inf") else "Run · downloads it first"
+
+
+def _cancel_button(job: Job) -> None:
+    if st.button("Cancel", icon=":material/stop_circle:", key="cancel", width="stretch"):
+        session.leave(job)
+        if job.state.is_active:
+            st.toast("Another visitor asked for the same, so it goes on.")
+        st.rerun()
+
+
+def _choose_model() -> None:
+    """Take the chosen model, or say why not and go back to the one before."""
+    try:
+        name = parse_setting("model", str(st.session_state.model))
+        if problem := session.model_problem(name):
+            raise ModelError(problem)
+        st.session_state.model_message = ""
+    except ClsvizError as error:
+        name = st.session_state.job.extraction.experiment.model
+        st.session_state.model_message = str(error)
+    st.session_state.model = name
+
+
+def _keep_upload() -> None:
+    """Make the uploaded file the corpus, or say why not."""
+    st.session_state.corpus_message = ""
+    if st.session_state.upload is None:
+        return
+    try:
+        corpus = corpora.keep_upload(
+            st.session_state.upload.getvalue(), st.session_state.upload.name, session.jobs().store.corpora
+        )
+    except ClsvizError as error:
+        st.session_state.corpus_message = str(error)
+    else:
+        st.session_state.setdefault("uploads", {})[corpus.name] = corpus.label
+        st.session_state.corpus = corpus.name
+
+
+def _corpus_label(name: str) -> str:
+    if name in corpora.CORPORA:
+        return corpora.CORPORA[name].label
+    return str(st.session_state.get("uploads", {}).get(name, "Uploaded text"))
+
+
+def _n_layers(job: Job) -> int | None:
+    found = job.extraction.found
+    if found is None:
+        return None
+    return found.measurements.n_layers if len(found.measurements) else found.weights.n_layers
+
+
+def _fit_to_model(job: Job) -> None:
+    """Bring layer and vector back to what the model has, and say so."""
+    found, n_layers = job.extraction.found, _n_layers(job)
+    if found is None or n_layers is None:
+        return
+    layer = st.session_state.layer
+    if layer != session.LAST and layer >= n_layers:
+        st.session_state.layer = session.LAST
+        if layer > n_layers:
+            st.session_state.view_message = f"{found.weights.label} has no layer {layer}: its last is {n_layers}."
+    if st.session_state.pooling is Pooling.POOLER and len(found.measurements) and not found.measurements.has_pooler:
+        st.session_state.pooling = Pooling.CLS
+        st.session_state.view_message = f"{found.weights.label} has no pooler."
+
+
+def _message(key: str, error: ClsvizError | None = None) -> None:
+    if text := str(error or st.session_state.get(key, "")):
+        st.error(escape(text))
+
+
+def _forget(key: str) -> None:
+    st.session_state[key] = ""
+
+
+def _with(options: Iterable[T], chosen: T, in_order: bool = False) -> list[T]:
+    """The options, and the chosen one if it is not among them: a link may hold any value in range."""
+    found = list(options)
+    if chosen not in found:
+        found.append(chosen)
+        if in_order:
+            found.sort(key=lambda option: (isinstance(option, str), option))
+    return found

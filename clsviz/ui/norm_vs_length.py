@@ -1,0 +1,35 @@
+"""The main page: norm of [CLS] against length, and the line through them."""
+
+import streamlit as st
+
+from clsviz import wording
+from clsviz.ui import controls, own, picture, session
+from clsviz.ui.markdown import escape
+
+session.restore()
+experiment = session.experiment()
+job = session.job(experiment)
+with st.sidebar:
+    controls.sample_controls(job)
+    controls.status(job)
+    controls.view_controls(job)
+experiment = session.experiment()  # the view may have been brought back to what the model has
+query = session.write_url(experiment)
+
+notes = [f"In the link: {problem}" for problem in session.link_problems(experiment)]
+if job.extraction.found:
+    notes += wording.notes(experiment, job.extraction.found)
+for note in notes:
+    st.warning(escape(note))
+
+# Measured before the picture is drawn, which marks it, and shown below it.
+picture_place, own_place = st.container(), st.container()
+with own_place:
+    own.box()
+    mine = own.measure(job, experiment)
+with picture_place:
+    picture.show(job, experiment, mine, query)
+if mine and job.extraction.found:
+    with own_place:
+        own.show(mine, picture.view_of(job.extraction.found, experiment))
+picture.explain(job, experiment)

@@ -1,0 +1,137 @@
+"""The visitor's own sentences: measured at once, and set beside those of the corpus."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from numpy.typing import NDArray
+
+from clsviz.errors import ClsvizError
+from clsviz.experiment import Experiment
+from clsviz.jobs import Job
+from clsviz.measurements import Measurements
+from clsviz.ui import session
+from clsviz.ui.markdown import escape
+
+if TYPE_CHECKING:
+    from clsviz.figures import Points
+    from clsviz.view import View
+
+_MOST_SENTENCES, _MOST_IN_FULL = 20, 3
+_MOST_CHARACTERS, _MOST_CHARACTERS_SHOWN, _MOST_TOKENS_SHOWN = 100_000, 500, 80
+
+
+@dataclass(frozen=True, eq=False)
+class Own:
+    """Sentences of the visitor, with their tokens, their measurements and the norms of the view, float32 (n,)."""
+
+    sentences: list[str]
+    tokens: list[list[str]]
+    measurements: Measurements
+    norms: NDArray[np.float32]
+
+    def points(self) -> "Points":
+        """As the picture marks them."""
+        from clsviz.figures import Points, labels_of
+
+        return Points(labels_of(self.sentences), self.measurements.n_tokens, self.norms)
+
+
+def box() -> None:
+    """Where the visitor types."""
+    st.subheader("Your own sentence")
+    st.text_area(
+        "Type a sentence, or several, one a line",
+        key="text",
+        height=80,
+        max_chars=_MOST_CHARACTERS,
+        placeholder="The quick brown fox jumps over the lazy dog.",
+        help="Press Ctrl+Enter, or click outside the box. What you type stays on this server, and goes into the link only "
+        "if you tick the box.",
+    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button("Measure", icon=":material/straighten:")  # to leave the box is to hand over what was typed
+        st.checkbox("Put it into the link", key="with_text", disabled=not st.session_state.text.strip())
+
+
+def measure(job: Job, experiment: Experiment) -> Own | None:
+    """Measure what the visitor typed; None where that is nothing, or cannot be done yet, and then says why."""
+    sentences = [line.strip() for line in st.session_state.text.splitlines() if line.strip()]
+    if not sentences:
+        return None
+    if len(sentences) > _MOST_SENTENCES:
+        st.caption(f"The first {_MOST_SENTENCES} of {len(sentences):,} lines are measured.")
+        sentences = sentences[:_MOST_SENTENCES]
+    found = job.extraction.found
+    if found is None or not len(found.measurements):
+        st.caption("It is measured as soon as the first sentences of the corpus are.")
+        return None
+    try:
+        with st.spinner(f"Loading {found.weights.label}", show_time=True):
+            encoder = session.jobs().encoders.get(found.weights)
+        measurements = encoder.measure(sentences)
+        tokens = [encoder.tokens(sentence) for sentence in sentences]
+    except ClsvizError as error:
+        st.error(escape(error))
+        return None
+    return Own(sentences, tokens, measurements, measurements.norms(experiment.pooling, experiment.layer))
+
+
+def show(own: Own, view: "View") -> None:
+    """What was measured, beside what the line and the corpus have for the same length."""
+    from clsviz.analysis import percentile_at_length
+
+    if len(own.sentences) > _MOST_IN_FULL:
+        _table(own, view)
+        return
+    for index, sentence in enumerate(own.sentences):
+        length, norm = int(own.measurements.n_tokens[index]), float(own.norms[index])
+        facts = [f"**{length:,} token{'' if length == 1 else 's'}**", f"norm **{norm:.4f}**"]
+        if view.fit:
+            line = float(view.fit.predict(length))
+            facts.append(f"the line says {line:.4f} for this length ({norm - line:+.4f})")
+        if among := percentile_at_length(length, norm, view.lengths, view.norms):
+            facts.append(f"higher than {among[0]:.0f}% of the {among[1]:,} corpus sentences of about this length")
+        else:
+            facts.append("too few corpus sentences of about this length to compare with")
+        if own.measurements.truncated[index]:
+            facts.append(":orange[the model reads only its beginning]")
+        with st.container(border=True):
+            number = f"{index + 1}. " if len(own.sentences) > 1 else ""
+            st.text(number + (sentence if len(sentence) <= _MOST_CHARACTERS_SHOWN else f"{sentence[:_MOST_CHARACTERS_SHOWN]}…"))
+            st.markdown(" · ".join(facts))
+            st.code(_cut(own.tokens[index]), language=None, wrap_lines=True)
+
+
+def _table(own: Own, view: "View") -> None:
+    from clsviz.analysis import percentile_at_length
+
+    lengths = own.measurements.n_tokens
+    among = [
+        percentile_at_length(int(length), float(norm), view.lengths, view.norms)
+        for length, norm in zip(lengths, own.norms, strict=True)
+    ]
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "": np.arange(1, len(own.sentences) + 1),
+                "Sentence": own.sentences,
+                "Tokens": lengths,
+                "Norm": own.norms,
+                "Norm on the line": view.fit.predict(lengths) if view.fit else np.nan,
+                "Percentile of its length": [entry[0] if entry else np.nan for entry in among],
+                "As the model cuts it": [_cut(tokens) for tokens in own.tokens],
+            }
+        ),
+        hide_index=True,
+        column_config={name: st.column_config.NumberColumn(format="%.4f") for name in ("Norm", "Norm on the line")}
+        | {"Percentile of its length": st.column_config.NumberColumn(format="%.0f")},
+        alt="Your sentences with their tokens and norms",
+    )
+
+
+def _cut(tokens: list[str]) -> str:
+    rest = len(tokens) - _MOST_TOKENS_SHOWN
+    return "  ".join(tokens[:_MOST_TOKENS_SHOWN]) + (f"  … and {rest:,} more" if rest > 0 else "")

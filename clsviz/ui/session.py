@@ -1,0 +1,153 @@
+"""What the pages share: the server's jobs, and one visitor's settings, in step with the URL."""
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from streamlit.runtime import exists, get_instance
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from clsviz import corpora, models
+from clsviz.errors import SettingError
+from clsviz.experiment import TEXT_PARAMETER, Experiment
+from clsviz.extraction import Encoders
+from clsviz.jobs import Job, Jobs
+from clsviz.store import Store
+
+PUBLIC = os.environ.get("CLSVIZ_PUBLIC", "0") != "0"
+"""Whether this is a public demo: only the catalogue's models, and smaller samples."""
+
+PUBLIC_SAMPLE_SIZE = 20_000
+_URL_SETTLES_SECONDS = 2.0
+LAST = "last"
+"""How the slider writes the last layer, which is None in an experiment."""
+
+
+@st.cache_resource(show_spinner=False)
+def jobs() -> Jobs:
+    """The jobs of this server, for all visitors."""
+    folder = os.environ.get("CLSVIZ_STORE")
+    return Jobs(Store(Path(folder) if folder else None), Encoders(1 if PUBLIC else 2))
+
+
+@dataclass(frozen=True)
+class _Written:
+    """The URL that this session wrote last, for which settings, and when."""
+
+    query: dict[str, str]
+    experiment: Experiment
+    seconds: float
+
+
+def restore() -> None:
+    """Take the settings from the URL: when the page opens, and after the browser's Back or Forward.
+
+    For a moment after a change the browser goes on sending the URL of before. Only what comes later, and without any
+    setting changed at the same time, is the visitor's doing.
+    """
+    query = st.query_params.to_dict()
+    written: _Written | None = st.session_state.get("written")
+    if written is not None and (
+        query == written.query
+        or experiment() != written.experiment
+        or time.monotonic() - written.seconds < _URL_SETTLES_SECONDS
+    ):
+        return
+    problems: list[SettingError] = []
+    text = query.pop(TEXT_PARAMETER, "")
+    asked = admitted(Experiment.from_query(query, problems.append), problems.append)
+    for field in fields(asked):
+        st.session_state[field.name] = getattr(asked, field.name)
+    st.session_state.layer = LAST if asked.layer is None else asked.layer
+    st.session_state.text = text
+    st.session_state.with_text = bool(text)
+    st.session_state.problems = (asked, [str(problem) for problem in problems])
+
+
+def experiment() -> Experiment:
+    """The experiment that the widgets ask for."""
+    settings: dict[str, Any] = {field.name: st.session_state[field.name] for field in fields(Experiment)}
+    return Experiment(**settings | {"layer": None if settings["layer"] == LAST else settings["layer"]})
+
+
+def link_problems(experiment: Experiment) -> list[str]:
+    """What could not be used of the link that was opened, until a setting is changed."""
+    of_experiment, problems = st.session_state.problems
+    return problems if of_experiment == experiment else []
+
+
+def write_url(experiment: Experiment) -> dict[str, str]:
+    """Put the settings into the address bar, and return them as URL parameters."""
+    query = experiment.to_query()
+    if st.session_state.with_text and st.session_state.text.strip():
+        query[TEXT_PARAMETER] = st.session_state.text
+    if query != st.query_params.to_dict():
+        st.query_params.from_dict(query)
+    written: _Written | None = st.session_state.get("written")
+    if written is None or written.query != query:
+        st.session_state.written = _Written(query, experiment, time.monotonic())
+    return query
+
+
+def job(experiment: Experiment, *, start: bool = False) -> Job:
+    """The job of the experiment, which this session now watches instead of any other."""
+    current: Job | None = st.session_state.get("job")
+    if start or current is None or current.extraction.experiment.asked != experiment.asked:
+        following = jobs().open(experiment, start=start)
+        if current is not None and current is not following:
+            leave(current)
+        st.session_state.job = current = following
+    current.watch(_session_id(), _is_there(_session_id()))
+    return current
+
+
+def leave(job: Job) -> None:
+    """No longer watch the job; it is cancelled unless somebody else does."""
+    job.leave(_session_id())
+
+
+def _session_id() -> str:
+    context = get_script_run_ctx()
+    assert context is not None  # pages run in a session
+    return context.session_id
+
+
+def admitted(experiment: Experiment, report: Callable[[SettingError], None]) -> Experiment:
+    """The experiment with what this visitor may not ask for reported, and replaced by the default."""
+    default = Experiment()
+    if problem := model_problem(experiment.model):
+        report(SettingError(problem))
+        experiment = replace(experiment, model=default.model)
+    if experiment.corpus not in corpora.CORPORA and not corpora.is_upload(experiment.corpus):
+        known = ", ".join(corpora.CORPORA)
+        report(SettingError(f"corpus is “{experiment.corpus[:60]}”, which is not one of the catalogue ({known})."))
+        experiment = replace(experiment, corpus=default.corpus)
+    if PUBLIC and experiment.sample_size > PUBLIC_SAMPLE_SIZE:
+        report(SettingError(f"sample_size is {experiment.sample_size:,}; here it can be {PUBLIC_SAMPLE_SIZE:,} at most."))
+        experiment = replace(experiment, sample_size=PUBLIC_SAMPLE_SIZE)
+    return experiment
+
+
+def model_problem(name: str) -> str:
+    """Why this visitor may not ask for the model `name`, or ""."""
+    if PUBLIC and name not in models.MODELS:
+        known = ", ".join(models.MODELS)
+        return f"model is “{name[:60]}”. This public demo has only {known}; clsviz on your own machine takes any."
+    if models.is_folder(name) and not _is_local():
+        return f"model is the folder “{name[:60]}”. Folders can be opened only by a browser on the same machine."
+    return ""
+
+
+def _is_local() -> bool:
+    """Whether the browser runs on this machine; a proxy in between gives itself away by the name it was asked for."""
+    host = st.context.headers.get("Host", "localhost").rpartition(":")[0] or "localhost"
+    return st.context.ip_address is None and host in ("localhost", "127.0.0.1", "[::1]")
+
+
+def _is_there(session_id: str) -> Callable[[], bool]:
+    """Whether the session's browser is connected; outside a server, in tests, it always is."""
+    return lambda: not exists() or get_instance().is_active_session(session_id)

@@ -1,0 +1,84 @@
+"""What leaves the page: the link, and the downloads."""
+
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from clsviz.experiment import Experiment
+from clsviz.extraction import Found
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from clsviz.view import View
+
+_COPY_LINK = st.components.v2.component(
+    "clsviz.copy_link",
+    html="""
+<button type="button"><span></span></button>
+""",
+    css="""
+button {
+  font: inherit; font-size: 0.875rem; font-family: var(--st-font); color: var(--st-text-color); background: transparent; cursor: pointer;
+  width: 100%; min-height: 2.5rem; padding: 0.25rem 0.75rem; white-space: nowrap;
+  border: 1px solid var(--st-widget-border-color, var(--st-border-color)); border-radius: var(--st-button-radius);
+}
+button:hover, button:focus-visible { color: var(--st-primary-color); border-color: var(--st-primary-color); }
+button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 1px; }
+""",
+    js="""
+export default function ({ data, parentElement }) {
+  const button = parentElement.querySelector("button")
+  const label = button.querySelector("span")
+  const say = (text) => {
+    label.textContent = text
+    clearTimeout(button.timer)
+    button.timer = setTimeout(() => { label.textContent = "Copy link" }, 2000)
+  }
+  if (!label.textContent) label.textContent = "Copy link"
+  button.onclick = async () => {
+    const link = window.location.origin + window.location.pathname + data.query
+    try {
+      await navigator.clipboard.writeText(link)
+      say("Copied")
+    } catch {
+      // Browsers give the clipboard to secure pages only: offer the link itself to be copied by hand.
+      window.prompt("Copy this link", link)
+    }
+  }
+}
+""",
+)
+
+
+def copy_link(query: dict[str, str]) -> None:
+    """A button that puts the link to the picture, on whatever address the app runs, onto the clipboard."""
+    _COPY_LINK(data={"query": "?" + urlencode(query) if query else ""}, key="copy_link")
+
+
+def downloads(experiment: Experiment, found: Found, view: "View") -> None:
+    """The table and the picture as files, made when asked for."""
+    from clsviz import export
+
+    name = "-".join(re.findall(r"\w+", f"clsviz {experiment.model} {experiment.corpus}", re.ASCII))
+
+    def table() -> "pd.DataFrame":
+        return export.table(found.sentences, found.measurements)
+
+    with st.popover("Download", icon=":material/download:"):
+        st.download_button(
+            "Table (CSV)", lambda: export.to_csv(table()), f"{name}.csv", "text/csv", on_click="ignore", width="stretch"
+        )
+        st.download_button(
+            "Table (Parquet)",
+            lambda: export.to_parquet(table(), export.summary(experiment, found, view)),
+            f"{name}.parquet",
+            "application/vnd.apache.parquet",
+            on_click="ignore",
+            width="stretch",
+        )
+        st.download_button(
+            "Picture (HTML)", lambda: export.report(experiment, found, view), f"{name}.html", "text/html", on_click="ignore", width="stretch"
+        )
