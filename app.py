@@ -1,4 +1,4 @@
-"""clsviz: does an encoder write the length of a sentence into its [CLS] vector? Start with: streamlit run app.py"""
+"""The dashboard: streamlit run app.py."""
 
 import streamlit as st
 

@@ -1,1 +1,1 @@
-"""Does an encoder write the length of a sentence into its [CLS] vector?"""
+"""Whether an encoder writes the length of a sentence into its [CLS] vector, and where."""

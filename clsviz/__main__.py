@@ -1,4 +1,4 @@
-"""python -m clsviz"""
+"""The command line: python -m clsviz."""
 
 import sys
 

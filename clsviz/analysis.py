@@ -12,7 +12,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.metrics import r2_score
 from statsmodels.regression.linear_model import OLS
 
-from clsviz.errors import UndefinedFit
+from clsviz.errors import UndefinedFitError
 
 Floats = NDArray[np.float64]
 Interval = tuple[float, float]
@@ -65,23 +65,24 @@ class Fit:
 
 
 def fit(lengths: ArrayLike, norms: ArrayLike) -> Fit:
-    """Regress norms on lengths by ordinary least squares; raises UndefinedFit where that determines no line.
+    """Regress norms on lengths by ordinary least squares; raises UndefinedFitError where that determines no line.
 
     The order of the sentences must be random, as that of a sample is: large samples are bootstrapped in groups.
     """
     x, y = np.asarray(lengths, dtype=float), np.asarray(norms, dtype=float)
     explain_undefined(x, y)
     line = LinearRegression().fit(x[:, None], y)
-    robust = OLS(y, np.stack([np.ones_like(x), x], axis=1)).fit(cov_type="HC3", use_t=True)
-    intercept_interval, slope_interval = robust.conf_int(1 - CONFIDENCE)
+    with np.errstate(divide="ignore", invalid="ignore"):  # where one sentence alone decides, intervals have no end
+        robust = OLS(y, np.stack([np.ones_like(x), x], axis=1)).fit(cov_type="HC3", use_t=True)
+        intercept_interval, slope_interval = map(_interval, robust.conf_int(1 - CONFIDENCE))
     return Fit(
         n=len(x),
         slope=float(line.coef_[0]),
         intercept=float(line.intercept_),
         r_squared=float(r2_score(y, line.predict(x[:, None]))),
         spearman=float(stats.spearmanr(x, y).statistic),
-        slope_interval=(float(slope_interval[0]), float(slope_interval[1])),
-        intercept_interval=(float(intercept_interval[0]), float(intercept_interval[1])),
+        slope_interval=slope_interval,
+        intercept_interval=intercept_interval,
         r_squared_interval=_bootstrap_r_squared(x, y),
         norm_mean=float(y.mean()),
         norm_sd=float(y.std(ddof=1)),
@@ -89,26 +90,31 @@ def fit(lengths: ArrayLike, norms: ArrayLike) -> Fit:
     )
 
 
+def _interval(ends: Floats) -> Interval:
+    low, high = map(float, ends)
+    return (low, high) if np.isfinite([low, high]).all() else (-np.inf, np.inf)
+
+
 def explain_undefined(lengths: Floats, norms: Floats) -> None:
-    """Raise UndefinedFit with the reason where these sentences determine no regression line."""
+    """Raise UndefinedFitError with the reason where these sentences determine no regression line."""
     n = len(lengths)
     if n == 0:
-        raise UndefinedFit("No sentence is shorter than the length cutoff. Raise the cutoff.")
+        raise UndefinedFitError("No sentence is shorter than the length cutoff. Raise the cutoff.")
     if n < 3:
-        raise UndefinedFit(f"A line through {n} point{'s' * (n > 1)} says nothing: at least 3 sentences are needed.")
+        few = f"{n} sentence{'s' * (n > 1)}"
+        raise UndefinedFitError(f"A line through {few} says nothing: at least 3 are needed. Raise the cutoff.")
     if np.ptp(lengths) == 0:
-        raise UndefinedFit(f"All {n:,} sentences have {lengths[0]:.0f} tokens: with one length there is no line.")
+        raise UndefinedFitError(f"All {n:,} sentences have {lengths[0]:.0f} tokens: with one length there is no line.")
     if norms.std() <= _CONSTANT * norms.mean():
-        raise UndefinedFit(
-            f"The norm is the same for all {n:,} sentences ({norms.mean():.4f}): there is nothing for length to explain."
-        )
+        same = f"{n:,} sentences ({norms.mean():.4f})"
+        raise UndefinedFitError(f"The norm is the same for all {same}: there is nothing for length to explain.")
 
 
 def _bootstrap_r_squared(x: Floats, y: Floats) -> Interval:
     """Bootstrap interval of R².
 
-    Of a line through points, R² is a function of the sums of 1, x, y, xx, xy and yy. Beyond 500 points, not points are
-    drawn but the sums over 500 random groups of them: as the points' order is random, so is every stride of it.
+    R² is a function of the points' sums of 1, x, y, xx, xy and yy. Beyond 500 points, not points are drawn but the
+    sums over 500 groups of them: as their order is random, so is every run of it.
     """
     x, y = x - x.mean(), y - y.mean()  # keeps the sums' differences exact
     moments = np.stack([np.ones_like(x), x, y, x * x, x * y, y * y], axis=1)
@@ -120,7 +126,8 @@ def _bootstrap_r_squared(x: Floats, y: Floats) -> Interval:
         n, sx, sy, sxx, sxy, syy = np.moveaxis(sums[groups].sum(axis=axis - 1), -1, 0)
         xx, xy, yy = n * sxx - sx * sx, n * sxy - sx * sy, n * syy - sy * sy
         determined = (xx > 0) & (yy > 0)  # a draw of points that determine no line explains nothing
-        return np.divide(xy * xy, xx * yy, out=np.zeros_like(xy), where=determined)
+        values: Floats = np.divide(xy * xy, xx * yy, out=np.zeros_like(xy), where=determined)
+        return values
 
     with warnings.catch_warnings(), np.errstate(invalid="ignore"):
         warnings.simplefilter("ignore", stats.DegenerateDataWarning)  # all draws equal: points on one line

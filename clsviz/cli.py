@@ -50,7 +50,9 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="python -m clsviz", description="Does an encoder write the length of a sentence into its [CLS]?")
+    parser = _Parser(
+        prog="python -m clsviz", description="Does an encoder write the length of a sentence into its [CLS]?"
+    )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     measure = commands.add_parser(
         "measure",
@@ -63,9 +65,13 @@ def _parser() -> argparse.ArgumentParser:
             f"--{field.name.replace('_', '-')}", metavar="X", help=f"{_HELP[field.name]} (default: {default})"
         )
     measure.add_argument("--query", metavar="LINK", help="settings of a shared link; the options above go before it")
-    measure.add_argument("--output", type=Path, metavar="FILE", help="write a row a sentence to a .parquet or .csv file")
+    measure.add_argument(
+        "--output", type=Path, metavar="FILE", help="write a row a sentence to a .parquet or .csv file"
+    )
     measure.add_argument("--json", action="store_true", help="print the result as one JSON object")
-    measure.add_argument("--store", type=Path, metavar="DIR", help="where measurements are kept (default: the user's cache)")
+    measure.add_argument(
+        "--store", type=Path, metavar="DIR", help="where measurements are kept (default: the user's cache)"
+    )
     return parser
 
 
@@ -74,7 +80,7 @@ def _measure(options: argparse.Namespace) -> int:
     _check_output(options.output)
     # What takes long to import comes after what can be wrong with the arguments.
     from clsviz import export, wording
-    from clsviz.extraction import PRECISION, Encoders, Extraction
+    from clsviz.extraction import Encoders, Extraction
     from clsviz.files import new_file
     from clsviz.store import Store
     from clsviz.view import view

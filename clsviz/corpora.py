@@ -231,8 +231,12 @@ def _start_worker(stack: contextlib.ExitStack, files: list[str]) -> IO[str]:
         )
     )
     stack.callback(worker.kill)
-    assert worker.stdin is not None and worker.stdout is not None  # both are pipes
-    with contextlib.suppress(BrokenPipeError), worker.stdin as stdin:  # a worker that died shows when it does not answer
+    assert worker.stdin is not None  # both are pipes
+    assert worker.stdout is not None
+    with (
+        contextlib.suppress(BrokenPipeError),
+        worker.stdin as stdin,
+    ):  # a worker that died shows when it does not answer
         stdin.write("\n".join(files))
     return worker.stdout
 

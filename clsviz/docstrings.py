@@ -12,7 +12,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from sentencex import segment
@@ -38,7 +38,7 @@ _NOT_PROSE = re.compile(
     """,
     re.VERBOSE,
 )
-_MARKUP = [
+_MARKUP: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
     (re.compile(r"`([^`<]+?)\s*<[^>`]*>`__?"), r"\1"),  # `text <target>`_
     (re.compile(r":[\w:+-]+:`[~!.]*([^`<]+?)(\s*<[^>`]*>)?`"), r"\1"),  # :role:`text <target>`
     (re.compile(r"``(.+?)``|`([^`']+)[`']_{0,2}"), lambda m: m[1] or m[2]),  # ``text``, `text`, `text', `text`_
@@ -46,7 +46,9 @@ _MARKUP = [
     (re.compile(r"\s*\[[\w#*-]{1,8}\]_"), ""),  # footnote
     (re.compile(r"\|(\w+)\|"), r"\1"),  # substitution
 ]
-_CODE = re.compile(r"""[=<>{}\[\]|\\^~`@#$*;]|::|--|://|\w\(\S|\w/\w+/|\b(param|todo|xxx|fixme)\b|_\w*_""", re.IGNORECASE)
+_CODE = re.compile(
+    r"""[=<>{}\[\]|\\^~`@#$*;]|::|--|://|\w\(\S|\w/\w+/|\b(param|todo|xxx|fixme)\b|_\w*_""", re.IGNORECASE
+)
 _SENTENCE = re.compile(r"""["'(]?[A-Z].*[^\s.][.!?]["')]?$""", re.DOTALL)
 
 

@@ -76,6 +76,8 @@ class Encoder:
             if on_batch is not None:
                 on_batch(done * len(sentences) // len(distinct))
 
+        if not np.isfinite(norms).all():
+            raise ModelError(f"{self.weights.label} gives norms that are no numbers. Its weights may be damaged.")
         position = {sentence: index for index, sentence in enumerate(distinct)}
         order = np.array([position[sentence] for sentence in sentences], dtype=np.intp)
         return Measurements(
@@ -163,12 +165,14 @@ def _is_out_of_memory(error: RuntimeError | MemoryError) -> bool:
 
 def _load(weights: Weights) -> tuple[Any, Any, bool]:
     """Tokenizer, model, and whether the weights hold a pooler; raises ModelError. Nothing is fetched or executed."""
-    transformers.utils.logging.disable_progress_bar()
+    transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     safely: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     try:
         config = transformers.AutoConfig.from_pretrained(weights.folder, **safely)
         if config.is_encoder_decoder:
-            raise ModelError(f"{weights.name} is an encoder with a decoder. Choose an encoder, such as bert-base-uncased.")
+            raise ModelError(
+                f"{weights.name} is an encoder with a decoder. Choose an encoder, such as bert-base-uncased."
+            )
         tokenizer = transformers.AutoTokenizer.from_pretrained(weights.folder, **safely)
         model, loading = transformers.AutoModel.from_pretrained(
             weights.folder,
@@ -184,7 +188,9 @@ def _load(weights: Weights) -> tuple[Any, Any, bool]:
     missing = set(loading["missing_keys"])
     without_pooler = {name for name in missing if name.startswith("pooler.")}
     if missing - without_pooler or loading["mismatched_keys"]:
-        raise ModelError(f"{weights.name} lacks {len(missing - without_pooler)} of its encoder's weights. Choose another.")
+        raise ModelError(
+            f"{weights.name} lacks {len(missing - without_pooler)} of its encoder's weights. Choose another."
+        )
     return tokenizer, model.eval(), getattr(model, "pooler", None) is not None and not without_pooler
 
 
@@ -212,4 +218,4 @@ def _positions(model: Any) -> int:
     table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
     if table is None:
         return int(getattr(model.config, "max_position_embeddings", MAX_LENGTH))
-    return table.num_embeddings - (0 if table.padding_idx is None else table.padding_idx + 1)
+    return int(table.num_embeddings) - (0 if table.padding_idx is None else table.padding_idx + 1)

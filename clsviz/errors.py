@@ -5,8 +5,8 @@ ClsvizError
 ├── ModelError        a model cannot be found, fetched or used
 ├── CorpusError       a corpus cannot be found or read, or holds no sentences
 ├── StoreError        the store cannot be read or written
-├── UndefinedFit      the chosen sentences determine no regression line
-└── Cancelled         the user asked the work to stop
+├── UndefinedFitError the chosen sentences determine no regression line
+└── CancelledError    the user asked the work to stop
 
 They are caught in two places: the page shows the message where the cause is, the command line prints it and exits
 with status 2. Any other exception is a fault of ours and keeps its traceback.
@@ -33,9 +33,9 @@ class StoreError(ClsvizError):
     """The store cannot be read or written."""
 
 
-class UndefinedFit(ClsvizError):
+class UndefinedFitError(ClsvizError):
     """The chosen sentences determine no regression line; the message says why."""
 
 
-class Cancelled(ClsvizError):
+class CancelledError(ClsvizError):
     """The user asked the work to stop."""

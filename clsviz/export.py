@@ -25,7 +25,8 @@ _REPORT = jinja2.Environment(autoescape=True).from_string("""\
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{{ question }}</title>
 <style>
-body { font: 16px/1.5 system-ui, sans-serif; color: #27313f; background: #fff; max-width: 64rem; margin: 2rem auto; padding: 0 1rem }
+body { font: 16px/1.5 system-ui, sans-serif; color: #27313f; background: #fff }
+body { max-width: 64rem; margin: 2rem auto; padding: 0 1rem }
 h1 { font-size: 1.6rem; line-height: 1.25 }
 table { border-collapse: collapse; margin: 1rem 0 }
 th, td { text-align: left; vertical-align: top; padding: .2rem 1rem .2rem 0; overflow-wrap: anywhere }
@@ -38,7 +39,11 @@ th { font-weight: 500; color: #5b6675; white-space: nowrap }
 {{ figure | safe }}
 {% for title, rows in tables.items() %}
 <h2>{{ title }}</h2>
-<table>{% for name, value in rows.items() %}<tr><th scope="row">{{ name }}</th><td>{{ value }}</td></tr>{% endfor %}</table>
+<table>
+{% for name, value in rows.items() %}
+<tr><th scope="row">{{ name }}</th><td>{{ value }}</td></tr>
+{% endfor %}
+</table>
 {% endfor %}
 </body>
 </html>
@@ -59,7 +64,7 @@ def table(sentences: Sequence[str], measurements: Measurements) -> pd.DataFrame:
 
 
 def summary(experiment: Experiment, found: Found, view: View) -> dict[str, object]:
-    """The result with its settings and fingerprints, ready for JSON; what is undefined is None, and `problem` says why."""
+    """The result with its settings and fingerprints, ready for JSON; what is undefined is None, `problem` says why."""
     fit = view.fit
 
     def interval(ends: tuple[float, float]) -> list[float] | None:

@@ -76,9 +76,7 @@ class Encoders:
 class Extraction:
     """The measurement of one experiment; `found` may be read by any thread at any time."""
 
-    def __init__(
-        self, experiment: Experiment, store: Store, encoders: Encoders, found: Found | None = None
-    ) -> None:
+    def __init__(self, experiment: Experiment, store: Store, encoders: Encoders, found: Found | None = None) -> None:
         """Of what was `found` before nothing is read again."""
         self.experiment = experiment
         self.found = found
@@ -92,7 +90,7 @@ class Extraction:
         experiment = self.experiment
         try:
             weights = models.resolve(experiment.model, download=False)
-        except models.NotDownloaded:
+        except models.NotDownloadedError:
             megabytes = models.MODELS[experiment.model].megabytes if experiment.model in models.MODELS else 0
             return Cost(float("inf"), megabytes)
         if not corpora.is_ready(experiment.corpus, self._store.corpora):
@@ -102,7 +100,7 @@ class Extraction:
         return Cost(self._measuring_seconds(weights, found.n_missing, float(np.mean([*map(len, found.sentences)]))))
 
     def run(self, progress: Progress) -> Found:
-        """Complete the experiment; what is measured is kept part by part. Raises Cancelled, or another ClsvizError."""
+        """Complete the experiment, keeping what is measured part by part; raises CancelledError or what went wrong."""
         progress.begin("Looking for the model")
         weights = models.resolve(self.experiment.model, download=True)
         if self.found is None and corpora.is_ready(self.experiment.corpus, self._store.corpora):
@@ -184,8 +182,9 @@ class Extraction:
 
 @functools.cache
 def _matrix_rate() -> float:
-    """Floating-point operations per second of this machine's processor in a float32 matrix product: the best of a few,
-    as other threads are at work while the page opens. Takes a tenth of a second.
+    """Floating-point operations per second of this machine's processor in a float32 matrix product.
+
+    The best of a few, as other threads are at work while the page opens. Takes a tenth of a second.
     """
     left, right = np.ones((1024, 1024), np.float32), np.ones((1024, 1024), np.float32)
     seconds = []

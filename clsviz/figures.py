@@ -20,6 +20,10 @@ MOST_POINTS = 100_000
 _POINTS_IN_TRACE = 50_000
 """A trace of 100,000 points, piled up as they are on whole lengths, freezes the hover for half a second."""
 _HOVER_WIDTH = 54
+_MOST_NAMED = 5
+_NEVER_FADED = {"marker": {"opacity": 1}}
+"""What does not lose its colour while points are selected."""
+
 _UNSHOWABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Control characters, and those that would turn round the text after them."""
 
@@ -39,8 +43,8 @@ class Points:
     """Sentences to draw: hover labels of `hover_label`, lengths int (n,), norms float (n,)."""
 
     labels: NDArray[np.object_]
-    lengths: NDArray[np.integer]
-    norms: NDArray[np.floating]
+    lengths: NDArray[np.int32]
+    norms: NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -53,9 +57,9 @@ class Axes:
 
 
 def hover_label(sentence: str) -> str:
-    """A sentence as it may stand in a hover label: two short lines at most, and nothing that Plotly takes for markup."""
+    """A sentence as it may stand in a hover label: two short lines at most, and nothing that is markup to Plotly."""
     text = _UNSHOWABLE.sub(" ", sentence[: 3 * _HOVER_WIDTH])
-    lines = []
+    lines: list[str] = []
     while text and len(lines) < 2:
         cut = len(text) if len(text) <= _HOVER_WIDTH else text.rfind(" ", 1, _HOVER_WIDTH + 1)
         line, text = text[: cut if cut > 0 else _HOVER_WIDTH], text[cut if cut > 0 else _HOVER_WIDTH :].lstrip()
@@ -79,11 +83,13 @@ def scatter(
     slices: pd.DataFrame | None = None,
     own: Points | None = None,
 ) -> go.Figure:
-    """The cloud of sentences with, where given, the regression line and its band, the medians and quartiles of the norm
-    per bin of lengths, the range of lengths per slice of norms, and the visitor's own sentences.
+    """The cloud of sentences with, where given, what else there is to see.
+
+    fit: the regression line with its band. bins: medians and quartiles of the norm per bin of lengths. slices: ranges
+    of lengths per slice of norms. own: sentences of the visitor.
     """
     figure = go.Figure(list(_cloud(points, palette)))
-    # Given to the trace afterwards: a figure copies what it is made of, and texts take a hundred times as long as numbers.
+    # Given to the traces afterwards: a figure copies what it is made of, and texts take far longer than numbers.
     for trace, part in zip(figure.data, traces_of(len(points.labels)), strict=True):
         trace.text = points.labels[part]
         if fit is not None:
@@ -95,14 +101,14 @@ def scatter(
     if slices is not None and len(slices):
         figure.add_trace(_ranges(slices, palette))
     if own is not None and len(own.labels):
-        figure.add_trace(_own(own, palette))
+        _add_own(figure, own, palette)
     figure.update_layout(
         xaxis={"title": "Sentence length (in tokens)", "range": [0, axes.longest + 1], "zeroline": False},
         yaxis={"title": axes.norm_title, "zeroline": False},
         showlegend=False,
         hovermode="closest",
         hoverlabel={"align": "left"},
-        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        margin={"l": 8, "r": 8, "t": 32, "b": 8},  # the tools appear above the plot
         uirevision=axes.zoom_of,
     )
     return figure
@@ -111,7 +117,7 @@ def scatter(
 def empty(axes: Axes) -> go.Figure:
     """The axes alone, for the time before the first points: the same size, so nothing jumps."""
     nothing = np.empty(0, dtype=np.int32)
-    figure = scatter(Points(np.empty(0, dtype=object), nothing, nothing), axes, Palette())
+    figure = scatter(Points(np.empty(0, dtype=object), nothing, nothing.astype(np.float32)), axes, Palette())
     return figure.update_layout(yaxis={"range": [0, 1], "showticklabels": False})
 
 
@@ -132,9 +138,7 @@ def _cloud(points: Points, palette: Palette) -> Iterator[go.Scattergl]:
             mode="markers",
             marker={"size": 5 if n <= 20_000 else 4, "color": palette.points, "opacity": opacity},
             unselected={"marker": {"opacity": opacity / 3}},
-            hovertemplate=(
-                "%{text}<br>%{x} tokens<br>norm %{y:.4f}<br>%{customdata:+.4f} off the line<extra></extra>"
-            ),
+            hovertemplate=("%{text}<br>%{x} tokens<br>norm %{y:.4f}<br>%{customdata:+.4f} off the line<extra></extra>"),
         )
 
 
@@ -143,7 +147,9 @@ def _add_line(figure: go.Figure, fit: "Fit", points: Points, palette: Palette) -
     lengths = np.linspace(points.lengths.min(), points.lengths.max(), 40)
     lower, upper = fit.band(lengths)
     if np.isfinite([lower, upper]).all():
-        outline = [f"{x},{y}" for x, y in [*zip(lengths, upper, strict=True), *zip(lengths[::-1], lower[::-1], strict=True)]]
+        outline = [
+            f"{x},{y}" for x, y in [*zip(lengths, upper, strict=True), *zip(lengths[::-1], lower[::-1], strict=True)]
+        ]
         figure.add_shape(type="path", path=f"M{'L'.join(outline)}Z", fillcolor=palette.line + "40", line={"width": 0})
     start, end = lengths[0], lengths[-1]
     figure.add_shape(
@@ -180,6 +186,7 @@ def _medians(bins: pd.DataFrame, palette: Palette) -> go.Scattergl:
         },
         customdata=bins[["first", "last", "n", "lower", "upper"]],
         mode="markers",
+        unselected=_NEVER_FADED,
         marker={"symbol": "line-ew", "size": 11, "line": {"width": 3, "color": palette.summary}},
         hovertemplate=(
             "%{customdata[0]} to %{customdata[1]} tokens: %{customdata[2]:,} sentences<br>median norm %{y:.4f}<br>"
@@ -201,6 +208,7 @@ def _ranges(slices: pd.DataFrame, palette: Palette) -> go.Scattergl:
         },
         customdata=slices[["lowest", "highest", "n", "lower", "upper"]],
         mode="markers",
+        unselected=_NEVER_FADED,
         marker={"symbol": "diamond", "size": 8, "color": palette.summary},
         hovertemplate=(
             "norm %{customdata[0]:.4f} to %{customdata[1]:.4f}: %{customdata[2]:,} sentences<br>median %{x:.0f} tokens"
@@ -209,19 +217,31 @@ def _ranges(slices: pd.DataFrame, palette: Palette) -> go.Scattergl:
     )
 
 
-def _own(own: Points, palette: Palette) -> go.Scattergl:
-    few = len(own.labels) <= 5
-    return go.Scattergl(
-        x=own.lengths,
-        y=own.norms,
-        text=["<b>yours</b>" if len(own.labels) == 1 else f"<b>{number}</b>" for number in range(1, len(own.labels) + 1)],
-        customdata=own.labels,
-        mode="markers+text" if few else "markers",
-        textposition="middle right",
-        textfont={"color": palette.own, "size": 13},
-        marker={"symbol": "star", "size": 15, "color": palette.own, "line": {"width": 1, "color": "white"}},
-        hovertemplate="%{customdata}<br>%{x} tokens<br>norm %{y:.4f}<extra></extra>",
+def _add_own(figure: go.Figure, own: Points, palette: Palette) -> None:
+    figure.add_trace(
+        go.Scattergl(
+            x=own.lengths,
+            y=own.norms,
+            text=own.labels,
+            mode="markers",
+            unselected=_NEVER_FADED,
+            marker={"symbol": "star", "size": 15, "color": palette.own, "line": {"width": 1, "color": "white"}},
+            hovertemplate="%{text}<br>%{x} tokens<br>norm %{y:.4f}<extra></extra>",
+        )
     )
+    if len(own.labels) > _MOST_NAMED:
+        return
+    names = ["yours"] if len(own.labels) == 1 else [f"yours, {number}" for number in range(1, len(own.labels) + 1)]
+    for name, length, norm in zip(names, own.lengths.tolist(), own.norms.tolist(), strict=True):
+        figure.add_annotation(
+            text=f"<b>{name}</b>",
+            x=length,
+            y=norm,
+            showarrow=False,
+            xanchor="left",
+            xshift=9,
+            font={"color": palette.own, "size": 13},
+        )
 
 
 def labels_of(sentences: Sequence[str]) -> NDArray[np.object_]:

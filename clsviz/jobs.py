@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Hashable, Iterator
 from enum import Enum
 
-from clsviz.errors import Cancelled, ClsvizError
+from clsviz.errors import CancelledError, ClsvizError
 from clsviz.experiment import Experiment
 from clsviz.extraction import Cost, Encoders, Extraction
 from clsviz.progress import Progress
@@ -75,7 +75,7 @@ class Job(Progress):
             self.state = State.CANCELLED
 
     def check(self) -> None:
-        """Raise Cancelled if so asked, or if nobody has been watching for a while."""
+        """Raise CancelledError if so asked, or if nobody has been watching for a while."""
         now = time.monotonic()
         if any(is_there() for is_there in self._watchers.values()):
             self._watched = now
@@ -172,7 +172,7 @@ def _reporting(job: Job) -> Iterator[None]:
     """Whatever ends the block early is told to those who watch the job; the thread goes on."""
     try:
         yield
-    except Cancelled:
+    except CancelledError:
         job.state = State.CANCELLED
     except ClsvizError as error:
         job.error = error

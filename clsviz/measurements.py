@@ -33,12 +33,12 @@ class Measurements:
     @property
     def n_layers(self) -> int:
         """Number of the last layer; 0 is the embedding output."""
-        return self.cls_norms.shape[1] - 1
+        return int(self.cls_norms.shape[1]) - 1
 
     @property
     def has_pooler(self) -> bool:
         """Whether the model has a pooler."""
-        return self.pooler_norms.shape[1] == 1
+        return bool(self.pooler_norms.shape[1])
 
     def norms(self, pooling: Pooling, layer: int | None) -> NDArray[np.float32]:
         """Norms of one vector, float32 (n,): [CLS] after `layer` (None: the last), or the pooler output.

@@ -74,12 +74,12 @@ class Weights:
         n = 0
         for path in self.folder.glob("*.safetensors"):
             with safe_open(path, framework="numpy") as tensors:
-                shapes = [tensors.get_slice(name).get_shape() for name in tensors.keys() if "embedding" not in name]
+                shapes = [tensors.get_slice(name).get_shape() for name in tensors.keys() if "embedding" not in name]  # noqa: SIM118
             n += sum(math.prod(shape) for shape in shapes if len(shape) == 2)
         return n
 
 
-class NotDownloaded(ModelError):
+class NotDownloadedError(ModelError):
     """The model is on the Hugging Face Hub, and not yet on this machine."""
 
 
@@ -91,7 +91,7 @@ def label(name: str) -> str:
 def resolve(name: str, *, download: bool) -> Weights:
     """Find the weights of `name`: of the catalogue, a local folder, or a repository of the Hugging Face Hub.
 
-    The network is used only with `download`, and only for what is not on this machine; without it, NotDownloaded is
+    The network is used only with `download`, and only for what is not on this machine; without it, NotDownloadedError is
     raised where it would be needed. Raises ModelError where there is no such model or its files are not usable.
     """
     if name == "minilm":
@@ -135,11 +135,11 @@ def _from_hub(name: str, repo: str, download: bool) -> Path:
             return fetch(local_files_only=True)
         except errors.LocalEntryNotFoundError:
             if not download:
-                raise NotDownloaded(f"{name} has to be downloaded from the Hugging Face Hub first.") from None
+                raise NotDownloadedError(f"{name} has to be downloaded from the Hugging Face Hub first.") from None
             return fetch(local_files_only=False)
     except errors.HFValidationError:
         raise ModelError(
-            f"“{name}” names no model. Choose one of the list, or give a Hub id such as google/electra-base-discriminator."
+            f"“{name}” names no model. Choose one of the list, or give an id of the Hugging Face Hub."
         ) from None
     except errors.GatedRepoError:
         raise ModelError(f"{repo} is gated. Ask for access on its page, then run: hf auth login.") from None

@@ -2,7 +2,7 @@
 
 import time
 
-from clsviz.errors import Cancelled
+from clsviz.errors import CancelledError
 
 
 class Progress:
@@ -21,13 +21,13 @@ class Progress:
         self._cancelled = False
 
     def begin(self, stage: str, total: int = 0, done: int = 0) -> None:
-        """Enter a stage of `total` units, `done` of them already there; raises Cancelled if so asked."""
+        """Enter a stage of `total` units, `done` of them already there; raises CancelledError if so asked."""
         self.check()
         self.stage, self.total, self.done, self.rate = stage, total, done, 0.0
         self._began, self._start = time.monotonic(), done
 
     def advance(self, done: int) -> None:
-        """Say that `done` units of the stage are there; raises Cancelled if so asked."""
+        """Say that `done` units of the stage are there; raises CancelledError if so asked."""
         self.check()
         self.done = done
         self.rate = (done - self._start) / max(time.monotonic() - self._began, 1e-9)
@@ -42,6 +42,6 @@ class Progress:
         self._cancelled = True
 
     def check(self) -> None:
-        """Raise Cancelled if `cancel` was called."""
+        """Raise CancelledError if `cancel` was called."""
         if self._cancelled:
-            raise Cancelled("Stopped. What was measured so far is kept.")
+            raise CancelledError("Stopped. What was measured so far is kept.")

@@ -109,7 +109,9 @@ class Store:
                 temporary.write_text(json.dumps(asdict(key), indent=1))
             lock = filelock.FileLock(folder / "writer.lock", timeout=0)
         except OSError as error:
-            raise StoreError(f"The store {self.root} cannot be used: {error.strerror}. Choose another folder.") from error
+            raise StoreError(
+                f"The store {self.root} cannot be used: {error.strerror}. Choose another folder."
+            ) from error
         with lock:
             yield
 

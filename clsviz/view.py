@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz import analysis
-from clsviz.errors import SettingError, UndefinedFit
+from clsviz.errors import SettingError, UndefinedFitError
 from clsviz.experiment import Experiment, Pooling
 from clsviz.measurements import Measurements
 
@@ -41,6 +41,6 @@ def view(measurements: Measurements, experiment: Experiment) -> View:
     fit, problem = None, ""
     try:
         fit = analysis.fit(lengths, norms)
-    except UndefinedFit as error:
+    except UndefinedFitError as error:
         problem = str(error)
     return View(index, lengths, norms, fit, problem, int(np.count_nonzero(short)) - len(index))

@@ -44,17 +44,20 @@ def axis_title(experiment: Experiment) -> str:
 
 
 def answer(fit: "Fit", experiment: Experiment, n_sampled: int) -> str:
-    """What the regression says, in a sentence or two with the numbers in it."""
+    """What the regression says, in a sentence or two with the numbers in it.
+
+    n_sampled: sentences measured, of which those under the length cutoff are in the fit.
+    """
     strength = next((word for limit, word in _STRENGTHS if fit.r_squared < limit), "Almost entirely")
     low, high = fit.r_squared_interval
     text = (
-        f"{strength}. Length explains {fit.r_squared:.1%} of the norm's variance (R² {fit.r_squared:.3f}, 95% interval "
-        f"{low:.3f} to {high:.3f}; {fit.n:,} of {n_sampled:,} sentences, those under {experiment.length_cutoff} tokens)."
+        f"{strength}. Length explains {fit.r_squared:.1%} of the norm’s variance (R² {fit.r_squared:.3f}, 95% interval "
+        f"{low:.3f} to {high:.3f}; {fit.n:,} of {n_sampled:,} sentences, "
+        f"those under {experiment.length_cutoff} tokens)."
     )
     if fit.norm_sd < _SMALL_SPREAD * fit.norm_mean:
-        text += (
-            f" But the norm hardly varies here: its standard deviation is {fit.norm_sd:.2g}, around {fit.norm_mean:.2f}."
-        )
+        spread = number(fit.norm_sd, digits=2)
+        text += f" But the norm hardly varies here: its standard deviation is {spread}, around {fit.norm_mean:.2f}."
     if fit.n < _FEW_SENTENCES:
         text += f" These are only {fit.n} sentences: take more for a firm answer."
     return text
@@ -76,11 +79,15 @@ def lengths_at_norms(slices: "pd.DataFrame") -> str:
         return "There are too few sentences to say which lengths go with which norm."
     lowest, highest = slices.iloc[0], slices.iloc[-1]
     middle = slices[slices["from_share"] <= 0.5].iloc[-1]
+
+    def tokens(row: "pd.Series[float]") -> str:
+        return f"{row['lower']:.0f} to {row['upper']:.0f}"
+
     return (
         f"Read the other way round: of the {lowest['to_share']:.0%} of sentences with the lowest norms (up to "
-        f"{number(lowest['highest'])}), nine in ten have {lowest['lower']:.0f} to {lowest['upper']:.0f} tokens; of the "
-        f"{1 - highest['from_share']:.0%} with the highest (from {number(highest['lowest'])}), {highest['lower']:.0f} to "
-        f"{highest['upper']:.0f}; of the middle half, {middle['lower']:.0f} to {middle['upper']:.0f}."
+        f"{number(lowest['highest'])}), nine in ten have {tokens(lowest)} tokens; of the "
+        f"{1 - highest['from_share']:.0%} with the highest (from {number(highest['lowest'])}), {tokens(highest)}; "
+        f"of the middle half, {tokens(middle)}."
     )
 
 
@@ -106,16 +113,20 @@ def numbers(view: "View") -> dict[str, str]:
 def settings(experiment: Experiment, found: Found, view: "View") -> dict[str, str]:
     """How the result came about, by name, so that somebody else can get it too."""
     n_layers = found.measurements.n_layers
-    vector = "the pooler output" if experiment.pooling is Pooling.POOLER else (
-        f"[CLS] after layer {n_layers if experiment.layer is None else experiment.layer} of {n_layers}"
+    vector = f"[CLS] after layer {n_layers if experiment.layer is None else experiment.layer} of {n_layers}"
+    if experiment.pooling is Pooling.POOLER:
+        vector = "the pooler output"
+    shown = (
+        f"{len(view.index):,} sentences of fewer than {experiment.length_cutoff} tokens, [CLS] and [SEP] not counted"
     )
-    cut = f"; {view.n_truncated:,} more were cut there and are left out" if view.n_truncated else ""
+    if view.n_truncated:
+        shown += f"; {view.n_truncated:,} more are left out, as the model reads only their beginning"
     return {
         "Model": f"{found.weights.label} ({experiment.model}), fingerprint {found.weights.fingerprint[:16]}",
         "Corpus": f"{found.corpus.label} ({experiment.corpus}, {len(found.corpus.sentences):,} sentences), "
         f"fingerprint {found.corpus.fingerprint[:16]}",
         "Sample": f"{len(found.measurements):,} sentences drawn at random, seed {experiment.seed}",
-        "Shown": f"{len(view.index):,} sentences of fewer than {experiment.length_cutoff} tokens, counted without [CLS] and [SEP]{cut}",
+        "Shown": shown,
         "Vector": f"L2 norm of {vector}, in {PRECISION}; sentences are read up to {MAX_LENGTH} tokens",
         "Line": "ordinary least squares; intervals robust to unequal spread (HC3), that of R² by bootstrap (BCa)",
     }
@@ -127,21 +138,26 @@ def command(experiment: Experiment) -> str:
     return " ".join(["python -m clsviz measure", *flags])
 
 
-HOW_TO_READ = (
-    "Every point is a sentence: its number of tokens to the right, the norm of its vector upwards. The red line is the "
-    "straight line that predicts the norm best from the length, with its 95% band. R² is the share of the norm’s variance "
-    "that it explains: 0 is nothing, 1 is all. The short bars are the median norm of the sentences of about one length, "
-    "with lines from the lower to the upper quartile: they also show what a straight line cannot, such as a spread that "
-    "changes with length."
-)
+HOW_TO_READ = """\
+Every point is a sentence: its number of tokens to the right, the norm of its vector upwards. The red line is the \
+straight line that predicts the norm best from the length, with its 95% band. R² is the share of the norm’s variance \
+that it explains: 0 is nothing, 1 is all. The short bars are the median norm of the sentences of about one length, with \
+lines from the lower to the upper quartile: they also show what a straight line cannot, such as a spread that changes \
+with length. “Lengths at a norm” turns the question round: for sentences of about one norm, the middle length, and the \
+range in which nine in ten lie."""
 
 
-def number(value: float, digits: int = 4) -> str:
-    """A number to so many decimals, or to two significant digits where that would leave little of it."""
-    if value == 0 or abs(value) >= 10 ** (1 - digits) or not math.isfinite(value):
-        text = f"{value:.{digits}f}"
+def number(value: float, digits: int = 4, sign: str = "") -> str:
+    """A number to so many decimals, or to two significant digits where that would leave little of it.
+
+    With the sign “+” also positive numbers show theirs.
+    """
+    if math.isinf(value):
+        return "−∞" if value < 0 else "∞"
+    if value == 0 or abs(value) >= 10 ** (1 - digits):
+        text = f"{value:{sign}.{digits}f}"
     else:
-        significand, exponent = f"{value:.1e}".split("e-")
+        significand, exponent = f"{value:{sign}.1e}".split("e-")
         text = f"{significand} × 10⁻{exponent.lstrip('0').translate(_SUPERSCRIPTS)}"
     return text.replace("-", "−")
 

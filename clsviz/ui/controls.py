@@ -82,7 +82,8 @@ def view_controls(job: Job) -> None:
         required=True,
         on_change=_forget,
         args=["view_message"],
-        help="[CLS] is the first vector of a sentence. The pooler output is what a dense layer and tanh make of the last.",
+        help="[CLS] is the vector of the token that stands for the whole sentence. The pooler output is what a dense "
+        "layer and tanh make of it after the last layer.",
     )
     n_layers = _n_layers(job)
     st.select_slider(
@@ -104,7 +105,7 @@ def status(job: Job) -> None:
 
 
 def _outline(job: Job) -> tuple[bool, bool, bool]:
-    """What the rest of the page depends on: whether the job changes by itself, what is found, whether some is measured."""
+    """What the rest of the page depends on: whether the job goes on, what is found, whether some is measured."""
     found = job.extraction.found
     return job.state.is_active, found is not None, found is not None and len(found.measurements) > 0
 
@@ -150,7 +151,9 @@ def _run_label(job: Job) -> str:
         return "Run"
     if job.cost.megabytes:
         return f"Run · downloads {job.cost.megabytes:,} MB"
-    return f"Run · about {duration(job.cost.seconds)}" if job.cost.seconds < float("inf") else "Run · downloads it first"
+    return (
+        f"Run · about {duration(job.cost.seconds)}" if job.cost.seconds < float("inf") else "Run · downloads it first"
+    )
 
 
 def _cancel_button(job: Job) -> None:

@@ -2,7 +2,6 @@
 
 import re
 
-
 _SPECIAL = re.compile(r"""[\\`*_{}\[\]<>#|~$:&+\-=!@]|(?<=www)\.""")
 
 

@@ -14,6 +14,7 @@ from clsviz.jobs import Job
 from clsviz.measurements import Measurements
 from clsviz.ui import session
 from clsviz.ui.markdown import escape
+from clsviz.wording import number
 
 if TYPE_CHECKING:
     from clsviz.figures import Points
@@ -48,8 +49,8 @@ def box() -> None:
         height=80,
         max_chars=_MOST_CHARACTERS,
         placeholder="The quick brown fox jumps over the lazy dog.",
-        help="Press Ctrl+Enter, or click outside the box. What you type stays on this server, and goes into the link only "
-        "if you tick the box.",
+        help="Press Ctrl+Enter, or click outside the box. What you type is not kept, and goes into the link only if you "
+        "tick the box.",
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Measure", icon=":material/straighten:")  # to leave the box is to hand over what was typed
@@ -91,7 +92,7 @@ def show(own: Own, view: "View") -> None:
         facts = [f"**{length:,} token{'' if length == 1 else 's'}**", f"norm **{norm:.4f}**"]
         if view.fit:
             line = float(view.fit.predict(length))
-            facts.append(f"the line says {line:.4f} for this length ({norm - line:+.4f})")
+            facts.append(f"the line says {line:.4f} for this length ({number(norm - line, sign='+')})")
         if among := percentile_at_length(length, norm, view.lengths, view.norms):
             facts.append(f"higher than {among[0]:.0f}% of the {among[1]:,} corpus sentences of about this length")
         else:
@@ -99,8 +100,11 @@ def show(own: Own, view: "View") -> None:
         if own.measurements.truncated[index]:
             facts.append(":orange[the model reads only its beginning]")
         with st.container(border=True):
-            number = f"{index + 1}. " if len(own.sentences) > 1 else ""
-            st.text(number + (sentence if len(sentence) <= _MOST_CHARACTERS_SHOWN else f"{sentence[:_MOST_CHARACTERS_SHOWN]}…"))
+            prefix = f"{index + 1}. " if len(own.sentences) > 1 else ""
+            st.text(
+                prefix
+                + (sentence if len(sentence) <= _MOST_CHARACTERS_SHOWN else f"{sentence[:_MOST_CHARACTERS_SHOWN]}…")
+            )
             st.markdown(" · ".join(facts))
             st.code(_cut(own.tokens[index]), language=None, wrap_lines=True)
 

@@ -80,7 +80,9 @@ def _show_waiting(job: Job, experiment: Experiment, query: dict[str, str]) -> No
     _figures(None, 0, 0)
     with st.container(horizontal=True):
         st.pills("Overlays", [_MEDIANS, _RANGES], disabled=True, label_visibility="collapsed", key="no_overlays")
-    st.plotly_chart(figures.empty(_axes(experiment, experiment.length_cutoff)), height=_HEIGHT, key="no_scatter", alt=message)
+    st.plotly_chart(
+        figures.empty(_axes(experiment, experiment.length_cutoff)), height=_HEIGHT, key="no_scatter", alt=message
+    )
 
 
 def _figures(fit: "Fit | None", n_used: int, n_measured: int) -> None:
@@ -91,7 +93,7 @@ def _figures(fit: "Fit | None", n_used: int, n_measured: int) -> None:
             "R²",
             f"{fit.r_squared:.3f}" if fit else nothing,
             f"{fit.r_squared_interval[0]:.3f} to {fit.r_squared_interval[1]:.3f}" if fit else nothing,
-            help="Share of the norm's variance that the line explains, from 0 to 1; below it, its 95% interval, by bootstrap.",
+            help="Share of the norm's variance that the line explains, from 0 to 1; below, its 95% interval, by bootstrap.",
             **quiet,
         )
         st.metric(
@@ -140,7 +142,9 @@ def _axes(experiment: Experiment, longest: int) -> Any:
     return Axes(wording.axis_title(experiment), min(longest, experiment.length_cutoff), zoom_of=str(view))
 
 
-def _chart(experiment: Experiment, found: Found, view: "View", own: Own | None, overlays: list[str]) -> NDArray[np.intp]:
+def _chart(
+    experiment: Experiment, found: Found, view: "View", own: Own | None, overlays: list[str]
+) -> NDArray[np.intp]:
     """The scatter; returns which of the view's sentences are selected in it."""
     from clsviz import analysis, figures
 
@@ -155,7 +159,7 @@ def _chart(experiment: Experiment, found: Found, view: "View", own: Own | None, 
         fit=view.fit,
         bins=analysis.bins(view.lengths, view.norms) if _MEDIANS in overlays else None,
         slices=analysis.slices(view.lengths, view.norms) if _RANGES in overlays else None,
-        own=own and own.points(),
+        own=own.points() if own else None,
     )
     event = st.plotly_chart(
         figure,
@@ -180,7 +184,7 @@ def _chart(experiment: Experiment, found: Found, view: "View", own: Own | None, 
 def _selection(found: Found, view: "View", selected: NDArray[np.intp]) -> None:
     if not len(selected):
         st.caption(
-            "Click a point to read its sentence. Choose box or lasso above the picture and draw around points to list theirs."
+            "Click a point to read its sentence. To list many, choose box or lasso above the picture and draw around them."
         )
         return
     import pandas as pd
@@ -190,7 +194,11 @@ def _selection(found: Found, view: "View", selected: NDArray[np.intp]) -> None:
     if len(selected) == 1:
         with st.container(border=True):
             st.text(sentences[0])
-            off = f" · {norms[0] - view.fit.predict(lengths[0]):+.4f} off the line" if view.fit else ""
+            off = (
+                f" · {wording.number(norms[0] - view.fit.predict(lengths[0]), sign='+')} off the line"
+                if view.fit
+                else ""
+            )
             st.caption(f"{lengths[0]} tokens · norm {norms[0]:.4f}{off}")
         return
     listed = slice(0, _MOST_LISTED)

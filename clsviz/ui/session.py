@@ -127,7 +127,9 @@ def admitted(experiment: Experiment, report: Callable[[SettingError], None]) -> 
         report(SettingError(f"corpus is “{experiment.corpus[:60]}”, which is not one of the catalogue ({known})."))
         experiment = replace(experiment, corpus=default.corpus)
     if PUBLIC and experiment.sample_size > PUBLIC_SAMPLE_SIZE:
-        report(SettingError(f"sample_size is {experiment.sample_size:,}; here it can be {PUBLIC_SAMPLE_SIZE:,} at most."))
+        report(
+            SettingError(f"sample_size is {experiment.sample_size:,}; here it can be {PUBLIC_SAMPLE_SIZE:,} at most.")
+        )
         experiment = replace(experiment, sample_size=PUBLIC_SAMPLE_SIZE)
     return experiment
 

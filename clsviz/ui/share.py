@@ -21,9 +21,10 @@ _COPY_LINK = st.components.v2.component(
 """,
     css="""
 button {
-  font: inherit; font-size: 0.875rem; font-family: var(--st-font); color: var(--st-text-color); background: transparent; cursor: pointer;
-  width: 100%; min-height: 2.5rem; padding: 0.25rem 0.75rem; white-space: nowrap;
+  font: inherit; font-size: 0.875rem; font-family: var(--st-font); color: var(--st-text-color);
+  background: transparent; cursor: pointer; width: 100%; min-height: 2.5rem; padding: 0.25rem 0.75rem;
   border: 1px solid var(--st-widget-border-color, var(--st-border-color)); border-radius: var(--st-button-radius);
+  white-space: nowrap;
 }
 button:hover, button:focus-visible { color: var(--st-primary-color); border-color: var(--st-primary-color); }
 button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 1px; }
@@ -80,5 +81,10 @@ def downloads(experiment: Experiment, found: Found, view: "View") -> None:
             width="stretch",
         )
         st.download_button(
-            "Picture (HTML)", lambda: export.report(experiment, found, view), f"{name}.html", "text/html", on_click="ignore", width="stretch"
+            "Picture (HTML)",
+            lambda: export.report(experiment, found, view),
+            f"{name}.html",
+            "text/html",
+            on_click="ignore",
+            width="stretch",
         )
