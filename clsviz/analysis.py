@@ -28,7 +28,7 @@ _SLICE_TAILS = (0.01, 0.05, 0.25)
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """The regression line of norm on length, with 95% intervals.
+    """The regression line of norm on length, with 95% intervals; infinite ones where nothing can be said.
 
     The intervals of slope, intercept and line hold whatever the spread does along the line: heteroscedasticity-
     consistent covariance HC3 (MacKinnon and White 1985). That of R² is a bias-corrected and accelerated bootstrap
@@ -57,6 +57,8 @@ class Fit:
     def band(self, lengths: ArrayLike) -> tuple[Floats, Floats]:
         """Lower and upper end of the line's 95% interval at each length."""
         x = np.asarray(lengths, dtype=float)
+        if not np.isfinite(self.covariance).all():
+            return np.full(x.shape, -np.inf), np.full(x.shape, np.inf)
         design = np.stack([np.ones_like(x), x], axis=-1)
         error = np.sqrt(np.einsum("ni,ij,nj->n", design, self.covariance, design))
         margin = error * stats.t.ppf((1 + CONFIDENCE) / 2, self.n - 2)
@@ -72,27 +74,30 @@ def fit(lengths: ArrayLike, norms: ArrayLike) -> Fit:
     x, y = np.asarray(lengths, dtype=float), np.asarray(norms, dtype=float)
     explain_undefined(x, y)
     line = LinearRegression().fit(x[:, None], y)
-    with np.errstate(divide="ignore", invalid="ignore"):  # where one sentence alone decides, intervals have no end
-        robust = OLS(y, np.stack([np.ones_like(x), x], axis=1)).fit(cov_type="HC3", use_t=True)
-        intercept_interval, slope_interval = map(_interval, robust.conf_int(1 - CONFIDENCE))
+    robust = OLS(y, np.stack([np.ones_like(x), x], axis=1)).fit(cov_type="HC3", use_t=True)
+    covariance, intervals = robust.cov_params(), robust.conf_int(1 - CONFIDENCE)
+    if _leverage(x).max() > 1 - 1e-9:  # one sentence alone holds the line at its end: HC3 is undefined
+        covariance, intervals = np.full((2, 2), np.inf), np.array([[-np.inf, np.inf]] * 2)
     return Fit(
         n=len(x),
         slope=float(line.coef_[0]),
         intercept=float(line.intercept_),
         r_squared=float(r2_score(y, line.predict(x[:, None]))),
         spearman=float(stats.spearmanr(x, y).statistic),
-        slope_interval=slope_interval,
-        intercept_interval=intercept_interval,
+        slope_interval=tuple(intervals[1].tolist()),
+        intercept_interval=tuple(intervals[0].tolist()),
         r_squared_interval=_bootstrap_r_squared(x, y),
         norm_mean=float(y.mean()),
         norm_sd=float(y.std(ddof=1)),
-        covariance=robust.cov_params(),
+        covariance=covariance,
     )
 
 
-def _interval(ends: Floats) -> Interval:
-    low, high = map(float, ends)
-    return (low, high) if np.isfinite([low, high]).all() else (-np.inf, np.inf)
+def _leverage(x: Floats) -> Floats:
+    """How much of its own prediction each point decides, from 0 to 1: the diagonal of the hat matrix."""
+    deviations = (x - x.mean()) ** 2
+    leverage: Floats = 1 / len(x) + deviations / deviations.sum()
+    return leverage
 
 
 def explain_undefined(lengths: Floats, norms: Floats) -> None:

@@ -91,8 +91,8 @@ def label(name: str) -> str:
 def resolve(name: str, *, download: bool) -> Weights:
     """Find the weights of `name`: of the catalogue, a local folder, or a repository of the Hugging Face Hub.
 
-    The network is used only with `download`, and only for what is not on this machine; without it, NotDownloadedError is
-    raised where it would be needed. Raises ModelError where there is no such model or its files are not usable.
+    The network is used only with `download`, and only for what is not on this machine; where it would be needed
+    without, NotDownloadedError is raised. Raises ModelError where there is no such model or its files are not usable.
     """
     if name == "minilm":
         folder = _built_in()

@@ -117,7 +117,7 @@ def settings(experiment: Experiment, found: Found, view: "View") -> dict[str, st
     if experiment.pooling is Pooling.POOLER:
         vector = "the pooler output"
     shown = (
-        f"{len(view.index):,} sentences of fewer than {experiment.length_cutoff} tokens, [CLS] and [SEP] not counted"
+        f"{len(view.index):,} sentences of fewer than {experiment.length_cutoff} tokens, without [CLS] and [SEP]"
     )
     if view.n_truncated:
         shown += f"; {view.n_truncated:,} more are left out, as the model reads only their beginning"
@@ -141,8 +141,8 @@ def command(experiment: Experiment) -> str:
 HOW_TO_READ = """\
 Every point is a sentence: its number of tokens to the right, the norm of its vector upwards. The red line is the \
 straight line that predicts the norm best from the length, with its 95% band. R² is the share of the norm’s variance \
-that it explains: 0 is nothing, 1 is all. The short bars are the median norm of the sentences of about one length, with \
-lines from the lower to the upper quartile: they also show what a straight line cannot, such as a spread that changes \
+that it explains: 0 is nothing, 1 is all. The short bars are the median norm of the sentences of about one length, \
+with lines from the lower to the upper quartile: they also show what a straight line cannot, such as a spread that changes \
 with length. “Lengths at a norm” turns the question round: for sentences of about one norm, the middle length, and the \
 range in which nine in ten lie."""
 

@@ -49,8 +49,8 @@ def box() -> None:
         height=80,
         max_chars=_MOST_CHARACTERS,
         placeholder="The quick brown fox jumps over the lazy dog.",
-        help="Press Ctrl+Enter, or click outside the box. What you type is not kept, and goes into the link only if you "
-        "tick the box.",
+        help="Press Ctrl+Enter, or click outside the box. What you type is not kept, and goes into the link only if "
+        "you tick the box.",
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Measure", icon=":material/straighten:")  # to leave the box is to hand over what was typed

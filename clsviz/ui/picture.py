@@ -93,7 +93,7 @@ def _figures(fit: "Fit | None", n_used: int, n_measured: int) -> None:
             "R²",
             f"{fit.r_squared:.3f}" if fit else nothing,
             f"{fit.r_squared_interval[0]:.3f} to {fit.r_squared_interval[1]:.3f}" if fit else nothing,
-            help="Share of the norm's variance that the line explains, from 0 to 1; below, its 95% interval, by bootstrap.",
+            help="Share of the norm's variance that the line explains, from 0 to 1; below, its 95% interval.",
             **quiet,
         )
         st.metric(
@@ -184,7 +184,7 @@ def _chart(
 def _selection(found: Found, view: "View", selected: NDArray[np.intp]) -> None:
     if not len(selected):
         st.caption(
-            "Click a point to read its sentence. To list many, choose box or lasso above the picture and draw around them."
+            "Click a point to read its sentence. To list many, choose box or lasso above the picture and draw."
         )
         return
     import pandas as pd

@@ -1,0 +1,33 @@
+# make app: set up on the first call, and start the dashboard.
+# make test: set up on the first call, and run every check.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+
+.PHONY: app test clean
+
+app: $(VENV)/app-ready
+	$(BIN)/streamlit run app.py
+
+test: $(VENV)/test-ready
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/pytest
+
+clean:
+	rm -rf $(VENV)
+
+$(VENV)/app-ready: requirements.txt
+	@echo "Setting up $(VENV): this takes a few minutes, once."
+	$(PYTHON) -c 'import sys; sys.exit("clsviz needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) -r requirements.txt
+	@touch $@
+
+$(VENV)/test-ready: $(VENV)/app-ready requirements-test.txt tests/install_browser.sh
+	$(PIP) -r requirements-test.txt
+	sh tests/install_browser.sh $(BIN)/playwright
+	@touch $@

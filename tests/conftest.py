@@ -1,0 +1,108 @@
+"""Real things to test with, as small as they can be: a BERT of two layers, a store in a temporary folder."""
+
+import hashlib
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+# Before any test imports a library that reads them: nothing is fetched, and nothing kept, beyond the test run.
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ.pop("CLSVIZ_STORE", None)
+os.environ.pop("CLSVIZ_PUBLIC", None)
+
+from clsviz import models
+from clsviz.encoder import Encoder
+from clsviz.models import Weights
+from clsviz.store import Store
+
+WORDS = "the a cat dog sat ran on under mat tree and saw big small red old very quickly then home .".split()
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+
+
+def write_tokenizer(folder: Path, **settings: object) -> None:
+    """A real WordPiece tokenizer of a few words, with BERT's special tokens."""
+    import tokenizers
+    import transformers
+
+    vocabulary = {token: index for index, token in enumerate([*SPECIAL, *WORDS])}
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.normalizer = tokenizers.normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        unk_token="[UNK]",
+        pad_token="[PAD]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        mask_token="[MASK]",
+        **settings,
+    ).save_pretrained(folder)
+
+
+def write_bert(folder: Path, *, pooler: bool = True, **settings: object) -> Path:
+    """A real BERT of two layers with random weights, and its tokenizer."""
+    import torch
+    import transformers
+
+    torch.manual_seed(0)
+    shape = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+    config = transformers.BertConfig(
+        vocab_size=len(SPECIAL) + len(WORDS), max_position_embeddings=64, **{**shape, **settings}
+    )
+    model = transformers.BertModel(config, add_pooling_layer=pooler)
+    for parameter in model.parameters():  # far from the start of a training, where all norms are alike
+        parameter.data.normal_(0, 0.4)
+    model.save_pretrained(folder)
+    write_tokenizer(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_bert(tmp_path_factory.mktemp("models") / "tiny-bert")
+
+
+@pytest.fixture(scope="session")
+def tiny_weights(tiny_folder: Path) -> Weights:
+    return models.resolve(str(tiny_folder), download=False)
+
+
+@pytest.fixture(scope="session")
+def tiny_encoder(tiny_weights: Weights) -> Encoder:
+    return Encoder(tiny_weights, device="cpu")
+
+
+@pytest.fixture(scope="session")
+def minilm_encoder() -> Encoder:
+    return Encoder(models.resolve("minilm", download=False), device="cpu")
+
+
+@pytest.fixture()
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store")
+
+
+@pytest.fixture(scope="session")
+def text_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A corpus of 400 different sentences of 1 to 30 words."""
+    path = tmp_path_factory.mktemp("corpora") / "sentences.txt"
+    path.write_text("\n".join(random_sentences(400, seed=1)), encoding="utf-8")
+    return path
+
+
+def random_sentences(n: int, seed: int, longest: int = 30) -> list[str]:
+    """Different sentences of the tiny model's words."""
+    choose = random.Random(seed)
+    found: dict[str, None] = {}
+    while len(found) < n:
+        found[" ".join(choose.choices(WORDS, k=choose.randint(1, longest)))] = None
+    return list(found)
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,120 @@
+import json
+import os
+from pathlib import Path
+
+import filelock
+import numpy as np
+import pytest
+from test_measurements import measurements
+
+from clsviz.errors import StoreError
+from clsviz.store import Key, Store, part_stop
+
+KEY = Key(model="m" * 64, corpus="c" * 64, seed=0, max_length=512, precision="float32")
+
+
+def test_a_part_comes_back_as_it_was(store: Store) -> None:
+    store.append(KEY, 0, measurements(32), seconds=1)
+    store.append(KEY, 32, measurements(10, start=32), seconds=1)
+    parts = store.parts(KEY)
+    assert [(part.start, part.stop) for part in parts.values()] == [(0, 32), (32, 42)]
+    read = store.read(parts[32])
+    assert read is not None
+    for name in ("n_tokens", "truncated", "cls_norms", "pooler_norms"):
+        expected = getattr(measurements(10, start=32), name)
+        np.testing.assert_array_equal(getattr(read, name), expected)
+        assert getattr(read, name).dtype == expected.dtype
+
+
+def test_measurements_without_pooler_come_back(store: Store) -> None:
+    whole = measurements(5)
+    part = store.append(KEY, 0, type(whole)(whole.n_tokens, whole.truncated, whole.cls_norms, np.empty((5, 0), "f4")), 1)
+    read = store.read(part)
+    assert read is not None
+    assert not read.has_pooler
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"model": "x"}, {"corpus": "x"}, {"seed": 1}, {"max_length": 128}, {"precision": "bfloat16"}, {"schema": 0}],
+)
+def test_what_was_computed_from_anything_else_is_elsewhere(store: Store, change: dict[str, object]) -> None:
+    store.append(KEY, 0, measurements(3), seconds=1)
+    assert not store.parts(Key(**{**vars(KEY), **change}))
+
+
+@pytest.mark.parametrize("position", [0, 8, 60, -1])
+def test_a_damaged_part_is_dropped(store: Store, position: int) -> None:
+    part = store.append(KEY, 0, measurements(100), seconds=1)
+    content = bytearray(part.path.read_bytes())
+    content[position] ^= 1
+    part.path.write_bytes(content)
+    assert store.read(part) is None
+    assert not store.parts(KEY)
+
+
+def test_a_part_cut_short_is_dropped(store: Store) -> None:
+    part = store.append(KEY, 0, measurements(100), seconds=1)
+    part.path.write_bytes(part.path.read_bytes()[:50])
+    assert store.read(part) is None
+    assert not part.path.exists()
+
+
+def test_a_whole_file_that_is_no_part_is_dropped(store: Store) -> None:
+    import hashlib
+
+    content = b"whole, but not what it should be"
+    part = store.append(KEY, 0, measurements(3), seconds=1)
+    path = part.path.with_name(f"000000000-000000003-{hashlib.sha256(content).hexdigest()[:16]}.safetensors")
+    path.write_bytes(content)
+    assert store.read(part._replace(path=path)) is None
+
+
+def test_files_that_are_no_parts_are_left_alone(store: Store) -> None:
+    part = store.append(KEY, 0, measurements(3), seconds=1)
+    stranger = part.path.with_name(".new-x.safetensors")
+    stranger.write_text("half written when the power went")
+    assert list(store.parts(KEY)) == [0]
+    assert stranger.exists()
+
+
+def test_one_writer_at_a_time(store: Store) -> None:
+    with store.writer(KEY):
+        with pytest.raises(filelock.Timeout), store.writer(KEY):
+            pass
+        other = Key(**{**vars(KEY), "seed": 1})
+        with store.writer(other):
+            pass
+    with store.writer(KEY):
+        pass
+    about = json.loads((store.root / KEY.folder_name / "key.json").read_text())
+    assert Key(**about) == KEY
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_store_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(StoreError, match=str(tmp_path)), Store(tmp_path).writer(KEY):
+        pass
+
+
+def test_a_store_below_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="file"), Store(tmp_path / "file").writer(KEY):
+        pass
+
+
+def test_the_rate_is_of_the_largest_part_of_the_model(store: Store) -> None:
+    assert store.rate(KEY.model) is None
+    with store.writer(KEY):
+        store.append(KEY, 0, measurements(10), seconds=10)
+        store.append(KEY, 10, measurements(100), seconds=5)
+    assert store.rate(KEY.model) == pytest.approx(20)
+    assert store.rate("another model") is None
+
+
+def test_parts_double_up_to_a_bound() -> None:
+    starts = [0]
+    while starts[-1] < 5000:
+        starts.append(part_stop(starts[-1]))
+    assert starts == [0, 32, 64, 128, 256, 512, 1024, 2048, 3072, 4096, 5120]
