@@ -116,9 +116,7 @@ def settings(experiment: Experiment, found: Found, view: "View") -> dict[str, st
     vector = f"[CLS] after layer {n_layers if experiment.layer is None else experiment.layer} of {n_layers}"
     if experiment.pooling is Pooling.POOLER:
         vector = "the pooler output"
-    shown = (
-        f"{len(view.index):,} sentences of fewer than {experiment.length_cutoff} tokens, without [CLS] and [SEP]"
-    )
+    shown = f"{len(view.index):,} sentences of fewer than {experiment.length_cutoff} tokens, without [CLS] and [SEP]"
     if view.n_truncated:
         shown += f"; {view.n_truncated:,} more are left out, as the model reads only their beginning"
     return {

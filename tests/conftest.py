@@ -17,7 +17,7 @@ from clsviz.encoder import Encoder
 from clsviz.models import Weights
 from clsviz.store import Store
 
-WORDS = "the a cat dog sat ran on under mat tree and saw big small red old very quickly then home .".split()
+WORDS = ["the", "a", "cat", "dog", "sat", "ran", "on", "under", "mat", "tree", "and", "saw", "big", "small", "red", "old", "very", "quickly", "then", "home", "."]
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
@@ -82,7 +82,7 @@ def minilm_encoder() -> Encoder:
     return Encoder(models.resolve("minilm", download=False), device="cpu")
 
 
-@pytest.fixture()
+@pytest.fixture
 def store(tmp_path: Path) -> Store:
     return Store(tmp_path / "store")
 

@@ -24,7 +24,11 @@ def test_the_line_is_the_least_squares_one() -> None:
     assert line.r_squared == pytest.approx(1 - residual / ((norms - norms.mean(dtype=float)) ** 2).sum(), rel=1e-6)
     assert line.spearman == pytest.approx(np.corrcoef(stats.rankdata(lengths), stats.rankdata(norms))[0, 1])
     np.testing.assert_allclose(line.predict([10, 20]), intercept + slope * np.array([10, 20]))
-    assert (line.n, line.norm_mean, line.norm_sd) == (2000, pytest.approx(norms.mean()), pytest.approx(norms.std(ddof=1)))
+    assert (line.n, line.norm_mean, line.norm_sd) == (
+        2000,
+        pytest.approx(norms.mean()),
+        pytest.approx(norms.std(ddof=1)),
+    )
 
 
 def test_the_intervals_are_those_of_hc3() -> None:

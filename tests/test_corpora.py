@@ -58,7 +58,7 @@ def test_package_docs_hold_those_of_the_installed_packages_as_well() -> None:
     assert len(files) == len(set(files)) > 5 * len(library)
 
 
-@pytest.fixture()
+@pytest.fixture
 def small_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A catalogue entry “small”, of two files in a folder."""
     folder = tmp_path / "source"
@@ -103,9 +103,7 @@ def test_no_docstrings_at_all_is_explained(small_source: Path, tmp_path: Path) -
         open_corpus("small", tmp_path, Progress())
 
 
-def test_a_worker_that_dies_is_reported(
-    small_source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_that_dies_is_reported(small_source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(CorpusError, match="broke off"):
         open_corpus("small", tmp_path, Progress())

@@ -80,7 +80,9 @@ a    b
 
 
 def test_sentences_are_split_by_their_meaning_and_not_at_every_dot() -> None:
-    docstring = "Use e.g. the full name of it, i.e. version 2.0 of the name.\nThe second sentence goes on\nover two lines."
+    docstring = (
+        "Use e.g. the full name of it, i.e. version 2.0 of the name.\nThe second sentence goes on\nover two lines."
+    )
     assert sentences(docstring) == [
         "Use e.g. the full name of it, i.e. version 2.0 of the name.",
         "The second sentence goes on over two lines.",
@@ -110,7 +112,7 @@ def test_sentences(text: str) -> None:
         "See https://example.org for more.",
         "Takes a dict {key: value} of things.",
         "Unbalanced (parenthesis here.",
-        "Half a quotation “of \" something.",
+        'Half a quotation “of " something.',
         "And so on...",
         "Mostly 1234567890 1234567890 numbers.",
         "A \ud800 surrogate is no character.",

@@ -109,7 +109,9 @@ def test_batches_keep_the_token_budget_and_hold_every_sentence_once() -> None:
     batches = plan_batches(lengths, token_budget=256)
     assert sorted(np.concatenate(batches)) == list(range(500))
     assert all(lengths[batch].max() * len(batch) <= 256 for batch in batches)
-    assert [lengths[batch].max() for batch in batches] == sorted((lengths[batch].max() for batch in batches), reverse=True)
+    assert [lengths[batch].max() for batch in batches] == sorted(
+        (lengths[batch].max() for batch in batches), reverse=True
+    )
 
 
 def test_a_sentence_longer_than_the_budget_is_a_batch_of_its_own() -> None:

@@ -1,8 +1,9 @@
 import pytest
-from clsviz.errors import SettingError
-from clsviz.experiment import RANGES, Experiment, Pooling
 from hypothesis import given
 from hypothesis import strategies as st
+
+from clsviz.errors import SettingError
+from clsviz.experiment import RANGES, Experiment, Pooling
 
 names = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=50)
 experiments = st.builds(

@@ -1,4 +1,3 @@
-import os
 import signal
 import subprocess
 import sys
@@ -16,12 +15,12 @@ from clsviz.errors import CancelledError
 from clsviz.experiment import Experiment
 from clsviz.extraction import Encoders, Extraction, Found
 from clsviz.measurements import Measurements
-from clsviz.models import Weights, resolve
+from clsviz.models import Weights
 from clsviz.progress import Progress
 from clsviz.store import Store
 
 
-@pytest.fixture()
+@pytest.fixture
 def experiment(tiny_folder: Path, text_file: Path) -> Experiment:
     return Experiment(model=str(tiny_folder), corpus=str(text_file), sample_size=300)
 
@@ -63,9 +62,7 @@ def test_what_is_measured_are_the_sentences_of_the_sample(
     np.testing.assert_array_equal(found.measurements.n_tokens, expected.n_tokens)
 
 
-def test_a_second_run_loads_no_model(
-    experiment: Experiment, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_second_run_loads_no_model(experiment: Experiment, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     first, _ = run(experiment, store)
     monkeypatch.setattr(Encoders, "get", None)
     second, again = run(experiment, store)
@@ -80,7 +77,9 @@ def test_a_larger_sample_measures_only_what_is_new(
     measured: list[str] = []
     measure = Encoder.measure
     monkeypatch.setattr(
-        Encoder, "measure", lambda self, sentences, on_batch=None: measured.extend(sentences) or measure(self, sentences)
+        Encoder,
+        "measure",
+        lambda self, sentences, on_batch=None: measured.extend(sentences) or measure(self, sentences),
     )
     large, _ = run(experiment, store)
     assert large.sentences[:100] == small.sentences
@@ -133,7 +132,9 @@ Extraction({experiment!r}, Store(Path({str(store.root)!r})), Encoders()).run(Kil
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     left = sorted(path.name for path in store.root.glob("norms-*/*.safetensors"))
     assert left
-    assert all(path.name in left for path in Path(store.root / "other").glob("norms-*/*.safetensors") if path.name in left)
+    assert all(
+        path.name in left for path in Path(store.root / "other").glob("norms-*/*.safetensors") if path.name in left
+    )
     before = {path: path.stat().st_mtime_ns for path in store.root.glob("norms-*/*.safetensors")}
     resumed, _ = run(experiment, store)
     assert equal(resumed.measurements, undisturbed.measurements)

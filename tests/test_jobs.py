@@ -13,19 +13,19 @@ from clsviz.jobs import Job, Jobs, State
 from clsviz.store import Store
 
 
-@pytest.fixture()
+@pytest.fixture
 def jobs(store: Store) -> Iterator[Jobs]:
     jobs = Jobs(store)
     yield jobs
     jobs.close()
 
 
-@pytest.fixture()
+@pytest.fixture
 def experiment(tiny_folder: Path, text_file: Path) -> Experiment:
     return Experiment(model=str(tiny_folder), corpus=str(text_file), sample_size=300)
 
 
-@pytest.fixture()
+@pytest.fixture
 def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """Measuring halts before every part but the first two until this is set."""
     gate = threading.Event()
@@ -105,9 +105,7 @@ def test_another_experiment_queues_and_knows_its_place(
     assert n_measured(second) == 0
 
 
-def test_what_is_stored_does_not_queue(
-    jobs: Jobs, experiment: Experiment, gate: threading.Event, store: Store
-) -> None:
+def test_what_is_stored_does_not_queue(jobs: Jobs, experiment: Experiment, gate: threading.Event, store: Store) -> None:
     gate.set()
     stored = Experiment(experiment.model, experiment.corpus, 50, seed=9)
     wait_for(lambda: jobs.open(stored).state is State.DONE)

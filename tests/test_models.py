@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pytest
 import torch
+from conftest import write_bert
 
 from clsviz import models
 from clsviz.errors import ModelError
 from clsviz.models import MODELS, NotDownloadedError, is_folder, resolve
 
-from conftest import write_bert
 
-
-@pytest.fixture()
+@pytest.fixture
 def folder(tiny_folder: Path, tmp_path: Path) -> Path:
     """A copy of the tiny model, to be spoilt."""
     return Path(shutil.copytree(tiny_folder, tmp_path / "model"))
@@ -112,7 +111,9 @@ except ModelError as error:
 """
     # The discard port of this machine, where nobody listens.
     environment = os.environ | {"HF_ENDPOINT": "http://127.0.0.1:9", "HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "0"}
-    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, timeout=60)
+    answer = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environment, timeout=60
+    )
     assert "cannot be reached for google-bert/bert-base-uncased" in answer.stdout
     assert "MiniLM-L6" in answer.stdout
     assert len(answer.stdout.splitlines()) == 1

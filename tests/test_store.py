@@ -28,7 +28,9 @@ def test_a_part_comes_back_as_it_was(store: Store) -> None:
 
 def test_measurements_without_pooler_come_back(store: Store) -> None:
     whole = measurements(5)
-    part = store.append(KEY, 0, type(whole)(whole.n_tokens, whole.truncated, whole.cls_norms, np.empty((5, 0), "f4")), 1)
+    part = store.append(
+        KEY, 0, type(whole)(whole.n_tokens, whole.truncated, whole.cls_norms, np.empty((5, 0), "f4")), 1
+    )
     read = store.read(part)
     assert read is not None
     assert not read.has_pooler

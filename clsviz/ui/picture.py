@@ -183,9 +183,7 @@ def _chart(
 
 def _selection(found: Found, view: "View", selected: NDArray[np.intp]) -> None:
     if not len(selected):
-        st.caption(
-            "Click a point to read its sentence. To list many, choose box or lasso above the picture and draw."
-        )
+        st.caption("Click a point to read its sentence. To list many, choose box or lasso above the picture and draw.")
         return
     import pandas as pd
 

@@ -1,0 +1,57 @@
+"""The rules of the house: who may import what, and what may be loaded when."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import clsviz
+
+PACKAGE = Path(clsviz.__file__).parent
+HEAVY = ["torch", "transformers", "datasets", "plotly", "streamlit", "pandas", "scipy", "sklearn", "huggingface_hub"]
+
+ALLOWED = {
+    "streamlit": {"ui"},
+    "plotly": {"figures.py", "ui"},
+    "torch": {"encoder.py", "models.py"},
+    "transformers": {"encoder.py", "models.py"},
+}
+
+
+def imports(path: Path) -> set[str]:
+    """The top-level packages that a file imports, wherever in it."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module.split(".")[0])
+    return found
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_each_library_is_imported_only_where_it_belongs(path: Path) -> None:
+    place = path.relative_to(PACKAGE).parts[0]
+    for library, places in ALLOWED.items():
+        assert library not in imports(path) or place in places
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_nothing_is_unpickled(path: Path) -> None:
+    assert not imports(path) & {"pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
+
+
+@pytest.mark.parametrize("module", ["clsviz", "clsviz.experiment", "clsviz.corpora", "clsviz.jobs", "clsviz.cli"])
+def test_importing_the_package_loads_nothing_heavy(module: str) -> None:
+    program = f"import sys, {module}; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    assert not set(HEAVY) & set(loaded)
+
+
+def test_the_public_names_are_these() -> None:
+    assert clsviz.__all__ == ["ClsvizError", "Encoder", "Experiment", "Pooling", "Store", "fit", "resolve"]
+    assert all(getattr(clsviz, name).__module__.startswith("clsviz.") for name in clsviz.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        clsviz.nothing  # noqa: B018

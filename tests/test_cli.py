@@ -1,0 +1,200 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from clsviz.cli import main
+from clsviz.encoder import Encoder
+
+
+@pytest.fixture
+def arguments(tiny_folder: Path, text_file: Path, tmp_path: Path) -> list[str]:
+    """Measure 200 sentences of the text file with the tiny model."""
+    store = str(tmp_path / "store")
+    return ["measure", f"--model={tiny_folder}", f"--corpus={text_file}", "--sample-size=200", f"--store={store}"]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_measuring_writes_a_row_a_sentence_and_prints_one_object(
+    arguments: list[str], tmp_path: Path, ending: str, capsys: pytest.CaptureFixture[str], tiny_encoder: Encoder
+) -> None:
+    output = tmp_path / f"out.{ending}"
+    assert main([*arguments, f"--output={output}", "--json", "--length-cutoff=20"]) == 0
+    table = pd.read_parquet(output) if ending == "parquet" else pd.read_csv(output)
+    assert list(table.columns) == ["sentence", "n_tokens", "truncated", "cls_0", "cls_1", "cls_2", "pooler"]
+    assert len(table) == 200
+    expected = tiny_encoder.measure(table["sentence"].tolist())
+    np.testing.assert_allclose(table["cls_2"], expected.cls_norms[:, 2], rtol=1e-5)
+
+    result = json.loads(capsys.readouterr().out)
+    used = table[table["n_tokens"] < 20]
+    assert (result["n_sampled"], result["n_used"]) == (200, len(used))
+    assert result["r_squared"] == pytest.approx(np.corrcoef(used["n_tokens"], used["cls_2"])[0, 1] ** 2, rel=1e-4)
+    slope, intercept = np.polyfit(used["n_tokens"], used["cls_2"], 1)
+    assert (result["slope"], result["intercept"]) == (
+        pytest.approx(slope, rel=1e-3),
+        pytest.approx(intercept, rel=1e-3),
+    )
+    low, high = result["r_squared_interval"]
+    assert low <= result["r_squared"] <= high
+    assert result["spearman"] == pytest.approx(used["n_tokens"].corr(used["cls_2"], method="spearman"))
+    assert result["seconds"] > 0
+    assert result["sentences_per_second"] > 0
+    assert len(result["model_fingerprint"]) == len(result["corpus_fingerprint"]) == 64
+
+
+def test_a_second_time_comes_from_the_store(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    main([*arguments, "--json"])
+    first = json.loads(capsys.readouterr().out)
+    main([*arguments, "--json"])
+    second = json.loads(capsys.readouterr().out)
+    assert second["sentences_per_second"] is None
+    timing = {"seconds", "sentences_per_second"}
+    assert {key: first[key] for key in first.keys() - timing} == {key: second[key] for key in second.keys() - timing}
+
+
+def test_without_json_the_answer_is_in_words(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 0
+    question, answer = capsys.readouterr().out.splitlines()
+    assert question == "Does tiny-bert encode the length of a sentence in the norm of its [CLS]?"
+    assert "of 200 sentences" in answer
+
+
+def test_a_shared_link_is_replayed_and_flags_go_before_it(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    link = "https://example.org/app/?seed=3&layer=1&length_cutoff=15&text=typed+by+a+visitor"
+    assert main([*arguments, f"--query={link}", "--layer=2", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["seed"], result["layer"], result["length_cutoff"]) == (3, 2, 15)
+    assert main(["measure", f"--query={result['query']}", arguments[-1], "--json"]) == 0
+    again = json.loads(capsys.readouterr().out)
+    assert again["r_squared"] == result["r_squared"]
+
+
+def test_a_small_corpus_says_so_and_a_constant_norm_explains_itself(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*arguments, "--sample-size=100000", "--layer=0", "--json"]) == 0
+    captured = capsys.readouterr()
+    assert "has only 400 sentences" in captured.err
+    result = json.loads(captured.out)
+    assert result["n_sampled"] == 400
+    assert result["r_squared"] is None
+    assert "norm is the same" in result["problem"]
+
+
+def test_damage_to_the_store_is_reported(
+    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(arguments)
+    part = next((tmp_path / "store").glob("norms-*/*.safetensors"))
+    part.write_bytes(b"")
+    capsys.readouterr()
+    assert main(arguments) == 0
+    assert "1 damaged part" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        (["--corpus=/nowhere/text.txt"], "/nowhere/text.txt"),
+        (["--corpus={tmp}/empty.txt"], "empty.txt holds no sentence"),
+        (["--model=/nowhere/model"], "no folder /nowhere/model"),
+        (["--model=two words"], "names no model"),
+        (["--sample-size=many"], "many"),
+        (["--sample-size=0"], "sample_size is 0"),
+        (["--layer=9"], "layers 0 to 2"),
+        (["--pooling=mean"], "pooling"),
+        (["--query=?colour=red"], "colour"),
+        (["--output={tmp}/out.xlsx"], ".parquet or .csv"),
+        (["--output={tmp}/nowhere/out.csv"], "cannot be written"),
+        (["--output={tmp}"], "must end in"),
+        (["--colour=red"], "--colour"),
+        (["--store={tmp}/empty.txt/store"], "empty.txt"),
+    ],
+)
+def test_a_mistake_is_one_line_and_status_2_and_writes_nothing(
+    arguments: list[str], tmp_path: Path, changed: list[str], named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty.txt").write_text("\n\n")
+    output = tmp_path / "out.csv"
+    changed = [word.format(tmp=tmp_path) for word in changed]
+    assert main([*arguments, f"--output={output}", *changed]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert len(captured.err.splitlines()) == 1
+    assert captured.err.startswith("clsviz: ")
+    assert named in captured.err
+    assert not output.exists()
+
+
+def test_no_command_is_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    assert "--help" in capsys.readouterr().err
+
+
+def test_the_help_names_every_setting(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["measure", "--help"])
+    assert ended.value.code == 0
+    text = capsys.readouterr().out
+    for flag in (
+        "model",
+        "corpus",
+        "sample-size",
+        "seed",
+        "length-cutoff",
+        "layer",
+        "pooling",
+        "query",
+        "output",
+        "json",
+    ):
+        assert f"--{flag}" in text
+
+
+def test_a_model_without_cls_is_refused_in_one_line(
+    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import transformers
+    from conftest import write_tokenizer
+
+    folder = tmp_path / "decoder"
+    config = transformers.GPT2Config(vocab_size=20, n_embd=8, n_layer=1, n_head=2, n_positions=16)
+    transformers.GPT2Model(config).save_pretrained(folder)
+    write_tokenizer(folder)
+    settings = folder / "tokenizer_config.json"
+    settings.write_text(settings.read_text().replace('"cls_token": "[CLS]",', ""))
+    capsys.readouterr()
+    assert main([*arguments, f"--model={folder}"]) == 2
+    err = capsys.readouterr().err
+    assert "no [CLS] token" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_the_command_line_itself_with_its_progress_on_stderr(tmp_path: Path) -> None:
+    """The real model on real sentences, as a user runs it."""
+    command = (
+        ["measure", "--model", "minilm", "--corpus", "python-docs", "--sample-size", "1500", "--seed", "0", "--length-cutoff", "80", "--json"]
+    )
+    output = tmp_path / "out.parquet"
+    ran = subprocess.run(
+        [sys.executable, "-m", "clsviz", *command, "--output", output, "--store", tmp_path / "store"],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONWARNINGS": "error"},
+    )
+    assert ran.returncode == 0, ran.stderr
+    result = json.loads(ran.stdout)
+    assert len(ran.stdout.splitlines()) == 1
+    assert (result["model"], result["corpus"], result["n_sampled"]) == ("minilm", "python-docs", 1500)
+    assert 0 < result["r_squared"] < 0.1  # hardly, as measured before
+    assert result["norm_mean"] == pytest.approx(7.6, abs=0.2)
+    assert "Measuring" in ran.stderr
+    assert len(pd.read_parquet(output)) == 1500
