@@ -140,9 +140,9 @@ HOW_TO_READ = """\
 Every point is a sentence: its number of tokens to the right, the norm of its vector upwards. The red line is the \
 straight line that predicts the norm best from the length, with its 95% band. R² is the share of the norm’s variance \
 that it explains: 0 is nothing, 1 is all. The short bars are the median norm of the sentences of about one length, \
-with lines from the lower to the upper quartile: they also show what a straight line cannot, such as a spread that changes \
-with length. “Lengths at a norm” turns the question round: for sentences of about one norm, the middle length, and the \
-range in which nine in ten lie."""
+with lines from the lower to the upper quartile: they also show what a straight line cannot, such as a spread that \
+changes with length. “Lengths at a norm” turns the question round: for sentences of about one norm, the middle \
+length, and the range in which nine in ten lie."""
 
 
 def number(value: float, digits: int = 4, sign: str = "") -> str:

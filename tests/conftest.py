@@ -17,7 +17,10 @@ from clsviz.encoder import Encoder
 from clsviz.models import Weights
 from clsviz.store import Store
 
-WORDS = ["the", "a", "cat", "dog", "sat", "ran", "on", "under", "mat", "tree", "and", "saw", "big", "small", "red", "old", "very", "quickly", "then", "home", "."]
+WORDS = [
+    *("the", "a", "cat", "dog", "sat", "ran", "on", "under", "mat", "tree", "and"),
+    *("saw", "big", "small", "red", "old", "very", "quickly", "then", "home", "."),
+]
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 

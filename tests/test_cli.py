@@ -2,6 +2,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from clsviz.cli import main
 from clsviz.encoder import Encoder
+from clsviz.experiment import Experiment
 
 
 @pytest.fixture
@@ -144,18 +146,9 @@ def test_the_help_names_every_setting(capsys: pytest.CaptureFixture[str]) -> Non
         main(["measure", "--help"])
     assert ended.value.code == 0
     text = capsys.readouterr().out
-    for flag in (
-        "model",
-        "corpus",
-        "sample-size",
-        "seed",
-        "length-cutoff",
-        "layer",
-        "pooling",
-        "query",
-        "output",
-        "json",
-    ):
+    for field in fields(Experiment):
+        assert f"--{field.name.replace('_', '-')}" in text
+    for flag in ("query", "output", "json", "store"):
         assert f"--{flag}" in text
 
 
@@ -180,9 +173,20 @@ def test_a_model_without_cls_is_refused_in_one_line(
 
 def test_the_command_line_itself_with_its_progress_on_stderr(tmp_path: Path) -> None:
     """The real model on real sentences, as a user runs it."""
-    command = (
-        ["measure", "--model", "minilm", "--corpus", "python-docs", "--sample-size", "1500", "--seed", "0", "--length-cutoff", "80", "--json"]
-    )
+    command = [
+        "measure",
+        "--model",
+        "minilm",
+        "--corpus",
+        "python-docs",
+        "--sample-size",
+        "1500",
+        "--seed",
+        "0",
+        "--length-cutoff",
+        "80",
+        "--json",
+    ]
     output = tmp_path / "out.parquet"
     ran = subprocess.run(
         [sys.executable, "-m", "clsviz", *command, "--output", output, "--store", tmp_path / "store"],

@@ -16,7 +16,7 @@ SENTENCES = [*random_sentences(60, seed=3, longest=40), "cat", "", "the " * 200,
 
 
 def reference(weights: Weights, sentence: str) -> tuple[np.ndarray, float, int]:
-    """Norms of one sentence, by transformers' own means: a tokenizer that truncates, a model that returns all states."""
+    """Norms of one sentence by transformers' own means: a tokenizer that truncates, a model that gives all states."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(weights.folder)
     model = transformers.AutoModel.from_pretrained(weights.folder, dtype=torch.float32).eval()
     limit = min(512, model.config.max_position_embeddings)

@@ -57,7 +57,7 @@ def test_a_bad_parameter_is_named_and_the_rest_applies(query: dict[str, str], na
     assert len(problems) == 1
     assert named in str(problems[0])
     assert experiment == (Experiment() if "seed" in query else Experiment(seed=7))
-    with pytest.raises(SettingError, match="."):
+    with pytest.raises(SettingError):
         Experiment.from_query(query)
 
 

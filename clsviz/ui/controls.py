@@ -34,10 +34,12 @@ def sample_controls(job: Job) -> None:
         help="The encoder. You can type any id of the Hugging Face Hub, or on your own machine the path of a folder.",
     )
     _message("model_message", job.error if not isinstance(job.error, CorpusError) else None)
+    labels = {name: source.label for name, source in corpora.CORPORA.items()} | st.session_state.get("uploads", {})
+    labels.setdefault(st.session_state.corpus, "Uploaded text")
     st.selectbox(
         "Corpus",
-        _with(corpora.CORPORA, st.session_state.corpus),
-        format_func=_corpus_label,
+        list(labels),
+        format_func=labels.__getitem__,
         key="corpus",
         help="Where the sentences come from. Python documentation: the docstrings of the standard library. "
         "Package documentation: those of all installed packages as well; it is gathered once.",
@@ -80,8 +82,6 @@ def view_controls(job: Job) -> None:
         format_func={Pooling.CLS: "[CLS]", Pooling.POOLER: "Pooler output"}.__getitem__,
         key="pooling",
         required=True,
-        on_change=_forget,
-        args=["view_message"],
         help="[CLS] is the vector of the token that stands for the whole sentence. The pooler output is what a dense "
         "layer and tanh make of it after the last layer.",
     )
@@ -90,12 +90,9 @@ def view_controls(job: Job) -> None:
         "Layer",
         _with([*range(n_layers or 1), session.LAST], st.session_state.layer, in_order=True),
         key="layer",
-        on_change=_forget,
-        args=["view_message"],
         disabled=n_layers is None or st.session_state.pooling is Pooling.POOLER,
         help="After which layer the norm of [CLS] is taken; 0 is the embedding output.",
     )
-    _message("view_message")
 
 
 def status(job: Job) -> None:
@@ -189,14 +186,8 @@ def _keep_upload() -> None:
     except ClsvizError as error:
         st.session_state.corpus_message = str(error)
     else:
-        st.session_state.setdefault("uploads", {})[corpus.name] = corpus.label
+        st.session_state.uploads = {**st.session_state.get("uploads", {}), corpus.name: corpus.label}
         st.session_state.corpus = corpus.name
-
-
-def _corpus_label(name: str) -> str:
-    if name in corpora.CORPORA:
-        return corpora.CORPORA[name].label
-    return str(st.session_state.get("uploads", {}).get(name, "Uploaded text"))
 
 
 def _n_layers(job: Job) -> int | None:
@@ -211,23 +202,17 @@ def _fit_to_model(job: Job) -> None:
     found, n_layers = job.extraction.found, _n_layers(job)
     if found is None or n_layers is None:
         return
-    layer = st.session_state.layer
+    model, layer = found.weights.label, st.session_state.layer
     if layer != session.LAST and layer >= n_layers:
-        st.session_state.layer = session.LAST
-        if layer > n_layers:
-            st.session_state.view_message = f"{found.weights.label} has no layer {layer}: its last is {n_layers}."
+        note = f"{model} has no layer {layer}: its last is {n_layers}." if layer > n_layers else ""
+        session.adjust(note, layer=session.LAST)
     if st.session_state.pooling is Pooling.POOLER and len(found.measurements) and not found.measurements.has_pooler:
-        st.session_state.pooling = Pooling.CLS
-        st.session_state.view_message = f"{found.weights.label} has no pooler."
+        session.adjust(f"{model} has no pooler: the norm is that of [CLS].", pooling=Pooling.CLS)
 
 
 def _message(key: str, error: ClsvizError | None = None) -> None:
     if text := str(error or st.session_state.get(key, "")):
         st.error(escape(text))
-
-
-def _forget(key: str) -> None:
-    st.session_state[key] = ""
 
 
 def _with(options: Iterable[T], chosen: T, in_order: bool = False) -> list[T]:

@@ -16,7 +16,7 @@ with st.sidebar:
 experiment = session.experiment()  # the view may have been brought back to what the model has
 query = session.write_url(experiment)
 
-notes = [f"In the link: {problem}" for problem in session.link_problems(experiment)]
+notes = session.notes()
 if job.extraction.found:
     notes += wording.notes(experiment, job.extraction.found)
 for note in notes:

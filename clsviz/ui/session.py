@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import streamlit as st
 from streamlit.runtime import exists, get_instance
@@ -65,7 +66,7 @@ def restore() -> None:
     st.session_state.layer = LAST if asked.layer is None else asked.layer
     st.session_state.text = text
     st.session_state.with_text = bool(text)
-    st.session_state.problems = (asked, [str(problem) for problem in problems])
+    st.session_state.notes = (experiment(), [f"In the link: {problem}" for problem in problems])
 
 
 def experiment() -> Experiment:
@@ -74,10 +75,18 @@ def experiment() -> Experiment:
     return Experiment(**settings | {"layer": None if settings["layer"] == LAST else settings["layer"]})
 
 
-def link_problems(experiment: Experiment) -> list[str]:
-    """What could not be used of the link that was opened, until a setting is changed."""
-    of_experiment, problems = st.session_state.problems
-    return problems if of_experiment == experiment else []
+def adjust(note: str, **settings: object) -> None:
+    """Change settings on the visitor's behalf, before their widgets are drawn, and note why."""
+    kept = notes()
+    for name, value in settings.items():
+        st.session_state[name] = value
+    st.session_state.notes = (experiment(), [*kept, note] if note else kept)
+
+
+def notes() -> list[str]:
+    """What of the visitor's settings could not be used, until one is changed."""
+    about, texts = st.session_state.notes
+    return list(texts) if about == experiment() else []
 
 
 def write_url(experiment: Experiment) -> dict[str, str]:
@@ -145,9 +154,15 @@ def model_problem(name: str) -> str:
 
 
 def _is_local() -> bool:
-    """Whether the browser runs on this machine; a proxy in between gives itself away by the name it was asked for."""
-    host = st.context.headers.get("Host", "localhost").rpartition(":")[0] or "localhost"
-    return st.context.ip_address is None and host in ("localhost", "127.0.0.1", "[::1]")
+    """Whether the browser runs on this machine.
+
+    A proxy on this machine gives itself away by the name that it was asked for, or by what it says of the visitor. For
+    one that hides both there is CLSVIZ_PUBLIC.
+    """
+    headers = st.context.headers
+    host = urlsplit(f"//{headers.get('Host', '')}").hostname
+    is_proxied = any(name in headers for name in ("Forwarded", "X-Forwarded-For", "X-Real-Ip"))
+    return st.context.ip_address is None and host in ("localhost", "127.0.0.1", "::1") and not is_proxied
 
 
 def _is_there(session_id: str) -> Callable[[], bool]:

@@ -1,0 +1,360 @@
+"""The page's logic, without a browser."""
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import pytest
+import streamlit as st
+from conftest import random_sentences
+from streamlit.testing.v1 import AppTest
+
+from clsviz import corpora, models
+from clsviz.encoder import Encoder
+from clsviz.errors import ModelError
+from clsviz.extraction import Cost, Extraction
+from clsviz.jobs import Jobs, State
+from clsviz.ui import session
+from clsviz.ui.markdown import escape
+
+APP = str(Path(__file__).parents[1] / "app.py")
+TEXT = "\n".join(random_sentences(400, seed=1)).encode()
+
+
+@pytest.fixture(autouse=True)
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A server of its own for every test: nothing measured yet, no jobs."""
+    monkeypatch.setenv("CLSVIZ_STORE", str(tmp_path / "store"))
+    monkeypatch.setattr(session, "_is_local", lambda: True)  # AppTest has no address
+    st.cache_resource.clear()
+    yield
+    session.jobs().close()
+    st.cache_resource.clear()
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> corpora.Corpus:
+    """A corpus of 400 sentences, uploaded before."""
+    return corpora.keep_upload(TEXT, "sentences.txt", tmp_path / "store" / "corpora")
+
+
+@pytest.fixture
+def open_page(tiny_folder: Path, corpus: corpora.Corpus) -> Callable[..., AppTest]:
+    """Open a link, by default to 300 sentences by the tiny model."""
+
+    def open_page(**query: str) -> AppTest:
+        page = AppTest.from_file(APP, default_timeout=60)
+        for name, value in ({"model": str(tiny_folder), "corpus": corpus.name, "sample_size": "300"} | query).items():
+            page.query_params[name] = value
+        return page.run()
+
+    return open_page
+
+
+def finish(page: AppTest) -> AppTest:
+    """Wait until the job of the page has ended, and show it."""
+    deadline = time.monotonic() + 60
+    while page.session_state.job.state.is_active:
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.02)
+    page.run()
+    assert not page.exception
+    return page
+
+
+def figures(page: AppTest) -> dict[str, str]:
+    return {metric.label: metric.value for metric in page.metric}
+
+
+def answer(page: AppTest) -> str:
+    """The text under the title."""
+    return re.sub(r"\\(.)", r"\1", page.markdown[0].value)
+
+
+def chart(page: AppTest) -> Any:
+    return orjson.loads(page.get("plotly_chart")[0].proto.spec)
+
+
+def texts(page: AppTest) -> str:
+    elements = [*page.markdown, *page.error, *page.warning, *page.caption, *page.text, *page.title]
+    return "\n".join(re.sub(r"\\(.)", r"\1", element.value) for element in elements)
+
+
+def test_the_page_answers_its_question(open_page: Callable[..., AppTest], tiny_encoder: Encoder) -> None:
+    page = finish(open_page())
+    assert "Does tiny-bert encode the length of a sentence" in texts(page)
+    sentences = session.jobs().open(page.session_state.job.extraction.experiment).extraction.found.sentences
+    measured = tiny_encoder.measure(sentences)
+    r_squared = np.corrcoef(measured.n_tokens, measured.cls_norms[:, -1])[0, 1] ** 2
+    assert figures(page)["R²"] == f"{r_squared:.3f}"
+    assert f"R² {r_squared:.3f}" in answer(page)
+    assert figures(page)["Sentences"] == "300"
+    cloud = chart(page)["data"][0]
+    assert len(cloud["text"]) == 300
+    assert "of 300 sentences, those under 80 tokens" in answer(page)
+
+
+def test_before_the_first_points_everything_has_its_place(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Jobs, "_enqueue", lambda self, job: setattr(job, "state", State.QUEUED))
+    page = open_page()
+    assert not page.exception
+    assert [metric.value for metric in page.metric] == ["–"] * 4
+    assert chart(page)["layout"]["xaxis"]["title"]["text"] == "Sentence length (in tokens)"
+
+
+def test_the_cutoff_and_the_layer_are_instant(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = finish(open_page())
+    before = figures(page)
+    monkeypatch.setattr(Encoder, "measure", None)  # no model run
+    page.select_slider(key="length_cutoff").set_value(15).run()
+    assert figures(page)["Sentences"] != before["Sentences"]
+    assert "under 15 tokens" in answer(page)
+    page.select_slider(key="layer").set_value(1).run()
+    assert "after layer 1?" in texts(page)
+    assert page.query_params["layer"] == "1"
+    assert page.query_params["length_cutoff"] == "15"
+    page.get_by_key("pooling").set_value("pooler").run()
+    assert not page.exception
+    assert "its pooler output?" in texts(page)
+
+
+def test_a_constant_norm_is_explained(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page(layer="0"))
+    assert "The norm is the same for all 300 sentences" in answer(page)
+    assert figures(page)["R²"] == "–"
+    assert len(chart(page)["data"][0]["text"]) == 300
+
+
+def test_nothing_under_the_cutoff_is_explained(open_page: Callable[..., AppTest], tmp_path: Path) -> None:
+    long = corpora.keep_upload(b"the cat sat on the mat\n" * 5, "long.txt", tmp_path / "store" / "corpora")
+    page = finish(open_page(corpus=long.name, length_cutoff="3"))
+    assert "No sentence is shorter than the length cutoff" in answer(page)
+
+
+def test_a_corpus_smaller_than_the_sample_says_so(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page(sample_size="5000"))
+    assert "has only 400 sentences" in texts(page)
+    assert figures(page)["Sentences"] == "400"
+
+
+def test_a_link_names_what_it_could_not_restore_and_restores_the_rest(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page(length_cutoff="20", seed="minus one", colour="red", layer="77", corpus="no-such-corpus"))
+    warnings = [warning.value for warning in page.warning]
+    assert any("colour" in warning for warning in warnings)
+    assert any("minus one" in warning for warning in warnings)
+    assert any("no\\-such\\-corpus" in warning for warning in warnings)
+    assert any("no layer 77" in warning for warning in warnings)
+    assert page.session_state.length_cutoff == 20
+    assert page.session_state.seed == 0
+    assert page.query_params["length_cutoff"] == "20"
+    assert "colour" not in page.query_params
+    page.select_slider(key="length_cutoff").set_value(25).run()
+    assert not page.warning
+
+
+def test_a_path_in_a_link_is_not_opened_as_a_corpus(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page(corpus="/etc/passwd"))
+    assert "/etc/passwd" in page.warning[0].value
+    assert page.session_state.corpus == "python-docs"
+
+
+def test_what_takes_long_states_its_cost_and_waits_for_run(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Extraction, "look_up", lambda self, progress: Cost(240.0))
+    page = finish(open_page())
+    assert page.session_state.job.state is State.WAITING
+    assert page.button(key="run").label == "Run · about 4 min"
+    assert "Press Run" in answer(page)
+    page.button(key="run").click().run()
+    finish(page)
+    assert figures(page)["Sentences"] == "300"
+
+
+def test_a_model_that_has_to_be_downloaded_waits_for_run(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page(model="bert-base-uncased"))
+    assert page.button(key="run").label == "Run · downloads 440 MB"
+
+
+def test_cancelling_keeps_the_picture(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
+    measure = Encoder.measure
+
+    def slow(self: Encoder, sentences: list[str], on_batch: Callable[[int], None] | None = None) -> Any:
+        while on_batch and len(sentences) > 32:
+            on_batch(0)
+            time.sleep(0.01)
+        return measure(self, sentences, on_batch)
+
+    monkeypatch.setattr(Encoder, "measure", slow)
+    page = open_page()
+    job = page.session_state.job
+    while job.extraction.found is None or len(job.extraction.found.measurements) < 64:
+        time.sleep(0.01)
+    page.run()
+    page.button(key="cancel").click().run()
+    assert not page.exception
+    assert job.state is State.CANCELLED
+    assert "64 of 300 sentences are measured." in texts(page)
+    assert figures(page)["Sentences"] == "64"
+    monkeypatch.setattr(Encoder, "measure", measure)
+    page.button(key="run").click().run()
+    finish(page)
+    assert figures(page)["Sentences"] == "300"
+
+
+def test_two_visitors_share_one_job(open_page: Callable[..., AppTest]) -> None:
+    one, other = open_page(), open_page(length_cutoff="10")
+    assert one.session_state.job is other.session_state.job
+    finish(one)
+    finish(other)
+
+
+def test_a_failure_of_the_model_stands_under_its_box_and_the_page_stays(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreachable(name: str, *, download: bool) -> None:
+        raise ModelError(f"The Hugging Face Hub cannot be reached for {name}.")
+
+    monkeypatch.setattr(models, "resolve", unreachable)
+    page = finish(open_page(model="google/electra-small-discriminator"))
+    assert "cannot be reached for google/electra" in page.sidebar.error[0].value.replace("\\", "")
+    assert page.button(key="run").label == "Try again"
+    monkeypatch.undo()
+    page.selectbox(key="model").select("minilm").run()
+    assert not page.exception
+
+
+def test_a_folder_is_opened_only_for_a_visitor_on_the_same_machine(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "_is_local", lambda: False)
+    page = finish(open_page())
+    assert "Folders can be opened only" in page.warning[0].value
+    assert page.session_state.model == "minilm"
+
+
+def test_an_uploaded_text_becomes_the_corpus(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page())
+    content = "\n".join(["", "the cat", *random_sentences(50, seed=4), "  "]).encode()
+    page.file_uploader(key="upload").upload("mine.txt", content)
+    page.run()
+    assert corpora.is_upload(page.session_state.corpus)
+    finish(page)
+    assert figures(page)["Sentences"] == "51"
+    assert page.query_params["corpus"] == page.session_state.corpus
+
+
+def test_an_upload_without_sentences_says_so(open_page: Callable[..., AppTest], corpus: corpora.Corpus) -> None:
+    page = finish(open_page())
+    page.file_uploader(key="upload").upload("empty.txt", b"\n\n")
+    page.run()
+    assert "empty.txt holds no sentence" in page.sidebar.error[0].value
+    assert page.session_state.corpus == corpus.name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the cat sat",
+        "  \n\t ",
+        "<script>alert(1)</script> **bold** :red[x] $x$ [link](javascript:alert(1)) `code`",
+        "👋🏽 مرحبا بالعالم",
+        "control \x00\x07\x1b characters",
+        "the cat " * 10_000,
+        "\n".join(["the cat"] * 50),
+        "\u202edraw",
+    ],
+)
+def test_whatever_a_visitor_types_does_something_sensible(open_page: Callable[..., AppTest], text: str) -> None:
+    page = finish(open_page())
+    page.text_area(key="text").set_value(text).run()
+    assert not page.exception
+    assert not page.error
+    if text.isspace():
+        assert len(chart(page)["data"]) == 2  # the sentences and their medians: no star
+    elif "\n" in text:
+        assert "first 20 of 50 lines" in texts(page)
+        assert len(page.dataframe[0].value) == 20
+    else:
+        star = chart(page)["data"][-1]
+        assert star["marker"]["symbol"] == "star"
+
+
+def test_an_own_sentence_is_set_beside_the_corpus(open_page: Callable[..., AppTest], tiny_encoder: Encoder) -> None:
+    page = finish(open_page())
+    page.text_area(key="text").set_value("the cat sat on the mat .").run()
+    measured = tiny_encoder.measure(["the cat sat on the mat ."])
+    norm = measured.cls_norms[0, -1]
+    found = page.session_state.job.extraction.found.measurements
+    slope, intercept = np.polyfit(found.n_tokens, found.cls_norms[:, -1], 1)
+    shown = texts(page)
+    assert "**7 tokens**" in shown
+    assert f"norm **{norm:.4f}**" in shown
+    assert f"the line says {intercept + slope * 7:.4f} for this length" in shown
+    similar = found.cls_norms[np.abs(found.n_tokens - 7) <= 1, -1]
+    assert f"higher than {100 * (similar < norm).mean():.0f}% of the {len(similar)} corpus sentences" in shown
+    assert page.code[0].value == "the  cat  sat  on  the  mat  ."
+
+
+def test_what_a_visitor_types_goes_into_the_link_only_if_ticked(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page())
+    page.text_area(key="text").set_value("the secret cat").run()
+    assert "text" not in page.query_params
+    page.checkbox(key="with_text").check().run()
+    assert page.query_params["text"] == "the secret cat"
+    again = finish(open_page(text="the secret cat"))
+    assert again.text_area(key="text").value == "the secret cat"
+    assert "**3 tokens**" in texts(again)
+
+
+def test_a_reload_finds_what_was_measured(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
+    first = figures(finish(open_page()))
+    session.jobs().close()
+    st.cache_resource.clear()  # as a restart of the server does
+    monkeypatch.setattr(Encoder, "__init__", None)
+    assert figures(finish(open_page())) == first
+
+
+def test_a_public_demo_has_the_catalogue_alone_and_smaller_samples(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "PUBLIC", True)
+    page = open_page(sample_size="100000")
+    assert not page.exception
+    warnings = " ".join(warning.value for warning in page.warning)
+    assert "public demo" in warnings
+    assert "20,000 at most" in warnings
+    assert page.session_state.model == "minilm"
+    assert page.session_state.sample_size == 20_000
+    assert "/" not in "".join(page.selectbox(key="model").options)
+    page.session_state.job.cancel()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "**bold**",
+        ":red[x]",
+        "$x$",
+        "<b>",
+        "[a](b)",
+        "`c`",
+        "# title",
+        "a -- b -> c",
+        "x@y.org",
+        "www.example.org",
+        "1 < 2 & 3",
+    ],
+)
+def test_escaped_text_keeps_its_words_and_loses_its_markup(text: str) -> None:
+    escaped = escape(text)
+    assert re.sub(r"\\(.)", r"\1", escaped) == text
+    assert escaped != text
