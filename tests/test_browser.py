@@ -1,0 +1,341 @@
+"""The app as a visitor has it: a real server, a real browser, the real built-in model."""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+
+ROOT = Path(__file__).parents[1]
+FLAGS = [
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync"),
+]
+SMALL = "?sample_size=1000"
+"""What most tests open: it takes a few seconds, once."""
+
+expect.set_options(timeout=60_000)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the app, started as the README says, with nothing stored and no Hub to reach."""
+    folder = tmp_path_factory.mktemp("server")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    environment = os.environ | {
+        "CLSVIZ_STORE": str(folder / "store"),
+        "HF_HOME": str(folder / "hub"),
+        "HF_ENDPOINT": "http://127.0.0.1:9",
+        "HF_HUB_OFFLINE": "0",
+    }
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}", "--server.headless=true"]
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(
+            [*command, "--server.address=127.0.0.1"], cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT
+        )
+        try:
+            deadline = time.monotonic() + 60
+            while not _answers(port):
+                assert time.monotonic() < deadline, (folder / "log").read_text()
+                time.sleep(0.1)
+            yield f"http://127.0.0.1:{port}/"
+        finally:
+            process.terminate()
+            process.wait(30)
+    assert "Traceback" not in (folder / "log").read_text()
+
+
+def _answers(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Playwright's own Chromium where it is installed, else the system's."""
+    with sync_playwright() as playwright:
+        own = playwright.chromium.executable_path
+        system = next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None)
+        browser = playwright.chromium.launch(executable_path=own if Path(own).exists() else system, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(browser: Browser, server: str) -> Iterator[Callable[..., Page]]:
+    """Open a page of the app; at the end of the test none may have shown an exception."""
+    pages: list[Page] = []
+
+    def visit(query: str = SMALL, **settings: object) -> Page:
+        settings = {"viewport": {"width": 1400, "height": 1000}, "accept_downloads": True} | settings
+        context = browser.new_context(**settings)
+        context.grant_permissions(["clipboard-read", "clipboard-write"])
+        pages.append(context.new_page())
+        pages[-1].goto(server + query)
+        return pages[-1]
+
+    yield visit
+    for page in pages:
+        assert page.locator("[data-testid=stException]").count() == 0
+        page.context.close()
+
+
+def measured(page: Page) -> Page:
+    """Wait until the job has ended and its picture is drawn."""
+    expect(page.get_by_text("sentences measured")).to_be_visible()
+    expect(page.locator(".js-plotly-plot .gl-canvas").first).to_be_visible()
+    settle(page)
+    return page
+
+
+def settle(page: Page) -> None:
+    """Wait until the page no longer changes."""
+    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+    page.wait_for_timeout(500)
+
+
+def figures(page: Page) -> list[str]:
+    return page.locator("[data-testid=stMetricValue]").all_inner_texts()
+
+
+def plot(page: Page) -> Locator:
+    return page.locator(".js-plotly-plot").first
+
+
+def hover(page: Page) -> str:
+    """Move over the cloud until a sentence's label shows; returns the label, and leaves the pointer there."""
+    box = plot(page).bounding_box()
+    assert box is not None
+    for step in range(200):
+        page.mouse.move(box["x"] + 120 + step * 3, box["y"] + box["height"] * 0.6 + step % 7)
+        page.wait_for_timeout(50)
+        label = page.locator(".hoverlayer .hovertext text")
+        if label.count() and "off the line" in (text := label.first.evaluate("node => node.dataset.unformatted")):
+            return str(text)
+    raise AssertionError("no sentence under the pointer")
+
+
+def test_a_newcomer_sees_the_answer_on_real_data(visit: Callable[..., Page]) -> None:
+    page = visit("")
+    expect(page.get_by_role("heading", level=1)).to_have_text(
+        "Does MiniLM-L6 encode the length of a sentence in the norm of its [CLS]?"
+    )
+    expect(page.get_by_text(re.compile("^Hardly. Length explains"))).to_be_visible()  # with the first points
+    if page.get_by_role("button", name="Run").count():  # a slow machine
+        page.get_by_role("button", name="Run").click()
+    measured(page)
+    r_squared, slope, _, n_used = figures(page)
+    assert 0 < float(r_squared) < 0.1
+    assert slope.startswith("−0.00")
+    assert 4900 < int(n_used.replace(",", "")) <= 5000
+
+
+def test_hovering_shows_the_sentence(visit: Callable[..., Page]) -> None:
+    page = measured(visit())
+    sentence, tokens, norm, distance = hover(page).rsplit("<br>", 3)
+    assert re.match(r"""["'(]?[A-Z]""", sentence)
+    assert re.fullmatch(r"\d+ tokens", tokens)
+    assert re.fullmatch(r"norm \d+\.\d{4}", norm)
+    assert re.fullmatch(r"[+−-]\d+\.\d{4} off the line", distance)
+
+
+def test_a_click_shows_the_whole_sentence_and_a_box_lists_many(visit: Callable[..., Page]) -> None:
+    page = measured(visit())
+    beginning = hover(page).split("<br>")[0]
+    page.mouse.down()
+    page.mouse.up()
+    expect(page.get_by_text(re.compile(r"^\d+ tokens · norm"))).to_be_visible()
+    expect(page.locator("[data-testid=stText]").first).to_contain_text(beginning[:30].split("&")[0])
+
+    plot(page).hover()
+    page.locator("[data-title='Box Select']").click()
+    box = plot(page).bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 120, box["y"] + 150)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 300, box["y"] + 300, steps=5)
+    page.mouse.up()
+    expect(page.get_by_text(re.compile(r"^\d+ sentences selected"))).to_be_visible()
+    expect(page.locator("[data-testid=stDataFrame]")).to_be_visible()
+
+
+def test_the_cutoff_and_the_layer_change_the_numbers_and_the_link(visit: Callable[..., Page]) -> None:
+    page = measured(visit())
+    before = figures(page)
+    cutoff = page.get_by_role("slider", name="Length cutoff")
+    cutoff.focus()
+    for _ in range(12):  # quickly, as one holds the key
+        page.keyboard.press("ArrowLeft")
+    expect(page.get_by_text("those under 20 tokens")).to_be_visible()
+    settle(page)
+    assert cutoff.get_attribute("aria-valuetext") == "under 20"
+    assert figures(page)[3] != before[3]
+    expect(page).to_have_url(re.compile("length_cutoff=20"))
+
+    page.get_by_role("slider", name="Layer").focus()
+    page.keyboard.press("ArrowLeft")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("after layer 5?")
+    page.get_by_text("Pooler output", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("its pooler output?")
+    assert "1,000 sentences measured" in page.get_by_text("sentences measured").inner_text()
+
+    page.wait_for_timeout(2500)
+    page.go_back()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("after layer 5?")
+
+
+def test_a_typed_sentence_gets_its_star_and_its_numbers(visit: Callable[..., Page]) -> None:
+    page = measured(visit())
+    page.get_by_role("textbox", name="Type a sentence").fill("Sinan loves a beautiful day\n<img src=x onerror=alert(1)> **bold**")
+    page.get_by_role("button", name="Measure").click()
+    expect(page.get_by_text("6 tokens")).to_be_visible()
+    expect(page.get_by_text("the line says").first).to_be_visible()
+    expect(page.get_by_text("sin  ##an  loves  a  beautiful  day")).to_be_visible()
+    expect(page.locator(".annotation-text", has_text="yours, 1")).to_be_visible()
+    expect(page.get_by_text("2. <img src=x onerror=alert(1)> **bold**")).to_be_visible()
+    assert page.locator("img[src=x]").count() == 0
+
+
+def test_the_copied_link_opens_the_same_picture(visit: Callable[..., Page], server: str) -> None:
+    page = measured(visit("?sample_size=1000&length_cutoff=25&layer=5"))
+    page.get_by_role("textbox", name="Type a sentence").fill("A sentence & a half: 100% mine?")
+    page.get_by_role("button", name="Measure").click()
+    expect(page.get_by_text("yours")).to_be_visible()
+    page.get_by_text("Put it into the link").click()
+    expect(page).to_have_url(re.compile("text="))
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    link = page.evaluate("navigator.clipboard.readText()")
+    assert link.startswith(server)
+
+    other = measured(visit(link.removeprefix(server)))
+    assert figures(other) == figures(page)
+    assert other.get_by_role("slider", name="Length cutoff").get_attribute("aria-valuetext") == "under 25"
+    expect(other.get_by_role("textbox", name="Type a sentence")).to_have_value("A sentence & a half: 100% mine?")
+    expect(other.locator(".annotation-text", has_text="yours")).to_be_visible()
+
+
+def test_a_run_can_be_cancelled_and_goes_on_later(visit: Callable[..., Page]) -> None:
+    page = visit("?sample_size=10000&seed=5")
+    run, cancel = page.get_by_role("button", name="Run"), page.get_by_role("button", name="Cancel")
+    expect(run.or_(cancel)).to_be_visible()
+    if run.count():
+        run.click()
+    expect(page.get_by_text(re.compile(r"Measuring: [\d,]+ of 10,000"))).to_be_visible()
+    expect(page.get_by_text(re.compile("Length explains"))).to_be_visible()
+    cancel.click()
+    expect(run).to_be_visible()
+    expect(page.get_by_text(re.compile(r"[\d,]+ of 10,000 sentences are measured"))).to_be_visible()
+    settle(page)
+    kept = int(figures(page)[3].replace(",", ""))
+    assert 0 < kept < 10_000
+    page.wait_for_timeout(3000)
+    assert int(figures(page)[3].replace(",", "")) == kept  # it has stopped
+    run.click()
+    expect(cancel).to_be_visible()
+    cancel.click()
+    expect(run).to_be_visible()
+    settle(page)
+    assert int(figures(page)[3].replace(",", "")) >= kept
+
+
+def test_downloads_hold_what_is_shown(visit: Callable[..., Page], browser: Browser, tmp_path: Path) -> None:
+    page = measured(visit())
+    page.get_by_role("button", name="Download").first.click()
+    paths = {}
+    for name, ending in (("Table (CSV)", "csv"), ("Table (Parquet)", "parquet"), ("Picture (HTML)", "html")):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=name).click()
+        assert download.value.suggested_filename == f"clsviz-minilm-python-docs.{ending}"
+        paths[ending] = tmp_path / f"download.{ending}"
+        download.value.save_as(paths[ending])
+    table = pd.read_csv(paths["csv"])
+    assert len(table) == len(pd.read_parquet(paths["parquet"])) == 1000
+    used = table[table["n_tokens"] < 80]
+    assert f"{used['n_tokens'].corr(used['cls_6']) ** 2:.3f}" == figures(page)[0]
+
+    report = browser.new_context().new_page()
+    requests: list[str] = []
+    report.on("request", lambda request: requests.append(request.url))
+    report.goto(paths["html"].as_uri())
+    expect(report.locator(".js-plotly-plot .gl-canvas").first).to_be_visible()
+    assert [url for url in requests if not url.startswith(("file:", "data:", "blob:"))] == []
+    stated = report.get_by_role("row", name=re.compile("^R²")).inner_text()
+    assert float(re.findall(r"\d\.\d+", stated)[0]) == pytest.approx(float(figures(page)[0]), abs=0.0006)
+    report.context.close()
+
+
+def test_a_model_that_cannot_be_reached_is_one_sentence_and_the_page_stays(visit: Callable[..., Page]) -> None:
+    page = measured(visit())
+    model = page.get_by_role("combobox", name="Model")
+    model.fill("google/electra-small-discriminator")
+    model.press("Enter")
+    page.get_by_role("button", name="Run").click()
+    error = page.locator("[data-testid=stSidebar] [data-testid=stAlert]")
+    expect(error).to_contain_text("The Hugging Face Hub cannot be reached for google/electra-small-discriminator")
+    model.fill("not a model, <b>surely</b>")
+    model.press("Enter")
+    expect(error).to_contain_text("“not a model, <b>surely</b>” names no model")
+    model.fill("MiniLM-L6")
+    model.press("Enter")
+    measured(page)
+
+
+def test_a_text_file_can_be_uploaded(visit: Callable[..., Page], tmp_path: Path) -> None:
+    path = tmp_path / "mine.txt"
+    path.write_text("\n".join(f"{'Word ' * n}ends here." for n in range(1, 41)), encoding="utf-8")
+    page = measured(visit())
+    page.get_by_text("Use your own text").click()
+    page.locator("input[type=file]").set_input_files(path)
+    expect(page.get_by_text("40 sentences measured")).to_be_visible()
+    expect(page.get_by_text("mine.txt has only 40 sentences; all of them are used.")).to_be_visible()
+    settle(page)
+    page.reload()
+    expect(page.get_by_text("40 sentences measured")).to_be_visible()
+
+
+def test_everything_can_be_reached_by_keyboard_and_has_a_name(visit: Callable[..., Page]) -> None:
+    page = measured(visit())
+    wanted = {"Model", "Corpus", "Sentences", "Seed", "Length cutoff", "Layer", "Copy link", "Download", "Measure"}
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        focused = page.evaluate(
+            """() => {
+                let node = document.activeElement
+                while (node?.shadowRoot?.activeElement) node = node.shadowRoot.activeElement
+                return `${node.getAttribute("aria-label") ?? ""} ${node.innerText ?? ""}`
+            }"""
+        )
+        wanted = {name for name in wanted if name not in focused}
+    assert not wanted
+    description = page.locator("[data-testid=stPlotlyChart]").first.evaluate("node => node.outerHTML")
+    assert "Norm of the [CLS] embedding against sentence length for" in description
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "height"), [(1400, 1000), (390, 844)], ids=["wide", "narrow"])
+def test_screenshots(visit: Callable[..., Page], scheme: str, width: int, height: int, tmp_path: Path) -> None:
+    """Nothing is cut off at the side; the pictures are kept where CLSVIZ_SCREENSHOTS says."""
+    page = visit("?text=The+quick+brown+fox+jumps.", viewport={"width": width, "height": height}, color_scheme=scheme)
+    expect(page.locator(".annotation-text", has_text="yours")).to_be_visible()
+    page.wait_for_timeout(2000)
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    for figure in page.locator("[data-testid=stMetric]").all():
+        box = figure.bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+    folder = Path(os.environ.get("CLSVIZ_SCREENSHOTS", tmp_path))
+    page.screenshot(path=folder / f"norm-vs-length-{scheme}-{'wide' if width > 800 else 'narrow'}.png")
