@@ -20,7 +20,7 @@ Interval = tuple[float, float]
 CONFIDENCE = 0.95
 _CONSTANT = 1e-6
 """A spread below this share of the mean is rounding: float32 norms carry relative errors of some 1e-7."""
-_BOOTSTRAP_GROUPS, _BOOTSTRAP_RESAMPLES = 500, 999
+_BOOTSTRAP_GROUPS, _BOOTSTRAP_RESAMPLES = 250, 999
 _BIN_WIDTHS = (1, 2, 5, 10, 20, 50)
 _MOST_BINS, _FEWEST_IN_BIN = 16, 5
 _SLICE_TAILS = (0.01, 0.05, 0.25)
@@ -118,8 +118,8 @@ def explain_undefined(lengths: Floats, norms: Floats) -> None:
 def _bootstrap_r_squared(x: Floats, y: Floats) -> Interval:
     """Bootstrap interval of R².
 
-    R² is a function of the points' sums of 1, x, y, xx, xy and yy. Beyond 500 points, not points are drawn but the
-    sums over 500 groups of them: as their order is random, so is every run of it.
+    R² is a function of the points' sums of 1, x, y, xx, xy and yy. Beyond 250 points, not points are drawn but the
+    sums over 250 groups of them: as their order is random, so is every run of it.
     """
     x, y = x - x.mean(), y - y.mean()  # keeps the sums' differences exact
     moments = np.stack([np.ones_like(x), x, y, x * x, x * y, y * y], axis=1)
@@ -162,12 +162,13 @@ def bins(lengths: ArrayLike, norms: ArrayLike) -> pd.DataFrame:
     span = int(np.ptp(x)) + 1
     width = next((width for width in _BIN_WIDTHS if span <= width * _MOST_BINS), _BIN_WIDTHS[-1])
     grouped = pd.DataFrame({"length": x, "norm": y}).groupby(x // width * width)
-    lower, median, upper = (grouped["norm"].quantile(share) for share in (0.25, 0.5, 0.75))
-    table = pd.DataFrame(
-        {"length": grouped["length"].mean(), "n": grouped.size(), "lower": lower, "median": median, "upper": upper}
+    table = (
+        grouped["norm"].quantile(np.array([0.25, 0.5, 0.75])).unstack().set_axis(["lower", "median", "upper"], axis=1)
     )
     table.insert(0, "first", table.index)
     table.insert(1, "last", table.index + width - 1)
+    table.insert(2, "length", grouped["length"].mean())
+    table.insert(3, "n", grouped.size())
     return table[table["n"] >= _FEWEST_IN_BIN].reset_index(drop=True)
 
 

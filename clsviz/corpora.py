@@ -1,6 +1,7 @@
 """Where sentences come from: the corpus catalogue, text files and uploads, and the sample drawn from them."""
 
 import contextlib
+import functools
 import hashlib
 import importlib.metadata
 import json
@@ -76,6 +77,7 @@ def _installed_packages() -> list[str]:
     return _standard_library() + [path for root in roots for path in docstrings.python_files(root)]
 
 
+@functools.cache  # hundreds of files to read, and what is installed stays so while a program runs
 def _package_versions() -> str:
     return "\n".join(sorted({f"{package.name} {package.version}" for package in importlib.metadata.distributions()}))
 
@@ -203,7 +205,7 @@ def _built_path(name: str, source: Source, folder: Path) -> Path:
 def _gather(source: Source, progress: Progress) -> list[str]:
     """The distinct sentences in the docstrings of the source's files, found by worker processes, in file order."""
     files = source.files()
-    progress.begin("Reading documentation", total=len(files))
+    progress.begin("Reading file", total=len(files))
     n_workers = min(4, os.cpu_count() or 1, 1 + len(files) // 2000)
     found: dict[str, None] = {}
     with contextlib.ExitStack() as stack:

@@ -4,7 +4,7 @@ import html
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -14,11 +14,15 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from clsviz.analysis import Fit
 
+Labels = NDArray[np.object_]
+"""Hover labels, of `labels_of`: an array of strings."""
+
 MOST_POINTS = 100_000
 """Points drawn at most; the numbers are always of all sentences."""
 
 _POINTS_IN_TRACE = 50_000
 """A trace of 100,000 points, piled up as they are on whole lengths, freezes the hover for half a second."""
+_MOST_IN_FULL = 20_000
 _HOVER_WIDTH = 54
 _MOST_NAMED = 5
 _NEVER_FADED = {"marker": {"opacity": 1}}
@@ -42,7 +46,7 @@ class Palette:
 class Points:
     """Sentences to draw: hover labels of `hover_label`, lengths int (n,), norms float (n,)."""
 
-    labels: NDArray[np.object_]
+    labels: Labels
     lengths: NDArray[np.int32]
     norms: NDArray[np.float32]
 
@@ -56,11 +60,30 @@ class Axes:
     zoom_of: str = ""
 
 
-def hover_label(sentence: str) -> str:
-    """A sentence as it may stand in a hover label: two short lines at most, and nothing that is markup to Plotly."""
+class Picture(go.Figure):  # type: ignore[misc]
+    """A figure of many labelled points.
+
+    The labels join it only when it is turned into JSON: checked and copied one by one, as Plotly does with a figure's
+    texts, those of 100,000 points take longer than everything else together.
+    """
+
+    def __init__(self, points: Points, palette: Palette) -> None:
+        super().__init__(list(_cloud(points, palette)))
+        self._labels = points.labels
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figure as plain data."""
+        plain: dict[str, Any] = super().to_dict()
+        for trace, part in zip(plain["data"], traces_of(len(self._labels)), strict=False):
+            trace["text"] = self._labels[part].tolist()
+        return plain
+
+
+def hover_label(sentence: str, most_lines: int = 2) -> str:
+    """A sentence as it may stand in a hover label: a few short lines at most, and nothing that is markup to Plotly."""
     text = _UNSHOWABLE.sub(" ", sentence[: 3 * _HOVER_WIDTH])
     lines: list[str] = []
-    while text and len(lines) < 2:
+    while text and len(lines) < most_lines:
         cut = len(text) if len(text) <= _HOVER_WIDTH else text.rfind(" ", 1, _HOVER_WIDTH + 1)
         line, text = text[: cut if cut > 0 else _HOVER_WIDTH], text[cut if cut > 0 else _HOVER_WIDTH :].lstrip()
         lines.append(html.escape(line, quote=False))
@@ -82,19 +105,16 @@ def scatter(
     bins: pd.DataFrame | None = None,
     slices: pd.DataFrame | None = None,
     own: Points | None = None,
-) -> go.Figure:
+) -> Picture:
     """The cloud of sentences with, where given, what else there is to see.
 
     fit: the regression line with its band. bins: medians and quartiles of the norm per bin of lengths. slices: ranges
     of lengths per slice of norms. own: sentences of the visitor.
     """
-    figure = go.Figure(list(_cloud(points, palette)))
-    # Given to the traces afterwards: a figure copies what it is made of, and texts take far longer than numbers.
-    for trace, part in zip(figure.data, traces_of(len(points.labels)), strict=True):
-        trace.text = points.labels[part]
-        if fit is not None:
-            trace.customdata = (points.norms[part] - fit.predict(points.lengths[part])).astype(np.float32)
+    figure = Picture(points, palette)
     if fit is not None:
+        for trace, part in zip(figure.data, traces_of(len(points.labels)), strict=True):
+            trace.customdata = (points.norms[part] - fit.predict(points.lengths[part])).astype(np.float32)
         _add_line(figure, fit, points, palette)
     if bins is not None and len(bins):
         figure.add_trace(_medians(bins, palette))
@@ -123,7 +143,7 @@ def empty(axes: Axes) -> go.Figure:
 
 def to_html(figure: go.Figure) -> str:
     """A figure with all that it needs, as a piece of a page that works without a network."""
-    figure = go.Figure(figure).update_layout(template="plotly_white", height=560, spikedistance=20)
+    figure.update_layout(template="plotly_white", height=560, spikedistance=20)
     markup: str = figure.to_html(full_html=False, include_plotlyjs=True, config={"displaylogo": False})
     return markup
 
@@ -136,7 +156,7 @@ def _cloud(points: Points, palette: Palette) -> Iterator[go.Scattergl]:
             x=points.lengths[part].astype(np.int16),
             y=points.norms[part].astype(np.float32),
             mode="markers",
-            marker={"size": 5 if n <= 20_000 else 4, "color": palette.points, "opacity": opacity},
+            marker={"size": 5 if n <= _MOST_IN_FULL else 4, "color": palette.points, "opacity": opacity},
             unselected={"marker": {"opacity": opacity / 3}},
             hovertemplate=("%{text}<br>%{x} tokens<br>norm %{y:.4f}<br>%{customdata:+.4f} off the line<extra></extra>"),
         )
@@ -184,7 +204,7 @@ def _medians(bins: pd.DataFrame, palette: Palette) -> go.Scattergl:
             "thickness": 1.5,
             "width": 0,
         },
-        customdata=bins[["first", "last", "n", "lower", "upper"]],
+        customdata=bins[["first", "last", "n", "lower", "upper"]].to_numpy(float),
         mode="markers",
         unselected=_NEVER_FADED,
         marker={"symbol": "line-ew", "size": 11, "line": {"width": 3, "color": palette.summary}},
@@ -206,7 +226,7 @@ def _ranges(slices: pd.DataFrame, palette: Palette) -> go.Scattergl:
             "thickness": 1.5,
             "width": 5,
         },
-        customdata=slices[["lowest", "highest", "n", "lower", "upper"]],
+        customdata=slices[["lowest", "highest", "n", "lower", "upper"]].to_numpy(float),
         mode="markers",
         unselected=_NEVER_FADED,
         marker={"symbol": "diamond", "size": 8, "color": palette.summary},
@@ -244,8 +264,9 @@ def _add_own(figure: go.Figure, own: Points, palette: Palette) -> None:
         )
 
 
-def labels_of(sentences: Sequence[str]) -> NDArray[np.object_]:
-    """Hover labels of many sentences."""
+def labels_of(sentences: Sequence[str]) -> Labels:
+    """Hover labels of many sentences: the more there are, the shorter, as they are most of what a browser receives."""
+    most_lines = 2 if len(sentences) <= _MOST_IN_FULL else 1
     labels = np.empty(len(sentences), dtype=object)
-    labels[:] = [hover_label(sentence) for sentence in sentences]
+    labels[:] = [hover_label(sentence, most_lines) for sentence in sentences]
     return labels

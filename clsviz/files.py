@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,12 +15,10 @@ def new_file(path: Path) -> Iterator[Path]:
 
     Raises StoreError where the place cannot be written; then, and when the block raises, nothing is left behind.
     """
-    temporary: Path | None = None
+    temporary = path.with_name(f".new-{secrets.token_hex(8)}{path.suffix}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=".new-", suffix=path.suffix, dir=path.parent)
-        os.close(handle)
-        temporary = Path(name)
+        temporary.touch(exist_ok=False)
         yield temporary
         with temporary.open("rb") as file:
             os.fsync(file.fileno())
@@ -29,7 +27,7 @@ def new_file(path: Path) -> Iterator[Path]:
     except OSError as error:
         raise StoreError(f"{path} cannot be written ({error.strerror or error}). Choose another place.") from error
     finally:
-        if temporary is not None:
+        with contextlib.suppress(OSError):  # a place that cannot be written has nothing to remove either
             temporary.unlink(missing_ok=True)
 
 

@@ -83,9 +83,10 @@ def test_own_sentences_are_marked_and_named() -> None:
 
 def test_a_large_cloud_is_divided() -> None:
     shown = points(100_000)
+    assert "<br>" not in "".join(shown.labels)
     figure = scatter(shown, Axes(), PALETTE)
     assert [len(trace.x) for trace in figure.data] == [50_000, 50_000]
-    assert figure.data[1].text[0] == "Sentence 50000."
+    assert figure.to_dict()["data"][1]["text"][0] == "Sentence 50000."
     assert [(part.start, part.stop) for part in traces_of(120_000)] == [
         (0, 50_000),
         (50_000, 100_000),

@@ -18,7 +18,7 @@ T = TypeVar("T")
 _SIZES = (200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
 _CUTOFFS = (*range(5, 100, 5), *range(100, 200, 10), *range(200, 501, 50), 512)
 _POLL_SECONDS = 0.5
-_STATUS_HEIGHT = 104
+_STATUS_HEIGHT = 124  # of two lines, a bar and a button, so that nothing below moves
 
 
 def sample_controls(job: Job) -> None:
@@ -138,7 +138,7 @@ def _progress(job: Job) -> None:
         return
     left = job.seconds_left
     pace = "" if left is None else f" · {job.rate:,.0f}/s · {duration(left)} left"
-    st.progress(min(1.0, job.done / job.total), f"{job.stage}: {job.done:,} of {job.total:,}{pace}")
+    st.progress(min(1.0, job.done / job.total), f"{job.stage} {job.done:,} of {job.total:,}{pace}")
 
 
 def _run_label(job: Job) -> str:

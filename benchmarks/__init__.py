@@ -1,0 +1,1 @@
+"""What is fast, and how fast: each module is a program of its own."""

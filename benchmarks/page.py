@@ -1,0 +1,148 @@
+"""How long a visitor waits: python -m benchmarks.page [--sentences N] [--browser].
+
+On the server's side, for a sample of N sentences of the package documentation, measured first if they are not stored:
+reopening it, and moving the length cutoff, from the arrays to the JSON that goes to the browser; with the memory that
+it takes. With --browser also what a visitor sees, in a real browser on this machine: from a cold start of the server
+with an empty store to the first points, and from Run to the first points once the model is loaded.
+"""
+
+import argparse
+import os
+import platform
+import resource
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import plotly.io
+
+from clsviz import analysis, figures
+from clsviz.experiment import Experiment
+from clsviz.extraction import Encoders, Extraction, Found
+from clsviz.progress import Progress
+from clsviz.store import Store
+from clsviz.view import view
+
+_ROUNDS = 7
+
+
+def main() -> None:
+    """Print a line a figure."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sentences", type=int, default=100_000)
+    parser.add_argument("--browser", action="store_true")
+    parser.add_argument("--store", type=Path)
+    options = parser.parse_args()
+    print(f"{platform.machine()}, {os.cpu_count()} processors, Python {platform.python_version()}")
+    measure_server(Experiment(corpus="package-docs", sample_size=options.sentences), Store(options.store))
+    if options.browser:
+        measure_browser()
+
+
+def measure_server(experiment: Experiment, store: Store) -> None:
+    """What the server does for a stored sample."""
+    if Extraction(experiment, store, Encoders()).look_up(Progress()).seconds:
+        print("Measuring the sample first; run this again for the figure of memory.")
+        Extraction(experiment, store, Encoders()).run(_Bar())
+    before = _resident_megabytes()
+    found = reopen(experiment, store)
+    n = len(found.measurements)
+    report(f"reopen {n:,} stored sentences", lambda: reopen(experiment, store))
+    labels = figures.labels_of(found.sentences)
+    cutoffs = iter(range(40, 80))
+    report(f"move the cutoff at {n:,} sentences", lambda: draw(found, labels, next(cutoffs)))
+    kept = _resident_megabytes() - before
+    print(f"memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB at the peak, of which "
+          f"{kept:.0f} MB came with the {n:,} sentences ({kept * 2**20 / n:.0f} bytes each)")  # fmt: skip
+
+
+def reopen(experiment: Experiment, store: Store) -> Found:
+    """As the page does after a restart: fingerprint the model, read the corpus, draw the sample, read the parts."""
+    extraction = Extraction(experiment, store, Encoders())
+    extraction.look_up(Progress())
+    assert extraction.found is not None
+    assert not extraction.found.n_missing
+    return extraction.found
+
+
+def draw(found: Found, labels: figures.Labels, cutoff: int) -> str:
+    """As the page does when the cutoff moves: select, regress, summarise, draw, and turn into JSON."""
+    shown = view(found.measurements, Experiment(length_cutoff=cutoff))
+    points = figures.Points(labels[shown.index], shown.lengths, shown.norms)
+    bins = analysis.bins(shown.lengths, shown.norms)
+    figure = figures.scatter(points, figures.Axes(), figures.Palette(), fit=shown.fit, bins=bins)
+    return str(plotly.io.to_json(figure, validate=False))
+
+
+def measure_browser() -> None:
+    """What a visitor sees; every round begins with an empty store."""
+    from playwright.sync_api import sync_playwright
+
+    from tests.visit import launch, serve
+
+    cold, warm = [], []
+    with sync_playwright() as playwright:
+        browser = launch(playwright)
+        for _ in range(3):
+            began = time.perf_counter()
+            with tempfile.TemporaryDirectory() as folder, serve(Path(folder)) as address:
+                page = browser.new_page()
+                page.set_default_timeout(120_000)
+                page.goto(address)
+                page.get_by_text("Length explains").wait_for()
+                page.locator(".js-plotly-plot .gl-canvas").first.wait_for()
+                cold.append(time.perf_counter() - began)
+                page.get_by_text("5,000 sentences measured").wait_for()
+                began = time.perf_counter()
+                page.get_by_role("button", name="Increment").click()  # another seed: other sentences
+                page.wait_for_function(_FEWER_MEASURED)
+                warm.append(time.perf_counter() - began)
+                page.close()
+        browser.close()
+    print(f"start of the server, nothing stored, to the first points: {_line(cold)}")
+    print(f"new sentences, the model loaded, to the first points: {_line(warm)}")
+
+
+_FEWER_MEASURED = r"""() => {
+    const measured = document.body.innerText.match(/of ([\d,]+) measured/)
+    return measured && measured[1] != "5,000" && document.querySelector(".js-plotly-plot .gl-canvas")
+}"""
+
+
+def report(name: str, action: Callable[[], object]) -> None:
+    """Print how long `action` takes: the median of a few rounds, and how far they lie apart."""
+    action()
+    seconds = []
+    for _ in range(_ROUNDS):
+        began = time.perf_counter()
+        action()
+        seconds.append(time.perf_counter() - began)
+    print(f"{name}: {_line(seconds)}")
+
+
+def _line(seconds: list[float]) -> str:
+    def shown(value: float) -> str:
+        return f"{value:.1f} s" if value >= 1 else f"{1000 * value:.0f} ms"
+
+    return (
+        f"{shown(statistics.median(seconds))} ({shown(min(seconds))} to {shown(max(seconds))}, {len(seconds)} rounds)"
+    )
+
+
+def _resident_megabytes() -> float:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 2**20
+
+
+class _Bar(Progress):
+    """Progress on the terminal."""
+
+    def advance(self, done: int) -> None:
+        super().advance(done)
+        print(f"\r{self.stage} {done:,} of {self.total:,} · {self.rate:,.0f}/s ", end="", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
