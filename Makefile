@@ -1,12 +1,13 @@
 # make app: set up on the first call, and start the dashboard.
 # make test: set up on the first call, and run every check.
+# make screenshots: the pictures in docs/, made by the real app.
 
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: app test clean
+.PHONY: app test screenshots clean
 
 app: $(VENV)/app-ready
 	$(BIN)/streamlit run app.py
@@ -16,6 +17,9 @@ test: $(VENV)/test-ready
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/pytest
+
+screenshots: $(VENV)/test-ready
+	CLSVIZ_SCREENSHOTS=docs $(BIN)/pytest tests/test_browser.py -k screenshots
 
 clean:
 	rm -rf $(VENV)

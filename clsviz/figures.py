@@ -40,6 +40,7 @@ class Palette:
     line: str = "#d62728"
     summary: str = "#27313f"
     own: str = "#c98a00"
+    background: str = "#ffffff"
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +151,7 @@ def to_html(figure: go.Figure) -> str:
 
 def _cloud(points: Points, palette: Palette) -> Iterator[go.Scattergl]:
     n = max(len(points.labels), 1)
-    opacity = float(np.clip(20 / n**0.5, 0.12, 0.7))
+    opacity = float(np.clip(20 / n**0.5, 0.08, 0.7))
     for part in traces_of(len(points.labels)):
         yield go.Scattergl(
             x=points.lengths[part].astype(np.int16),
@@ -260,6 +261,8 @@ def _add_own(figure: go.Figure, own: Points, palette: Palette) -> None:
             showarrow=False,
             xanchor="left",
             xshift=9,
+            bgcolor=palette.background + "b0",
+            borderpad=1,
             font={"color": palette.own, "size": 13},
         )
 

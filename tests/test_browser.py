@@ -291,9 +291,12 @@ def test_everything_can_be_reached_by_keyboard_and_has_a_name(visit: Callable[..
 @pytest.mark.parametrize(("width", "height"), [(1400, 1000), (390, 844)], ids=["wide", "narrow"])
 def test_screenshots(visit: Callable[..., Page], scheme: str, width: int, height: int, tmp_path: Path) -> None:
     """Nothing is cut off at the side; the pictures are kept where CLSVIZ_SCREENSHOTS says."""
-    page = visit("?text=The+quick+brown+fox+jumps.", viewport={"width": width, "height": height}, color_scheme=scheme)
+    text = "The+quick+brown+fox+jumps+over+the+lazy+dog."
+    page = visit(f"?text={text}", viewport={"width": width, "height": height}, color_scheme=scheme)
+    expect(page.get_by_text("of 5,000 measured")).to_be_visible(timeout=120_000)
     expect(page.locator(".annotation-text", has_text="yours")).to_be_visible()
-    page.wait_for_timeout(2000)
+    settle(page)
+    page.wait_for_timeout(1500)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     for figure in page.locator("[data-testid=stMetric]").all():
         box = figure.bounding_box()

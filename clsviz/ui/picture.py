@@ -155,7 +155,7 @@ def _chart(
         points,
         _axes(experiment, int(view.lengths.max(initial=1))),
         # Colours that Streamlit exchanges for those of the theme, light or dark.
-        figures.Palette(theme.CATEGORY_0, theme.CATEGORY_1, theme.CATEGORY_2, theme.CATEGORY_3),
+        figures.Palette(theme.CATEGORY_0, theme.CATEGORY_1, theme.CATEGORY_2, theme.CATEGORY_3, theme.BG_COLOR),
         fit=view.fit,
         bins=analysis.bins(view.lengths, view.norms) if _MEDIANS in overlays else None,
         slices=analysis.slices(view.lengths, view.norms) if _RANGES in overlays else None,
