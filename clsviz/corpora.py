@@ -27,6 +27,8 @@ from clsviz.progress import Progress
 
 MAX_FILE_BYTES = 200 * 2**20
 """Size of the largest text file that is read, as a whole, into memory."""
+MAX_CHARACTERS = 100_000
+"""Of a sentence: many times what a model reads, and still tokenized in no time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +126,7 @@ def is_upload(name: str) -> bool:
 
 def is_ready(name: str, folder: Path) -> bool:
     """Whether the corpus `name` can be opened without building it first."""
-    return name not in CORPORA or _built_path(name, CORPORA[name], folder).exists()
+    return name not in CORPORA or os.path.exists(_built_path(name, CORPORA[name], folder))
 
 
 def keep_upload(content: bytes, file_name: str, folder: Path) -> Corpus:
@@ -138,9 +140,8 @@ def keep_upload(content: bytes, file_name: str, folder: Path) -> Corpus:
 def read_text_file(path: Path) -> Corpus:
     """The corpus of a text file, one sentence a line; raises CorpusError where it cannot be read or is empty."""
     try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise CorpusError(f"{path} is larger than {MAX_FILE_BYTES // 2**20} MB. Take a part of it.")
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            content = file.read(MAX_FILE_BYTES + 1)  # its size is not asked for: a pipe has none
     except FileNotFoundError:
         known = ", ".join(CORPORA)
         raise CorpusError(
@@ -148,6 +149,8 @@ def read_text_file(path: Path) -> Corpus:
         ) from None
     except OSError as error:
         raise CorpusError(f"{path} cannot be read: {error.strerror}. Name a text file, one sentence a line.") from None
+    if len(content) > MAX_FILE_BYTES:
+        raise CorpusError(f"{path} is larger than {MAX_FILE_BYTES // 2**20} MB. Take a part of it.")
     return Corpus(str(path), path.name, _lines(content, path.name))
 
 
@@ -162,7 +165,12 @@ def _lines(content: bytes, file_name: str) -> list[str]:
         if best is None:
             raise CorpusError(f"{file_name} is in no known text encoding. Save it as UTF-8.") from None
         text = str(best)
-    sentences = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line.strip() for line in text.splitlines()]
+    if too_long := [number for number, line in enumerate(lines, 1) if len(line) > MAX_CHARACTERS]:
+        raise CorpusError(
+            f"Line {too_long[0]:,} of {file_name} has over {MAX_CHARACTERS:,} characters. Give one sentence a line."
+        )
+    sentences = [line for line in lines if line]
     if not sentences:
         raise CorpusError(f"{file_name} holds no sentence. Give a text file, one sentence a line.")
     return sentences

@@ -24,6 +24,7 @@ _POINTS_IN_TRACE = 50_000
 """A trace of 100,000 points, piled up as they are on whole lengths, freezes the hover for half a second."""
 _MOST_IN_FULL = 20_000
 _HOVER_WIDTH = 54
+_HOVER = "%{text}<br>%{x} tokens<br>norm %{y:.4f}"
 _MOST_NAMED = 5
 _NEVER_FADED = {"marker": {"opacity": 1}}
 """What does not lose its colour while points are selected."""
@@ -116,6 +117,7 @@ def scatter(
     if fit is not None:
         for trace, part in zip(figure.data, traces_of(len(points.labels)), strict=True):
             trace.customdata = (points.norms[part] - fit.predict(points.lengths[part])).astype(np.float32)
+            trace.hovertemplate = f"{_HOVER}<br>%{{customdata:+.4f}} off the line<extra></extra>"
         _add_line(figure, fit, points, palette)
     if bins is not None and len(bins):
         figure.add_trace(_medians(bins, palette))
@@ -159,7 +161,7 @@ def _cloud(points: Points, palette: Palette) -> Iterator[go.Scattergl]:
             mode="markers",
             marker={"size": 5 if n <= _MOST_IN_FULL else 4, "color": palette.points, "opacity": opacity},
             unselected={"marker": {"opacity": opacity / 3}},
-            hovertemplate=("%{text}<br>%{x} tokens<br>norm %{y:.4f}<br>%{customdata:+.4f} off the line<extra></extra>"),
+            hovertemplate=f"{_HOVER}<extra></extra>",
         )
 
 
@@ -247,7 +249,7 @@ def _add_own(figure: go.Figure, own: Points, palette: Palette) -> None:
             mode="markers",
             unselected=_NEVER_FADED,
             marker={"symbol": "star", "size": 15, "color": palette.own, "line": {"width": 1, "color": "white"}},
-            hovertemplate="%{text}<br>%{x} tokens<br>norm %{y:.4f}<extra></extra>",
+            hovertemplate=f"{_HOVER}<extra></extra>",
         )
     )
     if len(own.labels) > _MOST_NAMED:

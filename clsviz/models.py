@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 
 from clsviz.errors import ModelError
 
@@ -166,7 +166,28 @@ def _checked_files(name: str, folder: Path) -> list[Path]:
         )
     if not _matching(folder, _TOKENIZER):
         raise ModelError(f"{name} has no tokenizer beside its weights.")
-    return _matching(folder, _FILES)
+    files = _matching(folder, _FILES)
+    try:
+        strangers = _weight_files_named(folder) - {path.name for path in files}
+        for path in _matching(folder, _WEIGHTS[:1]):
+            with safe_open(path, framework="numpy"):
+                pass  # its header can be read
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, SafetensorError) as error:
+        raise ModelError(f"{name} is damaged ({error}). Fetch its files again.") from error
+    if strangers:
+        raise ModelError(f"{name} names weights that are not in its folder: {', '.join(sorted(strangers))}.")
+    return files
+
+
+def _weight_files_named(folder: Path) -> set[str]:
+    """Names of the files that the configuration and the indexes of the weights say hold them."""
+    config = json.loads((folder / "config.json").read_bytes())
+    if not isinstance(config, dict):
+        raise ValueError("its config.json holds no settings")
+    names = {config.get("transformers_weights")} - {None}
+    for index in _matching(folder, _WEIGHTS[1:]):
+        names |= set(json.loads(index.read_bytes())["weight_map"].values())
+    return set(map(str, names))
 
 
 def _matching(folder: Path, patterns: Iterable[str]) -> list[Path]:

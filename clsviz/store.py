@@ -75,8 +75,11 @@ class Store:
         return self.root / "corpora"
 
     def parts(self, key: Key) -> dict[int, Part]:
-        """The parts of `key` by their start, not yet checked for damage."""
-        return {part.start: part for part in _parts_in(self.root / key.folder_name)}
+        """The parts of `key` by their start, not yet checked for damage; raises StoreError."""
+        try:
+            return {part.start: part for part in _parts_in(self.root / key.folder_name)}
+        except OSError as error:
+            raise self._unusable(error) from error
 
     def read(self, part: Part) -> Measurements | None:
         """The measurements of `part`; where it is damaged, None, and it is dropped."""
@@ -86,7 +89,8 @@ class Store:
                 return Measurements(**safetensors.load(content))
         except (OSError, SafetensorError, TypeError):
             pass  # unreadable is damaged as well
-        part.path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # where it cannot be dropped it will not be taken either
+            part.path.unlink(missing_ok=True)
         return None
 
     def append(self, key: Key, start: int, measurements: Measurements, seconds: float) -> Part:
@@ -109,22 +113,26 @@ class Store:
                 temporary.write_text(json.dumps(asdict(key), indent=1))
             lock = filelock.FileLock(folder / "writer.lock", timeout=0)
         except OSError as error:
-            raise StoreError(
-                f"The store {self.root} cannot be used: {error.strerror}. Choose another folder."
-            ) from error
+            raise self._unusable(error) from error
         with lock:
             yield
 
+    def _unusable(self, error: OSError) -> StoreError:
+        return StoreError(f"The store {self.root} cannot be used: {error.strerror}. Choose another folder.")
+
     def rate(self, model: str) -> float | None:
         """Sentences per second at which the model of this fingerprint was last measured here, or None."""
-        keys = [path for path in self.root.glob("*/key.json") if json.loads(path.read_bytes())["model"] == model]
-        parts = [part for key in keys for part in _parts_in(key.parent)]
-        if not parts:
-            return None
-        # A large part tells best; of equally large ones, the newest.
-        part = max(parts, key=lambda part: (part.stop - part.start, part.path.stat().st_mtime))
-        with safe_open(part.path, framework="numpy") as file:
-            return (part.stop - part.start) / float(file.metadata()["seconds"])
+        try:
+            keys = [path for path in self.root.glob("*/key.json") if json.loads(path.read_bytes())["model"] == model]
+            parts = [part for key in keys for part in _parts_in(key.parent)]
+            if not parts:
+                return None
+            # A large part tells best; of equally large ones, the newest.
+            part = max(parts, key=lambda part: (part.stop - part.start, part.path.stat().st_mtime))
+            with safe_open(part.path, framework="numpy") as file:
+                return (part.stop - part.start) / float(file.metadata()["seconds"])
+        except (OSError, ValueError, LookupError, TypeError, SafetensorError):
+            return None  # damaged: an estimate is not worth a complaint
 
 
 def part_stop(start: int) -> int:

@@ -140,6 +140,13 @@ def test_a_file_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest
         read_text_file(path)
 
 
+def test_a_line_that_is_no_sentence_by_its_length_is_named(tmp_path: Path) -> None:
+    longest = "a" * corpora.MAX_CHARACTERS
+    assert keep_upload(f"{longest}\n".encode(), "long.txt", tmp_path).sentences == [longest]
+    with pytest.raises(CorpusError, match="Line 2 of long"):
+        keep_upload(f"One.\n{longest}a\n".encode(), "long.txt", tmp_path)
+
+
 def test_an_upload_is_found_again_by_its_name(tmp_path: Path) -> None:
     kept = keep_upload(b"One sentence.\n\nAnother one.\n", "mine.txt", tmp_path)
     assert is_upload(kept.name)

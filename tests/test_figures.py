@@ -40,6 +40,12 @@ def test_every_sentence_is_a_point_with_its_text_and_its_distance_from_the_line(
     assert all(field in cloud["hovertemplate"] for field in ("%{text}", "%{x} tokens", "norm %{y", "%{customdata"))
 
 
+def test_without_a_line_nothing_is_said_of_a_distance() -> None:
+    (cloud,) = json.loads(scatter(points(120), Axes(), PALETTE).to_json())["data"]
+    assert "%{text}" in cloud["hovertemplate"]
+    assert "customdata" not in cloud["hovertemplate"]
+
+
 def test_the_line_and_its_band_lie_over_the_points() -> None:
     shown = points(120)
     line = fit(shown.lengths, shown.norms)

@@ -82,6 +82,40 @@ def test_a_folder_that_lacks_a_file_is_refused(folder: Path, missing: str, messa
         resolve(str(folder), download=False)
 
 
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("config.json", "{"),
+        ("config.json", "[]"),
+        ("config.json", "[" * 100_000),
+        ("model.safetensors", "cut short"),
+        ("model.safetensors.index.json", "{}"),
+        ("model.safetensors.index.json", '{"weight_map": []}'),
+    ],
+)
+def test_a_folder_with_a_damaged_file_is_refused(folder: Path, file: str, content: str) -> None:
+    (folder / file).write_text(content)
+    with pytest.raises(ModelError, match="damaged"):
+        resolve(str(folder), download=False)
+
+
+def test_weights_outside_the_folder_are_not_taken(folder: Path, tiny_folder: Path) -> None:
+    (folder / "model.safetensors").rename(folder / "model-1-of-1.safetensors")
+    index = folder / "model.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": {"embeddings": "model-1-of-1.safetensors"}}))
+    resolve(str(folder), download=False)
+    index.write_text(json.dumps({"weight_map": {"embeddings": str(tiny_folder / "model.safetensors")}}))
+    with pytest.raises(ModelError, match="not in its folder"):
+        resolve(str(folder), download=False)
+
+
+def test_weights_that_the_configuration_names_elsewhere_are_not_taken(folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"transformers_weights": "below/adapter_model.bin"}))
+    with pytest.raises(ModelError, match="adapter_model"):
+        resolve(str(folder), download=False)
+
+
 def test_pickled_weights_are_not_taken(folder: Path) -> None:
     (folder / "model.safetensors").unlink()
     torch.save({}, folder / "pytorch_model.bin")

@@ -98,6 +98,11 @@ def test_a_store_below_a_file_is_refused(tmp_path: Path) -> None:
         pass
 
 
+def test_a_store_that_cannot_be_looked_into_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="Choose another folder"):
+        Store(tmp_path / ("x" * 300)).parts(KEY)
+
+
 def test_the_rate_is_of_the_largest_part_of_the_model(store: Store) -> None:
     assert store.rate(KEY.model) is None
     with store.writer(KEY):
@@ -105,6 +110,21 @@ def test_the_rate_is_of_the_largest_part_of_the_model(store: Store) -> None:
         store.append(KEY, 10, measurements(100), seconds=5)
     assert store.rate(KEY.model) == pytest.approx(20)
     assert store.rate("another model") is None
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}"])
+def test_a_damaged_key_is_no_obstacle_to_an_estimate(store: Store, content: str) -> None:
+    with store.writer(KEY):
+        store.append(KEY, 0, measurements(10), seconds=10)
+    (store.root / KEY.folder_name / "key.json").write_text(content)
+    assert store.rate(KEY.model) is None
+
+
+def test_a_damaged_part_is_no_obstacle_to_an_estimate(store: Store) -> None:
+    with store.writer(KEY):
+        part = store.append(KEY, 0, measurements(10), seconds=10)
+    part.path.write_bytes(b"")
+    assert store.rate(KEY.model) is None
 
 
 def test_parts_double_up_to_a_bound() -> None:

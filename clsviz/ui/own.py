@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
+from clsviz.corpora import MAX_CHARACTERS
 from clsviz.errors import ClsvizError
 from clsviz.experiment import Experiment
 from clsviz.jobs import Job
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from clsviz.view import View
 
 _MOST_SENTENCES, _MOST_IN_FULL = 20, 3
-_MOST_CHARACTERS, _MOST_CHARACTERS_SHOWN, _MOST_TOKENS_SHOWN = 100_000, 500, 80
+_MOST_CHARACTERS_SHOWN, _MOST_TOKENS_SHOWN = 500, 80
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +48,7 @@ def box() -> None:
         "Type a sentence, or several, one a line",
         key="text",
         height=80,
-        max_chars=_MOST_CHARACTERS,
+        max_chars=MAX_CHARACTERS,
         placeholder="The quick brown fox jumps over the lazy dog.",
         help="Press Ctrl+Enter, or click outside the box. What you type is not kept, and goes into the link only if "
         "you tick the box.",
