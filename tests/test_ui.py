@@ -1,6 +1,7 @@
 """The page's logic, without a browser."""
 
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,8 +18,8 @@ from clsviz import corpora, models
 from clsviz.encoder import Encoder
 from clsviz.errors import ModelError
 from clsviz.extraction import Cost, Extraction
-from clsviz.jobs import Jobs, State
-from clsviz.ui import session
+from clsviz.jobs import Job, Jobs, State
+from clsviz.ui import controls, session
 from clsviz.ui.markdown import escape
 
 APP = str(Path(__file__).parents[1] / "app.py")
@@ -230,6 +231,28 @@ def test_a_failure_of_the_model_stands_under_its_box_and_the_page_stays(
     monkeypatch.undo()
     page.selectbox(key="model").select("minilm").run()
     assert not page.exception
+
+
+def test_a_failure_while_the_page_is_being_drawn_is_shown_too(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = threading.Event()
+    draw = controls.sample_controls
+
+    def fail_when_drawn(*_: object) -> Cost:
+        assert drawn.wait(10)
+        raise ModelError("The model is gone.")
+
+    def draw_and_wait(job: Job) -> None:
+        draw(job)
+        drawn.set()
+        while job.state.is_active:
+            time.sleep(0.01)
+
+    monkeypatch.setattr(Extraction, "look_up", fail_when_drawn)
+    monkeypatch.setattr(controls, "sample_controls", draw_and_wait)
+    page = open_page()
+    assert page.sidebar.error[0].value == "The model is gone."
 
 
 def test_a_folder_is_opened_only_for_a_visitor_on_the_same_machine(

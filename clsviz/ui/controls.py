@@ -95,20 +95,22 @@ def view_controls(job: Job) -> None:
     )
 
 
-def status(job: Job) -> None:
-    """How far the job is, with the button that starts or stops it; keeps itself up to date while the job is active."""
-    shown = _outline(job)
+def status(job: Job, shown: tuple[bool, bool, bool]) -> None:
+    """How far the job is, with the button that starts or stops it; keeps itself up to date while the job is active.
+
+    shown: the job's outline from before anything was drawn; the page is drawn again when it is no longer true.
+    """
     st.fragment(_status, run_every=_POLL_SECONDS if job.state.is_active else None)(job, shown)
 
 
-def _outline(job: Job) -> tuple[bool, bool, bool]:
+def outline(job: Job) -> tuple[bool, bool, bool]:
     """What the rest of the page depends on: whether the job goes on, what is found, whether some is measured."""
     found = job.extraction.found
     return job.state.is_active, found is not None, found is not None and len(found.measurements) > 0
 
 
 def _status(job: Job, shown: tuple[bool, bool, bool]) -> None:
-    if shown != _outline(job):
+    if shown != outline(job):
         st.rerun()  # the whole page
     with st.container(height=_STATUS_HEIGHT, border=False):
         found = job.extraction.found

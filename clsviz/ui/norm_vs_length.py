@@ -9,9 +9,10 @@ from clsviz.ui.markdown import escape
 session.restore()
 experiment = session.experiment()
 job = session.job(experiment)
+outline = controls.outline(job)
 with st.sidebar:
     controls.sample_controls(job)
-    controls.status(job)
+    controls.status(job, outline)
     controls.view_controls(job)
 experiment = session.experiment()  # the view may have been brought back to what the model has
 query = session.write_url(experiment)
