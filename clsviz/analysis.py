@@ -104,7 +104,7 @@ def explain_undefined(lengths: Floats, norms: Floats) -> None:
     """Raise UndefinedFitError with the reason where these sentences determine no regression line."""
     n = len(lengths)
     if n == 0:
-        raise UndefinedFitError("No sentence is shorter than the length cutoff. Raise the cutoff.")
+        raise UndefinedFitError("No whole sentence is shorter than the length cutoff. Raise the cutoff.")
     if n < 3:
         few = f"{n} sentence{'s' * (n > 1)}"
         raise UndefinedFitError(f"A line through {few} says nothing: at least 3 are needed. Raise the cutoff.")

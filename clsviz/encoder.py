@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 import transformers
+from huggingface_hub.errors import StrictDataclassError
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 
@@ -16,6 +17,8 @@ from clsviz.models import Weights
 
 _TOKEN_BUDGETS = {"cpu": 2048, "cuda": 16384, "mps": 8192}
 """Tokens of a batch, padding included. On a CPU larger batches fall out of its caches."""
+_FOREIGN = (SafetensorError, StrictDataclassError)
+"""What libraries raise for damaged files beside Python's own exceptions."""
 
 
 class Encoder:
@@ -55,6 +58,7 @@ class Encoder:
         """
         distinct = list(dict.fromkeys(sentences))
         token_ids = self._token_ids(distinct)
+        self._check_vocabulary(token_ids)
         n_tokens = np.array([len(ids) for ids in token_ids], dtype=np.int32)
         room = self.max_length - len(self._prefix) - len(self._suffix)
         norms = np.empty((len(distinct), self.n_layers + 1 + self.has_pooler), dtype=np.float32)
@@ -100,6 +104,16 @@ class Encoder:
             )
         ids: list[list[int]] = encoded["input_ids"]
         return ids
+
+    def _check_vocabulary(self, token_ids: list[list[int]]) -> None:
+        """Raise ModelError where the tokenizer knows tokens that the model does not: on a GPU that ends the process."""
+        highest = max((max(ids) for ids in token_ids if ids), default=0)
+        size = self._model.get_input_embeddings().num_embeddings
+        if highest >= size:
+            raise ModelError(
+                f"The tokenizer of {self.weights.name} gives token {highest:,}, but the model has only {size:,}: "
+                "they do not belong together. Fetch its files again."
+            )
 
     @torch.inference_mode()
     def _forward(self, rows: list[list[int]]) -> NDArray[np.float32]:
@@ -166,6 +180,7 @@ def _is_out_of_memory(error: RuntimeError | MemoryError) -> bool:
 def _load(weights: Weights) -> tuple[Any, Any, bool]:
     """Tokenizer, model, and whether the weights hold a pooler; raises ModelError. Nothing is fetched or executed."""
     transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    transformers.utils.logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # what matters is raised below
     safely: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     try:
         config = transformers.AutoConfig.from_pretrained(weights.folder, **safely)
@@ -180,16 +195,17 @@ def _load(weights: Weights) -> tuple[Any, Any, bool]:
             use_safetensors=True,
             dtype=torch.float32,
             output_loading_info=True,
+            ignore_mismatched_sizes=True,  # they are reported below
             **safely,
         )
-    except (OSError, ValueError, KeyError, ImportError, RuntimeError, SafetensorError) as error:
+    except (OSError, ValueError, LookupError, TypeError, ImportError, RuntimeError, *_FOREIGN) as error:
         reason = str(error).strip().splitlines()[0]
         raise ModelError(f"{weights.name} cannot be loaded: {reason}") from error
     missing = set(loading["missing_keys"])
     without_pooler = {name for name in missing if name.startswith("pooler.")}
-    if missing - without_pooler or loading["mismatched_keys"]:
+    if lacking := len(missing - without_pooler) + len(loading["mismatched_keys"]):
         raise ModelError(
-            f"{weights.name} lacks {len(missing - without_pooler)} of its encoder's weights. Choose another."
+            f"{weights.name} lacks {lacking} of its encoder's weights, or has them in another shape. Choose another."
         )
     return tokenizer, model.eval(), getattr(model, "pooler", None) is not None and not without_pooler
 

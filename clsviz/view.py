@@ -38,9 +38,12 @@ def view(measurements: Measurements, experiment: Experiment) -> View:
     index = np.flatnonzero(short & ~measurements.truncated)
     lengths = measurements.n_tokens[index]
     norms = measurements.norms(experiment.pooling, experiment.layer)[index]
+    n_truncated = int(np.count_nonzero(short)) - len(index)
     fit, problem = None, ""
     try:
         fit = analysis.fit(lengths, norms)
     except UndefinedFitError as error:
         problem = str(error)
-    return View(index, lengths, norms, fit, problem, int(np.count_nonzero(short)) - len(index))
+        if n_truncated:
+            problem += f" Left out: {n_truncated:,}, of which the model reads only the beginning."
+    return View(index, lengths, norms, fit, problem, n_truncated)

@@ -118,7 +118,7 @@ def settings(experiment: Experiment, found: Found, view: "View") -> dict[str, st
         vector = "the pooler output"
     shown = f"{len(view.index):,} sentences of fewer than {experiment.length_cutoff} tokens, without [CLS] and [SEP]"
     if view.n_truncated:
-        shown += f"; {view.n_truncated:,} more are left out, as the model reads only their beginning"
+        shown += f"; left out: {view.n_truncated:,}, of which the model reads only the beginning"
     return {
         "Model": f"{found.weights.label} ({experiment.model}), fingerprint {found.weights.fingerprint[:16]}",
         "Corpus": f"{found.corpus.label} ({experiment.corpus}, {len(found.corpus.sentences):,} sentences), "

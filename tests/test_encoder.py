@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 from typing import Any
 
@@ -262,9 +263,33 @@ def test_incomplete_weights_are_refused(tmp_path: Path) -> None:
         Encoder(models.resolve(str(path.parent), download=False))
 
 
+def test_weights_of_another_shape_are_refused(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    folder = write_bert(tmp_path / "m")
+    config = folder / "config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"intermediate_size": 64}))
+    with pytest.raises(ModelError, match="lacks 6 of its encoder's weights"):  # of two layers: dense, bias, dense
+        Encoder(models.resolve(str(folder), download=False))
+    assert capfd.readouterr().err == ""  # the library's own report would be more than one line
+
+
+def test_a_tokenizer_with_more_tokens_than_the_model_is_refused(tmp_path: Path) -> None:
+    folder = write_bert(tmp_path / "m")
+    model = transformers.BertModel.from_pretrained(folder)
+    model.resize_token_embeddings(len(SPECIAL) + 3)
+    model.save_pretrained(folder)
+    encoder = Encoder(models.resolve(str(folder), download=False))
+    assert len(encoder.measure(WORDS[:3])) == 3
+    with pytest.raises(ModelError, match="gives token 8, but the model has only 8"):
+        encoder.measure(WORDS[:4])
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
-    [("config.json", "{"), ("config.json", '{"model_type": "no-such-type"}'), ("model.safetensors", "not weights")],
+    [
+        ("config.json", '{"model_type": "no-such-type"}'),
+        ("config.json", '{"model_type": "bert", "num_hidden_layers": "many"}'),
+        ("tokenizer.json", "{}"),
+    ],
 )
 def test_damaged_files_are_refused_in_one_sentence(tmp_path: Path, name: str, content: str) -> None:
     folder = write_bert(tmp_path / "m")

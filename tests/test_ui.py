@@ -137,7 +137,7 @@ def test_a_constant_norm_is_explained(open_page: Callable[..., AppTest]) -> None
 def test_nothing_under_the_cutoff_is_explained(open_page: Callable[..., AppTest], tmp_path: Path) -> None:
     long = corpora.keep_upload(b"the cat sat on the mat\n" * 5, "long.txt", tmp_path / "store" / "corpora")
     page = finish(open_page(corpus=long.name, length_cutoff="3"))
-    assert "No sentence is shorter than the length cutoff" in answer(page)
+    assert "No whole sentence is shorter than the length cutoff" in answer(page)
 
 
 def test_a_corpus_smaller_than_the_sample_says_so(open_page: Callable[..., AppTest]) -> None:

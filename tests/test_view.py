@@ -23,9 +23,11 @@ def test_the_layer_and_the_pooler_are_selected() -> None:
 
 
 def test_nothing_under_the_cutoff_is_explained() -> None:
-    shown = view(measurements(100).head(1), Experiment(length_cutoff=2))
+    shown = view(measurements(100, start=50), Experiment(length_cutoff=2))
     assert shown.fit is None
-    assert "Raise the cutoff" in shown.problem
+    assert shown.problem.endswith("Raise the cutoff.")
+    shown = view(measurements(100).head(1), Experiment(length_cutoff=2))
+    assert "Left out: 1," in shown.problem
 
 
 def test_what_the_model_does_not_have_is_refused() -> None:
