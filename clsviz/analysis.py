@@ -144,9 +144,9 @@ def _bootstrap_r_squared(x: Floats, y: Floats) -> Interval:
             vectorized=True,
             rng=0,
         ).confidence_interval
-    if np.isnan(interval).any():
+    if np.isnan(interval).any():  # every draw says the same, or there are too few points to say anything
         value = float(r_squared(np.arange(n_groups)))
-        return value, value
+        return (value, value) if value > 1 - _CONSTANT else (0.0, 1.0)
     return max(0.0, float(interval.low)), min(1.0, float(interval.high))
 
 

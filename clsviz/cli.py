@@ -70,7 +70,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     measure.add_argument("--json", action="store_true", help="print the result as one JSON object")
     measure.add_argument(
-        "--store", type=Path, metavar="DIR", help="where measurements are kept (default: the user's cache)"
+        "--store",
+        type=Path,
+        metavar="DIR",
+        help="where measurements are kept (default: where CLSVIZ_STORE says, else the user's cache)",
     )
     return parser
 

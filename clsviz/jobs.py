@@ -56,22 +56,26 @@ class Job(Progress):
         self.wanted = False
         """Whether to measure even what takes long."""
         self._watchers: dict[Hashable, Callable[[], bool]] = {}
+        self._watching = threading.Lock()
         self._watched = time.monotonic()
 
     def watch(self, watcher: Hashable, is_there: Callable[[], bool]) -> None:
         """Let `watcher` keep the job going for as long as `is_there()`."""
-        self._watchers = {w: there for w, there in self._watchers.items() if there()} | {watcher: is_there}
+        with self._watching:
+            self._watchers = {w: there for w, there in self._watchers.items() if there()} | {watcher: is_there}
 
     def leave(self, watcher: Hashable) -> None:
         """Take `watcher` away; the job is cancelled with its last one."""
-        self._watchers = {w: there for w, there in self._watchers.items() if w != watcher and there()}
-        if not self._watchers:
+        with self._watching:
+            self._watchers = {w: there for w, there in self._watchers.items() if w != watcher and there()}
+            is_last = not self._watchers
+        if is_last:
             self.cancel()
 
     def cancel(self) -> None:
         """Stop at once as far as anybody can see; the thread at work follows at its next step."""
         super().cancel()
-        if self.state.is_active:
+        if self.state.is_active or self.state is State.WAITING:
             self.state = State.CANCELLED
 
     def check(self) -> None:
@@ -122,7 +126,8 @@ class Jobs:
     def place(self, job: Job) -> int:
         """How many jobs have to end before this one is measured."""
         with self._changed:
-            return self._line.index(job) if job in self._line else 0
+            before = self._line[: self._line.index(job)] if job in self._line else []
+            return sum(other.state.is_active for other in before)
 
     def close(self) -> None:
         """Cancel all jobs, and wait until the one at work has noticed."""
@@ -136,8 +141,8 @@ class Jobs:
     def _look_up(self, job: Job) -> None:
         with _reporting(job):
             job.cost = job.extraction.look_up(job)
-            job.check()
             with self._changed:
+                job.check()
                 if job.cost.seconds == 0:
                     job.state = State.DONE
                 elif job.wanted or job.cost.seconds <= FREE_SECONDS:

@@ -97,7 +97,7 @@ def resolve(name: str, *, download: bool) -> Weights:
     if name == "minilm":
         folder = _built_in()
     elif is_folder(name):
-        folder = Path(name).expanduser()
+        folder = Path(os.path.expanduser(name))
     else:
         folder = _from_hub(name, MODELS[name].repo if name in MODELS else name, download)
     files = _checked_files(name, folder)
@@ -109,7 +109,7 @@ def resolve(name: str, *, download: bool) -> Weights:
 
 def is_folder(name: str) -> bool:
     """Whether `name` means a folder of this machine rather than a repository of the Hub."""
-    return name not in MODELS and (name.startswith(("/", "./", "../", "~", "\\")) or Path(name).is_dir())
+    return name not in MODELS and (name.startswith(("/", "./", "../", "~", "\\")) or os.path.isdir(name))
 
 
 def _built_in() -> Path:
@@ -132,7 +132,10 @@ def _from_hub(name: str, repo: str, download: bool) -> Path:
 
     try:
         try:
-            return fetch(local_files_only=True)
+            folder = fetch(local_files_only=True)
+            if not all(_matching(folder, patterns) for patterns in (["config.json"], _TOKENIZER, _WEIGHTS[:1])):
+                raise errors.LocalEntryNotFoundError("Other programs left a part of it.")
+            return folder
         except errors.LocalEntryNotFoundError:
             if not download:
                 raise NotDownloadedError(f"{name} has to be downloaded from the Hugging Face Hub first.") from None
@@ -155,7 +158,7 @@ def _from_hub(name: str, repo: str, download: bool) -> Path:
 
 def _checked_files(name: str, folder: Path) -> list[Path]:
     """The files of a model in `folder`, sorted; raises ModelError where something needed is missing."""
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise ModelError(f"There is no folder {name}.")
     if not (folder / "config.json").is_file():
         raise ModelError(f"{name} is no model: it has no config.json.")

@@ -10,6 +10,7 @@ name carries the digest of its bytes, so damage of any kind is seen.
 import contextlib
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
@@ -66,8 +67,12 @@ class Store:
     """The parts below one folder; several processes may share it."""
 
     def __init__(self, root: Path | None = None) -> None:
-        """A store in `root`, which is made when first written to; by default the user's cache folder."""
-        self.root = root or platformdirs.user_cache_path("clsviz")
+        """A store in `root`, which is made when first written to.
+
+        By default it is where the environment's CLSVIZ_STORE says, else in the user's cache folder.
+        """
+        folder = os.environ.get("CLSVIZ_STORE")
+        self.root = root or (Path(folder) if folder else platformdirs.user_cache_path("clsviz"))
 
     @property
     def corpora(self) -> Path:
@@ -82,13 +87,16 @@ class Store:
             raise self._unusable(error) from error
 
     def read(self, part: Part) -> Measurements | None:
-        """The measurements of `part`; where it is damaged, None, and it is dropped."""
+        """The measurements of `part`; where it is damaged, None, and it is dropped. Raises StoreError."""
         try:
             content = part.path.read_bytes()
+        except FileNotFoundError:
+            return None  # another process found it damaged
+        except OSError as error:
+            raise self._unusable(error) from error
+        with contextlib.suppress(SafetensorError, TypeError):
             if _digest(content) == part.path.stem.rpartition("-")[2]:
                 return Measurements(**safetensors.load(content))
-        except (OSError, SafetensorError, TypeError):
-            pass  # unreadable is damaged as well
         with contextlib.suppress(OSError):  # where it cannot be dropped it will not be taken either
             part.path.unlink(missing_ok=True)
         return None
@@ -109,12 +117,13 @@ class Store:
         """Hold the right to append to `key`; raises filelock.Timeout at once where another process holds it."""
         folder = self.root / key.folder_name
         try:
-            with new_file(folder / "key.json") as temporary:
-                temporary.write_text(json.dumps(asdict(key), indent=1))
+            folder.mkdir(parents=True, exist_ok=True)
             lock = filelock.FileLock(folder / "writer.lock", timeout=0)
         except OSError as error:
             raise self._unusable(error) from error
         with lock:
+            with new_file(folder / "key.json") as temporary:
+                temporary.write_text(json.dumps(asdict(key), indent=1))
             yield
 
     def _unusable(self, error: OSError) -> StoreError:

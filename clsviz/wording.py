@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _STRENGTHS = [(0.05, "Hardly"), (0.25, "Weakly"), (0.6, "Partly"), (0.9, "Largely")]
 _FEW_SENTENCES = 100
+_WIDE_INTERVAL = 0.5
 _SMALL_SPREAD = 0.001
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -50,6 +51,8 @@ def answer(fit: "Fit", experiment: Experiment, n_sampled: int) -> str:
     """
     strength = next((word for limit, word in _STRENGTHS if fit.r_squared < limit), "Almost entirely")
     low, high = fit.r_squared_interval
+    if high - low > _WIDE_INTERVAL:
+        strength = "Too few sentences to say"
     text = (
         f"{strength}. Length explains {fit.r_squared:.1%} of the norm’s variance (R² {fit.r_squared:.3f}, 95% interval "
         f"{low:.3f} to {high:.3f}; {fit.n:,} of {n_sampled:,} sentences, "

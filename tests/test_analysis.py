@@ -169,3 +169,8 @@ def test_the_percentile_is_among_sentences_of_similar_length() -> None:
     assert percentile_at_length(10, 5000.0, lengths, norms) == (100.0, 100)
     assert percentile_at_length(95, 2049.5, lengths, norms) == (50.0, 100)
     assert percentile_at_length(30, 0.0, lengths, norms) is None
+
+
+def test_three_points_off_a_line_leave_r_squared_open() -> None:
+    assert fit([1, 2, 3], [1, 3, 2]).r_squared_interval == (0, 1)
+    assert fit([1, 2, 3], [1, 2, 3]).r_squared_interval == pytest.approx((1, 1))

@@ -76,6 +76,19 @@ def test_what_takes_long_waits_to_be_started(
     wait_for(lambda: job.state is State.DONE)
 
 
+def test_what_waits_and_was_left_can_be_started_later(
+    jobs: Jobs, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Extraction, "look_up", lambda self, progress: Cost(31.0))
+    job = jobs.open(experiment)
+    job.watch("visitor", lambda: True)
+    wait_for(lambda: job.state is State.WAITING)
+    job.leave("visitor")
+    again = jobs.open(experiment, start=True)
+    wait_for(lambda: not again.state.is_active)
+    assert again.state is State.DONE
+
+
 def test_a_start_before_the_cost_is_known_counts(
     jobs: Jobs, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,6 +111,7 @@ def test_another_experiment_queues_and_knows_its_place(
     wait_for(lambda: third.state is State.QUEUED)
     assert [jobs.place(job) for job in (first, second, third)] == [0, 1, 2]
     second.cancel()
+    assert jobs.place(third) == 1
     gate.set()
     wait_for(lambda: third.state is State.DONE)
     assert first.state is State.DONE

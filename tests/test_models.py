@@ -69,6 +69,10 @@ def test_names_of_the_hub_are_no_folders(name: str) -> None:
 def test_a_folder_that_is_not_there_is_named() -> None:
     with pytest.raises(ModelError, match="no folder /nowhere/model"):
         resolve("/nowhere/model", download=False)
+    with pytest.raises(ModelError, match="no folder ~nobody-of-this-name/model"):
+        resolve("~nobody-of-this-name/model", download=False)
+    with pytest.raises(ModelError, match="no folder"):
+        resolve("/" + "x" * 400, download=False)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +132,7 @@ def test_a_model_of_the_catalogue_has_to_be_downloaded_first() -> None:
         resolve("bert-base-uncased", download=False)
 
 
-@pytest.mark.parametrize("name", ["two words", "a/b/c", "-dash", "x" * 200, "a//b", "name\\"])
+@pytest.mark.parametrize("name", ["two words", "a/b/c", "-dash", "x" * 200, "x" * 500, "a//b", "name\\"])
 def test_what_can_be_no_model_is_refused(name: str) -> None:
     with pytest.raises(ModelError, match="names no model"):
         resolve(name, download=True)

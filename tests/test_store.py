@@ -1,4 +1,5 @@
 import json
+import os
 from pathlib import Path
 
 import filelock
@@ -61,6 +62,17 @@ def test_a_part_cut_short_is_dropped(store: Store) -> None:
     assert not part.path.exists()
 
 
+def test_a_part_that_cannot_be_read_just_now_is_kept(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    part = store.append(KEY, 0, measurements(100), seconds=1)
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_bytes", lambda path: os.open(path / "below", os.O_RDONLY))
+        with pytest.raises(StoreError, match="Not a directory"):
+            store.read(part)
+    assert store.read(part) is not None
+    part.path.unlink()
+    assert store.read(part) is None
+
+
 def test_a_whole_file_that_is_no_part_is_dropped(store: Store) -> None:
     import hashlib
 
@@ -90,6 +102,14 @@ def test_one_writer_at_a_time(store: Store) -> None:
         pass
     about = json.loads((store.root / KEY.folder_name / "key.json").read_text())
     assert Key(**about) == KEY
+
+
+def test_the_store_is_where_it_is_said_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLSVIZ_STORE", str(tmp_path / "said"))
+    assert Store().root == tmp_path / "said"
+    assert Store(tmp_path / "other").root == tmp_path / "other"
+    monkeypatch.delenv("CLSVIZ_STORE")
+    assert "clsviz" in Store().root.parts
 
 
 def test_a_store_below_a_file_is_refused(tmp_path: Path) -> None:

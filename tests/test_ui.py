@@ -3,6 +3,7 @@
 import re
 import threading
 import time
+import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,9 @@ from streamlit.testing.v1 import AppTest
 from clsviz import corpora, models
 from clsviz.encoder import Encoder
 from clsviz.errors import ModelError
-from clsviz.extraction import Cost, Extraction
+from clsviz.extraction import Cost, Extraction, Found
 from clsviz.jobs import Job, Jobs, State
+from clsviz.progress import Progress
 from clsviz.ui import controls, session
 from clsviz.ui.markdown import escape
 
@@ -251,8 +253,14 @@ def test_a_failure_while_the_page_is_being_drawn_is_shown_too(
 
     monkeypatch.setattr(Extraction, "look_up", fail_when_drawn)
     monkeypatch.setattr(controls, "sample_controls", draw_and_wait)
+    polled: list[float | None] = []
+    fragment = st.fragment
+    monkeypatch.setattr(
+        st, "fragment", lambda f, run_every=None: polled.append(run_every) or fragment(f, run_every=run_every)
+    )
     page = open_page()
-    assert page.sidebar.error[0].value == "The model is gone."
+    assert polled[0]  # the browser comes back for it, although the job has ended
+    assert page.run().sidebar.error[0].value == "The model is gone."
 
 
 def test_a_folder_is_opened_only_for_a_visitor_on_the_same_machine(
@@ -262,6 +270,27 @@ def test_a_folder_is_opened_only_for_a_visitor_on_the_same_machine(
     page = finish(open_page())
     assert "Folders can be opened only" in page.warning[0].value
     assert page.session_state.model == "minilm"
+
+
+@pytest.mark.parametrize(
+    ("address", "host", "headers", "is_local"),
+    [
+        (None, "localhost:8501", {}, True),
+        (None, "127.0.0.1:8501", {}, True),
+        ("::ffff:127.0.0.1", "127.0.0.1:8501", {}, True),  # of a server that listens on all addresses
+        ("::ffff:192.0.2.1", "localhost:8501", {}, False),
+        ("192.0.2.1", "localhost:8501", {}, False),
+        (None, "example.org", {}, False),
+        (None, "localhost", {"X-Forwarded-For": "192.0.2.1"}, False),
+    ],
+)
+def test_a_visitor_on_the_same_machine_is_told_from_others(
+    address: str | None, host: str, headers: dict[str, str], is_local: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()  # of the stand-in for all other tests
+    context = types.SimpleNamespace(ip_address=address, headers={"Host": host} | headers)
+    monkeypatch.setattr(st, "context", context)
+    assert session._is_local() is is_local
 
 
 def test_an_uploaded_text_becomes_the_corpus(open_page: Callable[..., AppTest]) -> None:
@@ -336,6 +365,46 @@ def test_what_a_visitor_types_goes_into_the_link_only_if_ticked(open_page: Calla
     again = finish(open_page(text="the secret cat"))
     assert again.text_area(key="text").value == "the secret cat"
     assert "**3 tokens**" in texts(again)
+    again.text_area(key="text").set_value("the other cat").run()
+    assert "text" not in again.query_params
+    assert not again.checkbox(key="with_text").value
+
+
+def test_the_view_does_not_measure_an_own_sentence_again(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = finish(open_page())
+    page.text_area(key="text").set_value("the cat sat").run()
+    monkeypatch.setattr(Encoder, "measure", None)
+    page.select_slider(key="layer").set_value(0).run()
+    assert not page.exception
+    assert "**3 tokens**" in texts(page)
+
+
+def test_a_layer_that_the_model_turns_out_not_to_have_is_never_drawn(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The look-up ends between the controls, which could not know, and the picture."""
+    finish(open_page())
+    session.jobs.clear()
+    drawn = threading.Event()
+    look_up, draw = Extraction.look_up, controls.view_controls
+
+    def look_up_when_drawn(extraction: Extraction, progress: Progress) -> Cost:
+        assert drawn.wait(10)
+        return look_up(extraction, progress)
+
+    def draw_and_wait(found: Found | None) -> None:
+        draw(found)
+        drawn.set()
+        while session.jobs().open(session.experiment()).state.is_active:
+            time.sleep(0.01)
+
+    monkeypatch.setattr(Extraction, "look_up", look_up_when_drawn)
+    monkeypatch.setattr(controls, "view_controls", draw_and_wait)
+    page = open_page(layer="77", text="the cat")
+    assert not page.exception
+    assert "has no layer 77" in texts(page.run())
 
 
 def test_a_reload_finds_what_was_measured(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:

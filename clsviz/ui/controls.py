@@ -1,4 +1,8 @@
-"""The sidebar: what costs model time and how far it is, and the view, which is instant."""
+"""The sidebar: what costs model time and how far it is, and the view, which is instant.
+
+Every widget gets its value twice: through the session's state, where it is kept, and as its default. Streamlit sends
+the first only once, and drops it where a second run of the page begins before the browser has got it.
+"""
 
 from collections.abc import Iterable
 from typing import TypeVar
@@ -8,6 +12,7 @@ import streamlit as st
 from clsviz import corpora, models
 from clsviz.errors import ClsvizError, CorpusError, ModelError
 from clsviz.experiment import RANGES, Pooling, parse_setting
+from clsviz.extraction import Found
 from clsviz.jobs import Job, State
 from clsviz.ui import session
 from clsviz.ui.markdown import escape
@@ -24,9 +29,11 @@ _STATUS_HEIGHT = 124  # of two lines, a bar and a button, so that nothing below 
 def sample_controls(job: Job) -> None:
     """The settings that cost model time, with what is wrong with them."""
     st.subheader("Sample", anchor=False)
+    names = _with(models.MODELS, st.session_state.model)
     st.selectbox(
         "Model",
-        _with(models.MODELS, st.session_state.model),
+        names,
+        index=names.index(st.session_state.model),
         format_func=lambda name: models.MODELS[name].label if name in models.MODELS else name,
         key="model",
         on_change=_choose_model,
@@ -39,6 +46,7 @@ def sample_controls(job: Job) -> None:
     st.selectbox(
         "Corpus",
         list(labels),
+        index=list(labels).index(st.session_state.corpus),
         format_func=labels.__getitem__,
         key="corpus",
         help="Where the sentences come from. Python documentation: the docstrings of the standard library. "
@@ -57,38 +65,43 @@ def sample_controls(job: Job) -> None:
     st.select_slider(
         "Sentences",
         _with((size for size in _SIZES if size <= largest), st.session_state.sample_size, in_order=True),
+        value=st.session_state.sample_size,
         format_func=lambda size: f"{size:,}",
         key="sample_size",
         help="How many sentences to draw from the corpus. A larger sample keeps those of a smaller one.",
     )
     lowest, highest = RANGES["seed"]
-    st.number_input("Seed", lowest, highest, key="seed", help="Another seed draws other sentences.")
+    seed = st.session_state.seed
+    st.number_input("Seed", lowest, highest, seed, key="seed", help="Another seed draws other sentences.")
 
 
-def view_controls(job: Job) -> None:
+def view_controls(found: Found | None) -> None:
     """The settings of the view."""
     st.subheader("View", anchor=False)
     st.select_slider(
         "Length cutoff",
         _with(_CUTOFFS, st.session_state.length_cutoff, in_order=True),
+        value=st.session_state.length_cutoff,
         format_func=lambda cutoff: f"under {cutoff}",
         key="length_cutoff",
         help="Only shorter sentences are shown and enter the regression. Tokens are counted without [CLS] and [SEP].",
     )
-    _fit_to_model(job)
+    _fit_to_model(found)
     st.segmented_control(
         "Vector",
         list(Pooling),
+        default=st.session_state.pooling,
         format_func={Pooling.CLS: "[CLS]", Pooling.POOLER: "Pooler output"}.__getitem__,
         key="pooling",
         required=True,
         help="[CLS] is the vector of the token that stands for the whole sentence. The pooler output is what a dense "
         "layer and tanh make of it after the last layer.",
     )
-    n_layers = _n_layers(job)
+    n_layers = _n_layers(found)
     st.select_slider(
         "Layer",
         _with([*range(n_layers or 1), session.LAST], st.session_state.layer, in_order=True),
+        value=st.session_state.layer,
         key="layer",
         disabled=n_layers is None or st.session_state.pooling is Pooling.POOLER,
         help="After which layer the norm of [CLS] is taken; 0 is the embedding output.",
@@ -98,9 +111,20 @@ def view_controls(job: Job) -> None:
 def status(job: Job, shown: tuple[bool, bool, bool]) -> None:
     """How far the job is, with the button that starts or stops it; keeps itself up to date while the job is active.
 
-    shown: the job's outline from before anything was drawn; the page is drawn again when it is no longer true.
+    shown: the job's outline from before anything was drawn; the page is drawn again when it is no longer true. Not at
+    once: a page that is broken off reaches the browser without the values that its controls were given.
     """
-    st.fragment(_status, run_every=_POLL_SECONDS if job.state.is_active else None)(job, shown)
+    is_in_browser = False
+
+    def keep_up() -> None:
+        nonlocal is_in_browser
+        if is_in_browser and shown != outline(job):
+            st.rerun()  # the whole page
+        is_in_browser = True
+        _status(job)
+
+    will_change = job.state.is_active or shown != outline(job)
+    st.fragment(keep_up, run_every=_POLL_SECONDS if will_change else None)()
 
 
 def outline(job: Job) -> tuple[bool, bool, bool]:
@@ -109,22 +133,21 @@ def outline(job: Job) -> tuple[bool, bool, bool]:
     return job.state.is_active, found is not None, found is not None and len(found.measurements) > 0
 
 
-def _status(job: Job, shown: tuple[bool, bool, bool]) -> None:
-    if shown != outline(job):
-        st.rerun()  # the whole page
+def _status(job: Job) -> None:
     with st.container(height=_STATUS_HEIGHT, border=False):
         found = job.extraction.found
         n_measured, n_sampled = (len(found.measurements), len(found.sentences)) if found else (0, 0)
-        if job.state is State.RUNNING:
+        state = job.state
+        if state is State.RUNNING:
             _progress(job)
             _cancel_button(job)
-        elif job.state is State.QUEUED:
+        elif state is State.QUEUED:
             ahead = session.jobs().place(job)
             st.progress(0.0, f"Queued: {ahead} {'run' if ahead == 1 else 'runs'} ahead of this one")
             _cancel_button(job)
-        elif job.state is State.LOOKING:
+        elif state is State.LOOKING:
             st.progress(0.0, "Looking for what was measured before")
-        elif job.state is State.DONE:
+        elif state is State.DONE:
             st.caption(f":material/check: {n_sampled:,} sentences measured")
         else:
             if st.button(_run_label(job), icon=":material/play_arrow:", type="primary", key="run", width="stretch"):
@@ -135,12 +158,12 @@ def _status(job: Job, shown: tuple[bool, bool, bool]) -> None:
 
 
 def _progress(job: Job) -> None:
-    if not job.total:
-        st.progress(0.0, job.stage or "Starting")
+    stage, done, total, rate = job.stage, job.done, job.total, job.rate  # its thread goes on
+    if not total:
+        st.progress(0.0, stage or "Starting")
         return
-    left = job.seconds_left
-    pace = "" if left is None else f" · {job.rate:,.0f}/s · {duration(left)} left"
-    st.progress(min(1.0, job.done / job.total), f"{job.stage} {job.done:,} of {job.total:,}{pace}")
+    pace = f" · {rate:,.0f}/s · {duration((total - done) / rate)} left" if rate else ""
+    st.progress(min(1.0, done / total), f"{stage} {done:,} of {total:,}{pace}")
 
 
 def _run_label(job: Job) -> str:
@@ -192,16 +215,15 @@ def _keep_upload() -> None:
         st.session_state.corpus = corpus.name
 
 
-def _n_layers(job: Job) -> int | None:
-    found = job.extraction.found
+def _n_layers(found: Found | None) -> int | None:
     if found is None:
         return None
     return found.measurements.n_layers if len(found.measurements) else found.weights.n_layers
 
 
-def _fit_to_model(job: Job) -> None:
+def _fit_to_model(found: Found | None) -> None:
     """Bring layer and vector back to what the model has, and say so."""
-    found, n_layers = job.extraction.found, _n_layers(job)
+    n_layers = _n_layers(found)
     if found is None or n_layers is None:
         return
     model, layer = found.weights.label, st.session_state.layer

@@ -13,7 +13,7 @@ outline = controls.outline(job)
 with st.sidebar:
     controls.sample_controls(job)
     controls.status(job, outline)
-    controls.view_controls(job)
+    controls.view_controls(job.extraction.found)
 experiment = session.experiment()  # the view may have been brought back to what the model has
 query = session.write_url(experiment)
 
@@ -30,7 +30,8 @@ with own_place:
     mine = own.measure(job, experiment)
 with picture_place:
     picture.show(job, experiment, mine, query)
-if mine and job.extraction.found:
+found = session.found(job, experiment)
+if mine and found:
     with own_place:
-        own.show(mine, picture.view_of(job.extraction.found, experiment))
+        own.show(mine, picture.view_of(found, experiment))
 picture.explain(job, experiment)

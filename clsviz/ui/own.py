@@ -46,7 +46,9 @@ def box() -> None:
     st.subheader("Your own sentence")
     st.text_area(
         "Type a sentence, or several, one a line",
+        value=st.session_state.text,
         key="text",
+        on_change=_untick,
         height=80,
         max_chars=MAX_CHARACTERS,
         placeholder="The quick brown fox jumps over the lazy dog.",
@@ -55,7 +57,18 @@ def box() -> None:
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Measure", icon=":material/straighten:")  # to leave the box is to hand over what was typed
-        st.checkbox("Put it into the link", key="with_text", disabled=not st.session_state.text.strip())
+        st.checkbox(
+            "Put it into the link",
+            value=st.session_state.with_text,
+            key="with_text",
+            disabled=not st.session_state.text.strip(),
+        )
+
+
+def _untick() -> None:
+    """What the visitor types in place of a link's sentences does not take over their tick."""
+    if st.session_state.pop("text_of_link", ""):
+        st.session_state.with_text = False
 
 
 def measure(job: Job, experiment: Experiment) -> Own | None:
@@ -66,18 +79,21 @@ def measure(job: Job, experiment: Experiment) -> Own | None:
     if len(sentences) > _MOST_SENTENCES:
         st.caption(f"The first {_MOST_SENTENCES} of {len(sentences):,} lines are measured.")
         sentences = sentences[:_MOST_SENTENCES]
-    found = job.extraction.found
-    if found is None or not len(found.measurements):
+    found = session.found(job, experiment)
+    if found is None:
         st.caption("It is measured as soon as the first sentences of the corpus are.")
         return None
-    try:
-        with st.spinner(f"Loading {found.weights.label}", show_time=True):
-            encoder = session.jobs().encoders.get(found.weights)
-        measurements = encoder.measure(sentences)
-        tokens = [encoder.tokens(sentence) for sentence in sentences]
-    except ClsvizError as error:
-        st.error(escape(error))
-        return None
+    of = (found.weights.fingerprint, sentences)
+    if st.session_state.get("own_of") != of:  # the view does not need the model again
+        try:
+            with st.spinner(f"Loading {found.weights.label}", show_time=True):
+                encoder = session.jobs().encoders.get(found.weights)
+            st.session_state.own = [encoder.tokens(sentence) for sentence in sentences], encoder.measure(sentences)
+        except ClsvizError as error:
+            st.error(escape(error))
+            return None
+        st.session_state.own_of = of
+    tokens, measurements = st.session_state.own
     return Own(sentences, tokens, measurements, measurements.norms(experiment.pooling, experiment.layer))
 
 
@@ -98,6 +114,8 @@ def show(own: Own, view: "View") -> None:
             facts.append(f"higher than {among[0]:.0f}% of the {among[1]:,} corpus sentences of about this length")
         else:
             facts.append("too few corpus sentences of about this length to compare with")
+        if length > view.lengths.max(initial=0):
+            facts.append(":orange[longer than any sentence in the picture, so it may lie outside]")
         if own.measurements.truncated[index]:
             facts.append(":orange[the model reads only its beginning]")
         with st.container(border=True):

@@ -11,7 +11,7 @@ from clsviz import wording
 from clsviz.experiment import Experiment
 from clsviz.extraction import Found
 from clsviz.jobs import Job, State
-from clsviz.ui import share
+from clsviz.ui import session, share
 from clsviz.ui.markdown import escape
 from clsviz.ui.own import Own
 
@@ -51,9 +51,9 @@ def _labels(key: tuple[object, ...], _sentences: list[str]) -> NDArray[np.object
 
 
 def _show(job: Job, experiment: Experiment, own: Own | None, query: dict[str, str]) -> None:
-    found = job.extraction.found
+    found = session.found(job, experiment)
     st.title(escape(wording.question(experiment)), anchor=False)
-    if found is None or not len(found.measurements):
+    if found is None:
         _show_waiting(job, experiment, query)
         return
     view = view_of(found, experiment)
@@ -225,8 +225,8 @@ def explain(job: Job, experiment: Experiment) -> None:
 
 
 def _explain(job: Job, experiment: Experiment) -> None:
-    found = job.extraction.found
-    if found is None or not len(found.measurements):
+    found = session.found(job, experiment)
+    if found is None:
         return
     from clsviz import analysis
 

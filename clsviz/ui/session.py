@@ -4,7 +4,6 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,8 +13,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from clsviz import corpora, models
 from clsviz.errors import SettingError
-from clsviz.experiment import TEXT_PARAMETER, Experiment
-from clsviz.extraction import Encoders
+from clsviz.experiment import TEXT_PARAMETER, Experiment, Pooling
+from clsviz.extraction import Encoders, Found
 from clsviz.jobs import Job, Jobs
 from clsviz.store import Store
 
@@ -31,8 +30,7 @@ LAST = "last"
 @st.cache_resource(show_spinner=False)
 def jobs() -> Jobs:
     """The jobs of this server, for all visitors."""
-    folder = os.environ.get("CLSVIZ_STORE")
-    return Jobs(Store(Path(folder) if folder else None), Encoders(1 if PUBLIC else 2))
+    return Jobs(Store(), Encoders(1 if PUBLIC else 2))
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,7 @@ def restore() -> None:
     for field in fields(asked):
         st.session_state[field.name] = getattr(asked, field.name)
     st.session_state.layer = LAST if asked.layer is None else asked.layer
-    st.session_state.text = text
+    st.session_state.text = st.session_state.text_of_link = text
     st.session_state.with_text = bool(text)
     st.session_state.notes = (experiment(), [f"In the link: {problem}" for problem in problems])
 
@@ -112,6 +110,17 @@ def job(experiment: Experiment, *, start: bool = False) -> Job:
         st.session_state.job = current = following
     current.watch(_session_id(), _is_there(_session_id()))
     return current
+
+
+def found(job: Job, experiment: Experiment) -> Found | None:
+    """What is measured so far, or None while there is nothing of the experiment's view.
+
+    A model that was not known when the controls were drawn may lack their layer or pooler: they are about to follow.
+    """
+    found = job.extraction.found
+    if found is None or not len(found.measurements) or (experiment.layer or 0) > found.measurements.n_layers:
+        return None
+    return found if experiment.pooling is Pooling.CLS or found.measurements.has_pooler else None
 
 
 def leave(job: Job) -> None:
@@ -162,7 +171,8 @@ def _is_local() -> bool:
     headers = st.context.headers
     host = urlsplit(f"//{headers.get('Host', '')}").hostname
     is_proxied = any(name in headers for name in ("Forwarded", "X-Forwarded-For", "X-Real-Ip"))
-    return st.context.ip_address is None and host in ("localhost", "127.0.0.1", "::1") and not is_proxied
+    address = (st.context.ip_address or "").removeprefix("::ffff:")  # an IPv4 address on an IPv6 socket
+    return address in ("", "127.0.0.1") and host in ("localhost", "127.0.0.1", "::1") and not is_proxied
 
 
 def _is_there(session_id: str) -> Callable[[], bool]:
