@@ -118,10 +118,10 @@ def status(job: Job, shown: tuple[bool, bool, bool]) -> None:
 
     def keep_up() -> None:
         nonlocal is_in_browser
+        _status(job)  # first, as a click on its button must not be lost
         if is_in_browser and shown != outline(job):
             st.rerun()  # the whole page
         is_in_browser = True
-        _status(job)
 
     will_change = job.state.is_active or shown != outline(job)
     st.fragment(keep_up, run_every=_POLL_SECONDS if will_change else None)()
