@@ -5,6 +5,7 @@ import threading
 import time
 import types
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -302,6 +303,24 @@ def test_an_uploaded_text_becomes_the_corpus(open_page: Callable[..., AppTest]) 
     finish(page)
     assert figures(page)["Sentences"] == "51"
     assert page.query_params["corpus"] == page.session_state.corpus
+
+
+@pytest.mark.parametrize("setting", ["corpus", "model"])
+def test_a_forged_message_opens_no_file(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, setting: str
+) -> None:
+    """As a browser may send what no control offers: no link, and no callback, has seen it."""
+    (tmp_path / "secret.txt").write_text("one secret\ntwo secrets now\nthree secrets right here\n")
+    page = finish(open_page(model="minilm", sample_size="20"))
+    before = page.session_state.job
+    monkeypatch.setattr(session, "_is_local", lambda: False)
+    forged = replace(session.Experiment(), **{setting: str(tmp_path / "secret.txt")})
+    monkeypatch.setattr(session, "experiment", lambda: forged)  # AppTest cannot send what is not on offer
+    page.run()
+    assert not page.exception
+    assert len(page.error) == 1
+    assert page.session_state.job is before
+    assert not page.get("plotly_chart")
 
 
 def test_an_upload_without_sentences_says_so(open_page: Callable[..., AppTest], corpus: corpora.Corpus) -> None:

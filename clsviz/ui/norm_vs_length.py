@@ -3,12 +3,17 @@
 import streamlit as st
 
 from clsviz import wording
+from clsviz.errors import SettingError
 from clsviz.ui import controls, own, picture, session
 from clsviz.ui.markdown import escape
 
 session.restore()
 experiment = session.experiment()
-job = session.job(experiment)
+try:
+    job = session.job(experiment)
+except SettingError as error:
+    st.error(escape(error))
+    st.stop()
 outline = controls.outline(job)
 with st.sidebar:
     controls.sample_controls(job)

@@ -101,7 +101,12 @@ def write_url(experiment: Experiment) -> dict[str, str]:
 
 
 def job(experiment: Experiment, *, start: bool = False) -> Job:
-    """The job of the experiment, which this session now watches instead of any other."""
+    """The job of the experiment, which this session now watches instead of any other.
+
+    What the browser sends is checked here as well: a forged message can hold values that no control offers. Raises
+    SettingError.
+    """
+    admitted(experiment, _refuse)
     current: Job | None = st.session_state.get("job")
     if start or current is None or current.extraction.experiment.asked != experiment.asked:
         following = jobs().open(experiment, start=start)
@@ -160,6 +165,10 @@ def model_problem(name: str) -> str:
     if models.is_folder(name) and not _is_local():
         return f"model is the folder “{name[:60]}”. Folders can be opened only by a browser on the same machine."
     return ""
+
+
+def _refuse(problem: SettingError) -> None:
+    raise problem
 
 
 def _is_local() -> bool:
