@@ -2,141 +2,217 @@
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
-import transformers
-from huggingface_hub.errors import StrictDataclassError
 from numpy.typing import NDArray
-from safetensors import SafetensorError
+from torch import Tensor
 
+from clsviz import kernels
 from clsviz.errors import ModelError
+from clsviz.experiment import Precision
+from clsviz.loading import load
 from clsviz.measurements import MAX_LENGTH, Measurements
 from clsviz.models import Weights
 
-_TOKEN_BUDGETS = {"cpu": 2048, "cuda": 16384, "mps": 8192}
-"""Tokens of a batch, padding included. On a CPU larger batches fall out of its caches."""
-_FOREIGN = (SafetensorError, StrictDataclassError)
-"""What libraries raise for damaged files beside Python's own exceptions."""
+_TOKEN_BUDGETS = {"cpu": 2048, "cuda": 131_072, "mps": 8192}
+"""Tokens of a batch at most. On a CPU larger batches fall out of its caches."""
+_PART_SIZES = {"cpu": 1024, "cuda": 16_384, "mps": 2048}
+_DTYPES = {Precision.EXACT: torch.float32, Precision.FAST: torch.bfloat16}
+_PROBE_LENGTHS = (24, 9, 9, 3, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    """n sentences as token ids without the special ones, every distinct sentence once.
+
+    ids: int32, those of all distinct sentences end to end. n_tokens: int32, how many each has.
+    order: intp (n,), which of the distinct ones a sentence is.
+    """
+
+    ids: NDArray[np.int32]
+    n_tokens: NDArray[np.int32]
+    order: NDArray[np.intp]
 
 
 class Encoder:
     """A model that is loaded and can measure; safe to share between threads.
 
-    precision: in which the forward pass is computed, "float32".
+    precision: exact is float32; fast computes the products of matrices in bfloat16.
     max_length: tokens, special ones included, beyond which a sentence is cut.
+    n_layers: number of the last layer; 0 is the embedding output.
+    part_size: sentences that keep the device busy: as many as it is good to measure in one call.
+    slower_because: why the fastest way through this model could not be taken, or "".
     """
 
-    def __init__(self, weights: Weights, device: str | None = None, token_budget: int | None = None) -> None:
+    def __init__(
+        self,
+        weights: Weights,
+        precision: Precision = Precision.EXACT,
+        device: str | None = None,
+        token_budget: int | None = None,
+    ) -> None:
         """Load `weights`; raises ModelError where they are no encoder with a [CLS] token, or incomplete."""
         self.weights = weights
-        self.precision = "float32"
+        self.precision = precision
         self.device = torch.device(device or _best_device())
-        self._budget = token_budget or _TOKEN_BUDGETS[self.device.type]
-        self._tokenizer, self._model, self.has_pooler = _load(weights)
-        self._model.to(self.device)
-        self._prefix, self._suffix, self._cls = _special_tokens(self._tokenizer, weights.name)
-        self.max_length = min(MAX_LENGTH, self._tokenizer.model_max_length, _positions(self._model))
+        if precision is Precision.FAST and not kernels.has_fast_bfloat16(self.device):
+            raise ModelError("This machine computes bfloat16 no faster than float32. Choose the exact precision.")
+        self.part_size = _PART_SIZES[self.device.type]
+        self._loaded = load(weights)
+        self._loaded.model.to(self.device)
+        self.has_pooler = self._loaded.has_pooler
+        self.max_length = self._loaded.max_length
+        self._budget = token_budget or _token_budget(self._loaded.model.config, self.device)
         self._tokenizing = threading.Lock()
-
-    @property
-    def n_layers(self) -> int:
-        """Number of the last layer; 0 is the embedding output."""
-        return int(self._model.config.num_hidden_layers)
+        self._vectors, self.slower_because, self.n_layers = self._choose_forward()
 
     def tokens(self, sentence: str) -> list[str]:
         """The sentence as the model cuts it, without the special tokens, before truncation."""
-        names: list[str] = self._tokenizer.convert_ids_to_tokens(self._token_ids([sentence])[0])
+        names: list[str] = self._loaded.tokenizer.convert_ids_to_tokens(self._token_ids([sentence])[0])
         return names
 
-    def measure(self, sentences: Sequence[str], on_batch: Callable[[int], None] | None = None) -> Measurements:
-        """Measure each sentence; the result does not depend on what else is measured with it, to float32 rounding.
+    def tokenize(self, sentences: Sequence[str]) -> Tokens:
+        """The first step of `measure`, which another thread may do ahead. Raises ModelError.
+
+        That is where the tokenizer knows tokens that the model does not: on a GPU those would end the process.
+        """
+        distinct = list(dict.fromkeys(sentences))
+        token_ids = self._token_ids(distinct)
+        n_tokens = np.fromiter(map(len, token_ids), np.int32, len(distinct))
+        ids = np.fromiter((token for row in token_ids for token in row), np.int32, int(n_tokens.sum()))
+        if ids.max(initial=0) >= self._loaded.vocabulary_size:
+            raise ModelError(
+                f"The tokenizer of {self.weights.name} gives token {ids.max():,}, but the model has only "
+                f"{self._loaded.vocabulary_size:,}: they do not belong together. Fetch its files again."
+            )
+        position = {sentence: index for index, sentence in enumerate(distinct)}
+        order = np.fromiter((position[sentence] for sentence in sentences), np.intp, len(sentences))
+        return Tokens(ids, n_tokens, order)
+
+    def measure(self, sentences: Sequence[str] | Tokens, on_batch: Callable[[int], None] | None = None) -> Measurements:
+        """Measure each sentence; the result does not depend on what else is measured with it, to rounding.
 
         After every batch `on_batch` gets the number of sentences done; what it raises ends the work. Raises ModelError
         where the memory does not suffice for a single sentence.
         """
-        distinct = list(dict.fromkeys(sentences))
-        token_ids = self._token_ids(distinct)
-        self._check_vocabulary(token_ids)
-        n_tokens = np.array([len(ids) for ids in token_ids], dtype=np.int32)
-        room = self.max_length - len(self._prefix) - len(self._suffix)
-        norms = np.empty((len(distinct), self.n_layers + 1 + self.has_pooler), dtype=np.float32)
-
-        lengths = np.minimum(n_tokens, room) + len(self._prefix) + len(self._suffix)
+        tokens = sentences if isinstance(sentences, Tokens) else self.tokenize(sentences)
+        frame = self._loaded.frame
+        room = self.max_length - len(frame)
+        lengths = np.minimum(tokens.n_tokens, room) + len(frame)
+        starts = np.cumsum(tokens.n_tokens) - tokens.n_tokens
+        done: list[NDArray[np.intp]] = []
+        results: list[Tensor] = []
         pending = plan_batches(lengths, self._budget)[::-1]
-        done = 0
         while pending:
             batch = pending.pop()
-            rows = [[*self._prefix, *token_ids[index][:room], *self._suffix] for index in batch]
             try:
-                norms[batch] = self._forward(rows)
+                results.append(self._norms(*self._rows(tokens, starts[batch], lengths[batch])))
             except (RuntimeError, MemoryError) as error:
                 self._make_room(error, lengths[batch])
                 left = np.concatenate([batch, *reversed(pending)])
                 pending = [left[part] for part in plan_batches(lengths[left], self._budget)][::-1]
                 continue
-            done += len(batch)
+            done.append(batch)
             if on_batch is not None:
-                on_batch(done * len(sentences) // len(distinct))
+                on_batch(sum(map(len, done)) * len(tokens.order) // len(lengths))
 
+        norms = np.empty((len(lengths), self.n_layers + 1 + self.has_pooler), np.float32)
+        if results:
+            norms[np.concatenate(done)] = torch.cat(results).cpu().numpy()  # the one time that a GPU is waited for
         if not np.isfinite(norms).all():
             raise ModelError(f"{self.weights.label} gives norms that are no numbers. Its weights may be damaged.")
-        position = {sentence: index for index, sentence in enumerate(distinct)}
-        order = np.array([position[sentence] for sentence in sentences], dtype=np.intp)
         return Measurements(
-            n_tokens=n_tokens[order],
-            truncated=n_tokens[order] > room,
-            cls_norms=norms[order, : self.n_layers + 1],
-            pooler_norms=norms[order, self.n_layers + 1 :],
+            n_tokens=tokens.n_tokens[tokens.order],
+            truncated=tokens.n_tokens[tokens.order] > room,
+            cls_norms=norms[tokens.order, : self.n_layers + 1],
+            pooler_norms=norms[tokens.order, self.n_layers + 1 :],
         )
 
     def _token_ids(self, sentences: Sequence[str]) -> list[list[int]]:
         if not sentences:
             return []
-        with self._tokenizing:  # the tokenizer's settings are shared state
-            encoded = self._tokenizer(
-                list(sentences),
-                add_special_tokens=False,
-                return_attention_mask=False,
-                return_token_type_ids=False,
-                verbose=False,
-            )
-        ids: list[list[int]] = encoded["input_ids"]
+        tokenizer = self._loaded.tokenizer
+        if tokenizer.is_fast:
+            encoded = tokenizer.backend_tokenizer.encode_batch_fast(list(sentences), add_special_tokens=False)
+            return [one.ids for one in encoded]
+        with self._tokenizing:  # its settings are shared state
+            ids: list[list[int]] = tokenizer(list(sentences), add_special_tokens=False, verbose=False)["input_ids"]
         return ids
 
-    def _check_vocabulary(self, token_ids: list[list[int]]) -> None:
-        """Raise ModelError where the tokenizer knows tokens that the model does not: on a GPU that ends the process."""
-        highest = max((max(ids) for ids in token_ids if ids), default=0)
-        size = self._model.get_input_embeddings().num_embeddings
-        if highest >= size:
-            raise ModelError(
-                f"The tokenizer of {self.weights.name} gives token {highest:,}, but the model has only {size:,}: "
-                "they do not belong together. Fetch its files again."
-            )
+    def _rows(self, tokens: Tokens, starts: NDArray[Any], lengths: NDArray[Any]) -> tuple[Tensor, list[int]]:
+        """A batch as the model takes it: token ids, int64 (n, width), and how many of each row count.
+
+        Padded on the right whatever the tokenizer's habit: a position must not depend on the longest neighbour.
+        """
+        frame = self._loaded.frame
+        columns = np.arange(lengths.max(initial=0) - len(frame))
+        n_content = (lengths - len(frame))[:, None]
+        is_content = columns < n_content
+        ids = np.full((len(lengths), lengths.max(initial=0)), self._loaded.tokenizer.pad_token_id or 0, np.int64)
+        ids[:, : len(frame.prefix)] = frame.prefix
+        content = ids[:, len(frame.prefix) : len(frame.prefix) + len(columns)]
+        content[is_content] = tokens.ids[(starts[:, None] + columns)[is_content]]
+        after = len(frame.prefix) + n_content + np.arange(len(frame.suffix))
+        np.put_along_axis(ids, after, np.array([frame.suffix], np.int64), axis=1)
+        rows = torch.from_numpy(ids)
+        if self.device.type == "cuda":
+            rows = rows.pin_memory()  # so that the copy does not wait for what the card is at
+        return rows.to(self.device, non_blocking=True), lengths.tolist()
 
     @torch.inference_mode()
-    def _forward(self, rows: list[list[int]]) -> NDArray[np.float32]:
-        """Norms of token id rows, float32 (n, n_layers + 1 [+ 1 for the pooler])."""
-        width = max(map(len, rows))
-        input_ids = torch.full((len(rows), width), self._tokenizer.pad_token_id or 0)
-        mask = torch.zeros((len(rows), width), dtype=torch.long)
-        # Padded on the right whatever the tokenizer's habit: a position must not depend on the longest neighbour.
-        for index, row in enumerate(rows):
-            input_ids[index, : len(row)] = torch.tensor(row)
-            mask[index, : len(row)] = 1
-        # A [CLS] at the end, as some encoders have it, sits at another place in every row.
-        at = torch.tensor([self._cls if self._cls >= 0 else len(row) + self._cls for row in rows])
-        output = self._model(
-            input_ids=input_ids.to(self.device), attention_mask=mask.to(self.device), output_hidden_states=True
+    def _norms(self, ids: Tensor, lengths: list[int]) -> Tensor:
+        """Norms of a batch, float32 (n, n_layers + 1 [+ 1 for the pooler]), on the device."""
+        vectors = self._vectors(ids, lengths)
+        return torch.stack([torch.linalg.vector_norm(vector.float(), dim=-1) for vector in vectors], dim=1)
+
+    def _plain(self, ids: Tensor, lengths: list[int]) -> list[Tensor]:
+        """The model's own forward pass: see `kernels.Forward`."""
+        n_tokens = torch.tensor(lengths, device=self.device)
+        mask = torch.arange(ids.shape[1], device=self.device) < n_tokens[:, None]
+        output = self._loaded.model(
+            input_ids=ids, attention_mask=mask.long(), output_hidden_states=True, return_dict=True
         )
+        # A [CLS] at the end, as some encoders have it, sits at another place in every row.
+        cls = self._loaded.frame.cls
+        at = torch.full_like(n_tokens, cls) if cls >= 0 else n_tokens + cls
         states = [*output.hidden_states[:-1], output.last_hidden_state]
-        vectors = [state[torch.arange(len(rows)), at] for state in states]
-        if self.has_pooler:
-            vectors.append(output.pooler_output)
-        norms = [torch.linalg.vector_norm(vector.float(), dim=-1) for vector in vectors]
-        result: NDArray[np.float32] = torch.stack(norms, dim=1).cpu().numpy()
-        return result
+        vectors = [state[torch.arange(len(lengths), device=self.device), at] for state in states]
+        return [*vectors, output.pooler_output] if self.has_pooler else vectors
+
+    @torch.inference_mode()
+    def _choose_forward(self) -> tuple[kernels.Forward, str, int]:
+        """The forward pass to use, why it is not the fastest kind, and the number of the last layer.
+
+        Raises ModelError where the model cannot run.
+        """
+        name, frame = self.weights.name, self._loaded.frame
+        n_tokens: NDArray[np.int32] = np.minimum(_PROBE_LENGTHS, self.max_length - len(frame)).astype(np.int32)
+        ids = np.random.default_rng(0).integers(self._loaded.vocabulary_size, size=n_tokens.sum(), dtype=np.int32)
+        tokens = Tokens(ids, n_tokens, np.arange(len(n_tokens)))
+        probe = self._rows(tokens, np.cumsum(n_tokens) - n_tokens, n_tokens + len(frame))
+        try:
+            vectors = self._plain(*probe)
+        except MemoryError:
+            raise
+        except Exception as error:  # whatever a model raises that is no encoder of text, or is damaged
+            if _is_out_of_memory(error):
+                raise ModelError(f"{self.weights.label} does not fit into the memory of {self.device.type}.") from error
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            raise ModelError(f"{name} cannot read a sentence: {reason}") from error
+        last = vectors[-1 - self.has_pooler]
+        if frame.cls == 0 and torch.equal(last[0], last[-1]):
+            raise ModelError(
+                f"The [CLS] of {name} does not see the words that follow it: this is a decoder. Choose an encoder."
+            )
+        try:
+            dtype = _DTYPES[self.precision]
+            forward, reason = kernels.accelerate(self._loaded.model, self._plain, probe, vectors, dtype, frame.cls == 0)
+        except kernels.Unsuited as unsuited:
+            raise ModelError(f"{name} can only be measured in the exact precision: {unsuited}.") from unsuited
+        return forward, reason, len(vectors) - 1 - self.has_pooler
 
     def _make_room(self, error: RuntimeError | MemoryError, lengths: NDArray[Any]) -> None:
         """Halve the token budget after running out of memory; raises `error` if that was not it."""
@@ -170,68 +246,20 @@ def _best_device() -> str:
     return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
-def _is_out_of_memory(error: RuntimeError | MemoryError) -> bool:
+def _token_budget(config: Any, device: torch.device) -> int:
+    """Tokens of a batch: as many as the device works well with, and a quarter of a card's free memory holds."""
+    budget = _TOKEN_BUDGETS[device.type]
+    if device.type == "cuda":
+        hidden, heads = config.hidden_size, config.num_attention_heads
+        inner = getattr(config, "intermediate_size", 4 * hidden)
+        # At the widest: the sums, their copies in half precision, three projections, the inner layer, and scores.
+        bytes_per_token = 4 * (8 * hidden + 2 * inner + MAX_LENGTH * heads)
+        budget = min(budget, torch.cuda.mem_get_info(device)[0] // 4 // bytes_per_token)
+    return max(budget, MAX_LENGTH)
+
+
+def _is_out_of_memory(error: Exception) -> bool:
     """CUDA has a type of its own for it; Metal and the CPU's allocator raise a RuntimeError that says so."""
     return isinstance(error, MemoryError | torch.OutOfMemoryError) or any(
         words in str(error) for words in ("out of memory", "can't allocate memory", "not enough memory")
     )
-
-
-def _load(weights: Weights) -> tuple[Any, Any, bool]:
-    """Tokenizer, model, and whether the weights hold a pooler; raises ModelError. Nothing is fetched or executed."""
-    transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    transformers.utils.logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # what matters is raised below
-    safely: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-    try:
-        config = transformers.AutoConfig.from_pretrained(weights.folder, **safely)
-        if config.is_encoder_decoder:
-            raise ModelError(
-                f"{weights.name} is an encoder with a decoder. Choose an encoder, such as bert-base-uncased."
-            )
-        tokenizer = transformers.AutoTokenizer.from_pretrained(weights.folder, **safely)
-        model, loading = transformers.AutoModel.from_pretrained(
-            weights.folder,
-            config=config,
-            use_safetensors=True,
-            dtype=torch.float32,
-            output_loading_info=True,
-            ignore_mismatched_sizes=True,  # they are reported below
-            **safely,
-        )
-    except (OSError, ValueError, LookupError, TypeError, ImportError, RuntimeError, *_FOREIGN) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise ModelError(f"{weights.name} cannot be loaded: {reason}") from error
-    missing = set(loading["missing_keys"])
-    without_pooler = {name for name in missing if name.startswith("pooler.")}
-    if lacking := len(missing - without_pooler) + len(loading["mismatched_keys"]):
-        raise ModelError(
-            f"{weights.name} lacks {lacking} of its encoder's weights, or has them in another shape. Choose another."
-        )
-    return tokenizer, model.eval(), getattr(model, "pooler", None) is not None and not without_pooler
-
-
-def _special_tokens(tokenizer: Any, name: str) -> tuple[list[int], list[int], int]:
-    """Token ids before and after a sentence, and where [CLS] is: an index from the start, or from the end if negative.
-
-    It is found by its id, once, in the frame that the tokenizer puts around any sentence: a sentence that spells the
-    special token itself does not mislead it.
-    """
-    if tokenizer.cls_token_id is None:
-        raise ModelError(f"{name} has no [CLS] token. Choose an encoder, such as bert-base-uncased.")
-    content = tokenizer("a", add_special_tokens=False)["input_ids"]
-    framed = tokenizer("a")["input_ids"]
-    start = next(i for i in range(len(framed)) if framed[i : i + len(content)] == content)
-    prefix, suffix = framed[:start], framed[start + len(content) :]
-    if tokenizer.cls_token_id in prefix:
-        return prefix, suffix, prefix.index(tokenizer.cls_token_id)
-    if tokenizer.cls_token_id in suffix:
-        return prefix, suffix, suffix.index(tokenizer.cls_token_id) - len(suffix)
-    raise ModelError(f"The tokenizer of {name} puts no [CLS] around a sentence. Choose another encoder.")
-
-
-def _positions(model: Any) -> int:
-    """Tokens that the model has position embeddings for; RoBERTa and its kin reserve the first ones."""
-    table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
-    if table is None:
-        return int(getattr(model.config, "max_position_embeddings", MAX_LENGTH))
-    return int(table.num_embeddings) - (0 if table.padding_idx is None else table.padding_idx + 1)

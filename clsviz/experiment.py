@@ -15,6 +15,13 @@ class Pooling(StrEnum):
     POOLER = "pooler"
 
 
+class Precision(StrEnum):
+    """In which numbers the model computes."""
+
+    EXACT = "exact"  # float32
+    FAST = "fast"  # products of matrices in bfloat16
+
+
 TEXT_PARAMETER = "text"
 """The URL parameter in which a visitor's own sentences travel, if they want them to: not part of the experiment."""
 

@@ -65,6 +65,42 @@ def write_bert(folder: Path, *, pooler: bool = True, **settings: object) -> Path
     return folder
 
 
+ARCHITECTURES = {
+    "bert": ("Bert", {}),
+    "roberta": ("Roberta", {}),
+    "xlm-roberta": ("XLMRoberta", {}),
+    "electra": ("Electra", {"embedding_size": 8}),
+    "mpnet": ("MPNet", {}),
+    "distilbert": ("DistilBert", {}),
+    "albert": ("Albert", {"embedding_size": 8, "num_hidden_groups": 1}),
+    "deberta-v2": ("DebertaV2", {"relative_attention": True, "pos_att_type": ["p2c", "c2p"]}),
+    "modernbert": ("ModernBert", {"global_attn_every_n_layers": 2, "local_attention": 8}),
+}
+"""Encoders by their model type: the beginning of their classes' names, and what their configuration needs."""
+
+
+def write_model(folder: Path, model_type: str, **settings: object) -> Path:
+    """A real model of three layers with random weights, which reads 512 tokens, and its tokenizer."""
+    import torch
+    import transformers
+
+    torch.manual_seed(0)
+    name, needed = ARCHITECTURES[model_type]
+    vocabulary = {"vocab_size": len(SPECIAL) + len(WORDS), "pad_token_id": 0, "cls_token_id": 2, "sep_token_id": 3}
+    vocabulary |= {"bos_token_id": 2, "eos_token_id": 3}
+    shape: dict[str, object] = {"hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 2}
+    inner = {"hidden_dim": 32} if model_type == "distilbert" else {"intermediate_size": 32}
+    config = getattr(transformers, f"{name}Config")(
+        **{**vocabulary, **shape, **inner, "max_position_embeddings": 514, **needed, **settings}
+    )
+    model = getattr(transformers, f"{name}Model")(config)
+    for parameter in model.parameters():  # far from the start of a training, where all norms are alike
+        parameter.data.normal_(0, 0.3)
+    model.save_pretrained(folder)
+    write_tokenizer(folder)
+    return folder
+
+
 @pytest.fixture(scope="session")
 def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_bert(tmp_path_factory.mktemp("models") / "tiny-bert")

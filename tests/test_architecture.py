@@ -15,8 +15,8 @@ HEAVY = ["torch", "transformers", "datasets", "plotly", "streamlit", "pandas", "
 ALLOWED = {
     "streamlit": {"ui"},
     "plotly": {"figures.py", "ui"},
-    "torch": {"encoder.py", "models.py"},
-    "transformers": {"encoder.py", "models.py"},
+    "torch": {"encoder.py", "kernels.py", "loading.py"},
+    "transformers": {"loading.py"},
 }
 
 

@@ -73,13 +73,13 @@ def test_the_embedding_layer_says_nothing_of_the_sentence(tiny_encoder: Encoder)
 def count_rows(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The sizes of the batches that the model is given from now on."""
     sizes: list[int] = []
-    forward = encoder._model.forward
+    forward = encoder._vectors
 
-    def counted(*arguments: Any, **inputs: Any) -> Any:
-        sizes.append(len(inputs["input_ids"]))
-        return forward(*arguments, **inputs)
+    def counted(ids: Any, lengths: list[int]) -> Any:
+        sizes.append(len(ids))
+        return forward(ids, lengths)
 
-    monkeypatch.setattr(encoder._model, "forward", counted)
+    monkeypatch.setattr(encoder, "_vectors", counted)
     return sizes
 
 
@@ -124,16 +124,16 @@ def test_running_out_of_memory_halves_the_budget_and_goes_on(
 ) -> None:
     encoder = Encoder(tiny_weights, device="cpu", token_budget=4096)
     expected = encoder.measure(SENTENCES)
-    forward = encoder._model.forward
+    forward = encoder._vectors
     sizes: list[int] = []
 
-    def small_memory(*arguments: Any, **inputs: Any) -> Any:
-        sizes.append(inputs["input_ids"].numel())
+    def small_memory(ids: Any, lengths: list[int]) -> Any:
+        sizes.append(ids.numel())
         if sizes[-1] > 200:
             raise torch.OutOfMemoryError("CUDA out of memory.")
-        return forward(*arguments, **inputs)
+        return forward(ids, lengths)
 
-    monkeypatch.setattr(encoder._model, "forward", small_memory)
+    monkeypatch.setattr(encoder, "_vectors", small_memory)
     measured = encoder.measure(SENTENCES)
     np.testing.assert_allclose(measured.cls_norms, expected.cls_norms, rtol=1e-5)
     assert max(sizes) > 200
@@ -149,7 +149,7 @@ def test_too_little_memory_for_one_sentence_is_explained(
     def no_memory(*_: Any, **__: Any) -> Any:
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes.")
 
-    monkeypatch.setattr(encoder._model, "forward", no_memory)
+    monkeypatch.setattr(encoder, "_vectors", no_memory)
     with pytest.raises(ModelError, match="needs more memory"):
         encoder.measure(SENTENCES)
 
@@ -162,14 +162,14 @@ def test_another_fault_of_the_model_is_not_taken_for_memory(
     def fault(*_: Any, **__: Any) -> Any:
         raise RuntimeError("shapes do not match")
 
-    monkeypatch.setattr(encoder._model, "forward", fault)
+    monkeypatch.setattr(encoder, "_vectors", fault)
     with pytest.raises(RuntimeError, match="shapes"):
         encoder.measure(["the cat"])
 
 
 def test_norms_that_are_no_numbers_are_reported(tiny_weights: Weights) -> None:
     encoder = Encoder(tiny_weights, device="cpu")
-    encoder._model.encoder.layer[0].output.dense.weight.data.fill_(float("nan"))
+    encoder._loaded.model.embeddings.word_embeddings.weight.data.fill_(float("nan"))
     with pytest.raises(ModelError, match="no numbers"):
         encoder.measure(["the cat"])
 
@@ -185,7 +185,7 @@ def test_a_tokenizer_that_pads_on_the_left_changes_nothing(tmp_path: Path, tiny_
     folder = write_bert(tmp_path / "left")
     write_tokenizer(folder, padding_side="left")
     left = Encoder(models.resolve(str(folder), download=False), device="cpu")
-    assert left._tokenizer.padding_side == "left"
+    assert left._loaded.tokenizer.padding_side == "left"
     np.testing.assert_allclose(left.measure(SENTENCES).cls_norms, tiny_encoder.measure(SENTENCES).cls_norms, rtol=1e-5)
 
 
@@ -243,6 +243,72 @@ def test_a_decoder_is_refused(tmp_path: Path) -> None:
     settings.write_text(settings.read_text().replace('"cls_token": "[CLS]",', ""))
     with pytest.raises(ModelError, match=r"no \[CLS\] token"):
         Encoder(models.resolve(str(tmp_path), download=False))
+
+
+def test_a_model_whose_cls_sees_nothing_is_refused(tmp_path: Path) -> None:
+    """As a decoder's whose tokenizer has a [CLS]: every sentence would have the same."""
+    config = transformers.GPT2Config(vocab_size=30, n_embd=8, n_layer=1, n_head=2, n_positions=64)
+    transformers.GPT2Model(config).save_pretrained(tmp_path)
+    write_tokenizer(tmp_path)
+    with pytest.raises(ModelError, match="does not see the words that follow it: this is a decoder"):
+        Encoder(models.resolve(str(tmp_path), download=False))
+
+
+def test_a_bert_that_decodes_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="is a decoder"):
+        Encoder(models.resolve(str(write_bert(tmp_path / "m", is_decoder=True)), download=False))
+
+
+@pytest.mark.parametrize("limit", [-1, 0])
+def test_a_limit_that_is_none_does_not_count(tmp_path: Path, tiny_encoder: Encoder, limit: int) -> None:
+    folder = write_bert(tmp_path / "m")
+    write_tokenizer(folder, model_max_length=limit)
+    encoder = Encoder(models.resolve(str(folder), download=False), device="cpu")
+    assert encoder.max_length == tiny_encoder.max_length == 64
+
+
+def test_a_model_without_room_for_a_sentence_is_refused(tmp_path: Path) -> None:
+    folder = write_bert(tmp_path / "m")
+    write_tokenizer(folder, model_max_length=2)
+    with pytest.raises(ModelError, match="reads 2 tokens at most, which leaves no room"):
+        Encoder(models.resolve(str(folder), download=False))
+
+
+def test_a_model_of_pictures_is_refused(tmp_path: Path) -> None:
+    config = transformers.ViTConfig(
+        hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8, image_size=8, patch_size=4
+    )
+    transformers.ViTModel(config).save_pretrained(tmp_path)
+    write_tokenizer(tmp_path)
+    with pytest.raises(ModelError, match="cannot be loaded"):
+        Encoder(models.resolve(str(tmp_path), download=False))
+
+
+@pytest.mark.parametrize("single", ["[CLS] [CLS] $A [SEP]", "$A [SEP]", "$A"])
+def test_frames_of_all_kinds_are_measured_or_refused(tmp_path: Path, single: str) -> None:
+    import tokenizers
+
+    folder = write_bert(tmp_path / "m")
+    backend = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    backend.post_processor = tokenizers.processors.TemplateProcessing(
+        single=single, special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    backend.save(str(folder / "tokenizer.json"))
+    weights = models.resolve(str(folder), download=False)
+    if "[CLS]" in single:
+        assert Encoder(weights, device="cpu").measure(["the cat"]).n_tokens.tolist() == [2]
+    else:
+        with pytest.raises(ModelError, match=r"puts no \[CLS\] around"):
+            Encoder(weights, device="cpu")
+
+
+def test_tokens_may_be_made_ahead(tiny_encoder: Encoder) -> None:
+    tokens = tiny_encoder.tokenize(SENTENCES)
+    assert len(tokens.n_tokens) == len(set(SENTENCES))
+    ahead, at_once = tiny_encoder.measure(tokens), tiny_encoder.measure(SENTENCES)
+    assert ahead.cls_norms.tolist() == at_once.cls_norms.tolist()
+    assert ahead.n_tokens.tolist() == at_once.n_tokens.tolist()
+    assert len(tiny_encoder.measure([])) == 0
 
 
 def test_an_encoder_with_a_decoder_is_refused(tmp_path: Path) -> None:

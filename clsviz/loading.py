@@ -1,0 +1,131 @@
+"""From a model's files to a tokenizer and a model that can run, checked before anything is measured with them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import transformers
+
+from clsviz.errors import ModelError
+from clsviz.measurements import MAX_LENGTH
+from clsviz.models import Weights
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What the tokenizer puts around every sentence.
+
+    prefix, suffix: token ids before and after it. cls: where [CLS] is, from the start, or from the end if negative.
+    """
+
+    prefix: list[int]
+    suffix: list[int]
+    cls: int
+
+    def __len__(self) -> int:
+        return len(self.prefix) + len(self.suffix)
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A model as it comes from its files, and what it takes to run it.
+
+    model: in float32, on the CPU, in evaluation mode. max_length: tokens that it reads, special ones included.
+    """
+
+    tokenizer: Any
+    model: Any
+    frame: Frame
+    has_pooler: bool
+    max_length: int
+    vocabulary_size: int
+
+
+def load(weights: Weights) -> Loaded:
+    """Load `weights`; raises ModelError where they are no encoder with a [CLS] token, or incomplete.
+
+    Nothing is fetched, and no code that comes with a model is run.
+    """
+    transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    transformers.utils.logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # what matters is raised below
+    try:
+        tokenizer, model, loading = _read(weights)
+        frame = _frame(tokenizer, weights.name)
+        max_length = _max_length(tokenizer, model)
+        vocabulary_size = int(model.get_input_embeddings().num_embeddings)
+    except (ModelError, MemoryError):
+        raise
+    except Exception as error:  # whatever a library makes of files that are damaged, or of a model that is no encoder
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise ModelError(f"{weights.name} cannot be loaded: {reason}") from error
+    missing = set(loading["missing_keys"])
+    without_pooler = {name for name in missing if name.startswith("pooler.")}
+    if lacking := len(missing - without_pooler) + len(loading["mismatched_keys"]):
+        raise ModelError(
+            f"{weights.name} lacks {lacking} of its encoder's weights, or has them in another shape. Choose another."
+        )
+    if max_length <= len(frame):
+        raise ModelError(
+            f"{weights.name} reads {max_length} tokens at most, which leaves no room for a sentence between the "
+            f"{len(frame)} special ones. Its configuration may be wrong."
+        )
+    if without_pooler:
+        model.pooler = None  # made of chance instead of weights
+    has_pooler = getattr(model, "pooler", None) is not None
+    return Loaded(tokenizer, model.eval(), frame, has_pooler, max_length, vocabulary_size)
+
+
+def _read(weights: Weights) -> tuple[Any, Any, dict[str, Any]]:
+    safely: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+    config = transformers.AutoConfig.from_pretrained(weights.folder, **safely)
+    if config.is_encoder_decoder:
+        raise ModelError(f"{weights.name} is an encoder with a decoder. Choose an encoder, such as bert-base-uncased.")
+    if getattr(config, "is_decoder", False):
+        raise ModelError(f"{weights.name} is a decoder. Choose an encoder, such as bert-base-uncased.")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(weights.folder, **safely)
+    if tokenizer.is_fast:  # their tokenizer.json may cut or pad, and neither is wanted
+        tokenizer.backend_tokenizer.no_truncation()
+        tokenizer.backend_tokenizer.no_padding()
+    model, loading = transformers.AutoModel.from_pretrained(
+        weights.folder,
+        config=config,
+        use_safetensors=True,
+        dtype=torch.float32,
+        output_loading_info=True,
+        ignore_mismatched_sizes=True,  # the caller reports them
+        **safely,
+    )
+    return tokenizer, model, loading
+
+
+def _frame(tokenizer: Any, name: str) -> Frame:
+    """The frame around any sentence.
+
+    [CLS] is found by its id, once: a sentence that spells the special token itself does not mislead it.
+    """
+    if tokenizer.cls_token_id is None:
+        raise ModelError(f"{name} has no [CLS] token. Choose an encoder, such as bert-base-uncased.")
+    content = tokenizer("a", add_special_tokens=False)["input_ids"]
+    framed = tokenizer("a")["input_ids"]
+    starts = [i for i in range(len(framed)) if framed[i : i + len(content)] == content]
+    if content and starts:
+        prefix, suffix = framed[: starts[0]], framed[starts[0] + len(content) :]
+        if tokenizer.cls_token_id in prefix:
+            return Frame(prefix, suffix, prefix.index(tokenizer.cls_token_id))
+        if tokenizer.cls_token_id in suffix:
+            return Frame(prefix, suffix, suffix.index(tokenizer.cls_token_id) - len(suffix))
+    raise ModelError(f"The tokenizer of {name} puts no [CLS] around a sentence. Choose another encoder.")
+
+
+def _max_length(tokenizer: Any, model: Any) -> int:
+    """Tokens that are read at most; limits that are none, as XLNet's of -1, do not count."""
+    limits = [MAX_LENGTH, tokenizer.model_max_length, _positions(model)]
+    return min(int(limit) for limit in limits if limit > 0)
+
+
+def _positions(model: Any) -> int:
+    """Tokens that the model has position embeddings for; RoBERTa and its kin reserve the first ones."""
+    table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
+    if table is None:
+        return int(getattr(model.config, "max_position_embeddings", MAX_LENGTH))
+    return int(table.num_embeddings) - (0 if table.padding_idx is None else table.padding_idx + 1)
