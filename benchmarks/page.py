@@ -70,7 +70,7 @@ def reopen(experiment: Experiment, store: Store) -> Found:
 
 def draw(found: Found, labels: figures.Labels, cutoff: int) -> str:
     """As the page does when the cutoff moves: select, regress, summarise, draw, and turn into JSON."""
-    shown = view(found.measurements, Experiment(length_cutoff=cutoff))
+    shown = view(found, Experiment(length_cutoff=cutoff))
     points = figures.Points(labels[shown.index], shown.lengths, shown.norms)
     bins = analysis.bins(shown.lengths, shown.norms)
     figure = figures.scatter(points, figures.Axes(), figures.Palette(), fit=shown.fit, bins=bins)

@@ -23,6 +23,7 @@ _HELP = {
     "corpus": f"one of {', '.join(corpora.CORPORA)}; or a text file, one sentence a line",
     "sample_size": "sentences to draw from the corpus",
     "seed": "of the draw",
+    "precision": "exact (float32), or fast (bfloat16), with its error measured on a few sentences",
     "length_cutoff": "only sentences of fewer tokens enter the regression",
     "layer": "layer after which the norm is taken: 0 is the embedding output, or “last”",
     "pooling": f"vector whose norm it is: {' or '.join(Pooling)}",
@@ -95,7 +96,7 @@ def _measure(options: argparse.Namespace) -> int:
     seconds = time.monotonic() - began
     for note in wording.notes(experiment, found):
         print(f"clsviz: {note}", file=sys.stderr)
-    shown = view(found.measurements, experiment)
+    shown = view(found, experiment)
     result = export.summary(experiment, found, shown)
     if options.output:
         table = export.table(found.sentences, found.measurements)
@@ -103,11 +104,15 @@ def _measure(options: argparse.Namespace) -> int:
         with new_file(options.output) as temporary:
             temporary.write_bytes(content)
     if options.json:
-        speed = {"seconds": seconds, "sentences_per_second": extraction.sentences_per_second}
+        speed = {
+            "seconds": seconds,
+            "sentences_per_second": extraction.sentences_per_second,
+            "slower_because": extraction.slower_because or None,
+        }
         print(json.dumps(result | speed, ensure_ascii=False, allow_nan=False))
     else:
         print(wording.question(experiment))
-        print(wording.answer(shown.fit, experiment, len(found.sentences)) if shown.fit else shown.problem)
+        print(wording.result(shown, experiment, len(found.sentences)))
     return 0
 
 

@@ -36,6 +36,9 @@ class Tokens:
     n_tokens: NDArray[np.int32]
     order: NDArray[np.intp]
 
+    def __len__(self) -> int:
+        return len(self.order)
+
 
 class Encoder:
     """A model that is loaded and can measure; safe to share between threads.
@@ -117,7 +120,7 @@ class Encoder:
                 continue
             done.append(batch)
             if on_batch is not None:
-                on_batch(sum(map(len, done)) * len(tokens.order) // len(lengths))
+                on_batch(sum(map(len, done)) * len(tokens) // len(lengths))
 
         norms = np.empty((len(lengths), self.n_layers + 1 + self.has_pooler), np.float32)
         if results:

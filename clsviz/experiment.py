@@ -18,8 +18,13 @@ class Pooling(StrEnum):
 class Precision(StrEnum):
     """In which numbers the model computes."""
 
-    EXACT = "exact"  # float32
-    FAST = "fast"  # products of matrices in bfloat16
+    EXACT = "exact"
+    FAST = "fast"
+
+    @property
+    def numbers(self) -> str:
+        """Type of the numbers in which matrices are multiplied; all else is computed in float32."""
+        return {Precision.EXACT: "float32", Precision.FAST: "bfloat16"}[self]
 
 
 TEXT_PARAMETER = "text"
@@ -36,12 +41,13 @@ RANGES = {
 
 @dataclass(frozen=True)
 class Experiment:
-    """A question to an encoder. The first four cost model time; the others are the view, and never do.
+    """A question to an encoder. The first five cost model time; the others are the view, and never do.
 
     model: a name of the catalogue, a Hugging Face Hub id, or a folder.
     corpus: a name of the catalogue, an uploaded corpus, or a text file.
     sample_size: sentences to draw from the corpus.
     seed: of the draw.
+    precision: exact, or fast with an error that is measured.
     length_cutoff: only sentences of fewer tokens than this are shown and enter the regression.
     layer: after which layer the norm is taken: 0 is the embedding output, None the last.
     pooling: which vector's norm.
@@ -53,6 +59,7 @@ class Experiment:
     corpus: str = "python-docs"
     sample_size: int = 5000
     seed: int = 0
+    precision: Precision = Precision.EXACT
     length_cutoff: int = 80
     layer: int | None = None
     pooling: Pooling = Pooling.CLS
@@ -64,9 +71,9 @@ class Experiment:
             _check_number(name, getattr(self, name))
 
     @property
-    def asked(self) -> tuple[str, str, int, int]:
+    def asked(self) -> tuple[str, str, int, int, Precision]:
         """What costs model time: equal for two experiments that differ in their view alone."""
-        return self.model, self.corpus, self.sample_size, self.seed
+        return self.model, self.corpus, self.sample_size, self.seed, self.precision
 
     def to_query(self) -> dict[str, str]:
         """As URL parameters, defaults left out."""
@@ -94,6 +101,9 @@ class Experiment:
         return cls(**settings)
 
 
+CHOICES = {"precision": Precision, "pooling": Pooling}
+"""What the settings that are one of a few may be."""
+
 _DEFAULTS = {field.name: field.default for field in fields(Experiment) if field.default is not MISSING}
 
 
@@ -101,12 +111,11 @@ def parse_setting(name: str, text: str) -> Any:
     """The value of the setting `name` written as `text`; raises SettingError naming both where it cannot be used."""
     if name not in _DEFAULTS:
         raise SettingError(f"There is no setting “{_shown(name)}”. The settings are {', '.join(_DEFAULTS)}.")
-    if name == "pooling":
+    if name in CHOICES:
         try:
-            return Pooling(text)
+            return CHOICES[name](text)
         except ValueError:
-            choices = " or ".join(Pooling)
-            raise SettingError(f"pooling is “{_shown(text)}”; it must be {choices}.") from None
+            raise SettingError(f"{name} is “{_shown(text)}”; it must be {' or '.join(CHOICES[name])}.") from None
     if name not in RANGES:
         return _check_name(name, text.strip())
     if name == "layer" and text == "last":

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 
 from clsviz import analysis, figures, wording
 from clsviz.experiment import Experiment
-from clsviz.extraction import PRECISION, Found
+from clsviz.extraction import Found
 from clsviz.measurements import MAX_LENGTH, Measurements
-from clsviz.view import View
+from clsviz.view import View, unmeasurable_layers
 
 _REPORT = jinja2.Environment(autoescape=True).from_string("""\
 <!doctype html>
@@ -81,7 +81,18 @@ def summary(experiment: Experiment, found: Found, view: View) -> dict[str, objec
         "layer": found.measurements.n_layers if experiment.layer is None else experiment.layer,
         "pooling": experiment.pooling,
         "max_length": MAX_LENGTH,
-        "precision": PRECISION,
+        "precision": experiment.precision,
+        "numbers": experiment.precision.numbers,
+        "audit": None
+        if view.audit is None
+        else {
+            "n": view.audit.n,
+            "largest_error": view.audit.largest_error,
+            "mean_error": view.audit.mean_error,
+            "norm_sd": view.audit.norm_sd,
+            "r_squared_change": view.audit.r_squared_change,
+            "layers_not_measurable": unmeasurable_layers(found, experiment),
+        },
         "n_sampled": len(found.measurements),
         "n_used": len(view.index),
         "r_squared": fit and fit.r_squared,
@@ -128,7 +139,7 @@ def report(experiment: Experiment, found: Found, view: View) -> bytes:
     )
     return _REPORT.render(
         question=wording.question(experiment),
-        answer=wording.answer(view.fit, experiment, len(found.measurements)) if view.fit else view.problem,
+        answer=wording.result(view, experiment, len(found.measurements)),
         figure=figures.to_html(figure),  # the one piece that is markup
         tables={
             "Numbers": wording.numbers(view),

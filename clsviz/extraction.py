@@ -4,15 +4,17 @@ import functools
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import filelock
 import numpy as np
 
 from clsviz import corpora, models
-from clsviz.experiment import Experiment
+from clsviz.experiment import Experiment, Precision
 from clsviz.measurements import MAX_LENGTH, Measurements
 from clsviz.progress import Progress
 from clsviz.store import Key, Store, part_stop
@@ -20,7 +22,8 @@ from clsviz.store import Key, Store, part_stop
 if TYPE_CHECKING:
     from clsviz.encoder import Encoder
 
-PRECISION = "float32"
+AUDIT_SIZE = 256
+"""Sentences of a sample in the fast precision, the first ones, that are measured in the exact one as well."""
 _LOAD_SECONDS = 4.0
 _TYPICAL_CHARACTERS = 75  # of a sentence, in the built-in corpora
 
@@ -30,18 +33,21 @@ class Found:
     """What is known of an experiment's sample so far: a new value takes its place whenever a part lands.
 
     sentences: the whole sample. measurements: of its first sentences. damaged_parts: of the store, dropped on the way.
+    audit: in the fast precision, what is known of its beginning in the exact one: complete before anything is measured.
     """
 
     weights: models.Weights
     corpus: corpora.Corpus
     sentences: list[str]
+    precision: Precision = Precision.EXACT
     measurements: Measurements = field(default_factory=Measurements.none)
     damaged_parts: int = 0
+    audit: "Found | None" = None
 
     @property
     def n_missing(self) -> int:
         """How many of the sentences are not yet measured."""
-        return len(self.sentences) - len(self.measurements)
+        return len(self.sentences) - len(self.measurements) + (self.audit.n_missing if self.audit else 0)
 
 
 @dataclass(frozen=True)
@@ -57,20 +63,21 @@ class Encoders:
 
     def __init__(self, capacity: int = 2) -> None:
         self._capacity = capacity
-        self._loaded: OrderedDict[str, Encoder] = OrderedDict()
+        self._loaded: OrderedDict[tuple[str, Precision], Encoder] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, weights: models.Weights) -> "Encoder":
+    def get(self, weights: models.Weights, precision: Precision = Precision.EXACT) -> "Encoder":
         """The encoder of `weights`, loaded if need be; raises ModelError where it cannot be."""
+        key = weights.fingerprint, precision
         with self._lock:  # held while loading, so that nothing is loaded twice
-            if weights.fingerprint not in self._loaded:
+            if key not in self._loaded:
                 from clsviz.encoder import Encoder  # torch takes seconds to import, and stored results do not need it
 
                 while len(self._loaded) >= self._capacity:
                     self._loaded.popitem(last=False)
-                self._loaded[weights.fingerprint] = Encoder(weights)
-            self._loaded.move_to_end(weights.fingerprint)
-            return self._loaded[weights.fingerprint]
+                self._loaded[key] = Encoder(weights, precision)
+            self._loaded.move_to_end(key)
+            return self._loaded[key]
 
 
 class Extraction:
@@ -82,6 +89,8 @@ class Extraction:
         self.found = found
         self.sentences_per_second: float | None = None
         """Of what this extraction measured; None while all came from the store."""
+        self.slower_because = ""
+        """Why what it measured was not measured in the fastest way, or ""."""
         self._store = store
         self._encoders = encoders
 
@@ -96,8 +105,9 @@ class Extraction:
         if not corpora.is_ready(experiment.corpus, self._store.corpora):
             build = corpora.CORPORA[experiment.corpus].build_seconds
             return Cost(build + self._measuring_seconds(weights, experiment.sample_size, _TYPICAL_CHARACTERS))
-        found = self._read_stored(self.found) if self.found else self._find(weights, progress)
-        return Cost(self._measuring_seconds(weights, found.n_missing, float(np.mean([*map(len, found.sentences)]))))
+        found = self._publish(self._read_stored(self.found)) if self.found else self._find(weights, progress)
+        n_characters = float(np.mean([*map(len, found.sentences)]))
+        return Cost(self._measuring_seconds(weights, found.n_missing, n_characters))
 
     def run(self, progress: Progress) -> Found:
         """Complete the experiment, keeping what is measured part by part; raises CancelledError or what went wrong."""
@@ -109,33 +119,36 @@ class Extraction:
             return self.found
         # The model loads while the corpus is built: the one keeps this process busy, the other a process of its own.
         pool = ThreadPoolExecutor(1, thread_name_prefix="load")
-        loading = pool.submit(self._encoders.get, weights)
+        loading = pool.submit(self._encoders.get, weights, self.experiment.precision)
         pool.shutdown(wait=False)
         found = self.found or self._find(weights, progress)
         progress.begin(f"Loading {weights.label}")
         while not wait([loading], timeout=0.1).done:
             progress.check()
         encoder = loading.result()
-        while (found := self._read_stored(found)).n_missing:
-            try:
-                with self._store.writer(self._key(found)):
-                    found = self._measure(self._read_stored(found), encoder, progress)
-            except filelock.Timeout:
-                progress.begin("Another process measures the same; waiting for it", len(found.sentences))
-                time.sleep(0.5)
-        return found
-
-    def encoder(self) -> "Encoder":
-        """The encoder of the experiment, loaded if need be."""
-        return self._encoders.get(models.resolve(self.experiment.model, download=False))
+        self.slower_because = encoder.slower_because
+        if found.audit is not None and found.audit.n_missing:
+            # First of all, so that nothing is shown whose error is not known.
+            exact = self._encoders.get(weights)
+            audit = self._complete(found.audit, exact, progress, lambda audit: replace(found, audit=audit))
+            found = replace(found, audit=audit)
+        return self._complete(found, encoder, progress, lambda found: found)
 
     def _find(self, weights: models.Weights, progress: Progress) -> Found:
         corpus = corpora.open_corpus(self.experiment.corpus, self._store.corpora, progress)
         sentences = corpus.sample(self.experiment.sample_size, self.experiment.seed)
-        return self._read_stored(Found(weights, corpus, sentences))
+        found = Found(weights, corpus, sentences, self.experiment.precision)
+        if found.precision is not Precision.EXACT:
+            found = replace(found, audit=Found(weights, corpus, sentences[:AUDIT_SIZE]))
+        return self._publish(self._read_stored(found))
+
+    def _publish(self, found: Found) -> Found:
+        self.found = found
+        return found
 
     def _key(self, found: Found) -> Key:
-        return Key(found.weights.fingerprint, found.corpus.fingerprint, self.experiment.seed, MAX_LENGTH, PRECISION)
+        numbers = found.precision.numbers
+        return Key(found.weights.fingerprint, found.corpus.fingerprint, self.experiment.seed, MAX_LENGTH, numbers)
 
     def _read_stored(self, found: Found) -> Found:
         """Add the parts that follow what is measured, up to the first that is missing or damaged."""
@@ -150,30 +163,51 @@ class Extraction:
             read.append(measurements)
             position += len(measurements)
         measurements = Measurements.concatenate(read).head(len(found.sentences))
-        self.found = replace(found, measurements=measurements, damaged_parts=damaged_parts)
-        return self.found
+        audit = found.audit and self._read_stored(found.audit)
+        return replace(found, measurements=measurements, damaged_parts=damaged_parts, audit=audit)
 
-    def _measure(self, found: Found, encoder: "Encoder", progress: Progress) -> Found:
+    def _complete(self, found: Found, encoder: "Encoder", progress: Progress, whole: Callable[[Found], Found]) -> Found:
+        """Measure what is missing of `found`, which is `whole(found)` or a part of it."""
+        while (found := self._read_stored(found)).n_missing:
+            try:
+                with self._store.writer(self._key(found)):
+                    found = self._measure(self._read_stored(found), encoder, progress, whole)
+            except filelock.Timeout:
+                progress.begin("Another process measures the same; waiting for it", len(found.sentences))
+                time.sleep(0.5)
+        self._publish(whole(found))
+        return found
+
+    def _measure(self, found: Found, encoder: "Encoder", progress: Progress, whole: Callable[[Found], Found]) -> Found:
         """Measure part by part, up to the next part that is there or the end of the sample."""
         key = self._key(found)
         n_measured = len(found.measurements)
         end = min([len(found.sentences), *(start for start in self._store.parts(key) if start > n_measured)])
-        progress.begin("Measuring", total=len(found.sentences), done=n_measured)
-        while (start := len(found.measurements)) < end:
-            began = time.monotonic()
-            sentences = found.sentences[start : min(part_stop(start), end)]
-            measured = encoder.measure(sentences, on_batch=lambda done, start=start: progress.advance(start + done))  # type: ignore[misc]
-            self._store.append(key, start, measured, time.monotonic() - began)
-            measurements = Measurements.concatenate([found.measurements, measured])
-            self.found = found = replace(found, measurements=measurements)
-            self.sentences_per_second = progress.rate
+        parts = [n_measured]
+        while parts[-1] < end:
+            parts.append(min(part_stop(parts[-1], encoder.part_size), end))
+        checks = found.precision is not self.experiment.precision
+        progress.begin("Measuring a few exactly" if checks else "Measuring", len(found.sentences), n_measured)
+        with ThreadPoolExecutor(1, thread_name_prefix="tokenize") as ahead:  # while the model is at the part before
+            following = (ahead.submit(encoder.tokenize, found.sentences[a:b]) for a, b in pairwise(parts))
+            tokens = next(following, None)
+            for start in parts[:-1]:
+                assert tokens is not None  # there is one for each
+                began = time.monotonic()
+                part, tokens = tokens.result(), next(following, None)
+                measured = encoder.measure(part, on_batch=lambda done, start=start: progress.advance(start + done))  # type: ignore[misc]
+                self._store.append(key, start, measured, time.monotonic() - began)
+                measurements = Measurements.concatenate([found.measurements, measured])
+                found = replace(found, measurements=measurements)
+                self._publish(whole(found))
+                self.sentences_per_second = progress.rate
         return found
 
     def _measuring_seconds(self, weights: models.Weights, n_sentences: int, n_characters: float) -> float:
         """Seconds to load the model and measure: as measured here before, else from the size of the model."""
         if not n_sentences:
             return 0
-        rate = self._store.rate(weights.fingerprint)
+        rate = self._store.rate(weights.fingerprint, self.experiment.precision.numbers)
         if rate is None:
             tokens = 2 + n_characters / 4.5
             rate = _matrix_rate() / (2 * weights.n_parameters * tokens)

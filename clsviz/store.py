@@ -45,6 +45,7 @@ class Key:
     max_length: int
     """Tokens, special ones included, beyond which a sentence is cut."""
     precision: str
+    """Type of the numbers in which matrices were multiplied."""
     kind: str = "norms"
     schema: int = SCHEMA
 
@@ -129,10 +130,11 @@ class Store:
     def _unusable(self, error: OSError) -> StoreError:
         return StoreError(f"The store {self.root} cannot be used: {error.strerror}. Choose another folder.")
 
-    def rate(self, model: str) -> float | None:
+    def rate(self, model: str, precision: str) -> float | None:
         """Sentences per second at which the model of this fingerprint was last measured here, or None."""
         try:
-            keys = [path for path in self.root.glob("*/key.json") if json.loads(path.read_bytes())["model"] == model]
+            of = {path: json.loads(path.read_bytes()) for path in self.root.glob("*/key.json")}
+            keys = [path for path, key in of.items() if (key["model"], key["precision"]) == (model, precision)]
             parts = [part for key in keys for part in _parts_in(key.parent)]
             if not parts:
                 return None
@@ -144,13 +146,13 @@ class Store:
             return None  # damaged: an estimate is not worth a complaint
 
 
-def part_stop(start: int) -> int:
-    """Where the part that begins at `start` ends, if the sample reaches so far.
+def part_stop(start: int, largest: int = _LARGEST_PART) -> int:
+    """Where the part that begins at `start` ends, if the sample reaches so far: after `largest` sentences at most.
 
     Small parts first, for a picture soon; each then doubles what is there, up to a bound on what a kill can lose. A
     function of the start alone, so that an interrupted run cuts its parts, and thus its batches, like any other.
     """
-    return start + min(max(start, _FIRST_PART), _LARGEST_PART)
+    return start + min(max(start, _FIRST_PART), largest)
 
 
 def _parts_in(folder: Path) -> list[Part]:

@@ -1,6 +1,7 @@
 """What a view shows of what was measured: filters and selects, and never touches the model."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,9 @@ from clsviz.errors import SettingError, UndefinedFitError
 from clsviz.experiment import Experiment, Pooling
 from clsviz.measurements import Measurements
 
+if TYPE_CHECKING:
+    from clsviz.extraction import Found
+
 
 @dataclass(frozen=True, eq=False)
 class View:
@@ -18,6 +22,7 @@ class View:
     index: intp (n,), which of the measured sentences are shown. lengths: int32 (n,). norms: float32 (n,).
     fit: the regression, or None where there is none, and then `problem` says why.
     n_truncated: sentences under the cutoff that are left out, as the model saw only a part of them.
+    audit: what the fast precision costs here, or None where the norms are exact.
     """
 
     index: NDArray[np.intp]
@@ -26,19 +31,26 @@ class View:
     fit: analysis.Fit | None
     problem: str
     n_truncated: int
+    audit: analysis.Audit | None = None
 
 
-def view(measurements: Measurements, experiment: Experiment) -> View:
-    """Apply the experiment's length cutoff, layer and pooling; raises SettingError where the model has no such norm."""
+def view(found: "Found", experiment: Experiment) -> View:
+    """Apply the experiment's length cutoff, layer and pooling; raises SettingError where the model has no such norm.
+
+    In a fast precision that errs by more than the norm varies nothing is shown.
+    """
+    measurements = found.measurements
     if experiment.pooling is Pooling.POOLER and not measurements.has_pooler:
         raise SettingError("pooling is pooler, but this model has no pooler. Choose cls.")
     if (experiment.layer or 0) > measurements.n_layers:
         raise SettingError(f"layer is {experiment.layer}, but this model has layers 0 to {measurements.n_layers}.")
-    short = measurements.n_tokens < experiment.length_cutoff
-    index = np.flatnonzero(short & ~measurements.truncated)
+    audit = audit_of(found, experiment, experiment.layer)
+    if found.audit is not None and (audit is None or not audit.is_measurable):
+        nothing = np.empty(0, np.intp)
+        return View(nothing, measurements.n_tokens[:0], np.empty(0, np.float32), None, _unmeasurable(audit), 0, audit)
+    index, n_truncated = _shown(measurements, experiment)
     lengths = measurements.n_tokens[index]
     norms = measurements.norms(experiment.pooling, experiment.layer)[index]
-    n_truncated = int(np.count_nonzero(short)) - len(index)
     fit, problem = None, ""
     try:
         fit = analysis.fit(lengths, norms)
@@ -46,4 +58,46 @@ def view(measurements: Measurements, experiment: Experiment) -> View:
         problem = str(error)
         if n_truncated:
             problem += f" Left out: {n_truncated:,}, of which the model reads only the beginning."
-    return View(index, lengths, norms, fit, problem, n_truncated)
+    return View(index, lengths, norms, fit, problem, n_truncated, audit)
+
+
+def audit_of(found: "Found", experiment: Experiment, layer: int | None) -> analysis.Audit | None:
+    """The fast norms of the experiment's vector after `layer` against exact ones; None where there are none of either.
+
+    Of the sentences of the view, unless these are fewer than 3.
+    """
+    if found.audit is None:
+        return None
+    n = min(len(found.audit.measurements), len(found.measurements))
+    exact, fast = found.audit.measurements.head(n), found.measurements.head(n)
+    index, _ = _shown(exact, experiment)
+    index = index if len(index) >= 3 else np.arange(n)
+    if not n:
+        return None
+    norms = (measurements.norms(experiment.pooling, layer)[index] for measurements in (exact, fast))
+    return analysis.audit(exact.n_tokens[index], *norms)
+
+
+def unmeasurable_layers(found: "Found", experiment: Experiment) -> list[int]:
+    """Layers after which the norm of [CLS] varies by less than the fast precision errs."""
+    if found.audit is None:
+        return []
+    cls = replace(experiment, pooling=Pooling.CLS)
+    audits = {layer: audit_of(found, cls, layer) for layer in range(found.measurements.n_layers + 1)}
+    return [layer for layer, audit in audits.items() if audit is not None and not audit.is_measurable]
+
+
+def _shown(measurements: Measurements, experiment: Experiment) -> tuple[NDArray[np.intp], int]:
+    """Which sentences are under the cutoff and whole, and how many under it are not."""
+    short = measurements.n_tokens < experiment.length_cutoff
+    index = np.flatnonzero(short & ~measurements.truncated)
+    return index, int(np.count_nonzero(short)) - len(index)
+
+
+def _unmeasurable(audit: analysis.Audit | None) -> str:
+    if audit is None:
+        return "The error of the fast precision is not yet known: some sentences have to be measured exactly first."
+    return (
+        f"Not measurable in the fast precision: the norm varies by {audit.norm_sd:.2g} (standard deviation), and the "
+        f"error reaches {audit.largest_error:.2g}. Choose the exact precision."
+    )

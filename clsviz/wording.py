@@ -5,14 +5,14 @@ import shlex
 from typing import TYPE_CHECKING
 
 from clsviz import models
-from clsviz.experiment import Experiment, Pooling
-from clsviz.extraction import PRECISION, Found
+from clsviz.experiment import Experiment, Pooling, Precision
+from clsviz.extraction import Found
 from clsviz.measurements import MAX_LENGTH
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from clsviz.analysis import Fit
+    from clsviz.analysis import Audit, Fit
     from clsviz.view import View
 
 _STRENGTHS = [(0.05, "Hardly"), (0.25, "Weakly"), (0.6, "Partly"), (0.9, "Largely")]
@@ -66,6 +66,23 @@ def answer(fit: "Fit", experiment: Experiment, n_sampled: int) -> str:
     return text
 
 
+def result(view: "View", experiment: Experiment, n_sampled: int) -> str:
+    """The answer, or why there is none, with what the precision costs it."""
+    text = answer(view.fit, experiment, n_sampled) if view.fit else view.problem
+    return f"{text} {precision(view.audit)}" if view.fit and view.audit else text
+
+
+def precision(audit: "Audit") -> str:
+    """What the fast precision costs."""
+    text = (
+        f"Computed in {Precision.FAST.numbers}: on {audit.n:,} sentences measured again in {Precision.EXACT.numbers}, "
+        f"the norm is off by {number(audit.mean_error)} on average and {number(audit.largest_error)} at most"
+    )
+    if audit.r_squared_change is None:
+        return f"{text}."
+    return f"{text}, and R² by {number(audit.r_squared_change, sign='+')}."
+
+
 def notes(experiment: Experiment, found: Found) -> list[str]:
     """What the user should know of how the result came about."""
     found_notes = []
@@ -113,8 +130,11 @@ def numbers(view: "View") -> dict[str, str]:
     }
 
 
-def settings(experiment: Experiment, found: Found, view: "View") -> dict[str, str]:
-    """How the result came about, by name, so that somebody else can get it too."""
+def settings(experiment: Experiment, found: Found, view: "View", slower_because: str = "") -> dict[str, str]:
+    """How the result came about, by name, so that somebody else can get it too.
+
+    slower_because: why it was not measured in the fastest way, if so.
+    """
     n_layers = found.measurements.n_layers
     vector = f"[CLS] after layer {n_layers if experiment.layer is None else experiment.layer} of {n_layers}"
     if experiment.pooling is Pooling.POOLER:
@@ -128,7 +148,9 @@ def settings(experiment: Experiment, found: Found, view: "View") -> dict[str, st
         f"fingerprint {found.corpus.fingerprint[:16]}",
         "Sample": f"{len(found.measurements):,} sentences drawn at random, seed {experiment.seed}",
         "Shown": shown,
-        "Vector": f"L2 norm of {vector}, in {PRECISION}; sentences are read up to {MAX_LENGTH} tokens",
+        "Vector": f"L2 norm of {vector}; sentences are read up to {MAX_LENGTH} tokens",
+        "Precision": precision(view.audit) if view.audit else Precision.EXACT.numbers,
+        **({"Speed": f"not measured in the fastest way: {slower_because}"} if slower_because else {}),
         "Line": "ordinary least squares; intervals robust to unequal spread (HC3), that of R² by bootstrap (BCa)",
     }
 

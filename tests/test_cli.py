@@ -7,11 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
+import torch
 
 from clsviz.cli import main
 from clsviz.encoder import Encoder
 from clsviz.experiment import Experiment
+from clsviz.kernels import has_fast_bfloat16
 
 
 @pytest.fixture
@@ -202,3 +205,30 @@ def test_the_command_line_itself_with_its_progress_on_stderr(tmp_path: Path) -> 
     assert result["norm_mean"] == pytest.approx(7.6, abs=0.2)
     assert "Measuring" in ran.stderr
     assert len(pd.read_parquet(output)) == 1500
+
+
+@pytest.mark.skipif(not has_fast_bfloat16(torch.device("cpu")), reason="this processor has no bfloat16")
+def test_the_fast_precision_comes_with_its_error(
+    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fast, exact = tmp_path / "fast.parquet", tmp_path / "exact.parquet"
+    assert main([*arguments, "--sample-size=300", "--precision=fast", "--json", f"--output={fast}"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert main([*arguments, "--sample-size=300", f"--output={exact}"]) == 0
+    errors = (pd.read_parquet(fast)["cls_2"] - pd.read_parquet(exact)["cls_2"])[:256].abs()
+    assert (result["precision"], result["numbers"]) == ("fast", "bfloat16")
+    assert result["audit"]["n"] == 256
+    assert result["audit"]["largest_error"] == pytest.approx(errors.max())
+    assert result["audit"]["mean_error"] == pytest.approx(errors.mean())
+    assert result["slower_because"] is None
+    about = json.loads(pq.read_schema(fast).metadata[b"clsviz"])
+    assert about["audit"] == result["audit"]
+    assert json.loads(pq.read_schema(exact).metadata[b"clsviz"])["audit"] is None
+    capsys.readouterr()
+    assert main([*arguments, "--sample-size=300", "--precision=fast"]) == 0
+    assert "Computed in bfloat16: on 256 sentences measured again in float32" in capsys.readouterr().out
+
+
+def test_a_precision_that_does_not_exist_is_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*arguments, "--precision=half"]) == 2
+    assert capsys.readouterr().err == "clsviz: precision is “half”; it must be exact or fast.\n"

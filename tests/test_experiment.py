@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clsviz.errors import SettingError
-from clsviz.experiment import RANGES, Experiment, Pooling
+from clsviz.experiment import RANGES, Experiment, Pooling, Precision
 
 names = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=50)
 experiments = st.builds(
@@ -12,6 +12,7 @@ experiments = st.builds(
     corpus=names,
     sample_size=st.integers(*RANGES["sample_size"]),
     seed=st.integers(*RANGES["seed"]),
+    precision=st.sampled_from(Precision),
     length_cutoff=st.integers(*RANGES["length_cutoff"]),
     layer=st.none() | st.integers(*RANGES["layer"]),
     pooling=st.sampled_from(Pooling),
@@ -47,6 +48,7 @@ def test_defaults_are_left_out_of_the_query() -> None:
         ({"length_cutoff": "513"}, "513"),
         ({"layer": "first"}, "first"),
         ({"pooling": "mean"}, "mean"),
+        ({"precision": "double"}, "double"),
         ({"model": " "}, "model"),
         ({"corpus": "a\nb"}, "a\N{REPLACEMENT CHARACTER}b"),
     ],
@@ -74,3 +76,4 @@ def test_values_out_of_range_are_refused(settings: dict[str, object]) -> None:
 def test_the_view_is_not_part_of_what_is_asked() -> None:
     assert Experiment(length_cutoff=10, layer=1, pooling=Pooling.POOLER).asked == Experiment().asked
     assert Experiment(seed=1).asked != Experiment().asked
+    assert Experiment(precision=Precision.FAST).asked != Experiment().asked

@@ -1,6 +1,7 @@
 import io
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +33,7 @@ def found(experiment: Experiment, tmp_path_factory: pytest.TempPathFactory) -> F
 
 @pytest.fixture(scope="module")
 def shown(experiment: Experiment, found: Found) -> View:
-    return view(found.measurements, experiment)
+    return view(found, experiment)
 
 
 def test_the_table_has_a_row_a_sentence(found: Found) -> None:
@@ -68,7 +69,7 @@ def test_the_summary_is_json_and_restores_the_experiment(experiment: Experiment,
 
 
 def test_what_is_undefined_is_none_and_explained(experiment: Experiment, found: Found) -> None:
-    constant = view(found.measurements, Experiment(*experiment.asked, layer=0))
+    constant = view(found, Experiment(*experiment.asked, layer=0))
     summary = export.summary(Experiment(*experiment.asked, layer=0), found, constant)
     assert summary["r_squared"] is summary["r_squared_interval"] is summary["slope"] is None
     assert "norm is the same" in summary["problem"]
@@ -77,7 +78,7 @@ def test_what_is_undefined_is_none_and_explained(experiment: Experiment, found: 
 def test_an_interval_without_end_is_none(experiment: Experiment, found: Found) -> None:
     few = found.measurements.head(4)
     few = type(few)(np.array([5, 5, 5, 40], np.int32), np.zeros(4, bool), few.cls_norms, few.pooler_norms)
-    summary = export.summary(experiment, found, view(few, experiment))
+    summary = export.summary(experiment, found, view(replace(found, measurements=few), experiment))
     assert summary["slope_interval"] is None
     assert summary["slope"] is not None
 
@@ -97,7 +98,7 @@ def test_the_report_holds_picture_numbers_and_settings_and_escapes_all_text(
 
 def test_a_report_without_a_line_says_why(experiment: Experiment, found: Found) -> None:
     asked = Experiment(*experiment.asked, length_cutoff=2)
-    assert "least 3" in export.report(asked, found, view(found.measurements, asked)).decode()
+    assert "least 3" in export.report(asked, found, view(found, asked)).decode()
 
 
 def test_markup_in_a_name_is_text_in_the_report(found: Found, shown: View) -> None:

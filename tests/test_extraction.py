@@ -3,17 +3,19 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+from conftest import write_model
 
-from clsviz import corpora, extraction
+from clsviz import corpora, extraction, kernels
 from clsviz.encoder import Encoder
 from clsviz.errors import CancelledError
-from clsviz.experiment import Experiment
-from clsviz.extraction import Encoders, Extraction, Found
+from clsviz.experiment import Experiment, Precision
+from clsviz.extraction import AUDIT_SIZE, Encoders, Extraction, Found
 from clsviz.measurements import Measurements
 from clsviz.models import Weights
 from clsviz.progress import Progress
@@ -75,11 +77,9 @@ def test_a_larger_sample_measures_only_what_is_new(
 ) -> None:
     small, _ = run(Experiment(experiment.model, experiment.corpus, 100), store)
     measured: list[str] = []
-    measure = Encoder.measure
+    tokenize = Encoder.tokenize
     monkeypatch.setattr(
-        Encoder,
-        "measure",
-        lambda self, sentences, on_batch=None: measured.extend(sentences) or measure(self, sentences),
+        Encoder, "tokenize", lambda self, sentences: measured.extend(sentences) or tokenize(self, sentences)
     )
     large, _ = run(experiment, store)
     assert large.sentences[:100] == small.sentences
@@ -118,7 +118,7 @@ def test_a_killed_run_goes_on_where_its_last_part_ended(experiment: Experiment, 
     program = f"""
 import os, signal
 from pathlib import Path
-from clsviz.experiment import Experiment
+from clsviz.experiment import Experiment, Precision
 from clsviz.extraction import Encoders, Extraction
 from clsviz.progress import Progress
 from clsviz.store import Store
@@ -127,7 +127,7 @@ class Killed(Progress):
         if self.stage == "Measuring" and done > 200:
             os.kill(os.getpid(), signal.SIGKILL)
 Extraction({experiment!r}, Store(Path({str(store.root)!r})), Encoders()).run(Killed())
-""".replace("<Pooling.CLS: 'cls'>", "'cls'")
+""".replace("<Pooling.CLS: 'cls'>", "'cls'").replace("<Precision.EXACT: 'exact'>", "Precision.EXACT")
     killed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     left = sorted(path.name for path in store.root.glob("norms-*/*.safetensors"))
@@ -197,7 +197,7 @@ def test_the_cost_follows_what_was_measured_here(
     experiment: Experiment, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run(Experiment(experiment.model, experiment.corpus, 100), store)
-    monkeypatch.setattr(Store, "rate", lambda self, model: 2.0)
+    monkeypatch.setattr(Store, "rate", lambda self, model, precision: 2.0 if precision == "float32" else None)
     cost = Extraction(experiment, store, Encoders()).look_up(Progress())
     assert cost.seconds == pytest.approx(200 / 2.0 + extraction._LOAD_SECONDS)
 
@@ -220,7 +220,7 @@ def test_a_cancel_does_not_wait_for_the_model(
 ) -> None:
     released = threading.Event()
 
-    def slow(self: Encoders, weights: Weights) -> None:
+    def slow(self: Encoders, weights: Weights, precision: Precision) -> None:
         released.wait(30)
 
     monkeypatch.setattr(Encoders, "get", slow)
@@ -251,3 +251,88 @@ def test_threads_that_want_the_same_encoder_share_it(tiny_weights: Weights) -> N
     for thread in threads:
         thread.join()
     assert len(set(map(id, got))) == 1
+
+
+needs_bfloat16 = pytest.mark.skipif(
+    not kernels.has_fast_bfloat16(torch.device("cpu")), reason="this processor has no bfloat16"
+)
+
+
+@needs_bfloat16
+def test_the_fast_precision_is_checked_before_any_of_it_is_shown(experiment: Experiment, store: Store) -> None:
+    fast = Extraction(replace(experiment, precision=Precision.FAST), store, Encoders())
+    seen: list[tuple[int, int]] = []
+    progress = Steps(
+        at=0,
+        action=lambda: fast.found and seen.append((len(fast.found.audit.measurements), len(fast.found.measurements))),
+    )
+    found = fast.run(progress)
+    assert found is fast.found
+    assert found.n_missing == 0
+    assert all(n_exact == AUDIT_SIZE for n_exact, n_fast in seen if n_fast)
+    exact, _ = run(experiment, Store(store.root / "other"))
+    assert equal(found.audit.measurements, exact.measurements.head(AUDIT_SIZE))
+    np.testing.assert_allclose(found.measurements.cls_norms, exact.measurements.cls_norms, rtol=0.05)
+    assert not equal(found.measurements, exact.measurements)
+
+
+@needs_bfloat16
+def test_what_was_measured_exactly_is_not_measured_again_to_check(
+    experiment: Experiment, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(experiment, store)
+    loaded: list[Precision] = []
+    get = Encoders.get
+    monkeypatch.setattr(
+        Encoders,
+        "get",
+        lambda self, weights, precision=Precision.EXACT: loaded.append(precision) or get(self, weights, precision),
+    )
+    fast, _ = run(replace(experiment, precision=Precision.FAST), store)
+    assert loaded == [Precision.FAST]
+    assert len(fast.audit.measurements) == AUDIT_SIZE
+    again = Extraction(replace(experiment, precision=Precision.FAST), store, Encoders())
+    assert again.look_up(Progress()).seconds == 0
+
+
+@needs_bfloat16
+def test_a_check_that_is_lost_is_made_again(experiment: Experiment, store: Store) -> None:
+    fast = replace(experiment, precision=Precision.FAST)
+    whole, _ = run(fast, store)
+    exact_key = Extraction(experiment, store, Encoders())._key(Found(whole.weights, whole.corpus, whole.sentences))
+    for part in store.parts(exact_key).values():
+        part.path.unlink()
+    assert Extraction(fast, store, Encoders()).look_up(Progress()).seconds > 0
+    mended, _ = run(fast, store)
+    assert equal(mended.audit.measurements, whole.audit.measurements)
+    assert equal(mended.measurements, whole.measurements)
+
+
+def test_a_slower_way_through_a_model_is_said(tmp_path: Path, experiment: Experiment, store: Store) -> None:
+    _, usual = run(experiment, store)
+    assert usual.slower_because == ""
+    _, slower = run(replace(experiment, model=str(write_model(tmp_path / "m", "modernbert"))), store)
+    assert "no fast forward pass for models of the type modernbert" in slower.slower_because
+
+
+def test_the_next_part_is_tokenized_while_the_model_is_at_work(
+    experiment: Experiment, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokenize, measure = Encoder.tokenize, Encoder.measure
+    tokenized, ahead = threading.Semaphore(0), []
+
+    def noted(self: Encoder, sentences: list[str]) -> object:
+        tokens = tokenize(self, sentences)
+        tokenized.release()
+        return tokens
+
+    def waits(self: Encoder, tokens: object, on_batch: object) -> Measurements:
+        ahead.append(tokenized.acquire(timeout=10) and tokenized.acquire(timeout=10))  # this part and the next
+        tokenized.release()
+        return measure(self, tokens, on_batch)
+
+    monkeypatch.setattr(Encoder, "tokenize", noted)
+    monkeypatch.setattr(Encoder, "measure", waits)
+    run(replace(experiment, sample_size=65), store)  # three parts: the last has none after it
+    tokenized.release()
+    assert ahead[:2] == [True, True]

@@ -124,12 +124,13 @@ def test_a_store_that_cannot_be_looked_into_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_rate_is_of_the_largest_part_of_the_model(store: Store) -> None:
-    assert store.rate(KEY.model) is None
+    assert store.rate(KEY.model, KEY.precision) is None
     with store.writer(KEY):
         store.append(KEY, 0, measurements(10), seconds=10)
         store.append(KEY, 10, measurements(100), seconds=5)
-    assert store.rate(KEY.model) == pytest.approx(20)
-    assert store.rate("another model") is None
+    assert store.rate(KEY.model, KEY.precision) == pytest.approx(20)
+    assert store.rate("another model", KEY.precision) is None
+    assert store.rate(KEY.model, "another precision") is None
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}"])
@@ -137,14 +138,14 @@ def test_a_damaged_key_is_no_obstacle_to_an_estimate(store: Store, content: str)
     with store.writer(KEY):
         store.append(KEY, 0, measurements(10), seconds=10)
     (store.root / KEY.folder_name / "key.json").write_text(content)
-    assert store.rate(KEY.model) is None
+    assert store.rate(KEY.model, KEY.precision) is None
 
 
 def test_a_damaged_part_is_no_obstacle_to_an_estimate(store: Store) -> None:
     with store.writer(KEY):
         part = store.append(KEY, 0, measurements(10), seconds=10)
     part.path.write_bytes(b"")
-    assert store.rate(KEY.model) is None
+    assert store.rate(KEY.model, KEY.precision) is None
 
 
 def test_parts_double_up_to_a_bound() -> None:

@@ -4,14 +4,14 @@ Every widget gets its value twice: through the session's state, where it is kept
 the first only once, and drops it where a second run of the page begins before the browser has got it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 import streamlit as st
 
 from clsviz import corpora, models
 from clsviz.errors import ClsvizError, CorpusError, ModelError
-from clsviz.experiment import RANGES, Pooling, parse_setting
+from clsviz.experiment import RANGES, Pooling, Precision, parse_setting
 from clsviz.extraction import Found
 from clsviz.jobs import Job, State
 from clsviz.ui import session
@@ -73,6 +73,16 @@ def sample_controls(job: Job) -> None:
     lowest, highest = RANGES["seed"]
     seed = st.session_state.seed
     st.number_input("Seed", lowest, highest, seed, key="seed", help="Another seed draws other sentences.")
+    st.segmented_control(
+        "Precision",
+        list(Precision),
+        default=st.session_state.precision,
+        format_func=str.capitalize,
+        key="precision",
+        required=True,
+        help="Exact computes in float32. Fast multiplies matrices in bfloat16, and measures some sentences both ways "
+        "to state its error; where the norm varies by less than that, it is not shown.",
+    )
 
 
 def view_controls(found: Found | None) -> None:
@@ -102,9 +112,22 @@ def view_controls(found: Found | None) -> None:
         "Layer",
         _with([*range(n_layers or 1), session.LAST], st.session_state.layer, in_order=True),
         value=st.session_state.layer,
+        format_func=_layer_name(found, n_layers),
         key="layer",
         disabled=n_layers is None or st.session_state.pooling is Pooling.POOLER,
         help="After which layer the norm of [CLS] is taken; 0 is the embedding output.",
+    )
+
+
+def _layer_name(found: Found | None, n_layers: int | None) -> Callable[[int | str], str]:
+    """How the slider calls a layer; in the fast precision it marks those that cannot be measured."""
+    if found is None or found.audit is None or not len(found.measurements):
+        return str
+    from clsviz.view import unmeasurable_layers
+
+    lost = unmeasurable_layers(found, session.experiment())
+    return lambda layer: (
+        f"{layer} (not measurable)" if (n_layers if layer == session.LAST else layer) in lost else str(layer)
     )
 
 

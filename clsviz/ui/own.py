@@ -83,11 +83,11 @@ def measure(job: Job, experiment: Experiment) -> Own | None:
     if found is None:
         st.caption("It is measured as soon as the first sentences of the corpus are.")
         return None
-    of = (found.weights.fingerprint, sentences)
+    of = (found.weights.fingerprint, found.precision, sentences)
     if st.session_state.get("own_of") != of:  # the view does not need the model again
         try:
             with st.spinner(f"Loading {found.weights.label}", show_time=True):
-                encoder = session.jobs().encoders.get(found.weights)
+                encoder = session.jobs().encoders.get(found.weights, found.precision)
             st.session_state.own = [encoder.tokens(sentence) for sentence in sentences], encoder.measure(sentences)
         except ClsvizError as error:
             st.error(escape(error))

@@ -32,7 +32,8 @@ def show(job: Job, experiment: Experiment, own: Own | None, query: dict[str, str
 
 def view_of(found: Found, experiment: Experiment) -> "View":
     """The view of what is measured so far."""
-    of = (found.weights.fingerprint, found.corpus.fingerprint, experiment.seed, len(found.measurements))
+    n_measured = len(found.measurements), len(found.audit.measurements) if found.audit else 0
+    of = (found.weights.fingerprint, found.corpus.fingerprint, experiment.seed, found.precision, n_measured)
     return _view((*of, experiment.length_cutoff, experiment.layer, experiment.pooling), found, experiment)
 
 
@@ -40,7 +41,7 @@ def view_of(found: Found, experiment: Experiment) -> "View":
 def _view(key: tuple[object, ...], _found: Found, _experiment: Experiment) -> "View":
     from clsviz.view import view
 
-    return view(_found.measurements, _experiment)
+    return view(_found, _experiment)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
@@ -57,7 +58,7 @@ def _show(job: Job, experiment: Experiment, own: Own | None, query: dict[str, st
         _show_waiting(job, experiment, query)
         return
     view = view_of(found, experiment)
-    st.markdown(escape(wording.answer(view.fit, experiment, len(found.measurements)) if view.fit else view.problem))
+    st.markdown(escape(wording.result(view, experiment, len(found.measurements))))
     _figures(view.fit, len(view.index), len(found.measurements))
     overlays = _toolbar(job, experiment, found, view, query)
     selected = _chart(experiment, found, view, own, overlays)
@@ -168,7 +169,7 @@ def _chart(
         on_select="rerun",
         config={"displaylogo": False, "modeBarButtonsToRemove": ["autoScale2d"]},
         alt=f"{wording.axis_title(experiment)} against sentence length for {len(view.index):,} sentences. "
-        + (wording.answer(view.fit, experiment, len(found.measurements)) if view.fit else view.problem),
+        + wording.result(view, experiment, len(found.measurements)),
     )
     if len(view.index) > figures.MOST_POINTS:
         st.caption(f"Drawn are {figures.MOST_POINTS:,} of {len(view.index):,} sentences; the numbers are of all.")
@@ -235,7 +236,8 @@ def _explain(job: Job, experiment: Experiment) -> None:
         st.markdown(wording.HOW_TO_READ)
         st.markdown(wording.lengths_at_norms(analysis.slices(view.lengths, view.norms)))
     with st.expander("How it was measured"):
-        rows = [*wording.numbers(view).items(), *wording.settings(experiment, found, view).items()]
+        slower_because = job.extraction.slower_because
+        rows = [*wording.numbers(view).items(), *wording.settings(experiment, found, view, slower_because).items()]
         st.markdown("\n".join(f"- **{name}:** {escape(text)}" for name, text in rows))
         st.markdown("The same without a browser:")
         st.code(wording.command(experiment), language="shell", wrap_lines=True)
