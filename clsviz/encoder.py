@@ -1,7 +1,8 @@
 """The encoder: tokenizer, model and device; turns sentences into measurements."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,6 +134,21 @@ class Encoder:
             cls_norms=norms[tokens.order, : self.n_layers + 1],
             pooler_norms=norms[tokens.order, self.n_layers + 1 :],
         )
+
+    def stream(
+        self, parts: Iterable[Sequence[str]], on_batch: Callable[[int], None] | None = None
+    ) -> Iterator[Measurements]:
+        """Measure several runs of sentences, each as `measure` does; the next is tokenized while the model is at one.
+
+        After every batch `on_batch` gets the number of sentences done of all runs.
+        """
+        with ThreadPoolExecutor(1, thread_name_prefix="tokenize") as ahead:
+            coming = (ahead.submit(self.tokenize, part) for part in parts)
+            following, n_done = next(coming, None), 0
+            while following is not None:
+                tokens, following = following.result(), next(coming, None)
+                yield self.measure(tokens, on_batch and (lambda done, before=n_done: on_batch(before + done)))  # type: ignore[misc]
+                n_done += len(tokens)
 
     def _token_ids(self, sentences: Sequence[str]) -> list[list[int]]:
         if not sentences:

@@ -183,24 +183,19 @@ class Extraction:
         key = self._key(found)
         n_measured = len(found.measurements)
         end = min([len(found.sentences), *(start for start in self._store.parts(key) if start > n_measured)])
-        parts = [n_measured]
-        while parts[-1] < end:
-            parts.append(min(part_stop(parts[-1], encoder.part_size), end))
+        starts = [n_measured]
+        while starts[-1] < end:
+            starts.append(min(part_stop(starts[-1], encoder.part_size), end))
         checks = found.precision is not self.experiment.precision
         progress.begin("Measuring a few exactly" if checks else "Measuring", len(found.sentences), n_measured)
-        with ThreadPoolExecutor(1, thread_name_prefix="tokenize") as ahead:  # while the model is at the part before
-            following = (ahead.submit(encoder.tokenize, found.sentences[a:b]) for a, b in pairwise(parts))
-            tokens = next(following, None)
-            for start in parts[:-1]:
-                assert tokens is not None  # there is one for each
-                began = time.monotonic()
-                part, tokens = tokens.result(), next(following, None)
-                measured = encoder.measure(part, on_batch=lambda done, start=start: progress.advance(start + done))  # type: ignore[misc]
-                self._store.append(key, start, measured, time.monotonic() - began)
-                measurements = Measurements.concatenate([found.measurements, measured])
-                found = replace(found, measurements=measurements)
-                self._publish(whole(found))
-                self.sentences_per_second = progress.rate
+        parts = (found.sentences[start:stop] for start, stop in pairwise(starts))
+        began = time.monotonic()
+        for measured in encoder.stream(parts, lambda done: progress.advance(n_measured + done)):
+            self._store.append(key, len(found.measurements), measured, time.monotonic() - began)
+            began = time.monotonic()
+            found = replace(found, measurements=Measurements.concatenate([found.measurements, measured]))
+            self._publish(whole(found))
+            self.sentences_per_second = progress.rate
         return found
 
     def _measuring_seconds(self, weights: models.Weights, n_sentences: int, n_characters: float) -> float:

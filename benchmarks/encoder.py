@@ -1,0 +1,272 @@
+"""How fast the encoder is, beside what one would use instead: python -m benchmarks.encoder [--sentences N] [--json].
+
+All ways measure the same sentences, in turns, several rounds in one process; times are medians. The ways:
+
+    original        the loop of the original experiment: batches of 8, unsorted, padded to the longest of all sentences
+                    and cut to the longest of the batch
+    transformers    the plain Hugging Face model: sorted by length, batches of 32
+    sentence-transformers    its `encode` at its defaults, with [CLS] as pooling
+    onnx            ONNX Runtime in float32, sorted, batches of 32: how sentence-transformers uses it
+    exact, fast     ours, in both precisions, with the norms after all layers
+
+Errors are those of the last layer's norm, against the plain model in float32, one sentence at a time. The ceiling is
+the rate that the whole model would reach if it were nothing but the products of its linear layers, for every token, at
+the rate of the fastest kernel found for each of their shapes on this machine, in float32 (for `fast`, in bfloat16).
+Ours computes less than that, as only [CLS] is needed of the last layer.
+
+Needs requirements-benchmarks.txt as well.
+"""
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import tempfile
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from benchmarks.ways import Norms, Plain, find_weights, in_parts, load_encoders, note, ways_to
+from clsviz import corpora, models
+from clsviz.encoder import Encoder
+from clsviz.experiment import Precision
+from clsviz.kernels import Linear
+from clsviz.progress import Progress
+from clsviz.store import Store
+
+_ROWS = 2048
+"""Tokens at a time for the ceiling's products, as many as a batch has on a CPU."""
+
+
+@dataclass
+class Way:
+    """One way to the norms: `run` takes the sentences and gives the norms of the last layer."""
+
+    name: str
+    run: Callable[[Sequence[str]], Norms]
+    seconds: list[float] = field(default_factory=list)
+    megabytes: list[float] = field(default_factory=list)
+    error: float = float("nan")
+
+
+def main() -> None:
+    """Print a table, or with --json one object."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", default="minilm", help="as for clsviz, or bert-base-shape: random weights")
+    parser.add_argument("--corpus", default="python-docs")
+    parser.add_argument("--sentences", type=int, default=1000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--checked", type=int, default=300, help="sentences whose error is computed")
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--ways", nargs="*", help="only these")
+    parser.add_argument("--growth", action="store_true", help="ours on ten times the sentences as well")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    sentences = corpora.open_corpus(options.corpus, Store().corpora, Progress()).sample(
+        10 * options.sentences if options.growth else options.sentences, 0
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        weights = find_weights(options.model, Path(folder))
+        result = measure(weights, sentences, options, Path(folder))
+    print(json.dumps(result, indent=1) if options.json else _table(result))
+
+
+def measure(
+    weights: models.Weights, sentences: list[str], options: argparse.Namespace, folder: Path
+) -> dict[str, object]:
+    """Run all ways in turns; the result is ready for JSON."""
+    sample = sentences[: options.sentences]
+    plain = Plain(weights, options.device)
+    n_tokens = sum(plain.lengths(sample))
+    encoders = dict(load_encoders(weights, options.device))
+    makers = ways_to(plain, encoders, weights, folder)
+    ways = [Way(name, make()) for name, make in makers.items() if not options.ways or name in options.ways]
+    expected = plain.one_by_one(sample[: options.checked])
+    for way in ways:  # also the first, slower, time
+        norms = way.run(sample)
+        way.error = float(np.abs(norms[: len(expected)] / expected - 1).max())
+    ceilings: dict[torch.dtype, list[float]] = {torch.float32: [], torch.bfloat16: []}
+    for number in range(options.rounds):
+        for way in ways:
+            note(f"round {number + 1} of {options.rounds}: {way.name}")
+            with _peak_megabytes(way.megabytes, options.device):
+                began = time.perf_counter()
+                way.run(sample)
+                way.seconds.append(time.perf_counter() - began)
+        for dtype, seconds in ceilings.items():
+            seconds.append(_seconds_per_token(plain.products, dtype, options.device))
+    note("")
+
+    def ceiling(dtype: torch.dtype) -> float:
+        """Sentences per second, at the best round."""
+        return len(sample) / n_tokens / min(ceilings[dtype])
+
+    rates = {way.name: len(sample) / statistics.median(way.seconds) for way in ways}
+    base = rates.get("sentence-transformers", float("nan"))
+    flops = 2 * sum(rows * columns * n for (rows, columns), n in plain.products.items())
+    rows = []
+    for way in ways:
+        rate = rates[way.name]
+        row: dict[str, object] = {
+            "name": way.name,
+            "sentences_per_second": rate,
+            "tokens_per_second": rate * n_tokens / len(sample),
+            "ratio": rate / base,
+            "max_relative_error": way.error,
+            "peak_megabytes": max(way.megabytes) if way.megabytes else None,
+        }
+        if way.name in encoders:
+            row["ceiling_fraction"] = rate / ceiling(_DTYPES[encoders[way.name].precision])
+        rows.append(row)
+    result: dict[str, object] = {
+        "model": weights.name,
+        "device": _device_name(options.device),
+        "threads": torch.get_num_threads(),
+        "torch": torch.__version__,
+        "sentences": len(sample),
+        "tokens_per_sentence": n_tokens / len(sample),
+        "rounds": options.rounds,
+        "ceiling": {
+            str(dtype).removeprefix("torch."): {
+                "gigaflops": flops / min(seconds) / 1e9,
+                "sentences_per_second": ceiling(dtype),
+            }
+            for dtype, seconds in ceilings.items()
+        },
+        "rows": rows,
+    }
+    if options.growth:
+        result["growth"] = _growth(encoders["exact"], sentences, options)
+    return result
+
+
+_DTYPES = {Precision.EXACT: torch.float32, Precision.FAST: torch.bfloat16}
+
+
+def _seconds_per_token(products: Counter[tuple[int, int]], dtype: torch.dtype, device: str) -> float:
+    """Time of all products of a token, each in the fastest kernel found for its shape."""
+    rows = _ROWS if device == "cpu" else 64 * _ROWS
+    return sum(n * _product_seconds(shape, rows, dtype, device) / rows for shape, n in products.items())
+
+
+@torch.inference_mode()
+def _product_seconds(shape: tuple[int, int], rows: int, dtype: torch.dtype, device: str) -> float:
+    weight = torch.randn(shape, device=device, dtype=dtype)
+    bias = torch.randn(shape[0], device=device, dtype=dtype)
+    x = torch.randn((rows, shape[1]), device=device, dtype=dtype)
+    packed = Linear(weight, bias, dtype)
+    kernels: list[Callable[[], object]] = [
+        lambda: torch.nn.functional.linear(x, weight, bias),
+        lambda: packed(x),
+    ]
+    if device == "cpu" and dtype == torch.float32:
+        left, right = x.numpy(), weight.numpy().T
+        kernels.append(lambda: left @ right)
+    best = float("inf")
+    for kernel in kernels:
+        for _ in range(4):
+            _wait(device)
+            began = time.perf_counter()
+            kernel()
+            _wait(device)
+            best = min(best, time.perf_counter() - began)
+    return best
+
+
+def _growth(encoder: Encoder, sentences: list[str], options: argparse.Namespace) -> dict[str, float]:
+    """Time and memory of ten times the sentences, against so many."""
+    seconds: dict[int, list[float]] = {}
+    megabytes: dict[int, list[float]] = {}
+    for number in range(max(1, options.rounds // 2)):
+        for n in (options.sentences, len(sentences)):
+            note(f"round {number + 1}: {n:,} sentences")
+            with _peak_megabytes(megabytes.setdefault(n, []), options.device):
+                began = time.perf_counter()
+                in_parts(encoder, sentences[:n])
+                seconds.setdefault(n, []).append(time.perf_counter() - began)
+    note("")
+    few, many = sorted(seconds)
+    extra = max(megabytes[many], default=0) - max(megabytes[few], default=0)
+    return {
+        "sentences": many,
+        "times_the_sentences": many / few,
+        "times_the_seconds": statistics.median(seconds[many]) / statistics.median(seconds[few]),
+        "bytes_per_sentence": extra * 2**20 / (many - few),
+    }
+
+
+@contextmanager
+def _peak_megabytes(into: list[float], device: str) -> Iterator[None]:
+    """How far the memory in use rises in the block: that of the process, or of the card."""
+    if device == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        yield
+        into.append((torch.cuda.max_memory_allocated() - before) / 2**20)
+        return
+    try:
+        Path("/proc/self/clear_refs").write_text("5")  # the high-water mark begins anew
+    except OSError:
+        yield  # only Linux says
+        return
+    before = _status("VmRSS")
+    yield
+    into.append((_status("VmHWM") - before) / 1024)
+
+
+def _status(name: str) -> int:
+    """Of this process, in KiB."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
+
+
+def _wait(device: str) -> None:
+    if device == "cuda":
+        torch.cuda.synchronize()
+
+
+def _device_name(device: str) -> str:
+    if device == "cuda":
+        return torch.cuda.get_device_name()
+    capabilities: Any = torch.cpu.get_capabilities()
+    return f"{capabilities.get('cpu_name') or platform.machine()}, {os.cpu_count()} cores"
+
+
+def _table(result: dict[str, Any]) -> str:
+    lines = [
+        f"{result['model']} on {result['device']}, torch {result['torch']}, {result['threads']} threads; "
+        f"{result['sentences']:,} sentences of {result['tokens_per_sentence']:.1f} tokens, {result['rounds']} rounds",
+        *(
+            f"ceiling in {name}: {entry['gigaflops']:,.0f} GFLOP/s, {entry['sentences_per_second']:,.0f} sentences/s"
+            for name, entry in result["ceiling"].items()
+        ),
+        "",
+        f"{'':22} {'sentences/s':>11} {'tokens/s':>9} {'ratio':>6} {'largest error':>13} {'MB':>6} {'of ceiling':>10}",
+    ]
+    for row in result["rows"]:
+        fraction = f"{row['ceiling_fraction']:.0%}" if "ceiling_fraction" in row else ""
+        megabytes = "" if row["peak_megabytes"] is None else f"{row['peak_megabytes']:,.0f}"
+        lines.append(
+            f"{row['name']:22} {row['sentences_per_second']:11,.0f} {row['tokens_per_second']:9,.0f} "
+            f"{row['ratio']:6.2f} {row['max_relative_error']:13.1e} {megabytes:>6} {fraction:>10}"
+        )
+    if growth := result.get("growth"):
+        lines.append(
+            f"\n{growth['times_the_sentences']:.1f} times the sentences take {growth['times_the_seconds']:.2f} times "
+            f"the seconds, and {growth['bytes_per_sentence']:.0f} bytes each"
+        )
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

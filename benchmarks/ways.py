@@ -1,0 +1,202 @@
+"""The ways to the norms of [CLS] that benchmarks.encoder compares."""
+
+import functools
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+import transformers
+from numpy.typing import NDArray
+
+from clsviz import models
+from clsviz.encoder import Encoder
+from clsviz.errors import ModelError
+from clsviz.experiment import Precision
+
+Norms = NDArray[np.float32]
+Maker = Callable[[], Callable[[Sequence[str]], Norms]]
+
+_MAX_LENGTH = 512
+
+
+class Plain:
+    """The untouched Hugging Face model, and the ways that use it."""
+
+    def __init__(self, weights: models.Weights, device: str) -> None:
+        transformers.utils.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+        transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        self.device = device
+        self.tokenizer = transformers.AutoTokenizer.from_pretrained(weights.folder)
+        model = transformers.AutoModel.from_pretrained(weights.folder, use_safetensors=True, dtype=torch.float32)
+        self.model = model.eval().to(device)
+        self.products = self._products()
+
+    def lengths(self, sentences: Sequence[str]) -> list[int]:
+        """Tokens of each sentence, special ones included."""
+        return [min(len(ids), _MAX_LENGTH) for ids in self.tokenizer(list(sentences))["input_ids"]]
+
+    def one_by_one(self, sentences: Sequence[str]) -> Norms:
+        """What all others are compared with."""
+        return np.concatenate([self._norms([sentence]) for sentence in sentences])
+
+    def in_sorted_batches(self, sentences: Sequence[str]) -> Norms:
+        """The longest first, 32 at a time."""
+        order = np.argsort([-len(sentence) for sentence in sentences], kind="stable")
+        norms = np.empty(len(sentences), np.float32)
+        for start in range(0, len(order), 32):
+            batch = order[start : start + 32]
+            norms[batch] = self._norms([sentences[index] for index in batch])
+        return norms
+
+    @torch.inference_mode()
+    def as_the_original(self, sentences: Sequence[str]) -> Norms:
+        """As they come, 8 at a time, padded to the longest of all and cut to the longest of the batch."""
+        inputs = self.tokenizer(
+            list(sentences), padding=True, truncation=True, max_length=_MAX_LENGTH, return_tensors="pt"
+        )
+        norms = []
+        for start in range(0, len(sentences), 8):
+            mask = inputs["attention_mask"][start : start + 8]
+            longest = int(mask.sum(1).max())
+            batch = {"input_ids": inputs["input_ids"][start : start + 8, :longest], "attention_mask": mask[:, :longest]}
+            output = self.model(**{name: tensor.to(self.device) for name, tensor in batch.items()})
+            norms.append(output.last_hidden_state[:, 0].norm(dim=-1).cpu().numpy())
+        return np.concatenate(norms)
+
+    @torch.inference_mode()
+    def _norms(self, sentences: list[str]) -> Norms:
+        inputs = self.tokenizer(sentences, padding=True, truncation=True, max_length=_MAX_LENGTH, return_tensors="pt")
+        output = self.model(
+            input_ids=inputs["input_ids"].to(self.device), attention_mask=inputs["attention_mask"].to(self.device)
+        )
+        norms: Norms = output.last_hidden_state[:, 0].norm(dim=-1).cpu().numpy()
+        return norms
+
+    @torch.inference_mode()
+    def _products(self) -> Counter[tuple[int, int]]:
+        """How often every token is multiplied by a weight of which shape (out, in)."""
+        products: Counter[tuple[int, int]] = Counter()
+
+        def count(linear: torch.nn.Linear, inputs: tuple[torch.Tensor, ...], _: object) -> None:
+            if inputs[0].dim() == 3:  # of all tokens; the pooler has one a sentence
+                products[tuple(linear.weight.shape)] += 1  # type: ignore[index]
+
+        linears = [module for module in self.model.modules() if isinstance(module, torch.nn.Linear)]
+        hooks = [linear.register_forward_hook(count) for linear in linears]
+        self._norms(["a sentence"])
+        for hook in hooks:
+            hook.remove()
+        return products
+
+
+def ways_to(plain: Plain, encoders: dict[str, Encoder], weights: models.Weights, folder: Path) -> dict[str, Maker]:
+    """By name, how to set each way up."""
+    ways: dict[str, Maker] = {
+        "original": lambda: plain.as_the_original,
+        "transformers": lambda: plain.in_sorted_batches,
+        "sentence-transformers": lambda: _sentence_transformers(weights, plain.device),
+    }
+    if plain.device == "cpu":
+        ways["onnx"] = lambda: _onnx(plain, folder)
+    for name, encoder in encoders.items():
+        ways[name] = lambda encoder=encoder: functools.partial(in_parts, encoder)  # type: ignore[misc]
+    return ways
+
+
+def load_encoders(weights: models.Weights, device: str) -> Iterator[tuple[str, Encoder]]:
+    """Ours, in every precision that this machine has."""
+    for precision in Precision:
+        try:
+            yield str(precision), Encoder(weights, precision, device)
+        except ModelError as error:
+            note(f"{precision} is left out: {error}\n")
+
+
+def in_parts(encoder: Encoder, sentences: Sequence[str]) -> Norms:
+    """In parts, as clsviz measures a sample."""
+    parts = (sentences[start : start + encoder.part_size] for start in range(0, len(sentences), encoder.part_size))
+    return np.concatenate([measured.cls_norms[:, -1] for measured in encoder.stream(parts)])
+
+
+def _sentence_transformers(weights: models.Weights, device: str) -> Callable[[Sequence[str]], Norms]:
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+
+    transformer = Transformer(str(weights.folder), max_seq_length=_MAX_LENGTH)
+    pooling = Pooling(transformer.get_embedding_dimension(), pooling_mode="cls")
+    model = SentenceTransformer(modules=[transformer, pooling], device=device)
+
+    def run(sentences: Sequence[str]) -> Norms:
+        norms: Norms = np.linalg.norm(model.encode(list(sentences), show_progress_bar=False), axis=1)
+        return norms
+
+    return run
+
+
+def _onnx(plain: Plain, folder: Path) -> Callable[[Sequence[str]], Norms]:
+    import onnxruntime
+
+    class OnlyStates(torch.nn.Module):
+        def __init__(self, model: torch.nn.Module) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+            states: torch.Tensor = self.model(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+            return states
+
+    note("exporting to ONNX")
+    path = folder / "model.onnx"
+    mask = torch.ones((2, 7), dtype=torch.long)
+    mask[1, 4:] = 0
+    size = {0: torch.export.Dim("batch", min=1, max=4096), 1: torch.export.Dim("width", min=2, max=_MAX_LENGTH)}
+    torch.onnx.export(
+        OnlyStates(plain.model),
+        (torch.full((2, 7), 5), mask),
+        path,
+        input_names=["input_ids", "attention_mask"],
+        dynamic_shapes=(size, size),
+        dynamo=True,
+        verbose=False,
+    )
+    settings = onnxruntime.SessionOptions()
+    settings.intra_op_num_threads = torch.get_num_threads()
+    session = onnxruntime.InferenceSession(path, settings, providers=["CPUExecutionProvider"])
+
+    def run(sentences: Sequence[str]) -> Norms:
+        order = np.argsort([-len(sentence) for sentence in sentences], kind="stable")
+        norms = np.empty(len(sentences), np.float32)
+        for start in range(0, len(order), 32):
+            batch = order[start : start + 32]
+            inputs = plain.tokenizer(
+                [sentences[index] for index in batch],
+                padding=True,
+                truncation=True,
+                max_length=_MAX_LENGTH,
+                return_tensors="np",
+            )
+            fed = {name: inputs[name].astype(np.int64) for name in ("input_ids", "attention_mask")}
+            norms[batch] = np.linalg.norm(session.run(None, fed)[0][:, 0], axis=1)
+        return norms
+
+    return run
+
+
+def find_weights(name: str, folder: Path) -> models.Weights:
+    """The model `name`, or one of random weights in the shape of bert-base-uncased, made in `folder`."""
+    if name != "bert-base-shape":
+        return models.resolve(name, download=True)
+    shaped = folder / "bert-base-shape"
+    tokenizer = transformers.AutoTokenizer.from_pretrained(models.resolve("minilm", download=False).folder)
+    tokenizer.save_pretrained(shaped)  # its vocabulary is that of bert-base-uncased
+    torch.manual_seed(0)
+    transformers.BertModel(transformers.BertConfig()).save_pretrained(shaped)
+    return models.resolve(str(shaped), download=False)
+
+
+def note(text: str) -> None:
+    """Say on stderr what is going on, over what was said before."""
+    print(f"\r{text:60}", end="" if not text.endswith("\n") else "\n", file=sys.stderr)

@@ -1,0 +1,49 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from conftest import write_model
+
+from benchmarks.ways import Plain
+from clsviz.kernels import has_fast_bfloat16
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory, text_file: Path) -> dict[str, object]:
+    """Of a tiny model, in a process of its own, as what it compares with warns of this and that."""
+    folder = write_model(tmp_path_factory.mktemp("models") / "bert", "bert", max_position_embeddings=512)
+    command = [sys.executable, "-m", "benchmarks.encoder", f"--model={folder}", f"--corpus={text_file}", "--json"]
+    command += ["--sentences=40", "--rounds=2", "--growth"]
+    environment = {**os.environ, "CLSVIZ_STORE": str(tmp_path_factory.mktemp("store"))}
+    run = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
+
+
+def test_every_way_measures_the_same_norms(result: dict[str, object]) -> None:
+    rows = {row["name"]: row for row in result["rows"]}
+    ways = ["original", "transformers", "sentence-transformers", "onnx", "exact"]
+    assert list(rows) == [*ways, *(["fast"] if has_fast_bfloat16(torch.device("cpu")) else [])]
+    assert all(rows[name]["max_relative_error"] < 1e-5 for name in ways)
+    assert rows["sentence-transformers"]["ratio"] == 1
+    for row in rows.values():
+        assert row["ratio"] == pytest.approx(
+            row["sentences_per_second"] / rows["sentence-transformers"]["sentences_per_second"]
+        )
+        assert row["tokens_per_second"] > row["sentences_per_second"] > 0
+        assert ("ceiling_fraction" in row) == (row["name"] in ("exact", "fast"))
+
+
+def test_the_growth_is_of_ten_times_the_sentences(result: dict[str, object]) -> None:
+    assert result["growth"]["sentences"] == 400
+    assert result["growth"]["times_the_sentences"] == 10
+    assert result["growth"]["times_the_seconds"] > 0
+
+
+def test_the_ceiling_counts_every_product_of_a_token(tiny_weights) -> None:
+    plain = Plain(tiny_weights, "cpu")
+    assert plain.products == {(16, 16): 8, (32, 16): 2, (16, 32): 2}  # two layers
