@@ -83,11 +83,12 @@ class Linear(nn.Module):
     weight: (out, in); bias: (out) or None. The result is in the precision of the product.
     """
 
-    def __init__(self, weight: Tensor, bias: Tensor | None, dtype: torch.dtype) -> None:
+    def __init__(self, weight: Tensor, bias: Tensor | None, dtype: torch.dtype, packs: bool = True) -> None:
+        """`packs` says whether to lay the weight out for it: not worth the memory for a few products."""
         super().__init__()
         weight = weight.detach().to(dtype)
         self._dtype = dtype
-        self._packed = weight.device.type == "cpu" and can_pack(dtype)
+        self._packed = packs and weight.device.type == "cpu" and can_pack(dtype)
         self._weight = torch.ops.mkldnn._reorder_linear_weight(weight) if self._packed else weight
         self._bias = None if bias is None else bias.detach().to(dtype)
 
@@ -229,6 +230,10 @@ _EMBEDDINGS = ("embeddings", "embeddings_project", "encoder.embedding_hidden_map
 """What leads to the first block, where a model has it."""
 
 
+_ROWS = 64
+"""The number of tokens in a product is a multiple of this."""
+
+
 @dataclass(frozen=True)
 class _Group:
     """Sentences of one length, `start` to `stop` of all sentences, `first` to `last` of all tokens."""
@@ -265,7 +270,10 @@ class Blocks:
     def __call__(self, ids: Tensor, lengths: list[int]) -> list[Tensor]:
         """See `Forward`."""
         groups = _groups(lengths)
-        x = torch.cat([self._embed(ids[group.start : group.stop, : group.length]) for group in groups])
+        embedded = [self._embed(ids[group.start : group.stop, : group.length]) for group in groups]
+        # oneDNN keeps a kernel, with its workspace, for every number of rows it has met: let them be few.
+        surplus = -groups[-1].last % _ROWS
+        x = torch.cat([*embedded, embedded[0].new_zeros((surplus, embedded[0].shape[1]))])
         biases = [self._position_bias(group.length, x) for group in groups]
         first = torch.tensor(
             [group.first + i * group.length for group in groups for i in range(group.stop - group.start)]
@@ -321,7 +329,7 @@ class _Block:
 
     def __call__(self, x: Tensor, groups: Sequence[_Group], biases: Sequence[Tensor | None]) -> Tensor:
         qkv = self._qkv(x)
-        attended = qkv.new_empty((len(qkv), qkv.shape[1] // 3))
+        attended = qkv.new_zeros((len(qkv), qkv.shape[1] // 3))
         for group, bias in zip(groups, biases, strict=True):
             shape = (group.stop - group.start, group.length, -1, self._n_heads, self._width)
             query, key, value = qkv[group.first : group.last].view(shape).permute(2, 0, 3, 1, 4)
@@ -341,9 +349,9 @@ class _LastBlock:
         self._key = key.weight.detach().view(n_heads, width, -1) * width**-0.5
         self._value = value.weight.detach().view(n_heads, width, -1).transpose(1, 2).contiguous()
         self._value_bias = value.bias.detach()
-        self._output = _linear(module, layout.output, torch.float32)
+        self._output = _linear(module, layout.output, torch.float32, packs=False)
         self._attention_norm = module.get_submodule(layout.attention_norm)
-        self._feed_forward = _FeedForward(module, layout, torch.float32)
+        self._feed_forward = _FeedForward(module, layout, torch.float32, packs=False)
 
     def __call__(self, x: Tensor, cls: Tensor, groups: Sequence[_Group], biases: Sequence[Tensor | None]) -> Tensor:
         """From all tokens and those of [CLS] (n, hidden) to [CLS] after the block."""
@@ -366,12 +374,12 @@ class _LastBlock:
 class _FeedForward:
     """The second half of a block."""
 
-    def __init__(self, module: Any, layout: _Layout, dtype: torch.dtype) -> None:
-        self._up = _linear(module, layout.up, dtype)
+    def __init__(self, module: Any, layout: _Layout, dtype: torch.dtype, packs: bool = True) -> None:
+        self._up = _linear(module, layout.up, dtype, packs)
         activation = _find(module, layout.activation)
         self._fused = _name_of(activation)
         self._activation = None if self._fused else activation
-        self._down = _linear(module, layout.down, dtype)
+        self._down = _linear(module, layout.down, dtype, packs)
         self._norm = module.get_submodule(layout.norm)
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -382,9 +390,9 @@ class _FeedForward:
         return result
 
 
-def _linear(module: Any, name: str, dtype: torch.dtype) -> Linear:
+def _linear(module: Any, name: str, dtype: torch.dtype, packs: bool = True) -> Linear:
     linear = module.get_submodule(name)
-    return Linear(linear.weight, linear.bias, dtype)
+    return Linear(linear.weight, linear.bias, dtype, packs)
 
 
 def _find(module: Any, path: str) -> Any:

@@ -12,10 +12,15 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.pop("CLSVIZ_STORE", None)
 os.environ.pop("CLSVIZ_PUBLIC", None)
 
+import torch
+
 from clsviz import models
 from clsviz.encoder import Encoder
+from clsviz.kernels import has_fast_bfloat16
 from clsviz.models import Weights
 from clsviz.store import Store
+
+needs_bfloat16 = pytest.mark.skipif(not has_fast_bfloat16(torch.device("cpu")), reason="this processor has no bfloat16")
 
 WORDS = [
     *("the", "a", "cat", "dog", "sat", "ran", "on", "under", "mat", "tree", "and"),

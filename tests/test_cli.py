@@ -9,12 +9,11 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-import torch
+from conftest import needs_bfloat16
 
 from clsviz.cli import main
 from clsviz.encoder import Encoder
 from clsviz.experiment import Experiment
-from clsviz.kernels import has_fast_bfloat16
 
 
 @pytest.fixture
@@ -207,7 +206,7 @@ def test_the_command_line_itself_with_its_progress_on_stderr(tmp_path: Path) -> 
     assert len(pd.read_parquet(output)) == 1500
 
 
-@pytest.mark.skipif(not has_fast_bfloat16(torch.device("cpu")), reason="this processor has no bfloat16")
+@needs_bfloat16
 def test_the_fast_precision_comes_with_its_error(
     arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

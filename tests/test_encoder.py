@@ -9,7 +9,7 @@ import transformers
 from conftest import SPECIAL, WORDS, random_sentences, write_bert, write_tokenizer
 
 from clsviz import models
-from clsviz.encoder import Encoder, plan_batches
+from clsviz.encoder import Encoder, _token_budget, plan_batches
 from clsviz.errors import CancelledError, ModelError
 from clsviz.models import Weights
 
@@ -113,6 +113,14 @@ def test_batches_keep_the_token_budget_and_hold_every_sentence_once() -> None:
     assert [lengths[batch].max() for batch in batches] == sorted(
         (lengths[batch].max() for batch in batches), reverse=True
     )
+
+
+@pytest.mark.parametrize("gigabytes", [100, 8, 0.001])
+def test_the_budget_of_a_card_follows_its_free_memory(monkeypatch: pytest.MonkeyPatch, gigabytes: float) -> None:
+    """A token of BERT base takes 4 * (8 * 768 + 2 * 3072 + 512 * 12) / 1e3 = 73.7 kB at the widest, four times."""
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (int(gigabytes * 1e9), int(200e9)))
+    budget = _token_budget(transformers.BertConfig(), torch.device("cuda"))
+    assert budget == pytest.approx(min(131_072, max(512, gigabytes * 1e9 / 4 / 73_728)), abs=1)
 
 
 def test_a_sentence_longer_than_the_budget_is_a_batch_of_its_own() -> None:

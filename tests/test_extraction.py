@@ -8,10 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
-from conftest import write_model
+from conftest import needs_bfloat16, write_model
 
-from clsviz import corpora, extraction, kernels
+from clsviz import corpora, extraction
 from clsviz.encoder import Encoder
 from clsviz.errors import CancelledError
 from clsviz.experiment import Experiment, Precision
@@ -251,11 +250,6 @@ def test_threads_that_want_the_same_encoder_share_it(tiny_weights: Weights) -> N
     for thread in threads:
         thread.join()
     assert len(set(map(id, got))) == 1
-
-
-needs_bfloat16 = pytest.mark.skipif(
-    not kernels.has_fast_bfloat16(torch.device("cpu")), reason="this processor has no bfloat16"
-)
 
 
 @needs_bfloat16

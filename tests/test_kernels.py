@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from conftest import ARCHITECTURES, random_sentences, write_model, write_tokenizer
+from conftest import ARCHITECTURES, needs_bfloat16, random_sentences, write_model, write_tokenizer
 
 from clsviz import kernels, models
 from clsviz.encoder import Encoder
@@ -71,7 +71,7 @@ def test_the_side_on_which_a_tokenizer_pads_does_not_matter(folder: Path, tmp_pa
     np.testing.assert_allclose(norms(load(tmp_path), SENTENCES), reference(folder, SENTENCES), rtol=1e-5)
 
 
-@pytest.mark.skipif(not kernels.has_fast_bfloat16(torch.device("cpu")), reason="this processor has no bfloat16")
+@needs_bfloat16
 def test_every_architecture_is_nearly_right_in_the_fast_precision(folder: Path) -> None:
     expected = reference(folder, SENTENCES)
     fast = norms(load(folder, precision=Precision.FAST), SENTENCES)
@@ -160,3 +160,14 @@ def test_a_linear_is_a_product_and_an_activation(
     result = kernels.Linear(weight, bias, dtype)(x, activation)
     assert result.dtype == dtype
     np.testing.assert_allclose(result.double().numpy(), expected, atol=1e-5 if dtype == torch.float32 else 0.1)
+
+
+def test_products_have_few_different_numbers_of_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As oneDNN keeps a kernel and its workspace for each, which made memory grow with the sample."""
+    encoder = load(write_model(tmp_path, "bert"), token_budget=256)
+    rows: set[int] = set()
+    call = kernels._Block.__call__
+    monkeypatch.setattr(kernels._Block, "__call__", lambda self, x, *others: rows.add(len(x)) or call(self, x, *others))
+    encoder.measure(SENTENCES)
+    assert rows
+    assert all(n % kernels._ROWS == 0 for n in rows)

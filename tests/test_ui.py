@@ -13,10 +13,10 @@ import numpy as np
 import orjson
 import pytest
 import streamlit as st
-from conftest import random_sentences
+from conftest import needs_bfloat16, random_sentences
 from streamlit.testing.v1 import AppTest
 
-from clsviz import corpora, models
+from clsviz import analysis, corpora, models, wording
 from clsviz.encoder import Encoder
 from clsviz.errors import ModelError
 from clsviz.extraction import Cost, Extraction, Found
@@ -128,6 +128,33 @@ def test_the_cutoff_and_the_layer_are_instant(
     page.get_by_key("pooling").set_value("pooler").run()
     assert not page.exception
     assert "its pooler output?" in texts(page)
+
+
+@needs_bfloat16
+def test_the_fast_precision_says_what_it_costs(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page())
+    page.get_by_key("precision").set_value("fast").run()
+    finish(page)
+    assert page.query_params["precision"] == "fast"
+    found = page.session_state.job.extraction.found
+    errors = np.abs(found.audit.measurements.cls_norms - found.measurements.head(256).cls_norms)[:, -1]
+    assert "Computed in bfloat16: on 256 sentences measured again in float32" in answer(page)
+    assert f"{wording.number(errors.mean())} on average and {wording.number(errors.max())} at most" in answer(page)
+    assert len(chart(page)["data"][0]["text"]) == 300
+
+
+@needs_bfloat16
+def test_a_layer_that_varies_less_than_the_error_is_marked_and_not_drawn(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = finish(open_page(precision="fast"))
+    assert page.select_slider(key="layer").options == ["0", "1", "last"]
+    monkeypatch.setattr(analysis.Audit, "is_measurable", property(lambda audit: audit.largest_error == 0))
+    page.select_slider(key="layer").set_value(1).run()
+    assert page.select_slider(key="layer").options == ["0", "1 (not measurable)", "last (not measurable)"]
+    assert answer(page).startswith("Not measurable in the fast precision: the norm varies by ")
+    assert figures(page)["R²"] == "–"
+    assert not any(len(trace.get("text") or []) for trace in chart(page)["data"])
 
 
 def test_a_constant_norm_is_explained(open_page: Callable[..., AppTest]) -> None:
