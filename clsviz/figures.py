@@ -134,14 +134,15 @@ def scatter(
         margin={"l": 8, "r": 8, "t": 32, "b": 8},  # the tools appear above the plot
         uirevision=axes.zoom_of,
     )
+    if not len(points.labels) and own is None:  # numbers at an axis of nothing would mean nothing
+        figure.update_layout(yaxis={"range": [0, 1], "showticklabels": False})
     return figure
 
 
 def empty(axes: Axes) -> go.Figure:
     """The axes alone, for the time before the first points: the same size, so nothing jumps."""
     nothing = np.empty(0, dtype=np.int32)
-    figure = scatter(Points(np.empty(0, dtype=object), nothing, nothing.astype(np.float32)), axes, Palette())
-    return figure.update_layout(yaxis={"range": [0, 1], "showticklabels": False})
+    return scatter(Points(np.empty(0, dtype=object), nothing, nothing.astype(np.float32)), axes, Palette())
 
 
 def to_html(figure: go.Figure) -> str:

@@ -114,7 +114,7 @@ def show(own: Own, view: "View") -> None:
             facts.append(f"higher than {among[0]:.0f}% of the {among[1]:,} corpus sentences of about this length")
         else:
             facts.append("too few corpus sentences of about this length to compare with")
-        if length > view.lengths.max(initial=0):
+        if len(view.lengths) and length > view.lengths.max():
             facts.append(":orange[longer than any sentence in the picture, so it may lie outside]")
         if own.measurements.truncated[index]:
             facts.append(":orange[the model reads only its beginning]")

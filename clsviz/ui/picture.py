@@ -154,7 +154,7 @@ def _chart(
     points = figures.Points(labels[view.index[drawn]], view.lengths[drawn], view.norms[drawn])
     figure = figures.scatter(
         points,
-        _axes(experiment, int(view.lengths.max(initial=1))),
+        _axes(experiment, int(view.lengths.max()) if len(view.lengths) else experiment.length_cutoff),
         # Colours that Streamlit exchanges for those of the theme, light or dark.
         figures.Palette(theme.CATEGORY_0, theme.CATEGORY_1, theme.CATEGORY_2, theme.CATEGORY_3, theme.BG_COLOR),
         fit=view.fit,
@@ -183,6 +183,8 @@ def _chart(
 
 
 def _selection(found: Found, view: "View", selected: NDArray[np.intp]) -> None:
+    if not len(view.index):
+        return
     if not len(selected):
         st.caption("Click a point to read its sentence. To list many, choose box or lasso above the picture and draw.")
         return
