@@ -1,6 +1,7 @@
 """The same job without a browser: python -m clsviz measure."""
 
 import argparse
+import io
 import json
 import os
 import sys
@@ -9,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import NoReturn
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlsplit
 
 from tqdm import tqdm
 
@@ -32,15 +33,30 @@ _HELP = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status: 2 where the user can mend what went wrong."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # one that cannot write every character shows its code
+            stream.reconfigure(errors="backslashreplace")
     try:
         options = _parser().parse_args(arguments)
-        return _measure(options)
+        status = _measure(options)
+        sys.stdout.flush()
+        return status
     except ClsvizError as error:
-        print(f"clsviz: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"clsviz: {_one_line(str(error))}", file=sys.stderr)
+        return 2
+    except OSError as error:  # the files of the work have said what is wrong with them: this is the output
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (what is left in the old one cannot be written either)
+        print(f"clsviz: The result cannot be printed: {error.strerror}.", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("clsviz: Stopped. The same command goes on from here.", file=sys.stderr)
         return 130
+
+
+def _one_line(text: str) -> str:
+    """`text` as one line that cannot move the cursor of a terminal."""
+    text = " ".join(text.split())
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -72,11 +88,18 @@ def _parser() -> argparse.ArgumentParser:
     measure.add_argument("--json", action="store_true", help="print the result as one JSON object")
     measure.add_argument(
         "--store",
-        type=Path,
+        type=_folder,
         metavar="DIR",
         help="where measurements are kept (default: where CLSVIZ_STORE says, else the user's cache)",
     )
     return parser
+
+
+def _folder(text: str) -> Path:
+    """A folder as a flag names it: shells do not expand the ~ in --store=~/folder."""
+    if not text:
+        raise SettingError("--store is empty; it must name a folder.")
+    return Path(os.path.expanduser(text))
 
 
 def _measure(options: argparse.Namespace) -> int:
@@ -90,12 +113,15 @@ def _measure(options: argparse.Namespace) -> int:
     from clsviz.view import view
 
     began = time.monotonic()
+    weights = models.resolve(experiment.model, download=True)
+    if weights.n_layers is not None and (experiment.layer or 0) > weights.n_layers:  # before any work
+        raise SettingError(f"layer is {experiment.layer}, but this model has layers 0 to {weights.n_layers}.")
     extraction = Extraction(experiment, Store(options.store), Encoders())
     with _Bar() as bar:
         found = extraction.run(bar)
     seconds = time.monotonic() - began
     for note in wording.notes(experiment, found):
-        print(f"clsviz: {note}", file=sys.stderr)
+        print(f"clsviz: {_one_line(note)}", file=sys.stderr)
     shown = view(found, experiment)
     result = export.summary(experiment, found, shown)
     if options.output:
@@ -119,7 +145,7 @@ def _measure(options: argparse.Namespace) -> int:
 def _experiment(options: argparse.Namespace) -> Experiment:
     """The experiment of the shared link, if any, changed by the flags."""
     link = options.query or ""
-    query = dict(parse_qsl(link.partition("?")[2] if "?" in link else link, keep_blank_values=True))
+    query = dict(parse_qsl(urlsplit(link).query if "?" in link else link, keep_blank_values=True))
     query.pop(TEXT_PARAMETER, None)  # sentences that were typed on the page: not part of the experiment
     for field in fields(Experiment):
         if (text := getattr(options, field.name)) is not None:
@@ -131,9 +157,11 @@ def _check_output(path: Path | None) -> None:
     """Raise SettingError, before any work, where the output could not be written after it."""
     if path is None:
         return
+    if len(os.fsencode(path.name)) > 200:
+        raise SettingError("--output has a name of over 200 bytes. Name a shorter one.")
     if path.suffix not in (".csv", ".parquet"):
         raise SettingError(f"--output {path} must end in .parquet or .csv.")
-    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+    if os.path.isdir(path) or not os.path.isdir(path.parent) or not os.access(path.parent, os.W_OK):
         raise SettingError(f"--output {path} cannot be written. Name a file in a folder that exists and is yours.")
 
 

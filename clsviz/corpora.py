@@ -160,7 +160,13 @@ def _lines(content: bytes, file_name: str) -> list[str]:
         raise CorpusError(f"{file_name} is not a text file. Give a text file, one sentence a line.")
     try:
         text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
+    except UnicodeDecodeError as error:
+        if _is_damaged_utf8(content):
+            line = content[: error.start].count(b"\n") + 1
+            raise CorpusError(
+                f"Line {line:,} of {file_name} is damaged: its byte {content[error.start]:#04x} is not UTF-8, which "
+                "the rest of the file is in. Mend the line, or leave it out."
+            ) from None
         best = charset_normalizer.from_bytes(content).best()
         if best is None:
             raise CorpusError(f"{file_name} is in no known text encoding. Save it as UTF-8.") from None
@@ -174,6 +180,13 @@ def _lines(content: bytes, file_name: str) -> list[str]:
     if not sentences:
         raise CorpusError(f"{file_name} holds no sentence. Give a text file, one sentence a line.")
     return sentences
+
+
+def _is_damaged_utf8(content: bytes) -> bool:
+    """Whether a text that is not UTF-8 looks as if it were meant to be: by more characters beyond ASCII than faults."""
+    text = content.decode("utf-8", errors="replace")
+    faults = text.count("\N{REPLACEMENT CHARACTER}")
+    return sum(not character.isascii() for character in text) > 2 * faults
 
 
 def _open_source(name: str, source: Source, folder: Path, progress: Progress) -> Corpus:

@@ -194,7 +194,7 @@ def _weight_files_named(folder: Path) -> set[str]:
 
 
 def _matching(folder: Path, patterns: Iterable[str]) -> list[Path]:
-    return sorted({path for pattern in patterns for path in folder.glob(pattern)})
+    return sorted({path for pattern in patterns for path in folder.glob(pattern) if path.is_file()})
 
 
 def _fingerprint(files: Iterable[Path]) -> str:

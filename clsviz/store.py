@@ -97,7 +97,9 @@ class Store:
             raise self._unusable(error) from error
         with contextlib.suppress(SafetensorError, TypeError):
             if _digest(content) == part.path.stem.rpartition("-")[2]:
-                return Measurements(**safetensors.load(content))
+                arrays = safetensors.load(content)
+                if {len(array) for array in arrays.values()} == {part.stop - part.start}:
+                    return Measurements(**arrays)
         with contextlib.suppress(OSError):  # where it cannot be dropped it will not be taken either
             part.path.unlink(missing_ok=True)
         return None
@@ -117,15 +119,20 @@ class Store:
     def writer(self, key: Key) -> Iterator[None]:
         """Hold the right to append to `key`; raises filelock.Timeout at once where another process holds it."""
         folder = self.root / key.folder_name
+        lock = filelock.FileLock(folder / "writer.lock", timeout=0)
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            lock = filelock.FileLock(folder / "writer.lock", timeout=0)
+            lock.acquire()
+        except filelock.Timeout:
+            raise
         except OSError as error:
             raise self._unusable(error) from error
-        with lock:
+        try:
             with new_file(folder / "key.json") as temporary:
                 temporary.write_text(json.dumps(asdict(key), indent=1))
             yield
+        finally:
+            lock.release()
 
     def _unusable(self, error: OSError) -> StoreError:
         return StoreError(f"The store {self.root} cannot be used: {error.strerror}. Choose another folder.")
@@ -157,7 +164,8 @@ def part_stop(start: int, largest: int = _LARGEST_PART) -> int:
 
 def _parts_in(folder: Path) -> list[Part]:
     matches = [(_PART_NAME.fullmatch(path.name), path) for path in sorted(folder.glob("*.safetensors"))]
-    return [Part(int(match[1]), int(match[2]), path) for match, path in matches if match]
+    parts = [Part(int(match[1]), int(match[2]), path) for match, path in matches if match]
+    return [part for part in parts if part.start < part.stop]
 
 
 def _digest(content: bytes) -> str:

@@ -87,7 +87,9 @@ def notes(experiment: Experiment, found: Found) -> list[str]:
     """What the user should know of how the result came about."""
     found_notes = []
     if len(found.sentences) < experiment.sample_size:
-        found_notes.append(f"{found.corpus.label} has only {len(found.sentences):,} sentences; all of them are used.")
+        n = len(found.sentences)
+        only = "one sentence; it is used" if n == 1 else f"{n:,} sentences; all of them are used"
+        found_notes.append(f"{found.corpus.label} has only {only}.")
     if found.damaged_parts:
         found_notes.append(f"{found.damaged_parts} damaged part(s) of the store were dropped and measured again.")
     return found_notes

@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pandas as pd
 import pytest
@@ -281,6 +282,22 @@ def test_a_text_file_can_be_uploaded(visit: Callable[..., Page], tmp_path: Path)
     settle(page)
     page.reload()
     expect(page.get_by_text("40 sentences measured")).to_be_visible()
+
+
+def test_a_links_text_is_no_markup_and_nothing_comes_from_elsewhere(visit: Callable[..., Page], server: str) -> None:
+    page = measured(visit())
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    text = ":material/check: https://example.org www.example.org a@example.org :streamlit:"
+    page.goto(f"{server}{SMALL}&{urlencode({text: 1})}")
+    warning = page.get_by_test_id("stAlert")
+    expect(warning).to_contain_text("There is no setting")
+    measured(page)
+    shown = warning.inner_text().replace("\u2060", "")
+    assert text[:40] in shown
+    assert warning.locator("a, img, [data-testid=stIconMaterial]").count() == 0
+    assert requests
+    assert all(url.startswith((server, "data:", "blob:")) for url in requests), requests
 
 
 def test_everything_can_be_reached_by_keyboard_and_has_a_name(visit: Callable[..., Page]) -> None:

@@ -1,5 +1,6 @@
 import json
 import os
+import shlex
 import subprocess
 import sys
 from dataclasses import fields
@@ -231,3 +232,45 @@ def test_the_fast_precision_comes_with_its_error(
 def test_a_precision_that_does_not_exist_is_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*arguments, "--precision=half"]) == 2
     assert capsys.readouterr().err == "clsviz: precision is “half”; it must be exact or fast.\n"
+
+
+def test_a_layer_that_the_model_lacks_is_refused_before_any_work(
+    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*arguments, "--layer=3"]) == 2
+    assert capsys.readouterr().err == "clsviz: layer is 3, but this model has layers 0 to 2.\n"
+    assert not (tmp_path / "store").exists()
+
+
+@pytest.mark.parametrize("flags", [["--output=" + "x" * 300 + ".csv"], ["--store="], ["--\x1b[31m=1"]])
+def test_names_that_are_none_are_one_clean_line(
+    arguments: list[str], capsys: pytest.CaptureFixture[str], flags: list[str]
+) -> None:
+    assert main([*arguments, *flags]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("clsviz: ")
+    assert error.endswith("\n")
+    assert error.rstrip("\n").isprintable()
+
+
+def test_a_fragment_of_a_link_is_no_setting(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*arguments, "--query=https://example.org/?seed=3#top", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["seed"] == 3
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+def test_output_that_nobody_takes_is_one_line(arguments: list[str]) -> None:
+    command = [sys.executable, "-m", "clsviz", *arguments]
+    with open("/dev/full", "w") as full:
+        run = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (run.returncode, run.stderr) == (2, "clsviz: The result cannot be printed: No space left on device.\n")
+    closed = subprocess.run(f"{shlex.join([*command, '--json'])} | true", shell=True, stderr=subprocess.PIPE, text=True)
+    assert "Traceback" not in closed.stderr
+
+
+def test_a_terminal_without_the_characters_gets_their_codes(arguments: list[str]) -> None:
+    command = [sys.executable, "-m", "clsviz", *arguments]
+    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    run = subprocess.run(command, capture_output=True, text=True, env=ascii_only)
+    assert run.returncode == 0
+    assert "(R\\xb2 " in run.stdout

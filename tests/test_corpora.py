@@ -117,6 +117,14 @@ def test_a_text_file_in_any_encoding(tmp_path: Path, encoding: str) -> None:
     assert read_text_file(path).sentences == sentences
 
 
+def test_a_stray_byte_is_named_with_its_line(tmp_path: Path) -> None:
+    """Read in another encoding, all the other lines would silently be wrong."""
+    path = tmp_path / "text.txt"
+    path.write_bytes("Übermäßig süße Äpfel.\nEin zweiter Satz.\n".encode() + b"Caf\xe9.\n" + "Größe.\n".encode())
+    with pytest.raises(CorpusError, match=r"Line 3 of text\.txt is damaged: its byte 0xe9"):
+        read_text_file(path)
+
+
 @pytest.mark.parametrize("content", [b"", b"\n \n\t\n", b"PNG\0\0\0"])
 def test_a_file_without_sentences_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "text.txt"

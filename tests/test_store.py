@@ -153,3 +153,20 @@ def test_parts_double_up_to_a_bound() -> None:
     while starts[-1] < 5000:
         starts.append(part_stop(starts[-1]))
     assert starts == [0, 32, 64, 128, 256, 512, 1024, 2048, 3072, 4096, 5120]
+
+
+def test_a_part_that_does_not_hold_what_its_name_says_is_dropped(store: Store) -> None:
+    with store.writer(KEY):
+        part = store.append(KEY, 0, measurements(10), seconds=1)
+        store.append(KEY, 10, measurements(0), seconds=1)
+    lies = part.path.with_name(part.path.name.replace("000000010", "000000020"))
+    part.path.rename(lies)
+    assert store.read(part._replace(stop=20, path=lies)) is None
+    assert not lies.exists()
+    assert store.parts(KEY) == {}
+
+
+def test_a_lock_that_cannot_be_had_is_a_store_error(store: Store) -> None:
+    (store.root / KEY.folder_name / "writer.lock").mkdir(parents=True)
+    with pytest.raises(StoreError, match="cannot be used"), store.writer(KEY):
+        pass

@@ -171,7 +171,7 @@ def _status(job: Job) -> None:
         elif state is State.LOOKING:
             st.progress(0.0, "Looking for what was measured before")
         elif state is State.DONE:
-            st.caption(f":material/check: {n_sampled:,} sentences measured")
+            st.caption(f":material/check: {n_sampled:,} sentence{'' if n_sampled == 1 else 's'} measured")
         else:
             if st.button(_run_label(job), icon=":material/play_arrow:", type="primary", key="run", width="stretch"):
                 session.job(session.experiment(), start=True)

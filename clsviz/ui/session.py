@@ -22,6 +22,7 @@ PUBLIC = os.environ.get("CLSVIZ_PUBLIC", "0") != "0"
 """Whether this is a public demo: only the catalogue's models, and smaller samples."""
 
 PUBLIC_SAMPLE_SIZE = 20_000
+_MOST_PROBLEMS = 5
 _URL_SETTLES_SECONDS = 2.0
 LAST = "last"
 """How the slider writes the last layer, which is None in an experiment."""
@@ -64,7 +65,10 @@ def restore() -> None:
     st.session_state.layer = LAST if asked.layer is None else asked.layer
     st.session_state.text = st.session_state.text_of_link = text
     st.session_state.with_text = bool(text)
-    st.session_state.notes = (experiment(), [f"In the link: {problem}" for problem in problems])
+    shown = [f"In the link: {problem}" for problem in problems[:_MOST_PROBLEMS]]
+    if len(problems) > _MOST_PROBLEMS:
+        shown.append(f"In the link: {len(problems) - _MOST_PROBLEMS:,} more settings that cannot be used.")
+    st.session_state.notes = (experiment(), shown)
 
 
 def experiment() -> Experiment:
