@@ -38,9 +38,16 @@ class Plain:
         """Tokens of each sentence, special ones included."""
         return [min(len(ids), _MAX_LENGTH) for ids in self.tokenizer(list(sentences))["input_ids"]]
 
+    @torch.inference_mode()
     def one_by_one(self, sentences: Sequence[str]) -> Norms:
-        """What all others are compared with."""
-        return np.concatenate([self._norms([sentence]) for sentence in sentences])
+        """What all others are compared with: norms after every layer, float32 (n, n_layers + 1)."""
+        norms = []
+        for sentence in sentences:
+            inputs = self.tokenizer(sentence, truncation=True, max_length=_MAX_LENGTH, return_tensors="pt")
+            output = self.model(input_ids=inputs["input_ids"].to(self.device), output_hidden_states=True)
+            states = [*output.hidden_states[:-1], output.last_hidden_state]
+            norms.append(torch.stack([state[0, 0].norm() for state in states]).cpu().numpy())
+        return np.stack(norms)
 
     def in_sorted_batches(self, sentences: Sequence[str]) -> Norms:
         """The longest first, 32 at a time."""
