@@ -12,22 +12,25 @@ All ways measure the same sentences, in turns, several rounds in one process; ti
 Errors are the largest of the last layer's norm, for ours of all layers', relative to the plain model in float32, one
 sentence at a time. The ceiling is the rate that the whole model would reach if it were nothing but the products of its
 linear layers, for every token, at the rate of the fastest kernel found for each of their shapes on this machine, in
-float32 (for `fast`, in bfloat16). Ours computes less than that, as only [CLS] is needed of the last layer.
+float32 (for `fast`, in bfloat16). Ours computes less than that, as only [CLS] is needed of the last layer. Peak memory
+is that of a process that goes this way alone, libraries and model included (of a card: what PyTorch allocates on it).
 
 Needs requirements-benchmarks.txt as well.
 """
 
 import argparse
+import functools
 import json
 import os
 import platform
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,7 +38,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmarks.ways import Norms, Plain, find_weights, in_parts, load_encoders, note, ways_to
+from benchmarks.ways import Maker, Norms, Plain, find_weights, in_parts, note, ways_to
 from clsviz import corpora, models
 from clsviz.encoder import Encoder
 from clsviz.experiment import Precision
@@ -43,6 +46,7 @@ from clsviz.kernels import Linear
 from clsviz.progress import Progress
 from clsviz.store import Store
 
+_GROWTH = 10
 _ROWS = 2048
 """Tokens at a time for the ceiling's products, as many as a batch has on a CPU."""
 
@@ -53,8 +57,10 @@ class Way:
 
     name: str
     run: Callable[[Sequence[str]], Norms]
+    encoder: Encoder | None
+    """Ours."""
+    peak_megabytes: float | None
     seconds: list[float] = field(default_factory=list)
-    megabytes: list[float] = field(default_factory=list)
     error: float = float("nan")
 
 
@@ -70,15 +76,21 @@ def main() -> None:
     parser.add_argument("--ways", nargs="*", help="only these")
     parser.add_argument("--growth", action="store_true", help="ours on ten times the sentences as well")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--peak", type=Path, help=argparse.SUPPRESS)  # the folder of what was set up already
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    sentences = corpora.open_corpus(options.corpus, Store().corpora, Progress()).sample(
-        10 * options.sentences if options.growth else options.sentences, 0
-    )
+    n = options.sentences * (_GROWTH if options.growth else 1)
+    sentences = corpora.open_corpus(options.corpus, Store().corpora, Progress()).sample(n, 0)
+    if len(sentences) < n:
+        sys.exit(f"{options.corpus} has only {len(sentences):,} sentences of {n:,}. Take fewer, or another corpus.")
+    if options.peak:
+        weights = models.resolve(options.model, download=False)
+        print(_peak(weights, sentences, options))
+        return
     with tempfile.TemporaryDirectory() as folder:
         weights = find_weights(options.model, Path(folder))
         result = measure(weights, sentences, options, Path(folder))
-    print(json.dumps(result, indent=1) if options.json else _table(result))
+    print(json.dumps(result, indent=1, allow_nan=False) if options.json else _table(result))
 
 
 def measure(
@@ -86,25 +98,24 @@ def measure(
 ) -> dict[str, object]:
     """Run all ways in turns; the result is ready for JSON."""
     sample = sentences[: options.sentences]
+    makers = ways_to(weights, options.device, folder)
+    wanted = options.ways or list(makers)
+    ways = [_set_up(name, make, folder, weights, options) for name, make in makers.items() if name in wanted]
     plain = Plain(weights, options.device)
     n_tokens = sum(plain.lengths(sample))
-    encoders = dict(load_encoders(weights, options.device))
-    makers = ways_to(plain, encoders, weights, folder)
-    ways = [Way(name, make()) for name, make in makers.items() if not options.ways or name in options.ways]
     expected = plain.one_by_one(sample[: options.checked])
     for way in ways:  # also the first, slower, time
         norms = way.run(sample)[: len(expected), None]
-        if way.name in encoders:
-            norms = encoders[way.name].measure(sample[: len(expected)]).cls_norms
+        if way.encoder is not None:
+            norms = way.encoder.measure(sample[: len(expected)]).cls_norms
         way.error = float(np.abs(norms / expected[:, -norms.shape[1] :] - 1).max())
     ceilings: dict[torch.dtype, list[float]] = {torch.float32: [], torch.bfloat16: []}
     for number in range(options.rounds):
         for way in ways:
             note(f"round {number + 1} of {options.rounds}: {way.name}")
-            with _peak_megabytes(way.megabytes, options.device):
-                began = time.perf_counter()
-                way.run(sample)
-                way.seconds.append(time.perf_counter() - began)
+            began = time.perf_counter()
+            way.run(sample)
+            way.seconds.append(time.perf_counter() - began)
         for dtype, seconds in ceilings.items():
             seconds.append(_seconds_per_token(plain.products, dtype, options.device))
     note("")
@@ -114,7 +125,7 @@ def measure(
         return len(sample) / n_tokens / min(ceilings[dtype])
 
     rates = {way.name: len(sample) / statistics.median(way.seconds) for way in ways}
-    base = rates.get("sentence-transformers", float("nan"))
+    base = rates.get("sentence-transformers")
     flops = 2 * sum(rows * columns * n for (rows, columns), n in plain.products.items())
     rows = []
     for way in ways:
@@ -123,12 +134,12 @@ def measure(
             "name": way.name,
             "sentences_per_second": rate,
             "tokens_per_second": rate * n_tokens / len(sample),
-            "ratio": rate / base,
+            "ratio": base and rate / base,
             "max_relative_error": way.error,
-            "peak_megabytes": max(way.megabytes) if way.megabytes else None,
+            "peak_megabytes": way.peak_megabytes,
         }
-        if way.name in encoders:
-            row["ceiling_fraction"] = rate / ceiling(_DTYPES[encoders[way.name].precision])
+        if way.encoder is not None:
+            row["ceiling_fraction"] = rate / ceiling(_DTYPES[way.encoder.precision])
         rows.append(row)
     result: dict[str, object] = {
         "model": weights.name,
@@ -148,7 +159,7 @@ def measure(
         "rows": rows,
     }
     if options.growth:
-        result["growth"] = _growth(encoders["exact"], sentences, options)
+        result["growth"] = _growth(Encoder(weights, device=options.device), sentences, options)
     return result
 
 
@@ -186,50 +197,48 @@ def _product_seconds(shape: tuple[int, int], rows: int, dtype: torch.dtype, devi
 
 
 def _growth(encoder: Encoder, sentences: list[str], options: argparse.Namespace) -> dict[str, float]:
-    """Time and memory of ten times the sentences, against so many."""
-    seconds: dict[int, list[float]] = {}
-    megabytes: dict[int, list[float]] = {}
+    """Time of ten times the sentences, and the memory that each takes once the first have set everything up."""
+    few, many = options.sentences, len(sentences)
+    in_parts(encoder, sentences[:few])
+    seconds: dict[int, list[float]] = {few: [], many: []}
+    before = _status_megabytes("VmRSS")
     for number in range(max(1, options.rounds // 2)):
-        for n in (options.sentences, len(sentences)):
+        for n in seconds:
             note(f"round {number + 1}: {n:,} sentences")
-            with _peak_megabytes(megabytes.setdefault(n, []), options.device):
-                began = time.perf_counter()
-                in_parts(encoder, sentences[:n])
-                seconds.setdefault(n, []).append(time.perf_counter() - began)
+            began = time.perf_counter()
+            in_parts(encoder, sentences[:n])
+            seconds[n].append(time.perf_counter() - began)
     note("")
-    few, many = sorted(seconds)
-    extra = max(megabytes[many], default=0) - max(megabytes[few], default=0)
     return {
         "sentences": many,
-        "times_the_sentences": many / few,
         "times_the_seconds": statistics.median(seconds[many]) / statistics.median(seconds[few]),
-        "bytes_per_sentence": extra * 2**20 / (many - few),
+        "megabytes_more": _status_megabytes("VmRSS") - before,
     }
 
 
-@contextmanager
-def _peak_megabytes(into: list[float], device: str) -> Iterator[None]:
-    """How far the memory in use rises in the block: that of the process, or of the card."""
-    if device == "cuda":
-        torch.cuda.reset_peak_memory_stats()
-        before = torch.cuda.memory_allocated()
-        yield
-        into.append((torch.cuda.max_memory_allocated() - before) / 2**20)
-        return
-    try:
-        Path("/proc/self/clear_refs").write_text("5")  # the high-water mark begins anew
-    except OSError:
-        yield  # only Linux says
-        return
-    before = _status("VmRSS")
-    yield
-    into.append((_status("VmHWM") - before) / 1024)
+def _set_up(name: str, make: Maker, folder: Path, weights: models.Weights, options: argparse.Namespace) -> Way:
+    note(f"setting up {name}")
+    run = make()
+    encoder = run.args[0] if isinstance(run, functools.partial) else None
+    command = [sys.executable, "-m", "benchmarks.encoder", f"--model={weights.folder}", f"--ways={name}"]
+    command += [f"--{name}={getattr(options, name)}" for name in ("corpus", "sentences", "device")]
+    child = subprocess.run([*command, f"--peak={folder}"], capture_output=True, text=True, check=False)
+    return Way(name, run, encoder, float(child.stdout) if child.returncode == 0 else None)
 
 
-def _status(name: str) -> int:
-    """Of this process, in KiB."""
+def _peak(weights: models.Weights, sentences: list[str], options: argparse.Namespace) -> float:
+    """Megabytes that the one way asked for takes at most, model and libraries included, in a process of its own."""
+    (name,) = options.ways
+    ways_to(weights, options.device, options.peak)[name]()(sentences)
+    if options.device == "cuda":
+        return torch.cuda.max_memory_allocated() / 2**20
+    return _status_megabytes("VmHWM")  # what getrusage says begins with what the parent had
+
+
+def _status_megabytes(name: str) -> float:
+    """What Linux says of this process: VmRSS, the memory in use, or VmHWM, the most that was."""
     lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(f"{name}:"))
 
 
 def _wait(device: str) -> None:
@@ -258,14 +267,15 @@ def _table(result: dict[str, Any]) -> str:
     for row in result["rows"]:
         fraction = f"{row['ceiling_fraction']:.0%}" if "ceiling_fraction" in row else ""
         megabytes = "" if row["peak_megabytes"] is None else f"{row['peak_megabytes']:,.0f}"
+        ratio = "" if row["ratio"] is None else f"{row['ratio']:.2f}"
         lines.append(
             f"{row['name']:22} {row['sentences_per_second']:11,.0f} {row['tokens_per_second']:9,.0f} "
-            f"{row['ratio']:6.2f} {row['max_relative_error']:13.1e} {megabytes:>6} {fraction:>10}"
+            f"{ratio:>6} {row['max_relative_error']:13.1e} {megabytes:>6} {fraction:>10}"
         )
     if growth := result.get("growth"):
         lines.append(
-            f"\n{growth['times_the_sentences']:.1f} times the sentences take {growth['times_the_seconds']:.2f} times "
-            f"the seconds, and {growth['bytes_per_sentence']:.0f} bytes each"
+            f"\n{growth['sentences']:,} sentences take {growth['times_the_seconds']:.2f} times the time of a tenth of "
+            f"them, and {growth['megabytes_more']:.0f} MB more"
         )
     return "\n".join(lines)
 

@@ -3,8 +3,9 @@
 import functools
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,8 +14,8 @@ from numpy.typing import NDArray
 
 from clsviz import models
 from clsviz.encoder import Encoder
-from clsviz.errors import ModelError
 from clsviz.experiment import Precision
+from clsviz.kernels import has_fast_bfloat16
 
 Norms = NDArray[np.float32]
 Maker = Callable[[], Callable[[Sequence[str]], Norms]]
@@ -99,27 +100,20 @@ class Plain:
         return products
 
 
-def ways_to(plain: Plain, encoders: dict[str, Encoder], weights: models.Weights, folder: Path) -> dict[str, Maker]:
-    """By name, how to set each way up."""
+def ways_to(weights: models.Weights, device: str, folder: Path) -> dict[str, Maker]:
+    """How to set each way up, by name; ours are `functools.partial(in_parts, encoder)`."""
+    plain = functools.cache(lambda: Plain(weights, device))
     ways: dict[str, Maker] = {
-        "original": lambda: plain.as_the_original,
-        "transformers": lambda: plain.in_sorted_batches,
-        "sentence-transformers": lambda: _sentence_transformers(weights, plain.device),
+        "original": lambda: plain().as_the_original,
+        "transformers": lambda: plain().in_sorted_batches,
+        "sentence-transformers": lambda: _sentence_transformers(weights, device),
     }
-    if plain.device == "cpu":
-        ways["onnx"] = lambda: _onnx(plain, folder)
-    for name, encoder in encoders.items():
-        ways[name] = lambda encoder=encoder: functools.partial(in_parts, encoder)  # type: ignore[misc]
+    if device == "cpu":
+        ways["onnx"] = lambda: _onnx(weights, folder / "model.onnx")
+    ways["exact"] = lambda: functools.partial(in_parts, Encoder(weights, Precision.EXACT, device))
+    if has_fast_bfloat16(torch.device(device)):
+        ways["fast"] = lambda: functools.partial(in_parts, Encoder(weights, Precision.FAST, device))
     return ways
-
-
-def load_encoders(weights: models.Weights, device: str) -> Iterator[tuple[str, Encoder]]:
-    """Ours, in every precision that this machine has."""
-    for precision in Precision:
-        try:
-            yield str(precision), Encoder(weights, precision, device)
-        except ModelError as error:
-            note(f"{precision} is left out: {error}\n")
 
 
 def in_parts(encoder: Encoder, sentences: Sequence[str]) -> Norms:
@@ -143,32 +137,12 @@ def _sentence_transformers(weights: models.Weights, device: str) -> Callable[[Se
     return run
 
 
-def _onnx(plain: Plain, folder: Path) -> Callable[[Sequence[str]], Norms]:
+def _onnx(weights: models.Weights, path: Path) -> Callable[[Sequence[str]], Norms]:
     import onnxruntime
 
-    class OnlyStates(torch.nn.Module):
-        def __init__(self, model: torch.nn.Module) -> None:
-            super().__init__()
-            self.model = model
-
-        def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
-            states: torch.Tensor = self.model(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
-            return states
-
-    note("exporting to ONNX")
-    path = folder / "model.onnx"
-    mask = torch.ones((2, 7), dtype=torch.long)
-    mask[1, 4:] = 0
-    size = {0: torch.export.Dim("batch", min=1, max=4096), 1: torch.export.Dim("width", min=2, max=_MAX_LENGTH)}
-    torch.onnx.export(
-        OnlyStates(plain.model),
-        (torch.full((2, 7), 5), mask),
-        path,
-        input_names=["input_ids", "attention_mask"],
-        dynamic_shapes=(size, size),
-        dynamo=True,
-        verbose=False,
-    )
+    if not path.exists():
+        _export(Plain(weights, "cpu").model, path)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(weights.folder)
     settings = onnxruntime.SessionOptions()
     settings.intra_op_num_threads = torch.get_num_threads()
     session = onnxruntime.InferenceSession(path, settings, providers=["CPUExecutionProvider"])
@@ -178,7 +152,7 @@ def _onnx(plain: Plain, folder: Path) -> Callable[[Sequence[str]], Norms]:
         norms = np.empty(len(sentences), np.float32)
         for start in range(0, len(order), 32):
             batch = order[start : start + 32]
-            inputs = plain.tokenizer(
+            inputs = tokenizer(
                 [sentences[index] for index in batch],
                 padding=True,
                 truncation=True,
@@ -190,6 +164,30 @@ def _onnx(plain: Plain, folder: Path) -> Callable[[Sequence[str]], Norms]:
         return norms
 
     return run
+
+
+def _export(model: Any, path: Path) -> None:
+    class OnlyStates(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+            states: torch.Tensor = self.model(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+            return states
+
+    mask = torch.ones((2, 7), dtype=torch.long)
+    mask[1, 4:] = 0
+    size = {0: torch.export.Dim("batch", min=1, max=4096), 1: torch.export.Dim("width", min=2, max=_MAX_LENGTH)}
+    torch.onnx.export(
+        OnlyStates(),
+        (torch.full((2, 7), 5), mask),
+        path,
+        input_names=["input_ids", "attention_mask"],
+        dynamic_shapes=(size, size),
+        dynamo=True,
+        verbose=False,
+    )
 
 
 def find_weights(name: str, folder: Path) -> models.Weights:

@@ -122,6 +122,8 @@ def _measure(options: argparse.Namespace) -> int:
     seconds = time.monotonic() - began
     for note in wording.notes(experiment, found):
         print(f"clsviz: {_one_line(note)}", file=sys.stderr)
+    if found.slower_because:
+        print(f"clsviz: Not measured in the fastest way: {_one_line(found.slower_because)}.", file=sys.stderr)
     shown = view(found, experiment)
     result = export.summary(experiment, found, shown)
     if options.output:
@@ -133,7 +135,7 @@ def _measure(options: argparse.Namespace) -> int:
         speed = {
             "seconds": seconds,
             "sentences_per_second": extraction.sentences_per_second,
-            "slower_because": extraction.slower_because or None,
+            "slower_because": found.slower_because or None,
         }
         print(json.dumps(result | speed, ensure_ascii=False, allow_nan=False))
     else:

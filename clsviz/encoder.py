@@ -1,9 +1,11 @@
 """The encoder: tokenizer, model and device; turns sentences into measurements."""
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,8 @@ _TOKEN_BUDGETS = {"cpu": 2048, "cuda": 131_072, "mps": 8192}
 """Tokens of a batch at most. On a CPU larger batches fall out of its caches."""
 _PART_SIZES = {"cpu": 1024, "cuda": 16_384, "mps": 2048}
 _DTYPES = {Precision.EXACT: torch.float32, Precision.FAST: torch.bfloat16}
+_MOST_QUEUED = 2
+"""Batches that wait for a card while it is at one: enough to keep it busy."""
 _PROBE_LENGTHS = (24, 9, 9, 3, 1)
 
 
@@ -65,13 +69,21 @@ class Encoder:
         if precision is Precision.FAST and not kernels.has_fast_bfloat16(self.device):
             raise ModelError("This machine computes bfloat16 no faster than float32. Choose the exact precision.")
         self.part_size = _PART_SIZES[self.device.type]
-        self._loaded = load(weights)
-        self._loaded.model.to(self.device)
-        self.has_pooler = self._loaded.has_pooler
-        self.max_length = self._loaded.max_length
-        self._budget = token_budget or _token_budget(self._loaded.model.config, self.device)
         self._tokenizing = threading.Lock()
-        self._vectors, self.slower_because, self.n_layers = self._choose_forward()
+        try:
+            self._loaded = load(weights)
+            self._loaded.model.to(self.device)
+            self.has_pooler = self._loaded.has_pooler
+            self.max_length = self._loaded.max_length
+            self._budget = token_budget or _token_budget(self._loaded.model.config, self.device)
+            self._vectors, self.slower_because, self.n_layers = self._choose_forward()
+        except (RuntimeError, MemoryError) as error:
+            if not kernels.is_out_of_memory(error):
+                raise
+            raise ModelError(
+                f"{weights.label} does not fit into the memory of {self.device.type}. Close other programs, or choose "
+                "a smaller model."
+            ) from error
 
     def tokens(self, sentence: str) -> list[str]:
         """The sentence as the model cuts it, without the special tokens, before truncation."""
@@ -109,7 +121,9 @@ class Encoder:
         starts = np.cumsum(tokens.n_tokens) - tokens.n_tokens
         done: list[NDArray[np.intp]] = []
         results: list[Tensor] = []
-        pending = plan_batches(lengths, self._budget)[::-1]
+        running: deque[torch.cuda.Event] = deque()
+        pads = not isinstance(self._vectors, kernels.Blocks)
+        pending = plan_batches(lengths, self._budget, pads)[::-1]
         while pending:
             batch = pending.pop()
             try:
@@ -117,9 +131,14 @@ class Encoder:
             except (RuntimeError, MemoryError) as error:
                 self._make_room(error, lengths[batch])
                 left = np.concatenate([batch, *reversed(pending)])
-                pending = [left[part] for part in plan_batches(lengths[left], self._budget)][::-1]
+                pending = [left[part] for part in plan_batches(lengths[left], self._budget, pads)][::-1]
                 continue
             done.append(batch)
+            if self.device.type == "cuda":  # its work is queued: not so much that nobody could stop it
+                running.append(torch.cuda.Event())  # type: ignore[no-untyped-call]
+                running[-1].record()
+                if len(running) > _MOST_QUEUED:
+                    running.popleft().synchronize()
             if on_batch is not None:
                 on_batch(sum(map(len, done)) * len(tokens) // len(lengths))
 
@@ -154,12 +173,15 @@ class Encoder:
         if not sentences:
             return []
         tokenizer = self._loaded.tokenizer
-        if tokenizer.is_fast:
-            encoded = tokenizer.backend_tokenizer.encode_batch_fast(list(sentences), add_special_tokens=False)
-            return [one.ids for one in encoded]
-        with self._tokenizing:  # its settings are shared state
-            ids: list[list[int]] = tokenizer(list(sentences), add_special_tokens=False, verbose=False)["input_ids"]
-        return ids
+        try:
+            if tokenizer.is_fast:
+                encoded = tokenizer.backend_tokenizer.encode_batch_fast(list(sentences), add_special_tokens=False)
+                return [one.ids for one in encoded]
+            with self._tokenizing:  # its settings are shared state
+                ids: list[list[int]] = tokenizer(list(sentences), add_special_tokens=False, verbose=False)["input_ids"]
+            return ids
+        except Exception as error:  # whatever a tokenizer raises that lacks a token for what is unknown, say
+            raise ModelError(f"The tokenizer of {self.weights.name} cannot read a sentence: {error}") from error
 
     def _rows(self, tokens: Tokens, starts: NDArray[Any], lengths: NDArray[Any]) -> tuple[Tensor, list[int]]:
         """A batch as the model takes it: token ids, int64 (n, width), and how many of each row count.
@@ -170,29 +192,29 @@ class Encoder:
         columns = np.arange(lengths.max(initial=0) - len(frame))
         n_content = (lengths - len(frame))[:, None]
         is_content = columns < n_content
-        ids = np.full((len(lengths), lengths.max(initial=0)), self._loaded.tokenizer.pad_token_id or 0, np.int64)
+        padding = self._loaded.tokenizer.pad_token_id or 0
+        if padding >= self._loaded.vocabulary_size:
+            padding = 0  # it is masked
+        ids = np.full((len(lengths), lengths.max(initial=0)), padding, np.int64)
         ids[:, : len(frame.prefix)] = frame.prefix
         content = ids[:, len(frame.prefix) : len(frame.prefix) + len(columns)]
         content[is_content] = tokens.ids[(starts[:, None] + columns)[is_content]]
         after = len(frame.prefix) + n_content + np.arange(len(frame.suffix))
         np.put_along_axis(ids, after, np.array([frame.suffix], np.int64), axis=1)
-        rows = torch.from_numpy(ids)
-        if self.device.type == "cuda":
-            rows = rows.pin_memory()  # so that the copy does not wait for what the card is at
-        return rows.to(self.device, non_blocking=True), lengths.tolist()
+        return kernels.to_device(torch.from_numpy(ids), self.device), lengths.tolist()
 
     @torch.inference_mode()
     def _norms(self, ids: Tensor, lengths: list[int]) -> Tensor:
         """Norms of a batch, float32 (n, n_layers + 1 [+ 1 for the pooler]), on the device."""
-        vectors = self._vectors(ids, lengths)
-        return torch.stack([torch.linalg.vector_norm(vector.float(), dim=-1) for vector in vectors], dim=1)
+        return kernels.norms_of(self._vectors(ids, lengths))
 
     def _plain(self, ids: Tensor, lengths: list[int]) -> list[Tensor]:
         """The model's own forward pass: see `kernels.Forward`."""
         n_tokens = torch.tensor(lengths, device=self.device)
         mask = torch.arange(ids.shape[1], device=self.device) < n_tokens[:, None]
+        types = {"token_type_ids": self._types(ids, n_tokens)} if self._loaded.frame.has_types else {}
         output = self._loaded.model(
-            input_ids=ids, attention_mask=mask.long(), output_hidden_states=True, return_dict=True
+            input_ids=ids, attention_mask=mask.long(), output_hidden_states=True, return_dict=True, **types
         )
         # A [CLS] at the end, as some encoders have it, sits at another place in every row.
         cls = self._loaded.frame.cls
@@ -200,6 +222,23 @@ class Encoder:
         states = [*output.hidden_states[:-1], output.last_hidden_state]
         vectors = [state[torch.arange(len(lengths), device=self.device), at] for state in states]
         return [*vectors, output.pooler_output] if self.has_pooler else vectors
+
+    def _unpadded(self, ids: Tensor, lengths: list[int]) -> list[Tensor]:
+        """As `_plain`, for models that padding changes in spite of its mask: sentences of one length at a time."""
+        groups = [list(group) for _, group in groupby(range(len(lengths)), lengths.__getitem__)]
+        runs = [
+            self._plain(ids[group[0] : group[-1] + 1, : lengths[group[0]]], [lengths[group[0]]] * len(group))
+            for group in groups
+        ]
+        return [torch.cat(vectors) for vectors in zip(*runs, strict=True)]
+
+    def _types(self, ids: Tensor, n_tokens: Tensor) -> Tensor:
+        before, content, after = self._loaded.frame.types
+        types = torch.full_like(ids, content)
+        types[:, : len(before)] = torch.tensor(before, device=self.device)
+        for place, kind in enumerate(after):
+            types[torch.arange(len(ids)), n_tokens - len(after) + place] = kind
+        return types
 
     @torch.inference_mode()
     def _choose_forward(self) -> tuple[kernels.Forward, str, int]:
@@ -213,29 +252,41 @@ class Encoder:
         tokens = Tokens(ids, n_tokens, np.arange(len(n_tokens)))
         probe = self._rows(tokens, np.cumsum(n_tokens) - n_tokens, n_tokens + len(frame))
         try:
-            vectors = self._plain(*probe)
-        except MemoryError:
-            raise
+            vectors = self._unpadded(*probe)
+            padded = kernels.norms_of(self._plain(*probe))
         except Exception as error:  # whatever a model raises that is no encoder of text, or is damaged
-            if _is_out_of_memory(error):
-                raise ModelError(f"{self.weights.label} does not fit into the memory of {self.device.type}.") from error
+            if kernels.is_out_of_memory(error):
+                raise
             reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
             raise ModelError(f"{name} cannot read a sentence: {reason}") from error
         last = vectors[-1 - self.has_pooler]
-        if frame.cls == 0 and torch.equal(last[0], last[-1]):
+        if frame.cls >= 0 and torch.allclose(last[0], last[-1], rtol=1e-6, atol=0):
             raise ModelError(
                 f"The [CLS] of {name} does not see the words that follow it: this is a decoder. Choose an encoder."
             )
+        expected = kernels.norms_of(vectors)
+        ignores_padding = torch.allclose(padded, expected, rtol=kernels.TOLERANCE[torch.float32], atol=0)
+        obstacle = "its tokens are of several types" if frame.has_types else ""
+        if frame.cls != 0:
+            obstacle = "its [CLS] is not the first token"
         try:
-            dtype = _DTYPES[self.precision]
-            forward, reason = kernels.accelerate(self._loaded.model, self._plain, probe, vectors, dtype, frame.cls == 0)
+            forward, reason = kernels.accelerate(
+                self._loaded.model,
+                self._plain if ignores_padding else self._unpadded,
+                probe,
+                expected,
+                _DTYPES[self.precision],
+                obstacle,
+            )
         except kernels.Unsuited as unsuited:
             raise ModelError(f"{name} can only be measured in the exact precision: {unsuited}.") from unsuited
+        if reason and not ignores_padding:
+            reason += "; it is changed by padding, so each length is measured by itself"
         return forward, reason, len(vectors) - 1 - self.has_pooler
 
     def _make_room(self, error: RuntimeError | MemoryError, lengths: NDArray[Any]) -> None:
         """Halve the token budget after running out of memory; raises `error` if that was not it."""
-        if not _is_out_of_memory(error):
+        if not kernels.is_out_of_memory(error):
             raise error
         if len(lengths) == 1:
             raise ModelError(
@@ -247,13 +298,19 @@ class Encoder:
             torch.cuda.empty_cache()
 
 
-def plan_batches(lengths: NDArray[Any], token_budget: int) -> list[NDArray[np.intp]]:
-    """Cut sentences into batches: indices, longest first, as many as fit the budget when padded to the longest."""
+def plan_batches(lengths: NDArray[Any], token_budget: int, pads: bool = True) -> list[NDArray[np.intp]]:
+    """Cut sentences into batches: indices, longest first, as many as fit the budget.
+
+    pads: whether a sentence takes as much room as the longest of its batch.
+    """
     order = np.argsort(-lengths, kind="stable")
+    ends = np.cumsum(lengths[order])
     batches = []
     start = 0
     while start < len(order):
-        size = max(1, token_budget // int(lengths[order[start]]))
+        longest = int(lengths[order[start]])
+        whole = int(np.searchsorted(ends, ends[start] - longest + token_budget, side="right")) - start
+        size = max(1, token_budget // longest if pads else whole)
         batches.append(order[start : start + size])
         start += size
     return batches
@@ -269,16 +326,10 @@ def _token_budget(config: Any, device: torch.device) -> int:
     """Tokens of a batch: as many as the device works well with, and a quarter of a card's free memory holds."""
     budget = _TOKEN_BUDGETS[device.type]
     if device.type == "cuda":
-        hidden, heads = config.hidden_size, config.num_attention_heads
+        hidden = getattr(config, "hidden_size", 1024)
+        heads = getattr(config, "num_attention_heads", 16)
         inner = getattr(config, "intermediate_size", 4 * hidden)
         # At the widest: the sums, their copies in half precision, three projections, the inner layer, and scores.
         bytes_per_token = 4 * (8 * hidden + 2 * inner + MAX_LENGTH * heads)
         budget = min(budget, torch.cuda.mem_get_info(device)[0] // 4 // bytes_per_token)
     return max(budget, MAX_LENGTH)
-
-
-def _is_out_of_memory(error: Exception) -> bool:
-    """CUDA has a type of its own for it; Metal and the CPU's allocator raise a RuntimeError that says so."""
-    return isinstance(error, MemoryError | torch.OutOfMemoryError) or any(
-        words in str(error) for words in ("out of memory", "can't allocate memory", "not enough memory")
-    )

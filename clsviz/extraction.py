@@ -5,7 +5,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -34,6 +34,7 @@ class Found:
 
     sentences: the whole sample. measurements: of its first sentences. damaged_parts: of the store, dropped on the way.
     audit: in the fast precision, what is known of its beginning in the exact one: complete before anything is measured.
+    slower_because: why what was measured here was not measured in the fastest way, or "".
     """
 
     weights: models.Weights
@@ -43,6 +44,7 @@ class Found:
     measurements: Measurements = field(default_factory=Measurements.none)
     damaged_parts: int = 0
     audit: "Found | None" = None
+    slower_because: str = ""
 
     @property
     def n_missing(self) -> int:
@@ -89,8 +91,6 @@ class Extraction:
         self.found = found
         self.sentences_per_second: float | None = None
         """Of what this extraction measured; None while all came from the store."""
-        self.slower_because = ""
-        """Why what it measured was not measured in the fastest way, or ""."""
         self._store = store
         self._encoders = encoders
 
@@ -117,22 +117,23 @@ class Extraction:
             self._find(weights, progress)
         if self.found is not None and not self.found.n_missing:
             return self.found
-        # The model loads while the corpus is built: the one keeps this process busy, the other a process of its own.
-        pool = ThreadPoolExecutor(1, thread_name_prefix="load")
-        loading = pool.submit(self._encoders.get, weights, self.experiment.precision)
-        pool.shutdown(wait=False)
+        if self.found is None:
+            # The model loads while the corpus is built: the one keeps this process busy, the other a process of its
+            # own. Whatever the precision, the exact one is needed first.
+            self._load(weights, Precision.EXACT)
         found = self.found or self._find(weights, progress)
-        progress.begin(f"Loading {weights.label}")
-        while not wait([loading], timeout=0.1).done:
-            progress.check()
-        encoder = loading.result()
-        self.slower_because = encoder.slower_because
         if found.audit is not None and found.audit.n_missing:
             # First of all, so that nothing is shown whose error is not known.
-            exact = self._encoders.get(weights)
-            audit = self._complete(found.audit, exact, progress, lambda audit: replace(found, audit=audit))
+            audit = self._complete(found.audit, progress, lambda audit: replace(found, audit=audit))
             found = replace(found, audit=audit)
-        return self._complete(found, encoder, progress, lambda found: found)
+        return self._complete(found, progress, lambda found: found)
+
+    def _load(self, weights: models.Weights, precision: Precision) -> "Future[Encoder]":
+        """Begin to load an encoder, as it takes seconds in which one may want to cancel."""
+        pool = ThreadPoolExecutor(1, thread_name_prefix="load")
+        loading = pool.submit(self._encoders.get, weights, precision)
+        pool.shutdown(wait=False)
+        return loading
 
     def _find(self, weights: models.Weights, progress: Progress) -> Found:
         corpus = corpora.open_corpus(self.experiment.corpus, self._store.corpora, progress)
@@ -166,8 +167,16 @@ class Extraction:
         audit = found.audit and self._read_stored(found.audit)
         return replace(found, measurements=measurements, damaged_parts=damaged_parts, audit=audit)
 
-    def _complete(self, found: Found, encoder: "Encoder", progress: Progress, whole: Callable[[Found], Found]) -> Found:
+    def _complete(self, found: Found, progress: Progress, whole: Callable[[Found], Found]) -> Found:
         """Measure what is missing of `found`, which is `whole(found)` or a part of it."""
+        if not (found := self._read_stored(found)).n_missing:
+            self._publish(whole(found))
+            return found
+        loading = self._load(found.weights, found.precision)
+        progress.begin(f"Loading {found.weights.label}")
+        while not wait([loading], timeout=0.1).done:
+            progress.check()
+        encoder = loading.result()
         while (found := self._read_stored(found)).n_missing:
             try:
                 with self._store.writer(self._key(found)):
@@ -189,13 +198,15 @@ class Extraction:
         checks = found.precision is not self.experiment.precision
         progress.begin("Measuring a few exactly" if checks else "Measuring", len(found.sentences), n_measured)
         parts = (found.sentences[start:stop] for start, stop in pairwise(starts))
-        began = time.monotonic()
+        first = began = time.monotonic()
         for measured in encoder.stream(parts, lambda done: progress.advance(n_measured + done)):
             self._store.append(key, len(found.measurements), measured, time.monotonic() - began)
             began = time.monotonic()
-            found = replace(found, measurements=Measurements.concatenate([found.measurements, measured]))
+            joined = Measurements.concatenate([found.measurements, measured])
+            found = replace(found, measurements=joined, slower_because=encoder.slower_because)
             self._publish(whole(found))
-            self.sentences_per_second = progress.rate
+            if not checks:
+                self.sentences_per_second = (len(found.measurements) - n_measured) / (began - first)
         return found
 
     def _measuring_seconds(self, weights: models.Weights, n_sentences: int, n_characters: float) -> float:

@@ -16,11 +16,18 @@ class Frame:
     """What the tokenizer puts around every sentence.
 
     prefix, suffix: token ids before and after it. cls: where [CLS] is, from the start, or from the end if negative.
+    types: token type ids of the prefix, of every token of the sentence, and of the suffix.
     """
 
     prefix: list[int]
     suffix: list[int]
     cls: int
+    types: tuple[list[int], int, list[int]]
+
+    @property
+    def has_types(self) -> bool:
+        """Whether any token type is other than 0, which is what models take by themselves."""
+        return any([*self.types[0], self.types[1], *self.types[2]])
 
     def __len__(self) -> int:
         return len(self.prefix) + len(self.suffix)
@@ -69,6 +76,11 @@ def load(weights: Weights) -> Loaded:
             f"{weights.name} reads {max_length} tokens at most, which leaves no room for a sentence between the "
             f"{len(frame)} special ones. Its configuration may be wrong."
         )
+    if max([*frame.prefix, *frame.suffix]) >= vocabulary_size:
+        raise ModelError(
+            f"The tokenizer of {weights.name} has special tokens that the model does not know: they do not belong "
+            "together. Fetch its files again."
+        )
     if without_pooler:
         model.pooler = None  # made of chance instead of weights
     has_pooler = getattr(model, "pooler", None) is not None
@@ -106,14 +118,18 @@ def _frame(tokenizer: Any, name: str) -> Frame:
     if tokenizer.cls_token_id is None:
         raise ModelError(f"{name} has no [CLS] token. Choose an encoder, such as bert-base-uncased.")
     content = tokenizer("a", add_special_tokens=False)["input_ids"]
-    framed = tokenizer("a")["input_ids"]
+    encoded = tokenizer("a")
+    framed = encoded["input_ids"]
+    types = encoded.get("token_type_ids") or [0] * len(framed)
     starts = [i for i in range(len(framed)) if framed[i : i + len(content)] == content]
     if content and starts:
-        prefix, suffix = framed[: starts[0]], framed[starts[0] + len(content) :]
+        start, stop = starts[0], starts[0] + len(content)
+        prefix, suffix = framed[:start], framed[stop:]
+        around = types[:start], types[start], types[stop:]
         if tokenizer.cls_token_id in prefix:
-            return Frame(prefix, suffix, prefix.index(tokenizer.cls_token_id))
+            return Frame(prefix, suffix, prefix.index(tokenizer.cls_token_id), around)
         if tokenizer.cls_token_id in suffix:
-            return Frame(prefix, suffix, suffix.index(tokenizer.cls_token_id) - len(suffix))
+            return Frame(prefix, suffix, suffix.index(tokenizer.cls_token_id) - len(suffix), around)
     raise ModelError(f"The tokenizer of {name} puts no [CLS] around a sentence. Choose another encoder.")
 
 

@@ -90,8 +90,9 @@ def notes(experiment: Experiment, found: Found) -> list[str]:
         n = len(found.sentences)
         only = "one sentence; it is used" if n == 1 else f"{n:,} sentences; all of them are used"
         found_notes.append(f"{found.corpus.label} has only {only}.")
-    if found.damaged_parts:
-        found_notes.append(f"{found.damaged_parts} damaged part(s) of the store were dropped and measured again.")
+    damaged_parts = found.damaged_parts + (found.audit.damaged_parts if found.audit else 0)
+    if damaged_parts:
+        found_notes.append(f"{damaged_parts} damaged part(s) of the store were dropped and measured again.")
     return found_notes
 
 
@@ -132,11 +133,8 @@ def numbers(view: "View") -> dict[str, str]:
     }
 
 
-def settings(experiment: Experiment, found: Found, view: "View", slower_because: str = "") -> dict[str, str]:
-    """How the result came about, by name, so that somebody else can get it too.
-
-    slower_because: why it was not measured in the fastest way, if so.
-    """
+def settings(experiment: Experiment, found: Found, view: "View") -> dict[str, str]:
+    """How the result came about, by name, so that somebody else can get it too."""
     n_layers = found.measurements.n_layers
     vector = f"[CLS] after layer {n_layers if experiment.layer is None else experiment.layer} of {n_layers}"
     if experiment.pooling is Pooling.POOLER:
@@ -152,7 +150,7 @@ def settings(experiment: Experiment, found: Found, view: "View", slower_because:
         "Shown": shown,
         "Vector": f"L2 norm of {vector}; sentences are read up to {MAX_LENGTH} tokens",
         "Precision": precision(view.audit) if view.audit else Precision.EXACT.numbers,
-        **({"Speed": f"not measured in the fastest way: {slower_because}"} if slower_because else {}),
+        **({"Speed": f"not measured in the fastest way: {found.slower_because}"} if found.slower_because else {}),
         "Line": "ordinary least squares; intervals robust to unequal spread (HC3), that of R² by bootstrap (BCa)",
     }
 

@@ -303,9 +303,9 @@ def test_a_check_that_is_lost_is_made_again(experiment: Experiment, store: Store
 
 
 def test_a_slower_way_through_a_model_is_said(tmp_path: Path, experiment: Experiment, store: Store) -> None:
-    _, usual = run(experiment, store)
+    usual, _ = run(experiment, store)
     assert usual.slower_because == ""
-    _, slower = run(replace(experiment, model=str(write_model(tmp_path / "m", "modernbert"))), store)
+    slower, _ = run(replace(experiment, model=str(write_model(tmp_path / "m", "modernbert"))), store)
     assert "no fast forward pass for models of the type modernbert" in slower.slower_because
 
 

@@ -238,8 +238,7 @@ def _explain(job: Job, experiment: Experiment) -> None:
         st.markdown(wording.HOW_TO_READ)
         st.markdown(wording.lengths_at_norms(analysis.slices(view.lengths, view.norms)))
     with st.expander("How it was measured"):
-        slower_because = job.extraction.slower_because
-        rows = [*wording.numbers(view).items(), *wording.settings(experiment, found, view, slower_because).items()]
+        rows = [*wording.numbers(view).items(), *wording.settings(experiment, found, view).items()]
         st.markdown("\n".join(f"- **{name}:** {escape(text)}" for name, text in rows))
         st.markdown("The same without a browser:")
         st.code(wording.command(experiment), language="shell", wrap_lines=True)
