@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from conftest import needs_bfloat16
+from conftest import needs_bfloat16, write_model
 
 from clsviz.cli import main
 from clsviz.encoder import Encoder
@@ -274,3 +274,14 @@ def test_a_terminal_without_the_characters_gets_their_codes(arguments: list[str]
     run = subprocess.run(command, capture_output=True, text=True, env=ascii_only)
     assert run.returncode == 0
     assert "(R\\xb2 " in run.stdout
+
+
+def test_a_slower_way_is_said_on_the_side(
+    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_model(tmp_path / "m", "modernbert")
+    assert main([*arguments, f"--model={folder}", "--json"]) == 0
+    shown = capsys.readouterr()
+    reason = json.loads(shown.out)["slower_because"]
+    assert reason.startswith("there is no fast forward pass for models of the type modernbert")
+    assert shown.err == f"clsviz: Not measured in the fastest way: {reason}.\n"

@@ -1,4 +1,5 @@
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import torch
 import transformers
 from conftest import SPECIAL, WORDS, random_sentences, write_bert, write_tokenizer
 
-from clsviz import models
+from clsviz import kernels, models
 from clsviz.encoder import Encoder, _token_budget, plan_batches
 from clsviz.errors import CancelledError, ModelError
 from clsviz.models import Weights
@@ -121,6 +122,16 @@ def test_the_budget_of_a_card_follows_its_free_memory(monkeypatch: pytest.Monkey
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (int(gigabytes * 1e9), int(200e9)))
     budget = _token_budget(transformers.BertConfig(), torch.device("cuda"))
     assert budget == pytest.approx(min(131_072, max(512, gigabytes * 1e9 / 4 / 73_728)), abs=1)
+
+
+def test_without_padding_a_batch_holds_as_many_tokens_as_the_budget() -> None:
+    lengths = np.random.default_rng(0).integers(3, 60, 500)
+    batches = plan_batches(lengths, token_budget=256, pads=False)
+    assert sorted(np.concatenate(batches)) == list(range(500))
+    assert all(lengths[batch].sum() <= 256 for batch in batches)
+    for batch, following in pairwise(batches):
+        assert lengths[batch].sum() + lengths[following[0]] > 256
+    assert plan_batches(np.array([300, 5]), 256, pads=False)[0].tolist() == [0]
 
 
 def test_a_sentence_longer_than_the_budget_is_a_batch_of_its_own() -> None:
@@ -260,6 +271,88 @@ def test_a_model_whose_cls_sees_nothing_is_refused(tmp_path: Path) -> None:
     write_tokenizer(tmp_path)
     with pytest.raises(ModelError, match="does not see the words that follow it: this is a decoder"):
         Encoder(models.resolve(str(tmp_path), download=False))
+
+
+def test_a_decoder_with_something_before_its_cls_is_refused(tmp_path: Path) -> None:
+    import tokenizers
+
+    config = transformers.GPT2Config(vocab_size=30, n_embd=8, n_layer=1, n_head=2, n_positions=64)
+    transformers.GPT2Model(config).save_pretrained(tmp_path)
+    write_tokenizer(tmp_path)
+    backend = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    backend.post_processor = tokenizers.processors.TemplateProcessing(
+        single="[SEP] [CLS] $A", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    backend.save(str(tmp_path / "tokenizer.json"))
+    with pytest.raises(ModelError, match="this is a decoder"):
+        Encoder(models.resolve(str(tmp_path), download=False))
+
+
+def test_tokens_of_several_types_keep_them(tmp_path: Path) -> None:
+    """As XLNet's tokenizer gives its [CLS] a type of its own."""
+    import tokenizers
+
+    folder = write_bert(tmp_path / "m", type_vocab_size=3)
+    write_tokenizer(folder, model_input_names=["input_ids", "token_type_ids", "attention_mask"])
+    backend = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    backend.post_processor = tokenizers.processors.TemplateProcessing(
+        single="[CLS]:2 $A:1 [SEP]:0", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    backend.save(str(folder / "tokenizer.json"))
+    encoder = Encoder(models.resolve(str(folder), download=False), device="cpu")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModel.from_pretrained(folder).eval()
+    measured = encoder.measure(["the cat sat", "a dog"])
+    for index, sentence in enumerate(["the cat sat", "a dog"]):
+        inputs = tokenizer(sentence, return_tensors="pt")
+        assert inputs["token_type_ids"][0].tolist() == [2, *[1] * len(sentence.split()), 0]
+        with torch.inference_mode():
+            norm = float(model(**inputs).last_hidden_state[0, 0].norm())
+        np.testing.assert_allclose(measured.cls_norms[index, -1], norm, rtol=1e-5)
+    assert encoder.slower_because.startswith("its tokens are of several types")
+
+
+def test_a_padding_token_that_the_model_lacks_does_no_harm(tmp_path: Path, tiny_encoder: Encoder) -> None:
+    folder = write_bert(tmp_path / "m")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    tokenizer.add_special_tokens({"pad_token": "[NEW]"})
+    tokenizer.save_pretrained(folder)
+    encoder = Encoder(models.resolve(str(folder), download=False), device="cpu")
+    assert encoder._loaded.tokenizer.pad_token_id == len(SPECIAL) + len(WORDS)
+    np.testing.assert_allclose(
+        encoder.measure(SENTENCES).cls_norms, tiny_encoder.measure(SENTENCES).cls_norms, rtol=1e-5
+    )
+
+
+def test_special_tokens_that_the_model_lacks_are_refused(tmp_path: Path) -> None:
+    folder = write_bert(tmp_path / "m")
+    model = transformers.BertModel.from_pretrained(folder)
+    model.resize_token_embeddings(3)  # without [SEP]
+    model.save_pretrained(folder)
+    with pytest.raises(ModelError, match="has special tokens that the model does not know"):
+        Encoder(models.resolve(str(folder), download=False))
+
+
+def test_a_tokenizer_that_cannot_read_a_sentence_says_so(tmp_path: Path) -> None:
+    import tokenizers
+
+    folder = write_bert(tmp_path / "m")
+    backend = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    backend.model = tokenizers.models.WordPiece({"[CLS]": 2, "[SEP]": 3, "a": 6, "cat": 7}, unk_token="[UNK]")
+    backend.save(str(folder / "tokenizer.json"))
+    encoder = Encoder(models.resolve(str(folder), download=False))
+    assert len(encoder.measure(["a cat"])) == 1
+    with pytest.raises(ModelError, match="cannot read a sentence: WordPiece error: Missing"):
+        encoder.measure(["a dog"])
+
+
+def test_too_little_memory_for_the_model_is_explained(tiny_weights: Weights, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_memory(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate(handle)")
+
+    monkeypatch.setattr(kernels, "Blocks", no_memory)
+    with pytest.raises(ModelError, match="does not fit into the memory of cpu"):
+        Encoder(tiny_weights, device="cpu")
 
 
 def test_a_bert_that_decodes_is_refused(tmp_path: Path) -> None:

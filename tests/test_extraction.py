@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from conftest import needs_bfloat16, write_model
 
-from clsviz import corpora, extraction
+from clsviz import corpora, extraction, wording
 from clsviz.encoder import Encoder
 from clsviz.errors import CancelledError
 from clsviz.experiment import Experiment, Precision
@@ -300,6 +300,58 @@ def test_a_check_that_is_lost_is_made_again(experiment: Experiment, store: Store
     mended, _ = run(fast, store)
     assert equal(mended.audit.measurements, whole.audit.measurements)
     assert equal(mended.measurements, whole.measurements)
+
+
+@needs_bfloat16
+def test_a_cancel_does_not_wait_for_the_model_that_checks(
+    experiment: Experiment, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    released = threading.Event()
+    get = Encoders.get
+
+    def slow(self: Encoders, weights: Weights, precision: Precision) -> Encoder:
+        if precision is Precision.EXACT:
+            released.wait(30)
+        return get(self, weights, precision)
+
+    monkeypatch.setattr(Encoders, "get", slow)
+    progress = Progress()
+    threading.Timer(0.2, progress.cancel).start()
+    began = time.monotonic()
+    with pytest.raises(CancelledError):
+        Extraction(replace(experiment, precision=Precision.FAST), store, Encoders()).run(progress)
+    assert time.monotonic() - began < 10  # not the 30 s of the load
+    released.set()
+
+
+@needs_bfloat16
+def test_where_one_encoder_fits_each_is_loaded_once(
+    experiment: Experiment, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[Precision] = []
+    load = Encoder.__init__
+    monkeypatch.setattr(
+        Encoder,
+        "__init__",
+        lambda self, weights, precision: loaded.append(precision) or load(self, weights, precision),
+    )
+    encoders = Encoders(capacity=1)
+    found = Extraction(replace(experiment, precision=Precision.FAST), store, encoders).run(Progress())
+    encoders.get(found.weights, Precision.FAST)
+    assert loaded == [Precision.EXACT, Precision.FAST]
+
+
+@needs_bfloat16
+def test_damage_to_the_check_is_told_and_its_speed_is_not_the_fast_one(experiment: Experiment, store: Store) -> None:
+    fast = replace(experiment, precision=Precision.FAST)
+    whole, first = run(fast, store)
+    assert first.sentences_per_second > 0
+    exact = store.parts(first._key(whole.audit))
+    exact[64].path.write_bytes(b"")
+    mended, second = run(fast, store)
+    assert second.sentences_per_second is None
+    assert wording.notes(fast, mended) == ["1 damaged part(s) of the store were dropped and measured again."]
+    assert equal(mended.audit.measurements, whole.audit.measurements)
 
 
 def test_a_slower_way_through_a_model_is_said(tmp_path: Path, experiment: Experiment, store: Store) -> None:

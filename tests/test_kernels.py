@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -5,7 +6,15 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from conftest import ARCHITECTURES, needs_bfloat16, random_sentences, write_model, write_tokenizer
+from conftest import (
+    ARCHITECTURES,
+    SPECIAL,
+    WORDS,
+    needs_bfloat16,
+    random_sentences,
+    write_model,
+    write_tokenizer,
+)
 
 from clsviz import kernels, models
 from clsviz.encoder import Encoder
@@ -115,12 +124,24 @@ def test_without_the_packed_layers_of_this_torch_the_result_is_the_same(
         np.testing.assert_allclose(norms(encoder, SENTENCES), reference(folder, SENTENCES), rtol=1e-5)
 
 
-def test_packed_layers_are_found_wanting_where_torch_lacks_them(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def fresh_can_pack() -> Iterator[None]:
     kernels.can_pack.cache_clear()
-    monkeypatch.setattr(torch.ops.mkldnn, "_linear_pointwise", None, raising=False)
+    yield
+    kernels.can_pack.cache_clear()
+
+
+def test_a_torch_without_packed_layers_is_noticed(fresh_can_pack: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(torch.ops, "mkldnn", object())
+    assert not kernels.can_pack(torch.float32)
+
+
+def test_packed_layers_are_used_only_where_they_were_measured(
+    fresh_can_pack: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(kernels.platform, "machine", lambda: "riscv64")
     assert not kernels.can_pack(torch.float32)
-    kernels.can_pack.cache_clear()
 
 
 def test_linears_that_do_not_reproduce_the_model_are_put_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,12 +183,65 @@ def test_a_linear_is_a_product_and_an_activation(
     np.testing.assert_allclose(result.double().numpy(), expected, atol=1e-5 if dtype == torch.float32 else 0.1)
 
 
-def test_products_have_few_different_numbers_of_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("model_type", ["bert", "modernbert"])
+def test_products_have_few_different_numbers_of_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model_type: str
+) -> None:
     """As oneDNN keeps a kernel and its workspace for each, which made memory grow with the sample."""
-    encoder = load(write_model(tmp_path, "bert"), token_budget=256)
+    if not kernels.can_pack(torch.float32):
+        pytest.skip("this PyTorch has no packed layers")
+    encoder = load(write_model(tmp_path, model_type), token_budget=256)
     rows: set[int] = set()
-    call = kernels._Block.__call__
-    monkeypatch.setattr(kernels._Block, "__call__", lambda self, x, *others: rows.add(len(x)) or call(self, x, *others))
+    product = torch.ops.mkldnn._linear_pointwise
+    monkeypatch.setattr(
+        torch.ops.mkldnn, "_linear_pointwise", lambda x, *others: rows.add(len(x)) or product(x, *others)
+    )
     encoder.measure(SENTENCES)
     assert rows
-    assert all(n % kernels._ROWS == 0 for n in rows)
+    assert all(n % kernels.ROWS == 0 for n in rows)
+
+
+@pytest.mark.parametrize("name", ["gelu", "gelu_new", "gelu_pytorch_tanh", "relu", "gelu_10", "relu6", "silu"])
+def test_an_activation_is_known_by_what_it_does(name: str) -> None:
+    known = {"gelu": "gelu", "gelu_new": "gelu-tanh", "gelu_pytorch_tanh": "gelu-tanh", "relu": "relu"}
+    assert kernels._name_of(transformers.activations.ACT2FN[name]) == known.get(name, "")
+
+
+def test_a_model_does_not_keep_the_blocks_that_are_here(tmp_path: Path) -> None:
+    encoder = load(write_model(tmp_path, "bert"))
+    held = sum(parameter.numel() for name, parameter in encoder._loaded.model.named_parameters() if ".layer." in name)
+    assert held == 0
+
+
+@needs_bfloat16
+def test_the_sums_between_blocks_are_exact_in_the_fast_precision(minilm_encoder: Encoder) -> None:
+    """Rounded to bfloat16 they would err by some 1e-3 after every layer."""
+    sentences = ["The quick brown fox jumps over the lazy dog.", "Return the length.", "A third sentence, at last."] * 5
+    exact = minilm_encoder.measure(sentences).cls_norms
+    fast = Encoder(minilm_encoder.weights, Precision.FAST, device="cpu").measure(sentences).cls_norms
+    assert np.abs(fast / exact - 1)[:, :4].max() < 5e-5
+    assert np.abs(fast / exact - 1).max() < 5e-3
+
+
+def write_other(folder: Path, name: str, **settings: Any) -> Path:
+    """A model of a type that has no fast forward pass, with random weights."""
+    torch.manual_seed(0)
+    shape = {"vocab_size": len(SPECIAL) + len(WORDS), "hidden_size": 16, "num_hidden_layers": 2, "pad_token_id": 0}
+    shape |= {"num_attention_heads": 2, "intermediate_size": 32}
+    model = getattr(transformers, f"{name}Model")(getattr(transformers, f"{name}Config")(**{**shape, **settings}))
+    for parameter in model.parameters():
+        parameter.data.normal_(0, 0.3)
+    model.save_pretrained(folder)
+    write_tokenizer(folder)
+    return folder
+
+
+@pytest.mark.parametrize(("name", "settings"), [("ConvBert", {"embedding_size": 16, "head_ratio": 1}), ("FNet", {})])
+def test_what_padding_changes_is_measured_one_length_at_a_time(
+    tmp_path: Path, name: str, settings: dict[str, Any]
+) -> None:
+    """Some models mix the padding into the sentence in spite of its mask."""
+    folder = write_other(tmp_path, name, **settings)
+    encoder = load(folder)
+    assert encoder.slower_because.endswith("it is changed by padding, so each length is measured by itself")
+    np.testing.assert_allclose(norms(encoder, SENTENCES[:32]), reference(folder, SENTENCES[:32]), rtol=1e-5)
