@@ -144,7 +144,7 @@ class Encoder:
 
         norms = np.empty((len(lengths), self.n_layers + 1 + self.has_pooler), np.float32)
         if results:
-            norms[np.concatenate(done)] = torch.cat(results).cpu().numpy()  # the one time that a GPU is waited for
+            norms[np.concatenate(done)] = torch.cat(results).cpu().numpy()  # once, as a GPU is waited for
         if not np.isfinite(norms).all():
             raise ModelError(f"{self.weights.label} gives norms that are no numbers. Its weights may be damaged.")
         return Measurements(
