@@ -83,12 +83,11 @@ class Linear(nn.Module):
     weight: (out, in); bias: (out) or None. The result is in the precision of the product.
     """
 
-    def __init__(self, weight: Tensor, bias: Tensor | None, dtype: torch.dtype, packs: bool = True) -> None:
-        """`packs` says whether to lay the weight out for it: not worth the memory for a few products."""
+    def __init__(self, weight: Tensor, bias: Tensor | None, dtype: torch.dtype) -> None:
         super().__init__()
         weight = weight.detach().to(dtype)
         self._dtype = dtype
-        self._packed = packs and weight.device.type == "cpu" and can_pack(dtype)
+        self._packed = weight.device.type == "cpu" and can_pack(dtype)
         self._weight = torch.ops.mkldnn._reorder_linear_weight(weight) if self._packed else weight
         self._bias = None if bias is None else bias.detach().to(dtype)
 
@@ -350,9 +349,9 @@ class _LastBlock:
         self._key = key.weight.detach().view(n_heads, width, -1) * width**-0.5
         self._value = value.weight.detach().view(n_heads, width, -1).transpose(1, 2).contiguous()
         self._value_bias = value.bias.detach()
-        self._output = _linear(module, layout.output, torch.float32, packs=False)
+        self._output = _linear(module, layout.output, torch.float32)
         self._attention_norm = module.get_submodule(layout.attention_norm)
-        self._feed_forward = _FeedForward(module, layout, torch.float32, packs=False)
+        self._feed_forward = _FeedForward(module, layout, torch.float32)
 
     def __call__(self, x: Tensor, cls: Tensor, groups: Sequence[_Group], biases: Sequence[Tensor | None]) -> Tensor:
         """From all tokens and those of [CLS] (n, hidden) to [CLS] after the block."""
@@ -375,12 +374,12 @@ class _LastBlock:
 class _FeedForward:
     """The second half of a block."""
 
-    def __init__(self, module: Any, layout: _Layout, dtype: torch.dtype, packs: bool = True) -> None:
-        self._up = _linear(module, layout.up, dtype, packs)
+    def __init__(self, module: Any, layout: _Layout, dtype: torch.dtype) -> None:
+        self._up = _linear(module, layout.up, dtype)
         activation = _find(module, layout.activation)
         self._fused = _name_of(activation)
         self._activation = None if self._fused else activation
-        self._down = _linear(module, layout.down, dtype, packs)
+        self._down = _linear(module, layout.down, dtype)
         self._norm = module.get_submodule(layout.norm)
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -404,9 +403,9 @@ def is_out_of_memory(error: Exception) -> bool:
     )
 
 
-def _linear(module: Any, name: str, dtype: torch.dtype, packs: bool = True) -> Linear:
+def _linear(module: Any, name: str, dtype: torch.dtype) -> Linear:
     linear = module.get_submodule(name)
-    return Linear(linear.weight, linear.bias, dtype, packs)
+    return Linear(linear.weight, linear.bias, dtype)
 
 
 def _find(module: Any, path: str) -> Any:
