@@ -142,7 +142,7 @@ def measure(
             row["ceiling_fraction"] = rate / ceiling(_DTYPES[way.encoder.precision])
         rows.append(row)
     result: dict[str, object] = {
-        "model": weights.name,
+        "model": weights.label,
         "device": _device_name(options.device),
         "threads": torch.get_num_threads(),
         "torch": torch.__version__,
