@@ -1,6 +1,10 @@
 """The dashboard: streamlit run app.py."""
 
+from pathlib import Path
+
 import streamlit as st
 
-st.set_page_config(page_title="clsviz", page_icon="clsviz/ui/icon.svg", layout="wide")
+ICON = Path(__file__).parent / "clsviz" / "ui" / "icon.svg"  # wherever the server was started
+
+st.set_page_config(page_title="clsviz", page_icon=ICON, layout="wide")
 st.navigation([st.Page("clsviz/ui/norm_vs_length.py", title="Norm vs length", icon=":material/scatter_plot:")]).run()
