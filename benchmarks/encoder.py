@@ -41,7 +41,6 @@ import torch
 from benchmarks.ways import Maker, Norms, Plain, find_weights, in_parts, note, ways_to
 from clsviz import corpora, models
 from clsviz.encoder import Encoder
-from clsviz.experiment import Precision
 from clsviz.kernels import Linear
 from clsviz.progress import Progress
 from clsviz.store import Store
@@ -139,7 +138,7 @@ def measure(
             "peak_megabytes": way.peak_megabytes,
         }
         if way.encoder is not None:
-            row["ceiling_fraction"] = rate / ceiling(_DTYPES[way.encoder.precision])
+            row["ceiling_fraction"] = rate / ceiling(way.encoder.dtype)
         rows.append(row)
     result: dict[str, object] = {
         "model": weights.label,
@@ -161,9 +160,6 @@ def measure(
     if options.growth:
         result["growth"] = _growth(Encoder(weights, device=options.device), sentences, options)
     return result
-
-
-_DTYPES = {Precision.EXACT: torch.float32, Precision.FAST: torch.bfloat16}
 
 
 def _seconds_per_token(products: Counter[tuple[int, int]], dtype: torch.dtype, device: str) -> float:

@@ -52,12 +52,7 @@ class Plain:
 
     def in_sorted_batches(self, sentences: Sequence[str]) -> Norms:
         """The longest first, 32 at a time."""
-        order = np.argsort([-len(sentence) for sentence in sentences], kind="stable")
-        norms = np.empty(len(sentences), np.float32)
-        for start in range(0, len(order), 32):
-            batch = order[start : start + 32]
-            norms[batch] = self._norms([sentences[index] for index in batch])
-        return norms
+        return _in_sorted_batches(sentences, self._norms)
 
     @torch.inference_mode()
     def as_the_original(self, sentences: Sequence[str]) -> Norms:
@@ -147,23 +142,22 @@ def _onnx(weights: models.Weights, path: Path) -> Callable[[Sequence[str]], Norm
     settings.intra_op_num_threads = torch.get_num_threads()
     session = onnxruntime.InferenceSession(path, settings, providers=["CPUExecutionProvider"])
 
-    def run(sentences: Sequence[str]) -> Norms:
-        order = np.argsort([-len(sentence) for sentence in sentences], kind="stable")
-        norms = np.empty(len(sentences), np.float32)
-        for start in range(0, len(order), 32):
-            batch = order[start : start + 32]
-            inputs = tokenizer(
-                [sentences[index] for index in batch],
-                padding=True,
-                truncation=True,
-                max_length=_MAX_LENGTH,
-                return_tensors="np",
-            )
-            fed = {name: inputs[name].astype(np.int64) for name in ("input_ids", "attention_mask")}
-            norms[batch] = np.linalg.norm(session.run(None, fed)[0][:, 0], axis=1)
+    def of_batch(sentences: list[str]) -> Norms:
+        inputs = tokenizer(sentences, padding=True, truncation=True, max_length=_MAX_LENGTH, return_tensors="np")
+        fed = {name: inputs[name].astype(np.int64) for name in ("input_ids", "attention_mask")}
+        norms: Norms = np.linalg.norm(session.run(None, fed)[0][:, 0], axis=1)
         return norms
 
-    return run
+    return lambda sentences: _in_sorted_batches(sentences, of_batch)
+
+
+def _in_sorted_batches(sentences: Sequence[str], of_batch: Callable[[list[str]], Norms]) -> Norms:
+    order = np.argsort([-len(sentence) for sentence in sentences], kind="stable")
+    norms = np.empty(len(sentences), np.float32)
+    for start in range(0, len(order), 32):
+        batch = order[start : start + 32]
+        norms[batch] = of_batch([sentences[index] for index in batch])
+    return norms
 
 
 def _export(model: Any, path: Path) -> None:
@@ -204,4 +198,4 @@ def find_weights(name: str, folder: Path) -> models.Weights:
 
 def note(text: str) -> None:
     """Say on stderr what is going on, over what was said before."""
-    print(f"\r{text:60}", end="" if not text.endswith("\n") else "\n", file=sys.stderr)
+    print(f"\r{text:60}", end="", file=sys.stderr)

@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 from clsviz import corpora, models
 from clsviz.errors import ClsvizError, SettingError
-from clsviz.experiment import TEXT_PARAMETER, Experiment, Pooling
+from clsviz.experiment import TEXT_PARAMETER, Experiment, Pooling, printable
 from clsviz.progress import Progress
 
 _HELP = {
@@ -55,8 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _one_line(text: str) -> str:
     """`text` as one line that cannot move the cursor of a terminal."""
-    text = " ".join(text.split())
-    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
+    return printable(" ".join(text.split()))
 
 
 class _Parser(argparse.ArgumentParser):
@@ -110,12 +109,12 @@ def _measure(options: argparse.Namespace) -> int:
     from clsviz.extraction import Encoders, Extraction
     from clsviz.files import new_file
     from clsviz.store import Store
-    from clsviz.view import view
+    from clsviz.view import check_layer, view
 
     began = time.monotonic()
     weights = models.resolve(experiment.model, download=True)
-    if weights.n_layers is not None and (experiment.layer or 0) > weights.n_layers:  # before any work
-        raise SettingError(f"layer is {experiment.layer}, but this model has layers 0 to {weights.n_layers}.")
+    if weights.n_layers is not None:
+        check_layer(experiment, weights.n_layers)  # before any work
     extraction = Extraction(experiment, Store(options.store), Encoders())
     with _Bar() as bar:
         found = extraction.run(bar)

@@ -5,7 +5,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from clsviz import kernels
-from clsviz.errors import ModelError
+from clsviz.errors import ModelError, first_line
 from clsviz.experiment import Precision
 from clsviz.loading import load
 from clsviz.measurements import MAX_LENGTH, Measurements
@@ -23,7 +22,6 @@ from clsviz.models import Weights
 _TOKEN_BUDGETS = {"cpu": 2048, "cuda": 131_072, "mps": 8192}
 """Tokens of a batch at most. On a CPU larger batches fall out of its caches."""
 _PART_SIZES = {"cpu": 1024, "cuda": 16_384, "mps": 2048}
-_DTYPES = {Precision.EXACT: torch.float32, Precision.FAST: torch.bfloat16}
 _MOST_QUEUED = 2
 """Batches that wait for a card while it is at one: enough to keep it busy."""
 _PROBE_LENGTHS = (24, 9, 9, 3, 1)
@@ -48,7 +46,7 @@ class Tokens:
 class Encoder:
     """A model that is loaded and can measure; safe to share between threads.
 
-    precision: exact is float32; fast computes the products of matrices in bfloat16.
+    precision: exact is float32; fast computes the products of matrices in bfloat16. dtype: that type, as PyTorch's.
     max_length: tokens, special ones included, beyond which a sentence is cut.
     n_layers: number of the last layer; 0 is the embedding output.
     part_size: sentences that keep the device busy: as many as it is good to measure in one call.
@@ -65,6 +63,7 @@ class Encoder:
         """Load `weights`; raises ModelError where they are no encoder with a [CLS] token, or incomplete."""
         self.weights = weights
         self.precision = precision
+        self.dtype: torch.dtype = getattr(torch, precision.numbers)
         self.device = torch.device(device or _best_device())
         if precision is Precision.FAST and not kernels.has_fast_bfloat16(self.device):
             raise ModelError("This machine computes bfloat16 no faster than float32. Choose the exact precision.")
@@ -181,7 +180,9 @@ class Encoder:
                 ids: list[list[int]] = tokenizer(list(sentences), add_special_tokens=False, verbose=False)["input_ids"]
             return ids
         except Exception as error:  # whatever a tokenizer raises that lacks a token for what is unknown, say
-            raise ModelError(f"The tokenizer of {self.weights.name} cannot read a sentence: {error}") from error
+            raise ModelError(
+                f"The tokenizer of {self.weights.name} cannot read a sentence: {first_line(error)}"
+            ) from error
 
     def _rows(self, tokens: Tokens, starts: NDArray[Any], lengths: NDArray[Any]) -> tuple[Tensor, list[int]]:
         """A batch as the model takes it: token ids, int64 (n, width), and how many of each row count.
@@ -225,10 +226,9 @@ class Encoder:
 
     def _unpadded(self, ids: Tensor, lengths: list[int]) -> list[Tensor]:
         """As `_plain`, for models that padding changes in spite of its mask: sentences of one length at a time."""
-        groups = [list(group) for _, group in groupby(range(len(lengths)), lengths.__getitem__)]
         runs = [
-            self._plain(ids[group[0] : group[-1] + 1, : lengths[group[0]]], [lengths[group[0]]] * len(group))
-            for group in groups
+            self._plain(ids[group.start : group.stop, : group.length], lengths[group.start : group.stop])
+            for group in kernels.groups_of(lengths)
         ]
         return [torch.cat(vectors) for vectors in zip(*runs, strict=True)]
 
@@ -257,8 +257,7 @@ class Encoder:
         except Exception as error:  # whatever a model raises that is no encoder of text, or is damaged
             if kernels.is_out_of_memory(error):
                 raise
-            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-            raise ModelError(f"{name} cannot read a sentence: {reason}") from error
+            raise ModelError(f"{name} cannot read a sentence: {first_line(error)}") from error
         last = vectors[-1 - self.has_pooler]
         if frame.cls >= 0 and torch.allclose(last[0], last[-1], rtol=1e-6, atol=0):
             raise ModelError(
@@ -275,7 +274,7 @@ class Encoder:
                 self._plain if ignores_padding else self._unpadded,
                 probe,
                 expected,
-                _DTYPES[self.precision],
+                self.dtype,
                 obstacle,
             )
         except kernels.Unsuited as unsuited:

@@ -39,3 +39,8 @@ class UndefinedFitError(ClsvizError):
 
 class CancelledError(ClsvizError):
     """The user asked the work to stop."""
+
+
+def first_line(error: BaseException) -> str:
+    """What another library's exception says, as it may stand in a message of ours; its type where it says nothing."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

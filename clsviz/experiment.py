@@ -140,7 +140,12 @@ def _check_number(name: str, value: int | None) -> int | None:
     return value
 
 
+def printable(text: str) -> str:
+    """`text` with a mark in the place of every character that would break a line or move a cursor."""
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
+
+
 def _shown(text: str) -> str:
     """`text` as it may stand in a message: short, and without characters that would break the line."""
-    text = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
+    text = printable(text)
     return text if len(text) <= 60 else text[:59] + "…"

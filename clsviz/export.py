@@ -4,6 +4,7 @@ import io
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from urllib.parse import urlencode
 
 import jinja2
@@ -86,11 +87,7 @@ def summary(experiment: Experiment, found: Found, view: View) -> dict[str, objec
         "audit": None
         if view.audit is None
         else {
-            "n": view.audit.n,
-            "largest_error": view.audit.largest_error,
-            "mean_error": view.audit.mean_error,
-            "norm_sd": view.audit.norm_sd,
-            "r_squared_change": view.audit.r_squared_change,
+            **asdict(view.audit),
             "layers_not_measurable": unmeasurable_layers(found, experiment),
         },
         "n_sampled": len(found.measurements),

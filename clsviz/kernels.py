@@ -24,7 +24,7 @@ in attention (PyTorch's profiler, 1,024 docstring sentences, float32): what is l
 import functools
 import platform
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -190,17 +190,13 @@ _BERT = _Layout(
 )
 _LAYOUTS = {
     **dict.fromkeys(("bert", "roberta", "xlm-roberta", "camembert", "electra"), _BERT),
-    "mpnet": _Layout(
-        blocks="encoder.layer",
+    "mpnet": replace(
+        _BERT,
         query="attention.attn.q",
         key="attention.attn.k",
         value="attention.attn.v",
         output="attention.attn.o",
         attention_norm="attention.LayerNorm",
-        up="intermediate.dense",
-        activation="intermediate.intermediate_act_fn",
-        down="output.dense",
-        norm="output.LayerNorm",
     ),
     "distilbert": _Layout(
         blocks="transformer.layer",
@@ -234,7 +230,7 @@ _EMBEDDINGS = ("embeddings", "embeddings_project", "encoder.embedding_hidden_map
 
 
 @dataclass(frozen=True)
-class _Group:
+class Group:
     """Sentences of one length, `start` to `stop` of all sentences, `first` to `last` of all tokens."""
 
     start: int
@@ -255,14 +251,14 @@ class Blocks:
         if layout is None:
             raise Unsuited(f"there is no fast forward pass for models of the type {model.config.model_type}")
         self._model = model
-        self._n_heads = int(model.config.num_attention_heads)
         try:
+            n_heads = int(model.config.num_attention_heads)
             modules = list(model.get_submodule(layout.blocks))
             n_blocks = int(model.config.num_hidden_layers)
-            built = {module: _Block(module, layout, self._n_heads, dtype) for module in modules}
+            built = {module: _Block(module, layout, n_heads, dtype) for module in modules}
             # ALBERT goes through its few blocks again and again.
             self._blocks = [built[modules[i * len(modules) // n_blocks]] for i in range(n_blocks - 1)]
-            self._last = _LastBlock(modules[-1], layout, self._n_heads)
+            self._last = _LastBlock(modules[-1], layout, n_heads)
         except (AttributeError, LookupError, TypeError, RuntimeError) as error:
             if is_out_of_memory(error):
                 raise
@@ -270,7 +266,7 @@ class Blocks:
 
     def __call__(self, ids: Tensor, lengths: list[int]) -> list[Tensor]:
         """See `Forward`."""
-        groups = _groups(lengths)
+        groups = groups_of(lengths)
         embedded = [self._embed(ids[group.start : group.stop, : group.length]) for group in groups]
         surplus = -groups[-1].last % ROWS  # once for all products
         x = torch.cat([*embedded, embedded[0].new_zeros((surplus, embedded[0].shape[1]))])
@@ -327,7 +323,7 @@ class _Block:
         self._attention_norm = module.get_submodule(layout.attention_norm)
         self._feed_forward = _FeedForward(module, layout, dtype)
 
-    def __call__(self, x: Tensor, groups: Sequence[_Group], biases: Sequence[Tensor | None]) -> Tensor:
+    def __call__(self, x: Tensor, groups: Sequence[Group], biases: Sequence[Tensor | None]) -> Tensor:
         qkv = self._qkv(x)
         attended = qkv.new_zeros((len(qkv), qkv.shape[1] // 3))
         for group, bias in zip(groups, biases, strict=True):
@@ -353,7 +349,7 @@ class _LastBlock:
         self._attention_norm = module.get_submodule(layout.attention_norm)
         self._feed_forward = _FeedForward(module, layout, torch.float32)
 
-    def __call__(self, x: Tensor, cls: Tensor, groups: Sequence[_Group], biases: Sequence[Tensor | None]) -> Tensor:
+    def __call__(self, x: Tensor, cls: Tensor, groups: Sequence[Group], biases: Sequence[Tensor | None]) -> Tensor:
         """From all tokens and those of [CLS] (n, hidden) to [CLS] after the block."""
         n_heads, width, hidden = self._key.shape
         query = self._query(cls).view(-1, n_heads, width).transpose(0, 1)
@@ -425,12 +421,13 @@ def _name_of(activation: Callable[[Tensor], Tensor]) -> str:
     return ""
 
 
-def _groups(lengths: list[int]) -> list[_Group]:
-    groups: list[_Group] = []
+def groups_of(lengths: list[int]) -> list[Group]:
+    """The runs of equal lengths, in their order."""
+    groups: list[Group] = []
     start = first = 0
     for length, run in groupby(lengths):
         n = len(list(run))
-        groups.append(_Group(start, start + n, first, first + n * length, length))
+        groups.append(Group(start, start + n, first, first + n * length, length))
         start, first = start + n, first + n * length
     return groups
 

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 import transformers
 
-from clsviz.errors import ModelError
+from clsviz.errors import ModelError, first_line
 from clsviz.measurements import MAX_LENGTH
 from clsviz.models import Weights
 
@@ -63,8 +63,7 @@ def load(weights: Weights) -> Loaded:
     except (ModelError, MemoryError):
         raise
     except Exception as error:  # whatever a library makes of files that are damaged, or of a model that is no encoder
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise ModelError(f"{weights.name} cannot be loaded: {reason}") from error
+        raise ModelError(f"{weights.name} cannot be loaded: {first_line(error)}") from error
     missing = set(loading["missing_keys"])
     without_pooler = {name for name in missing if name.startswith("pooler.")}
     if lacking := len(missing - without_pooler) + len(loading["mismatched_keys"]):

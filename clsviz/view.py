@@ -42,9 +42,8 @@ def view(found: "Found", experiment: Experiment) -> View:
     measurements = found.measurements
     if experiment.pooling is Pooling.POOLER and not measurements.has_pooler:
         raise SettingError("pooling is pooler, but this model has no pooler. Choose cls.")
-    if (experiment.layer or 0) > measurements.n_layers:
-        raise SettingError(f"layer is {experiment.layer}, but this model has layers 0 to {measurements.n_layers}.")
-    audit = audit_of(found, experiment, experiment.layer)
+    check_layer(experiment, measurements.n_layers)
+    audit = audit_of(found, experiment)
     if found.audit is not None and (audit is None or not audit.is_measurable):
         nothing = np.empty(0, np.intp)
         return View(nothing, measurements.n_tokens[:0], np.empty(0, np.float32), None, _unmeasurable(audit), 0, audit)
@@ -61,8 +60,14 @@ def view(found: "Found", experiment: Experiment) -> View:
     return View(index, lengths, norms, fit, problem, n_truncated, audit)
 
 
-def audit_of(found: "Found", experiment: Experiment, layer: int | None) -> analysis.Audit | None:
-    """The fast norms of the experiment's vector after `layer` against exact ones; None where there are none of either.
+def check_layer(experiment: Experiment, n_layers: int) -> None:
+    """Raise SettingError where a model of so many layers lacks that of the experiment."""
+    if (experiment.layer or 0) > n_layers:
+        raise SettingError(f"layer is {experiment.layer}, but this model has layers 0 to {n_layers}.")
+
+
+def audit_of(found: "Found", experiment: Experiment) -> analysis.Audit | None:
+    """The fast norms of the experiment's vector against exact ones; None where there are none of either.
 
     Of the sentences of the view, unless these are fewer than 3.
     """
@@ -74,7 +79,7 @@ def audit_of(found: "Found", experiment: Experiment, layer: int | None) -> analy
     index = index if len(index) >= 3 else np.arange(n)
     if not n:
         return None
-    norms = (measurements.norms(experiment.pooling, layer)[index] for measurements in (exact, fast))
+    norms = (measurements.norms(experiment.pooling, experiment.layer)[index] for measurements in (exact, fast))
     return analysis.audit(exact.n_tokens[index], *norms)
 
 
@@ -82,8 +87,8 @@ def unmeasurable_layers(found: "Found", experiment: Experiment) -> list[int]:
     """Layers after which the norm of [CLS] varies by less than the fast precision errs."""
     if found.audit is None:
         return []
-    cls = replace(experiment, pooling=Pooling.CLS)
-    audits = {layer: audit_of(found, cls, layer) for layer in range(found.measurements.n_layers + 1)}
+    layers = range(found.measurements.n_layers + 1)
+    audits = {layer: audit_of(found, replace(experiment, pooling=Pooling.CLS, layer=layer)) for layer in layers}
     return [layer for layer, audit in audits.items() if audit is not None and not audit.is_measurable]
 
 
