@@ -41,6 +41,7 @@ import torch
 from benchmarks.ways import Maker, Norms, Plain, find_weights, in_parts, note, ways_to
 from clsviz import corpora, models
 from clsviz.encoder import Encoder
+from clsviz.experiment import Selection
 from clsviz.kernels import Linear
 from clsviz.progress import Progress
 from clsviz.store import Store
@@ -79,7 +80,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     n = options.sentences * (_GROWTH if options.growth else 1)
-    sentences = corpora.open_corpus(options.corpus, Store().corpora, Progress()).sample(n, 0)
+    sentences = corpora.draw(Selection(options.corpus), n, 0, Store().corpora, Progress(), download=True).sentences
     if len(sentences) < n:
         sys.exit(f"{options.corpus} has only {len(sentences):,} sentences of {n:,}. Take fewer, or another corpus.")
     if options.peak:

@@ -14,14 +14,20 @@ from urllib.parse import parse_qsl, urlsplit
 
 from tqdm import tqdm
 
-from clsviz import corpora, models
+from clsviz import corpora, models, tables
 from clsviz.errors import ClsvizError, SettingError
-from clsviz.experiment import TEXT_PARAMETER, Experiment, Pooling, printable
+from clsviz.experiment import CORPUS_PARAMETER, MODEL_PARAMETER, TEXT_PARAMETER, Experiment, Pooling, printable
 from clsviz.progress import Progress
 
 _HELP = {
-    "model": f"one of {', '.join(models.MODELS)}; a Hugging Face Hub id; or a local folder",
-    "corpus": f"one of {', '.join(corpora.CORPORA)}; or a text file, one sentence a line",
+    "model": f"one of {', '.join(models.MODELS)}; an id of the Hugging Face Hub, with or without @REVISION; or a local "
+    "folder. With “untrained:” before it random weights take the place of its own",
+    "corpus": f"one of {', '.join(corpora.CORPORA)}; a dataset of the Hugging Face Hub, with or without @REVISION; or "
+    f"a local file ({', '.join(tables.SUFFIXES)})",
+    "configuration": "of a dataset of the Hub (default: what it declares)",
+    "split": "of a dataset of the Hub (default: train, or the first)",
+    "column": "of a table or a dataset, which holds the text (default: the likeliest)",
+    "segmentation": "sentences cuts texts into sentences, none takes them as they are, auto cuts where they are long",
     "sample_size": "sentences to draw from the corpus",
     "seed": "of the draw",
     "precision": "exact (float32), or fast (bfloat16), with its error measured on a few sentences",
@@ -77,9 +83,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     for field in fields(Experiment):
         default = "last" if field.name == "layer" else field.default
-        measure.add_argument(
-            f"--{field.name.replace('_', '-')}", metavar="X", help=f"{_HELP[field.name]} (default: {default})"
-        )
+        text = _HELP[field.name] + (f" (default: {default})" if default != "" else "")
+        measure.add_argument(f"--{field.name.replace('_', '-')}", metavar="X", help=text)
     measure.add_argument("--query", metavar="LINK", help="settings of a shared link; the options above go before it")
     measure.add_argument(
         "--output", type=Path, metavar="FILE", help="write a row a sentence to a .parquet or .csv file"
@@ -102,7 +107,7 @@ def _folder(text: str) -> Path:
 
 
 def _measure(options: argparse.Namespace) -> int:
-    experiment = _experiment(options)
+    experiment, made_with = _experiment(options)
     _check_output(options.output)
     # What takes long to import comes after what can be wrong with the arguments.
     from clsviz import export, wording
@@ -112,14 +117,14 @@ def _measure(options: argparse.Namespace) -> int:
     from clsviz.view import check_layer, view
 
     began = time.monotonic()
-    weights = models.resolve(experiment.model, download=True)
-    if weights.n_layers is not None:
-        check_layer(experiment, weights.n_layers)  # before any work
     extraction = Extraction(experiment, Store(options.store), Encoders())
     with _Bar() as bar:
+        weights = models.resolve(experiment.model, download=True, progress=bar)
+        if weights.n_layers is not None:
+            check_layer(experiment, weights.n_layers)  # before any work
         found = extraction.run(bar)
     seconds = time.monotonic() - began
-    for note in wording.notes(experiment, found):
+    for note in wording.notes(experiment, found) + wording.differences(made_with, found):
         print(f"clsviz: {_one_line(note)}", file=sys.stderr)
     if found.slower_because:
         print(f"clsviz: Not measured in the fastest way: {_one_line(found.slower_because)}.", file=sys.stderr)
@@ -143,15 +148,16 @@ def _measure(options: argparse.Namespace) -> int:
     return 0
 
 
-def _experiment(options: argparse.Namespace) -> Experiment:
-    """The experiment of the shared link, if any, changed by the flags."""
+def _experiment(options: argparse.Namespace) -> tuple[Experiment, dict[str, str]]:
+    """The experiment of the shared link, if any, changed by the flags; and with what the link was made."""
     link = options.query or ""
     query = dict(parse_qsl(urlsplit(link).query if "?" in link else link, keep_blank_values=True))
     query.pop(TEXT_PARAMETER, None)  # sentences that were typed on the page: not part of the experiment
+    made_with = {name: query.pop(name) for name in (MODEL_PARAMETER, CORPUS_PARAMETER) if name in query}
     for field in fields(Experiment):
         if (text := getattr(options, field.name)) is not None:
             query[field.name] = text
-    return Experiment.from_query(query)
+    return Experiment.from_query(query), made_with
 
 
 def _check_output(path: Path | None) -> None:
@@ -180,11 +186,11 @@ class _Bar(Progress):
         if self._bar is not None:
             self._bar.close()
 
-    def begin(self, stage: str, total: int = 0, done: int = 0) -> None:
-        super().begin(stage, total, done)
+    def begin(self, stage: str, total: int = 0, done: int = 0, unit: str = "") -> None:
+        super().begin(stage, total, done, unit)
         self.__exit__()
         # Only what takes long enough to wonder about it shows.
-        self._bar = tqdm(desc=stage, total=total, initial=done, unit="", delay=1, leave=False) if total else None
+        self._bar = tqdm(desc=stage, total=total, initial=done, unit=unit, delay=1, leave=False) if total else None
 
     def advance(self, done: int) -> None:
         super().advance(done)

@@ -1,62 +1,68 @@
-"""Where sentences come from: the corpus catalogue, text files and uploads, and the sample drawn from them."""
+"""Where sentences come from: the corpus catalogue, files, datasets of the Hub, and the sample drawn from them.
 
-import contextlib
+Whatever is on this machine is turned into a file of sentences first, of which any sample can be drawn at once.
+"""
+
 import functools
 import hashlib
 import importlib.metadata
+import io
+import itertools
 import json
 import os
-import subprocess
+import re
+import shutil
 import sys
 import sysconfig
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO
 
-import charset_normalizer
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
-from clsviz import docstrings
+from clsviz import docstrings, hub_datasets, segmentation, sentence_files, tables
 from clsviz.errors import CorpusError
+from clsviz.experiment import Segmentation, Selection, printable
 from clsviz.files import new_file
 from clsviz.progress import Progress
 
-MAX_FILE_BYTES = 200 * 2**20
-"""Size of the largest text file that is read, as a whole, into memory."""
-MAX_CHARACTERS = 100_000
-"""Of a sentence: many times what a model reads, and still tokenized in no time."""
+_SCHEMA = 1
+"""Raise it when the sentences kept of the same file change."""
+_UPLOAD = re.compile(r"upload-[0-9a-f]{32}")
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A corpus as it was opened.
+
+    selection: with everything that it left open decided. pinned: its name with the commit, where it has one.
+    fingerprint: SHA-256 in hexadecimal of its sentences, or of what they are made of where not all are here.
+    n_sentences: of the whole corpus, or None where that is not known.
+    configurations, splits, columns: what could be chosen instead.
+    """
+
+    selection: Selection
+    label: str
+    fingerprint: str
+    n_sentences: int | None
+    pinned: str
+    configurations: tuple[str, ...] = ()
+    splits: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
-class Corpus:
-    """Sentences under a name; none is blank or holds a line break."""
+class Sample:
+    """Sentences of a corpus in random order; a larger sample begins with a smaller one. drawn: how, in words."""
 
-    name: str
-    label: str
-    sentences: Sequence[str]
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """SHA-256 of the sentences, in hexadecimal."""
-        return _fingerprint(self.sentences)
-
-    def sample(self, size: int, seed: int) -> list[str]:
-        """The first `size` sentences, or all if there are fewer, of the permutation that `seed` draws.
-
-        A larger sample of the same seed begins with the smaller one. NumPy keeps the stream of RandomState the same
-        in all its versions, which it does not of Generator: what the store holds stays true after an upgrade.
-        """
-        order = np.random.RandomState(seed).permutation(len(self.sentences))
-        return [self.sentences[index] for index in order[:size]]
+    corpus: Corpus
+    sentences: list[str]
+    drawn: str
 
 
 @dataclass(frozen=True)
 class Source:
-    """An entry of the corpus catalogue.
+    """An entry of the corpus catalogue that is made of docstrings.
 
     files: lists the Python files whose docstrings are the corpus.
     version: changes whenever the corpus may have.
@@ -68,6 +74,22 @@ class Source:
     files: Callable[[], list[str]]
     version: Callable[[], str]
     build_seconds: float
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """An entry of the corpus catalogue that is on the Hugging Face Hub.
+
+    bytes_per_sentence: about how much is read over the network for each sentence of a sample.
+    """
+
+    label: str
+    description: str
+    repo: str
+    configuration: str
+    split: str
+    column: str
+    bytes_per_sentence: int
 
 
 def _standard_library() -> list[str]:
@@ -84,7 +106,7 @@ def _package_versions() -> str:
     return "\n".join(sorted({f"{package.name} {package.version}" for package in importlib.metadata.distributions()}))
 
 
-CORPORA = {
+CORPORA: dict[str, Source | Dataset] = {
     "python-docs": Source(
         "Python documentation",
         "English sentences from the docstrings of Python's standard library, as installed here.",
@@ -99,170 +121,294 @@ CORPORA = {
         lambda: sys.version + _package_versions(),
         build_seconds=30,
     ),
+    "bookcorpus": Dataset(
+        "BookCorpus",
+        "Sentences of unpublished novels: the corpus of the original experiment, and what BERT was trained on.",
+        *("bookcorpus/bookcorpus", "plain_text", "train", "text"),
+        bytes_per_sentence=200,
+    ),
+    "wikitext": Dataset(
+        "WikiText-103",
+        "Sentences of good and featured articles of the English Wikipedia.",
+        *("Salesforce/wikitext", "wikitext-103-raw-v1", "train", "text"),
+        bytes_per_sentence=200,
+    ),
+    "ag-news": Dataset(
+        "AG News",
+        "Sentences of news items.",
+        *("fancyzhx/ag_news", "default", "train", "text"),
+        bytes_per_sentence=200,
+    ),
+    "imdb": Dataset(
+        "IMDb reviews",
+        "Sentences of film reviews.",
+        *("stanfordnlp/imdb", "plain_text", "train", "text"),
+        bytes_per_sentence=200,
+    ),
+    "snli": Dataset(
+        "SNLI premises",
+        "Captions of photographs, as the premises of the SNLI corpus. Most occur three times.",
+        *("stanfordnlp/snli", "plain_text", "train", "premise"),
+        bytes_per_sentence=100,
+    ),
 }
-"""The corpus catalogue. It needs no network."""
+"""The corpus catalogue. The first two need no network."""
 
 
-def open_corpus(name: str, folder: Path, progress: Progress) -> Corpus:
-    """The corpus `name`: of the catalogue, an upload kept in `folder`, or the path of a text file.
+class NotDownloadedError(CorpusError):
+    """The sentences are on the Hugging Face Hub, and not yet on this machine."""
 
-    What had to be built is kept in `folder`. Raises CorpusError where there is no such corpus or it is empty.
+
+def open_corpus(selection: Selection, folder: Path, progress: Progress, *, download: bool) -> Corpus:
+    """The corpus, with what was left open decided; what had to be made or fetched for that is kept in `folder`.
+
+    The network is used only with `download`, and only for what is not kept; where it would be needed without,
+    NotDownloadedError is raised. Raises CorpusError where there is no such corpus or it cannot be read, and
+    CancelledError as soon as `progress` is asked to stop.
     """
-    if name in CORPORA:
-        return _open_source(name, CORPORA[name], folder, progress)
-    if is_upload(name):
-        corpus = _load(folder / f"{name}.parquet")
-        if corpus is None:
-            raise CorpusError(f"The uploaded corpus “{name}” is not kept here. Upload its file again.")
-        return corpus
-    return read_text_file(Path(name))
+    if is_on_hub(selection.corpus):
+        return _open_split(selection, folder, progress, download)[1]
+    return _made(selection, folder, progress)[1]
+
+
+def draw(selection: Selection, size: int, seed: int, folder: Path, progress: Progress, *, download: bool) -> Sample:
+    """The first `size` sentences of a corpus, or all if there are fewer, in the order that `seed` draws.
+
+    A larger sample of the same seed begins with the smaller one. Keeps, fetches and raises as `open_corpus` does.
+    """
+    if is_on_hub(selection.corpus):
+        split, corpus = _open_split(selection, folder, progress, download)
+        cut = corpus.selection.segmentation is Segmentation.SENTENCES
+        found = split.draw(size, seed, corpus.selection.column, progress, cut=cut, download=download)
+        if found is None:
+            raise _not_downloaded(selection.corpus)
+        drawn = (
+            f"{found.n_row_groups:,} of {found.n_row_groups_known:,} row groups in random order, each round of them "
+            f"shuffled, seed {seed}; {found.n_bytes / 1e6:,.1f} of {split.n_bytes / 1e6:,.0f} MB were read"
+        )
+        return Sample(corpus, found.sentences, drawn)
+    for _ in range(2):
+        path, corpus = _made(selection, folder, progress)
+        assert corpus.n_sentences is not None  # as they are all here
+        # NumPy keeps the stream of RandomState the same in all its versions, which it does not of Generator: what the
+        # store holds stays true after an upgrade.
+        order = np.random.RandomState(seed).permutation(corpus.n_sentences)[:size]
+        sentences = sentence_files.rows(path, order)
+        if sentences is not None:
+            return Sample(corpus, sentences, f"drawn at random from {corpus.n_sentences:,}, seed {seed}")
+        path.unlink(missing_ok=True)  # damaged: it is made again
+    raise CorpusError(f"{corpus.label} cannot be kept in {folder}. Choose another place for the store.")
+
+
+def is_in_catalogue(name: str) -> bool:
+    """Whether `name` is of the catalogue, with or without a revision."""
+    return name.partition("@")[0] in CORPORA
+
+
+def is_built_in(name: str) -> bool:
+    """Whether `name` is made of docstrings of this machine."""
+    return isinstance(CORPORA.get(name), Source)
+
+
+def is_on_hub(name: str) -> bool:
+    """Whether `name` means a dataset of the Hugging Face Hub."""
+    base = name.partition("@")[0]
+    if base in CORPORA:
+        return isinstance(CORPORA[base], Dataset)
+    return not is_upload(name) and not is_file(name)
+
+
+def is_file(name: str) -> bool:
+    """Whether `name` means a local file rather than a dataset of the Hub."""
+    if name in CORPORA or is_upload(name):
+        return False
+    is_path = name.startswith(("/", "./", "../", "~", "\\")) or name.lower().endswith(tables.SUFFIXES)
+    return is_path or os.path.exists(name)
 
 
 def is_upload(name: str) -> bool:
-    """Whether `name` has the form of an uploaded corpus's name: content-addressed, so it leads to no other file."""
-    prefix, _, digest = name.partition("-")
-    return prefix == "upload" and len(digest) == 32 and all(character in "0123456789abcdef" for character in digest)
+    """Whether `name` has the form of an uploaded file's name: content-addressed, so it leads to no other file."""
+    return _UPLOAD.fullmatch(name) is not None
 
 
-def is_ready(name: str, folder: Path) -> bool:
-    """Whether the corpus `name` can be opened without building it first."""
-    return name not in CORPORA or os.path.exists(_built_path(name, CORPORA[name], folder))
+def label(name: str) -> str:
+    """How to call the corpus `name` in a text, as far as its name tells."""
+    base, _, revision = name.partition("@")
+    if base in CORPORA:
+        return CORPORA[base].label + (f" @ {revision[:7]}" if revision else "")
+    if is_upload(name):
+        return "Uploaded file"
+    return Path(name).name if is_file(name) else name
 
 
-def keep_upload(content: bytes, file_name: str, folder: Path) -> Corpus:
-    """Keep an uploaded text, one sentence a line, in `folder`; raises CorpusError where it holds no sentence."""
-    sentences = _lines(content, file_name)
-    corpus = Corpus(f"upload-{_fingerprint(sentences)[:32]}", file_name, sentences)
-    _save(corpus, folder / f"{corpus.name}.parquet")
-    return corpus
+def build_seconds(name: str, folder: Path) -> float:
+    """About how long it takes to make a corpus of the catalogue; 0 where that was done or is quick."""
+    source = CORPORA.get(name)
+    if not isinstance(source, Source) or os.path.exists(_source_path(name, source, folder)):
+        return 0
+    return source.build_seconds
 
 
-def read_text_file(path: Path) -> Corpus:
-    """The corpus of a text file, one sentence a line; raises CorpusError where it cannot be read or is empty."""
+def download_megabytes(name: str, size: int) -> int:
+    """About how much has to be read over the network for a sample of a corpus of the catalogue; 0 where none is."""
+    source = CORPORA.get(name.partition("@")[0])
+    return 1 + size * source.bytes_per_sentence // 10**6 if isinstance(source, Dataset) else 0
+
+
+def keep_upload(content: io.BytesIO | io.BufferedReader, file_name: str, folder: Path) -> str:
+    """Keep an uploaded file in `folder`, and return the name of the corpus that it is.
+
+    Raises CorpusError where it holds no text or is of no known format.
+    """
+    content.seek(0)
+    digest = hashlib.file_digest(content, "sha256").hexdigest()
+    name = f"upload-{_digest(digest, tables.suffix(file_name))}"
+    with new_file(folder / name) as temporary:
+        content.seek(0)
+        with temporary.open("wb") as file:
+            shutil.copyfileobj(content, file)
+        table = tables.open_table(temporary, file_name)  # or it is not kept
+        next(table.texts())
+    with new_file(folder / f"{name}.json") as temporary:
+        temporary.write_text(json.dumps({"file_name": file_name}))
+    return name
+
+
+def upload_label(name: str, folder: Path) -> str:
+    """The name of the file that was uploaded as `name`; raises CorpusError where it is not kept in `folder`."""
     try:
-        with path.open("rb") as file:
-            content = file.read(MAX_FILE_BYTES + 1)  # its size is not asked for: a pipe has none
-    except FileNotFoundError:
-        known = ", ".join(CORPORA)
-        raise CorpusError(
-            f"There is no corpus “{path}”: it is neither a file nor one of the catalogue ({known})."
-        ) from None
-    except OSError as error:
-        raise CorpusError(f"{path} cannot be read: {error.strerror}. Name a text file, one sentence a line.") from None
-    if len(content) > MAX_FILE_BYTES:
-        raise CorpusError(f"{path} is larger than {MAX_FILE_BYTES // 2**20} MB. Take a part of it.")
-    return Corpus(str(path), path.name, _lines(content, path.name))
+        return str(json.loads((folder / f"{name}.json").read_bytes())["file_name"])
+    except (OSError, ValueError, LookupError, TypeError):
+        raise CorpusError(f"The uploaded corpus “{name}” is not kept here. Upload its file again.") from None
 
 
-def _lines(content: bytes, file_name: str) -> list[str]:
-    """The lines of a text that are not blank, in whatever encoding it is."""
-    if b"\0" in content[:4096] and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise CorpusError(f"{file_name} is not a text file. Give a text file, one sentence a line.")
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        if _is_damaged_utf8(content):
-            line = content[: error.start].count(b"\n") + 1
-            raise CorpusError(
-                f"Line {line:,} of {file_name} is damaged: its byte {content[error.start]:#04x} is not UTF-8, which "
-                "the rest of the file is in. Mend the line, or leave it out."
-            ) from None
-        best = charset_normalizer.from_bytes(content).best()
-        if best is None:
-            raise CorpusError(f"{file_name} is in no known text encoding. Save it as UTF-8.") from None
-        text = str(best)
-    lines = [line.strip() for line in text.splitlines()]
-    if too_long := [number for number, line in enumerate(lines, 1) if len(line) > MAX_CHARACTERS]:
-        raise CorpusError(
-            f"Line {too_long[0]:,} of {file_name} has over {MAX_CHARACTERS:,} characters. Give one sentence a line."
+def _open_split(
+    selection: Selection, folder: Path, progress: Progress, download: bool
+) -> tuple[hub_datasets.Split, Corpus]:
+    """A split of a dataset of the Hub, and what is known of it."""
+    base, _, revision = selection.corpus.partition("@")
+    entry = CORPORA.get(base)
+    repo = entry.repo if isinstance(entry, Dataset) else base
+    listing = hub_datasets.open_listing(repo, revision, folder, progress, download=download)
+    if listing is None:
+        raise _not_downloaded(selection.corpus)
+    wanted = selection
+    if isinstance(entry, Dataset):  # what the catalogue says, as far as the dataset has it
+        configuration = selection.configuration or (
+            entry.configuration if entry.configuration in listing.splits else ""
         )
-    sentences = [line for line in lines if line]
-    if not sentences:
-        raise CorpusError(f"{file_name} holds no sentence. Give a text file, one sentence a line.")
-    return sentences
-
-
-def _is_damaged_utf8(content: bytes) -> bool:
-    """Whether a text that is not UTF-8 looks as if it were meant to be: by more characters beyond ASCII than faults."""
-    text = content.decode("utf-8", errors="replace")
-    faults = text.count("\N{REPLACEMENT CHARACTER}")
-    return sum(not character.isascii() for character in text) > 2 * faults
-
-
-def _open_source(name: str, source: Source, folder: Path, progress: Progress) -> Corpus:
-    path = _built_path(name, source, folder)
-    corpus = _load(path)
-    if corpus is None:
-        corpus = Corpus(name, source.label, _gather(source, progress))
-        if not corpus.sentences:
-            raise CorpusError(f"No docstrings were found for “{name}”: this Python comes without its sources.")
-        _save(corpus, path)
-    return corpus
-
-
-def _save(corpus: Corpus, path: Path) -> None:
-    about = {"name": corpus.name, "label": corpus.label, "fingerprint": corpus.fingerprint}
-    table = pa.table({"sentence": pa.array(corpus.sentences, pa.large_string())})
-    with new_file(path) as temporary:
-        pq.write_table(table.replace_schema_metadata(about), temporary)
-
-
-def _load(path: Path) -> Corpus | None:
-    """The corpus kept at `path`, or None where there is none or it is damaged."""
-    try:
-        table = pq.read_table(path)
-        about = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
-        corpus = Corpus(about["name"], about["label"], table["sentence"].to_pylist())
-    except (OSError, pa.ArrowInvalid, KeyError, UnicodeDecodeError):
-        return None
-    return corpus if corpus.fingerprint == about.get("fingerprint") else None
-
-
-def _built_path(name: str, source: Source, folder: Path) -> Path:
-    version = hashlib.sha256(f"{docstrings.SCHEMA}\n{source.version()}".encode()).hexdigest()
-    return folder / f"{name}-{version[:16]}.parquet"
-
-
-def _gather(source: Source, progress: Progress) -> list[str]:
-    """The distinct sentences in the docstrings of the source's files, found by worker processes, in file order."""
-    files = source.files()
-    progress.begin("Reading file", total=len(files))
-    n_workers = min(4, os.cpu_count() or 1, 1 + len(files) // 2000)
-    found: dict[str, None] = {}
-    with contextlib.ExitStack() as stack:
-        workers = [_start_worker(stack, files[index::n_workers]) for index in range(n_workers)]
-        for index in range(len(files)):
-            answer = workers[index % n_workers].readline()
-            if not answer:
-                raise CorpusError("Reading the documentation broke off. Try again.")
-            found.update(dict.fromkeys(json.loads(answer)))
-            progress.advance(index + 1)
-    return list(found)
-
-
-def _start_worker(stack: contextlib.ExitStack, files: list[str]) -> IO[str]:
-    """Start a worker on `files`, to be ended with `stack`: where it answers, a line a file."""
-    python_path = os.pathsep.join(filter(None, [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")]))
-    worker = stack.enter_context(
-        subprocess.Popen(
-            [sys.executable, "-m", docstrings.__name__],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            encoding="utf-8",
-            errors="surrogateescape",  # as paths may be in any encoding
-            env=os.environ | {"PYTHONPATH": python_path, "PYTHONUTF8": "1"},
+        splits = listing.splits.get(configuration or listing.default, {})
+        wanted = replace(
+            selection,
+            configuration=configuration,
+            split=selection.split or (entry.split if entry.split in splits else ""),
         )
+    split = hub_datasets.Split(listing, wanted.configuration, wanted.split, folder)
+    columns = split.columns(progress, download=download)
+    if columns is None:
+        raise _not_downloaded(selection.corpus)
+    column = selection.column
+    if not column:
+        column = entry.column if isinstance(entry, Dataset) and entry.column in columns else next(iter(columns))
+    if column not in columns:
+        raise CorpusError(
+            f"{repo} has no column “{printable(column)}” that holds text. Choose {', '.join(map(printable, columns))}."
+        )
+    cut = _is_cut(selection.segmentation, columns[column])
+    decided = Selection(selection.corpus, split.configuration, split.split, column, cut)
+    version = segmentation.VERSION if cut is Segmentation.SENTENCES else ""
+    corpus = Corpus(
+        decided,
+        label(selection.corpus),
+        hashlib.sha256(json.dumps([split.fingerprint, column, version]).encode()).hexdigest(),
+        None,
+        f"{base}@{listing.commit}",
+        tuple(listing.splits),
+        tuple(listing.splits[split.configuration]),
+        tuple(columns),
     )
-    stack.callback(worker.kill)
-    assert worker.stdin is not None  # both are pipes
-    assert worker.stdout is not None
-    with (
-        contextlib.suppress(BrokenPipeError),
-        worker.stdin as stdin,
-    ):  # a worker that died shows when it does not answer
-        stdin.write("\n".join(files))
-    return worker.stdout
+    return split, corpus
 
 
-def _fingerprint(sentences: Iterable[str]) -> str:
-    return hashlib.sha256("\n".join(sentences).encode()).hexdigest()
+def _not_downloaded(name: str) -> NotDownloadedError:
+    return NotDownloadedError(f"{label(name)} has to be read from the Hugging Face Hub first.")
+
+
+def _made(selection: Selection, folder: Path, progress: Progress) -> tuple[Path, Corpus]:
+    """The file of a corpus's sentences, made if need be, and what is known of it."""
+    name = selection.corpus
+    source = CORPORA.get(name)
+    for setting in ("configuration", "split", "column") if source else ("configuration", "split"):
+        if value := getattr(selection, setting):
+            raise CorpusError(f"{label(name)} has no {setting} “{printable(value)}”. Leave that setting out.")
+    if isinstance(source, Source):
+        path, made_label = _source_path(name, source, folder), source.label
+        about = sentence_files.about(path)
+        if about is None:
+            sentences = docstrings.gather(source.files(), progress)
+            if not sentences:
+                raise CorpusError(f"No docstrings were found for “{name}”: this Python comes without its sources.")
+            about = sentence_files.keep([sentences], path, columns=[], column="", cut=False)
+    else:
+        file = folder / name if is_upload(name) else Path(os.path.expanduser(name))
+        made_label = upload_label(name, folder) if is_upload(name) else file.name
+        path, about = _made_of_file(selection, file, made_label, folder, progress)
+    cut = Segmentation.SENTENCES if about.cut else Segmentation.NONE
+    decided = replace(selection, column=about.column, segmentation=cut)
+    return path, Corpus(decided, made_label, about.fingerprint, about.n_sentences, name, columns=tuple(about.columns))
+
+
+def _made_of_file(
+    selection: Selection, file: Path, name: str, folder: Path, progress: Progress
+) -> tuple[Path, sentence_files.About]:
+    progress.begin(f"Reading {printable(name)}")
+    tables.check(file, name)
+    wanted = (_sha256(file), tables.suffix(name), selection.column, selection.segmentation.value)
+    path = folder / f"file-{_digest(*wanted, segmentation.VERSION, str(_SCHEMA))}.parquet"
+    about = sentence_files.about(path)
+    if about is None:
+        table = tables.open_table(file, name)
+        batches = table.texts(selection.column)
+        first = next(batches)
+        cut = _is_cut(selection.segmentation, sum(map(len, first)) / len(first)) is Segmentation.SENTENCES
+
+        def sentences() -> Iterator[list[str]]:
+            for texts in itertools.chain([first], batches):
+                progress.check()
+                yield segmentation.sentences(texts, cut=cut)
+
+        column = selection.column or next(iter(table.columns), "")
+        about = sentence_files.keep(sentences(), path, columns=list(table.columns), column=column, cut=cut)
+    if not about.n_sentences:
+        raise CorpusError(
+            f"{printable(name)} holds no sentence of up to {segmentation.MAX_CHARACTERS:,} characters. Choose to cut "
+            "its texts into sentences, or another file."
+        )
+    return path, about
+
+
+def _is_cut(asked: Segmentation, mean_characters: float) -> Segmentation:
+    """What of texts of this mean length counts as a sentence."""
+    if asked is not Segmentation.AUTO:
+        return asked
+    return Segmentation.SENTENCES if mean_characters > segmentation.LONG_TEXT else Segmentation.NONE
+
+
+def _source_path(name: str, source: Source, folder: Path) -> Path:
+    return folder / f"{name}-{_digest(str(docstrings.SCHEMA), source.version())[:16]}.parquet"
+
+
+def _sha256(path: Path) -> str:
+    status = os.stat(path)
+    return _sha256_of(path, status.st_size, status.st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=64)
+def _sha256_of(path: Path, size: int, modified_ns: int) -> str:
+    """Digest of the file as of that size and time."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]

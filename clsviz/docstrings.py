@@ -1,21 +1,27 @@
 """English sentences out of Python docstrings, read with ``ast`` and never imported.
 
-Run as ``python -m clsviz.docstrings`` this is the worker of `clsviz.corpora`: file paths come in on stdin, one a
+Run as ``python -m clsviz.docstrings`` this is the worker of `gather`: file paths come in on stdin, one a
 line; for each goes out, in the same order, one line of JSON: the list of its sentences. A process of its own,
 because parsing holds the interpreter's lock, and the model loads meanwhile.
 """
 
 import ast
+import contextlib
 import gc
 import json
 import os
 import re
+import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import IO
 
 from sentencex import segment
+
+from clsviz.errors import CorpusError
+from clsviz.progress import Progress
 
 SCHEMA = 2
 """Raise it when the sentences found in the same files change."""
@@ -120,6 +126,49 @@ def sentences(docstring: str) -> list[str]:
         pieces = (" ".join(piece.split()) for piece in segment("en", paragraph))
         found += [piece for piece in pieces if is_sentence(piece)]
     return found
+
+
+def gather(files: Sequence[str], progress: Progress) -> list[str]:
+    """The distinct sentences in the docstrings of the files, found by worker processes, in file order.
+
+    Raises CorpusError where a worker dies, and CancelledError.
+    """
+    progress.begin("Reading file", total=len(files))
+    n_workers = min(4, os.cpu_count() or 1, 1 + len(files) // 2000)
+    found: dict[str, None] = {}
+    with contextlib.ExitStack() as stack:
+        workers = [_start_worker(stack, files[index::n_workers]) for index in range(n_workers)]
+        for index in range(len(files)):
+            answer = workers[index % n_workers].readline()
+            if not answer:
+                raise CorpusError("Reading the documentation broke off. Try again.")
+            found.update(dict.fromkeys(json.loads(answer)))
+            progress.advance(index + 1)
+    return list(found)
+
+
+def _start_worker(stack: contextlib.ExitStack, files: Sequence[str]) -> IO[str]:
+    """Start a worker on `files`, to be ended with `stack`: where it answers, a line a file."""
+    python_path = os.pathsep.join(filter(None, [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")]))
+    worker = stack.enter_context(
+        subprocess.Popen(
+            [sys.executable, "-m", "clsviz.docstrings"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            encoding="utf-8",
+            errors="surrogateescape",  # as paths may be in any encoding
+            env=os.environ | {"PYTHONPATH": python_path, "PYTHONUTF8": "1"},
+        )
+    )
+    stack.callback(worker.kill)
+    assert worker.stdin is not None  # both are pipes
+    assert worker.stdout is not None
+    with (
+        contextlib.suppress(BrokenPipeError),
+        worker.stdin as stdin,
+    ):  # a worker that died shows when it does not answer
+        stdin.write("\n".join(files))
+    return worker.stdout
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
 """The encoder: tokenizer, model and device; turns sentences into measurements."""
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -313,6 +314,21 @@ def plan_batches(lengths: NDArray[Any], token_budget: int, pads: bool = True) ->
         batches.append(order[start : start + size])
         start += size
     return batches
+
+
+def product_rate(seconds: float) -> float:
+    """Floating-point operations per second that the device sustains for so long in the products of a BERT base."""
+    device, (width, inner) = torch.device(_best_device()), (768, 3072)
+    n_tokens = _TOKEN_BUDGETS[device.type]
+    with torch.inference_mode():
+        linear = kernels.Linear(torch.ones(inner, width, device=device), None, torch.float32)
+        tokens = torch.ones(n_tokens, width, device=device)
+        linear(tokens)  # the first call chooses a kernel
+        n, began = 0, time.perf_counter()
+        while time.perf_counter() - began < seconds:
+            float(linear(tokens)[0, 0])  # waits for a card
+            n += 1
+        return n * 2 * n_tokens * width * inner / (time.perf_counter() - began)
 
 
 def _best_device() -> str:

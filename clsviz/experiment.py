@@ -27,8 +27,24 @@ class Precision(StrEnum):
         return {Precision.EXACT: "float32", Precision.FAST: "bfloat16"}[self]
 
 
+class Segmentation(StrEnum):
+    """What of a corpus counts as a sentence."""
+
+    AUTO = "auto"
+    NONE = "none"
+    SENTENCES = "sentences"
+
+
 TEXT_PARAMETER = "text"
 """The URL parameter in which a visitor's own sentences travel, if they want them to: not part of the experiment."""
+
+MODEL_PARAMETER, CORPUS_PARAMETER = "model_fingerprint", "corpus_fingerprint"
+"""The URL parameters that say with what a link was made: not part of the experiment either."""
+FINGERPRINT_DIGITS = 12
+"""Of a fingerprint in a link."""
+
+_NAMES = {"model": 1, "corpus": 1, "configuration": 0, "split": 0, "column": 0}
+"""Fewest characters of every setting that is a name."""
 
 RANGES = {
     "sample_size": (1, 1_000_000),
@@ -40,11 +56,27 @@ RANGES = {
 
 
 @dataclass(frozen=True)
-class Experiment:
-    """A question to an encoder. The first five cost model time; the others are the view, and never do.
+class Selection:
+    """Which sentences: see the settings of the same names in Experiment."""
 
-    model: a name of the catalogue, a Hugging Face Hub id, or a folder.
-    corpus: a name of the catalogue, an uploaded corpus, or a text file.
+    corpus: str
+    configuration: str = ""
+    split: str = ""
+    column: str = ""
+    segmentation: Segmentation = Segmentation.AUTO
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A question to an encoder. All up to the precision cost model time; the others are the view, and never do.
+
+    model: a name of the catalogue, a Hugging Face Hub id, which may have a revision after an @, or a folder; with
+        “untrained:” before it random weights take the place of its own.
+    corpus: a name of the catalogue, a dataset of the Hugging Face Hub, with or without a revision, an uploaded file,
+        or a local one.
+    configuration, split: of a dataset of the Hub; "" is what it declares first.
+    column: of a table, which holds the text; "" is the likeliest.
+    segmentation: whether texts are cut into sentences; auto is where they are long.
     sample_size: sentences to draw from the corpus.
     seed: of the draw.
     precision: exact, or fast with an error that is measured.
@@ -57,6 +89,10 @@ class Experiment:
 
     model: str = "minilm"
     corpus: str = "python-docs"
+    configuration: str = ""
+    split: str = ""
+    column: str = ""
+    segmentation: Segmentation = Segmentation.AUTO
     sample_size: int = 5000
     seed: int = 0
     precision: Precision = Precision.EXACT
@@ -65,15 +101,20 @@ class Experiment:
     pooling: Pooling = Pooling.CLS
 
     def __post_init__(self) -> None:
-        for name in ("model", "corpus"):
+        for name in _NAMES:
             _check_name(name, getattr(self, name))
         for name in RANGES:
             _check_number(name, getattr(self, name))
 
     @property
-    def asked(self) -> tuple[str, str, int, int, Precision]:
+    def selection(self) -> Selection:
+        """Which sentences are sampled."""
+        return Selection(**{field.name: getattr(self, field.name) for field in fields(Selection)})
+
+    @property
+    def asked(self) -> tuple[str, Selection, int, int, Precision]:
         """What costs model time: equal for two experiments that differ in their view alone."""
-        return self.model, self.corpus, self.sample_size, self.seed, self.precision
+        return self.model, self.selection, self.sample_size, self.seed, self.precision
 
     def to_query(self) -> dict[str, str]:
         """As URL parameters, defaults left out."""
@@ -101,7 +142,7 @@ class Experiment:
         return cls(**settings)
 
 
-CHOICES = {"precision": Precision, "pooling": Pooling}
+CHOICES: dict[str, type[StrEnum]] = {"segmentation": Segmentation, "precision": Precision, "pooling": Pooling}
 """What the settings that are one of a few may be."""
 
 _DEFAULTS = {field.name: field.default for field in fields(Experiment) if field.default is not MISSING}
@@ -116,7 +157,7 @@ def parse_setting(name: str, text: str) -> Any:
             return CHOICES[name](text)
         except ValueError:
             raise SettingError(f"{name} is “{_shown(text)}”; it must be {' or '.join(CHOICES[name])}.") from None
-    if name not in RANGES:
+    if name in _NAMES:
         return _check_name(name, text.strip())
     if name == "layer" and text == "last":
         return None
@@ -128,7 +169,7 @@ def parse_setting(name: str, text: str) -> Any:
 
 
 def _check_name(name: str, value: str) -> str:
-    if not value or len(value) > 500 or not value.isprintable():
+    if not _NAMES[name] <= len(value) <= 500 or not value.isprintable():
         raise SettingError(f"{name} is “{_shown(value)}”; it must be a name of 1 to 500 printable characters.")
     return value
 

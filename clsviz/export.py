@@ -4,7 +4,7 @@ import io
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from urllib.parse import urlencode
 
 import jinja2
@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clsviz import analysis, figures, wording
-from clsviz.experiment import Experiment
+from clsviz.experiment import CORPUS_PARAMETER, FINGERPRINT_DIGITS, MODEL_PARAMETER, Experiment
 from clsviz.extraction import Found
 from clsviz.measurements import MAX_LENGTH, Measurements
 from clsviz.view import View, unmeasurable_layers
@@ -73,9 +73,16 @@ def summary(experiment: Experiment, found: Found, view: View) -> dict[str, objec
 
     return {
         "model": experiment.model,
+        "model_commit": found.weights.commit or None,
         "model_fingerprint": found.weights.fingerprint,
         "corpus": experiment.corpus,
+        "corpus_commit": found.corpus.pinned.partition("@")[2] or None,
         "corpus_fingerprint": found.corpus.fingerprint,
+        "configuration": found.corpus.selection.configuration or None,
+        "split": found.corpus.selection.split or None,
+        "column": found.corpus.selection.column or None,
+        "segmentation": found.corpus.selection.segmentation,
+        "drawn": found.sample.drawn,
         "sample_size": experiment.sample_size,
         "seed": experiment.seed,
         "length_cutoff": experiment.length_cutoff,
@@ -102,7 +109,17 @@ def summary(experiment: Experiment, found: Found, view: View) -> dict[str, objec
         "norm_mean": fit and fit.norm_mean,
         "norm_sd": fit and fit.norm_sd,
         "problem": view.problem or None,
-        "query": "?" + urlencode(experiment.to_query()),
+        "query": "?" + urlencode(link(experiment, found)),
+    }
+
+
+def link(experiment: Experiment, found: Found) -> dict[str, str]:
+    """The experiment as URL parameters that pin what was found: commits, and what the fingerprints begin with."""
+    corpus = found.corpus
+    pinned = replace(experiment, model=found.weights.pinned, corpus=corpus.pinned)
+    return pinned.to_query() | {
+        MODEL_PARAMETER: found.weights.fingerprint[:FINGERPRINT_DIGITS],
+        CORPUS_PARAMETER: corpus.fingerprint[:FINGERPRINT_DIGITS],
     }
 
 

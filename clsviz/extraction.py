@@ -1,11 +1,12 @@
 """From an experiment to measurements in the store: find what is there, estimate the rest, measure it part by part."""
 
+import contextlib
 import functools
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -15,8 +16,9 @@ import numpy as np
 
 from clsviz import corpora, models
 from clsviz.experiment import Experiment, Precision
+from clsviz.machine import Machine
 from clsviz.measurements import MAX_LENGTH, Measurements
-from clsviz.progress import Progress
+from clsviz.progress import Progress, interruptible
 from clsviz.store import Key, Store, part_stop
 
 if TYPE_CHECKING:
@@ -32,19 +34,28 @@ _TYPICAL_CHARACTERS = 75  # of a sentence, in the built-in corpora
 class Found:
     """What is known of an experiment's sample so far: a new value takes its place whenever a part lands.
 
-    sentences: the whole sample. measurements: of its first sentences. damaged_parts: of the store, dropped on the way.
+    sample: the sentences. measurements: of the first of them. damaged_parts: of the store, dropped on the way.
     audit: in the fast precision, what is known of its beginning in the exact one: complete before anything is measured.
     slower_because: why what was measured here was not measured in the fastest way, or "".
     """
 
     weights: models.Weights
-    corpus: corpora.Corpus
-    sentences: list[str]
+    sample: corpora.Sample
     precision: Precision = Precision.EXACT
     measurements: Measurements = field(default_factory=Measurements.none)
     damaged_parts: int = 0
     audit: "Found | None" = None
     slower_because: str = ""
+
+    @property
+    def corpus(self) -> corpora.Corpus:
+        """Where the sentences come from."""
+        return self.sample.corpus
+
+    @property
+    def sentences(self) -> list[str]:
+        """The whole sample."""
+        return self.sample.sentences
 
     @property
     def n_missing(self) -> int:
@@ -85,63 +96,115 @@ class Encoders:
 class Extraction:
     """The measurement of one experiment; `found` may be read by any thread at any time."""
 
-    def __init__(self, experiment: Experiment, store: Store, encoders: Encoders, found: Found | None = None) -> None:
+    def __init__(
+        self,
+        experiment: Experiment,
+        store: Store,
+        encoders: Encoders,
+        found: Found | None = None,
+        machine: Machine | None = None,
+    ) -> None:
         """Of what was `found` before nothing is read again."""
         self.experiment = experiment
         self.found = found
+        self.corpus = found.corpus if found else None
+        """What is known of the corpus, which may be before anything else is."""
         self.sentences_per_second: float | None = None
         """Of what this extraction measured; None while all came from the store."""
         self._store = store
         self._encoders = encoders
+        self._machine = machine or Machine()
 
     def look_up(self, progress: Progress) -> Cost:
-        """Find what is on this machine, without building or fetching anything, and estimate what is missing."""
+        """Find what is on this machine, without building or fetching anything, and estimate what is missing.
+
+        Only of a model or a dataset that the catalogue does not have the Hub is asked how large it is, and what it
+        holds.
+        """
+        experiment, folder = self.experiment, self._store.corpora
+        weights = self._weights_here(progress)
+        megabytes = 0 if weights else models.download_megabytes(experiment.model, progress)
+        seconds = corpora.build_seconds(experiment.corpus, folder)
+        if weights and not seconds and self.found:
+            return self._cost(self._publish(self._read_stored(self.found)))
+        if not seconds:
+            try:
+                sample = self._draw(progress, download=False)
+            except corpora.NotDownloadedError:
+                if not corpora.is_in_catalogue(experiment.corpus):
+                    self.corpus = corpora.open_corpus(experiment.selection, folder, progress, download=True)
+                megabytes += corpora.download_megabytes(experiment.corpus, experiment.sample_size)
+            else:
+                if weights:
+                    return self._cost(self._find(weights, sample))
+        seconds += self._measuring_seconds(weights, experiment.sample_size, _TYPICAL_CHARACTERS)
+        return Cost(seconds, megabytes)
+
+    def estimate(self) -> Cost:
+        """What it takes where nothing is there, of an experiment of the catalogue."""
         experiment = self.experiment
+        megabytes = models.download_megabytes(experiment.model, Progress())
+        megabytes += corpora.download_megabytes(experiment.corpus, experiment.sample_size)
+        return Cost(self._measuring_seconds(None, experiment.sample_size, _TYPICAL_CHARACTERS), megabytes)
+
+    def _weights_here(self, progress: Progress) -> models.Weights | None:
         try:
-            weights = models.resolve(experiment.model, download=False)
+            return models.resolve(self.experiment.model, download=False, progress=progress)
         except models.NotDownloadedError:
-            megabytes = models.MODELS[experiment.model].megabytes if experiment.model in models.MODELS else 0
-            return Cost(float("inf"), megabytes)
-        if not corpora.is_ready(experiment.corpus, self._store.corpora):
-            build = corpora.CORPORA[experiment.corpus].build_seconds
-            return Cost(build + self._measuring_seconds(weights, experiment.sample_size, _TYPICAL_CHARACTERS))
-        found = self._publish(self._read_stored(self.found)) if self.found else self._find(weights, progress)
-        n_characters = float(np.mean([*map(len, found.sentences)]))
-        return Cost(self._measuring_seconds(weights, found.n_missing, n_characters))
+            return None
 
     def run(self, progress: Progress) -> Found:
         """Complete the experiment, keeping what is measured part by part; raises CancelledError or what went wrong."""
         progress.begin("Looking for the model")
-        weights = models.resolve(self.experiment.model, download=True)
-        if self.found is None and corpora.is_ready(self.experiment.corpus, self._store.corpora):
-            self._find(weights, progress)
-        if self.found is not None and not self.found.n_missing:
-            return self.found
+        weights = models.resolve(self.experiment.model, download=True, progress=progress)
         if self.found is None:
-            # The model loads while the corpus is built: the one keeps this process busy, the other a process of its
-            # own. Whatever the precision, the exact one is needed first.
+            with contextlib.suppress(corpora.NotDownloadedError):
+                if not corpora.build_seconds(self.experiment.corpus, self._store.corpora):
+                    self._find(weights, self._draw(progress, download=False))
+        if self.found is None:
+            # The model loads while the corpus is built or fetched. Whatever the precision, the exact one is needed
+            # first.
             self._load(weights, Precision.EXACT)
-        found = self.found or self._find(weights, progress)
+            self._find(weights, self._draw(progress, download=True))
+        found = self.found
+        assert found is not None  # as it was looked for
         if found.audit is not None and found.audit.n_missing:
             # First of all, so that nothing is shown whose error is not known.
-            audit = self._complete(found.audit, progress, lambda audit: replace(found, audit=audit))
+            audit = self._complete(found.audit, progress, functools.partial(_with_audit, found))
             found = replace(found, audit=audit)
         return self._complete(found, progress, lambda found: found)
 
-    def _load(self, weights: models.Weights, precision: Precision) -> "Future[Encoder]":
-        """Begin to load an encoder, as it takes seconds in which one may want to cancel."""
+    def _load(self, weights: models.Weights, precision: Precision) -> None:
+        """Begin to load an encoder, which is found loaded later on; what is wrong with it is then said."""
+        work = functools.partial(self._encoders.get, weights, precision)
         pool = ThreadPoolExecutor(1, thread_name_prefix="load")
-        loading = pool.submit(self._encoders.get, weights, precision)
+        pool.submit(work)
         pool.shutdown(wait=False)
-        return loading
 
-    def _find(self, weights: models.Weights, progress: Progress) -> Found:
-        corpus = corpora.open_corpus(self.experiment.corpus, self._store.corpora, progress)
-        sentences = corpus.sample(self.experiment.sample_size, self.experiment.seed)
-        found = Found(weights, corpus, sentences, self.experiment.precision)
+    def _draw(self, progress: Progress, *, download: bool) -> corpora.Sample:
+        experiment = self.experiment
+        sample = corpora.draw(
+            experiment.selection,
+            experiment.sample_size,
+            experiment.seed,
+            self._store.corpora,
+            progress,
+            download=download,
+        )
+        self.corpus = sample.corpus
+        return sample
+
+    def _find(self, weights: models.Weights, sample: corpora.Sample) -> Found:
+        """What is stored of a sample."""
+        found = Found(weights, sample, self.experiment.precision)
         if found.precision is not Precision.EXACT:
-            found = replace(found, audit=Found(weights, corpus, sentences[:AUDIT_SIZE]))
+            head = replace(sample, sentences=sample.sentences[:AUDIT_SIZE])
+            found = replace(found, audit=Found(weights, head))
         return self._publish(self._read_stored(found))
+
+    def _cost(self, found: Found) -> Cost:
+        n_characters = float(np.mean([*map(len, found.sentences)]))
+        return Cost(self._measuring_seconds(found.weights, found.n_missing, n_characters))
 
     def _publish(self, found: Found) -> Found:
         self.found = found
@@ -172,11 +235,8 @@ class Extraction:
         if not (found := self._read_stored(found)).n_missing:
             self._publish(whole(found))
             return found
-        loading = self._load(found.weights, found.precision)
         progress.begin(f"Loading {found.weights.label}")
-        while not wait([loading], timeout=0.1).done:
-            progress.check()
-        encoder = loading.result()
+        encoder = interruptible(lambda: self._encoders.get(found.weights, found.precision), progress)
         while (found := self._read_stored(found)).n_missing:
             try:
                 with self._store.writer(self._key(found)):
@@ -209,27 +269,22 @@ class Extraction:
                 self.sentences_per_second = (len(found.measurements) - n_measured) / (began - first)
         return found
 
-    def _measuring_seconds(self, weights: models.Weights, n_sentences: int, n_characters: float) -> float:
+    def _measuring_seconds(self, weights: models.Weights | None, n_sentences: int, n_characters: float) -> float:
         """Seconds to load the model and measure: as measured here before, else from the size of the model."""
         if not n_sentences:
             return 0
-        rate = self._store.rate(weights.fingerprint, self.experiment.precision.numbers)
+        numbers = self.experiment.precision.numbers
+        rate = self._store.rate(weights.fingerprint, numbers) if weights else None
         if rate is None:
-            tokens = 2 + n_characters / 4.5
-            rate = _matrix_rate() / (2 * weights.n_parameters * tokens)
+            n_parameters = weights.n_parameters if weights else models.n_parameters(self.experiment.model)
+            rate = self._machine.rate / (2 * n_parameters * tokens_of(n_characters))
         return _LOAD_SECONDS + n_sentences / rate
 
 
-@functools.cache
-def _matrix_rate() -> float:
-    """Floating-point operations per second of this machine's processor in a float32 matrix product.
+def tokens_of(n_characters: float) -> float:
+    """About how many tokens a sentence of so many characters has, special ones included."""
+    return 2 + n_characters / 4.5
 
-    The best of a few, as other threads are at work while the page opens. Takes a tenth of a second.
-    """
-    left, right = np.ones((1024, 1024), np.float32), np.ones((1024, 1024), np.float32)
-    seconds = []
-    for _ in range(6):
-        began = time.perf_counter()
-        left @ right
-        seconds.append(time.perf_counter() - began)
-    return 2 * 1024**3 / min(seconds)
+
+def _with_audit(found: Found, audit: Found) -> Found:
+    return replace(found, audit=audit)

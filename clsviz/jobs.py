@@ -11,6 +11,7 @@ from enum import Enum
 from clsviz.errors import CancelledError, ClsvizError
 from clsviz.experiment import Experiment
 from clsviz.extraction import Cost, Encoders, Extraction
+from clsviz.machine import Machine
 from clsviz.progress import Progress
 from clsviz.store import Store
 
@@ -94,6 +95,7 @@ class Jobs:
     def __init__(self, store: Store, encoders: Encoders | None = None) -> None:
         self.store = store
         self.encoders = encoders or Encoders()
+        self.machine = Machine()
         self._jobs: dict[Hashable, Job] = {}
         self._line: list[Job] = []  # the one that is being measured, and those after it
         self._changed = threading.Condition()
@@ -112,7 +114,7 @@ class Jobs:
             job = self._jobs.pop(experiment.asked, None)
             if job is None or job.state in (State.CANCELLED, State.FAILED):
                 found = job.extraction.found if job else None
-                job = Job(Extraction(experiment, self.store, self.encoders, found))
+                job = Job(Extraction(experiment, self.store, self.encoders, found, self.machine))
                 threading.Thread(target=self._look_up, args=[job], name="look-up", daemon=True).start()
             job.wanted |= start
             if job.wanted and job.state is State.WAITING:
@@ -122,6 +124,16 @@ class Jobs:
             for asked in ended[:-_JOBS_KEPT]:
                 del self._jobs[asked]
             return self._jobs[experiment.asked]
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no job is at work."""
+        with self._changed:
+            return not self._line
+
+    def estimate(self, experiment: Experiment) -> Cost:
+        """About what an experiment of the catalogue takes on a machine where nothing of it is; looks up nothing."""
+        return Extraction(experiment, self.store, self.encoders, machine=self.machine).estimate()
 
     def place(self, job: Job) -> int:
         """How many jobs have to end before this one is measured."""
@@ -145,7 +157,7 @@ class Jobs:
                 job.check()
                 if job.cost.seconds == 0:
                     job.state = State.DONE
-                elif job.wanted or job.cost.seconds <= FREE_SECONDS:
+                elif job.wanted or (job.cost.seconds <= FREE_SECONDS and not job.cost.megabytes):
                     self._enqueue(job)
                 else:
                     job.state = State.WAITING

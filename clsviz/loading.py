@@ -3,12 +3,17 @@
 from dataclasses import dataclass
 from typing import Any
 
+import psutil
 import torch
 import transformers
 
 from clsviz.errors import ModelError, first_line
 from clsviz.measurements import MAX_LENGTH
 from clsviz.models import Weights
+
+_UNTRAINED_SEED = 0
+_MEMORY_FACTOR = 1.5
+"""Memory that a model takes while it is loaded and run, in sizes of its float32 weights."""
 
 
 @dataclass(frozen=True)
@@ -93,10 +98,18 @@ def _read(weights: Weights) -> tuple[Any, Any, dict[str, Any]]:
         raise ModelError(f"{weights.name} is an encoder with a decoder. Choose an encoder, such as bert-base-uncased.")
     if getattr(config, "is_decoder", False):
         raise ModelError(f"{weights.name} is a decoder. Choose an encoder, such as bert-base-uncased.")
+    _check_memory(weights, config)
     tokenizer = transformers.AutoTokenizer.from_pretrained(weights.folder, **safely)
     if tokenizer.is_fast:  # their tokenizer.json may cut or pad, and neither is wanted
         tokenizer.backend_tokenizer.no_truncation()
         tokenizer.backend_tokenizer.no_padding()
+    if weights.untrained:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(_UNTRAINED_SEED)
+            model = transformers.AutoModel.from_config(  # type: ignore[no-untyped-call]
+                config, dtype=torch.float32, trust_remote_code=False
+            )
+        return tokenizer, model, {"missing_keys": [], "mismatched_keys": []}
     model, loading = transformers.AutoModel.from_pretrained(
         weights.folder,
         config=config,
@@ -107,6 +120,19 @@ def _read(weights: Weights) -> tuple[Any, Any, dict[str, Any]]:
         **safely,
     )
     return tokenizer, model, loading
+
+
+def _check_memory(weights: Weights, config: Any) -> None:
+    """Raise ModelError where the model's weights, in float32, leave no room in this machine's memory to work with."""
+    with torch.device("meta"):
+        model = transformers.AutoModel.from_config(config, trust_remote_code=False)  # type: ignore[no-untyped-call]
+    needed = _MEMORY_FACTOR * 4 * sum(parameter.numel() for parameter in model.parameters())
+    available = psutil.virtual_memory().available
+    if needed > available:
+        raise ModelError(
+            f"{weights.label} needs about {needed / 1e9:,.1f} GB of memory, and {available / 1e9:,.1f} GB are free. "
+            "Close other programs, or choose a smaller model."
+        )
 
 
 def _frame(tokenizer: Any, name: str) -> Frame:

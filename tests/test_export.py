@@ -69,8 +69,8 @@ def test_the_summary_is_json_and_restores_the_experiment(experiment: Experiment,
 
 
 def test_what_is_undefined_is_none_and_explained(experiment: Experiment, found: Found) -> None:
-    constant = view(found, Experiment(*experiment.asked, layer=0))
-    summary = export.summary(Experiment(*experiment.asked, layer=0), found, constant)
+    constant = view(found, replace(experiment, layer=0))
+    summary = export.summary(replace(experiment, layer=0), found, constant)
     assert summary["r_squared"] is summary["r_squared_interval"] is summary["slope"] is None
     assert "norm is the same" in summary["problem"]
 
@@ -97,7 +97,7 @@ def test_the_report_holds_picture_numbers_and_settings_and_escapes_all_text(
 
 
 def test_a_report_without_a_line_says_why(experiment: Experiment, found: Found) -> None:
-    asked = Experiment(*experiment.asked, length_cutoff=2)
+    asked = replace(experiment, length_cutoff=2)
     assert "least 3" in export.report(asked, found, view(found, asked)).decode()
 
 

@@ -1,6 +1,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -61,8 +62,8 @@ def test_what_is_quick_starts_by_itself_and_ends(jobs: Jobs, experiment: Experim
 
 def test_all_who_ask_the_same_share_one_job(jobs: Jobs, experiment: Experiment) -> None:
     job = jobs.open(experiment)
-    assert jobs.open(Experiment(*experiment.asked, length_cutoff=10, layer=1)) is job
-    assert jobs.open(Experiment(experiment.model, experiment.corpus, 299)) is not job
+    assert jobs.open(replace(experiment, length_cutoff=10, layer=1)) is job
+    assert jobs.open(Experiment(experiment.model, experiment.corpus, sample_size=299)) is not job
 
 
 def test_what_takes_long_waits_to_be_started(
@@ -105,9 +106,9 @@ def test_another_experiment_queues_and_knows_its_place(
 ) -> None:
     first = jobs.open(experiment)
     wait_for(lambda: n_measured(first) == 64)
-    second = jobs.open(Experiment(experiment.model, experiment.corpus, 200, seed=1))
+    second = jobs.open(Experiment(experiment.model, experiment.corpus, sample_size=200, seed=1))
     wait_for(lambda: second.state is State.QUEUED)
-    third = jobs.open(Experiment(experiment.model, experiment.corpus, 200, seed=2))
+    third = jobs.open(Experiment(experiment.model, experiment.corpus, sample_size=200, seed=2))
     wait_for(lambda: third.state is State.QUEUED)
     assert [jobs.place(job) for job in (first, second, third)] == [0, 1, 2]
     second.cancel()
@@ -121,14 +122,14 @@ def test_another_experiment_queues_and_knows_its_place(
 
 def test_what_is_stored_does_not_queue(jobs: Jobs, experiment: Experiment, gate: threading.Event, store: Store) -> None:
     gate.set()
-    stored = Experiment(experiment.model, experiment.corpus, 50, seed=9)
+    stored = Experiment(experiment.model, experiment.corpus, sample_size=50, seed=9)
     wait_for(lambda: jobs.open(stored).state is State.DONE)
     gate.clear()
     busy = jobs.open(experiment)
     wait_for(lambda: n_measured(busy) == 64)
     other_server = Jobs(store)
     for server in (jobs, other_server):
-        job = server.open(Experiment(experiment.model, experiment.corpus, 40, seed=9))
+        job = server.open(Experiment(experiment.model, experiment.corpus, sample_size=40, seed=9))
         wait_for(lambda job=job: job.state is State.DONE)
     assert busy.state is State.RUNNING
     other_server.close()
@@ -198,7 +199,7 @@ def test_a_fault_of_ours_is_logged_and_not_shown(
 
 def test_only_so_many_ended_jobs_stay(jobs: Jobs, experiment: Experiment) -> None:
     for seed in range(8):
-        job = jobs.open(Experiment(experiment.model, experiment.corpus, 20, seed=seed))
+        job = jobs.open(Experiment(experiment.model, experiment.corpus, sample_size=20, seed=seed))
         wait_for(lambda job=job: job.state is State.DONE)
     assert len(jobs._jobs) <= jobs_module._JOBS_KEPT + 1
 

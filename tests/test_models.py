@@ -165,6 +165,9 @@ def test_the_catalogue_lists_the_original_and_its_kin() -> None:
         "bert-base-multilingual-cased",
         "distilbert-base-uncased",
         "roberta-base",
+        "xlm-roberta-base",
+        "all-mpnet-base-v2",
+        "modernbert-base",
     ]
 
 

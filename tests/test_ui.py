@@ -1,5 +1,6 @@
 """The page's logic, without a browser."""
 
+import io
 import re
 import threading
 import time
@@ -41,18 +42,18 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def corpus(tmp_path: Path) -> corpora.Corpus:
-    """A corpus of 400 sentences, uploaded before."""
-    return corpora.keep_upload(TEXT, "sentences.txt", tmp_path / "store" / "corpora")
+def corpus(tmp_path: Path) -> str:
+    """The name of a corpus of 400 sentences, uploaded before."""
+    return corpora.keep_upload(io.BytesIO(TEXT), "sentences.txt", tmp_path / "store" / "corpora")
 
 
 @pytest.fixture
-def open_page(tiny_folder: Path, corpus: corpora.Corpus) -> Callable[..., AppTest]:
+def open_page(tiny_folder: Path, corpus: str) -> Callable[..., AppTest]:
     """Open a link, by default to 300 sentences by the tiny model."""
 
     def open_page(**query: str) -> AppTest:
         page = AppTest.from_file(APP, default_timeout=60)
-        for name, value in ({"model": str(tiny_folder), "corpus": corpus.name, "sample_size": "300"} | query).items():
+        for name, value in ({"model": str(tiny_folder), "corpus": corpus, "sample_size": "300"} | query).items():
             page.query_params[name] = value
         return page.run()
 
@@ -170,8 +171,8 @@ def test_a_constant_norm_is_explained(open_page: Callable[..., AppTest]) -> None
 
 
 def test_nothing_under_the_cutoff_is_explained(open_page: Callable[..., AppTest], tmp_path: Path) -> None:
-    long = corpora.keep_upload(b"the cat sat on the mat\n" * 5, "long.txt", tmp_path / "store" / "corpora")
-    page = finish(open_page(corpus=long.name, length_cutoff="3"))
+    long = corpora.keep_upload(io.BytesIO(b"the cat sat on the mat\n" * 5), "long.txt", tmp_path / "store" / "corpora")
+    page = finish(open_page(corpus=long, length_cutoff="3"))
     assert "No whole sentence is shorter than the length cutoff" in answer(page)
 
 
@@ -182,11 +183,11 @@ def test_a_corpus_smaller_than_the_sample_says_so(open_page: Callable[..., AppTe
 
 
 def test_a_link_names_what_it_could_not_restore_and_restores_the_rest(open_page: Callable[..., AppTest]) -> None:
-    page = finish(open_page(length_cutoff="20", seed="minus one", colour="red", layer="77", corpus="no-such-corpus"))
+    page = finish(open_page(length_cutoff="20", seed="minus one", colour="red", layer="77", segmentation="no-such-way"))
     warnings = [warning.value for warning in page.warning]
     assert any("colour" in warning for warning in warnings)
     assert any("minus one" in warning for warning in warnings)
-    assert any("no\\-such\\-corpus" in warning for warning in warnings)
+    assert any("no\\-such\\-way" in warning for warning in warnings)
     assert any("no layer 77" in warning for warning in warnings)
     assert page.session_state.length_cutoff == 20
     assert page.session_state.seed == 0
@@ -196,8 +197,12 @@ def test_a_link_names_what_it_could_not_restore_and_restores_the_rest(open_page:
     assert not page.warning
 
 
-def test_a_path_in_a_link_is_not_opened_as_a_corpus(open_page: Callable[..., AppTest]) -> None:
-    page = finish(open_page(corpus="/etc/passwd"))
+def test_a_path_in_a_link_is_opened_only_on_the_same_machine(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, text_file: Path
+) -> None:
+    assert figures(finish(open_page(corpus=str(text_file))))["Sentences"] == "300"
+    monkeypatch.setattr(session, "_is_local", lambda: False)
+    page = finish(open_page(model="minilm", corpus="/etc/passwd"))
     assert "/etc/passwd" in page.warning[0].value
     assert page.session_state.corpus == "python-docs"
 
@@ -217,7 +222,7 @@ def test_what_takes_long_states_its_cost_and_waits_for_run(
 
 def test_a_model_that_has_to_be_downloaded_waits_for_run(open_page: Callable[..., AppTest]) -> None:
     page = finish(open_page(model="bert-base-uncased"))
-    assert page.button(key="run").label == "Run · downloads 440 MB"
+    assert re.fullmatch(r"Run · downloads 441 MB, about \d+ s", page.button(key="run").label)
 
 
 def test_cancelling_keeps_the_picture(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,7 +261,7 @@ def test_two_visitors_share_one_job(open_page: Callable[..., AppTest]) -> None:
 def test_a_failure_of_the_model_stands_under_its_box_and_the_page_stays(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def unreachable(name: str, *, download: bool) -> None:
+    def unreachable(name: str, *, download: bool, progress: Progress) -> None:
         raise ModelError(f"The Hugging Face Hub cannot be reached for {name}.")
 
     monkeypatch.setattr(models, "resolve", unreachable)
@@ -361,12 +366,12 @@ def test_a_link_with_many_faults_is_answered_in_a_few_lines(open_page: Callable[
     assert "195 more settings" in page.warning[-1].value
 
 
-def test_an_upload_without_sentences_says_so(open_page: Callable[..., AppTest], corpus: corpora.Corpus) -> None:
+def test_an_upload_without_sentences_says_so(open_page: Callable[..., AppTest], corpus: str) -> None:
     page = finish(open_page())
     page.file_uploader(key="upload").upload("empty.txt", b"\n\n")
     page.run()
-    assert "empty.txt holds no sentence" in page.sidebar.error[0].value
-    assert page.session_state.corpus == corpus.name
+    assert "empty.txt holds no text" in page.sidebar.error[0].value
+    assert page.session_state.corpus == corpus
 
 
 @pytest.mark.parametrize(

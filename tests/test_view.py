@@ -12,9 +12,9 @@ from clsviz.view import unmeasurable_layers, view
 def found(measured: Measurements, exact: Measurements | None = None) -> Found:
     """As an extraction has it; fast where what is `exact` is given as well."""
     if exact is None:
-        return Found(None, None, [], measurements=measured)
-    audit = Found(None, None, [], measurements=exact)
-    return Found(None, None, [], Precision.FAST, measured, audit=audit)
+        return Found(None, None, measurements=measured)
+    audit = Found(None, None, measurements=exact)
+    return Found(None, None, Precision.FAST, measured, audit=audit)
 
 
 def test_only_whole_sentences_under_the_cutoff_are_shown() -> None:

@@ -9,11 +9,13 @@ from typing import TypeVar
 
 import streamlit as st
 
-from clsviz import corpora, models
+from clsviz import corpora, models, tables, wording
+from clsviz.corpora import Corpus
 from clsviz.errors import ClsvizError, CorpusError, ModelError
-from clsviz.experiment import RANGES, Pooling, Precision, parse_setting
+from clsviz.experiment import RANGES, Pooling, Precision, Segmentation, parse_setting
 from clsviz.extraction import Found
 from clsviz.jobs import Job, State
+from clsviz.segmentation import LONG_TEXT
 from clsviz.ui import session
 from clsviz.ui.markdown import escape
 from clsviz.wording import duration
@@ -22,6 +24,12 @@ T = TypeVar("T")
 
 _SIZES = (200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
 _CUTOFFS = (*range(5, 100, 5), *range(100, 200, 10), *range(200, 501, 50), 512)
+_TEXT_HELP = {
+    "configuration": "A dataset of the Hub may hold several, such as languages.",
+    "split": "Parts of a dataset that are kept apart, such as for training and testing.",
+    "column": "Of a table, the one that holds the text.",
+}
+"""The settings that choose among the texts of a corpus; each depends on those before it."""
 _POLL_SECONDS = 0.5
 _STATUS_HEIGHT = 124  # of two lines, a bar and a button, so that nothing below moves
 
@@ -29,38 +37,44 @@ _STATUS_HEIGHT = 124  # of two lines, a bar and a button, so that nothing below 
 def sample_controls(job: Job) -> None:
     """The settings that cost model time, with what is wrong with them."""
     st.subheader("Sample", anchor=False)
-    names = _with(models.MODELS, st.session_state.model)
+    names = _with([*models.MODELS, f"{models.UNTRAINED}minilm"], st.session_state.model)
     st.selectbox(
         "Model",
         names,
         index=names.index(st.session_state.model),
-        format_func=lambda name: models.MODELS[name].label if name in models.MODELS else name,
+        format_func=_model_label,
         key="model",
         on_change=_choose_model,
         accept_new_options=not session.PUBLIC,
-        help="The encoder. You can type any id of the Hugging Face Hub, or on your own machine the path of a folder.",
+        help="The encoder. You can type any id of the Hugging Face Hub, with or without a revision after an @, or on "
+        "your own machine the path of a folder. “untrained:” before it puts random weights in the place of its own, "
+        "as a control.",
     )
     _message("model_message", job.error if not isinstance(job.error, CorpusError) else None)
-    labels = {name: source.label for name, source in corpora.CORPORA.items()} | st.session_state.get("uploads", {})
-    labels.setdefault(st.session_state.corpus, "Uploaded text")
+    corpus_names = _with([*corpora.CORPORA, *st.session_state.get("uploads", [])], st.session_state.corpus)
     st.selectbox(
         "Corpus",
-        list(labels),
-        index=list(labels).index(st.session_state.corpus),
-        format_func=labels.__getitem__,
+        corpus_names,
+        index=corpus_names.index(st.session_state.corpus),
+        format_func=_corpus_label,
         key="corpus",
-        help="Where the sentences come from. Python documentation: the docstrings of the standard library. "
-        "Package documentation: those of all installed packages as well; it is gathered once.",
+        on_change=_choose_corpus,
+        accept_new_options=not session.PUBLIC,
+        help="Where the sentences come from. The first two are the docstrings of this Python and of its packages; the "
+        "others come from the Hugging Face Hub. You can type the id of any dataset there, or on your own machine the "
+        "path of a file.",
     )
     with st.expander("Use your own text"):
         st.file_uploader(
-            "A text file, one sentence a line",
-            type="txt",
+            "A file of text",
+            type=sorted({suffix.rpartition(".")[2] for suffix in tables.SUFFIXES}),
             key="upload",
             on_change=_keep_upload,
-            help="Its sentences are kept in this server's store, so that the link goes on working.",
+            help="Lines of text, a table (CSV, TSV, JSON lines) or Parquet; all but the last also packed with gzip. It "
+            "is kept in this server's store, so that the link goes on working.",
         )
     _message("corpus_message", job.error if isinstance(job.error, CorpusError) else None)
+    _text_controls(job)
     largest = session.PUBLIC_SAMPLE_SIZE if session.PUBLIC else _SIZES[-1]
     st.select_slider(
         "Sentences",
@@ -83,6 +97,78 @@ def sample_controls(job: Job) -> None:
         help="Exact computes in float32. Fast multiplies matrices in bfloat16, and measures some sentences both ways "
         "to state its error; where the norm varies by less than that, it is not shown.",
     )
+
+
+def _model_label(name: str) -> str:
+    text = models.label(name) if models.Name.parse(name).base in models.MODELS else name
+    return text[:1].upper() + text[1:] if models.Name.parse(name).untrained else text
+
+
+def _corpus_label(name: str) -> str:
+    """How a corpus is called in its list: no two alike, as the browser sends back what it shows."""
+    if not corpora.is_upload(name):
+        return name if corpora.is_file(name) else corpora.label(name)
+    try:
+        file_name = corpora.upload_label(name, session.jobs().store.corpora)
+    except CorpusError:
+        file_name = corpora.label(name)
+    return f"{file_name} ({name[7:11]})"
+
+
+def _text_controls(job: Job) -> None:
+    """Which of a corpus's texts are taken, and what of them counts as a sentence, where there is a choice."""
+    corpus = job.extraction.corpus
+    if corpora.is_built_in(st.session_state.corpus):
+        return
+    with st.expander("Which texts", expanded=not corpora.is_in_catalogue(st.session_state.corpus)):
+        for setting, options in _choices(corpus).items():
+            decided = getattr(corpus.selection if corpus else session.experiment(), setting)
+            if len(options) > 1:
+                st.selectbox(
+                    setting.capitalize(),
+                    options,
+                    index=options.index(decided) if decided in options else 0,
+                    key=f"chosen_{setting}_{st.session_state.corpus}",
+                    on_change=_choose_texts,
+                    args=[setting],
+                    help=_TEXT_HELP[setting],
+                )
+        if corpus is None and any(st.session_state[setting] for setting in _TEXT_HELP):
+            st.button("Take what the corpus itself declares", on_click=_forget_texts)
+        st.segmented_control(
+            "Sentences",
+            list(Segmentation),
+            default=st.session_state.segmentation,
+            format_func={
+                Segmentation.AUTO: "As is best",
+                Segmentation.NONE: "Whole texts",
+                Segmentation.SENTENCES: "Cut",
+            }.__getitem__,
+            key="segmentation",
+            required=True,
+            help="Long texts can be cut into sentences, by the rules of English. As is best: they are where they have "
+            f"more than {LONG_TEXT} characters on average.",
+        )
+
+
+def _choices(corpus: Corpus | None) -> dict[str, tuple[str, ...]]:
+    """The texts that could be chosen of a corpus."""
+    if corpus is None or corpus.selection.corpus != st.session_state.corpus:
+        return {}
+    return {"configuration": corpus.configurations, "split": corpus.splits, "column": corpus.columns}
+
+
+def _choose_texts(setting: str) -> None:
+    """Take the chosen configuration, split or column; what depends on it goes back to what the corpus declares."""
+    settings = list(_TEXT_HELP)
+    for later in settings[settings.index(setting) :]:
+        st.session_state[later] = ""
+    st.session_state[setting] = st.session_state[f"chosen_{setting}_{st.session_state.corpus}"]
+
+
+def _forget_texts() -> None:
+    for setting in _TEXT_HELP:
+        st.session_state[setting] = ""
 
 
 def view_controls(found: Found | None) -> None:
@@ -183,10 +269,11 @@ def _status(job: Job) -> None:
 def _progress(job: Job) -> None:
     stage, done, total, rate = job.stage, job.done, job.total, job.rate  # its thread goes on
     if not total:
-        st.progress(0.0, stage or "Starting")
+        st.progress(0.0, escape(stage) or "Starting")
         return
-    pace = f" · {rate:,.0f}/s · {duration((total - done) / rate)} left" if rate else ""
-    st.progress(min(1.0, done / total), f"{stage} {done:,} of {total:,}{pace}")
+    unit = f" {job.unit}" if job.unit else ""
+    pace = f" · {rate:,.0f}{unit}/s · {duration((total - done) / rate)} left" if rate else ""
+    st.progress(min(1.0, done / total), f"{escape(stage)} {done:,} of {total:,}{unit}{pace}")
 
 
 def _run_label(job: Job) -> str:
@@ -194,11 +281,7 @@ def _run_label(job: Job) -> str:
         return "Try again"
     if job.state is State.CANCELLED or job.cost is None:
         return "Run"
-    if job.cost.megabytes:
-        return f"Run · downloads {job.cost.megabytes:,} MB"
-    return (
-        f"Run · about {duration(job.cost.seconds)}" if job.cost.seconds < float("inf") else "Run · downloads it first"
-    )
+    return f"Run · {wording.cost(job.cost)}"
 
 
 def _cancel_button(job: Job) -> None:
@@ -211,15 +294,27 @@ def _cancel_button(job: Job) -> None:
 
 def _choose_model() -> None:
     """Take the chosen model, or say why not and go back to the one before."""
+    _choose("model", session.model_problem, ModelError)
+
+
+def _choose_corpus() -> None:
+    """Take the chosen corpus, with what it declares itself, or say why not and go back to the one before."""
+    if _choose("corpus", session.corpus_problem, CorpusError):
+        _forget_texts()
+
+
+def _choose(setting: str, problem_of: Callable[[str], str], error_type: type[ClsvizError]) -> bool:
     try:
-        name = parse_setting("model", str(st.session_state.model))
-        if problem := session.model_problem(name):
-            raise ModelError(problem)
-        st.session_state.model_message = ""
+        name = parse_setting(setting, str(st.session_state[setting]))
+        if problem := problem_of(name):
+            raise error_type(problem)
     except ClsvizError as error:
-        name = st.session_state.job.extraction.experiment.model
-        st.session_state.model_message = str(error)
-    st.session_state.model = name
+        st.session_state[setting] = getattr(st.session_state.job.extraction.experiment, setting)
+        st.session_state[f"{setting}_message"] = str(error)
+        return False
+    st.session_state[setting] = name
+    st.session_state[f"{setting}_message"] = ""
+    return True
 
 
 def _keep_upload() -> None:
@@ -227,15 +322,15 @@ def _keep_upload() -> None:
     st.session_state.corpus_message = ""
     if st.session_state.upload is None:
         return
+    file = st.session_state.upload
     try:
-        corpus = corpora.keep_upload(
-            st.session_state.upload.getvalue(), st.session_state.upload.name, session.jobs().store.corpora
-        )
+        name = corpora.keep_upload(file, file.name, session.jobs().store.corpora)
     except ClsvizError as error:
         st.session_state.corpus_message = str(error)
     else:
-        st.session_state.uploads = {**st.session_state.get("uploads", {}), corpus.name: corpus.label}
-        st.session_state.corpus = corpus.name
+        st.session_state.uploads = list(dict.fromkeys([*st.session_state.get("uploads", []), name]))
+        st.session_state.corpus = name
+        _forget_texts()
 
 
 def _n_layers(found: Found | None) -> int | None:

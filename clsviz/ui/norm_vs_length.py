@@ -4,7 +4,7 @@ import streamlit as st
 
 from clsviz import wording
 from clsviz.errors import SettingError
-from clsviz.ui import controls, own, picture, session
+from clsviz.ui import controls, own, picture, presets, session
 from clsviz.ui.markdown import escape
 
 session.restore()
@@ -16,6 +16,7 @@ except SettingError as error:
     st.stop()
 outline = controls.outline(job)
 with st.sidebar:
+    presets.show()
     controls.sample_controls(job)
     controls.status(job, outline)
     controls.view_controls(job.extraction.found)
@@ -25,6 +26,7 @@ query = session.write_url(experiment)
 notes = session.notes()
 if job.extraction.found:
     notes += wording.notes(experiment, job.extraction.found)
+    notes += wording.differences(session.made_with(), job.extraction.found)
 for note in notes:
     st.warning(escape(note))
 

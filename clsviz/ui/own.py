@@ -8,11 +8,11 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from clsviz.corpora import MAX_CHARACTERS
 from clsviz.errors import ClsvizError
 from clsviz.experiment import Experiment
 from clsviz.jobs import Job
 from clsviz.measurements import Measurements
+from clsviz.segmentation import MAX_CHARACTERS
 from clsviz.ui import session
 from clsviz.ui.markdown import escape
 from clsviz.wording import number

@@ -131,7 +131,7 @@ def _toolbar(job: Job, experiment: Experiment, found: Found, view: "View", query
             label_visibility="collapsed",
         )
         with st.container(horizontal=True, horizontal_alignment="right", width="content"):
-            share.copy_link(query)
+            share.copy_link(experiment, found, query)
             share.downloads(experiment, found, view)
     return overlays
 
@@ -139,7 +139,7 @@ def _toolbar(job: Job, experiment: Experiment, found: Found, view: "View", query
 def _axes(experiment: Experiment, longest: int) -> Any:
     from clsviz.figures import Axes
 
-    view = (experiment.model, experiment.corpus, experiment.length_cutoff, experiment.layer, experiment.pooling)
+    view = (experiment.model, experiment.selection, experiment.length_cutoff, experiment.layer, experiment.pooling)
     return Axes(wording.axis_title(experiment), min(longest, experiment.length_cutoff), zoom_of=str(view))
 
 

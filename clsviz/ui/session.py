@@ -13,7 +13,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from clsviz import corpora, models
 from clsviz.errors import SettingError
-from clsviz.experiment import TEXT_PARAMETER, Experiment, Pooling
+from clsviz.experiment import CORPUS_PARAMETER, MODEL_PARAMETER, TEXT_PARAMETER, Experiment, Pooling
 from clsviz.extraction import Encoders, Found
 from clsviz.jobs import Job, Jobs
 from clsviz.store import Store
@@ -59,10 +59,10 @@ def restore() -> None:
         return
     problems: list[SettingError] = []
     text = query.pop(TEXT_PARAMETER, "")
+    made_with = {name: query.pop(name) for name in (MODEL_PARAMETER, CORPUS_PARAMETER) if name in query}
     asked = admitted(Experiment.from_query(query, problems.append), problems.append)
-    for field in fields(asked):
-        st.session_state[field.name] = getattr(asked, field.name)
-    st.session_state.layer = LAST if asked.layer is None else asked.layer
+    choose(asked)
+    st.session_state.made_with = (asked.asked, made_with)
     st.session_state.text = st.session_state.text_of_link = text
     st.session_state.with_text = bool(text)
     shown = [f"In the link: {problem}" for problem in problems[:_MOST_PROBLEMS]]
@@ -89,6 +89,19 @@ def notes() -> list[str]:
     """What of the visitor's settings could not be used, until one is changed."""
     about, texts = st.session_state.notes
     return list(texts) if about == experiment() else []
+
+
+def made_with() -> dict[str, str]:
+    """With what the link was made, by the link's own words, until one of its settings is changed."""
+    about, fingerprints = st.session_state.made_with
+    return dict(fingerprints) if about == experiment().asked else {}
+
+
+def choose(experiment: Experiment) -> None:
+    """Set every control as the experiment says."""
+    for field in fields(experiment):
+        st.session_state[field.name] = getattr(experiment, field.name)
+    st.session_state.layer = LAST if experiment.layer is None else experiment.layer
 
 
 def write_url(experiment: Experiment) -> dict[str, str]:
@@ -146,13 +159,14 @@ def _session_id() -> str:
 def admitted(experiment: Experiment, report: Callable[[SettingError], None]) -> Experiment:
     """The experiment with what this visitor may not ask for reported, and replaced by the default."""
     default = Experiment()
+    if PUBLIC:  # whose commit it is the catalogue says; if it is another than the link's, that is noted
+        experiment = replace(experiment, model=unpinned(experiment.model), corpus=unpinned(experiment.corpus))
     if problem := model_problem(experiment.model):
         report(SettingError(problem))
         experiment = replace(experiment, model=default.model)
-    if experiment.corpus not in corpora.CORPORA and not corpora.is_upload(experiment.corpus):
-        known = ", ".join(corpora.CORPORA)
-        report(SettingError(f"corpus is “{experiment.corpus[:60]}”, which is not one of the catalogue ({known})."))
-        experiment = replace(experiment, corpus=default.corpus)
+    if problem := corpus_problem(experiment.corpus):
+        report(SettingError(problem))
+        experiment = replace(experiment, corpus=default.corpus, configuration="", split="", column="")
     if PUBLIC and experiment.sample_size > PUBLIC_SAMPLE_SIZE:
         report(
             SettingError(f"sample_size is {experiment.sample_size:,}; here it can be {PUBLIC_SAMPLE_SIZE:,} at most.")
@@ -161,13 +175,33 @@ def admitted(experiment: Experiment, report: Callable[[SettingError], None]) -> 
     return experiment
 
 
+def unpinned(name: str) -> str:
+    """The name of a model or corpus without its revision."""
+    return name.partition("@")[0]
+
+
 def model_problem(name: str) -> str:
     """Why this visitor may not ask for the model `name`, or ""."""
-    if PUBLIC and name not in models.MODELS:
+    base = models.Name.parse(name).base
+    if PUBLIC and base not in models.MODELS:
         known = ", ".join(models.MODELS)
         return f"model is “{name[:60]}”. This public demo has only {known}; clsviz on your own machine takes any."
-    if models.is_folder(name) and not _is_local():
+    if models.is_folder(base) and not _is_local():
         return f"model is the folder “{name[:60]}”. Folders can be opened only by a browser on the same machine."
+    return ""
+
+
+def corpus_problem(name: str) -> str:
+    """Why this visitor may not ask for the corpus `name`, or ""."""
+    if corpora.is_in_catalogue(name) or corpora.is_upload(name):
+        return ""
+    if PUBLIC:
+        known = ", ".join(corpora.CORPORA)
+        return f"corpus is “{name[:60]}”, which is not one of the catalogue ({known}). You can upload a file instead."
+    if corpora.is_file(name) and not _is_local():
+        return (
+            f"corpus is the file “{name[:60]}”. Files can be opened only by a browser on the same machine: upload it."
+        )
     return ""
 
 

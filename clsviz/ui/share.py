@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from clsviz.experiment import Experiment
+from clsviz.experiment import TEXT_PARAMETER, Experiment
 from clsviz.extraction import Found
 
 if TYPE_CHECKING:
@@ -54,9 +54,15 @@ export default function ({ data, parentElement }) {
 )
 
 
-def copy_link(query: dict[str, str]) -> None:
-    """A button that puts the link to the picture, on whatever address the app runs, onto the clipboard."""
-    _COPY_LINK(data={"query": "?" + urlencode(query) if query else ""}, key="copy_link")
+def copy_link(experiment: Experiment, found: Found, query: dict[str, str]) -> None:
+    """A button that puts the link to the picture, on whatever address the app runs, onto the clipboard.
+
+    query: what the address bar has; the link also pins what was found.
+    """
+    from clsviz.export import link
+
+    query = {name: text for name, text in query.items() if name == TEXT_PARAMETER} | link(experiment, found)
+    _COPY_LINK(data={"query": "?" + urlencode(query)}, key="copy_link")
 
 
 def downloads(experiment: Experiment, found: Found, view: "View") -> None:

@@ -1,0 +1,61 @@
+"""Where a newcomer starts: two experiments, one that shows at once, and the original's."""
+
+import streamlit as st
+
+from clsviz import wording
+from clsviz.experiment import Experiment
+from clsviz.ui import session
+from clsviz.ui.markdown import escape
+
+INSTANT = Experiment()
+ORIGINAL = Experiment(
+    model="bert-base-uncased",
+    corpus="bookcorpus",
+    sample_size=session.PUBLIC_SAMPLE_SIZE if session.PUBLIC else 100_000,
+    length_cutoff=80,
+)
+_POLL_SECONDS = 2.0
+
+
+def show() -> None:
+    """The two buttons, and what the second costs on this machine, which is measured when nothing else is at work."""
+    was_known = session.jobs().machine.is_measured
+    is_in_browser = False
+
+    def keep_up() -> None:
+        nonlocal is_in_browser
+        _show()
+        if is_in_browser and not was_known and session.jobs().machine.is_measured:
+            st.rerun()  # so that nothing is asked any more; not at once, as that would break the page off
+        is_in_browser = True
+
+    st.fragment(keep_up, run_every=None if was_known else _POLL_SECONDS)()
+
+
+def _show() -> None:
+    machine = session.jobs().machine
+    if not machine.is_measured and session.jobs().is_idle:
+        machine.measure_soon()
+    with st.container(horizontal=True):
+        st.button(
+            "Instant",
+            icon=":material/bolt:",
+            on_click=session.choose,
+            args=[INSTANT],
+            width="stretch",
+            help="The built-in model on the docstrings of this Python. It needs no network.",
+        )
+        st.button(
+            "The original",
+            icon=":material/history_edu:",
+            on_click=session.choose,
+            args=[ORIGINAL],
+            width="stretch",
+            help=f"BERT base on {ORIGINAL.sample_size:,} sentences of BookCorpus, those of fewer than 80 tokens: the "
+            "experiment of 2021. It does not start before you press Run.",
+        )
+    cost = session.jobs().estimate(ORIGINAL)
+    takes = (
+        wording.cost(cost) if machine.is_measured else f"downloads {cost.megabytes:,} MB; its time is being measured"
+    )
+    st.caption(escape(f"The original: {takes} on this machine."))
