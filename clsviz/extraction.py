@@ -140,13 +140,6 @@ class Extraction:
         seconds += self._measuring_seconds(weights, experiment.sample_size, _TYPICAL_CHARACTERS)
         return Cost(seconds, megabytes)
 
-    def estimate(self) -> Cost:
-        """What it takes where nothing is there, of an experiment of the catalogue."""
-        experiment = self.experiment
-        megabytes = models.download_megabytes(experiment.model, Progress())
-        megabytes += corpora.download_megabytes(experiment.corpus, experiment.sample_size)
-        return Cost(self._measuring_seconds(None, experiment.sample_size, _TYPICAL_CHARACTERS), megabytes)
-
     def _weights_here(self, progress: Progress) -> models.Weights | None:
         try:
             return models.resolve(self.experiment.model, download=False, progress=progress)

@@ -189,6 +189,7 @@ class Split:
             return None
         if not sentences:
             raise CorpusError(f"{self._listing.repo} holds no text in “{printable(column)}”. Choose another column.")
+        n_bytes += sum(int(path.stem.rpartition("-")[2]) for path in self._folder.glob("footer-*-*.parquet"))
         return Draw(sentences[:size], n_groups, n_known, n_bytes, is_whole=len(sentences) < size)
 
     def _plan(self, seed: int, column: str, progress: Progress, download: bool) -> Iterator[tuple[list[_Group], int]]:
@@ -263,7 +264,7 @@ class Split:
         def fetch(index: int) -> pq.FileMetaData:
             with self._opened(index) as stream:
                 footer = pq.ParquetFile(stream).metadata
-            with new_file(self._footer_path(index)) as temporary:
+            with new_file(self._folder / f"footer-{index:06}-{stream.n_bytes}.parquet") as temporary:
                 footer.write_metadata_file(temporary)
             progress.advance(min(progress.done + 1, progress.total))
             return footer
@@ -273,14 +274,16 @@ class Split:
 
     def _load_footer(self, index: int) -> pq.FileMetaData | None:
         if index not in self._loaded:
+            path = self._footer_path(index)
             try:
-                self._loaded[index] = pq.read_metadata(self._footer_path(index))
+                self._loaded[index] = pq.read_metadata(path)
             except (OSError, pa.ArrowException):
                 return None
         return self._loaded[index]
 
     def _footer_path(self, index: int) -> Path:
-        return self._folder / f"footer-{index:06}.parquet"
+        """Where a footer is kept; its name also says what it took to read it."""
+        return next(self._folder.glob(f"footer-{index:06}-*.parquet"), self._folder / "none")
 
     def _opened(self, index: int) -> "_Counted":
         """A file of the split, of which only what is read is fetched."""
@@ -376,6 +379,8 @@ def _declared(repository: Repository) -> tuple[dict[str, dict[str, list[File]]],
     from datasets.load import dataset_module_factory
     from fsspec.utils import glob_translate
 
+    if any(file.path == f"{Path(repository.name).name}.py" for file in repository.files):
+        return {}, ""  # a loading script
     datasets.config.HF_UPDATE_DOWNLOAD_COUNTS = False  # it tells a host other than the Hub
     datasets.utils.logging.set_verbosity_error()
     datasets.disable_progress_bars()
@@ -383,7 +388,7 @@ def _declared(repository: Repository) -> tuple[dict[str, dict[str, list[File]]],
         try:
             module = dataset_module_factory(repository.name, revision=repository.commit)
         except (RuntimeError, datasets.exceptions.DatasetsError, FileNotFoundError):
-            return {}, ""  # a script, no data at all, or such that it does not know
+            return {}, ""  # no data at all, or such that it does not know
     if not module.module_path.endswith(".parquet"):
         return {}, ""
     splits: dict[str, dict[str, list[File]]] = {}

@@ -98,6 +98,7 @@ class Jobs:
         self.machine = Machine()
         self._jobs: dict[Hashable, Job] = {}
         self._line: list[Job] = []  # the one that is being measured, and those after it
+        self._estimates: dict[Experiment, Cost | None] = {}
         self._changed = threading.Condition()
         self._closed = False
         # A daemon, so that the server can be stopped at any time; torch must not be at work when the interpreter ends.
@@ -125,15 +126,28 @@ class Jobs:
                 del self._jobs[asked]
             return self._jobs[experiment.asked]
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether no job is at work."""
-        with self._changed:
-            return not self._line
+    def estimate(self, experiment: Experiment) -> Cost | None:
+        """What an experiment of the catalogue would take, or None while that is not known.
 
-    def estimate(self, experiment: Experiment) -> Cost:
-        """About what an experiment of the catalogue takes on a machine where nothing of it is; looks up nothing."""
-        return Extraction(experiment, self.store, self.encoders, machine=self.machine).estimate()
+        It is found out, with a measurement of the machine, in a thread of its own once no job is at work; and again
+        after every job.
+        """
+        with self._changed:
+            is_idle = not any(job.state.is_active for job in self._jobs.values())
+            if experiment not in self._estimates and is_idle and not self._closed:
+                self._estimates[experiment] = None
+                threading.Thread(target=self._estimate, args=[experiment], name="estimate", daemon=True).start()
+            return self._estimates.get(experiment)
+
+    def _estimate(self, experiment: Experiment) -> None:
+        try:
+            self.machine.measure()
+            cost = Extraction(experiment, self.store, self.encoders, machine=self.machine).look_up(Progress())
+        except (ClsvizError, RuntimeError):  # of a card that another program fills, say
+            _log.exception("What %s takes could not be estimated", experiment)
+        else:
+            with self._changed:
+                self._estimates[experiment] = cost
 
     def place(self, job: Job) -> int:
         """How many jobs have to end before this one is measured."""
@@ -182,6 +196,7 @@ class Jobs:
                 job.state = State.DONE
             with self._changed:
                 self._line.remove(job)
+                self._estimates.clear()
 
 
 @contextlib.contextmanager

@@ -224,8 +224,10 @@ def number(value: float, digits: int = 4, sign: str = "") -> str:
 
 def cost(cost: Cost) -> str:
     """What a run takes, to stand after its name."""
-    download = f"downloads {cost.megabytes:,} MB, " if cost.megabytes else ""
-    return f"{download}about {duration(cost.seconds)}"
+    if not cost.seconds:
+        return "is measured already"
+    takes = f"takes about {duration(cost.seconds)}"
+    return f"downloads {cost.megabytes:,} MB and {takes}" if cost.megabytes else takes
 
 
 def duration(seconds: float) -> str:

@@ -222,7 +222,8 @@ def test_what_takes_long_states_its_cost_and_waits_for_run(
 
 def test_a_model_that_has_to_be_downloaded_waits_for_run(open_page: Callable[..., AppTest]) -> None:
     page = finish(open_page(model="bert-base-uncased"))
-    assert re.fullmatch(r"Run · downloads 441 MB, about \d+ s", page.button(key="run").label)
+    assert re.fullmatch(r"Run · about \d+ s", page.button(key="run").label)
+    assert "It downloads about 441 MB first." in texts(page)
 
 
 def test_cancelling_keeps_the_picture(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -136,18 +136,18 @@ def _text_controls(job: Job) -> None:
         if corpus is None and any(st.session_state[setting] for setting in _TEXT_HELP):
             st.button("Take what the corpus itself declares", on_click=_forget_texts)
         st.segmented_control(
-            "Sentences",
+            "Cut into sentences",
             list(Segmentation),
             default=st.session_state.segmentation,
             format_func={
-                Segmentation.AUTO: "As is best",
-                Segmentation.NONE: "Whole texts",
-                Segmentation.SENTENCES: "Cut",
+                Segmentation.AUTO: "Auto",
+                Segmentation.NONE: "No",
+                Segmentation.SENTENCES: "Yes",
             }.__getitem__,
             key="segmentation",
             required=True,
-            help="Long texts can be cut into sentences, by the rules of English. As is best: they are where they have "
-            f"more than {LONG_TEXT} characters on average.",
+            help="Texts can be cut into sentences, by the rules of English. Auto: they are where they have more than "
+            f"{LONG_TEXT} characters on average.",
         )
 
 
@@ -262,6 +262,8 @@ def _status(job: Job) -> None:
             if st.button(_run_label(job), icon=":material/play_arrow:", type="primary", key="run", width="stretch"):
                 session.job(session.experiment(), start=True)
                 st.rerun()
+            if state is State.WAITING and job.cost and job.cost.megabytes:
+                st.caption(f"It downloads about {job.cost.megabytes:,} MB first.")
             if n_measured:
                 st.caption(f"{n_measured:,} of {n_sampled:,} sentences are measured.")
 
@@ -281,7 +283,7 @@ def _run_label(job: Job) -> str:
         return "Try again"
     if job.state is State.CANCELLED or job.cost is None:
         return "Run"
-    return f"Run · {wording.cost(job.cost)}"
+    return f"Run · about {wording.duration(job.cost.seconds)}"
 
 
 def _cancel_button(job: Job) -> None:

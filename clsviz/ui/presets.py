@@ -18,24 +18,7 @@ _POLL_SECONDS = 2.0
 
 
 def show() -> None:
-    """The two buttons, and what the second costs on this machine, which is measured when nothing else is at work."""
-    was_known = session.jobs().machine.is_measured
-    is_in_browser = False
-
-    def keep_up() -> None:
-        nonlocal is_in_browser
-        _show()
-        if is_in_browser and not was_known and session.jobs().machine.is_measured:
-            st.rerun()  # so that nothing is asked any more; not at once, as that would break the page off
-        is_in_browser = True
-
-    st.fragment(keep_up, run_every=None if was_known else _POLL_SECONDS)()
-
-
-def _show() -> None:
-    machine = session.jobs().machine
-    if not machine.is_measured and session.jobs().is_idle:
-        machine.measure_soon()
+    """The two buttons, and what the second costs on this machine."""
     with st.container(horizontal=True):
         st.button(
             "Instant",
@@ -54,8 +37,17 @@ def _show() -> None:
             help=f"BERT base on {ORIGINAL.sample_size:,} sentences of BookCorpus, those of fewer than 80 tokens: the "
             "experiment of 2021. It does not start before you press Run.",
         )
-    cost = session.jobs().estimate(ORIGINAL)
-    takes = (
-        wording.cost(cost) if machine.is_measured else f"downloads {cost.megabytes:,} MB; its time is being measured"
-    )
-    st.caption(escape(f"The original: {takes} on this machine."))
+    was_known = session.jobs().estimate(ORIGINAL) is not None
+    is_in_browser = False
+
+    def keep_up() -> None:
+        nonlocal is_in_browser
+        cost = session.jobs().estimate(ORIGINAL)
+        st.caption(
+            escape(f"The original {wording.cost(cost) if cost else 'takes … (this machine is being measured)'}.")
+        )
+        if is_in_browser and not was_known and cost:
+            st.rerun()  # so that nothing is asked any more; not at once, as that would break the page off
+        is_in_browser = True
+
+    st.fragment(keep_up, run_every=None if was_known else _POLL_SECONDS)()
