@@ -229,7 +229,7 @@ class Extraction:
             self._publish(whole(found))
             return found
         progress.begin(f"Loading {found.weights.label}")
-        encoder = interruptible(lambda: self._encoders.get(found.weights, found.precision), progress)
+        encoder = interruptible(lambda: self._encoders.get(found.weights, found.precision), progress, daemon=False)
         while (found := self._read_stored(found)).n_missing:
             try:
                 with self._store.writer(self._key(found)):

@@ -136,7 +136,7 @@ class Jobs:
             is_idle = not any(job.state.is_active for job in self._jobs.values())
             if experiment not in self._estimates and is_idle and not self._closed:
                 self._estimates[experiment] = None
-                threading.Thread(target=self._estimate, args=[experiment], name="estimate", daemon=True).start()
+                threading.Thread(target=self._estimate, args=[experiment], name="estimate").start()  # torch: no daemon
             return self._estimates.get(experiment)
 
     def _estimate(self, experiment: Experiment) -> None:

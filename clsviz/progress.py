@@ -55,10 +55,11 @@ class Progress:
             raise CancelledError("Stopped. What was measured so far is kept.")
 
 
-def interruptible(work: Callable[[], T], progress: Progress) -> T:
+def interruptible(work: Callable[[], T], progress: Progress, *, daemon: bool = True) -> T:
     """What `work` returns or raises; CancelledError as soon as `progress` is asked to stop.
 
-    Then `work`, which may be waiting for an answer from afar, is left to itself in a thread of its own.
+    Then `work`, which may be waiting for an answer from afar, is left to itself in a thread of its own. What may not be
+    at work when the interpreter ends, as torch, is no daemon.
     """
     future: Future[T] = Future()
 
@@ -68,7 +69,7 @@ def interruptible(work: Callable[[], T], progress: Progress) -> T:
         except BaseException as error:  # raised below, where it is waited for
             future.set_exception(error)
 
-    threading.Thread(target=run, name="interruptible", daemon=True).start()  # nobody has to wait for it at the end
+    threading.Thread(target=run, name="interruptible", daemon=daemon).start()
     while not wait([future], timeout=0.1).done:
         progress.check()
     return future.result()

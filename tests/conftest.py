@@ -3,6 +3,7 @@
 import hashlib
 import os
 import random
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ os.environ.pop("CLSVIZ_STORE", None)
 os.environ.pop("CLSVIZ_PUBLIC", None)
 
 import torch
+from hub import Hub, point_at, serve_hub
 
 from clsviz import models
 from clsviz.encoder import Encoder
@@ -124,6 +126,21 @@ def tiny_encoder(tiny_weights: Weights) -> Encoder:
 @pytest.fixture(scope="session")
 def minilm_encoder() -> Encoder:
     return Encoder(models.resolve("minilm", download=False), device="cpu")
+
+
+@pytest.fixture(scope="session")
+def hub_server() -> Iterator[Hub]:
+    with serve_hub() as hub:
+        yield hub
+
+
+@pytest.fixture
+def hub(hub_server: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hub:
+    """The stand-in for the Hub, with an empty cache on this side."""
+    hub_server.behave()
+    hub_server.requests.clear()
+    point_at(hub_server, tmp_path / "cache", monkeypatch)
+    return hub_server
 
 
 @pytest.fixture

@@ -1,27 +1,11 @@
 """The Hub's client against a stand-in that misbehaves."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hub import Hub, point_at, serve_hub
+from hub import Hub
 
 from clsviz.models import NotDownloadedError, resolve
-
-
-@pytest.fixture(scope="session")
-def hub_server() -> Iterator[Hub]:
-    with serve_hub() as hub:
-        yield hub
-
-
-@pytest.fixture
-def hub(hub_server: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hub:
-    """The stand-in, with an empty cache on this side."""
-    hub_server.behave()
-    hub_server.requests.clear()
-    point_at(hub_server, tmp_path / "cache", monkeypatch)
-    return hub_server
 
 
 def test_a_model_of_the_hub_is_the_same_as_its_folder(hub: Hub, tiny_folder: Path) -> None:
