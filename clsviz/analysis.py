@@ -74,7 +74,8 @@ def fit(lengths: ArrayLike, norms: ArrayLike) -> Fit:
     x, y = np.asarray(lengths, dtype=float), np.asarray(norms, dtype=float)
     explain_undefined(x, y)
     line = LinearRegression().fit(x[:, None], y)
-    robust = OLS(y, np.stack([np.ones_like(x), x], axis=1)).fit(cov_type="HC3", use_t=True)
+    with np.errstate(divide="ignore", invalid="ignore"):  # see below
+        robust = OLS(y, np.stack([np.ones_like(x), x], axis=1)).fit(cov_type="HC3", use_t=True)
     covariance, intervals = robust.cov_params(), robust.conf_int(1 - CONFIDENCE)
     if _leverage(x).max() > 1 - 1e-9:  # one sentence alone holds the line at its end: HC3 is undefined
         covariance, intervals = np.full((2, 2), np.inf), np.array([[-np.inf, np.inf]] * 2)

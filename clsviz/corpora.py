@@ -20,12 +20,14 @@ from pathlib import Path
 
 import numpy as np
 
-from clsviz import docstrings, hub_datasets, segmentation, sentence_files, tables
+from clsviz import docstrings, hub_datasets, hub_listings, segmentation, sentence_files, tables
 from clsviz.errors import CorpusError
 from clsviz.experiment import Segmentation, Selection, printable
 from clsviz.files import new_file
 from clsviz.progress import Progress
 
+_TYPICAL_BYTES = 200
+"""Read over the network for each sentence of a sample."""
 _SCHEMA = 1
 """Raise it when the sentences kept of the same file change."""
 _UPLOAD = re.compile(r"upload-[0-9a-f]{32}")
@@ -182,9 +184,12 @@ def draw(selection: Selection, size: int, seed: int, folder: Path, progress: Pro
         found = split.draw(size, seed, corpus.selection.column, progress, cut=cut, download=download)
         if found is None:
             raise _not_downloaded(selection.corpus)
+        files = f" in {found.n_files:,} of {len(split.files):,} files" if found.n_files < len(split.files) else ""
+        if split.split.startswith("partial-"):
+            files += ", of the beginning that the Hub converted,"
         drawn = (
-            f"{found.n_row_groups:,} of {found.n_row_groups_known:,} row groups in random order, each round of them "
-            f"shuffled, seed {seed}; {found.n_bytes / 1e6:,.1f} of {split.n_bytes / 1e6:,.0f} MB were read"
+            f"{found.n_row_groups:,} of {found.n_row_groups_known:,} row groups{files} in random order, each round of "
+            f"them shuffled, seed {seed}; {found.n_bytes / 1e6:,.1f} of {split.n_bytes / 1e6:,.1f} MB were read"
         )
         return Sample(corpus, found.sentences, drawn)
     for _ in range(2):
@@ -250,9 +255,10 @@ def build_seconds(name: str, folder: Path) -> float:
 
 
 def download_megabytes(name: str, size: int) -> int:
-    """About how much has to be read over the network for a sample of a corpus of the catalogue; 0 where none is."""
+    """About how much has to be read over the network for a sample; 0 for a corpus that is no dataset of the Hub."""
     source = CORPORA.get(name.partition("@")[0])
-    return 1 + size * source.bytes_per_sentence // 10**6 if isinstance(source, Dataset) else 0
+    bytes_per_sentence = source.bytes_per_sentence if isinstance(source, Dataset) else _TYPICAL_BYTES
+    return 1 + size * bytes_per_sentence // 10**6 if is_on_hub(name) else 0
 
 
 def keep_upload(content: io.BytesIO | io.BufferedReader, file_name: str, folder: Path) -> str:
@@ -261,8 +267,7 @@ def keep_upload(content: io.BytesIO | io.BufferedReader, file_name: str, folder:
     Raises CorpusError where it holds no text or is of no known format.
     """
     content.seek(0)
-    digest = hashlib.file_digest(content, "sha256").hexdigest()
-    name = f"upload-{_digest(digest, tables.suffix(file_name))}"
+    name = _upload_name(hashlib.file_digest(content, "sha256").hexdigest(), tables.suffix(file_name))
     with new_file(folder / name) as temporary:
         content.seek(0)
         with temporary.open("wb") as file:
@@ -277,6 +282,8 @@ def keep_upload(content: io.BytesIO | io.BufferedReader, file_name: str, folder:
 def upload_label(name: str, folder: Path) -> str:
     """The name of the file that was uploaded as `name`; raises CorpusError where it is not kept in `folder`."""
     try:
+        if not (folder / name).is_file():
+            raise FileNotFoundError
         return str(json.loads((folder / f"{name}.json").read_bytes())["file_name"])
     except (OSError, ValueError, LookupError, TypeError):
         raise CorpusError(f"The uploaded corpus “{name}” is not kept here. Upload its file again.") from None
@@ -289,7 +296,7 @@ def _open_split(
     base, _, revision = selection.corpus.partition("@")
     entry = CORPORA.get(base)
     repo = entry.repo if isinstance(entry, Dataset) else base
-    listing = hub_datasets.open_listing(repo, revision, folder, progress, download=download)
+    listing = hub_listings.open_listing(repo, revision, folder, progress, download=download)
     if listing is None:
         raise _not_downloaded(selection.corpus)
     wanted = selection
@@ -312,7 +319,7 @@ def _open_split(
         column = entry.column if isinstance(entry, Dataset) and entry.column in columns else next(iter(columns))
     if column not in columns:
         raise CorpusError(
-            f"{repo} has no column “{printable(column)}” that holds text. Choose {', '.join(map(printable, columns))}."
+            f"{repo} has no column “{printable(column)}” that holds text. Choose {hub_listings.listed(columns)}."
         )
     cut = _is_cut(selection.segmentation, columns[column])
     decided = Selection(selection.corpus, split.configuration, split.split, column, cut)
@@ -320,7 +327,7 @@ def _open_split(
     corpus = Corpus(
         decided,
         label(selection.corpus),
-        hashlib.sha256(json.dumps([split.fingerprint, column, version]).encode()).hexdigest(),
+        hashlib.sha256(json.dumps([split.fingerprint, column, version, hub_datasets.DRAWING]).encode()).hexdigest(),
         None,
         f"{base}@{listing.commit}",
         tuple(listing.splits),
@@ -363,7 +370,10 @@ def _made_of_file(
 ) -> tuple[Path, sentence_files.About]:
     progress.begin(f"Reading {printable(name)}")
     tables.check(file, name)
-    wanted = (_sha256(file), tables.suffix(name), selection.column, selection.segmentation.value)
+    digest, suffix = _sha256(file), tables.suffix(name)
+    if is_upload(selection.corpus) and selection.corpus != _upload_name(digest, suffix):
+        raise CorpusError(f"The file kept of the upload {printable(name)} is damaged. Upload it again.")
+    wanted = (digest, suffix, selection.column, selection.segmentation.value)
     path = folder / f"file-{_digest(*wanted, segmentation.VERSION, str(_SCHEMA))}.parquet"
     about = sentence_files.about(path)
     if about is None:
@@ -406,8 +416,15 @@ def _sha256(path: Path) -> str:
 @functools.lru_cache(maxsize=64)
 def _sha256_of(path: Path, size: int, modified_ns: int) -> str:
     """Digest of the file as of that size and time."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise CorpusError(f"{printable(path.name)} cannot be read: {error.strerror}. Make it readable.") from None
+
+
+def _upload_name(digest: str, suffix: str) -> str:
+    return f"upload-{_digest(digest, suffix)}"
 
 
 def _digest(*parts: str) -> str:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 Labels = NDArray[np.object_]
 """Hover labels, of `labels_of`: an array of strings."""
 
+_ROUNDING = 1e-5
+"""Of a norm: more than float32 errs by over all layers."""
 MOST_POINTS = 100_000
 """Points drawn at most; the numbers are always of all sentences."""
 
@@ -127,7 +129,11 @@ def scatter(
         _add_own(figure, own, palette)
     figure.update_layout(
         xaxis={"title": "Sentence length (in tokens)", "range": [0, axes.longest + 1], "zeroline": False},
-        yaxis={"title": axes.norm_title, "zeroline": False},
+        yaxis={
+            "title": axes.norm_title,
+            "zeroline": False,
+            "autorangeoptions": {"include": _least_range(points.norms)},
+        },
         showlegend=False,
         hovermode="closest",
         hoverlabel={"align": "left"},
@@ -137,6 +143,12 @@ def scatter(
     if not len(points.labels) and own is None:  # numbers at an axis of nothing would mean nothing
         figure.update_layout(yaxis={"range": [0, 1], "showticklabels": False})
     return figure
+
+
+def _least_range(norms: NDArray[np.float32]) -> list[float]:
+    """What the axis shows at least: norms that differ by the rounding of their numbers alone look the same."""
+    mean = float(norms.mean()) if len(norms) else 0.0
+    return [mean * (1 - _ROUNDING), mean * (1 + _ROUNDING)]
 
 
 def empty(axes: Axes) -> go.Figure:

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-import filelock
 import httpx2
 
-from clsviz.errors import ClsvizError, CorpusError, ModelError, first_line
+from clsviz.errors import ClsvizError, CorpusError, ModelError, StoreError, first_line
+from clsviz.files import new_file
 from clsviz.progress import Progress, interruptible
 
 
@@ -27,10 +27,18 @@ class NoRevisionError(CorpusError):
     """The dataset has no such branch, tag or commit."""
 
 
+class _DamagedError(OSError):
+    """What arrived is not what was announced."""
+
+
 COMMIT = re.compile(r"[0-9a-f]{40}")
+_DIGEST = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_REVISION = re.compile(r"\w[\w./+@#=-]*")
 _ERRORS: dict[str, type[ClsvizError]] = {"model": ModelError, "dataset": CorpusError}
 _TIMEOUT_SECONDS = 10.0
 _MEGABYTE = 10**6
+_CHUNK_BYTES = 2**20
+"""Of a download, and so what is lost of it at most when it breaks off."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +85,11 @@ def is_id(name: str) -> bool:
     return True
 
 
+def is_revision(text: str) -> bool:
+    """Whether `text` may name a branch, a tag or a commit; in the cache such a name is a path, which stays within."""
+    return _REVISION.fullmatch(text) is not None and ".." not in text and len(text) <= 200
+
+
 def open_repository(name: str, kind: str, revision: str | None = None) -> Repository:
     """What the repository `name` holds at `revision`: a branch, tag or commit; by default its main branch.
 
@@ -84,6 +97,7 @@ def open_repository(name: str, kind: str, revision: str | None = None) -> Reposi
     """
     import huggingface_hub as hub
 
+    _silence()
     with reporting(name, kind, revision):
         api = hub.HfApi(endpoint=hub.constants.ENDPOINT)
         look: Any = api.model_info if kind == "model" else api.dataset_info
@@ -96,97 +110,164 @@ def open_repository(name: str, kind: str, revision: str | None = None) -> Reposi
     return Repository(info.id or name, kind, info.sha, tuple(files))
 
 
-def cached_folder(name: str, revision: str | None, path: str) -> Path | None:
-    """Folder of the user's cache with the repository's files as of `revision`, if `path` is among them."""
+def cached_folder(name: str, revision: str | None, paths: Iterable[str]) -> Path | None:
+    """Folder of the user's cache with a model's files as of `revision`, if any of `paths` is among them."""
     import huggingface_hub as hub
 
-    found = hub.try_to_load_from_cache(name, path, revision=revision, cache_dir=hub.constants.HF_HUB_CACHE)
-    if not isinstance(found, str):
-        return None
-    return Path(found).parents[path.count("/")]
+    with reporting(name, "model"):
+        for path in paths:
+            found = hub.try_to_load_from_cache(name, path, revision=revision, cache_dir=hub.constants.HF_HUB_CACHE)
+            if isinstance(found, str):
+                return Path(found).parents[path.count("/")]
+    return None
 
 
-def fetch(repository: Repository, files: Sequence[File], revision: str | None, progress: Progress) -> Path:
+def fetch(repository: Repository, files: Sequence[File], progress: Progress) -> Path:
     """Bring files into the user's cache, in this order, and return the folder of the repository's commit in it.
 
-    What `revision` stands for is kept as well, so that they are found again without the network. Raises ModelError or
-    CorpusError, and CancelledError as soon as `progress` is asked to stop; what has arrived by then is kept.
+    Raises ModelError or CorpusError, and CancelledError as soon as `progress` is asked to stop; what has arrived by
+    then is kept.
     """
     import huggingface_hub as hub
     from huggingface_hub.utils import disable_progress_bars  # type: ignore[attr-defined]
 
-    disable_progress_bars()
-    size = sum(file.size for file in files)
-    progress.begin(f"Downloading {repository.name}", size // _MEGABYTE, unit="MB")
-
-    def download() -> Path:
+    def download() -> None:
+        _check_room(repository, missing)
         arrived = 0
-        folder = Path()
         for file in files:
-            with reporting(repository.name, repository.kind, revision):
-                _fetch_blob(repository, file, lambda n, before=arrived: progress.advance((before + n) // _MEGABYTE))  # type: ignore[misc]
-                place = hub.hf_hub_download(
-                    repository.name, file.path, repo_type=repository.kind, revision=repository.commit,
-                    endpoint=hub.constants.ENDPOINT, cache_dir=hub.constants.HF_HUB_CACHE,
-                )  # fmt: skip
-            folder = Path(place).parents[file.path.count("/")]
+            _fetch_blob(repository, file, lambda n, before=arrived: progress.advance((before + n) // _MEGABYTE))  # type: ignore[misc]
+            hub.hf_hub_download(
+                repository.name, file.path, repo_type=repository.kind, revision=repository.commit,
+                endpoint=hub.constants.ENDPOINT, cache_dir=hub.constants.HF_HUB_CACHE,
+            )  # fmt: skip
             arrived += file.size
             progress.advance(arrived // _MEGABYTE)
-        if files and revision != repository.commit:
-            _remember(repository, revision)
-        return folder
 
-    return interruptible(download, progress)
+    _silence()
+    disable_progress_bars()
+    hub.constants.DOWNLOAD_CHUNK_SIZE = _CHUNK_BYTES  # the client's own shows no progress for the first 10 MB
+    with reporting(repository.name, repository.kind, repository.commit):
+        size = sum(file.size for file in files)
+        missing = size - sum(_there(repository, file) for file in files)
+        there = (size - missing) // _MEGABYTE
+        progress.begin(f"Downloading {repository.name}", size // _MEGABYTE, there, unit="MB")
+        interruptible(download, progress)
+    return _cache(repository) / "snapshots" / repository.commit
+
+
+def remember(repository: Repository, revision: str | None) -> None:
+    """Let the cache know which commit `revision` stands for, in the way of its library: files are found by it then."""
+    revision = revision or "main"
+    if revision != repository.commit:
+        with (
+            contextlib.suppress(StoreError),  # without it the files are found by their commit only
+            new_file(_cache(repository) / "refs" / revision) as temporary,
+        ):
+            temporary.write_text(repository.commit)
+
+
+def note_absence(repository: Repository, path: str) -> None:
+    """Let the cache know that the repository's commit has no such file, in the way of its library."""
+    with contextlib.suppress(StoreError), new_file(_cache(repository) / ".no_exist" / repository.commit / path):
+        pass
+
+
+def is_known_to_lack(folder: Path, path: str) -> bool:
+    """Whether the cache knows that the commit whose files are in `folder` has no such file."""
+    return (folder.parents[1] / ".no_exist" / folder.name / path).is_file()
+
+
+def _silence() -> None:
+    """What matters of what the library says on stderr is raised."""
+    from huggingface_hub.utils import logging
+
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+
+
+def _cache(repository: Repository) -> Path:
+    """The repository's folder in the user's cache."""
+    from huggingface_hub.constants import HF_HUB_CACHE
+    from huggingface_hub.file_download import repo_folder_name
+
+    return Path(HF_HUB_CACHE) / repo_folder_name(repo_id=repository.name, repo_type=repository.kind)
+
+
+def _blob(repository: Repository, file: File) -> Path:
+    """Where the cache keeps the content of a file."""
+    return _cache(repository) / "blobs" / file.digest
+
+
+def _part(blob: Path) -> Path:
+    """Where the beginning of a file is while the rest is not there."""
+    return blob.with_name(f"{blob.name}.clsviz-part")
+
+
+def _there(repository: Repository, file: File) -> int:
+    """How many bytes of a file are in the cache."""
+    blob = _blob(repository, file)
+    if not _DIGEST.fullmatch(file.digest):
+        return 0
+    if blob.exists():
+        return file.size
+    part = _part(blob)
+    size = part.stat().st_size if part.exists() else 0
+    return size if size <= file.size else 0
+
+
+def _check_room(repository: Repository, n_bytes: int) -> None:
+    folder = _cache(repository)
+    folder.mkdir(parents=True, exist_ok=True)
+    if (free := shutil.disk_usage(folder).free) < n_bytes:
+        needed = f"{n_bytes // _MEGABYTE + 1:,} MB are needed, {free // _MEGABYTE:,} MB are free"
+        raise OSError(errno.ENOSPC, needed)
 
 
 def _fetch_blob(repository: Repository, file: File, on_bytes: Callable[[int], None]) -> None:
     """Bring the content of a file into the cache, where it is found by its digest; go on with what is there of it."""
     import huggingface_hub as hub
-    from huggingface_hub.file_download import http_get, repo_folder_name
-    from huggingface_hub.utils import build_hf_headers  # type: ignore[attr-defined]
+    from huggingface_hub.file_download import http_get
+    from huggingface_hub.utils import WeakFileLock, build_hf_headers  # type: ignore[attr-defined]
 
-    cache = Path(hub.constants.HF_HUB_CACHE)
-    name = repo_folder_name(repo_id=repository.name, repo_type=repository.kind)
-    blob = cache / name / "blobs" / file.digest
-    if not re.fullmatch(r"[0-9a-f]{64}", file.digest) or blob.exists():
-        return  # small files are left to the client
-    blob.parent.mkdir(parents=True, exist_ok=True)
-    part = blob.with_name(f"{file.digest}.clsviz-part")
-    with filelock.FileLock(f"{part}.lock"):  # of a download that was cancelled and has not noticed yet, say
-        there = part.stat().st_size if part.exists() else 0
-        if there > file.size:
-            there = 0
-        if (free := shutil.disk_usage(blob.parent).free) < file.size - there:
-            raise OSError(errno.ENOSPC, f"{free // _MEGABYTE:,} MB are free")
+    blob = _blob(repository, file)
+    if not _DIGEST.fullmatch(file.digest) or blob.exists():
+        return  # one that nobody knows the digest of is left to the client
+    part = _part(blob)
+    # The client's own lock. It may be held by a download that was cancelled and has not noticed yet.
+    lock = blob.parents[2] / ".locks" / blob.parents[1].name / f"{file.digest}.lock"
+    for folder in (blob.parent, lock.parent):
+        folder.mkdir(parents=True, exist_ok=True)
+    with WeakFileLock(lock):
+        if blob.exists():
+            return  # fetched while the lock was waited for
+        there = _there(repository, file)
         with part.open("r+b" if there else "wb") as written:
             written.seek(there)
-            http_get(
-                hub.hf_hub_url(
-                    repository.name, file.path, repo_type=repository.kind, revision=repository.commit,
-                    endpoint=hub.constants.ENDPOINT,
-                ),
-                _Told(written, on_bytes),  # type: ignore[arg-type]
-                resume_size=there,
-                headers=build_hf_headers(),
-                expected_size=file.size,
-            )  # fmt: skip
-        with part.open("rb") as written:
-            if hashlib.file_digest(written, "sha256").hexdigest() != file.digest:
-                part.unlink()
-                raise OSError("what arrived is not what was announced")
+            try:
+                http_get(
+                    hub.hf_hub_url(
+                        repository.name, file.path, repo_type=repository.kind, revision=repository.commit,
+                        endpoint=hub.constants.ENDPOINT,
+                    ),
+                    _Told(written, on_bytes),  # type: ignore[arg-type]
+                    resume_size=there,
+                    headers=build_hf_headers(),
+                    expected_size=file.size,
+                )  # fmt: skip
+            except httpx2.TransportError as error:
+                raise OSError(first_line(error)) from error
+        if _digest(part, file) != file.digest:
+            part.unlink()
+            raise _DamagedError
         os.replace(part, blob)
 
 
-def _remember(repository: Repository, revision: str | None) -> None:
-    """Let the cache know which commit `revision` stands for, in the way of its library."""
-    import huggingface_hub as hub
-
-    with contextlib.suppress(Exception):  # without it the files are found by their commit only
-        first = repository.files[0].path if not repository.matching(["config.json"]) else "config.json"
-        hub.hf_hub_download(
-            repository.name, first, repo_type=repository.kind, revision=revision,
-            endpoint=hub.constants.ENDPOINT, cache_dir=hub.constants.HF_HUB_CACHE,
-        )  # fmt: skip
+def _digest(path: Path, file: File) -> str:
+    """Of the content at `path`, computed in the way of the file's."""
+    digest = hashlib.sha256()
+    if len(file.digest) == 40:
+        digest = hashlib.sha1(b"blob %d\0" % file.size, usedforsecurity=False)  # as Git does
+    with path.open("rb") as content:
+        return hashlib.file_digest(content, lambda: digest).hexdigest()
 
 
 class _Told:
@@ -228,7 +309,7 @@ def reporting(name: str, kind: str, revision: str | None = None) -> Iterator[Non
         ) from None
     except errors.RevisionNotFoundError:
         raise (NoRevisionError if kind == "dataset" else ModelError)(
-            f"{name} has no revision “{revision}”. Name a branch, a tag or a whole commit after the @, or nothing."
+            f"{name} has no revision “{revision}”. Name a branch, a tag or a whole commit after the @, or none."
         ) from None
     except (httpx2.HTTPError, errors.OfflineModeIsEnabled, OSError, ValueError) as error:
         raise error_type(_explained(error, name, kind)) from error
@@ -237,6 +318,7 @@ def reporting(name: str, kind: str, revision: str | None = None) -> Iterator[Non
 def _explained(error: Exception, name: str, kind: str) -> str:
     """What went wrong on the way, and what to do."""
     from huggingface_hub import errors
+    from huggingface_hub.constants import HF_HUB_CACHE
 
     cause: BaseException = error
     while isinstance(cause, errors.LocalEntryNotFoundError) and cause.__cause__ is not None:
@@ -244,11 +326,14 @@ def _explained(error: Exception, name: str, kind: str) -> str:
     status = getattr(getattr(cause, "response", None), "status_code", None)
     otherwise = f"choose {'MiniLM-L6' if kind == 'model' else 'Python documentation'}, which is built in"
     if isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT):
-        from huggingface_hub.constants import HF_HUB_CACHE
-
         return (
             f"The disk is too full for {name} ({cause.strerror}). Make room in {HF_HUB_CACHE}, or set HF_HOME to a "
             "folder of another disk."
+        )
+    if isinstance(cause, OSError) and cause.filename is not None:
+        return (
+            f"{name} cannot be kept in {HF_HUB_CACHE} ({cause.strerror}). Make that folder yours to write, or set "
+            "HF_HOME to another."
         )
     if isinstance(cause, errors.OfflineModeIsEnabled):
         return f"{name} is not on this machine, and HF_HUB_OFFLINE forbids to fetch it. Unset it, or {otherwise}."
@@ -258,9 +343,14 @@ def _explained(error: Exception, name: str, kind: str) -> str:
             "clsviz runs with: hf auth login."
         )
     if status == 429:
-        return "The Hugging Face Hub gets too many requests from here (429). Wait some minutes, then try again."
+        return (
+            f"The Hugging Face Hub gets too many requests from here to give {name} (429). Wait some minutes, then try "
+            "again."
+        )
     if status is not None:
         return f"The Hugging Face Hub cannot give {name} at the moment ({status}). Try again later, or {otherwise}."
+    if isinstance(cause, _DamagedError):
+        return f"{name} was damaged on its way here. Try again: what was damaged is fetched anew."
     if isinstance(cause, OSError) and cause.errno is None and not isinstance(cause, httpx2.HTTPError):
         return f"The download of {name} broke off ({first_line(cause).rstrip('.')}). Try again: it goes on from there."
     return (

@@ -1,5 +1,6 @@
 """From a model's files to a tokenizer and a model that can run, checked before anything is measured with them."""
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +9,7 @@ import torch
 import transformers
 
 from clsviz.errors import ModelError, first_line
+from clsviz.experiment import printable
 from clsviz.measurements import MAX_LENGTH
 from clsviz.models import Weights
 
@@ -68,7 +70,11 @@ def load(weights: Weights) -> Loaded:
     except (ModelError, MemoryError):
         raise
     except Exception as error:  # whatever a library makes of files that are damaged, or of a model that is no encoder
-        raise ModelError(f"{weights.name} cannot be loaded: {first_line(error)}") from error
+        reason = first_line(error).rstrip(" .:")
+        raise ModelError(
+            f"{weights.name} cannot be loaded ({reason}). Its files may be damaged, or lacking: fetch them again, "
+            "or choose another model."
+        ) from error
     missing = set(loading["missing_keys"])
     without_pooler = {name for name in missing if name.startswith("pooler.")}
     if lacking := len(missing - without_pooler) + len(loading["mismatched_keys"]):
@@ -93,7 +99,9 @@ def load(weights: Weights) -> Loaded:
 
 def _read(weights: Weights) -> tuple[Any, Any, dict[str, Any]]:
     safely: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+    _check_type(weights)
     config = transformers.AutoConfig.from_pretrained(weights.folder, **safely)
+    config._attn_implementation = None  # a configuration may name one that is fetched from the Hub, and is code
     if config.is_encoder_decoder:
         raise ModelError(f"{weights.name} is an encoder with a decoder. Choose an encoder, such as bert-base-uncased.")
     if getattr(config, "is_decoder", False):
@@ -103,23 +111,40 @@ def _read(weights: Weights) -> tuple[Any, Any, dict[str, Any]]:
     if tokenizer.is_fast:  # their tokenizer.json may cut or pad, and neither is wanted
         tokenizer.backend_tokenizer.no_truncation()
         tokenizer.backend_tokenizer.no_padding()
-    if weights.untrained:
-        with torch.random.fork_rng(devices=[]):
+    with torch.random.fork_rng(devices=[]):  # what chance gives others does not depend on what is loaded
+        if weights.untrained:
             torch.manual_seed(_UNTRAINED_SEED)
             model = transformers.AutoModel.from_config(  # type: ignore[no-untyped-call]
                 config, dtype=torch.float32, trust_remote_code=False
             )
-        return tokenizer, model, {"missing_keys": [], "mismatched_keys": []}
-    model, loading = transformers.AutoModel.from_pretrained(
-        weights.folder,
-        config=config,
-        use_safetensors=True,
-        dtype=torch.float32,
-        output_loading_info=True,
-        ignore_mismatched_sizes=True,  # the caller reports them
-        **safely,
-    )
+            return tokenizer, model, {"missing_keys": [], "mismatched_keys": []}
+        model, loading = transformers.AutoModel.from_pretrained(
+            weights.folder,
+            config=config,
+            use_safetensors=True,
+            dtype=torch.float32,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,  # the caller reports them
+            **safely,
+        )
     return tokenizer, model, loading
+
+
+def _check_type(weights: Weights) -> None:
+    """Raise ModelError where the configuration names an architecture that could only come with the model."""
+    settings = json.loads((weights.folder / "config.json").read_bytes())
+    kind = settings.get("model_type")
+    if kind is None or kind in transformers.CONFIG_MAPPING:
+        return
+    if "auto_map" in settings:
+        raise ModelError(
+            f"{weights.name} cannot be loaded: it needs code that comes with it, and such code never runs here. Choose "
+            "another model."
+        )
+    raise ModelError(
+        f"{weights.name} cannot be loaded: it is of the type “{printable(str(kind))}”, which transformers "
+        f"{transformers.__version__} does not know. Choose another model."
+    )
 
 
 def _check_memory(weights: Weights, config: Any) -> None:

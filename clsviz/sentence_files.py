@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from clsviz.files import new_file
 
 _ROW_GROUP = 10_000
+_COLUMNS = pa.schema([pa.field("sentence", pa.large_string(), nullable=False)])
 
 
 @dataclass(frozen=True)
@@ -34,29 +35,46 @@ class About:
 
 def keep(batches: Iterable[list[str]], path: Path, *, columns: list[str], column: str, cut: bool) -> About:
     """Write the sentences of all batches to `path`; raises StoreError where that cannot be done."""
-    schema = pa.schema({"sentence": pa.large_string()})
     digest = hashlib.sha256()
     n_sentences = 0
     with (
         new_file(path) as temporary,
-        pq.ParquetWriter(temporary, schema, write_page_checksum=True, write_statistics=False) as writer,
+        pq.ParquetWriter(
+            temporary, _COLUMNS, use_dictionary=False, write_page_checksum=True, write_statistics=False
+        ) as writer,
     ):
         for sentences in filter(None, batches):
             digest.update(("\n" * bool(n_sentences) + "\n".join(sentences)).encode())
             n_sentences += len(sentences)
-            table = pa.table([pa.array(sentences, pa.large_string())], schema=schema)
+            table = pa.table([pa.array(sentences, pa.large_string())], schema=_COLUMNS)
             writer.write_table(table, row_group_size=_ROW_GROUP)
         about = About(digest.hexdigest(), n_sentences, columns, column, cut)
-        writer.add_key_value_metadata({"clsviz": json.dumps(asdict(about))})
+        described = json.dumps(asdict(about))
+        writer.add_key_value_metadata({"clsviz": described, "clsviz-digest": _digest(described.encode())})
     return about
 
 
 def about(path: Path) -> About | None:
     """What is known of the file at `path`; None where there is none, or it is damaged."""
     try:
-        return About(**json.loads(pq.read_metadata(path).metadata[b"clsviz"]))
+        return _about(pq.read_metadata(path))
     except (OSError, pa.ArrowException, ValueError, LookupError, TypeError):
         return None
+
+
+def _about(metadata: pq.FileMetaData) -> About:
+    """What a file says of itself; raises one of many errors where it is damaged."""
+    described = metadata.metadata[b"clsviz"]
+    if metadata.metadata[b"clsviz-digest"].decode() != _digest(described):
+        raise ValueError("its description is damaged")
+    about = About(**json.loads(described))
+    if about.n_sentences != metadata.num_rows:
+        raise ValueError("its sentences are not all here")
+    return about
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def rows(path: Path, order: NDArray[np.intp]) -> list[str] | None:

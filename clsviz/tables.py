@@ -6,26 +6,24 @@ A table names its columns that hold text; which of them is read is the user's to
 import codecs
 import contextlib
 import csv
-import gzip
 import io
 import itertools
 import os
 import re
 import stat
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, AnyStr
+from typing import Any
 
-import charset_normalizer
 import orjson
 import pyarrow as pa
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 
+from clsviz import text_files
 from clsviz.errors import CorpusError, first_line
 from clsviz.experiment import printable
 
@@ -36,29 +34,14 @@ SUFFIXES = (
 """The endings of the files that are read, in small letters."""
 MAX_FILE_BYTES = 200 * 2**20
 """Size of the largest file that is read."""
-MAX_TEXT_BYTES = 2 * 2**30
-"""Of what a packed file holds: with less, a small file could fill the memory."""
-MAX_ROW_BYTES = 4 * 2**20
-"""Of a line, row or object; so much, and a few times as much, is in memory at once."""
 MAX_COLUMNS = 1000
 """Of a table, strings or not; one of more is not about texts."""
 BATCH_SIZE = 10_000
 """Texts that are handed on at once, at most."""
 
-_CHUNK_BYTES = 2**20
-"""What is read from a file at once."""
-_PIECE_BYTES = 2**18
-"""Of a file, from which its encoding and its delimiter are guessed."""
 _SAMPLE_ROWS = 200
 """First rows of a table, from which the columns that hold text are told."""
 _SHOWN_COLUMNS = 12
-_BOMS = {
-    codecs.BOM_UTF8: "utf-8-sig",
-    codecs.BOM_UTF32_LE: "utf-32",  # before that of UTF-16, with which it begins
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
 _DELIMITERS = ",;\t|"
 _END = "\x1e\x1e\x1e"
 """Stands in a row after the last: where it is not found as such, an open quote has swallowed it."""
@@ -112,7 +95,7 @@ class Table:
                     is_empty = False
                     yield texts
         if is_empty:
-            raise _no_text(printable(self.name))
+            raise text_files.no_text(printable(self.name))
 
 
 def open_table(path: Path, name: str = "") -> Table:
@@ -123,11 +106,12 @@ def open_table(path: Path, name: str = "") -> Table:
     """
     name = name or path.name
     check(path, name)
-    file = _File(path, printable(name), is_packed=suffix(name).endswith(".gz"))
+    file = text_files.TextFile(path, printable(name), is_packed=suffix(name).endswith(".gz"))
     match suffix(name).removesuffix(".gz"):
         case ".txt":
-            encoding = _find_encoding(file)
-            return Table(path, name, encoding, (), lambda _: _lines(_decoded(file, encoding), "\n", file.name))
+            encoding = text_files.find_encoding(file)
+            characters = partial(text_files.decoded, file, encoding)
+            return Table(path, name, encoding, (), lambda _: text_files.lines(characters(), "\n", file.name))
         case ".csv" | ".tsv" as kind:
             return _open_csv(file, name, is_tsv=kind == ".tsv")
         case ".parquet":
@@ -152,11 +136,13 @@ def check(path: Path, name: str) -> None:
     except FileNotFoundError:
         raise CorpusError(f"There is no file “{printable(str(path))}”. Name one that is there.") from None
     except (OSError, ValueError) as error:  # a path with a NUL in it is a ValueError
-        raise _unreadable(printable(name), error) from None
+        raise text_files.unreadable(printable(name), error) from None
     if not stat.S_ISREG(status.st_mode):
         raise CorpusError(f"{printable(name)} cannot be read: it is no regular file. Name a file ending as it should.")
     if status.st_size > MAX_FILE_BYTES:
-        raise CorpusError(f"{printable(name)} is larger than {_megabytes(MAX_FILE_BYTES)}. Take a part of it.")
+        raise CorpusError(
+            f"{printable(name)} is larger than {text_files.megabytes(MAX_FILE_BYTES)}. Take a part of it."
+        )
 
 
 def is_text(kind: Any) -> bool:
@@ -172,142 +158,6 @@ def rank(column: str, mean_length: float) -> tuple[int, float]:
     return (_KNOWN_NAMES.index(known) if known in _KNOWN_NAMES else len(_KNOWN_NAMES)), -mean_length
 
 
-@dataclass(frozen=True)
-class _File:
-    """Where bytes come from; `name` may stand in a message."""
-
-    path: Path
-    name: str
-    is_packed: bool
-
-    def chunks(self) -> Iterator[bytes]:
-        """What the file holds, unpacked; raises CorpusError where it cannot be read or is a bomb."""
-        n_bytes = 0
-        try:
-            with gzip.open(self.path) if self.is_packed else self.path.open("rb") as stream:
-                while chunk := stream.read(_CHUNK_BYTES):
-                    n_bytes += len(chunk)
-                    if n_bytes > MAX_TEXT_BYTES:
-                        raise _too_much_text(self.name)
-                    yield chunk
-        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise CorpusError(
-                f"{self.name} is no whole gzip file ({first_line(error)}). Pack or copy it again."
-            ) from None
-        except OSError as error:
-            raise _unreadable(self.name, error) from None
-
-
-class _BadByteError(CorpusError):
-    """A byte cannot be decoded. offset: of the byte, in the unpacked file."""
-
-    def __init__(self, name: str, encoding: str, byte: int, line: int, offset: int = 0) -> None:
-        super().__init__(
-            f"Line {line:,} of {name} is damaged: its byte {byte:#04x} is not {_label(encoding)}, which the rest of "
-            "the file is in. Mend the line, or leave it out."
-        )
-        self.offset = offset
-
-
-# Characters and lines
-
-
-def _find_encoding(file: _File) -> str:
-    """The encoding in which the whole file can be read; raises CorpusError where there is none, or no text.
-
-    A file that is meant to be UTF-8 but for a stray byte is not read in another encoding: all else would be wrong.
-    """
-    head = _range(file, 0, 4096)
-    for bom, encoding in _BOMS.items():
-        if head.startswith(bom):
-            return _checked(file, encoding)
-    if b"\0" in head:
-        raise CorpusError(f"{file.name} is not a text file. Give one, or name it as what it is.")
-    try:
-        return _checked(file, "utf-8")
-    except _BadByteError as fault:
-        if _is_damaged_utf8(file):
-            raise
-        best = charset_normalizer.from_bytes(_piece_around(file, fault.offset)).best()
-    if best is None:
-        raise CorpusError(f"{file.name} is in no known text encoding. Save it as UTF-8.")
-    return _checked(file, best.encoding)
-
-
-def _checked(file: _File, encoding: str) -> str:
-    """`encoding`, in which the whole file can be read and holds text; raises CorpusError otherwise."""
-    holds_text = False
-    for text in _decoded(file, encoding):
-        holds_text = holds_text or bool(text.strip())
-    if not holds_text:
-        raise _no_text(file.name)
-    return encoding
-
-
-def _decoded(file: _File, encoding: str) -> Iterator[str]:
-    """The characters of a file, every line break as a line feed; raises CorpusError at one that is damaged."""
-    decoder = codecs.getincrementaldecoder(encoding)()
-    newlines = io.IncrementalNewlineDecoder(decoder, translate=True)
-    line, offset = 1, 0
-    for chunk in itertools.chain(file.chunks(), [b""]):
-        try:
-            text = newlines.decode(chunk, final=not chunk)
-        except UnicodeDecodeError as error:
-            start = error.start - (len(error.object) - len(chunk))  # in the chunk: the rest is of earlier ones
-            if start < 0:
-                decoder.reset()  # drops the beginning of a character, which would be the fault again
-            line += newlines.decode(chunk[: max(start, 0)], final=True).count("\n")
-            raise _BadByteError(file.name, encoding, error.object[error.start], line, offset + start) from None
-        line += text.count("\n")
-        offset += len(chunk)
-        yield text
-
-
-def _is_damaged_utf8(file: _File) -> bool:
-    """Whether a text that is not UTF-8 looks as if it were meant to be: by more characters beyond ASCII than faults."""
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    faults = characters = 0
-    for chunk in itertools.chain(file.chunks(), [b""]):
-        text = decoder.decode(chunk, final=not chunk)
-        faults += text.count("\N{REPLACEMENT CHARACTER}")
-        characters += len(text) - len(text.encode("ascii", "ignore"))
-    return characters > 2 * faults
-
-
-def _piece_around(file: _File, offset: int) -> bytes:
-    """The part of a file around a byte, in whole lines where they are not too long."""
-    start = max(0, offset - _PIECE_BYTES // 2)
-    piece = _range(file, start, _PIECE_BYTES)
-    first = piece.find(b"\n", 0, offset - start) if start else -1  # the character at the border may be cut in two
-    last = piece.rfind(b"\n", offset - start)
-    return piece[first + 1 : last + 1 if last >= 0 and len(piece) == _PIECE_BYTES else None]
-
-
-def _range(file: _File, start: int, size: int) -> bytes:
-    """Bytes of a file from `start` on, fewer than `size` where it ends."""
-    found = bytearray()
-    for chunk in file.chunks():
-        found += chunk[start:]
-        start = max(0, start - len(chunk))
-        if len(found) >= size:
-            break
-    return bytes(found[:size])
-
-
-def _lines(chunks: Iterable[AnyStr], newline: AnyStr, name: str) -> Iterator[list[AnyStr]]:
-    """The lines of a file, blank ones too, as many at once as a chunk holds; raises CorpusError at an endless one."""
-    rest = newline[:0]
-    count = 0
-    for chunk in chunks:
-        lines = (rest + chunk).split(newline)
-        rest = lines.pop()
-        count += len(lines)
-        if len(rest) > MAX_ROW_BYTES:
-            raise CorpusError(f"Line {count + 1:,} of {name} is over {_megabytes(MAX_ROW_BYTES)} long. Break it.")
-        yield lines
-    yield [rest]
-
-
 # Tables with a header
 
 
@@ -315,7 +165,7 @@ def _lines(chunks: Iterable[AnyStr], newline: AnyStr, name: str) -> Iterator[lis
 class _Csv:
     """How a table is written."""
 
-    file: _File
+    file: text_files.TextFile
     encoding: str
     delimiter: str
     is_quoted: bool
@@ -327,7 +177,7 @@ class _Csv:
         header.
         """
         stream = io.BufferedReader(
-            _Utf8(itertools.chain(_decoded(self.file, self.encoding), [f"\n{end}"])), _CHUNK_BYTES
+            _Utf8(itertools.chain(text_files.decoded(self.file, self.encoding), [f"\n{end}"])), text_files.CHUNK_BYTES
         )
         names = [f"f{index}" for index in columns]  # as the library calls the columns of a file without a header
         strings = {"column_types": dict.fromkeys(names, pa.string()), "include_columns": names}
@@ -342,7 +192,7 @@ class _Csv:
                 stream,
                 # Without threads, as only then rows are numbered; and it is fast enough.
                 read_options=pc.ReadOptions(
-                    autogenerate_column_names=True, block_size=MAX_ROW_BYTES, use_threads=False
+                    autogenerate_column_names=True, block_size=text_files.MAX_ROW_BYTES, use_threads=False
                 ),
                 parse_options=pc.ParseOptions(
                     delimiter=self.delimiter,
@@ -367,7 +217,7 @@ class _Csv:
             )
         if "straddl" in str(error):
             return CorpusError(
-                f"{self.file.name} has a row of over {_megabytes(MAX_ROW_BYTES)}. "
+                f"{self.file.name} has a row of over {text_files.megabytes(text_files.MAX_ROW_BYTES)}. "
                 "Look for a quote that is opened and never closed."
             )
         return CorpusError(
@@ -398,8 +248,8 @@ class _Utf8(io.RawIOBase):
         return size
 
 
-def _open_csv(file: _File, name: str, *, is_tsv: bool) -> Table:
-    encoding = _find_encoding(file)
+def _open_csv(file: text_files.TextFile, name: str, *, is_tsv: bool) -> Table:
+    encoding = text_files.find_encoding(file)
     piece = _first_lines(file, encoding)
     delimiter = "\t" if is_tsv else _find_delimiter(piece)
     table = _Csv(file, encoding, delimiter, is_quoted=not _has_mere_quotes(piece, delimiter))
@@ -437,12 +287,12 @@ def _csv_values(table: _Csv, column: int, n_columns: int) -> Values:
         )
 
 
-def _first_lines(file: _File, encoding: str) -> list[str]:
+def _first_lines(file: text_files.TextFile, encoding: str) -> list[str]:
     """The lines at the beginning of a file that are not blank, all of them whole."""
     piece = ""
-    for text in _decoded(file, encoding):
+    for text in text_files.decoded(file, encoding):
         piece = (piece + text).lstrip("\n")
-        if len(piece) >= _PIECE_BYTES:
+        if len(piece) >= text_files.PIECE_BYTES:
             piece = piece[: piece.rfind("\n") + 1] or piece
             break
     return [line for line in piece.split("\n") if line]
@@ -487,10 +337,10 @@ def _unique_names(header: Iterable[str]) -> list[str]:
 # JSON lines
 
 
-def _objects(file: _File) -> Iterator[list[dict[str, Any]]]:
+def _objects(file: text_files.TextFile) -> Iterator[list[dict[str, Any]]]:
     """The objects of a file, as many at once as a chunk holds; raises CorpusError at a line that is none."""
     number = 0
-    for lines in _lines(file.chunks(), b"\n", file.name):
+    for lines in text_files.lines(file.chunks(), b"\n", file.name):
         objects = []
         for line in lines:
             number += 1
@@ -508,7 +358,7 @@ def _object(line: bytes, number: int, name: str) -> dict[str, Any]:
         try:
             line.decode()
         except UnicodeDecodeError as fault:
-            raise _BadByteError(name, "utf-8", line[fault.start], number) from None
+            raise text_files.BadByteError(name, "utf-8", line[fault.start], number) from None
         problem = f"is not valid JSON at its character {error.colno:,}"
     else:
         if isinstance(value, dict):
@@ -517,7 +367,7 @@ def _object(line: bytes, number: int, name: str) -> dict[str, Any]:
     raise CorpusError(f'Line {number:,} of {name} {problem}. Give one object a line, as {{"text": "…"}}.')
 
 
-def _sample_of_objects(file: _File) -> dict[str, list[str]]:
+def _sample_of_objects(file: text_files.TextFile) -> dict[str, list[str]]:
     """The strings in the first lines, by their keys."""
     sample: dict[str, list[str]] = {}
     for found in itertools.islice(itertools.chain.from_iterable(_objects(file)), _SAMPLE_ROWS):
@@ -528,7 +378,7 @@ def _sample_of_objects(file: _File) -> dict[str, list[str]]:
     return sample
 
 
-def _json_values(file: _File, key: str) -> Values:
+def _json_values(file: text_files.TextFile, key: str) -> Values:
     for objects in _objects(file):
         yield [value for found in objects if isinstance(value := found.get(key), str)]
 
@@ -536,21 +386,21 @@ def _json_values(file: _File, key: str) -> Values:
 # Parquet
 
 
-def _open_parquet(file: _File, name: str) -> Table:
+def _open_parquet(file: text_files.TextFile, name: str) -> Table:
     with _parquet(file) as table:
         _check_width(len(table.schema_arrow), file.name)
         names = [column.name for column in table.schema_arrow if is_text(column.type)]
         n_bytes = sum(table.metadata.row_group(index).total_byte_size for index in range(table.num_row_groups))
         # Long texts come in smaller batches, for the sake of the memory.
-        batch_size = max(1, min(BATCH_SIZE, MAX_ROW_BYTES * table.metadata.num_rows // max(1, n_bytes)))
-    if n_bytes > MAX_TEXT_BYTES:
-        raise _too_much_text(file.name)
+        batch_size = max(1, min(BATCH_SIZE, text_files.MAX_ROW_BYTES * table.metadata.num_rows // max(1, n_bytes)))
+    if n_bytes > text_files.MAX_TEXT_BYTES:
+        raise text_files.too_much_text(file.name)
     sample = {name: next(_parquet_values(file, _SAMPLE_ROWS, name), []) for name in dict.fromkeys(names)}
     columns = _text_columns(sample, file.name)
     return Table(file.path, name, "utf-8", columns, partial(_parquet_values, file, batch_size))
 
 
-def _parquet_values(file: _File, batch_size: int, column: str) -> Values:
+def _parquet_values(file: text_files.TextFile, batch_size: int, column: str) -> Values:
     with _parquet(file) as table:
         for batch in table.iter_batches(batch_size, columns=[column]):
             # A path into a nested column may read like the column's name.
@@ -559,20 +409,20 @@ def _parquet_values(file: _File, batch_size: int, column: str) -> Values:
 
 
 @contextlib.contextmanager
-def _parquet(file: _File) -> Iterator[Any]:
+def _parquet(file: text_files.TextFile) -> Iterator[Any]:
     """An open Parquet file; raises CorpusError where it is none or damaged, also for what is read in the block."""
     try:
         with (
             file.path.open("rb") as stream,
             # Without buffering ahead, as that would be a whole group of rows.
             pq.ParquetFile(
-                stream, buffer_size=_CHUNK_BYTES, pre_buffer=False, page_checksum_verification=True
+                stream, buffer_size=text_files.CHUNK_BYTES, pre_buffer=False, page_checksum_verification=True
             ) as table,
         ):
             yield table
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         if isinstance(error, OSError) and error.errno:
-            raise _unreadable(file.name, error) from None
+            raise text_files.unreadable(file.name, error) from None
         raise CorpusError(
             f"{file.name} is no Parquet file, or a damaged one ({printable(first_line(error))}). Write or copy it anew."
         ) from None
@@ -592,7 +442,7 @@ def _text_columns(sample: Mapping[str, Iterable[str | None]], name: str) -> tupl
         if 2 * sum(any(map(str.isalpha, text)) for text in texts) > len(texts):
             ranks[column] = rank(column, sum(map(len, texts)) / len(texts))
     if not ranks:
-        raise _no_text(name)
+        raise text_files.no_text(name)
     return tuple(sorted(ranks, key=ranks.__getitem__))
 
 
@@ -604,28 +454,6 @@ def _texts(values: Iterable[str | None]) -> list[str]:
 def _check_width(n_columns: int, name: str) -> None:
     if n_columns > MAX_COLUMNS:
         raise CorpusError(f"{name} has {n_columns:,} columns, and at most {MAX_COLUMNS:,} are read. Leave some out.")
-
-
-def _no_text(name: str) -> CorpusError:
-    return CorpusError(f"{name} holds no text. Give one with a text a line, or a column of texts under its name.")
-
-
-def _too_much_text(name: str) -> CorpusError:
-    return CorpusError(f"{name} holds over {_megabytes(MAX_TEXT_BYTES)} when unpacked. Take a part of it.")
-
-
-def _unreadable(name: str, error: Exception) -> CorpusError:
-    reason = (isinstance(error, OSError) and error.strerror) or first_line(error)
-    return CorpusError(f"{name} cannot be read: {reason}. Name another file, or make it readable.")
-
-
-def _megabytes(n_bytes: int) -> str:
-    return f"{n_bytes / 2**20:,.0f} MB"
-
-
-def _label(encoding: str) -> str:
-    """An encoding's name as people write it."""
-    return encoding.removesuffix("-sig").upper().replace("_", "-")
 
 
 def _shown(column: str) -> str:

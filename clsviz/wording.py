@@ -79,6 +79,9 @@ def answer(fit: "Fit", experiment: Experiment, n_sampled: int) -> str:
 def result(view: "View", experiment: Experiment, n_sampled: int) -> str:
     """The answer, or why there is none, with what the precision costs it."""
     text = answer(view.fit, experiment, n_sampled) if view.fit else view.problem
+    is_constant = not view.fit and len(set(view.lengths.tolist())) > 1 and len(view.index) >= 3
+    if is_constant and models.Name.parse(experiment.model).untrained:
+        text += " That is what the last LayerNorm does before it is trained, in many models."
     return f"{text} {precision(view.audit)}" if view.fit and view.audit else text
 
 

@@ -108,6 +108,20 @@ def write_model(folder: Path, model_type: str, **settings: object) -> Path:
     return folder
 
 
+def write_dataset(folder: Path, splits: dict[str, dict[str, list[str]]], row_group_size: int = 100) -> Path:
+    """A dataset as the Hub's conversion leaves it: the texts of each split of each configuration."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    for configuration, texts_of in splits.items():
+        for split, texts in texts_of.items():
+            path = folder / configuration / split / "0000.parquet"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            table = pa.table({"id": range(len(texts)), "text": texts})
+            pq.write_table(table, path, row_group_size=row_group_size)
+    return folder
+
+
 @pytest.fixture(scope="session")
 def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_bert(tmp_path_factory.mktemp("models") / "tiny-bert")

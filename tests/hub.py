@@ -470,6 +470,7 @@ def _refs(repo: _Repo) -> dict[str, list[dict[str, str]]]:
 def serve_hub() -> Iterator[Hub]:
     """An empty Hub on a free port, until the end of the block."""
     listening = socket.create_server(("127.0.0.1", 0))
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # or every answer waits for an acknowledgement
     hub = Hub(f"http://127.0.0.1:{listening.getsockname()[1]}")
     server = uvicorn.Server(
         uvicorn.Config(

@@ -87,6 +87,8 @@ def test_a_line_that_hangs_on_one_sentence_has_no_certain_slope() -> None:
     assert line.slope == pytest.approx((9.0 - 21.4 / 3) / 35)
     assert line.slope_interval == line.intercept_interval == (-np.inf, np.inf)
     assert np.isinf(line.band([5, 40])).all()
+    for lengths in ([4, 4, 5], [4, 5, 4, 4], [3, 3, 3, 3, 4]):  # where that is exact, to the last bit
+        assert fit(lengths, np.arange(len(lengths)) ** 2).slope_interval == (-np.inf, np.inf)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ from urllib.parse import urlencode
 
 import pandas as pd
 import pytest
+from conftest import random_sentences, write_bert, write_dataset
+from hub import Hub, environment
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 from visit import launch, serve
 
@@ -28,6 +30,32 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
+def hub(hub_server: Hub, tmp_path_factory: pytest.TempPathFactory) -> Hub:
+    """The Hub with small things in the place of the original experiment's, and a dataset of two configurations."""
+    folder = tmp_path_factory.mktemp("hub")
+    hub_server.behave()
+    model = write_bert(folder / "model", hidden_size=1024, intermediate_size=1024)  # so large that it takes a moment
+    hub_server.add("google-bert/bert-base-uncased", model)
+    books = write_dataset(folder / "books", {"plain_text": {"train": random_sentences(600, seed=8)}})
+    hub_server.add("bookcorpus/bookcorpus", books, kind="dataset", revision="refs/convert/parquet")
+    (folder / "script").mkdir()
+    (folder / "script" / "bookcorpus.py").write_text("raise SystemExit")
+    hub_server.add("bookcorpus/bookcorpus", folder / "script", kind="dataset")
+    splits = {name: {"train": random_sentences(300, seed=9)} for name in ("first", "second")}
+    hub_server.add("owner/corpus", write_dataset(folder / "corpus", splits), kind="dataset")
+    return hub_server
+
+
+@pytest.fixture(scope="module")
+def hub_page(hub: Hub, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The app where that Hub can be reached, with nothing of it here yet."""
+    folder = tmp_path_factory.mktemp("server")
+    with serve(folder, **environment(hub, folder / "cache")) as address:
+        yield address
+    assert "Traceback" not in (folder / "log").read_text()
+
+
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         browser = launch(playwright)
@@ -40,12 +68,12 @@ def visit(browser: Browser, server: str) -> Iterator[Callable[..., Page]]:
     """Open a page of the app; at the end of the test none may have shown an exception."""
     pages: list[Page] = []
 
-    def visit(query: str = SMALL, **settings: object) -> Page:
+    def visit(query: str = SMALL, at: str = server, **settings: object) -> Page:
         settings = {"viewport": {"width": 1400, "height": 1000}, "accept_downloads": True} | settings
         context = browser.new_context(**settings)
         context.grant_permissions(["clipboard-read", "clipboard-write"])
         pages.append(context.new_page())
-        pages[-1].goto(server + query)
+        pages[-1].goto(at + query)
         return pages[-1]
 
     yield visit
@@ -67,6 +95,13 @@ def settle(page: Page) -> None:
     """Wait until the page no longer changes."""
     expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
     page.wait_for_timeout(500)
+
+
+def choose(page: Page, label: str, option: str) -> None:
+    """Open a list and choose of it."""
+    page.get_by_role("combobox", name=label).click()
+    page.get_by_role("option", name=option, exact=True).click()
+    settle(page)
 
 
 def figures(page: Page) -> list[str]:
@@ -260,7 +295,6 @@ def test_a_model_that_cannot_be_reached_is_one_sentence_and_the_page_stays(visit
     model = page.get_by_role("combobox", name="Model")
     model.fill("google/electra-small-discriminator")
     model.press("Enter")
-    page.get_by_role("button", name="Run").click()
     error = page.locator("[data-testid=stSidebar] [data-testid=stAlert]")
     expect(error).to_contain_text("The Hugging Face Hub cannot be reached for google/electra-small-discriminator")
     model.fill("not a model, <b>surely</b>")
@@ -316,6 +350,53 @@ def test_everything_can_be_reached_by_keyboard_and_has_a_name(visit: Callable[..
     assert not wanted
     description = page.locator("[data-testid=stPlotlyChart]").first.evaluate("node => node.outerHTML")
     assert "Norm of the [CLS] embedding against sentence length for" in description
+
+
+def test_a_cold_page_asks_nothing_of_the_hub(visit: Callable[..., Page], hub: Hub, hub_page: str) -> None:
+    hub.requests.clear()
+    page = measured(visit(at=hub_page))
+    expect(page.get_by_text(re.compile(r"The original downloads 4\d\d MB and takes about \d+ (s|min)"))).to_be_visible()
+    page.get_by_role("button", name="The original").click()
+    expect(page.get_by_role("button", name="Run · about")).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Does BERT base, uncased encode")
+    assert not hub.requests
+
+
+def test_a_download_shows_its_progress_can_be_cancelled_and_goes_on(
+    visit: Callable[..., Page], hub: Hub, hub_page: str
+) -> None:
+    hub.misbehave("*.safetensors", "slow", seconds=0.2)
+    page = visit("?model=bert-base-uncased&corpus=bookcorpus&sample_size=500", at=hub_page)
+    page.get_by_role("button", name="Run").click()
+    expect(page.locator("[data-testid=stProgress]")).to_contain_text(
+        re.compile(r"Downloading google-bert/bert-base-uncased [1-9]\d* of \d+ MB")
+    )
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("Stopped before the first sentences were measured")).to_be_visible()
+    hub.behave()
+    page.get_by_role("button", name="Run").click()
+    measured(page)
+    assert any(request.range for request in hub.requests if request.path.endswith(".safetensors"))
+    page.get_by_text("How it was measured").click()
+    expect(page.get_by_text(re.compile(r"of 6 row groups .* MB were read"))).to_be_visible()
+
+
+def test_a_dataset_is_typed_by_its_id_and_offers_its_configurations(visit: Callable[..., Page], hub_page: str) -> None:
+    page = measured(visit(at=hub_page))
+    corpus = page.get_by_role("combobox", name="Corpus")
+    corpus.fill("owner/corpus")
+    corpus.press("Enter")
+    expect(page.get_by_role("combobox", name="Configuration")).to_be_visible()
+    choose(page, "Configuration", "second")
+    page.get_by_role("button", name="Run").click()
+    expect(page.get_by_text("300 sentences measured")).to_be_visible()
+    settle(page)
+    assert "configuration=second" in page.url
+    corpus.fill("owner/[evil](http://127.0.0.1)**<b>x")
+    corpus.press("Enter")
+    error = page.locator("[data-testid=stSidebar] [data-testid=stAlert]")
+    expect(error).to_contain_text("**<b>x” names no dataset")
+    assert error.locator("a, b, strong").count() == 0
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

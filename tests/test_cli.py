@@ -5,12 +5,14 @@ import subprocess
 import sys
 from dataclasses import fields
 from pathlib import Path
+from urllib.parse import urlencode
 
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from conftest import needs_bfloat16, write_model
+from conftest import needs_bfloat16, random_sentences, write_dataset, write_model
+from hub import Hub
 
 from clsviz.cli import main
 from clsviz.encoder import Encoder
@@ -51,6 +53,78 @@ def test_measuring_writes_a_row_a_sentence_and_prints_one_object(
     assert result["seconds"] > 0
     assert result["sentences_per_second"] > 0
     assert len(result["model_fingerprint"]) == len(result["corpus_fingerprint"]) == 64
+
+
+def test_what_the_hub_gave_is_pinned_in_the_result(
+    hub: Hub, tiny_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model_commit = hub.add("owner/tiny", tiny_folder)
+    write_dataset(tmp_path / "corpus", {"plain_text": {"train": random_sentences(500, seed=5)}})
+    (tmp_path / "script").mkdir()
+    (tmp_path / "script" / "corpus.py").write_text("raise SystemExit('it ran')")
+    hub.add("owner/corpus", tmp_path / "script", kind="dataset")
+    corpus_commit = hub.add("owner/corpus", tmp_path / "corpus", kind="dataset", revision="refs/convert/parquet")
+    store = f"--store={tmp_path / 'store'}"
+    output = tmp_path / "out.parquet"
+    arguments = ["measure", "--model=owner/tiny", "--corpus=owner/corpus", "--sample-size=200", store, "--json"]
+    assert main([*arguments, f"--output={output}"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["model_commit"], result["corpus_commit"]) == (model_commit, corpus_commit)
+    assert (result["configuration"], result["split"], result["column"]) == ("plain_text", "train", "text")
+    assert json.loads(pq.read_schema(output).metadata[b"clsviz"])["model_commit"] == model_commit
+
+    hub.add("owner/tiny", write_model(tmp_path / "other", "bert"))  # both move on
+    write_dataset(tmp_path / "corpus", {"plain_text": {"train": random_sentences(500, seed=6)}})
+    hub.add("owner/corpus", tmp_path / "corpus", kind="dataset", revision="refs/convert/parquet")
+    assert main(["measure", f"--query={result['query']}", f"--store={tmp_path / 'other-store'}", "--json"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["r_squared"] == pytest.approx(result["r_squared"], rel=1e-6)
+    assert "not the" not in captured.err
+
+
+def test_a_link_that_cannot_be_reproduced_says_which_part_differs(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    main([*arguments, "--json"])
+    result = json.loads(capsys.readouterr().out)
+    model, corpus = result["model_fingerprint"][:12], result["corpus_fingerprint"][:12]
+    for made_with, named in [
+        ({"model_fingerprint": model, "corpus_fingerprint": corpus}, []),
+        ({"model_fingerprint": model, "corpus_fingerprint": "0" * 12}, ["not the sentences"]),
+        ({"model_fingerprint": "0" * 12, "corpus_fingerprint": corpus}, ["not the model"]),
+        ({"model_fingerprint": "x", "corpus_fingerprint": "y"}, ["not the model", "not the sentences"]),
+    ]:
+        assert main([*arguments, f"--query=?{urlencode(made_with)}"]) == 0
+        err = capsys.readouterr().err
+        assert [note for note in ("not the model", "not the sentences") if note in err] == named
+
+
+def test_a_column_of_a_table_is_measured(
+    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "table.csv.gz"
+    sentences = random_sentences(40, seed=7)
+    pd.DataFrame({"id": range(40), "text": "the cat. the dog.", "remark": sentences}).to_csv(path, index=False)
+    output = tmp_path / "out.csv"
+    assert main([*arguments, f"--corpus={path}", "--column=remark", f"--output={output}"]) == 0
+    assert sorted(pd.read_csv(output)["sentence"]) == sorted(sentences)
+    assert main([*arguments, f"--corpus={path}", "--segmentation=sentences", f"--output={output}"]) == 0
+    assert set(pd.read_csv(output)["sentence"]) == {"the cat.", "the dog."}
+    capsys.readouterr()
+    assert main([*arguments, f"--corpus={path}", "--column=none"]) == 2
+    assert "text, remark" in capsys.readouterr().err
+
+
+def test_an_untrained_model_is_another(
+    arguments: list[str], tiny_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = []
+    for name in (str(tiny_folder), f"untrained:{tiny_folder}", f"untrained:{tiny_folder}"):
+        assert main([*arguments, f"--model={name}", "--json"]) == 0
+        results.append(json.loads(capsys.readouterr().out))
+    trained, untrained, again = results
+    assert trained["model_fingerprint"] != untrained["model_fingerprint"] == again["model_fingerprint"]
+    assert untrained["norm_mean"] == again["norm_mean"] != trained["norm_mean"]
 
 
 def test_a_second_time_comes_from_the_store(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -122,12 +196,21 @@ def test_damage_to_the_store_is_reported(
         (["--output={tmp}"], "must end in"),
         (["--colour=red"], "--colour"),
         (["--store={tmp}/empty.txt/store"], "empty.txt"),
+        (["--corpus={tmp}/picture.pdf"], "picture.pdf"),
+        (["--corpus=two words"], "names no dataset"),
+        (["--column=text"], "column “text”"),
+        (["--split=test"], "split “test”"),
+        (["--segmentation=words"], "auto or none or sentences"),
+        (["--corpus=python-docs", "--configuration=plain_text"], "configuration “plain_text”"),
+        (["--model=untrained:/nowhere/model"], "no folder /nowhere/model"),
+        (["--model=minilm@main"], "one revision"),
     ],
 )
 def test_a_mistake_is_one_line_and_status_2_and_writes_nothing(
     arguments: list[str], tmp_path: Path, changed: list[str], named: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "empty.txt").write_text("\n\n")
+    (tmp_path / "picture.pdf").write_text("%PDF")
     output = tmp_path / "out.csv"
     changed = [word.format(tmp=tmp_path) for word in changed]
     assert main([*arguments, f"--output={output}", *changed]) == 2

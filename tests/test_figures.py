@@ -40,6 +40,13 @@ def test_every_sentence_is_a_point_with_its_text_and_its_distance_from_the_line(
     assert all(field in cloud["hovertemplate"] for field in ("%{text}", "%{x} tokens", "norm %{y", "%{customdata"))
 
 
+def test_the_rounding_of_numbers_is_not_magnified() -> None:
+    norms = np.array([16, 16 + 2e-6, 16 - 2e-6], np.float32)
+    shown = Points(labels_of(["a", "b", "c"]), np.array([3, 4, 5], np.int32), norms)
+    low, high = json.loads(scatter(shown, Axes(), PALETTE).to_json())["layout"]["yaxis"]["autorangeoptions"]["include"]
+    assert high - low > 50 * np.ptp(norms)
+
+
 def test_without_a_line_nothing_is_said_of_a_distance() -> None:
     (cloud,) = json.loads(scatter(points(120), Axes(), PALETTE).to_json())["data"]
     assert "%{text}" in cloud["hovertemplate"]

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clsviz import tables
+from clsviz import tables, text_files
 from clsviz.errors import CorpusError
 from clsviz.tables import BATCH_SIZE, SUFFIXES, Table, open_table
 
@@ -75,7 +75,7 @@ def write_frame(path: Path, frame: pd.DataFrame) -> Path:
 @pytest.fixture
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Borders of chunks everywhere, in the middle of characters and line breaks too."""
-    monkeypatch.setattr(tables, "_CHUNK_BYTES", 3)
+    monkeypatch.setattr(text_files, "CHUNK_BYTES", 3)
 
 
 # Every format
@@ -155,7 +155,7 @@ def test_what_is_written_comes_back(tmp_path_factory: Any, suffix: str, texts: l
         texts = [text.replace("\n", " ").replace("\r", " ") for text in texts]  # where a line would end
     path = write_texts(tmp_path_factory.mktemp("texts") / f"texts{suffix}", texts)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tables, "_CHUNK_BYTES", chunk)
+        patch.setattr(text_files, "CHUNK_BYTES", chunk)
         assert read_file(path, "" if ".txt" in suffix else "text") == [
             " ".join(text.split()) for text in texts if text.strip()
         ]
@@ -232,22 +232,22 @@ def test_a_damaged_gzip_file_is_refused(tmp_path: Path, suffix: str) -> None:
 def test_a_bomb_is_refused(tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_texts(tmp_path / f"texts{suffix}", ["One sentence."] * 10_000)
     assert path.stat().st_size < 50_000
-    monkeypatch.setattr(tables, "MAX_TEXT_BYTES", 100_000)
+    monkeypatch.setattr(text_files, "MAX_TEXT_BYTES", 100_000)
     with pytest.raises(CorpusError, match=r"texts\..*\.gz holds over 0 MB when unpacked"):
         read_file(path)
 
 
 def test_a_parquet_file_of_too_much_text_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_texts(tmp_path / "texts.parquet", TEXTS)
-    monkeypatch.setattr(tables, "MAX_TEXT_BYTES", 10)
+    monkeypatch.setattr(text_files, "MAX_TEXT_BYTES", 10)
     with pytest.raises(CorpusError, match="when unpacked"):
         open_table(path)
 
 
 @pytest.mark.parametrize("suffix", [".txt", ".txt.gz", ".csv", ".jsonl"])
 def test_an_endless_line_is_refused(tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "MAX_ROW_BYTES", 2**16)
-    monkeypatch.setattr(tables, "_CHUNK_BYTES", 2**12)
+    monkeypatch.setattr(text_files, "MAX_ROW_BYTES", 2**16)
+    monkeypatch.setattr(text_files, "CHUNK_BYTES", 2**12)
     path = write_texts(tmp_path / f"texts{suffix}", ["Short.", "long " * 2**16, "Short."])
     with pytest.raises(CorpusError, match=r"texts\..* (is over 0 MB long|has a row of over 0 MB)"):
         read_file(path)
@@ -279,7 +279,7 @@ def test_a_text_in_any_encoding(tmp_path: Path, suffix: str, encoding: str) -> N
 def test_other_encodings_are_told_from_a_piece(tmp_path: Path, encoding: str, text: str) -> None:
     """In a file of which the piece is a small part: the first 200 kB are ASCII."""
     lines = ["A line of plain letters."] * 8000 + [f"{text} {number}" for number in range(8000)]
-    assert len("\n".join(lines).encode(encoding)) > 2 * tables._PIECE_BYTES
+    assert len("\n".join(lines).encode(encoding)) > 2 * text_files.PIECE_BYTES
     assert read_file(put(tmp_path / "texts.txt", "\n".join(lines).encode(encoding))) == lines
 
 
@@ -290,7 +290,7 @@ def test_a_stray_byte_is_named_with_its_line(
     tmp_path: Path, suffix: str, newline: str, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Read in another encoding, all the other lines would silently be wrong."""
-    monkeypatch.setattr(tables, "_CHUNK_BYTES", chunk)
+    monkeypatch.setattr(text_files, "CHUNK_BYTES", chunk)
     content = "Übermäßig süße Äpfel.\nEin zweiter Satz.\n".encode() + b"\xe9tude, Caf\xe9.\n" + "Größe.\n".encode()
     path = put(tmp_path / f"text{suffix}", content.replace(b"\n", newline.encode()))
     with pytest.raises(CorpusError, match=r"Line 3 of text\..* is damaged: its byte 0xe9 is not UTF-8"):
@@ -299,7 +299,7 @@ def test_a_stray_byte_is_named_with_its_line(
 
 @pytest.mark.parametrize("chunk", [1, 2, 3, 2**20])
 def test_a_character_cut_off_at_the_end_is_named(tmp_path: Path, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "_CHUNK_BYTES", chunk)
+    monkeypatch.setattr(text_files, "CHUNK_BYTES", chunk)
     path = put(tmp_path / "text.txt", "Größe und Länge\r\nÜbermäßig €".encode()[:-1])
     with pytest.raises(CorpusError, match=r"Line 2 of text\.txt is damaged: its byte 0xe2"):
         open_table(path)
@@ -326,7 +326,7 @@ def test_a_binary_file_is_refused(tmp_path: Path, suffix: str, content: bytes) -
 
 @pytest.mark.parametrize("chunk", [1, 2, 3, 4, 2**20])
 def test_a_line_ends_at_a_line_break_alone(tmp_path: Path, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "_CHUNK_BYTES", chunk)
+    monkeypatch.setattr(text_files, "CHUNK_BYTES", chunk)
     content = "Eins.\r\nZwei.\rDrei\u2028oder\x0bvier.\n\r\n\rFünf €.".encode()
     assert read_file(put(tmp_path / "text.txt", content)) == ["Eins.", "Zwei.", "Drei oder vier.", "Fünf €."]
 
@@ -409,7 +409,7 @@ def test_a_header_of_several_delimiters_is_decided_by_the_rows(tmp_path: Path) -
 def test_quotes_and_line_breaks_in_fields_at_the_borders_of_blocks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tables, "MAX_ROW_BYTES", 256)
+    monkeypatch.setattr(text_files, "MAX_ROW_BYTES", 256)
     draw = random.Random(0)
     rows = [[str(n), "".join(draw.choices('ab c",\n\r', k=draw.randint(1, 60)))] for n in range(2000)]
     content = rows_as_csv([["id", "text"], ["0", "Letters"], *rows])

@@ -14,16 +14,18 @@ import numpy as np
 import orjson
 import pytest
 import streamlit as st
-from conftest import needs_bfloat16, random_sentences
+from conftest import needs_bfloat16, random_sentences, write_dataset
+from hub import Hub
 from streamlit.testing.v1 import AppTest
 
-from clsviz import analysis, corpora, models, wording
+from clsviz import analysis, corpora, export, machine, models, wording
 from clsviz.encoder import Encoder
 from clsviz.errors import ModelError
+from clsviz.experiment import Pooling, Segmentation
 from clsviz.extraction import Cost, Extraction, Found
 from clsviz.jobs import Job, Jobs, State
 from clsviz.progress import Progress
-from clsviz.ui import controls, session
+from clsviz.ui import controls, presets, session
 from clsviz.ui.markdown import escape
 
 APP = str(Path(__file__).parents[1] / "app.py")
@@ -35,6 +37,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A server of its own for every test: nothing measured yet, no jobs."""
     monkeypatch.setenv("CLSVIZ_STORE", str(tmp_path / "store"))
     monkeypatch.setattr(session, "_is_local", lambda: True)  # AppTest has no address
+    monkeypatch.setattr(machine, "MEASURING_SECONDS", 0.01)
     st.cache_resource.clear()
     yield
     session.jobs().close()
@@ -515,3 +518,184 @@ def test_escaped_text_keeps_its_words_and_loses_its_markup(text: str) -> None:
     escaped = escape(text)
     assert plain(escaped) == text
     assert escaped != text
+
+
+@pytest.fixture
+def original(hub: Hub, tiny_folder: Path, tmp_path: Path) -> Hub:
+    """The Hub with small things in the place of the original experiment's."""
+    hub.add("google-bert/bert-base-uncased", tiny_folder)
+    (tmp_path / "script").mkdir()
+    (tmp_path / "script" / "bookcorpus.py").write_text("raise SystemExit")
+    hub.add("bookcorpus/bookcorpus", tmp_path / "script", kind="dataset")
+    converted = write_dataset(tmp_path / "books", {"plain_text": {"train": random_sentences(600, seed=8)}})
+    hub.add("bookcorpus/bookcorpus", converted, kind="dataset", revision="refs/convert/parquet")
+    return hub
+
+
+def test_a_cold_page_asks_nothing_of_the_network(original: Hub) -> None:
+    page = finish(AppTest.from_file(APP, default_timeout=60).run())
+    if page.session_state.job.state is State.WAITING:  # a busy machine
+        page.button(key="run").click().run()
+        finish(page)
+    assert figures(page)["R²"] != "–"
+    for name, value in {"model": "bert-base-uncased", "corpus": "bookcorpus"}.items():  # nor does choosing
+        page.selectbox(key=name).select(value).run()
+    finish(page)
+    assert page.session_state.job.state is State.WAITING
+    assert not original.requests
+
+
+def test_the_original_is_two_clicks_away_with_its_cost_stated_before(original: Hub) -> None:
+    page = finish(AppTest.from_file(APP, default_timeout=60).run())
+    deadline = time.monotonic() + 30
+    while session.jobs().estimate(presets.ORIGINAL) is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    page.run()
+    assert re.search(r"The original downloads 4\d\d MB and takes about \d+ (s|min)", texts(page))
+    next(button for button in page.button if button.label == "The original").click().run()
+    asked = page.session_state.job.extraction.experiment
+    assert (asked.model, asked.corpus, asked.sample_size, asked.length_cutoff) == (
+        *("bert-base-uncased", "bookcorpus", 100_000, 80),
+    )
+    finish(page)
+    assert not original.requests
+    page.button(key="run").click().run()
+    finish(page)
+    assert "Does BERT base, uncased encode" in texts(page)
+    assert "BookCorpus has only 600 sentences" in texts(page)
+    how = next(plain(markdown.value) for markdown in page.markdown if "Sample:" in markdown.value)
+    assert "of 6 row groups" in how
+    assert "MB were read" in how
+    next(button for button in page.button if button.label == "Instant").click().run()
+    assert page.session_state.job.extraction.experiment == presets.INSTANT
+
+
+def test_the_copied_link_pins_what_the_hub_gave(original: Hub, open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page(model="bert-base-uncased", corpus="bookcorpus", sample_size="100"))
+    page.button(key="run").click().run()
+    found = finish(page).session_state.job.extraction.found
+    link = export.link(page.session_state.job.extraction.experiment, found)
+    assert link["model"] == f"bert-base-uncased@{found.weights.commit}"
+    assert link["corpus"].startswith("bookcorpus@")
+    assert link["model_fingerprint"] == found.weights.fingerprint[:12]
+    original.requests.clear()
+    again = finish(open_page(**link))
+    assert figures(again) == figures(page)
+    assert not again.warning
+    assert not original.requests  # all of it is here
+    assert "model_fingerprint" not in again.query_params
+    other = finish(open_page(**link | {"corpus_fingerprint": "0" * 12}))
+    assert "not the sentences that the link was made with" in plain(other.warning[0].value)
+    other.select_slider(key="length_cutoff").set_value(25).run()
+    assert other.warning  # the view has nothing to do with it
+    other.select_slider(key="sample_size").set_value(200).run()
+    assert not finish(other).warning
+
+
+def test_a_dataset_offers_what_it_declares(hub: Hub, open_page: Callable[..., AppTest], tmp_path: Path) -> None:
+    texts_of = {
+        "one": {"train": random_sentences(50, seed=1), "test": random_sentences(50, seed=2)},
+        "two": {"dev": random_sentences(50, seed=3)},
+    }
+    hub.add("owner/corpus", write_dataset(tmp_path / "data", texts_of), kind="dataset")
+    page = finish(open_page(corpus="owner/corpus", sample_size="50"))
+    assert page.session_state.job.state is State.WAITING  # to be downloaded
+    offered = {box.label: box.options for box in page.selectbox}
+    assert offered["Configuration"] == ["one", "two"]
+    assert sorted(offered["Split"]) == ["test", "train"]
+    assert "Column" not in offered  # as there is only one
+    page.selectbox(key="chosen_split_owner/corpus").select("test").run()
+    page.button(key="run").click().run()
+    assert set(finish(page).session_state.job.extraction.found.sentences) == set(texts_of["one"]["test"])
+    assert page.query_params["split"] == "test"
+    page.selectbox(key="chosen_configuration_owner/corpus").select("two").run()
+    finish(page)
+    page.button(key="run").click().run()
+    assert set(finish(page).session_state.job.extraction.found.sentences) == set(texts_of["two"]["dev"])
+    page.selectbox(key="corpus").select("python-docs").run()
+    assert not finish(page).exception
+    assert page.session_state.configuration == page.session_state.split == ""
+
+
+def test_settings_that_a_dataset_lacks_can_be_forgotten(
+    hub: Hub, open_page: Callable[..., AppTest], tmp_path: Path
+) -> None:
+    sentences = random_sentences(50, seed=1)
+    hub.add("owner/corpus", write_dataset(tmp_path / "data", {"one": {"train": sentences}}), kind="dataset")
+    page = finish(open_page(corpus="owner/corpus", configuration="three", sample_size="50"))
+    assert "no configuration “three”. Choose one" in plain(page.sidebar.error[0].value)
+    next(button for button in page.button if "declares" in button.label).click().run()
+    finish(page)
+    assert not page.error
+    page.button(key="run").click().run()
+    assert set(finish(page).session_state.job.extraction.found.sentences) == set(sentences)
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [("404", "has no model owner/other"), ("gated", "hf auth login"), ("500", "at the moment (500)")],
+)
+def test_what_is_wrong_with_a_model_of_the_hub_stands_under_its_box(
+    hub: Hub, open_page: Callable[..., AppTest], tiny_folder: Path, how: str, said: str
+) -> None:
+    hub.add("owner/other", tiny_folder)
+    hub.misbehave("/api/*", how)
+    page = finish(open_page(model="owner/other"))
+    assert [said in plain(error.value) for error in page.sidebar.error] == [True]
+    hub.behave()
+    page.button(key="run").click().run()
+    finish(page)
+    if page.session_state.job.state is State.WAITING:  # its size was not known before
+        page.button(key="run").click().run()
+        finish(page)
+    assert not page.error
+    assert page.session_state.job.state is State.DONE
+
+
+def test_an_uploaded_table_has_its_columns_offered(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page())
+    sentences = random_sentences(60, seed=4)
+    rows = ["title;remark", *(f"the cat;{sentence}" for sentence in sentences)]
+    page.file_uploader(key="upload").upload("mine.csv", "\n".join(rows).encode())
+    page.run()
+    finish(page)
+    name = page.session_state.corpus
+    column = page.selectbox(key=f"chosen_column_{name}")
+    assert (column.value, column.options) == ("title", ["title", "remark"])
+    column.select("remark").run()
+    assert set(finish(page).session_state.job.extraction.found.sentences) == set(sentences)
+    assert page.query_params["column"] == "remark"
+
+
+def test_texts_are_cut_into_sentences_if_so_asked(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page())
+    page.file_uploader(key="upload").upload(
+        "mine.txt", b"The cat sat. The dog ran home.\nThe tree is big. A cat saw it.\n"
+    )
+    page.run()
+    assert len(finish(page).session_state.job.extraction.found.sentences) == 2
+    page.segmented_control(key="segmentation").set_value(Segmentation.SENTENCES).run()
+    assert set(finish(page).session_state.job.extraction.found.sentences) == {
+        *("The cat sat.", "The dog ran home.", "The tree is big.", "A cat saw it.")
+    }
+
+
+def test_an_untrained_model_is_a_choice(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page(model="untrained:minilm", sample_size="100", pooling="pooler"))
+    assert "Does untrained MiniLM-L6 encode" in texts(page)
+    assert figures(page)["R²"] != "–"
+    page.segmented_control(key="pooling").set_value(Pooling.CLS).run()
+    assert "before it is trained" in answer(page)
+
+
+def test_a_public_demo_takes_links_but_no_revisions_of_them(
+    original: Hub, open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "PUBLIC", True)
+    page = finish(open_page(model=f"bert-base-uncased@{'a' * 40}", corpus=f"bookcorpus@{'b' * 40}"))
+    assert page.session_state.model == "bert-base-uncased"
+    assert page.session_state.corpus == "bookcorpus"
+    page = finish(open_page(model="owner/any", corpus="owner/any"))
+    assert len(page.warning) == 2
+    assert (page.session_state.model, page.session_state.corpus) == ("minilm", "python-docs")

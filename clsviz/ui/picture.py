@@ -75,6 +75,8 @@ def _show_waiting(job: Job, experiment: Experiment, query: dict[str, str]) -> No
         message = "Nothing was measured. The sidebar says why."
     elif job.state is State.CANCELLED:
         message = "Stopped before the first sentences were measured. Press Run to go on."
+    elif job.unit:
+        message = f"{job.stage}: {job.done:,} of {job.total:,} {job.unit}. It is kept, so this happens once."
     else:
         message = f"{job.stage or 'Looking for what was measured before'}. The first points appear in a few seconds."
     st.markdown(escape(message))

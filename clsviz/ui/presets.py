@@ -43,9 +43,8 @@ def show() -> None:
     def keep_up() -> None:
         nonlocal is_in_browser
         cost = session.jobs().estimate(ORIGINAL)
-        st.caption(
-            escape(f"The original {wording.cost(cost) if cost else 'takes … (this machine is being measured)'}.")
-        )
+        takes = wording.cost(cost) if cost else "takes a time that is measured once nothing else runs"
+        st.caption(escape(f"The original {takes}."))
         if is_in_browser and not was_known and cost:
             st.rerun()  # so that nothing is asked any more; not at once, as that would break the page off
         is_in_browser = True

@@ -1,0 +1,130 @@
+"""What a sample of a corpus costs: python -m benchmarks.corpora [--sentences N] [--megabytes N].
+
+Files of random sentences, .txt and .csv: the time from nothing kept to a sample of N sentences of one, and the most
+memory that it takes. And the share of its bytes that a sample of a tenth as many reads of a dataset of a million
+sentences in a thousand row groups, on a stand-in for the Hugging Face Hub on this machine. Every one in a process of
+its own.
+"""
+
+import argparse
+import importlib
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from clsviz import corpora
+from clsviz.experiment import Selection
+from clsviz.progress import Progress
+
+_DATASET = "owner/large"
+
+
+def main() -> None:
+    """Print a line a figure."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sentences", type=int, default=100_000)
+    parser.add_argument("--megabytes", type=int, default=200)
+    parser.add_argument("--corpus", help=argparse.SUPPRESS)  # in the process of its own
+    options = parser.parse_args()
+    if options.corpus:
+        print(json.dumps(measure(options.corpus, options.sentences)))
+        return
+    print(f"{platform.machine()}, {os.cpu_count()} processors, Python {platform.python_version()}")
+    with tempfile.TemporaryDirectory() as folder:
+        for suffix in (".txt", ".csv"):
+            report_file(Path(folder) / f"large{suffix}", options.megabytes, options.sentences)
+        report_dataset(Path(folder) / "large", options.sentences // 10)
+
+
+def measure(corpus: str, size: int) -> dict[str, float]:
+    """The seconds and the megabytes that a sample takes, with nothing kept; of the memory, the most of all so far."""
+    began = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        sample = corpora.draw(Selection(corpus), size, 0, Path(folder), Progress(), download=True)
+    assert len(sample.sentences) == size
+    status = Path("/proc/self/status").read_text().splitlines()
+    (peak,) = (int(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM"))
+    return {"seconds": time.perf_counter() - began, "megabytes": peak}
+
+
+def report_file(path: Path, megabytes: int, size: int) -> None:
+    """Measure a sample of a file of random sentences."""
+    write_file(path, megabytes * 10**6)
+    found = _in_another_process(str(path), size)
+    print(
+        f"{size:,} sentences of {path.stat().st_size / 1e6:.0f} MB of {path.suffix}: {found['seconds']:.1f} s, "
+        f"{found['megabytes']:.0f} MB of memory"
+    )
+    path.unlink()
+
+
+def report_dataset(folder: Path, size: int) -> None:
+    """Measure a sample of a dataset of the stand-in."""
+    stand_in = importlib.import_module("tests.hub")  # at run time: tests are not type-checked
+    write_dataset(folder / "data" / "train.parquet")
+    n_bytes = (folder / "data" / "train.parquet").stat().st_size
+    with stand_in.serve_hub() as hub:
+        hub.add(_DATASET, folder, kind="dataset")
+        found = _in_another_process(_DATASET, size, stand_in.environment(hub, folder / "cache"))
+        share = hub.bytes_sent() / n_bytes
+    print(
+        f"{size:,} of 1,000,000 sentences in 1,000 row groups: {share:.1%} of {n_bytes / 1e6:.0f} MB read, "
+        f"{found['seconds']:.1f} s"
+    )
+
+
+def random_sentences(n: int, seed: int = 0) -> pa.Array:
+    """Sentences of 10 words, some as common as in a text, with the number of each at its end: no two are the same."""
+    random = np.random.default_rng(seed)
+    letters = random.integers(97, 123, (20_000, 12), np.uint8).view("S12").ravel()
+    words = pa.array([word[: 2 + index % 10].decode() for index, word in enumerate(letters)])
+    ranks = np.minimum(random.zipf(1.3, (10, n)), len(words)) - 1
+    numbers = pc.cast(pa.array(np.arange(n)), pa.string())
+    return pc.binary_join_element_wise(*(words.take(pa.array(row)) for row in ranks), numbers, " ")
+
+
+def write_dataset(path: Path, n: int = 1_000_000, n_row_groups: int = 1000) -> list[str]:
+    """Write sentences to a Parquet file, and return them."""
+    sentences = random_sentences(n)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table({"text": sentences}), path, row_group_size=n // n_row_groups)
+    found: list[str] = sentences.to_pylist()
+    return found
+
+
+def write_file(path: Path, n_bytes: int) -> None:
+    """Write so many bytes of sentences to a file, one a line, or in the second column of a table."""
+    block = random_sentences(100_000)
+    table = pa.table({"id": np.arange(len(block)), "text": block, "source": ["somewhere"] * len(block)})
+    is_table = path.suffix == ".csv"
+    options = pyarrow.csv.WriteOptions(include_header=False)
+    with path.open("wb") as file:
+        if is_table:
+            file.write(b"id,text,source\n")
+        while file.tell() < n_bytes:
+            if is_table:
+                pyarrow.csv.write_csv(table, file, options)
+            else:
+                file.write("\n".join([*block.to_pylist(), ""]).encode())
+
+
+def _in_another_process(corpus: str, size: int, environment: dict[str, str] | None = None) -> dict[str, float]:
+    command = [sys.executable, "-m", "benchmarks.corpora", f"--corpus={corpus}", f"--sentences={size}"]
+    run = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=os.environ | (environment or {}), check=True)
+    found: dict[str, float] = json.loads(run.stdout)
+    return found
+
+
+if __name__ == "__main__":
+    main()
