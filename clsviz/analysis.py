@@ -32,7 +32,7 @@ class Fit:
 
     The intervals of slope, intercept and line hold whatever the spread does along the line: heteroscedasticity-
     consistent covariance HC3 (MacKinnon and White 1985). That of R² is a bias-corrected and accelerated bootstrap
-    (Efron 1987).
+    (Efron 1987) of the correlation, squared. All take the sentences to be independent.
     """
 
     n: int
@@ -147,10 +147,11 @@ def explain_undefined(lengths: Floats, norms: Floats) -> None:
 
 
 def _bootstrap_r_squared(x: Floats, y: Floats) -> Interval:
-    """Bootstrap interval of R².
+    """Bootstrap interval of R²: that of the correlation, squared.
 
-    R² is a function of the points' sums of 1, x, y, xx, xy and yy. Beyond 250 points, not points are drawn but the
-    sums over 250 groups of them: as their order is random, so is every run of it.
+    Of R² itself it would be false near 0, where R² ends and the correlation does not. It is a function of the points'
+    sums of 1, x, y, xx, xy and yy. Beyond 250 points, not points are drawn but the sums over 250 groups of them: as
+    their order is random, so is every run of it.
     """
     x, y = x - x.mean(), y - y.mean()  # keeps the sums' differences exact
     moments = np.stack([np.ones_like(x), x, y, x * x, x * y, y * y], axis=1)
@@ -158,27 +159,28 @@ def _bootstrap_r_squared(x: Floats, y: Floats) -> Interval:
     starts = np.arange(n_groups) * len(x) // n_groups
     sums = np.add.reduceat(moments, starts, axis=0)
 
-    def r_squared(groups: NDArray[np.intp], axis: int = -1) -> Floats:
+    def correlation(groups: NDArray[np.intp], axis: int = -1) -> Floats:
         n, sx, sy, sxx, sxy, syy = np.moveaxis(sums[groups].sum(axis=axis - 1), -1, 0)
         xx, xy, yy = n * sxx - sx * sx, n * sxy - sx * sy, n * syy - sy * sy
         determined = (xx > 0) & (yy > 0)  # a draw of points that determine no line explains nothing
-        values: Floats = np.divide(xy * xy, xx * yy, out=np.zeros_like(xy), where=determined)
+        values: Floats = np.divide(xy, np.sqrt(np.abs(xx * yy)), out=np.zeros_like(xy), where=determined)
         return values
 
     with warnings.catch_warnings(), np.errstate(invalid="ignore"):
         warnings.simplefilter("ignore", stats.DegenerateDataWarning)  # all draws equal: points on one line
         interval = stats.bootstrap(
             (np.arange(n_groups),),
-            r_squared,
+            correlation,
             n_resamples=_BOOTSTRAP_RESAMPLES,
             confidence_level=CONFIDENCE,
             vectorized=True,
             rng=0,
         ).confidence_interval
     if np.isnan(interval).any():  # every draw says the same, or there are too few points to say anything
-        value = float(r_squared(np.arange(n_groups)))
+        value = float(correlation(np.arange(n_groups))) ** 2
         return (value, value) if value > 1 - _CONSTANT else (0.0, 1.0)
-    return max(0.0, float(interval.low)), min(1.0, float(interval.high))
+    low, high = sorted((abs(float(interval.low)), abs(float(interval.high))))
+    return (0.0 if interval.low <= 0 <= interval.high else low**2), min(1.0, high**2)
 
 
 def bins(lengths: ArrayLike, norms: ArrayLike) -> pd.DataFrame:

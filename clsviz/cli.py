@@ -182,7 +182,9 @@ class _Bar(Progress):
     def __enter__(self) -> "_Bar":
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object = None, *_: object) -> None:
+        if kind is not None:
+            self.cancel()  # what goes on in other threads
         if self._bar is not None:
             self._bar.close()
 

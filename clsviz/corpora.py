@@ -185,12 +185,11 @@ def draw(selection: Selection, size: int, seed: int, folder: Path, progress: Pro
         if found is None:
             raise _not_downloaded(selection.corpus)
         files = f" in {found.n_files:,} of {len(split.files):,} files" if found.n_files < len(split.files) else ""
-        if split.split.startswith("partial-"):
-            files += ", of the beginning that the Hub converted,"
-        drawn = (
-            f"{found.n_row_groups:,} of {found.n_row_groups_known:,} row groups{files} in random order, each round of "
-            f"them shuffled, seed {seed}; {found.n_bytes / 1e6:,.1f} of {split.n_bytes / 1e6:,.1f} MB were read"
-        )
+        source = " of the Hub's conversion" if split.is_conversion else ""
+        source += ", which is of the beginning only," if split.split.startswith("partial-") else ""
+        groups = f"{found.n_row_groups:,} of {found.n_row_groups_known:,} row groups{files}{source}"
+        megabytes = f"{found.n_bytes / 1e6:,.1f} of {split.n_bytes / 1e6:,.1f} MB were read"
+        drawn = f"from {groups} in random order, each round of them shuffled, seed {seed}; {megabytes}"
         return Sample(corpus, found.sentences, drawn)
     for _ in range(2):
         path, corpus = _made(selection, folder, progress)
@@ -321,7 +320,12 @@ def _open_split(
         raise CorpusError(
             f"{repo} has no column “{printable(column)}” that holds text. Choose {hub_listings.listed(columns)}."
         )
-    cut = _is_cut(selection.segmentation, columns[column])
+    n_characters = None
+    if selection.segmentation is Segmentation.AUTO:
+        n_characters = split.mean_characters(column, progress, download=download)
+        if n_characters is None:
+            raise _not_downloaded(selection.corpus)
+    cut = _is_cut(selection.segmentation, n_characters or 0)
     decided = Selection(selection.corpus, split.configuration, split.split, column, cut)
     version = segmentation.VERSION if cut is Segmentation.SENTENCES else ""
     corpus = Corpus(

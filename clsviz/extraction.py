@@ -123,6 +123,7 @@ class Extraction:
         """
         experiment, folder = self.experiment, self._store.corpora
         weights = self._weights_here(progress)
+        self._forget_unless_of(weights)
         megabytes = 0 if weights else models.download_megabytes(experiment.model, progress)
         seconds = corpora.build_seconds(experiment.corpus, folder)
         if weights and not seconds and self.found:
@@ -150,6 +151,7 @@ class Extraction:
         """Complete the experiment, keeping what is measured part by part; raises CancelledError or what went wrong."""
         progress.begin("Looking for the model")
         weights = models.resolve(self.experiment.model, download=True, progress=progress)
+        self._forget_unless_of(weights)
         if self.found is None:
             with contextlib.suppress(corpora.NotDownloadedError):
                 if not corpora.build_seconds(self.experiment.corpus, self._store.corpora):
@@ -166,6 +168,11 @@ class Extraction:
             audit = self._complete(found.audit, progress, functools.partial(_with_audit, found))
             found = replace(found, audit=audit)
         return self._complete(found, progress, lambda found: found)
+
+    def _forget_unless_of(self, weights: models.Weights | None) -> None:
+        """Drop what was found with other weights: a folder may hold others than when they were looked for."""
+        if self.found is not None and (weights is None or self.found.weights.fingerprint != weights.fingerprint):
+            self.found = None
 
     def _load(self, weights: models.Weights, precision: Precision) -> None:
         """Begin to load an encoder, which is found loaded later on; what is wrong with it is then said."""

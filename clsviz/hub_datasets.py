@@ -8,6 +8,7 @@ so that a larger sample goes on where a smaller one ended.
 import contextlib
 import hashlib
 import io
+import itertools
 import json
 import re
 import statistics
@@ -15,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -37,10 +38,12 @@ _ROUND_BYTES = 32 * 2**20
 _LARGEST_GROUP_BYTES = 512 * 2**20
 _BATCH_TEXTS = 100
 """Unpacked at once: a text may be stored once and meant many times."""
+_HEAD_TEXTS, _HEAD_BYTES = 200, 2**17
+"""Read of a column to see how long its texts are, and how much of it is fetched at once for that."""
 _FILES_AT_ONCE = 16
 """Of a dataset in many files so many, chosen at random, are sampled together: each takes requests to look into."""
 _READERS = 8
-_KEPT = re.compile(r"(footer|round)-\d{6}-(?P<n_bytes>\d+)-(?P<digest>[0-9a-f]{16})\.parquet")
+_KEPT = re.compile(r"(footer-\d{6}|round-\d{6}|head-[0-9a-f]{16})-(?P<n_bytes>\d+)-(?P<digest>[0-9a-f]{16})\.parquet")
 """The name of what is kept: a footer by its file's number, or a round by its own; n_bytes is what it took to read."""
 _SCHEMA = 2
 """Raise it when what is kept changes its meaning."""
@@ -53,7 +56,7 @@ class Draw:
     """What was drawn: sentences in random order, and what it took.
 
     n_row_groups: how many row groups they come from, of n_row_groups_known, those in the n_files looked into.
-    n_bytes: read for them over the network, by this and by earlier runs. is_whole: whether the corpus has no more.
+    n_bytes: read for them over the network, by this and by earlier runs.
     """
 
     sentences: list[str]
@@ -61,7 +64,6 @@ class Draw:
     n_row_groups_known: int
     n_files: int
     n_bytes: int
-    is_whole: bool
 
 
 class _Group(NamedTuple):
@@ -80,11 +82,11 @@ class _Part(NamedTuple):
 
 
 class _Round(NamedTuple):
-    """Row groups that are mixed, and how many row groups and files are known by then."""
+    """Row groups that are mixed, and how many are known by then, in which files."""
 
     groups: list[_Group]
     n_row_groups: int
-    n_files: int
+    files: frozenset[int]
 
 
 class _NotKeptError(Exception):
@@ -98,6 +100,7 @@ class Split:
         """Reads nothing. Raises CorpusError where the dataset has no such configuration or split."""
         self.configuration, self.split = listing.choose(configuration, split)
         self.files = listing.splits[self.configuration][self.split]
+        self.is_conversion = listing.is_conversion
         self._listing = listing
         self._folder = folder / f"hub-{self.fingerprint[:32]}"
         self._loaded: dict[int, pq.FileMetaData] = {}
@@ -118,9 +121,8 @@ class Split:
 
         None where that file's footer is not kept and `download` is false. Raises CorpusError.
         """
-        largest = max(range(len(self.files)), key=lambda index: self.files[index].size)
         try:
-            (footer,) = self._footers([largest], progress, download)
+            (footer,) = self._footers([self._largest], progress, download)
         except _NotKeptError:
             return None
         with self._unpacking():
@@ -128,6 +130,43 @@ class Split:
         if not sizes:
             raise CorpusError(f"{self._listing.repo} has no column that holds text. Choose another dataset.")
         return {name: sizes[name] for name in sorted(sizes, key=lambda name: tables.rank(name, sizes[name]))}
+
+    def mean_characters(self, column: str, progress: Progress, *, download: bool) -> float | None:
+        """Mean length of the first texts of a column of the largest file; None where it is not kept, as in `columns`.
+
+        The texts are read for it: what a footer says of their size counts a text that is repeated only once.
+        """
+        name = f"head-{hashlib.sha256(column.encode()).hexdigest()[:16]}"
+        kept = _kept(self._folder, name)
+        if kept is None:
+            if not download:
+                return None
+            progress.begin(f"Looking into {self._listing.repo}")
+            found, n_bytes = interruptible(lambda: self._read_head(column, progress), progress)
+            kept = str(found).encode(), n_bytes
+            _keep(self._folder, name, n_bytes, kept[0])
+        return float(kept[0])
+
+    def _read_head(self, column: str, progress: Progress) -> tuple[float, int]:
+        (footer,) = self._footers([self._largest], progress, download=True)
+        filled = [group for group in range(footer.num_row_groups) if footer.row_group(group).num_rows]
+        with (
+            self._opened(self._largest) as stream,
+            pq.ParquetFile(stream, metadata=footer, buffer_size=_HEAD_BYTES, pre_buffer=False) as table,
+        ):
+            batches = table.iter_batches(_HEAD_TEXTS, row_groups=filled[:1], columns=[column])
+            lengths = [
+                len(text)
+                for batch in itertools.islice(batches, 1)
+                for text in _values(batch, column).to_pylist()
+                if text
+            ]
+            return sum(lengths) / max(1, len(lengths)), stream.n_bytes
+
+    @property
+    def _largest(self) -> int:
+        """Number of the largest file."""
+        return max(range(len(self.files)), key=lambda index: self.files[index].size)
 
     def draw(self, size: int, seed: int, column: str, progress: Progress, *, cut: bool, download: bool) -> Draw | None:
         """The first `size` sentences, or all if there are fewer, in the order that `seed` draws.
@@ -139,15 +178,17 @@ class Split:
         version = [_SCHEMA, DRAWING, column, segmentation.VERSION if cut else "", seed]
         folder = self._folder / hashlib.sha256(json.dumps(version).encode()).hexdigest()[:16]
         sentences: list[str] = []
-        n_bytes = n_groups = n_known = n_files = 0
+        n_bytes = n_groups = n_known = 0
+        files: frozenset[int] = frozenset()
         try:
             for number, planned in enumerate(self._plan(seed, column, progress, download)):
-                groups, n_known, n_files = planned
+                groups, n_known, files = planned
                 drawn = _load_round(folder, number)
                 if drawn is None:
                     if not download:
                         return None
-                    progress.begin(f"Reading {self._listing.repo}", size, len(sentences))
+                    stage = f"Reading {self._listing.repo}, after {len(sentences):,} of {size:,} sentences:"
+                    progress.begin(stage, len(groups), unit="row groups")
                     texts, n_read = interruptible(lambda: self._read(groups, column, progress), progress)  # noqa: B023
                     random = np.random.RandomState([seed, number])
                     texts = [texts[index] for index in random.permutation(len(texts))]
@@ -163,8 +204,9 @@ class Split:
             return None
         if not sentences:
             raise CorpusError(f"{self._listing.repo} holds no text in “{printable(column)}”. Choose another column.")
-        n_bytes += sum(map(_bytes_to_read, self._folder.glob("footer-*")))
-        return Draw(sentences[:size], n_groups, n_known, n_files, n_bytes, is_whole=len(sentences) < size)
+        looked_into = [*(f"footer-{file:06}-*" for file in files), "head-*"]
+        n_bytes += sum(_bytes_to_read(path) for pattern in looked_into for path in self._folder.glob(pattern))
+        return Draw(sentences[:size], n_groups, n_known, len(files), n_bytes)
 
     def _plan(self, seed: int, column: str, progress: Progress, download: bool) -> Iterator[_Round]:
         """What every round is made of."""
@@ -187,10 +229,10 @@ class Split:
                 n_texts += footers[group.file].row_group(group.number).num_rows
                 n_bytes += self._checked(sizes[group.file][group.number])
                 if n_texts >= _ROUND_TEXTS or n_bytes >= _ROUND_BYTES:
-                    yield _Round(picked, n_known, len(files))
+                    yield _Round(picked, n_known, frozenset(files))
                     picked, n_texts, n_bytes = [], 0, 0
             if picked:
-                yield _Round(picked, n_known, len(files))
+                yield _Round(picked, n_known, frozenset(files))
 
     def _windows(self, seed: int) -> Iterator[list[_Part]]:
         """The files, in random order and a few at a time.
@@ -209,17 +251,18 @@ class Split:
         """The texts of row groups, in their order, and how many bytes it took to read them."""
 
         def read(group: _Group) -> tuple[list[str], int]:
+            progress.check()  # those that wait for their turn end at once
             (footer,) = self._footers([group.file], progress, download=True)
             with self._opened(group.file) as stream:
                 return self._texts(stream, footer, group.number, column), stream.n_bytes
 
         texts: list[str] = []
-        n_bytes, done = 0, progress.done
+        n_bytes = 0
         with ThreadPoolExecutor(_READERS) as pool:
-            for found, n_read in pool.map(read, groups):
+            for done, (found, n_read) in enumerate(pool.map(read, groups), 1):
                 texts += found
                 n_bytes += n_read
-                progress.advance(min(done + len(texts), progress.total))
+                progress.advance(done)
         return texts, n_bytes
 
     def _texts(self, stream: "_RemoteFile", footer: pq.FileMetaData, group: int, column: str) -> list[str]:
@@ -228,8 +271,7 @@ class Split:
         n_bytes = 0
         with pq.ParquetFile(stream, metadata=footer, page_checksum_verification=True) as table:
             for batch in table.iter_batches(_BATCH_TEXTS, row_groups=[group], columns=[column]):
-                # A path into a nested column may read like the column's name.
-                values = next(v for f, v in zip(batch.schema, batch.columns, strict=True) if _is_column(f, column))
+                values = _values(batch, column)
                 n_bytes = self._checked(n_bytes + _n_bytes(values))
                 texts += filter(None, values.to_pylist())
         return texts
@@ -267,6 +309,7 @@ class Split:
 
     def _fetch_footers(self, files: Sequence[int], progress: Progress) -> None:
         def fetch(index: int) -> None:
+            progress.check()
             with self._opened(index) as stream:
                 footer = pq.ParquetFile(stream).metadata
             self._keep_footer(index, footer, stream.n_bytes)
@@ -404,8 +447,10 @@ def _numbers(part: _Part, n_row_groups: int, seed: int) -> list[int]:
     return [int(number) for number in order[start:stop]]
 
 
-def _is_column(field: Any, column: str) -> bool:
-    return field.name == column and tables.is_text(field.type)
+def _values(batch: pa.RecordBatch, column: str) -> pa.Array:
+    """A column of texts; a path into a nested column may read like its name."""
+    fields = zip(batch.schema, batch.columns, strict=True)
+    return next(values for field, values in fields if field.name == column and tables.is_text(field.type))
 
 
 def _n_bytes(values: pa.Array) -> int:

@@ -138,6 +138,8 @@ def _declared(repository: Repository) -> tuple[dict[str, dict[str, list[File]]],
         except Exception as error:  # of many kinds: the card is read by a library, and may hold anything
             if (cause := _network_fault(error)) is not None:
                 raise cause from cause.__cause__
+            if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
+                raise  # a full disk, say: what is there is another question
             return {}, ""  # no data at all, or such that it does not know
     if not module.module_path.endswith(".parquet"):
         return {}, ""

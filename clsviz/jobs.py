@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Hashable, Iterator
 from enum import Enum
 
+from clsviz import corpora, models
 from clsviz.errors import CancelledError, ClsvizError
 from clsviz.experiment import Experiment
 from clsviz.extraction import Cost, Encoders, Extraction
@@ -98,7 +99,9 @@ class Jobs:
         self.machine = Machine()
         self._jobs: dict[Hashable, Job] = {}
         self._line: list[Job] = []  # the one that is being measured, and those after it
-        self._estimates: dict[Experiment, Cost | None] = {}
+        self._estimates: dict[Experiment, Cost] = {}
+        self._estimated: set[Experiment] = set()
+        """Whose cost was looked for since the last job."""
         self._changed = threading.Condition()
         self._closed = False
         # A daemon, so that the server can be stopped at any time; torch must not be at work when the interpreter ends.
@@ -113,8 +116,9 @@ class Jobs:
         """
         with self._changed:
             job = self._jobs.pop(experiment.asked, None)
-            if job is None or job.state in (State.CANCELLED, State.FAILED):
-                found = job.extraction.found if job else None
+            may_have_changed = job is not None and job.state is State.DONE and _is_of_files(experiment)
+            if job is None or job.state in (State.CANCELLED, State.FAILED) or may_have_changed:
+                found = job.extraction.found if job and not may_have_changed else None
                 job = Job(Extraction(experiment, self.store, self.encoders, found, self.machine))
                 threading.Thread(target=self._look_up, args=[job], name="look-up", daemon=True).start()
             job.wanted |= start
@@ -134,8 +138,8 @@ class Jobs:
         """
         with self._changed:
             is_idle = not any(job.state.is_active for job in self._jobs.values())
-            if experiment not in self._estimates and is_idle and not self._closed:
-                self._estimates[experiment] = None
+            if experiment not in self._estimated and is_idle and not self._closed:
+                self._estimated.add(experiment)
                 threading.Thread(target=self._estimate, args=[experiment], name="estimate").start()  # torch: no daemon
             return self._estimates.get(experiment)
 
@@ -196,7 +200,12 @@ class Jobs:
                 job.state = State.DONE
             with self._changed:
                 self._line.remove(job)
-                self._estimates.clear()
+                self._estimated.clear()
+
+
+def _is_of_files(experiment: Experiment) -> bool:
+    """Whether it names files of this machine, which may hold something else than when they were looked at."""
+    return models.is_folder(models.Name.parse(experiment.model).base) or corpora.is_file(experiment.corpus)
 
 
 @contextlib.contextmanager

@@ -1,7 +1,9 @@
 """From a model's files to a tokenizer and a model that can run, checked before anything is measured with them."""
 
 import json
+import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -152,12 +154,23 @@ def _check_memory(weights: Weights, config: Any) -> None:
     with torch.device("meta"):
         model = transformers.AutoModel.from_config(config, trust_remote_code=False)  # type: ignore[no-untyped-call]
     needed = _MEMORY_FACTOR * 4 * sum(parameter.numel() for parameter in model.parameters())
-    available = psutil.virtual_memory().available
+    available = min(psutil.virtual_memory().available, _container_memory())
     if needed > available:
         raise ModelError(
             f"{weights.label} needs about {needed / 1e9:,.1f} GB of memory, and {available / 1e9:,.1f} GB are free. "
             "Close other programs, or choose a smaller model."
         )
+
+
+def _container_memory() -> float:
+    """Bytes that the container, if this is one, still lets its programs use."""
+    try:
+        folder = Path("/sys/fs/cgroup")
+        limit, used = (int((folder / name).read_text()) for name in ("memory.max", "memory.current"))
+        statistics = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+        return limit - used + int(statistics["inactive_file"])  # what files left there is given up when needed
+    except (OSError, ValueError, LookupError):  # it has none, or no limit
+        return math.inf
 
 
 def _frame(tokenizer: Any, name: str) -> Frame:

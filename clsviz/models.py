@@ -124,7 +124,7 @@ class Weights:
             with safe_open(path, framework="numpy") as tensors:
                 shapes = [tensors.get_slice(name).get_shape() for name in tensors.keys() if "embedding" not in name]  # noqa: SIM118
             n += sum(math.prod(shape) for shape in shapes if len(shape) == 2)
-        if n:
+        if n and "num_hidden_groups" not in self._config:  # ALBERT goes through the same layer several times
             return n
         width = _number(self._config, "hidden_size", "dim") or 768
         inner = _number(self._config, "intermediate_size", "hidden_dim") or 4 * width

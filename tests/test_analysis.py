@@ -82,6 +82,17 @@ def test_a_perfect_line_has_no_width() -> None:
     assert line.slope == pytest.approx(2)
 
 
+def test_the_interval_of_r_squared_reaches_down_to_0_where_there_is_nothing() -> None:
+    """And up to what the slope's interval allows."""
+    random = np.random.default_rng(0)
+    lengths = random.integers(3, 40, (100, 60))
+    lines = [fit(row, random.normal(size=60)) for row in lengths]
+    assert sum(line.r_squared_interval[0] == 0 for line in lines) >= 90
+    least = min(lines, key=lambda line: line.r_squared)
+    steepest = max(map(abs, least.slope_interval))
+    assert least.r_squared_interval[1] > 0.5 * (steepest * lengths.std() / least.norm_sd) ** 2
+
+
 def test_a_line_that_hangs_on_one_sentence_has_no_certain_slope() -> None:
     line = fit([5, 5, 5, 40], [7.0, 7.1, 7.3, 9.0])
     assert line.slope == pytest.approx((9.0 - 21.4 / 3) / 35)

@@ -572,7 +572,7 @@ def test_how_a_sample_was_drawn_is_said_with_the_bytes_it_took(hub: Hub, repo: s
     sent = hub.bytes_sent("*.parquet")
     assert sent > 5e5
     assert sample.drawn == (
-        "6 of 6 row groups in random order, each round of them shuffled, seed 0; "
+        "from 6 of 6 row groups of the Hub's conversion in random order, each round of them shuffled, seed 0; "
         f"{sent / 1e6:.1f} of {size / 1e6:.1f} MB were read"
     )
     assert fetched(repo, kept, 50).drawn == sample.drawn  # as it was drawn then

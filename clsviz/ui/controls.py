@@ -119,6 +119,7 @@ def _text_controls(job: Job) -> None:
     """Which of a corpus's texts are taken, and what of them counts as a sentence, where there is a choice."""
     corpus = job.extraction.corpus
     if corpora.is_built_in(st.session_state.corpus):
+        st.session_state.segmentation = st.session_state.segmentation  # or it is forgotten with its control
         return
     with st.expander("Which texts", expanded=not corpora.is_in_catalogue(st.session_state.corpus)):
         for setting, options in _choices(corpus).items():
