@@ -1,7 +1,12 @@
 """The command line: python -m clsviz."""
 
+import os
 import sys
 
-from clsviz.cli import main
+from clsviz.cli import INTERRUPTED, main
 
-sys.exit(main())
+status = main()
+if status == INTERRUPTED:  # without waiting for what other threads wait for
+    sys.stderr.flush()
+    os._exit(status)
+sys.exit(status)

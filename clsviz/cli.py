@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import NoReturn
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from tqdm import tqdm
 
@@ -37,6 +37,10 @@ _HELP = {
 }
 
 
+INTERRUPTED = 130
+"""Exit status after Ctrl-C."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status: 2 where the user can mend what went wrong."""
     for stream in (sys.stdout, sys.stderr):
@@ -56,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         print("clsviz: Stopped. The same command goes on from here.", file=sys.stderr)
-        return 130
+        return INTERRUPTED
 
 
 def _one_line(text: str) -> str:
@@ -151,7 +155,7 @@ def _measure(options: argparse.Namespace) -> int:
 def _experiment(options: argparse.Namespace) -> tuple[Experiment, dict[str, str]]:
     """The experiment of the shared link, if any, changed by the flags; and with what the link was made."""
     link = options.query or ""
-    query = dict(parse_qsl(urlsplit(link).query if "?" in link else link, keep_blank_values=True))
+    query = dict(parse_qsl(link.partition("#")[0].partition("?")[2] or link, keep_blank_values=True))
     query.pop(TEXT_PARAMETER, None)  # sentences that were typed on the page: not part of the experiment
     made_with = {name: query.pop(name) for name in (MODEL_PARAMETER, CORPUS_PARAMETER) if name in query}
     for field in fields(Experiment):

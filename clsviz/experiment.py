@@ -43,6 +43,7 @@ MODEL_PARAMETER, CORPUS_PARAMETER = "model_fingerprint", "corpus_fingerprint"
 FINGERPRINT_DIGITS = 12
 """Of a fingerprint in a link."""
 
+_LONGEST_NAME = 500
 _NAMES = {"model": 1, "corpus": 1, "configuration": 0, "split": 0, "column": 0}
 """Fewest characters of every setting that is a name."""
 
@@ -168,9 +169,15 @@ def parse_setting(name: str, text: str) -> Any:
     return _check_number(name, number)
 
 
+def is_name(text: str) -> bool:
+    """Whether a setting can hold `text` as a name, such as a column's."""
+    return 1 <= len(text) <= _LONGEST_NAME and text.isprintable() and text == text.strip()
+
+
 def _check_name(name: str, value: str) -> str:
-    if not _NAMES[name] <= len(value) <= 500 or not value.isprintable():
-        raise SettingError(f"{name} is “{_shown(value)}”; it must be a name of 1 to 500 printable characters.")
+    if not _NAMES[name] <= len(value) <= _LONGEST_NAME or not value.isprintable():
+        limit = f"1 to {_LONGEST_NAME} printable characters"
+        raise SettingError(f"{name} is “{_shown(value)}”; it must be a name of {limit}.")
     return value
 
 

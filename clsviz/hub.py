@@ -27,6 +27,10 @@ class NoRevisionError(CorpusError):
     """The dataset has no such branch, tag or commit."""
 
 
+class _NonsenseError(OSError):
+    """What the Hub answers is not what it should."""
+
+
 class _DamagedError(OSError):
     """What arrived is not what was announced."""
 
@@ -96,18 +100,31 @@ def open_repository(name: str, kind: str, revision: str | None = None) -> Reposi
     Raises ModelError or CorpusError, by its kind, where it cannot be found or may not be read.
     """
     import huggingface_hub as hub
+    from huggingface_hub.errors import HFValidationError
 
     _silence()
     with reporting(name, kind, revision):
         api = hub.HfApi(endpoint=hub.constants.ENDPOINT)
         look: Any = api.model_info if kind == "model" else api.dataset_info
-        info = look(name, revision=revision, timeout=_TIMEOUT_SECONDS, files_metadata=True)
-        files = [
-            File(s.rfilename, s.size or 0, str(s.lfs.sha256 if s.lfs else s.blob_id or "")) for s in info.siblings or []
-        ]
-        if info.sha is None or not COMMIT.fullmatch(info.sha):
-            raise OSError("its answer names no commit")
-    return Repository(info.id or name, kind, info.sha, tuple(files))
+        try:
+            info = look(name, revision=revision, timeout=_TIMEOUT_SECONDS, files_metadata=True)
+            files = tuple(map(_file, info.siblings or []))
+            if not COMMIT.fullmatch(info.sha):
+                raise ValueError(info.sha)
+        except (TypeError, AttributeError, LookupError, ValueError) as error:
+            if isinstance(error, (httpx2.HTTPError, HFValidationError)):
+                raise
+            raise _NonsenseError(first_line(error)) from error
+    return Repository(info.id or name, kind, info.sha, files)
+
+
+def _file(sibling: Any) -> File:
+    """A file as the client lists it; raises ValueError where it is not described as it should."""
+    digest = sibling.lfs.sha256 if sibling.lfs else sibling.blob_id or ""
+    size = sibling.size or 0
+    if not (isinstance(sibling.rfilename, str) and isinstance(size, int) and size >= 0 and isinstance(digest, str)):
+        raise ValueError(f"{sibling.rfilename!r} is described oddly")
+    return File(sibling.rfilename, size, digest)
 
 
 def cached_folder(name: str, revision: str | None, paths: Iterable[str]) -> Path | None:
@@ -349,6 +366,11 @@ def _explained(error: Exception, name: str, kind: str) -> str:
         )
     if status is not None:
         return f"The Hugging Face Hub cannot give {name} at the moment ({status}). Try again later, or {otherwise}."
+    if isinstance(cause, _NonsenseError):
+        return (
+            f"What answers for {name} in the place of the Hugging Face Hub makes no sense. Check whether the network "
+            f"wants a login first, or {otherwise}."
+        )
     if isinstance(cause, _DamagedError):
         return f"{name} was damaged on its way here. Try again: what was damaged is fetched anew."
     if isinstance(cause, OSError) and cause.errno is None and not isinstance(cause, httpx2.HTTPError):

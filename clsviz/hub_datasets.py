@@ -20,12 +20,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from clsviz import hub, segmentation, tables
 from clsviz.errors import CorpusError, first_line
-from clsviz.experiment import printable
+from clsviz.experiment import is_name, printable
 from clsviz.files import new_file
 from clsviz.hub import File
 from clsviz.hub_listings import Listing
@@ -158,7 +157,7 @@ class Split:
             lengths = [
                 len(text)
                 for batch in itertools.islice(batches, 1)
-                for text in _values(batch, column).to_pylist()
+                for text in tables.values_of(batch, column).to_pylist()
                 if text
             ]
             return sum(lengths) / max(1, len(lengths)), stream.n_bytes
@@ -269,10 +268,12 @@ class Split:
         """The texts of a row group; raises CorpusError where they turn out to be larger than it says."""
         texts: list[str] = []
         n_bytes = 0
-        with pq.ParquetFile(stream, metadata=footer, page_checksum_verification=True) as table:
+        with pq.ParquetFile(
+            stream, metadata=footer, page_checksum_verification=True, read_dictionary=[column]
+        ) as table:
             for batch in table.iter_batches(_BATCH_TEXTS, row_groups=[group], columns=[column]):
-                values = _values(batch, column)
-                n_bytes = self._checked(n_bytes + _n_bytes(values))
+                values = tables.values_of(batch, column)
+                n_bytes = self._checked(n_bytes + tables.n_bytes_of(values))
                 texts += filter(None, values.to_pylist())
         return texts
 
@@ -447,27 +448,13 @@ def _numbers(part: _Part, n_row_groups: int, seed: int) -> list[int]:
     return [int(number) for number in order[start:stop]]
 
 
-def _values(batch: pa.RecordBatch, column: str) -> pa.Array:
-    """A column of texts; a path into a nested column may read like its name."""
-    fields = zip(batch.schema, batch.columns, strict=True)
-    return next(values for field, values in fields if field.name == column and tables.is_text(field.type))
-
-
-def _n_bytes(values: pa.Array) -> int:
-    """Of texts, as if none was stored once and meant twice."""
-    if not pa.types.is_dictionary(values.type):
-        return int(values.nbytes)
-    lengths = pc.binary_length(values.dictionary.cast(pa.large_string()))
-    return int(pc.sum(lengths.take(values.indices)).as_py() or 0)
-
-
 def _text_columns(footer: pq.FileMetaData) -> dict[str, int]:
     """The columns that hold text, and the number by which the footer calls each."""
     leaves: dict[str, int] = {}
     for index in range(footer.num_columns):
         leaves.setdefault(footer.schema.column(index).path, index)
     names = [field.name for field in footer.schema.to_arrow_schema() if tables.is_text(field.type)]
-    return {name: leaves[name] for name in names if name in leaves}
+    return {name: leaves[name] for name in names if name in leaves and is_name(name)}
 
 
 def _mean_bytes(footer: pq.FileMetaData, leaf: int) -> float:

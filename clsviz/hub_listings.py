@@ -13,7 +13,7 @@ from pathlib import Path
 
 from clsviz import hub
 from clsviz.errors import CorpusError
-from clsviz.experiment import printable
+from clsviz.experiment import is_name, printable
 from clsviz.files import new_file
 from clsviz.hub import File, Repository
 from clsviz.progress import Progress, interruptible
@@ -97,10 +97,15 @@ def _list(repo: str, revision: str) -> Listing:
             repository = hub.open_repository(repo, "dataset", _CONVERSION)
         except hub.NoRevisionError:
             raise CorpusError(
-                f"{repo} has no Parquet files, and the Hugging Face Hub has not converted it to them. Download the "
-                "file that you want, and choose it instead."
+                f"{repo} has no Parquet files, or its card does not say which, and the Hugging Face Hub has not "
+                "converted it to them. Download the file that you want, and choose it instead."
             ) from None
         splits, is_conversion = _converted(repository), True
+    splits = {
+        configuration: {split: files for split, files in found.items() if is_name(split)}
+        for configuration, found in splits.items()
+        if is_name(configuration) and any(map(is_name, found))
+    }
     if not splits:
         raise CorpusError(f"{repo} holds no data that can be read. Choose another dataset.")
     default = default if default in splits else "default" if "default" in splits else next(iter(splits))

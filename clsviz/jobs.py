@@ -3,10 +3,12 @@
 import atexit
 import contextlib
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
 from enum import Enum
+from pathlib import Path
 
 from clsviz import corpora, models
 from clsviz.errors import CancelledError, ClsvizError
@@ -115,20 +117,20 @@ class Jobs:
         It measures by itself what is estimated to be quick; the rest waits for a call with `start`.
         """
         with self._changed:
-            job = self._jobs.pop(experiment.asked, None)
-            may_have_changed = job is not None and job.state is State.DONE and _is_of_files(experiment)
-            if job is None or job.state in (State.CANCELLED, State.FAILED) or may_have_changed:
-                found = job.extraction.found if job and not may_have_changed else None
+            key = (experiment.asked, _state_of_files(experiment))
+            job = self._jobs.pop(key, None)
+            if job is None or job.state in (State.CANCELLED, State.FAILED):
+                found = job.extraction.found if job else None
                 job = Job(Extraction(experiment, self.store, self.encoders, found, self.machine))
                 threading.Thread(target=self._look_up, args=[job], name="look-up", daemon=True).start()
             job.wanted |= start
             if job.wanted and job.state is State.WAITING:
                 self._enqueue(job)
-            self._jobs[experiment.asked] = job  # as the most recently used
-            ended = [asked for asked, job in self._jobs.items() if not job.state.is_active]
-            for asked in ended[:-_JOBS_KEPT]:
-                del self._jobs[asked]
-            return self._jobs[experiment.asked]
+            self._jobs[key] = job  # as the most recently used
+            ended = [key for key, job in self._jobs.items() if not job.state.is_active]
+            for ended_key in ended[:-_JOBS_KEPT]:
+                del self._jobs[ended_key]
+            return self._jobs[key]
 
     def estimate(self, experiment: Experiment) -> Cost | None:
         """What an experiment of the catalogue would take, or None while that is not known.
@@ -203,9 +205,18 @@ class Jobs:
                 self._estimated.clear()
 
 
-def _is_of_files(experiment: Experiment) -> bool:
-    """Whether it names files of this machine, which may hold something else than when they were looked at."""
-    return models.is_folder(models.Name.parse(experiment.model).base) or corpora.is_file(experiment.corpus)
+def _state_of_files(experiment: Experiment) -> tuple[tuple[str, int, int], ...]:
+    """Sizes and times of the local files that the experiment names: they may change, and its job with them."""
+    base = models.Name.parse(experiment.model).base
+    paths = [*Path(os.path.expanduser(base)).glob("*")] if models.is_folder(base) else []
+    if corpora.is_file(experiment.corpus):
+        paths.append(Path(os.path.expanduser(experiment.corpus)))
+    states = []
+    for path in sorted(paths):
+        with contextlib.suppress(OSError, ValueError):
+            status = path.stat()
+            states.append((str(path), status.st_size, status.st_mtime_ns))
+    return tuple(states)
 
 
 @contextlib.contextmanager

@@ -20,12 +20,13 @@ from typing import Any
 
 import orjson
 import pyarrow as pa
+import pyarrow.compute as compute
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 
 from clsviz import text_files
 from clsviz.errors import CorpusError, first_line
-from clsviz.experiment import printable
+from clsviz.experiment import is_name, printable
 
 SUFFIXES = (
     *(".txt", ".csv", ".tsv", ".jsonl", ".ndjson"),
@@ -39,6 +40,8 @@ MAX_COLUMNS = 1000
 BATCH_SIZE = 10_000
 """Texts that are handed on at once, at most."""
 
+_MAX_CHUNK_BYTES, _MAX_BATCH_BYTES = 512 * 2**20, 64 * 2**20
+"""Of a column of a row group, and of what is read of it at once, both unpacked."""
 _SAMPLE_ROWS = 200
 """First rows of a table, from which the columns that hold text are told."""
 _SHOWN_COLUMNS = 12
@@ -253,6 +256,7 @@ def _open_csv(file: text_files.TextFile, name: str, *, is_tsv: bool) -> Table:
     piece = _first_lines(file, encoding)
     delimiter = "\t" if is_tsv else _find_delimiter(piece)
     table = _Csv(file, encoding, delimiter, is_quoted=not _has_mere_quotes(piece, delimiter))
+    _check_width(piece[0].count(delimiter) // 2, file.name)  # roughly, before they are all built: some may be quoted
     n_columns = next(table.batches()).num_columns
     _check_width(n_columns, file.name)
     sample = _first_rows(table, n_columns)
@@ -390,33 +394,62 @@ def _open_parquet(file: text_files.TextFile, name: str) -> Table:
     with _parquet(file) as table:
         _check_width(len(table.schema_arrow), file.name)
         names = [column.name for column in table.schema_arrow if is_text(column.type)]
-        n_bytes = sum(table.metadata.row_group(index).total_byte_size for index in range(table.num_row_groups))
+        groups = [table.metadata.row_group(index) for index in range(table.num_row_groups)]
+        n_bytes = sum(group.total_byte_size for group in groups)
+        chunks = (group.column(index) for group in groups for index in range(group.num_columns))
+        largest = max((chunk.total_uncompressed_size for chunk in chunks), default=0)
         # Long texts come in smaller batches, for the sake of the memory.
         batch_size = max(1, min(BATCH_SIZE, text_files.MAX_ROW_BYTES * table.metadata.num_rows // max(1, n_bytes)))
     if n_bytes > text_files.MAX_TEXT_BYTES:
         raise text_files.too_much_text(file.name)
+    if largest > _MAX_CHUNK_BYTES:
+        limit = text_files.megabytes(_MAX_CHUNK_BYTES)
+        raise CorpusError(f"{file.name} is made of row groups of over {limit}. Write it with smaller ones.")
     sample = {name: next(_parquet_values(file, _SAMPLE_ROWS, name), []) for name in dict.fromkeys(names)}
     columns = _text_columns(sample, file.name)
     return Table(file.path, name, "utf-8", columns, partial(_parquet_values, file, batch_size))
 
 
 def _parquet_values(file: text_files.TextFile, batch_size: int, column: str) -> Values:
-    with _parquet(file) as table:
+    with _parquet(file, column) as table:
         for batch in table.iter_batches(batch_size, columns=[column]):
-            # A path into a nested column may read like the column's name.
-            found = (values for field, values in zip(batch.schema, batch.columns, strict=True) if field.name == column)
-            yield next(values.to_pylist() for values in found if is_text(values.type))
+            values = values_of(batch, column)
+            if n_bytes_of(values) > _MAX_BATCH_BYTES:
+                limit = text_files.megabytes(_MAX_BATCH_BYTES)
+                raise CorpusError(f"{file.name} holds over {limit} in {len(values):,} texts. Give shorter ones.")
+            yield values.to_pylist()
+
+
+def values_of(batch: pa.RecordBatch, column: str) -> pa.Array:
+    """A column of texts; a path into a nested column may read like its name."""
+    fields = zip(batch.schema, batch.columns, strict=True)
+    return next(values for field, values in fields if field.name == column and is_text(field.type))
+
+
+def n_bytes_of(values: pa.Array) -> int:
+    """Size of texts, as if none was stored once and meant twice."""
+    if not pa.types.is_dictionary(values.type):
+        return int(values.nbytes)
+    lengths = compute.binary_length(values.dictionary.cast(pa.large_string()))
+    return int(compute.sum(lengths.take(values.indices)).as_py() or 0)
 
 
 @contextlib.contextmanager
-def _parquet(file: text_files.TextFile) -> Iterator[Any]:
-    """An open Parquet file; raises CorpusError where it is none or damaged, also for what is read in the block."""
+def _parquet(file: text_files.TextFile, column: str = "") -> Iterator[Any]:
+    """An open Parquet file, with the texts of a column as they are stored: once, where they are meant often.
+
+    Raises CorpusError where it is none or damaged, also for what is read in the block.
+    """
     try:
         with (
             file.path.open("rb") as stream,
             # Without buffering ahead, as that would be a whole group of rows.
             pq.ParquetFile(
-                stream, buffer_size=text_files.CHUNK_BYTES, pre_buffer=False, page_checksum_verification=True
+                stream,
+                buffer_size=text_files.CHUNK_BYTES,
+                pre_buffer=False,
+                page_checksum_verification=True,
+                read_dictionary=[column] if column else None,
             ) as table,
         ):
             yield table
@@ -438,6 +471,8 @@ def _text_columns(sample: Mapping[str, Iterable[str | None]], name: str) -> tupl
     """
     ranks: dict[str, tuple[int, float]] = {}
     for column, values in sample.items():
+        if not is_name(column):
+            continue  # no setting could hold it
         texts = _texts(values)
         if 2 * sum(any(map(str.isalpha, text)) for text in texts) > len(texts):
             ranks[column] = rank(column, sum(map(len, texts)) / len(texts))

@@ -242,7 +242,7 @@ def test_links_to_what_is_not_yet_measured_keep_all_their_settings(visit: Callab
 
 def test_a_run_can_be_cancelled_and_goes_on_later(visit: Callable[..., Page]) -> None:
     page = visit("?sample_size=10000&seed=5")
-    run, cancel = page.get_by_role("button", name="Run"), page.get_by_role("button", name="Cancel")
+    run, cancel = page.get_by_role("button", name=re.compile("Run|Continue")), page.get_by_role("button", name="Cancel")
     expect(run.or_(cancel)).to_be_visible()
     if run.count():
         run.click()
@@ -374,7 +374,7 @@ def test_a_download_shows_its_progress_can_be_cancelled_and_goes_on(
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_text("Stopped before the first sentences were measured")).to_be_visible()
     hub.behave()
-    page.get_by_role("button", name="Run").click()
+    page.get_by_role("button", name="Continue").click()
     measured(page)
     assert any(request.range for request in hub.requests if request.path.endswith(".safetensors"))
     page.get_by_text("How it was measured").click()

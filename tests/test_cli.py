@@ -191,6 +191,7 @@ def test_damage_to_the_store_is_reported(
         (["--layer=9"], "layers 0 to 2"),
         (["--pooling=mean"], "pooling"),
         (["--query=?colour=red"], "colour"),
+        (["--query=http://[?colour=red"], "colour"),
         (["--output={tmp}/out.xlsx"], ".parquet or .csv"),
         (["--output={tmp}/nowhere/out.csv"], "cannot be written"),
         (["--output={tmp}"], "must end in"),

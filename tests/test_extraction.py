@@ -1,3 +1,4 @@
+import shutil
 import signal
 import subprocess
 import sys
@@ -382,3 +383,22 @@ def test_the_next_part_is_tokenized_while_the_model_is_at_work(
     monkeypatch.setattr(Encoder, "measure", waits)
     run(replace(experiment, sample_size=65), store)
     assert ahead == [True, True]
+
+
+def test_a_model_that_changed_in_its_folder_is_measured_anew(
+    experiment: Experiment, store: Store, tiny_folder: Path, tmp_path: Path
+) -> None:
+    """What was measured of the one is never taken for the other's."""
+    folder = Path(shutil.copytree(tiny_folder, tmp_path / "model"))
+    experiment = replace(experiment, model=str(folder), sample_size=100)
+    extraction = Extraction(experiment, store, Encoders())
+    progress = Steps(40, lambda: progress.cancel())
+    with pytest.raises(CancelledError):
+        extraction.run(progress)
+    assert extraction.found is not None
+    before = extraction.found.weights.fingerprint
+    write_model(folder, "bert")
+    found = Extraction(experiment, store, Encoders(), extraction.found).run(Progress())
+    assert found.weights.fingerprint != before
+    expected = Encoder(found.weights, device="cpu").measure(found.sentences)
+    np.testing.assert_allclose(found.measurements.cls_norms, expected.cls_norms, rtol=1e-5)

@@ -632,7 +632,7 @@ def test_an_answer_that_is_none_of_the_hub_is_one_sentence(hub: Hub, folder: Pat
     """As of a page to log in to a network."""
     hub.add("owner/portal", folder)
     hub.misbehave("/api/models/*", "wrong-length")
-    assert "cannot be reached for owner/portal" in refusal("owner/portal")
+    assert "network wants a login" in refusal("owner/portal")
 
 
 def test_the_wish_to_stay_offline_is_heeded(hub: Hub, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -191,7 +191,7 @@ def test_of_other_formats_the_conversion_is_read(hub: Hub, repo: str, tmp_path: 
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "train.csv").write_text("text\nA cat.\n")
     hub.add(repo, tmp_path / "own", kind="dataset")
-    with pytest.raises(CorpusError, match="has no Parquet files, and the Hugging Face Hub has not converted it"):
+    with pytest.raises(CorpusError, match="the Hugging Face Hub has not converted it"):
         open_listing(repo, "", kept, Progress(), download=True)
     converted = write_dataset(tmp_path / "converted", {"default": {"train": ["A cat."]}})
     hub.add(repo, converted, kind="dataset", revision="refs/convert/parquet")
@@ -681,7 +681,7 @@ def test_what_is_missing_is_named(hub: Hub, repo: str, tmp_path: Path, kept: Pat
     with pytest.raises(CorpusError, match="has no revision “v9”"):
         open_listing(repo, "v9", kept, Progress(), download=True)
     script = hub.add(f"{repo}-script", write_script(tmp_path / "script", f"{repo}-script"), kind="dataset")
-    with pytest.raises(CorpusError, match=r"has no Parquet files, and the Hugging Face Hub has not converted it to th"):
+    with pytest.raises(CorpusError, match=r"the Hugging Face Hub has not converted it to th"):
         open_listing(f"{repo}-script", "", kept, Progress(), download=True)
     with pytest.raises(
         CorpusError, match=r"has no Parquet files at its revision “\w{40}”. Leave out what follows the @"

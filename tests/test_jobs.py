@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from conftest import random_sentences
 
 from clsviz import jobs as jobs_module
 from clsviz.encoder import Encoder
@@ -211,3 +212,16 @@ def test_closing_ends_the_work(store: Store, experiment: Experiment, gate: threa
     jobs.close()
     assert not jobs._worker.is_alive()
     assert job.state is State.CANCELLED
+
+
+def test_a_file_that_has_changed_is_looked_at_again(jobs: Jobs, experiment: Experiment, tmp_path: Path) -> None:
+    path = tmp_path / "changing.txt"
+    path.write_text("\n".join(random_sentences(40, seed=1)))
+    experiment = replace(experiment, corpus=str(path), sample_size=40)
+    first = jobs.open(experiment, start=True)
+    wait_for(lambda: first.state is State.DONE)
+    path.write_text("\n".join(random_sentences(40, seed=2)))
+    second = jobs.open(experiment, start=True)
+    wait_for(lambda: second.state is State.DONE)
+    assert first.extraction.found.corpus.fingerprint != second.extraction.found.corpus.fingerprint
+    assert set(second.extraction.found.sentences) == set(path.read_text().splitlines())

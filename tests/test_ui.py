@@ -606,6 +606,7 @@ def test_a_dataset_offers_what_it_declares(hub: Hub, open_page: Callable[..., Ap
     assert sorted(offered["Split"]) == ["test", "train"]
     assert "Column" not in offered  # as there is only one
     page.selectbox(key="chosen_split_owner/corpus").select("test").run()
+    finish(page)
     page.button(key="run").click().run()
     assert set(finish(page).session_state.job.extraction.found.sentences) == set(texts_of["one"]["test"])
     assert page.query_params["split"] == "test"
@@ -615,7 +616,15 @@ def test_a_dataset_offers_what_it_declares(hub: Hub, open_page: Callable[..., Ap
     assert set(finish(page).session_state.job.extraction.found.sentences) == set(texts_of["two"]["dev"])
     page.selectbox(key="corpus").select("python-docs").run()
     assert not finish(page).exception
+    assert not page.run().exception  # also the second time, without the controls of a dataset
     assert page.session_state.configuration == page.session_state.split == ""
+
+
+def test_a_setting_that_a_built_in_corpus_lacks_can_be_forgotten(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page(corpus="python-docs", column="x", sample_size="50"))
+    assert "no column “x”" in plain(page.sidebar.error[0].value)
+    next(button for button in page.button if "declares" in button.label).click().run()
+    assert not finish(page).error
 
 
 def test_settings_that_a_dataset_lacks_can_be_forgotten(
@@ -666,6 +675,14 @@ def test_an_uploaded_table_has_its_columns_offered(open_page: Callable[..., AppT
     column.select("remark").run()
     assert set(finish(page).session_state.job.extraction.found.sentences) == set(sentences)
     assert page.query_params["column"] == "remark"
+    session_back = {name: value for name, value in page.query_params.items() if name != "column"}
+    page.session_state.column = ""  # as after the browser's Back
+    page.run()
+    finish(page)
+    assert page.selectbox(key=f"chosen_column_{name}").value == "title"
+    assert dict(page.query_params) == session_back
+    next(button for button in page.button if button.label == "Instant").click().run()
+    assert not finish(page).run().exception
 
 
 def test_texts_are_cut_into_sentences_if_so_asked(open_page: Callable[..., AppTest]) -> None:

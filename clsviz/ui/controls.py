@@ -64,7 +64,8 @@ def sample_controls(job: Job) -> None:
         "others come from the Hugging Face Hub. You can type the id of any dataset there, or on your own machine the "
         "path of a file.",
     )
-    with st.expander("Use your own text"):
+    is_lost = corpora.is_upload(st.session_state.corpus) and isinstance(job.error, CorpusError)
+    with st.expander("Use your own text", expanded=is_lost):
         st.file_uploader(
             "A file of text",
             type=sorted({suffix.rpartition(".")[2] for suffix in tables.SUFFIXES}),
@@ -117,25 +118,27 @@ def _corpus_label(name: str) -> str:
 
 def _text_controls(job: Job) -> None:
     """Which of a corpus's texts are taken, and what of them counts as a sentence, where there is a choice."""
-    corpus = job.extraction.corpus
+    corpus = _known_corpus(job)
+    if corpus is None and any(st.session_state[setting] for setting in _TEXT_HELP):
+        st.button("Take what the corpus itself declares", on_click=_forget_texts, width="stretch")
     if corpora.is_built_in(st.session_state.corpus):
         st.session_state.segmentation = st.session_state.segmentation  # or it is forgotten with its control
         return
     with st.expander("Which texts", expanded=not corpora.is_in_catalogue(st.session_state.corpus)):
         for setting, options in _choices(corpus).items():
-            decided = getattr(corpus.selection if corpus else session.experiment(), setting)
+            decided = st.session_state[setting] or getattr(corpus.selection, setting) if corpus else ""
             if len(options) > 1:
+                key = f"chosen_{setting}_{st.session_state.corpus}"
+                st.session_state[key] = decided if decided in options else options[0]  # also after the browser's Back
                 st.selectbox(
                     setting.capitalize(),
                     options,
-                    index=options.index(decided) if decided in options else 0,
-                    key=f"chosen_{setting}_{st.session_state.corpus}",
+                    index=options.index(st.session_state[key]),
+                    key=key,
                     on_change=_choose_texts,
                     args=[setting],
                     help=_TEXT_HELP[setting],
                 )
-        if corpus is None and any(st.session_state[setting] for setting in _TEXT_HELP):
-            st.button("Take what the corpus itself declares", on_click=_forget_texts)
         st.segmented_control(
             "Cut into sentences",
             list(Segmentation),
@@ -152,9 +155,18 @@ def _text_controls(job: Job) -> None:
         )
 
 
+def _known_corpus(job: Job) -> Corpus | None:
+    """What is known of the chosen corpus: by the job, or while that is looking by the one before, so nothing jumps."""
+    if job.extraction.corpus is not None:
+        st.session_state.known_corpus = job.extraction.corpus
+    known: Corpus | None = st.session_state.get("known_corpus")
+    is_known = known is not None and known.selection.corpus == st.session_state.corpus
+    return known if is_known and job.state is not State.FAILED else None
+
+
 def _choices(corpus: Corpus | None) -> dict[str, tuple[str, ...]]:
     """The texts that could be chosen of a corpus."""
-    if corpus is None or corpus.selection.corpus != st.session_state.corpus:
+    if corpus is None:
         return {}
     return {"configuration": corpus.configurations, "split": corpus.splits, "column": corpus.columns}
 
@@ -256,7 +268,8 @@ def _status(job: Job) -> None:
             st.progress(0.0, f"Queued: {ahead} {'run' if ahead == 1 else 'runs'} ahead of this one")
             _cancel_button(job)
         elif state is State.LOOKING:
-            st.progress(0.0, "Looking for what was measured before")
+            _progress(job)
+            _cancel_button(job)
         elif state is State.DONE:
             st.caption(f":material/check: {n_sampled:,} sentence{'' if n_sampled == 1 else 's'} measured")
         else:
@@ -272,7 +285,7 @@ def _status(job: Job) -> None:
 def _progress(job: Job) -> None:
     stage, done, total, rate = job.stage, job.done, job.total, job.rate  # its thread goes on
     if not total:
-        st.progress(0.0, escape(stage) or "Starting")
+        st.progress(0.0, escape(stage) or "Looking for what was measured before")
         return
     unit = f" {job.unit}" if job.unit else ""
     pace = f" · {rate:,.0f}{unit}/s · {duration((total - done) / rate)} left" if rate else ""
@@ -282,7 +295,9 @@ def _progress(job: Job) -> None:
 def _run_label(job: Job) -> str:
     if job.state is State.FAILED:
         return "Try again"
-    if job.state is State.CANCELLED or job.cost is None:
+    if job.state is State.CANCELLED:
+        return "Continue"
+    if job.cost is None:
         return "Run"
     return f"Run · about {wording.duration(job.cost.seconds)}"
 

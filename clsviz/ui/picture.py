@@ -70,11 +70,11 @@ def _show_waiting(job: Job, experiment: Experiment, query: dict[str, str]) -> No
     from clsviz import figures
 
     if job.state is State.WAITING:
-        message = "Press Run to measure. It takes a while, so it does not start by itself."
+        message = "Press Run in the sidebar to measure. It takes time, or a download, so it does not start by itself."
     elif job.state is State.FAILED:
         message = "Nothing was measured. The sidebar says why."
     elif job.state is State.CANCELLED:
-        message = "Stopped before the first sentences were measured. Press Run to go on."
+        message = "Stopped before the first sentences were measured. Press Continue in the sidebar to go on."
     elif job.unit:
         message = f"{job.stage}: {job.done:,} of {job.total:,} {job.unit}. It is kept, so this happens once."
     else:

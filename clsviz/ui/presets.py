@@ -43,7 +43,7 @@ def show() -> None:
     def keep_up() -> None:
         nonlocal is_in_browser
         cost = session.jobs().estimate(ORIGINAL)
-        takes = wording.cost(cost) if cost else "takes a time that is measured once nothing else runs"
+        takes = wording.cost(cost) if cost else "… (how long it takes here is being found out)"
         st.caption(escape(f"The original {takes}."))
         if is_in_browser and not was_known and cost:
             st.rerun()  # so that nothing is asked any more; not at once, as that would break the page off
