@@ -24,8 +24,8 @@ _HELP = {
     "folder. With “untrained:” before it random weights take the place of its own",
     "corpus": f"one of {', '.join(corpora.CORPORA)}; a dataset of the Hugging Face Hub, with or without @REVISION; or "
     f"a local file ({', '.join(tables.SUFFIXES)})",
-    "configuration": "of a dataset of the Hub (default: what it declares)",
-    "split": "of a dataset of the Hub (default: train, or the first)",
+    "configuration": "of a dataset of the Hub that holds several, such as languages (default: what it declares)",
+    "split": "part of a dataset of the Hub, such as train or test (default: train, or the first)",
     "column": "of a table or a dataset, which holds the text (default: the likeliest)",
     "segmentation": "sentences cuts texts into sentences, none takes them as they are, auto cuts where they are long",
     "sample_size": "sentences to draw from the corpus",
@@ -89,7 +89,11 @@ def _parser() -> argparse.ArgumentParser:
         default = "last" if field.name == "layer" else field.default
         text = _HELP[field.name] + (f" (default: {default})" if default != "" else "")
         measure.add_argument(f"--{field.name.replace('_', '-')}", metavar="X", help=text)
-    measure.add_argument("--query", metavar="LINK", help="settings of a shared link; the options above go before it")
+    measure.add_argument(
+        "--query",
+        metavar="LINK",
+        help="settings of a shared link, in quotes; options take precedence",
+    )
     measure.add_argument(
         "--output", type=Path, metavar="FILE", help="write a row a sentence to a .parquet or .csv file"
     )

@@ -20,14 +20,14 @@ from pathlib import Path
 
 import numpy as np
 
-from clsviz import docstrings, hub_datasets, hub_listings, segmentation, sentence_files, tables
+from clsviz import docstrings, hub, hub_datasets, hub_listings, segmentation, sentence_files, tables
 from clsviz.errors import CorpusError
 from clsviz.experiment import Segmentation, Selection, printable
 from clsviz.files import new_file
 from clsviz.progress import Progress
 
-_TYPICAL_BYTES = 200
-"""Read over the network for each sentence of a sample."""
+_TYPICAL = 5, 60
+"""Megabytes read over the network for the smallest sample of a dataset, and bytes for every sentence of any."""
 _SCHEMA = 1
 """Raise it when the sentences kept of the same file change."""
 _UPLOAD = re.compile(r"upload-[0-9a-f]{32}")
@@ -82,7 +82,8 @@ class Source:
 class Dataset:
     """An entry of the corpus catalogue that is on the Hugging Face Hub.
 
-    bytes_per_sentence: about how much is read over the network for each sentence of a sample.
+    megabytes, bytes_per_sentence: about how much is read over the network for the smallest sample, and for every
+        sentence of a larger one.
     """
 
     label: str
@@ -91,6 +92,7 @@ class Dataset:
     configuration: str
     split: str
     column: str
+    megabytes: int
     bytes_per_sentence: int
 
 
@@ -127,31 +129,36 @@ CORPORA: dict[str, Source | Dataset] = {
         "BookCorpus",
         "Sentences of unpublished novels: the corpus of the original experiment, and what BERT was trained on.",
         *("bookcorpus/bookcorpus", "plain_text", "train", "text"),
-        bytes_per_sentence=200,
+        megabytes=12,
+        bytes_per_sentence=40,
     ),
     "wikitext": Dataset(
         "WikiText-103",
         "Sentences of good and featured articles of the English Wikipedia.",
         *("Salesforce/wikitext", "wikitext-103-raw-v1", "train", "text"),
-        bytes_per_sentence=200,
+        megabytes=20,
+        bytes_per_sentence=60,
     ),
     "ag-news": Dataset(
         "AG News",
         "Sentences of news items.",
         *("fancyzhx/ag_news", "default", "train", "text"),
-        bytes_per_sentence=200,
+        megabytes=5,
+        bytes_per_sentence=60,
     ),
     "imdb": Dataset(
         "IMDb reviews",
         "Sentences of film reviews.",
         *("stanfordnlp/imdb", "plain_text", "train", "text"),
-        bytes_per_sentence=200,
+        megabytes=21,
+        bytes_per_sentence=10,
     ),
     "snli": Dataset(
         "SNLI premises",
         "Captions of photographs, as the premises of the SNLI corpus. Most occur three times.",
         *("stanfordnlp/snli", "plain_text", "train", "premise"),
-        bytes_per_sentence=100,
+        megabytes=3,
+        bytes_per_sentence=20,
     ),
 }
 """The corpus catalogue. The first two need no network."""
@@ -206,7 +213,8 @@ def draw(selection: Selection, size: int, seed: int, folder: Path, progress: Pro
 
 def is_in_catalogue(name: str) -> bool:
     """Whether `name` is of the catalogue, with or without a revision."""
-    return name.partition("@")[0] in CORPORA
+    base, at, _ = name.partition("@")
+    return isinstance(CORPORA.get(base), Dataset) or (base in CORPORA and not at)
 
 
 def is_built_in(name: str) -> bool:
@@ -239,7 +247,7 @@ def label(name: str) -> str:
     """How to call the corpus `name` in a text, as far as its name tells."""
     base, _, revision = name.partition("@")
     if base in CORPORA:
-        return CORPORA[base].label + (f" @ {revision[:7]}" if revision else "")
+        return CORPORA[base].label + (f" @ {hub.shortened(revision)}" if revision else "")
     if is_upload(name):
         return "Uploaded file"
     return Path(name).name if is_file(name) else name
@@ -255,9 +263,11 @@ def build_seconds(name: str, folder: Path) -> float:
 
 def download_megabytes(name: str, size: int) -> int:
     """About how much has to be read over the network for a sample; 0 for a corpus that is no dataset of the Hub."""
+    if not is_on_hub(name):
+        return 0
     source = CORPORA.get(name.partition("@")[0])
-    bytes_per_sentence = source.bytes_per_sentence if isinstance(source, Dataset) else _TYPICAL_BYTES
-    return 1 + size * bytes_per_sentence // 10**6 if is_on_hub(name) else 0
+    least, each = (source.megabytes, source.bytes_per_sentence) if isinstance(source, Dataset) else _TYPICAL
+    return least + size * each // 10**6
 
 
 def keep_upload(content: io.BytesIO | io.BufferedReader, file_name: str, folder: Path) -> str:
@@ -295,7 +305,10 @@ def _open_split(
     base, _, revision = selection.corpus.partition("@")
     entry = CORPORA.get(base)
     repo = entry.repo if isinstance(entry, Dataset) else base
-    listing = hub_listings.open_listing(repo, revision, folder, progress, download=download)
+    try:
+        listing = hub_listings.open_listing(repo, revision, folder, progress, download=download)
+    except CorpusError as error:
+        raise CorpusError(f"{error}{hub.suggestion(base, CORPORA)}") from error
     if listing is None:
         raise _not_downloaded(selection.corpus)
     wanted = selection
@@ -349,6 +362,8 @@ def _made(selection: Selection, folder: Path, progress: Progress) -> tuple[Path,
     """The file of a corpus's sentences, made if need be, and what is known of it."""
     name = selection.corpus
     source = CORPORA.get(name)
+    if is_built_in(name.partition("@")[0]) and "@" in name:
+        raise CorpusError(f"{label(name)} is of this machine and has no revisions. Leave out what follows the @.")
     for setting in ("configuration", "split", "column") if source else ("configuration", "split"):
         if value := getattr(selection, setting):
             raise CorpusError(f"{label(name)} has no {setting} “{printable(value)}”. Leave that setting out.")

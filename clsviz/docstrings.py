@@ -133,7 +133,7 @@ def gather(files: Sequence[str], progress: Progress) -> list[str]:
 
     Raises CorpusError where a worker dies, and CancelledError.
     """
-    progress.begin("Reading file", total=len(files))
+    progress.begin("Reading Python file", total=len(files))
     n_workers = min(4, os.cpu_count() or 1, 1 + len(files) // 2000)
     found: dict[str, None] = {}
     with contextlib.ExitStack() as stack:

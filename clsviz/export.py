@@ -4,7 +4,7 @@ import io
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from urllib.parse import urlencode
 
 import jinja2
@@ -115,11 +115,9 @@ def summary(experiment: Experiment, found: Found, view: View) -> dict[str, objec
 
 def link(experiment: Experiment, found: Found) -> dict[str, str]:
     """The experiment as URL parameters that pin what was found: commits, and what the fingerprints begin with."""
-    corpus = found.corpus
-    pinned = replace(experiment, model=found.weights.pinned, corpus=corpus.pinned)
-    return pinned.to_query() | {
+    return wording.pinned(experiment, found).to_query() | {
         MODEL_PARAMETER: found.weights.fingerprint[:FINGERPRINT_DIGITS],
-        CORPUS_PARAMETER: corpus.fingerprint[:FINGERPRINT_DIGITS],
+        CORPUS_PARAMETER: found.corpus.fingerprint[:FINGERPRINT_DIGITS],
     }
 
 
@@ -157,6 +155,6 @@ def report(experiment: Experiment, found: Found, view: View) -> bytes:
         figure=figures.to_html(figure),  # the one piece that is markup
         tables={
             "Numbers": wording.numbers(view),
-            "Settings": {**wording.settings(experiment, found, view), "Command": wording.command(experiment)},
+            "Settings": {**wording.settings(experiment, found, view), "Command": wording.command(experiment, found)},
         },
     ).encode()

@@ -5,6 +5,7 @@ the beginning of a file whose download breaks off, so large files are fetched he
 """
 
 import contextlib
+import difflib
 import errno
 import fnmatch
 import hashlib
@@ -87,6 +88,18 @@ def is_id(name: str) -> bool:
     except HFValidationError:
         return False
     return True
+
+
+def shortened(revision: str) -> str:
+    """A revision as it may stand in a label: of a commit its beginning."""
+    return revision[:7] if COMMIT.fullmatch(revision) else revision
+
+
+def suggestion(name: str, catalogue: Iterable[str]) -> str:
+    """What else may have been meant by a name that is not of the catalogue, as a further sentence, or ""."""
+    names = [known for known in catalogue if known != name]
+    close = difflib.get_close_matches(name.lower(), names, n=1) or [known for known in names if name.lower() in known]
+    return f" Did you mean {close[0]}?" if close and "/" not in name else ""
 
 
 def is_revision(text: str) -> bool:

@@ -120,6 +120,16 @@ def matching(folder: Path, patterns: Iterable[str]) -> list[Path]:
     return sorted({path for pattern in patterns for path in folder.glob(pattern) if path.is_file()})
 
 
+def read_of(files: list[Path]) -> list[Path]:
+    """Those of a model's files that it is loaded from: beside a tokenizer.json the other vocabularies are not read.
+
+    Programs differ in whether they fetch them, and the fingerprint must not.
+    """
+    has_all = any(path.name == "tokenizer.json" for path in files)
+    others = [pattern for pattern in (*VOCABULARY, "merges.txt", "bpe.codes") if pattern != "tokenizer.json"]
+    return [path for path in files if not (has_all and any(path.match(pattern) for pattern in others))]
+
+
 def fingerprint(files: Iterable[Path]) -> str:
     """SHA-256 over the names and contents of files, in hexadecimal."""
     digests = {path.name: sha256(path) for path in files}

@@ -150,7 +150,7 @@ def label(name: str) -> str:
     parsed = Name.parse(name)
     text = MODELS[parsed.base].label if parsed.base in MODELS else Path(parsed.base).name or parsed.base
     if parsed.revision:
-        text += f" @ {parsed.revision[:7] if COMMIT.fullmatch(parsed.revision) else parsed.revision}"
+        text += f" @ {hub.shortened(parsed.revision)}"
     return f"untrained {text}" if parsed.untrained else text
 
 
@@ -195,6 +195,7 @@ def resolve(name: str, *, download: bool, progress: Progress | None = None) -> W
         commit = next((part for part in folder.parts[::-1] if COMMIT.fullmatch(part)), "")
     folder = _transformer_part(folder)
     files = model_files.checked_files(printable(str(replace(parsed, untrained=False))), folder, parsed.untrained)
+    files = model_files.read_of(files)
     fingerprint = _untrained_fingerprint(files) if parsed.untrained else model_files.fingerprint(files)
     if (
         parsed.base == "minilm"
@@ -259,7 +260,10 @@ def _needed(name: Name, progress: Progress) -> tuple[hub.Repository, str, list[h
     They are in the order in which they are to be fetched. Raises ModelError where something needed is missing.
     """
     progress.begin(f"Looking for {name.repo} on the Hugging Face Hub")
-    found = interruptible(lambda: hub.open_repository(name.repo, "model", name.revision or None), progress)
+    try:
+        found = interruptible(lambda: hub.open_repository(name.repo, "model", name.revision or None), progress)
+    except ModelError as error:
+        raise ModelError(f"{error}{hub.suggestion(name.base, MODELS)}") from error
     # Under another name, one that its owner had before, say, the cache would not be found again.
     repository = replace(found, name=name.repo)
     if not name.untrained:

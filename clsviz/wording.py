@@ -3,6 +3,7 @@
 import math
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clsviz import corpora, models
@@ -72,7 +73,8 @@ def answer(fit: "Fit", experiment: Experiment, n_sampled: int) -> str:
         spread = number(fit.norm_sd, digits=2)
         text += f" But the norm hardly varies here: its standard deviation is {spread}, around {fit.norm_mean:.2f}."
     if fit.n < _FEW_SENTENCES:
-        text += f" These are only {fit.n} sentences: take more for a firm answer."
+        remedy = "raise the length cutoff" if fit.n < n_sampled / 2 else "take more"
+        text += f" These are only {fit.n} sentences: {remedy} for a firm answer."
     return text
 
 
@@ -81,7 +83,7 @@ def result(view: "View", experiment: Experiment, n_sampled: int) -> str:
     text = answer(view.fit, experiment, n_sampled) if view.fit else view.problem
     is_constant = not view.fit and len(set(view.lengths.tolist())) > 1 and len(view.index) >= 3
     if is_constant and models.Name.parse(experiment.model).untrained:
-        text += " That is what the last LayerNorm does before it is trained, in many models."
+        text += " That is what the last LayerNorm does before it is trained, in many models: see the pooler output."
     return f"{text} {precision(view.audit)}" if view.fit and view.audit else text
 
 
@@ -101,7 +103,7 @@ def notes(experiment: Experiment, found: Found) -> list[str]:
     found_notes = []
     if len(found.sentences) < experiment.sample_size:
         n = len(found.sentences)
-        only = "one sentence; it is used" if n == 1 else f"{n:,} sentences; all of them are used"
+        only = "one sentence; it is measured" if n == 1 else f"{n:,} sentences; all of them are measured"
         found_notes.append(f"{found.corpus.label} has only {only}.")
     damaged_parts = found.damaged_parts + (found.audit.damaged_parts if found.audit else 0)
     if damaged_parts:
@@ -191,13 +193,20 @@ def settings(experiment: Experiment, found: Found, view: "View") -> dict[str, st
         "Vector": f"L2 norm of {vector}; sentences are read up to {MAX_LENGTH} tokens",
         "Precision": precision(view.audit) if view.audit else Precision.EXACT.numbers,
         **({"Speed": f"not measured in the fastest way: {found.slower_because}"} if found.slower_because else {}),
-        "Line": "ordinary least squares; intervals robust to unequal spread (HC3), that of R² by bootstrap (BCa)",
+        "Line": "ordinary least squares; intervals robust to unequal spread (HC3), that of R² by bootstrap (BCa), as of "
+        "independent sentences",
     }
 
 
-def command(experiment: Experiment) -> str:
+def pinned(experiment: Experiment, found: Found) -> Experiment:
+    """The experiment with the commits of what was found."""
+    return replace(experiment, model=found.weights.pinned, corpus=found.corpus.pinned)
+
+
+def command(experiment: Experiment, found: Found) -> str:
     """The command line that measures the same."""
-    flags = [f"--{name.replace('_', '-')} {shlex.quote(value)}" for name, value in experiment.to_query().items()]
+    query = pinned(experiment, found).to_query()
+    flags = [f"--{name.replace('_', '-')} {shlex.quote(value)}" for name, value in query.items()]
     return " ".join(["python -m clsviz measure", *flags])
 
 

@@ -613,7 +613,7 @@ def test_a_dataset_of_the_catalogue_is_what_its_entry_says(hub: Hub, tmp_path: P
     (tmp_path / "script" / f"{entry.repo.rpartition('/')[2]}.py").write_text("raise SystemExit('it ran')")
     hub.add(entry.repo, tmp_path / "script", kind="dataset")
     assert corpora.is_on_hub(name)
-    assert corpora.download_megabytes(name, 100_000) > 5
+    assert corpora.download_megabytes(name, 100_000) >= 5
     sample = fetched(name, kept)
     corpus = sample.corpus
     assert corpus.selection == Selection(name, entry.configuration, entry.split, entry.column, Segmentation.NONE)
@@ -650,7 +650,7 @@ def test_what_a_name_means(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert not corpora.is_in_catalogue("stanfordnlp/imdb")
     assert corpora.is_built_in("python-docs")
     assert not corpora.is_built_in("imdb")
-    assert corpora.label("imdb@0123456789") == "IMDb reviews @ 0123456"
+    assert corpora.label("imdb@" + "0123456789" * 4) == "IMDb reviews @ 0123456"
     assert corpora.label("/some/where.txt") == "where.txt"
     assert corpora.label("upload-" + "0" * 32) == "Uploaded file"
     assert corpora.build_seconds("imdb", tmp_path) == corpora.download_megabytes("python-docs", 10) == 0

@@ -1,9 +1,14 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from clsviz import wording
 from clsviz.analysis import fit, slices
+from clsviz.corpora import Corpus, Sample
 from clsviz.experiment import Experiment, Pooling
+from clsviz.extraction import Found
+from clsviz.models import Weights
 
 
 def line(strength: float, n: int = 500, scale: float = 1.0) -> object:
@@ -110,9 +115,16 @@ def test_the_other_direction_in_words() -> None:
     assert "too few" in wording.lengths_at_norms(slices([1, 2], [3, 4]))
 
 
+def of(experiment: Experiment) -> Found:
+    """What is found where names already say which commit they mean."""
+    weights = Weights(experiment.model, "", Path(), "")
+    corpus = Corpus(experiment.selection, "", "", None, experiment.corpus)
+    return Found(weights, Sample(corpus, [], ""))
+
+
 def test_the_command_measures_the_same() -> None:
     experiment = Experiment(model="/a folder/it's", sample_size=50, layer=0)
-    assert wording.command(experiment) == (
+    assert wording.command(experiment, of(experiment)) == (
         "python -m clsviz measure --model '/a folder/it'\"'\"'s' --sample-size 50 --layer 0"
     )
-    assert wording.command(Experiment()) == "python -m clsviz measure"
+    assert wording.command(Experiment(), of(Experiment())) == "python -m clsviz measure"

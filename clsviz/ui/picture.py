@@ -243,4 +243,4 @@ def _explain(job: Job, experiment: Experiment) -> None:
         rows = [*wording.numbers(view).items(), *wording.settings(experiment, found, view).items()]
         st.markdown("\n".join(f"- **{name}:** {escape(text)}" for name, text in rows))
         st.markdown("The same without a browser:")
-        st.code(wording.command(experiment), language="shell", wrap_lines=True)
+        st.code(wording.command(experiment, found), language="shell", wrap_lines=True)

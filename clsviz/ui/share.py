@@ -8,6 +8,7 @@ import streamlit as st
 
 from clsviz.experiment import TEXT_PARAMETER, Experiment
 from clsviz.extraction import Found
+from clsviz.hub import shortened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,7 +70,9 @@ def downloads(experiment: Experiment, found: Found, view: "View") -> None:
     """The table and the picture as files, made when asked for."""
     from clsviz import export
 
-    name = "-".join(re.findall(r"\w+", f"clsviz {experiment.model} {experiment.corpus}", re.ASCII))
+    commits = [shortened(commit) for commit in (found.weights.commit, found.corpus.pinned.partition("@")[2]) if commit]
+    names = [experiment.model.partition("@")[0], experiment.corpus.partition("@")[0], *commits]
+    name = "-".join(re.findall(r"\w+", f"clsviz {' '.join(names)}", re.ASCII))
 
     def table() -> "pd.DataFrame":
         return export.table(found.sentences, found.measurements)
