@@ -193,8 +193,8 @@ def settings(experiment: Experiment, found: Found, view: "View") -> dict[str, st
         "Vector": f"L2 norm of {vector}; sentences are read up to {MAX_LENGTH} tokens",
         "Precision": precision(view.audit) if view.audit else Precision.EXACT.numbers,
         **({"Speed": f"not measured in the fastest way: {found.slower_because}"} if found.slower_because else {}),
-        "Line": "ordinary least squares; intervals robust to unequal spread (HC3), that of R² by bootstrap (BCa), as of "
-        "independent sentences",
+        "Line": "ordinary least squares; intervals robust to unequal spread (HC3), that of R² by bootstrap (BCa), as "
+        "of independent sentences",
     }
 
 
