@@ -99,7 +99,7 @@ def suggestion(name: str, catalogue: Iterable[str]) -> str:
     """What else may have been meant by a name that is not of the catalogue, as a further sentence, or ""."""
     names = [known for known in catalogue if known != name]
     close = difflib.get_close_matches(name.lower(), names, n=1) or [known for known in names if name.lower() in known]
-    return f" Did you mean {close[0]}?" if close and "/" not in name else ""
+    return f" Perhaps {close[0]} was meant." if close and "/" not in name else ""
 
 
 def is_revision(text: str) -> bool:

@@ -16,6 +16,7 @@ from clsviz.measurements import MAX_LENGTH
 from clsviz.models import Weights
 
 _UNTRAINED_SEED = 0
+_CGROUP = Path("/sys/fs/cgroup")
 _MEMORY_FACTOR = 1.5
 """Memory that a model takes while it is loaded and run, in sizes of its float32 weights."""
 
@@ -165,9 +166,8 @@ def _check_memory(weights: Weights, config: Any) -> None:
 def _container_memory() -> float:
     """Bytes that the container, if this is one, still lets its programs use."""
     try:
-        folder = Path("/sys/fs/cgroup")
-        limit, used = (int((folder / name).read_text()) for name in ("memory.max", "memory.current"))
-        statistics = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+        limit, used = (int((_CGROUP / name).read_text()) for name in ("memory.max", "memory.current"))
+        statistics = dict(line.split() for line in (_CGROUP / "memory.stat").read_text().splitlines())
         return limit - used + int(statistics["inactive_file"])  # what files left there is given up when needed
     except (OSError, ValueError, LookupError):  # it has none, or no limit
         return math.inf

@@ -683,3 +683,13 @@ def test_waiting_for_the_hub_can_be_cancelled(hub: Hub, repo: str, tmp_path: Pat
         hub.behave()
         open_corpus(Selection(repo), kept, Progress(), download=True) if what == "/api/*" else None
     assert len(fetched(repo, kept).sentences) == 100
+
+
+def test_a_misspelt_name_is_answered_with_the_one_that_is_near(hub: Hub, kept: Path) -> None:
+    with pytest.raises(CorpusError, match="Perhaps ag-news was meant"):
+        corpora.draw(Selection("ag_news"), 10, 0, kept, Progress(), download=True)
+
+
+def test_a_built_in_corpus_has_no_revisions(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="no revisions"):
+        corpora.draw(Selection("python-docs@main"), 10, 0, tmp_path, Progress(), download=False)

@@ -867,3 +867,9 @@ def test_another_process_goes_on_with_what_is_there(hub: Hub, large_folder: Path
 
 def test_the_tests_words_are_those_of_the_models() -> None:
     assert {word for sentence in SENTENCES for word in sentence.split()} <= set(WORDS)
+
+
+def test_a_misspelt_name_is_answered_with_the_one_that_is_near(hub: Hub) -> None:
+    assert refusal("minilmm").endswith("Perhaps minilm was meant.")
+    assert refusal("roberta").endswith("Perhaps roberta-base was meant.")
+    assert "Perhaps" not in refusal("owner/minilm")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from conftest import write_bert
+from conftest import write_bert, write_model
 
 from clsviz import hub, models
 from clsviz.encoder import Encoder
@@ -404,3 +404,32 @@ def test_the_catalogue_says_what_is_on_the_hub(name: str, the_hub_itself: None) 
     _, below, files = models._needed(Name(name), Progress())
     assert below == ""
     assert sum(file.size for file in files) / 10**6 == pytest.approx(MODELS[name].megabytes, rel=0.1)
+
+
+def test_a_vocabulary_that_is_not_read_does_not_count(folder: Path) -> None:
+    """Programs differ in whether they fetch it, and a link must not differ with them."""
+    before = resolve(str(folder), download=False).fingerprint
+    (folder / "vocab.txt").write_text("[PAD]\n")
+    (folder / "merges.txt").write_text("a b\n")
+    assert resolve(str(folder), download=False).fingerprint == before
+    (folder / "tokenizer.json").rename(folder / "elsewhere")
+    assert resolve(str(folder), download=False).fingerprint != before
+
+
+def test_shared_layers_count_as_often_as_they_are_gone_through(tmp_path: Path) -> None:
+    shape = {"hidden_size": 16, "intermediate_size": 32}
+    weights = resolve(str(write_model(tmp_path, "albert", **shape)), download=False)
+    assert weights.n_parameters == 3 * (4 * 16**2 + 2 * 16 * 32)
+
+
+def test_the_memory_that_a_container_leaves_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from clsviz import loading
+
+    monkeypatch.setattr(loading, "_CGROUP", tmp_path)
+    assert loading._container_memory() == float("inf")
+    (tmp_path / "memory.max").write_text("1000\n")
+    (tmp_path / "memory.current").write_text("700\n")
+    (tmp_path / "memory.stat").write_text("anon 500\ninactive_file 150\n")
+    assert loading._container_memory() == 450
+    (tmp_path / "memory.max").write_text("max\n")
+    assert loading._container_memory() == float("inf")

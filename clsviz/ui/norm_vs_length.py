@@ -8,8 +8,8 @@ from clsviz.ui import controls, own, picture, presets, session
 from clsviz.ui.markdown import escape
 
 session.restore()
-experiment = session.experiment()
 try:
+    experiment = session.experiment()
     job = session.job(experiment)
 except SettingError as error:
     st.error(escape(error))

@@ -2,8 +2,9 @@
 
 import streamlit as st
 
-from clsviz import wording
+from clsviz import corpora, models, wording
 from clsviz.experiment import Experiment
+from clsviz.progress import Progress
 from clsviz.ui import session
 from clsviz.ui.markdown import escape
 
@@ -13,6 +14,9 @@ ORIGINAL = Experiment(
     corpus="bookcorpus",
     sample_size=session.PUBLIC_SAMPLE_SIZE if session.PUBLIC else 100_000,
     length_cutoff=80,
+)
+_MEGABYTES = models.download_megabytes(ORIGINAL.model, Progress()) + corpora.download_megabytes(
+    ORIGINAL.corpus, ORIGINAL.sample_size
 )
 _POLL_SECONDS = 2.0
 
@@ -43,7 +47,7 @@ def show() -> None:
     def keep_up() -> None:
         nonlocal is_in_browser
         cost = session.jobs().estimate(ORIGINAL)
-        takes = wording.cost(cost) if cost else "… (how long it takes here is being found out)"
+        takes = wording.cost(cost) if cost else f"downloads up to {_MEGABYTES:,} MB; its time here is being found out"
         st.caption(escape(f"The original {takes}."))
         if is_in_browser and not was_known and cost:
             st.rerun()  # so that nothing is asked any more; not at once, as that would break the page off
