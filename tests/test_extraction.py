@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -20,6 +21,15 @@ from clsviz.measurements import Measurements
 from clsviz.models import Weights
 from clsviz.progress import Progress
 from clsviz.store import Store
+
+
+@pytest.fixture(autouse=True)
+def _nothing_outlives_its_test() -> Iterator[None]:
+    """What was cancelled goes on loading for a moment, and must not be taken for the next test's."""
+    yield
+    for thread in threading.enumerate():
+        if thread.name.startswith(("interruptible", "load")):
+            thread.join(30)
 
 
 @pytest.fixture
