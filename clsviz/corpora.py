@@ -23,7 +23,7 @@ import numpy as np
 from clsviz import docstrings, hub, hub_datasets, hub_listings, segmentation, sentence_files, tables
 from clsviz.errors import CorpusError
 from clsviz.experiment import Segmentation, Selection, printable
-from clsviz.files import new_file
+from clsviz.files import new_file, sha256
 from clsviz.progress import Progress
 
 _TYPICAL = 5, 60
@@ -83,7 +83,7 @@ class Dataset:
     """An entry of the corpus catalogue that is on the Hugging Face Hub.
 
     megabytes, bytes_per_sentence: about how much is read over the network for the smallest sample, and for every
-        sentence of a larger one.
+        sentence of any.
     """
 
     label: str
@@ -389,7 +389,7 @@ def _made_of_file(
 ) -> tuple[Path, sentence_files.About]:
     progress.begin(f"Reading {printable(name)}")
     tables.check(file, name)
-    digest, suffix = _sha256(file), tables.suffix(name)
+    digest, suffix = _digest_of(file), tables.suffix(name)
     if is_upload(selection.corpus) and selection.corpus != _upload_name(digest, suffix):
         raise CorpusError(f"The file kept of the upload {printable(name)} is damaged. Upload it again.")
     wanted = (digest, suffix, selection.column, selection.segmentation.value)
@@ -427,17 +427,10 @@ def _source_path(name: str, source: Source, folder: Path) -> Path:
     return folder / f"{name}-{_digest(str(docstrings.SCHEMA), source.version())[:16]}.parquet"
 
 
-def _sha256(path: Path) -> str:
-    status = os.stat(path)
-    return _sha256_of(path, status.st_size, status.st_mtime_ns)
-
-
-@functools.lru_cache(maxsize=64)
-def _sha256_of(path: Path, size: int, modified_ns: int) -> str:
-    """Digest of the file as of that size and time."""
+def _digest_of(path: Path) -> str:
+    """SHA-256 of a file; raises CorpusError where it cannot be read."""
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return sha256(path)
     except OSError as error:
         raise CorpusError(f"{printable(path.name)} cannot be read: {error.strerror}. Make it readable.") from None
 

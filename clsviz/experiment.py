@@ -152,12 +152,12 @@ _DEFAULTS = {field.name: field.default for field in fields(Experiment) if field.
 def parse_setting(name: str, text: str) -> Any:
     """The value of the setting `name` written as `text`; raises SettingError naming both where it cannot be used."""
     if name not in _DEFAULTS:
-        raise SettingError(f"There is no setting “{_shown(name)}”. The settings are {', '.join(_DEFAULTS)}.")
+        raise SettingError(f"There is no setting “{shown(name)}”. The settings are {', '.join(_DEFAULTS)}.")
     if name in CHOICES:
         try:
             return CHOICES[name](text)
         except ValueError:
-            raise SettingError(f"{name} is “{_shown(text)}”; it must be {' or '.join(CHOICES[name])}.") from None
+            raise SettingError(f"{name} is “{shown(text)}”; it must be {' or '.join(CHOICES[name])}.") from None
     if name in _NAMES:
         return _check_name(name, text.strip())
     if name == "layer" and text == "last":
@@ -165,7 +165,7 @@ def parse_setting(name: str, text: str) -> Any:
     try:
         number = int(text)
     except ValueError:
-        raise SettingError(f"{name} is “{_shown(text)}”; it must be a whole number.") from None
+        raise SettingError(f"{name} is “{shown(text)}”; it must be a whole number.") from None
     return _check_number(name, number)
 
 
@@ -177,14 +177,14 @@ def is_name(text: str) -> bool:
 def _check_name(name: str, value: str) -> str:
     if not _NAMES[name] <= len(value) <= _LONGEST_NAME or not value.isprintable():
         limit = f"1 to {_LONGEST_NAME} printable characters"
-        raise SettingError(f"{name} is “{_shown(value)}”; it must be a name of {limit}.")
+        raise SettingError(f"{name} is “{shown(value)}”; it must be a name of {limit}.")
     return value
 
 
 def _check_number(name: str, value: int | None) -> int | None:
     low, high = RANGES[name]
     if value is not None and not low <= value <= high:
-        raise SettingError(f"{name} is {_shown(str(value))}; it must be a number from {low:,} to {high:,}.")
+        raise SettingError(f"{name} is {shown(str(value))}; it must be a number from {low:,} to {high:,}.")
     return value
 
 
@@ -193,7 +193,7 @@ def printable(text: str) -> str:
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
 
 
-def _shown(text: str) -> str:
+def shown(text: str) -> str:
     """`text` as it may stand in a message: short, and without characters that would break the line."""
     text = printable(text)
     return text if len(text) <= 60 else text[:59] + "…"

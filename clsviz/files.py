@@ -1,6 +1,8 @@
-"""Files that are whole or absent: written beside their place, synced, and renamed."""
+"""Files that are whole or absent: written beside their place, synced, and renamed; and the digest of one."""
 
 import contextlib
+import functools
+import hashlib
 import os
 import secrets
 from collections.abc import Iterator
@@ -29,6 +31,19 @@ def new_file(path: Path) -> Iterator[Path]:
     finally:
         with contextlib.suppress(OSError):  # a place that cannot be written has nothing to remove either
             temporary.unlink(missing_ok=True)
+
+
+def sha256(path: Path) -> str:
+    """Of a file's content, in hexadecimal; computed once as long as its size and time stay the same. Raises OSError."""
+    status = os.stat(path)
+    return _sha256_of(path, status.st_size, status.st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=256)
+def _sha256_of(path: Path, size: int, modified_ns: int) -> str:
+    """Digest of the file as of that size and time: hashing a model takes a second per gigabyte."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _sync_folder(folder: Path) -> None:

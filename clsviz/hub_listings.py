@@ -127,7 +127,7 @@ def _converted(repository: Repository) -> dict[str, dict[str, list[File]]]:
 def _declared(repository: Repository) -> tuple[dict[str, dict[str, list[File]]], str]:
     """Parquet files by configuration and split as the dataset's card declares them or their names tell; the default.
 
-    None where the dataset is of another format, or comes with a loading script.
+    Nothing where the dataset is of another format, or comes with a loading script.
     """
     import datasets
     from datasets.load import HubDatasetModuleFactory

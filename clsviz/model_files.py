@@ -1,6 +1,5 @@
 """The files of a model: which are needed, what is wrong with those that are there, and their fingerprint."""
 
-import functools
 import hashlib
 import json
 import os
@@ -11,6 +10,7 @@ from pathlib import Path
 from safetensors import SafetensorError, safe_open
 
 from clsviz.errors import ModelError, first_line
+from clsviz.files import sha256
 
 WEIGHTS = ("*.safetensors", "*.safetensors.index.json")
 TOKENIZER_SETTINGS = "tokenizer_config.json"
@@ -107,12 +107,8 @@ def weight_files_named(folder: Path) -> set[str]:
         raise ValueError("its config.json holds no settings")
     names = {config.get("transformers_weights")} - {None}
     for index in matching(folder, WEIGHTS[1:]):
-        names |= _indexed(index)
+        names |= set(json.loads(index.read_bytes())["weight_map"].values())
     return set(map(str, names))
-
-
-def _indexed(index: Path) -> set[str]:
-    return set(json.loads(index.read_bytes())["weight_map"].values())
 
 
 def matching(folder: Path, patterns: Iterable[str]) -> list[Path]:
@@ -134,16 +130,3 @@ def fingerprint(files: Iterable[Path]) -> str:
     """SHA-256 over the names and contents of files, in hexadecimal."""
     digests = {path.name: sha256(path) for path in files}
     return hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()
-
-
-def sha256(path: Path) -> str:
-    """Of a file's content, in hexadecimal; computed once as long as its size and time stay the same."""
-    status = os.stat(path)
-    return _sha256_of(path, status.st_size, status.st_mtime_ns)
-
-
-@functools.lru_cache(maxsize=256)
-def _sha256_of(path: Path, size: int, modified_ns: int) -> str:
-    """Digest of the file as of that size and time: hashing a model takes a second per gigabyte."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

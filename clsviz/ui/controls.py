@@ -283,12 +283,12 @@ def _status(job: Job) -> None:
 
 
 def _progress(job: Job) -> None:
-    stage, done, total, rate = job.stage, job.done, job.total, job.rate  # its thread goes on
+    stage, done, total, rate, left = job.stage, job.done, job.total, job.rate, job.seconds_left  # its thread goes on
     if not total:
         st.progress(0.0, escape(stage) or "Looking for what was measured before")
         return
     unit = f" {job.unit}" if job.unit else ""
-    pace = f" · {rate:,.0f}{unit}/s · {duration((total - done) / rate)} left" if rate else ""
+    pace = f" · {rate:,.0f}{unit}/s · {duration(left)} left" if left is not None else ""
     st.progress(min(1.0, done / total), f"{escape(stage)} {done:,} of {total:,}{unit}{pace}")
 
 

@@ -24,21 +24,12 @@ _POLL_SECONDS = 2.0
 def show() -> None:
     """The two buttons, and what the second costs on this machine."""
     with st.container(horizontal=True):
-        st.button(
-            "Instant",
-            icon=":material/bolt:",
-            on_click=session.choose,
-            args=[INSTANT],
-            width="stretch",
-            help="The built-in model on the docstrings of this Python. It needs no network.",
-        )
-        st.button(
+        _button("Instant", "bolt", INSTANT, "The built-in model on the docstrings of this Python. It needs no network.")
+        _button(
             "The original",
-            icon=":material/history_edu:",
-            on_click=session.choose,
-            args=[ORIGINAL],
-            width="stretch",
-            help=f"BERT base on {ORIGINAL.sample_size:,} sentences of BookCorpus, those of fewer than 80 tokens: the "
+            "history_edu",
+            ORIGINAL,
+            f"BERT base on {ORIGINAL.sample_size:,} sentences of BookCorpus, those of fewer than 80 tokens: the "
             "experiment of 2021. It does not start before you press Run.",
         )
     was_known = session.jobs().estimate(ORIGINAL) is not None
@@ -54,3 +45,14 @@ def show() -> None:
         is_in_browser = True
 
     st.fragment(keep_up, run_every=None if was_known else _POLL_SECONDS)()
+
+
+def _button(label: str, icon: str, experiment: Experiment, about: str) -> None:
+    st.button(
+        label,
+        icon=f":material/{icon}:",
+        on_click=session.choose,
+        args=[experiment],
+        width="stretch",
+        help=about,
+    )
