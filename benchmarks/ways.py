@@ -113,7 +113,7 @@ def ways_to(weights: models.Weights, device: str, folder: Path) -> dict[str, Mak
 
 def in_parts(encoder: Encoder, sentences: Sequence[str]) -> Norms:
     """In parts, as clsviz measures a sample."""
-    parts = (sentences[start : start + encoder.part_size] for start in range(0, len(sentences), encoder.part_size))
+    parts = (sentences[start : start + encoder.part_size()] for start in range(0, len(sentences), encoder.part_size()))
     return np.concatenate([measured.cls_norms[:, -1] for measured in encoder.stream(parts)])
 
 

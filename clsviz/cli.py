@@ -16,7 +16,8 @@ from tqdm import tqdm
 
 from clsviz import corpora, models, tables
 from clsviz.errors import ClsvizError, SettingError
-from clsviz.experiment import CORPUS_PARAMETER, MODEL_PARAMETER, TEXT_PARAMETER, Experiment, Pooling, printable
+from clsviz.experiment import CORPUS_PARAMETER, MODEL_PARAMETER, TEXT_PARAMETER, Experiment, Pooling, Unit, printable
+from clsviz.measurements import Measurements
 from clsviz.progress import Progress
 
 _HELP = {
@@ -31,9 +32,12 @@ _HELP = {
     "sample_size": "sentences to draw from the corpus",
     "seed": "of the draw",
     "precision": "exact (float32), or fast (bfloat16), with its error measured on a few sentences",
+    "probe_size": "sentences, the first of the sample, whose vectors are measured by the command probe",
     "length_cutoff": "only sentences of fewer tokens enter the regression",
     "layer": "layer after which the norm is taken: 0 is the embedding output, or “last”",
-    "pooling": f"vector whose norm it is: {' or '.join(Pooling)}",
+    "pooling": f"vector whose norm it is: {', '.join(Pooling)}; mean and max are of the command probe alone",
+    "unit": f"in what lengths are counted: {', '.join(Unit)}; the length cutoff is in tokens always",
+    "lengths": "true, or shuffled as a control: then nothing can be left of what was found",
 }
 
 
@@ -122,10 +126,11 @@ def _measure(options: argparse.Namespace) -> int:
     from clsviz.extraction import Encoders, Extraction
     from clsviz.files import new_file
     from clsviz.store import Store
-    from clsviz.view import check_layer, view
+    from clsviz.view import check_layer, check_pooling, view
 
     began = time.monotonic()
     extraction = Extraction(experiment, Store(options.store), Encoders())
+    check_pooling(experiment, Measurements.none())  # before any work
     with _Bar() as bar:
         weights = models.resolve(experiment.model, download=True, progress=bar)
         if weights.n_layers is not None:

@@ -6,23 +6,28 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from clsviz import kernels
 from clsviz.errors import ModelError, first_line
 from clsviz.experiment import Precision
+from clsviz.forward import Plain
 from clsviz.loading import load
-from clsviz.measurements import MAX_LENGTH, Measurements
+from clsviz.measurements import MAX_LENGTH, Kind, Measurements, Vectors
 from clsviz.models import Weights
+
+T = TypeVar("T")
 
 _TOKEN_BUDGETS = {"cpu": 2048, "cuda": 131_072, "mps": 8192}
 """Tokens of a batch at most. On a CPU larger batches fall out of its caches."""
 _PART_SIZES = {"cpu": 1024, "cuda": 16_384, "mps": 2048}
+_VECTORS_PART_SIZE = 256
+"""Sentences whose vectors are measured in one call: those of a large model take 300 kB each, in float32."""
 _MOST_QUEUED = 2
 """Batches that wait for a card while it is at one: enough to keep it busy."""
 _WINDOW_SECONDS = 0.25
@@ -51,7 +56,8 @@ class Encoder:
     precision: exact is float32; fast computes the products of matrices in bfloat16. dtype: that type, as PyTorch's.
     max_length: tokens, special ones included, beyond which a sentence is cut.
     n_layers: number of the last layer; 0 is the embedding output.
-    part_size: sentences that keep the device busy: as many as it is good to measure in one call.
+    layer_norms: float32 (n_layers + 1, 2, width), as of `Vectors`.
+    anatomy: what the model is made of, and how it reads.
     slower_because: why the fastest way through this model could not be taken, or "".
     """
 
@@ -69,15 +75,15 @@ class Encoder:
         self.device = torch.device(device or _best_device())
         if precision is Precision.FAST and not kernels.has_fast_bfloat16(self.device):
             raise ModelError("This machine computes bfloat16 no faster than float32. Choose the exact precision.")
-        self.part_size = _PART_SIZES[self.device.type]
         self._tokenizing = threading.Lock()
         try:
             self._loaded = load(weights)
             self._loaded.model.to(self.device)
+            self.anatomy = self._loaded.anatomy
             self.has_pooler = self._loaded.has_pooler
             self.max_length = self._loaded.max_length
             self._budget = token_budget or _token_budget(self._loaded.model.config, self.device)
-            self._vectors, self.slower_because, self.n_layers = self._choose_forward()
+            self._forward, self.slower_because = self._choose_forward()
         except (RuntimeError, MemoryError) as error:
             if not kernels.is_out_of_memory(error):
                 raise
@@ -86,10 +92,21 @@ class Encoder:
                 "a smaller model."
             ) from error
 
+    def part_size(self, kind: Kind = Kind.NORMS) -> int:
+        """Sentences that keep the device busy: as many as it is good to measure in one call."""
+        return _VECTORS_PART_SIZE if kind is Kind.VECTORS else _PART_SIZES[self.device.type]
+
     def tokens(self, sentence: str) -> list[str]:
         """The sentence as the model cuts it, without the special tokens, before truncation."""
         names: list[str] = self._loaded.tokenizer.convert_ids_to_tokens(self._token_ids([sentence])[0])
         return names
+
+    def framed_tokens(self, sentence: str) -> list[tuple[str, int]]:
+        """All tokens that the model reads of a sentence, with their ids: the special ones too, after truncation."""
+        frame = self._loaded.frame
+        content = self._token_ids([sentence])[0][: self.max_length - len(frame)]
+        ids = [*frame.prefix, *content, *frame.suffix]
+        return [(str(self._loaded.tokenizer.convert_ids_to_tokens(token)), token) for token in ids]
 
     def tokenize(self, sentences: Sequence[str]) -> Tokens:
         """The first step of `measure`, which another thread may do ahead. Raises ModelError.
@@ -110,25 +127,86 @@ class Encoder:
         return Tokens(ids, n_tokens, order)
 
     def measure(self, sentences: Sequence[str] | Tokens, on_batch: Callable[[int], None] | None = None) -> Measurements:
-        """Measure each sentence; the result does not depend on what else is measured with it, to rounding.
+        """Measure the norms of each sentence; they do not depend on what else is measured with it, to rounding.
 
         After every batch `on_batch` gets the number of sentences done; what it raises ends the work. Raises ModelError
         where the memory does not suffice for a single sentence.
         """
         tokens = sentences if isinstance(sentences, Tokens) else self.tokenize(sentences)
+        norms = np.empty((len(tokens.n_tokens), self.n_layers + 1 + self.has_pooler), np.float32)
+        results, done = self._in_batches(tokens, lambda *rows: kernels.norms_of(self._forward(*rows)), on_batch)
+        if results:
+            norms[done] = torch.cat(results).cpu().numpy()  # once, as a GPU is waited for
+        self._check(norms)
+        return Measurements(
+            n_tokens=tokens.n_tokens[tokens.order],
+            truncated=self._truncated(tokens),
+            cls_norms=norms[tokens.order, : self.n_layers + 1],
+            pooler_norms=norms[tokens.order, self.n_layers + 1 :],
+        )
+
+    def vectors(self, sentences: Sequence[str] | Tokens, on_batch: Callable[[int], None] | None = None) -> Vectors:
+        """Measure the vectors of each sentence, of every pooling after every layer; otherwise as `measure`."""
+        tokens = sentences if isinstance(sentences, Tokens) else self.tokenize(sentences)
+        results, done = self._in_batches(tokens, lambda *rows: self._forward.pooled(*rows), on_batch)
+        if not results:
+            return Vectors.none()
+        order = np.argsort(done)[tokens.order]
+        pooled = torch.cat([batch for batch, _ in results], dim=2).float().cpu().numpy()
+        self._check(pooled)
+        pooler_outputs = [batch for _, batch in results if batch is not None]
+        return Vectors.pack(
+            tokens.n_tokens[tokens.order],
+            self._truncated(tokens),
+            pooled[:, :, order],
+            torch.cat(pooler_outputs).float().cpu().numpy()[order] if pooler_outputs else None,
+            self.layer_norms,
+        )
+
+    def cls_and_pooler(self, sentences: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """[CLS] after the last layer and the pooler output, as they were measured, not packed.
+
+        Both float32 (n, width); the second is (n, 0) where the model has no pooler. Raises ModelError.
+        """
+        tokens = self.tokenize(sentences)
+        results, done = self._in_batches(tokens, lambda *rows: self._forward(*rows), None)
+        if not results:
+            return np.empty((0, 0), np.float32), np.empty((0, 0), np.float32)
+        order = np.argsort(done)[tokens.order]
+        batches = [vectors[self.n_layers :] for vectors in results]
+        cls, *pooler = (torch.cat(vectors).float().cpu().numpy()[order] for vectors in zip(*batches, strict=True))
+        self._check(cls)
+        return cls, pooler[0] if pooler else cls[:, :0]
+
+    @torch.inference_mode()
+    def pooler_steps(self, cls: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]] | None:
+        """What the pooler makes of [CLS] vectors, after its dense layer and after its activation.
+
+        cls and both results: float32 (n, width). None where the model has no pooler, or one that is built otherwise.
+        """
+        if self._loaded.pooler is None:
+            return None
+        dense = self._loaded.pooler.dense(torch.from_numpy(np.asarray(cls, np.float32)).to(self.device))
+        return dense.cpu().numpy(), self._loaded.pooler.activation(dense).cpu().numpy()
+
+    @torch.inference_mode()
+    def _in_batches(
+        self, tokens: Tokens, forward: Callable[[Tensor, list[int]], T], on_batch: Callable[[int], None] | None
+    ) -> tuple[list[T], NDArray[np.intp]]:
+        """What `forward` gives for every batch of the distinct sentences, and in which order it took them."""
         frame = self._loaded.frame
         room = self.max_length - len(frame)
         lengths = np.minimum(tokens.n_tokens, room) + len(frame)
         starts = np.cumsum(tokens.n_tokens) - tokens.n_tokens
         done: list[NDArray[np.intp]] = []
-        results: list[Tensor] = []
+        results: list[T] = []
         running: deque[torch.cuda.Event] = deque()
-        pads = not isinstance(self._vectors, kernels.Blocks)
+        pads = not isinstance(self._forward, kernels.Blocks)
         pending = plan_batches(lengths, self._budget, pads)[::-1]
         while pending:
             batch = pending.pop()
             try:
-                results.append(self._norms(*self._rows(tokens, starts[batch], lengths[batch])))
+                results.append(forward(*self._rows(tokens, starts[batch], lengths[batch])))
             except (RuntimeError, MemoryError) as error:
                 self._make_room(error, lengths[batch])
                 left = np.concatenate([batch, *reversed(pending)])
@@ -142,32 +220,34 @@ class Encoder:
                     running.popleft().synchronize()
             if on_batch is not None:
                 on_batch(sum(map(len, done)) * len(tokens) // len(lengths))
+        return results, np.concatenate([*done, np.empty(0, np.intp)])
 
-        norms = np.empty((len(lengths), self.n_layers + 1 + self.has_pooler), np.float32)
-        if results:
-            norms[np.concatenate(done)] = torch.cat(results).cpu().numpy()  # once, as a GPU is waited for
-        if not np.isfinite(norms).all():
-            raise ModelError(f"{self.weights.label} gives norms that are no numbers. Its weights may be damaged.")
-        return Measurements(
-            n_tokens=tokens.n_tokens[tokens.order],
-            truncated=tokens.n_tokens[tokens.order] > room,
-            cls_norms=norms[tokens.order, : self.n_layers + 1],
-            pooler_norms=norms[tokens.order, self.n_layers + 1 :],
-        )
+    def _truncated(self, tokens: Tokens) -> NDArray[np.bool_]:
+        truncated: NDArray[np.bool_] = tokens.n_tokens[tokens.order] > self.max_length - len(self._loaded.frame)
+        return truncated
+
+    def _check(self, numbers: NDArray[np.float32]) -> None:
+        if not np.isfinite(numbers).all():
+            raise ModelError(f"{self.weights.label} gives vectors that are no numbers. Its weights may be damaged.")
 
     def stream(
-        self, parts: Iterable[Sequence[str]], on_batch: Callable[[int], None] | None = None
+        self,
+        parts: Iterable[Sequence[str]],
+        on_batch: Callable[[int], None] | None = None,
+        kind: Kind = Kind.NORMS,
     ) -> Iterator[Measurements]:
-        """Measure several runs of sentences, each as `measure` does; the next is tokenized while the model is at one.
+        """Measure several runs of sentences, each as `measure` or `vectors` does.
 
-        After every batch `on_batch` gets the number of sentences done of all runs.
+        The next is tokenized while the model is at one. After every batch `on_batch` gets the number of sentences done
+        of all runs.
         """
+        measure = {Kind.NORMS: self.measure, Kind.VECTORS: self.vectors}[kind]
         with ThreadPoolExecutor(1, thread_name_prefix="tokenize") as ahead:
             coming = (ahead.submit(self.tokenize, part) for part in parts)
             following, n_done = next(coming, None), 0
             while following is not None:
                 tokens, following = following.result(), next(coming, None)
-                yield self.measure(tokens, on_batch and (lambda done, before=n_done: on_batch(before + done)))  # type: ignore[misc]
+                yield measure(tokens, on_batch and (lambda done, before=n_done: on_batch(before + done)))  # type: ignore[misc]
                 n_done += len(tokens)
 
     def _token_ids(self, sentences: Sequence[str]) -> list[list[int]]:
@@ -207,55 +287,18 @@ class Encoder:
         return kernels.to_device(torch.from_numpy(ids), self.device), lengths.tolist()
 
     @torch.inference_mode()
-    def _norms(self, ids: Tensor, lengths: list[int]) -> Tensor:
-        """Norms of a batch, float32 (n, n_layers + 1 [+ 1 for the pooler]), on the device."""
-        return kernels.norms_of(self._vectors(ids, lengths))
-
-    def _plain(self, ids: Tensor, lengths: list[int]) -> list[Tensor]:
-        """The model's own forward pass: see `kernels.Forward`."""
-        n_tokens = torch.tensor(lengths, device=self.device)
-        mask = torch.arange(ids.shape[1], device=self.device) < n_tokens[:, None]
-        types = {"token_type_ids": self._types(ids, n_tokens)} if self._loaded.frame.has_types else {}
-        output = self._loaded.model(
-            input_ids=ids, attention_mask=mask.long(), output_hidden_states=True, return_dict=True, **types
-        )
-        # A [CLS] at the end, as some encoders have it, sits at another place in every row.
-        cls = self._loaded.frame.cls
-        at = torch.full_like(n_tokens, cls) if cls >= 0 else n_tokens + cls
-        states = [*output.hidden_states[:-1], output.last_hidden_state]
-        vectors = [state[torch.arange(len(lengths), device=self.device), at] for state in states]
-        return [*vectors, output.pooler_output] if self.has_pooler else vectors
-
-    def _unpadded(self, ids: Tensor, lengths: list[int]) -> list[Tensor]:
-        """As `_plain`, for models that padding changes in spite of its mask: sentences of one length at a time."""
-        runs = [
-            self._plain(ids[group.start : group.stop, : group.length], lengths[group.start : group.stop])
-            for group in kernels.groups_of(lengths)
-        ]
-        return [torch.cat(vectors) for vectors in zip(*runs, strict=True)]
-
-    def _types(self, ids: Tensor, n_tokens: Tensor) -> Tensor:
-        before, content, after = self._loaded.frame.types
-        types = torch.full_like(ids, content)
-        types[:, : len(before)] = torch.tensor(before, device=self.device)
-        for place, kind in enumerate(after):
-            types[torch.arange(len(ids)), n_tokens - len(after) + place] = kind
-        return types
-
-    @torch.inference_mode()
-    def _choose_forward(self) -> tuple[kernels.Forward, str, int]:
-        """The forward pass to use, why it is not the fastest kind, and the number of the last layer.
-
-        Raises ModelError where the model cannot run.
-        """
+    def _choose_forward(self) -> tuple[kernels.Forward, str]:
+        """The forward pass to use, and why it is not the fastest kind; raises ModelError where the model cannot run."""
         name, frame = self.weights.name, self._loaded.frame
         n_tokens: NDArray[np.int32] = np.minimum(_PROBE_LENGTHS, self.max_length - len(frame)).astype(np.int32)
         ids = np.random.default_rng(0).integers(self._loaded.vocabulary_size, size=n_tokens.sum(), dtype=np.int32)
         tokens = Tokens(ids, n_tokens, np.arange(len(n_tokens)))
         probe = self._rows(tokens, np.cumsum(n_tokens) - n_tokens, n_tokens + len(frame))
+        plain, reference = Plain(self._loaded, self.device), Plain(self._loaded, self.device, pads=False)
         try:
-            vectors = self._unpadded(*probe)
-            padded = kernels.norms_of(self._plain(*probe))
+            vectors = reference(*probe)
+            padded = kernels.norms_of(plain(*probe))
+            norms = reference.layer_norms(*probe)
         except Exception as error:  # whatever a model raises that is no encoder of text, or is damaged
             if kernels.is_out_of_memory(error):
                 raise
@@ -265,25 +308,23 @@ class Encoder:
             raise ModelError(
                 f"The [CLS] of {name} does not see the words that follow it: this is a decoder. Choose an encoder."
             )
-        expected = kernels.norms_of(vectors)
-        ignores_padding = torch.allclose(padded, expected, rtol=kernels.TOLERANCE[torch.float32], atol=0)
+        ignores_padding = torch.allclose(
+            padded, kernels.norms_of(vectors), rtol=kernels.TOLERANCE[torch.float32], atol=0
+        )
         obstacle = "its tokens are of several types" if frame.has_types else ""
         if frame.cls != 0:
             obstacle = "its [CLS] is not the first token"
+        self.n_layers = len(vectors) - 1 - self.has_pooler
+        self.layer_norms = _gains_and_biases(norms, last.shape[1])
         try:
             forward, reason = kernels.accelerate(
-                self._loaded.model,
-                self._plain if ignores_padding else self._unpadded,
-                probe,
-                expected,
-                self.dtype,
-                obstacle,
+                self._loaded.model, plain if ignores_padding else reference, reference, probe, self.dtype, obstacle
             )
         except kernels.Unsuited as unsuited:
             raise ModelError(f"{name} can only be measured in the exact precision: {unsuited}.") from unsuited
         if reason and not ignores_padding:
             reason += "; it is changed by padding, so each length is measured by itself"
-        return forward, reason, len(vectors) - 1 - self.has_pooler
+        return forward, reason
 
     def _make_room(self, error: RuntimeError | MemoryError, lengths: NDArray[Any]) -> None:
         """Halve the token budget after running out of memory; raises `error` if that was not it."""
@@ -297,6 +338,16 @@ class Encoder:
         self._budget = max(int(lengths.sum()) // 2, int(lengths.max()))
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
+
+
+def _gains_and_biases(norms: Sequence[nn.LayerNorm | None], width: int) -> NDArray[np.float32]:
+    """As of `Vectors`."""
+    numbers = np.full((len(norms), 2, width), np.nan, np.float32)
+    for layer, norm in enumerate(norms):
+        if norm is not None:
+            numbers[layer, 0] = 1 if norm.weight is None else norm.weight.detach().cpu().numpy()
+            numbers[layer, 1] = 0 if norm.bias is None else norm.bias.detach().cpu().numpy()
+    return numbers
 
 
 def plan_batches(lengths: NDArray[Any], token_budget: int, pads: bool = True) -> list[NDArray[np.intp]]:

@@ -1,7 +1,7 @@
 """What the user asks: one frozen value, whose field names are the URL's parameters, the flags and the widgets' keys."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from enum import StrEnum
 from typing import Any
 
@@ -12,6 +12,8 @@ class Pooling(StrEnum):
     """Which vector stands for the sentence."""
 
     CLS = "cls"
+    MEAN = "mean"
+    MAX = "max"
     POOLER = "pooler"
 
 
@@ -27,6 +29,26 @@ class Precision(StrEnum):
         return {Precision.EXACT: "float32", Precision.FAST: "bfloat16"}[self]
 
 
+class Unit(StrEnum):
+    """In what the length of a sentence is counted."""
+
+    TOKENS = "tokens"
+    WORDS = "words"
+    CHARACTERS = "characters"
+
+    @property
+    def singular(self) -> str:
+        """One of it."""
+        return self.removesuffix("s")
+
+
+class Lengths(StrEnum):
+    """Whose length a sentence is given: its own, or as a control that of a random other one."""
+
+    TRUE = "true"
+    SHUFFLED = "shuffled"
+
+
 class Segmentation(StrEnum):
     """What of a corpus counts as a sentence."""
 
@@ -37,6 +59,9 @@ class Segmentation(StrEnum):
 
 TEXT_PARAMETER = "text"
 """The URL parameter in which a visitor's own sentences travel, if they want them to: not part of the experiment."""
+
+MODELS_PARAMETER = "models"
+"""The URL parameter of the models that are compared, with commas between: not part of the experiment, which has one."""
 
 MODEL_PARAMETER, CORPUS_PARAMETER = "model_fingerprint", "corpus_fingerprint"
 """The URL parameters that say with what a link was made: not part of the experiment either."""
@@ -50,6 +75,7 @@ _NAMES = {"model": 1, "corpus": 1, "configuration": 0, "split": 0, "column": 0}
 RANGES = {
     "sample_size": (1, 1_000_000),
     "seed": (0, 2**32 - 1),
+    "probe_size": (1, 20_000),
     "length_cutoff": (2, 512),
     "layer": (0, 999),
 }
@@ -69,7 +95,7 @@ class Selection:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A question to an encoder. All up to the precision cost model time; the others are the view, and never do.
+    """A question to an encoder. All up to the probe size cost model time; the others are the view, and never do.
 
     model: a name of the catalogue, a Hugging Face Hub id, which may have a revision after an @, or a folder; with
         “untrained:” before it random weights take the place of its own.
@@ -81,9 +107,12 @@ class Experiment:
     sample_size: sentences to draw from the corpus.
     seed: of the draw.
     precision: exact, or fast with an error that is measured.
+    probe_size: sentences, the first of the sample, whose vectors are measured where more than norms is asked.
     length_cutoff: only sentences of fewer tokens than this are shown and enter the regression.
     layer: after which layer the norm is taken: 0 is the embedding output, None the last.
     pooling: which vector's norm.
+    unit: in what the length is counted; the length cutoff is in tokens always.
+    lengths: those of the sentences, or shuffled among them: then nothing can be left of what was found.
 
     Raises SettingError where a value is outside its range.
     """
@@ -97,9 +126,12 @@ class Experiment:
     sample_size: int = 5000
     seed: int = 0
     precision: Precision = Precision.EXACT
+    probe_size: int = 5000
     length_cutoff: int = 80
     layer: int | None = None
     pooling: Pooling = Pooling.CLS
+    unit: Unit = Unit.TOKENS
+    lengths: Lengths = Lengths.TRUE
 
     def __post_init__(self) -> None:
         for name in _NAMES:
@@ -114,8 +146,14 @@ class Experiment:
 
     @property
     def asked(self) -> tuple[str, Selection, int, int, Precision]:
-        """What costs model time: equal for two experiments that differ in their view alone."""
+        """What norms cost model time for: equal for two experiments that differ in their view alone."""
         return self.model, self.selection, self.sample_size, self.seed, self.precision
+
+    @property
+    def of_prefix(self) -> "Experiment":
+        """The experiment whose sample is what vectors are measured of: the beginning of the sample, exactly."""
+        size = min(self.sample_size, self.probe_size)
+        return replace(self, sample_size=size, probe_size=size, precision=Precision.EXACT)
 
     def to_query(self) -> dict[str, str]:
         """As URL parameters, defaults left out."""
@@ -143,7 +181,13 @@ class Experiment:
         return cls(**settings)
 
 
-CHOICES: dict[str, type[StrEnum]] = {"segmentation": Segmentation, "precision": Precision, "pooling": Pooling}
+CHOICES: dict[str, type[StrEnum]] = {
+    "segmentation": Segmentation,
+    "precision": Precision,
+    "pooling": Pooling,
+    "unit": Unit,
+    "lengths": Lengths,
+}
 """What the settings that are one of a few may be."""
 
 _DEFAULTS = {field.name: field.default for field in fields(Experiment) if field.default is not MISSING}

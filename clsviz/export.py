@@ -88,6 +88,8 @@ def summary(experiment: Experiment, found: Found, view: View) -> dict[str, objec
         "length_cutoff": experiment.length_cutoff,
         "layer": found.measurements.n_layers if experiment.layer is None else experiment.layer,
         "pooling": experiment.pooling,
+        "unit": experiment.unit,
+        "lengths": experiment.lengths,
         "max_length": MAX_LENGTH,
         "precision": experiment.precision,
         "numbers": experiment.precision.numbers,
@@ -144,7 +146,7 @@ def report(experiment: Experiment, found: Found, view: View) -> bytes:
     )
     figure = figures.scatter(
         points,
-        figures.Axes(wording.axis_title(experiment), int(view.lengths.max(initial=1))),
+        figures.Axes(wording.axis_title(experiment), int(view.lengths.max(initial=1)), unit=experiment.unit),
         figures.Palette(),
         fit=view.fit,
         bins=analysis.bins(view.lengths, view.norms),
@@ -154,7 +156,7 @@ def report(experiment: Experiment, found: Found, view: View) -> bytes:
         answer=wording.result(view, experiment, len(found.measurements)),
         figure=figures.to_html(figure),  # the one piece that is markup
         tables={
-            "Numbers": wording.numbers(view),
+            "Numbers": wording.numbers(view, experiment.unit),
             "Settings": {**wording.settings(experiment, found, view), "Command": wording.command(experiment, found)},
         },
     ).encode()

@@ -5,7 +5,7 @@ import functools
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -17,7 +17,7 @@ import numpy as np
 from clsviz import corpora, models
 from clsviz.experiment import Experiment, Precision
 from clsviz.machine import Machine
-from clsviz.measurements import MAX_LENGTH, Measurements
+from clsviz.measurements import KINDS, MAX_LENGTH, Kind, Measurements, Vectors
 from clsviz.progress import Progress, interruptible
 from clsviz.store import Key, Store, part_stop
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 AUDIT_SIZE = 256
 """Sentences of a sample in the fast precision, the first ones, that are measured in the exact one as well."""
 _LOAD_SECONDS = 4.0
+_RATE_OF_VECTORS = 0.7
+"""How many vectors are measured in the time of as many norms: the last layer is computed whole, and all is pooled."""
 _TYPICAL_CHARACTERS = 75  # of a sentence, in the built-in corpora
 
 
@@ -34,7 +36,8 @@ _TYPICAL_CHARACTERS = 75  # of a sentence, in the built-in corpora
 class Found:
     """What is known of an experiment's sample so far: a new value takes its place whenever a part lands.
 
-    sample: the sentences. measurements: of the first of them. damaged_parts: of the store, dropped on the way.
+    sample: the sentences. measurements: of the first of them; `Vectors` where these were asked.
+    damaged_parts: of the store, dropped on the way.
     audit: in the fast precision, what is known of its beginning in the exact one: complete before anything is measured.
     slower_because: why what was measured here was not measured in the fastest way, or "".
     """
@@ -53,6 +56,12 @@ class Found:
         return self.sample.corpus
 
     @property
+    def vectors(self) -> Vectors:
+        """The measurements, where vectors were asked."""
+        assert isinstance(self.measurements, Vectors)
+        return self.measurements
+
+    @property
     def sentences(self) -> list[str]:
         """The whole sample."""
         return self.sample.sentences
@@ -61,6 +70,11 @@ class Found:
     def n_missing(self) -> int:
         """How many of the sentences are not yet measured."""
         return len(self.sentences) - len(self.measurements) + (self.audit.n_missing if self.audit else 0)
+
+
+def asked(experiment: Experiment, kind: Kind) -> Hashable:
+    """What is to be measured: equal for two experiments whose measurements of this kind are the same."""
+    return kind, (experiment.of_prefix if kind is Kind.VECTORS else experiment).asked
 
 
 @dataclass(frozen=True)
@@ -103,9 +117,11 @@ class Extraction:
         encoders: Encoders,
         found: Found | None = None,
         machine: Machine | None = None,
+        kind: Kind = Kind.NORMS,
     ) -> None:
-        """Of what was `found` before nothing is read again."""
-        self.experiment = experiment
+        """Of what was `found` before nothing is read again. Vectors are measured of the beginning of the sample."""
+        self.experiment = experiment.of_prefix if kind is Kind.VECTORS else experiment
+        self.kind = kind
         self.found = found
         self.corpus = found.corpus if found else None
         """What is known of the corpus, which may be before anything else is."""
@@ -196,7 +212,7 @@ class Extraction:
 
     def _find(self, weights: models.Weights, sample: corpora.Sample) -> Found:
         """What is stored of a sample."""
-        found = Found(weights, sample, self.experiment.precision)
+        found = Found(weights, sample, self.experiment.precision, KINDS[self.kind].none())
         if found.precision is not Precision.EXACT:
             head = replace(sample, sentences=sample.sentences[:AUDIT_SIZE])
             found = replace(found, audit=Found(weights, head))
@@ -211,8 +227,8 @@ class Extraction:
         return found
 
     def _key(self, found: Found) -> Key:
-        numbers = found.precision.numbers
-        return Key(found.weights.fingerprint, found.corpus.fingerprint, self.experiment.seed, MAX_LENGTH, numbers)
+        of = found.weights.fingerprint, found.corpus.fingerprint, self.experiment.seed
+        return Key(*of, MAX_LENGTH, found.precision.numbers, self.kind)
 
     def _read_stored(self, found: Found) -> Found:
         """Add the parts that follow what is measured, up to the first that is missing or damaged."""
@@ -226,7 +242,7 @@ class Extraction:
                 break
             read.append(measurements)
             position += len(measurements)
-        measurements = Measurements.concatenate(read).head(len(found.sentences))
+        measurements = KINDS[self.kind].concatenate(read).head(len(found.sentences))
         audit = found.audit and self._read_stored(found.audit)
         return replace(found, measurements=measurements, damaged_parts=damaged_parts, audit=audit)
 
@@ -254,15 +270,17 @@ class Extraction:
         end = min([len(found.sentences), *(start for start in self._store.parts(key) if start > n_measured)])
         starts = [n_measured]
         while starts[-1] < end:
-            starts.append(min(part_stop(starts[-1], encoder.part_size), end))
+            starts.append(min(part_stop(starts[-1], encoder.part_size(self.kind)), end))
         checks = found.precision is not self.experiment.precision
-        progress.begin("Measuring a few exactly" if checks else "Measuring", len(found.sentences), n_measured)
+        stage = "Measuring a few exactly" if checks else "Measuring"
+        stage = "Measuring vectors" if self.kind is Kind.VECTORS else stage
+        progress.begin(stage, len(found.sentences), n_measured)
         parts = (found.sentences[start:stop] for start, stop in pairwise(starts))
         first = began = time.monotonic()
-        for measured in encoder.stream(parts, lambda done: progress.advance(n_measured + done)):
+        for measured in encoder.stream(parts, lambda done: progress.advance(n_measured + done), self.kind):
             self._store.append(key, len(found.measurements), measured, time.monotonic() - began)
             began = time.monotonic()
-            joined = Measurements.concatenate([found.measurements, measured])
+            joined = KINDS[self.kind].concatenate([found.measurements, measured])
             found = replace(found, measurements=joined, slower_because=encoder.slower_because)
             self._publish(whole(found))
             if not checks:
@@ -274,7 +292,10 @@ class Extraction:
         if not n_sentences:
             return 0
         numbers = self.experiment.precision.numbers
-        rate = self._store.rate(weights.fingerprint, numbers) if weights else None
+        rate = self._store.rate(weights.fingerprint, numbers, self.kind) if weights else None
+        if rate is None and weights and self.kind is Kind.VECTORS:
+            norms_rate = self._store.rate(weights.fingerprint, numbers)
+            rate = norms_rate and norms_rate * _RATE_OF_VECTORS
         if rate is None:
             n_parameters = weights.n_parameters if weights else models.n_parameters(self.experiment.model)
             rate = self._machine.rate / (2 * n_parameters * tokens_of(n_characters))

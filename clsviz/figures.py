@@ -26,7 +26,7 @@ _POINTS_IN_TRACE = 50_000
 """A trace of 100,000 points, piled up as they are on whole lengths, freezes the hover for half a second."""
 _MOST_IN_FULL = 20_000
 _HOVER_WIDTH = 54
-_HOVER = "%{text}<br>%{x} tokens<br>norm %{y:.4f}"
+_HOVER = "%{{text}}<br>%{{x}} {unit}<br>norm %{{y:.4f}}"
 _MOST_NAMED = 5
 _NEVER_FADED = {"marker": {"opacity": 1}}
 """What does not lose its colour while points are selected."""
@@ -57,11 +57,12 @@ class Points:
 
 @dataclass(frozen=True)
 class Axes:
-    """What the vertical axis shows, how far the horizontal one reaches, and whose zoom is kept between figures."""
+    """What the vertical axis shows, how far the horizontal one reaches and in what, and whose zoom is kept."""
 
     norm_title: str = "Norm of the [CLS] embedding"
     longest: int = 80
     zoom_of: str = ""
+    unit: str = "tokens"
 
 
 class Picture(go.Figure):  # type: ignore[misc]
@@ -71,8 +72,8 @@ class Picture(go.Figure):  # type: ignore[misc]
     texts, those of 100,000 points take longer than everything else together.
     """
 
-    def __init__(self, points: Points, palette: Palette) -> None:
-        super().__init__(list(_cloud(points, palette)))
+    def __init__(self, points: Points, palette: Palette, unit: str) -> None:
+        super().__init__(list(_cloud(points, palette, unit)))
         self._labels = points.labels
 
     def to_dict(self) -> dict[str, Any]:
@@ -115,20 +116,21 @@ def scatter(
     fit: the regression line with its band. bins: medians and quartiles of the norm per bin of lengths. slices: ranges
     of lengths per slice of norms. own: sentences of the visitor.
     """
-    figure = Picture(points, palette)
+    figure = Picture(points, palette, axes.unit)
+    hover = _HOVER.format(unit=axes.unit)
     if fit is not None:
         for trace, part in zip(figure.data, traces_of(len(points.labels)), strict=True):
             trace.customdata = (points.norms[part] - fit.predict(points.lengths[part])).astype(np.float32)
-            trace.hovertemplate = f"{_HOVER}<br>%{{customdata:+.4f}} off the line<extra></extra>"
+            trace.hovertemplate = f"{hover}<br>%{{customdata:+.4f}} off the line<extra></extra>"
         _add_line(figure, fit, points, palette)
     if bins is not None and len(bins):
-        figure.add_trace(_medians(bins, palette))
+        figure.add_trace(_medians(bins, palette, axes.unit))
     if slices is not None and len(slices):
-        figure.add_trace(_ranges(slices, palette))
+        figure.add_trace(_ranges(slices, palette, axes.unit))
     if own is not None and len(own.labels):
-        _add_own(figure, own, palette)
+        _add_own(figure, own, palette, axes.unit)
     figure.update_layout(
-        xaxis={"title": "Sentence length (in tokens)", "range": [0, axes.longest + 1], "zeroline": False},
+        xaxis={"title": f"Sentence length (in {axes.unit})", "range": [0, axes.longest + 1], "zeroline": False},
         yaxis={
             "title": axes.norm_title,
             "zeroline": False,
@@ -164,17 +166,17 @@ def to_html(figure: go.Figure) -> str:
     return markup
 
 
-def _cloud(points: Points, palette: Palette) -> Iterator[go.Scattergl]:
+def _cloud(points: Points, palette: Palette, unit: str) -> Iterator[go.Scattergl]:
     n = max(len(points.labels), 1)
     opacity = float(np.clip(20 / n**0.5, 0.08, 0.7))
     for part in traces_of(len(points.labels)):
         yield go.Scattergl(
-            x=points.lengths[part].astype(np.int16),
+            x=points.lengths[part].astype(np.int16 if points.lengths.max(initial=0) < 2**15 else np.int32),
             y=points.norms[part].astype(np.float32),
             mode="markers",
             marker={"size": 5 if n <= _MOST_IN_FULL else 4, "color": palette.points, "opacity": opacity},
             unselected={"marker": {"opacity": opacity / 3}},
-            hovertemplate=f"{_HOVER}<extra></extra>",
+            hovertemplate=f"{_HOVER.format(unit=unit)}<extra></extra>",
         )
 
 
@@ -209,7 +211,7 @@ def _add_line(figure: go.Figure, fit: "Fit", points: Points, palette: Palette) -
     )
 
 
-def _medians(bins: pd.DataFrame, palette: Palette) -> go.Scattergl:
+def _medians(bins: pd.DataFrame, palette: Palette, unit: str) -> go.Scattergl:
     return go.Scattergl(
         x=bins["length"],
         y=bins["median"],
@@ -225,13 +227,14 @@ def _medians(bins: pd.DataFrame, palette: Palette) -> go.Scattergl:
         unselected=_NEVER_FADED,
         marker={"symbol": "line-ew", "size": 11, "line": {"width": 3, "color": palette.summary}},
         hovertemplate=(
-            "%{customdata[0]} to %{customdata[1]} tokens: %{customdata[2]:,} sentences<br>median norm %{y:.4f}<br>"
+            f"%{{customdata[0]}} to %{{customdata[1]}} {unit}: "
+            "%{customdata[2]:,} sentences<br>median norm %{y:.4f}<br>"
             "half of them from %{customdata[3]:.4f} to %{customdata[4]:.4f}<extra></extra>"
         ),
     )
 
 
-def _ranges(slices: pd.DataFrame, palette: Palette) -> go.Scattergl:
+def _ranges(slices: pd.DataFrame, palette: Palette, unit: str) -> go.Scattergl:
     return go.Scattergl(
         x=slices["median"],
         y=(slices["lowest"] + slices["highest"]) / 2,
@@ -247,13 +250,14 @@ def _ranges(slices: pd.DataFrame, palette: Palette) -> go.Scattergl:
         unselected=_NEVER_FADED,
         marker={"symbol": "diamond", "size": 8, "color": palette.summary},
         hovertemplate=(
-            "norm %{customdata[0]:.4f} to %{customdata[1]:.4f}: %{customdata[2]:,} sentences<br>median %{x:.0f} tokens"
-            "<br>nine in ten from %{customdata[3]:.0f} to %{customdata[4]:.0f}<extra></extra>"
+            "norm %{customdata[0]:.4f} to %{customdata[1]:.4f}: %{customdata[2]:,} sentences<br>median %{x:.0f} "
+            f"{unit}<br>"
+            "nine in ten from %{customdata[3]:.0f} to %{customdata[4]:.0f}<extra></extra>"
         ),
     )
 
 
-def _add_own(figure: go.Figure, own: Points, palette: Palette) -> None:
+def _add_own(figure: go.Figure, own: Points, palette: Palette, unit: str) -> None:
     figure.add_trace(
         go.Scattergl(
             x=own.lengths,
@@ -262,7 +266,7 @@ def _add_own(figure: go.Figure, own: Points, palette: Palette) -> None:
             mode="markers",
             unselected=_NEVER_FADED,
             marker={"symbol": "star", "size": 15, "color": palette.own, "line": {"width": 1, "color": "white"}},
-            hovertemplate=f"{_HOVER}<extra></extra>",
+            hovertemplate=f"{_HOVER.format(unit=unit)}<extra></extra>",
         )
     )
     if len(own.labels) > _MOST_NAMED:

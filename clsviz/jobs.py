@@ -13,8 +13,9 @@ from pathlib import Path
 from clsviz import corpora, models
 from clsviz.errors import CancelledError, ClsvizError
 from clsviz.experiment import Experiment
-from clsviz.extraction import Cost, Encoders, Extraction
+from clsviz.extraction import Cost, Encoders, Extraction, asked
 from clsviz.machine import Machine
+from clsviz.measurements import Kind
 from clsviz.progress import Progress
 from clsviz.store import Store
 
@@ -111,17 +112,17 @@ class Jobs:
         self._worker.start()
         atexit.register(self.close)
 
-    def open(self, experiment: Experiment, *, start: bool = False) -> Job:
+    def open(self, experiment: Experiment, kind: Kind = Kind.NORMS, *, start: bool = False) -> Job:
         """The job of `experiment`, shared by all who ask the same; one that was cancelled or failed begins anew.
 
         It measures by itself what is estimated to be quick; the rest waits for a call with `start`.
         """
         with self._changed:
-            key = (experiment.asked, _state_of_files(experiment))
+            key = (asked(experiment, kind), _state_of_files(experiment))
             job = self._jobs.pop(key, None)
             if job is None or job.state in (State.CANCELLED, State.FAILED):
                 found = job.extraction.found if job else None
-                job = Job(Extraction(experiment, self.store, self.encoders, found, self.machine))
+                job = Job(Extraction(experiment, self.store, self.encoders, found, self.machine, kind))
                 threading.Thread(target=self._look_up, args=[job], name="look-up", daemon=True).start()
             job.wanted |= start
             if job.wanted and job.state is State.WAITING:

@@ -26,15 +26,22 @@ import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-Forward = Callable[[Tensor, list[int]], list[Tensor]]
-"""From token ids, int64 (n, width), padded on the right, longest first, and the lengths of their rows, to the vectors
-of [CLS] after every layer, and the pooler output where there is one: each floating-point (n, hidden)."""
+
+class Forward(Protocol):
+    """A way through a model, for token ids, int64 (n, width), padded on the right, longest first, and their lengths."""
+
+    def __call__(self, ids: Tensor, lengths: list[int]) -> list[Tensor]:
+        """The vectors of [CLS] after every layer, and the pooler output if there is one: floating-point (n, hidden)."""
+
+    def pooled(self, ids: Tensor, lengths: list[int]) -> tuple[Tensor, Tensor | None]:
+        """All of `measurements.POOLED` after every layer, (3, n_layers + 1, n, hidden), and the pooler output."""
+
 
 TOLERANCE = {torch.float32: 1e-5, torch.bfloat16: 0.05}
 """By how much of itself a norm may differ from the model's own for a way to count as reproducing it."""
@@ -44,19 +51,21 @@ ROWS = 64
 
 
 def accelerate(
-    model: Any, plain: Forward, probe: tuple[Tensor, list[int]], expected: Tensor, dtype: torch.dtype, obstacle: str
+    model: Any, plain: Forward, reference: Forward, probe: tuple[Tensor, list[int]], dtype: torch.dtype, obstacle: str
 ) -> tuple[Forward, str]:
     """The fastest forward pass that reproduces the model's own, and why it is not the fastest kind ("" where it is).
 
-    plain: the model's own forward pass, whose norms for `probe` are `expected`. obstacle: why `Blocks` cannot be used,
-    if so. `model` is changed: what is computed otherwise is taken from it. Raises Unsuited where there is no way in
-    `dtype`, and what PyTorch raises when memory runs out.
+    plain: the model's own forward pass. reference: the same, so run that nothing but a sentence itself can change its
+    vectors: what a way gives for `probe` is compared with it. obstacle: why `Blocks` cannot be used, if so. `model` is
+    changed: what is computed otherwise is taken from it. Raises Unsuited where there is no way in `dtype`, and what
+    PyTorch raises when memory runs out.
     """
+    expected = norms_of(reference(*probe))
     try:
         if obstacle:
             raise Unsuited(obstacle)
         blocks = Blocks(model, dtype)
-        if not _agrees(blocks, probe, expected, dtype):
+        if not (_agrees(blocks, probe, expected, dtype) and _pools_alike(blocks, reference, probe, dtype)):
             raise Unsuited("the fast forward pass does not reproduce this model")
     except Unsuited as unsuited:
         reason = str(unsuited)
@@ -257,7 +266,7 @@ class Blocks:
             n_blocks = int(model.config.num_hidden_layers)
             built = {module: _Block(module, layout, n_heads, dtype) for module in modules}
             # ALBERT goes through its few blocks again and again.
-            self._blocks = [built[modules[i * len(modules) // n_blocks]] for i in range(n_blocks - 1)]
+            self._blocks = [built[modules[i * len(modules) // n_blocks]] for i in range(n_blocks)]
             self._last = _LastBlock(modules[-1], layout, n_heads)
         except (AttributeError, LookupError, TypeError, RuntimeError) as error:
             if is_out_of_memory(error):
@@ -267,6 +276,27 @@ class Blocks:
     def __call__(self, ids: Tensor, lengths: list[int]) -> list[Tensor]:
         """See `Forward`."""
         groups = groups_of(lengths)
+        x, biases, first = self._begin(ids, groups)
+        vectors = [x[first]]
+        for block in self._blocks[:-1]:
+            x = block(x, groups, biases)
+            vectors.append(x[first])
+        vectors.append(self._last(x, vectors[-1], groups, biases))
+        return vectors + self._pool(vectors[-1])
+
+    def pooled(self, ids: Tensor, lengths: list[int]) -> tuple[Tensor, Tensor | None]:
+        """See `Forward`."""
+        groups = groups_of(lengths)
+        x, biases, first = self._begin(ids, groups)
+        states = [_poolings(x, groups, first)]
+        for block in self._blocks:
+            x = block(x, groups, biases)
+            states.append(_poolings(x, groups, first))
+        pooled = torch.stack(states, dim=1)
+        return pooled, next(iter(self._pool(pooled[0, -1])), None)
+
+    def _begin(self, ids: Tensor, groups: Sequence[Group]) -> tuple[Tensor, list[Tensor | None], Tensor]:
+        """The embeddings of all tokens, end to end; what is added to attention's scores; where every [CLS] is."""
         embedded = [self._embed(ids[group.start : group.stop, : group.length]) for group in groups]
         surplus = -groups[-1].last % ROWS  # once for all products
         x = torch.cat([*embedded, embedded[0].new_zeros((surplus, embedded[0].shape[1]))])
@@ -274,13 +304,7 @@ class Blocks:
         first = torch.tensor(
             [group.first + i * group.length for group in groups for i in range(group.stop - group.start)]
         )
-        first = to_device(first, x.device)
-        vectors = [x[first]]
-        for block in self._blocks:
-            x = block(x, groups, biases)
-            vectors.append(x[first])
-        vectors.append(self._last(x, vectors[-1], groups, biases))
-        return vectors + self._pool(vectors[-1])
+        return x, biases, to_device(first, x.device)
 
     def take_over(self) -> None:
         """Free the model of the blocks whose weights are here in another layout."""
@@ -432,6 +456,14 @@ def groups_of(lengths: list[int]) -> list[Group]:
     return groups
 
 
+def _poolings(x: Tensor, groups: Sequence[Group], first: Tensor) -> Tensor:
+    """The poolings of the sentences whose tokens lie end to end in x, (3, n, hidden)."""
+    tokens = [x[group.first : group.last].view(-1, group.length, x.shape[1]) for group in groups]
+    means = torch.cat([run.mean(1) for run in tokens])
+    maxima = torch.cat([run.amax(1) for run in tokens])
+    return torch.stack([x[first], means, maxima])
+
+
 def norms_of(vectors: Sequence[Tensor]) -> Tensor:
     """L2 norms of vectors of n sentences, float32 (n, number of vectors)."""
     return torch.stack([torch.linalg.vector_norm(vector.float(), dim=-1) for vector in vectors], dim=1)
@@ -445,3 +477,8 @@ def _agrees(forward: Forward, probe: tuple[Tensor, list[int]], expected: Tensor,
             raise
         return False  # a model that is built otherwise than it seems
     return norms.shape == expected.shape and torch.allclose(norms, expected, rtol=TOLERANCE[dtype], atol=0)
+
+
+def _pools_alike(forward: Forward, reference: Forward, probe: tuple[Tensor, list[int]], dtype: torch.dtype) -> bool:
+    pooled, expected = (torch.linalg.vector_norm(way.pooled(*probe)[0], dim=-1) for way in (forward, reference))
+    return torch.allclose(pooled, expected, rtol=TOLERANCE[dtype], atol=0)

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,9 @@ from typing import Any
 import psutil
 import torch
 import transformers
+from torch import Tensor, nn
 
+from clsviz import anatomy
 from clsviz.errors import ModelError, first_line
 from clsviz.experiment import printable
 from clsviz.measurements import MAX_LENGTH
@@ -44,18 +47,31 @@ class Frame:
 
 
 @dataclass(frozen=True)
+class Pooler:
+    """The two steps of a pooler that is built like BERT's: they stay in float32, whatever the model is run in."""
+
+    dense: nn.Linear
+    activation: Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True)
 class Loaded:
     """A model as it comes from its files, and what it takes to run it.
 
-    model: in float32, on the CPU, in evaluation mode. max_length: tokens that it reads, special ones included.
+    name: as messages call it. model: in float32, on the CPU, in evaluation mode. max_length: tokens that it reads,
+        special ones included. pooler: its steps, or None where it has none or is built otherwise. anatomy: what it is
+        made of, as it came.
     """
 
+    name: str
     tokenizer: Any
     model: Any
     frame: Frame
     has_pooler: bool
     max_length: int
     vocabulary_size: int
+    pooler: Pooler | None
+    anatomy: anatomy.Anatomy
 
 
 def load(weights: Weights) -> Loaded:
@@ -97,7 +113,24 @@ def load(weights: Weights) -> Loaded:
     if without_pooler:
         model.pooler = None  # made of chance instead of weights
     has_pooler = getattr(model, "pooler", None) is not None
-    return Loaded(tokenizer, model.eval(), frame, has_pooler, max_length, vocabulary_size)
+    pooler = _pooler(model.eval())
+    facts = anatomy.describe(model, tokenizer, frame, max_length, pooler)
+    return Loaded(weights.name, tokenizer, model, frame, has_pooler, max_length, vocabulary_size, pooler, facts)
+
+
+@torch.inference_mode()
+def _pooler(model: Any) -> Pooler | None:
+    """The steps of the model's pooler, if together they do what it does."""
+    module: Any = getattr(model, "pooler", None)
+    if isinstance(module, nn.Linear):  # ALBERT keeps the activation beside it
+        return Pooler(module, model.pooler_activation)
+    dense, activation = getattr(module, "dense", None), getattr(module, "activation", None)
+    if not isinstance(dense, nn.Linear) or not callable(activation):
+        return None
+    x = torch.linspace(-1, 1, dense.in_features)[None]
+    expected = module(x[:, None])
+    agrees = isinstance(expected, Tensor) and torch.allclose(activation(dense(x)), expected, rtol=1e-5, atol=1e-6)
+    return Pooler(dense, activation) if agrees else None
 
 
 def _read(weights: Weights) -> tuple[Any, Any, dict[str, Any]]:

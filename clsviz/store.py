@@ -13,23 +13,26 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 import filelock
+import numpy as np
 import platformdirs
 from safetensors import SafetensorError, safe_open
 from safetensors import numpy as safetensors
 
 from clsviz.errors import StoreError
 from clsviz.files import new_file
-from clsviz.measurements import Measurements
+from clsviz.measurements import KINDS, Kind, Measurements
 
 SCHEMA = 1
 """Raise it when a part's content changes its meaning: older parts are then left aside."""
 
 _PART_NAME = re.compile(r"(\d{9})-(\d{9})-([0-9a-f]{16})\.safetensors")
+_DIGITS = 16
+"""Of a part's digest in its name."""
 _FIRST_PART, _LARGEST_PART = 32, 1024
 
 
@@ -46,7 +49,7 @@ class Key:
     """Tokens, special ones included, beyond which a sentence is cut."""
     precision: str
     """Type of the numbers in which matrices were multiplied."""
-    kind: str = "norms"
+    kind: Kind = Kind.NORMS
     schema: int = SCHEMA
 
     @property
@@ -62,6 +65,7 @@ class Part(NamedTuple):
     start: int
     stop: int
     path: Path
+    kind: Kind
 
 
 class Store:
@@ -83,37 +87,44 @@ class Store:
     def parts(self, key: Key) -> dict[int, Part]:
         """The parts of `key` by their start, not yet checked for damage; raises StoreError."""
         try:
-            return {part.start: part for part in _parts_in(self.root / key.folder_name)}
+            return {part.start: part for part in _parts_in(self.root / key.folder_name, key.kind)}
         except OSError as error:
             raise self._unusable(error) from error
 
     def read(self, part: Part) -> Measurements | None:
-        """The measurements of `part`; where it is damaged, None, and it is dropped. Raises StoreError."""
+        """The measurements of `part`; where it is damaged, None, and it is dropped. Raises StoreError.
+
+        The components of vectors are read when they are asked for: they may be large.
+        """
         try:
-            content = part.path.read_bytes()
+            with part.path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()[:_DIGITS]
+            with contextlib.suppress(SafetensorError, TypeError, LookupError):
+                if digest == part.path.stem.rpartition("-")[2]:
+                    with safe_open(part.path, framework="numpy") as tensors:
+                        arrays = {name: tensors.get_slice(name) for name in tensors.keys()}  # noqa: SIM118
+                    measurements = KINDS[part.kind].from_arrays(arrays)
+                    if len(measurements) == part.stop - part.start:
+                        return measurements
         except FileNotFoundError:
             return None  # another process found it damaged
         except OSError as error:
             raise self._unusable(error) from error
-        with contextlib.suppress(SafetensorError, TypeError):
-            if _digest(content) == part.path.stem.rpartition("-")[2]:
-                arrays = safetensors.load(content)
-                if {len(array) for array in arrays.values()} == {part.stop - part.start}:
-                    return Measurements(**arrays)
         with contextlib.suppress(OSError):  # where it cannot be dropped it will not be taken either
             part.path.unlink(missing_ok=True)
         return None
 
     def append(self, key: Key, start: int, measurements: Measurements, seconds: float) -> Part:
         """Keep the measurements of the sentences from `start` on, which took `seconds`; raises StoreError."""
-        arrays = {field.name: getattr(measurements, field.name) for field in fields(measurements)}
+        # What is not contiguous would be written in the order of its memory, without a word.
+        arrays = {name: np.ascontiguousarray(array) for name, array in measurements.to_arrays().items()}
         content = safetensors.save(arrays, metadata={"seconds": f"{seconds:.6f}"})
         folder = self.root / key.folder_name
         stop = start + len(measurements)
         path = folder / f"{start:09d}-{stop:09d}-{_digest(content)}.safetensors"
         with new_file(path) as temporary:
             temporary.write_bytes(content)
-        return Part(start, stop, path)
+        return Part(start, stop, path, key.kind)
 
     @contextlib.contextmanager
     def writer(self, key: Key) -> Iterator[None]:
@@ -137,12 +148,12 @@ class Store:
     def _unusable(self, error: OSError) -> StoreError:
         return StoreError(f"The store {self.root} cannot be used: {error.strerror}. Choose another folder.")
 
-    def rate(self, model: str, precision: str) -> float | None:
+    def rate(self, model: str, precision: str, kind: Kind = Kind.NORMS) -> float | None:
         """Sentences per second at which the model of this fingerprint was last measured here, or None."""
         try:
-            of = {path: json.loads(path.read_bytes()) for path in self.root.glob("*/key.json")}
+            of = {path: json.loads(path.read_bytes()) for path in self.root.glob(f"{kind}-*/key.json")}
             keys = [path for path, key in of.items() if (key["model"], key["precision"]) == (model, precision)]
-            parts = [part for key in keys for part in _parts_in(key.parent)]
+            parts = [part for key in keys for part in _parts_in(key.parent, kind)]
             if not parts:
                 return None
             # A large part tells best; of equally large ones, the newest.
@@ -162,11 +173,11 @@ def part_stop(start: int, largest: int = _LARGEST_PART) -> int:
     return start + min(max(start, _FIRST_PART), largest)
 
 
-def _parts_in(folder: Path) -> list[Part]:
+def _parts_in(folder: Path, kind: Kind) -> list[Part]:
     matches = [(_PART_NAME.fullmatch(path.name), path) for path in sorted(folder.glob("*.safetensors"))]
-    parts = [Part(int(match[1]), int(match[2]), path) for match, path in matches if match]
+    parts = [Part(int(match[1]), int(match[2]), path, kind) for match, path in matches if match]
     return [part for part in parts if part.start < part.stop]
 
 
 def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:16]
+    return hashlib.sha256(content).hexdigest()[:_DIGITS]

@@ -8,8 +8,10 @@ from numpy.typing import NDArray
 
 from clsviz import analysis
 from clsviz.errors import SettingError, UndefinedFitError
-from clsviz.experiment import Experiment, Pooling
-from clsviz.measurements import Measurements
+from clsviz.experiment import Experiment, Lengths, Pooling, Unit
+from clsviz.lengths import lengths_in
+from clsviz.measurements import Measurements, Vectors
+from clsviz.probes import shuffled
 
 if TYPE_CHECKING:
     from clsviz.extraction import Found
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
 class View:
     """The sentences shown, and the line through them.
 
-    index: intp (n,), which of the measured sentences are shown. lengths: int32 (n,). norms: float32 (n,).
+    index: intp (n,), which of the measured sentences are shown. norms: float32 (n,).
+    lengths: int32 (n,), in the experiment's unit, and shuffled where it says so.
     fit: the regression, or None where there is none, and then `problem` says why.
     n_truncated: sentences under the cutoff that are left out, as the model saw only a part of them.
     audit: what the fast precision costs here, or None where the norms are exact.
@@ -42,13 +45,14 @@ def view(found: "Found", experiment: Experiment) -> View:
     measurements = found.measurements
     if experiment.pooling is Pooling.POOLER and not measurements.has_pooler:
         raise SettingError("pooling is pooler, but this model has no pooler. Choose cls.")
+    check_pooling(experiment, measurements)
     check_layer(experiment, measurements.n_layers)
     audit = audit_of(found, experiment)
     if found.audit is not None and (audit is None or not audit.is_measurable):
         nothing = np.empty(0, np.intp)
         return View(nothing, measurements.n_tokens[:0], np.empty(0, np.float32), None, _unmeasurable(audit), 0, audit)
-    index, n_truncated = _shown(measurements, experiment)
-    lengths = measurements.n_tokens[index]
+    index, n_truncated = shown(measurements, experiment)
+    lengths = lengths_of(found, experiment, index)
     norms = measurements.norms(experiment.pooling, experiment.layer)[index]
     fit, problem = None, ""
     try:
@@ -58,6 +62,22 @@ def view(found: "Found", experiment: Experiment) -> View:
         if n_truncated:
             problem += f" Left out: {n_truncated:,}, of which the model reads only the beginning."
     return View(index, lengths, norms, fit, problem, n_truncated, audit)
+
+
+def lengths_of(found: "Found", experiment: Experiment, index: NDArray[np.intp]) -> NDArray[np.int32]:
+    """Lengths of some of the measured sentences as the experiment takes them, int32 (len(index),)."""
+    sentences = [] if experiment.unit is Unit.TOKENS else [found.sentences[i] for i in index]
+    counted = lengths_in(experiment.unit, sentences, found.measurements.n_tokens[index])
+    return np.asarray(shuffled(counted), np.int32) if experiment.lengths is Lengths.SHUFFLED else counted
+
+
+def check_pooling(experiment: Experiment, measurements: Measurements) -> None:
+    """Raise SettingError where the experiment's pooling takes vectors, and norms alone were measured."""
+    if experiment.pooling in (Pooling.MEAN, Pooling.MAX) and not isinstance(measurements, Vectors):
+        raise SettingError(
+            f"pooling is {experiment.pooling}, whose norm is known only where vectors are measured: see “Where length "
+            "lives”, or the command probe. Here it can be cls or pooler."
+        )
 
 
 def check_layer(experiment: Experiment, n_layers: int) -> None:
@@ -75,12 +95,12 @@ def audit_of(found: "Found", experiment: Experiment) -> analysis.Audit | None:
         return None
     n = min(len(found.audit.measurements), len(found.measurements))
     exact, fast = found.audit.measurements.head(n), found.measurements.head(n)
-    index, _ = _shown(exact, experiment)
+    index, _ = shown(exact, experiment)
     index = index if len(index) >= 3 else np.arange(n)
     if not n:
         return None
     norms = (measurements.norms(experiment.pooling, experiment.layer)[index] for measurements in (exact, fast))
-    return analysis.audit(exact.n_tokens[index], *norms)
+    return analysis.audit(lengths_of(found.audit, experiment, index), *norms)
 
 
 def unmeasurable_layers(found: "Found", experiment: Experiment) -> list[int]:
@@ -92,7 +112,7 @@ def unmeasurable_layers(found: "Found", experiment: Experiment) -> list[int]:
     return [layer for layer, audit in audits.items() if audit is not None and not audit.is_measurable]
 
 
-def _shown(measurements: Measurements, experiment: Experiment) -> tuple[NDArray[np.intp], int]:
+def shown(measurements: Measurements, experiment: Experiment) -> tuple[NDArray[np.intp], int]:
     """Which sentences are under the cutoff and whole, and how many under it are not."""
     short = measurements.n_tokens < experiment.length_cutoff
     index = np.flatnonzero(short & ~measurements.truncated)

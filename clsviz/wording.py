@@ -12,9 +12,11 @@ from clsviz.experiment import (
     FINGERPRINT_DIGITS,
     MODEL_PARAMETER,
     Experiment,
+    Lengths,
     Pooling,
     Precision,
     Segmentation,
+    Unit,
     printable,
 )
 from clsviz.extraction import Cost, Found
@@ -26,10 +28,10 @@ if TYPE_CHECKING:
     from clsviz.analysis import Audit, Fit
     from clsviz.view import View
 
-_STRENGTHS = [(0.05, "Hardly"), (0.25, "Weakly"), (0.6, "Partly"), (0.9, "Largely")]
-_FEW_SENTENCES = 100
+STRENGTHS = [(0.05, "Hardly"), (0.25, "Weakly"), (0.6, "Partly"), (0.9, "Largely")]
+FEW_SENTENCES = 100
 _WIDE_INTERVAL = 0.5
-_SMALL_SPREAD = 0.001
+SMALL_SPREAD = 0.001
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -37,9 +39,10 @@ def vector_name(experiment: Experiment) -> str:
     """Which vector the norm is of, to stand after “the norm of”."""
     if experiment.pooling is Pooling.POOLER:
         return "its pooler output"
+    vector = {Pooling.MEAN: "its mean vector", Pooling.MAX: "its maximum vector"}.get(experiment.pooling, "its [CLS]")
     if experiment.layer is None:
-        return "its [CLS]"
-    return f"its [CLS] after layer {experiment.layer}" if experiment.layer else "its [CLS] at the embedding layer"
+        return vector
+    return f"{vector} after layer {experiment.layer}" if experiment.layer else f"{vector} at the embedding layer"
 
 
 def question(experiment: Experiment) -> str:
@@ -52,7 +55,8 @@ def axis_title(experiment: Experiment) -> str:
     """Title of the axis of norms; for the last layer, the original's."""
     if experiment.pooling is Pooling.POOLER:
         return "Norm of the pooler output"
-    return "Norm of the [CLS] embedding" + ("" if experiment.layer is None else f", layer {experiment.layer}")
+    vector = {Pooling.MEAN: "mean vector", Pooling.MAX: "maximum vector"}.get(experiment.pooling, "[CLS] embedding")
+    return f"Norm of the {vector}" + ("" if experiment.layer is None else f", layer {experiment.layer}")
 
 
 def answer(fit: "Fit", experiment: Experiment, n_sampled: int) -> str:
@@ -60,7 +64,7 @@ def answer(fit: "Fit", experiment: Experiment, n_sampled: int) -> str:
 
     n_sampled: sentences measured, of which those under the length cutoff are in the fit.
     """
-    strength = next((word for limit, word in _STRENGTHS if fit.r_squared < limit), "Almost entirely")
+    strength = next((word for limit, word in STRENGTHS if fit.r_squared < limit), "Almost entirely")
     low, high = fit.r_squared_interval
     if high - low > _WIDE_INTERVAL:
         strength = "Too few sentences to say"
@@ -69,10 +73,10 @@ def answer(fit: "Fit", experiment: Experiment, n_sampled: int) -> str:
         f"{low:.3f} to {high:.3f}; {fit.n:,} of {n_sampled:,} sentences, "
         f"those under {experiment.length_cutoff} tokens)."
     )
-    if fit.norm_sd < _SMALL_SPREAD * fit.norm_mean:
+    if fit.norm_sd < SMALL_SPREAD * fit.norm_mean:
         spread = number(fit.norm_sd, digits=2)
         text += f" But the norm hardly varies here: its standard deviation is {spread}, around {fit.norm_mean:.2f}."
-    if fit.n < _FEW_SENTENCES:
+    if fit.n < FEW_SENTENCES:
         remedy = "raise the length cutoff" if fit.n < n_sampled / 2 else "take more"
         text += f" These are only {fit.n} sentences: {remedy} for a firm answer."
     return text
@@ -84,6 +88,8 @@ def result(view: "View", experiment: Experiment, n_sampled: int) -> str:
     is_constant = not view.fit and len(set(view.lengths.tolist())) > 1 and len(view.index) >= 3
     if is_constant and models.Name.parse(experiment.model).untrained:
         text += " That is what the last LayerNorm does before it is trained, in many models: see the pooler output."
+    if experiment.lengths is Lengths.SHUFFLED:
+        text += " The lengths are shuffled among the sentences, as a control: whatever is left is chance."
     return f"{text} {precision(view.audit)}" if view.fit and view.audit else text
 
 
@@ -130,25 +136,25 @@ def differences(made_with: Mapping[str, str], found: Found) -> list[str]:
     return texts
 
 
-def lengths_at_norms(slices: "pd.DataFrame") -> str:
+def lengths_at_norms(slices: "pd.DataFrame", unit: Unit) -> str:
     """What the norm says about the length, from `analysis.slices`."""
     if len(slices) < 3:
         return "There are too few sentences to say which lengths go with which norm."
     lowest, highest = slices.iloc[0], slices.iloc[-1]
     middle = slices[slices["from_share"] <= 0.5].iloc[-1]
 
-    def tokens(row: "pd.Series[float]") -> str:
+    def range_of(row: "pd.Series[float]") -> str:
         return f"{row['lower']:.0f} to {row['upper']:.0f}"
 
     return (
         f"Read the other way round: of the {lowest['to_share']:.0%} of sentences with the lowest norms (up to "
-        f"{number(lowest['highest'])}), nine in ten have {tokens(lowest)} tokens; of the "
-        f"{1 - highest['from_share']:.0%} with the highest (from {number(highest['lowest'])}), {tokens(highest)}; "
-        f"of the middle half, {tokens(middle)}."
+        f"{number(lowest['highest'])}), nine in ten have {range_of(lowest)} {unit}; of the "
+        f"{1 - highest['from_share']:.0%} with the highest (from {number(highest['lowest'])}), {range_of(highest)}; "
+        f"of the middle half, {range_of(middle)}."
     )
 
 
-def numbers(view: "View") -> dict[str, str]:
+def numbers(view: "View", unit: Unit) -> dict[str, str]:
     """The result, by name."""
     if view.fit is None:
         return {"Result": view.problem}
@@ -159,7 +165,7 @@ def numbers(view: "View") -> dict[str, str]:
 
     return {
         "R²": with_interval(fit.r_squared, fit.r_squared_interval),
-        "Slope per token": with_interval(fit.slope, fit.slope_interval),
+        f"Slope per {unit.singular}": with_interval(fit.slope, fit.slope_interval),
         "Intercept": with_interval(fit.intercept, fit.intercept_interval),
         "Spearman’s ρ": number(fit.spearman),
         "Norm": f"{number(fit.norm_mean)} on average, standard deviation {number(fit.norm_sd)}",
@@ -182,6 +188,8 @@ def settings(experiment: Experiment, found: Found, view: "View") -> dict[str, st
     vector = f"[CLS] after layer {n_layers if experiment.layer is None else experiment.layer} of {n_layers}"
     if experiment.pooling is Pooling.POOLER:
         vector = "the pooler output"
+    if experiment.pooling in (Pooling.MEAN, Pooling.MAX):
+        vector = vector.replace("[CLS]", f"the {experiment.pooling} of all tokens")
     shown = f"{len(view.index):,} sentences of fewer than {experiment.length_cutoff} tokens, without [CLS] and [SEP]"
     if view.n_truncated:
         shown += f"; left out: {view.n_truncated:,}, of which the model reads only the beginning"
@@ -190,6 +198,7 @@ def settings(experiment: Experiment, found: Found, view: "View") -> dict[str, st
         "Corpus": f"{found.corpus.label} ({', '.join(corpus)}), fingerprint {found.corpus.fingerprint[:16]}",
         "Sample": f"{len(found.measurements):,} sentences, {found.sample.drawn}",
         "Shown": shown,
+        "Length": f"in {experiment.unit}" + (", shuffled" if experiment.lengths is Lengths.SHUFFLED else ""),
         "Vector": f"L2 norm of {vector}; sentences are read up to {MAX_LENGTH} tokens",
         "Precision": precision(view.audit) if view.audit else Precision.EXACT.numbers,
         **({"Speed": f"not measured in the fastest way: {found.slower_because}"} if found.slower_because else {}),
@@ -203,15 +212,15 @@ def pinned(experiment: Experiment, found: Found) -> Experiment:
     return replace(experiment, model=found.weights.pinned, corpus=found.corpus.pinned)
 
 
-def command(experiment: Experiment, found: Found) -> str:
-    """The command line that measures the same."""
+def command(experiment: Experiment, found: Found, name: str = "measure") -> str:
+    """The command line that measures the same, by one of its commands."""
     query = pinned(experiment, found).to_query()
     flags = [f"--{name.replace('_', '-')} {shlex.quote(value)}" for name, value in query.items()]
-    return " ".join(["python -m clsviz measure", *flags])
+    return " ".join([f"python -m clsviz {name}", *flags])
 
 
 HOW_TO_READ = """\
-Every point is a sentence: its number of tokens to the right, the norm of its vector upwards. The red line is the \
+Every point is a sentence: its length to the right, the norm of its vector upwards. The red line is the \
 straight line that predicts the norm best from the length, with its 95% band. R² is the share of the norm’s variance \
 that it explains: 0 is nothing, 1 is all. The short bars are the median norm of the sentences of about one length, \
 with lines from the lower to the upper quartile: they also show what a straight line cannot, such as a spread that \

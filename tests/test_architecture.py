@@ -14,8 +14,8 @@ HEAVY = ["torch", "transformers", "datasets", "plotly", "streamlit", "pandas", "
 
 ALLOWED = {
     "streamlit": {"ui"},
-    "plotly": {"figures.py", "ui"},
-    "torch": {"encoder.py", "kernels.py", "loading.py"},
+    "plotly": {"figures.py", "layer_figures.py", "ui"},
+    "torch": {"encoder.py", "forward.py", "kernels.py", "loading.py"},
     "transformers": {"loading.py"},
     "huggingface_hub": {"hub.py", "hub_datasets.py", "hub_listings.py"},
     "datasets": {"hub_listings.py"},

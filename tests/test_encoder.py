@@ -74,13 +74,13 @@ def test_the_embedding_layer_says_nothing_of_the_sentence(tiny_encoder: Encoder)
 def count_rows(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The sizes of the batches that the model is given from now on."""
     sizes: list[int] = []
-    forward = encoder._vectors
+    forward = encoder._forward
 
     def counted(ids: Any, lengths: list[int]) -> Any:
         sizes.append(len(ids))
         return forward(ids, lengths)
 
-    monkeypatch.setattr(encoder, "_vectors", counted)
+    monkeypatch.setattr(encoder, "_forward", counted)
     return sizes
 
 
@@ -143,7 +143,7 @@ def test_running_out_of_memory_halves_the_budget_and_goes_on(
 ) -> None:
     encoder = Encoder(tiny_weights, device="cpu", token_budget=4096)
     expected = encoder.measure(SENTENCES)
-    forward = encoder._vectors
+    forward = encoder._forward
     sizes: list[int] = []
 
     def small_memory(ids: Any, lengths: list[int]) -> Any:
@@ -152,7 +152,7 @@ def test_running_out_of_memory_halves_the_budget_and_goes_on(
             raise torch.OutOfMemoryError("CUDA out of memory.")
         return forward(ids, lengths)
 
-    monkeypatch.setattr(encoder, "_vectors", small_memory)
+    monkeypatch.setattr(encoder, "_forward", small_memory)
     measured = encoder.measure(SENTENCES)
     np.testing.assert_allclose(measured.cls_norms, expected.cls_norms, rtol=1e-5)
     assert max(sizes) > 200
@@ -168,7 +168,7 @@ def test_too_little_memory_for_one_sentence_is_explained(
     def no_memory(*_: Any, **__: Any) -> Any:
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes.")
 
-    monkeypatch.setattr(encoder, "_vectors", no_memory)
+    monkeypatch.setattr(encoder, "_forward", no_memory)
     with pytest.raises(ModelError, match="needs more memory"):
         encoder.measure(SENTENCES)
 
@@ -181,7 +181,7 @@ def test_another_fault_of_the_model_is_not_taken_for_memory(
     def fault(*_: Any, **__: Any) -> Any:
         raise RuntimeError("shapes do not match")
 
-    monkeypatch.setattr(encoder, "_vectors", fault)
+    monkeypatch.setattr(encoder, "_forward", fault)
     with pytest.raises(RuntimeError, match="shapes"):
         encoder.measure(["the cat"])
 

@@ -47,7 +47,7 @@ def test_defaults_are_left_out_of_the_query() -> None:
         ({"seed": "-1"}, "-1"),
         ({"length_cutoff": "513"}, "513"),
         ({"layer": "first"}, "first"),
-        ({"pooling": "mean"}, "mean"),
+        ({"pooling": "median"}, "median"),
         ({"precision": "double"}, "double"),
         ({"model": " "}, "model"),
         ({"corpus": "a\nb"}, "a\N{REPLACEMENT CHARACTER}b"),

@@ -207,7 +207,7 @@ def test_the_cost_follows_what_was_measured_here(
     experiment: Experiment, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run(Experiment(experiment.model, experiment.corpus, sample_size=100), store)
-    monkeypatch.setattr(Store, "rate", lambda self, model, precision: 2.0 if precision == "float32" else None)
+    monkeypatch.setattr(Store, "rate", lambda self, model, precision, kind: 2.0 if precision == "float32" else None)
     cost = Extraction(experiment, store, Encoders()).look_up(Progress())
     assert cost.seconds == pytest.approx(200 / 2.0 + extraction._LOAD_SECONDS)
 

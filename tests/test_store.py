@@ -65,7 +65,7 @@ def test_a_part_cut_short_is_dropped(store: Store) -> None:
 def test_a_part_that_cannot_be_read_just_now_is_kept(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     part = store.append(KEY, 0, measurements(100), seconds=1)
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "read_bytes", lambda path: os.open(path / "below", os.O_RDONLY))
+        patch.setattr(Path, "open", lambda path, mode: os.open(path / "below", os.O_RDONLY))
         with pytest.raises(StoreError, match="Not a directory"):
             store.read(part)
     assert store.read(part) is not None

@@ -50,6 +50,12 @@ def corpus(tmp_path: Path) -> str:
     return corpora.keep_upload(io.BytesIO(TEXT), "sentences.txt", tmp_path / "store" / "corpora")
 
 
+def job_of(page: AppTest) -> Job:
+    """The job that the page watches, which the main page has one of."""
+    (job,) = page.session_state.watched.values()
+    return job
+
+
 @pytest.fixture
 def open_page(tiny_folder: Path, corpus: str) -> Callable[..., AppTest]:
     """Open a link, by default to 300 sentences by the tiny model."""
@@ -66,7 +72,7 @@ def open_page(tiny_folder: Path, corpus: str) -> Callable[..., AppTest]:
 def finish(page: AppTest) -> AppTest:
     """Wait until the job of the page has ended, and show it."""
     deadline = time.monotonic() + 60
-    while page.session_state.job.state.is_active:
+    while job_of(page).state.is_active:
         assert time.monotonic() < deadline, "waited in vain"
         time.sleep(0.02)
     page.run()
@@ -100,7 +106,7 @@ def texts(page: AppTest) -> str:
 def test_the_page_answers_its_question(open_page: Callable[..., AppTest], tiny_encoder: Encoder) -> None:
     page = finish(open_page())
     assert "Does tiny-bert encode the length of a sentence" in texts(page)
-    sentences = session.jobs().open(page.session_state.job.extraction.experiment).extraction.found.sentences
+    sentences = session.jobs().open(job_of(page).extraction.experiment).extraction.found.sentences
     measured = tiny_encoder.measure(sentences)
     r_squared = np.corrcoef(measured.n_tokens, measured.cls_norms[:, -1])[0, 1] ** 2
     assert figures(page)["R²"] == f"{r_squared:.3f}"
@@ -145,7 +151,7 @@ def test_the_fast_precision_says_what_it_costs(open_page: Callable[..., AppTest]
     page.get_by_key("precision").set_value("fast").run()
     finish(page)
     assert page.query_params["precision"] == "fast"
-    found = page.session_state.job.extraction.found
+    found = job_of(page).extraction.found
     errors = np.abs(found.audit.measurements.cls_norms - found.measurements.head(256).cls_norms)[:, -1]
     assert "Computed in bfloat16: on 256 sentences measured again in float32" in answer(page)
     assert f"{wording.number(errors.mean())} on average and {wording.number(errors.max())} at most" in answer(page)
@@ -215,7 +221,7 @@ def test_what_takes_long_states_its_cost_and_waits_for_run(
 ) -> None:
     monkeypatch.setattr(Extraction, "look_up", lambda self, progress: Cost(240.0))
     page = finish(open_page())
-    assert page.session_state.job.state is State.WAITING
+    assert job_of(page).state is State.WAITING
     assert page.button(key="run").label == "Run · about 4 min"
     assert "Press Run" in answer(page)
     page.button(key="run").click().run()
@@ -240,7 +246,7 @@ def test_cancelling_keeps_the_picture(open_page: Callable[..., AppTest], monkeyp
 
     monkeypatch.setattr(Encoder, "measure", slow)
     page = open_page()
-    job = page.session_state.job
+    job = job_of(page)
     while job.extraction.found is None or len(job.extraction.found.measurements) < 64:
         time.sleep(0.01)
     page.run()
@@ -257,7 +263,7 @@ def test_cancelling_keeps_the_picture(open_page: Callable[..., AppTest], monkeyp
 
 def test_two_visitors_share_one_job(open_page: Callable[..., AppTest]) -> None:
     one, other = open_page(), open_page(length_cutoff="10")
-    assert one.session_state.job is other.session_state.job
+    assert job_of(one) is job_of(other)
     finish(one)
     finish(other)
 
@@ -353,14 +359,14 @@ def test_a_forged_message_opens_no_file(
     """As a browser may send what no control offers: no link, and no callback, has seen it."""
     (tmp_path / "secret.txt").write_text("one secret\ntwo secrets now\nthree secrets right here\n")
     page = finish(open_page(model="minilm", sample_size="20"))
-    before = page.session_state.job
+    before = job_of(page)
     monkeypatch.setattr(session, "_is_local", lambda: False)
     forged = replace(session.Experiment(), **{setting: str(tmp_path / "secret.txt")})
     monkeypatch.setattr(session, "experiment", lambda: forged)  # AppTest cannot send what is not on offer
     page.run()
     assert not page.exception
     assert len(page.error) == 1
-    assert page.session_state.job is before
+    assert job_of(page) is before
     assert not page.get("plotly_chart")
 
 
@@ -411,7 +417,7 @@ def test_an_own_sentence_is_set_beside_the_corpus(open_page: Callable[..., AppTe
     page.text_area(key="text").set_value("the cat sat on the mat .").run()
     measured = tiny_encoder.measure(["the cat sat on the mat ."])
     norm = measured.cls_norms[0, -1]
-    found = page.session_state.job.extraction.found.measurements
+    found = job_of(page).extraction.found.measurements
     slope, intercept = np.polyfit(found.n_tokens, found.cls_norms[:, -1], 1)
     shown = texts(page)
     assert "**7 tokens**" in shown
@@ -493,7 +499,7 @@ def test_a_public_demo_has_the_catalogue_alone_and_smaller_samples(
     assert page.session_state.model == "minilm"
     assert page.session_state.sample_size == 20_000
     assert "/" not in "".join(page.selectbox(key="model").options)
-    page.session_state.job.cancel()
+    job_of(page).cancel()
 
 
 @pytest.mark.parametrize(
@@ -534,14 +540,14 @@ def original(hub: Hub, tiny_folder: Path, tmp_path: Path) -> Hub:
 
 def test_a_cold_page_asks_nothing_of_the_network(original: Hub) -> None:
     page = finish(AppTest.from_file(APP, default_timeout=60).run())
-    if page.session_state.job.state is State.WAITING:  # a busy machine
+    if job_of(page).state is State.WAITING:  # a busy machine
         page.button(key="run").click().run()
         finish(page)
     assert figures(page)["R²"] != "–"
     for name, value in {"model": "bert-base-uncased", "corpus": "bookcorpus"}.items():  # nor does choosing
         page.selectbox(key=name).select(value).run()
     finish(page)
-    assert page.session_state.job.state is State.WAITING
+    assert job_of(page).state is State.WAITING
     assert not original.requests
 
 
@@ -554,7 +560,7 @@ def test_the_original_is_two_clicks_away_with_its_cost_stated_before(original: H
     page.run()
     assert re.search(r"The original downloads 4\d\d MB and takes about \d+ (s|min)", texts(page))
     next(button for button in page.button if button.label == "The original").click().run()
-    asked = page.session_state.job.extraction.experiment
+    asked = job_of(page).extraction.experiment
     assert (asked.model, asked.corpus, asked.sample_size, asked.length_cutoff) == (
         *("bert-base-uncased", "bookcorpus", 100_000, 80),
     )
@@ -568,14 +574,14 @@ def test_the_original_is_two_clicks_away_with_its_cost_stated_before(original: H
     assert "of 6 row groups" in how
     assert "MB were read" in how
     next(button for button in page.button if button.label == "Instant").click().run()
-    assert page.session_state.job.extraction.experiment == presets.INSTANT
+    assert job_of(page).extraction.experiment == presets.INSTANT
 
 
 def test_the_copied_link_pins_what_the_hub_gave(original: Hub, open_page: Callable[..., AppTest]) -> None:
     page = finish(open_page(model="bert-base-uncased", corpus="bookcorpus", sample_size="100"))
     page.button(key="run").click().run()
-    found = finish(page).session_state.job.extraction.found
-    link = export.link(page.session_state.job.extraction.experiment, found)
+    found = job_of(finish(page)).extraction.found
+    link = export.link(job_of(page).extraction.experiment, found)
     assert link["model"] == f"bert-base-uncased@{found.weights.commit}"
     assert link["corpus"].startswith("bookcorpus@")
     assert link["model_fingerprint"] == found.weights.fingerprint[:12]
@@ -600,7 +606,7 @@ def test_a_dataset_offers_what_it_declares(hub: Hub, open_page: Callable[..., Ap
     }
     hub.add("owner/corpus", write_dataset(tmp_path / "data", texts_of), kind="dataset")
     page = finish(open_page(corpus="owner/corpus", sample_size="50"))
-    assert page.session_state.job.state is State.WAITING  # to be downloaded
+    assert job_of(page).state is State.WAITING  # to be downloaded
     offered = {box.label: box.options for box in page.selectbox}
     assert offered["Configuration"] == ["one", "two"]
     assert sorted(offered["Split"]) == ["test", "train"]
@@ -608,12 +614,12 @@ def test_a_dataset_offers_what_it_declares(hub: Hub, open_page: Callable[..., Ap
     page.selectbox(key="chosen_split_owner/corpus").select("test").run()
     finish(page)
     page.button(key="run").click().run()
-    assert set(finish(page).session_state.job.extraction.found.sentences) == set(texts_of["one"]["test"])
+    assert set(job_of(finish(page)).extraction.found.sentences) == set(texts_of["one"]["test"])
     assert page.query_params["split"] == "test"
     page.selectbox(key="chosen_configuration_owner/corpus").select("two").run()
     finish(page)
     page.button(key="run").click().run()
-    assert set(finish(page).session_state.job.extraction.found.sentences) == set(texts_of["two"]["dev"])
+    assert set(job_of(finish(page)).extraction.found.sentences) == set(texts_of["two"]["dev"])
     page.selectbox(key="corpus").select("python-docs").run()
     assert not finish(page).exception
     assert not page.run().exception  # also the second time, without the controls of a dataset
@@ -638,7 +644,7 @@ def test_settings_that_a_dataset_lacks_can_be_forgotten(
     finish(page)
     assert not page.error
     page.button(key="run").click().run()
-    assert set(finish(page).session_state.job.extraction.found.sentences) == set(sentences)
+    assert set(job_of(finish(page)).extraction.found.sentences) == set(sentences)
 
 
 @pytest.mark.parametrize(
@@ -655,11 +661,11 @@ def test_what_is_wrong_with_a_model_of_the_hub_stands_under_its_box(
     hub.behave()
     page.button(key="run").click().run()
     finish(page)
-    if page.session_state.job.state is State.WAITING:  # its size was not known before
+    if job_of(page).state is State.WAITING:  # its size was not known before
         page.button(key="run").click().run()
         finish(page)
     assert not page.error
-    assert page.session_state.job.state is State.DONE
+    assert job_of(page).state is State.DONE
 
 
 def test_an_uploaded_table_has_its_columns_offered(open_page: Callable[..., AppTest]) -> None:
@@ -673,7 +679,7 @@ def test_an_uploaded_table_has_its_columns_offered(open_page: Callable[..., AppT
     column = page.selectbox(key=f"chosen_column_{name}")
     assert (column.value, column.options) == ("title", ["title", "remark"])
     column.select("remark").run()
-    assert set(finish(page).session_state.job.extraction.found.sentences) == set(sentences)
+    assert set(job_of(finish(page)).extraction.found.sentences) == set(sentences)
     assert page.query_params["column"] == "remark"
     session_back = {name: value for name, value in page.query_params.items() if name != "column"}
     page.session_state.column = ""  # as after the browser's Back
@@ -691,9 +697,9 @@ def test_texts_are_cut_into_sentences_if_so_asked(open_page: Callable[..., AppTe
         "mine.txt", b"The cat sat. The dog ran home.\nThe tree is big. A cat saw it.\n"
     )
     page.run()
-    assert len(finish(page).session_state.job.extraction.found.sentences) == 2
+    assert len(job_of(finish(page)).extraction.found.sentences) == 2
     page.segmented_control(key="segmentation").set_value(Segmentation.SENTENCES).run()
-    assert set(finish(page).session_state.job.extraction.found.sentences) == {
+    assert set(job_of(finish(page)).extraction.found.sentences) == {
         *("The cat sat.", "The dog ran home.", "The tree is big.", "A cat saw it.")
     }
 

@@ -4,7 +4,7 @@ Every widget gets its value twice: through the session's state, where it is kept
 the first only once, and drops it where a second run of the page begins before the browser has got it.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 import streamlit as st
@@ -12,7 +12,7 @@ import streamlit as st
 from clsviz import corpora, models, tables, wording
 from clsviz.corpora import Corpus
 from clsviz.errors import ClsvizError, CorpusError, ModelError
-from clsviz.experiment import RANGES, Pooling, Precision, Segmentation, parse_setting
+from clsviz.experiment import RANGES, Experiment, Lengths, Pooling, Precision, Segmentation, Unit, parse_setting
 from clsviz.extraction import Found
 from clsviz.jobs import Job, State
 from clsviz.segmentation import LONG_TEXT
@@ -23,6 +23,7 @@ from clsviz.wording import duration
 T = TypeVar("T")
 
 _SIZES = (200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
+_PROBE_SIZES = (200, 500, 1_000, 2_000, 5_000, 10_000, 20_000)
 _CUTOFFS = (*range(5, 100, 5), *range(100, 200, 10), *range(200, 501, 50), 512)
 _TEXT_HELP = {
     "configuration": "A dataset of the Hub may hold several, such as languages.",
@@ -30,13 +31,26 @@ _TEXT_HELP = {
     "column": "Of a table, the one that holds the text.",
 }
 """The settings that choose among the texts of a corpus; each depends on those before it."""
+POOLING_NAMES = {
+    Pooling.CLS: "[CLS]",
+    Pooling.MEAN: "Mean",
+    Pooling.MAX: "Max",
+    Pooling.POOLER: "Pooler output",
+}
 _POLL_SECONDS = 0.5
 _STATUS_HEIGHT = 124  # of two lines, a bar and a button, so that nothing below moves
 
 
-def sample_controls(job: Job) -> None:
-    """The settings that cost model time, with what is wrong with them."""
+def sample_controls(job: Job, *, of_vectors: bool = False) -> None:
+    """The settings that cost model time, with what is wrong with them; of_vectors: of how many, instead of norms."""
     st.subheader("Sample", anchor=False)
+    model_control(job.error)
+    corpus_controls(job)
+    size_controls(of_vectors=of_vectors)
+
+
+def model_control(error: ClsvizError | None = None) -> None:
+    """Which model; error: what is wrong with it, where that is found already."""
     names = _with([*models.MODELS, f"{models.UNTRAINED}minilm"], st.session_state.model)
     st.selectbox(
         "Model",
@@ -50,7 +64,11 @@ def sample_controls(job: Job) -> None:
         "your own machine the path of a folder. “untrained:” before it puts random weights in the place of its own, "
         "as a control.",
     )
-    _message("model_message", job.error if not isinstance(job.error, CorpusError) else None)
+    _message("model_message", error if not isinstance(error, CorpusError) else None)
+
+
+def corpus_controls(job: Job) -> None:
+    """Which corpus, which of its texts, and the visitor's own."""
     corpus_names = _with([*corpora.CORPORA, *st.session_state.get("uploads", [])], st.session_state.corpus)
     st.selectbox(
         "Corpus",
@@ -76,6 +94,10 @@ def sample_controls(job: Job) -> None:
         )
     _message("corpus_message", job.error if isinstance(job.error, CorpusError) else None)
     _text_controls(job)
+
+
+def size_controls(*, of_vectors: bool) -> None:
+    """How large the sample is, which one it is, and how exactly it is measured."""
     largest = session.PUBLIC_SAMPLE_SIZE if session.PUBLIC else _SIZES[-1]
     st.select_slider(
         "Sentences",
@@ -85,9 +107,21 @@ def sample_controls(job: Job) -> None:
         key="sample_size",
         help="How many sentences to draw from the corpus. A larger sample keeps those of a smaller one.",
     )
+    if of_vectors:
+        st.select_slider(
+            "Vectors of the first",
+            _with(_PROBE_SIZES, st.session_state.probe_size, in_order=True),
+            value=st.session_state.probe_size,
+            format_func=lambda size: f"{size:,}",
+            key="probe_size",
+            help="Of so many sentences, the first of the sample, whole vectors are measured. They take more room than "
+            "norms: some 16 kB a sentence with the built-in model, 60 kB with BERT base.",
+        )
     lowest, highest = RANGES["seed"]
     seed = st.session_state.seed
     st.number_input("Seed", lowest, highest, seed, key="seed", help="Another seed draws other sentences.")
+    if of_vectors:  # which are always exact
+        return
     st.segmented_control(
         "Precision",
         list(Precision),
@@ -184,8 +218,8 @@ def _forget_texts() -> None:
         st.session_state[setting] = ""
 
 
-def view_controls(found: Found | None) -> None:
-    """The settings of the view."""
+def view_controls(found: Found | None, poolings: Sequence[Pooling] = (Pooling.CLS, Pooling.POOLER)) -> None:
+    """The settings of the view; poolings: those that can be chosen."""
     st.subheader("View", anchor=False)
     st.select_slider(
         "Length cutoff",
@@ -195,16 +229,17 @@ def view_controls(found: Found | None) -> None:
         key="length_cutoff",
         help="Only shorter sentences are shown and enter the regression. Tokens are counted without [CLS] and [SEP].",
     )
-    _fit_to_model(found)
+    _fit_to_model(found, poolings)
     st.segmented_control(
         "Vector",
-        list(Pooling),
+        list(poolings),
         default=st.session_state.pooling,
-        format_func={Pooling.CLS: "[CLS]", Pooling.POOLER: "Pooler output"}.__getitem__,
+        format_func=POOLING_NAMES.__getitem__,
         key="pooling",
         required=True,
         help="[CLS] is the vector of the token that stands for the whole sentence. The pooler output is what a dense "
-        "layer and tanh make of it after the last layer.",
+        "layer and tanh make of it after the last layer."
+        + (" Mean and maximum are taken over the vectors of all tokens." if Pooling.MEAN in poolings else ""),
     )
     n_layers = _n_layers(found)
     st.select_slider(
@@ -214,7 +249,27 @@ def view_controls(found: Found | None) -> None:
         format_func=_layer_name(found, n_layers),
         key="layer",
         disabled=n_layers is None or st.session_state.pooling is Pooling.POOLER,
-        help="After which layer the norm of [CLS] is taken; 0 is the embedding output.",
+        help="After which layer the vector is taken; 0 is the embedding output.",
+    )
+    st.segmented_control(
+        "Count length in",
+        list(Unit),
+        default=st.session_state.unit,
+        format_func=str.capitalize,
+        key="unit",
+        required=True,
+        help="Tokens are what this model’s tokenizer makes of a sentence; words, between white space, and characters "
+        "are the same for all models.",
+    )
+    st.segmented_control(
+        "Lengths",
+        list(Lengths),
+        default=st.session_state.lengths,
+        format_func={Lengths.TRUE: "Their own", Lengths.SHUFFLED: "Shuffled"}.__getitem__,
+        key="lengths",
+        required=True,
+        help="Shuffled, as a control, gives every sentence the length of a random other one: whatever R² is left then "
+        "is chance.",
     )
 
 
@@ -230,8 +285,10 @@ def _layer_name(found: Found | None, n_layers: int | None) -> Callable[[int | st
     )
 
 
-def status(job: Job, shown: tuple[bool, bool, bool]) -> None:
+def status(job: Job, shown: tuple[bool, bool, bool], name: str = "") -> None:
     """How far the job is, with the button that starts or stops it; keeps itself up to date while the job is active.
+
+    name: tells the buttons of several jobs apart.
 
     shown: the job's outline from before anything was drawn; the page is drawn again when it is no longer true. Not at
     once: a page that is broken off reaches the browser without the values that its controls were given.
@@ -240,7 +297,7 @@ def status(job: Job, shown: tuple[bool, bool, bool]) -> None:
 
     def keep_up() -> None:
         nonlocal is_in_browser
-        _status(job)  # first, as a click on its button must not be lost
+        _status(job, name)  # first, as a click on its button must not be lost
         if is_in_browser and shown != outline(job):
             st.rerun()  # the whole page
         is_in_browser = True
@@ -249,32 +306,44 @@ def status(job: Job, shown: tuple[bool, bool, bool]) -> None:
     st.fragment(keep_up, run_every=_POLL_SECONDS if will_change else None)()
 
 
+def show_notes(job: Job, experiment: Experiment) -> None:
+    """What the visitor should know of their settings and of how the result came about."""
+    notes = session.notes()
+    if job.extraction.found:
+        notes += wording.notes(experiment, job.extraction.found)
+        notes += wording.differences(session.made_with(), job.extraction.found)
+    for note in notes:
+        st.warning(escape(note))
+
+
 def outline(job: Job) -> tuple[bool, bool, bool]:
     """What the rest of the page depends on: whether the job goes on, what is found, whether some is measured."""
     found = job.extraction.found
     return job.state.is_active, found is not None, found is not None and len(found.measurements) > 0
 
 
-def _status(job: Job) -> None:
+def _status(job: Job, name: str) -> None:
     with st.container(height=_STATUS_HEIGHT, border=False):
         found = job.extraction.found
         n_measured, n_sampled = (len(found.measurements), len(found.sentences)) if found else (0, 0)
         state = job.state
         if state is State.RUNNING:
             _progress(job)
-            _cancel_button(job)
+            _cancel_button(job, name)
         elif state is State.QUEUED:
             ahead = session.jobs().place(job)
             st.progress(0.0, f"Queued: {ahead} {'run' if ahead == 1 else 'runs'} ahead of this one")
-            _cancel_button(job)
+            _cancel_button(job, name)
         elif state is State.LOOKING:
             _progress(job)
-            _cancel_button(job)
+            _cancel_button(job, name)
         elif state is State.DONE:
             st.caption(f":material/check: {n_sampled:,} sentence{'' if n_sampled == 1 else 's'} measured")
         else:
-            if st.button(_run_label(job), icon=":material/play_arrow:", type="primary", key="run", width="stretch"):
-                session.job(session.experiment(), start=True)
+            if st.button(
+                _run_label(job), icon=":material/play_arrow:", type="primary", key=f"run{name}", width="stretch"
+            ):
+                session.start(job)
                 st.rerun()
             if state is State.WAITING and job.cost and job.cost.megabytes:
                 st.caption(f"It downloads about {job.cost.megabytes:,} MB first.")
@@ -302,8 +371,8 @@ def _run_label(job: Job) -> str:
     return f"Run · about {wording.duration(job.cost.seconds)}"
 
 
-def _cancel_button(job: Job) -> None:
-    if st.button("Cancel", icon=":material/stop_circle:", key="cancel", width="stretch"):
+def _cancel_button(job: Job, name: str) -> None:
+    if st.button("Cancel", icon=":material/stop_circle:", key=f"cancel{name}", width="stretch"):
         session.leave(job)
         if job.state.is_active:
             st.toast("Another visitor asked for the same, so it goes on.")
@@ -327,7 +396,7 @@ def _choose(setting: str, problem_of: Callable[[str], str], error_type: type[Cls
         if problem := problem_of(name):
             raise error_type(problem)
     except ClsvizError as error:
-        st.session_state[setting] = getattr(st.session_state.job.extraction.experiment, setting)
+        st.session_state[setting] = getattr(session.before(), setting)
         st.session_state[f"{setting}_message"] = str(error)
         return False
     st.session_state[setting] = name
@@ -357,8 +426,11 @@ def _n_layers(found: Found | None) -> int | None:
     return found.measurements.n_layers if len(found.measurements) else found.weights.n_layers
 
 
-def _fit_to_model(found: Found | None) -> None:
-    """Bring layer and vector back to what the model has, and say so."""
+def _fit_to_model(found: Found | None, poolings: Sequence[Pooling]) -> None:
+    """Bring layer and vector back to what the model and the page have, and say so."""
+    if st.session_state.pooling not in poolings:
+        note = "The norms of mean and maximum vectors are on the page “Where length lives”: here it is that of [CLS]."
+        session.adjust(note, pooling=Pooling.CLS)
     n_layers = _n_layers(found)
     if found is None or n_layers is None:
         return

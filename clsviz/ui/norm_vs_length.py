@@ -2,18 +2,12 @@
 
 import streamlit as st
 
-from clsviz import wording
-from clsviz.errors import SettingError
+from clsviz.measurements import Kind
 from clsviz.ui import controls, own, picture, presets, session
-from clsviz.ui.markdown import escape
 
-session.restore()
-try:
-    experiment = session.experiment()
-    job = session.job(experiment)
-except SettingError as error:
-    st.error(escape(error))
-    st.stop()
+PAGE = "norm-vs-length"
+
+experiment, (job,) = session.begin(PAGE, Kind.NORMS)
 outline = controls.outline(job)
 with st.sidebar:
     presets.show()
@@ -21,14 +15,9 @@ with st.sidebar:
     controls.status(job, outline)
     controls.view_controls(job.extraction.found)
 experiment = session.experiment()  # the view may have been brought back to what the model has
-query = session.write_url(experiment)
+query = session.write_url(experiment, PAGE)
 
-notes = session.notes()
-if job.extraction.found:
-    notes += wording.notes(experiment, job.extraction.found)
-    notes += wording.differences(session.made_with(), job.extraction.found)
-for note in notes:
-    st.warning(escape(note))
+controls.show_notes(job, experiment)
 
 # Measured before the picture is drawn, which marks it, and shown below it.
 picture_place, own_place = st.container(), st.container()

@@ -9,8 +9,9 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from clsviz.errors import ClsvizError
-from clsviz.experiment import Experiment
+from clsviz.experiment import Experiment, Unit
 from clsviz.jobs import Job
+from clsviz.lengths import lengths_in
 from clsviz.measurements import Measurements
 from clsviz.segmentation import MAX_CHARACTERS
 from clsviz.ui import session
@@ -27,18 +28,20 @@ _MOST_CHARACTERS_SHOWN, _MOST_TOKENS_SHOWN = 500, 80
 
 @dataclass(frozen=True, eq=False)
 class Own:
-    """Sentences of the visitor, with their tokens, their measurements and the norms of the view, float32 (n,)."""
+    """Sentences of the visitor, with their tokens, their measurements, and of the view lengths and norms (n,)."""
 
     sentences: list[str]
     tokens: list[list[str]]
     measurements: Measurements
+    unit: Unit
+    lengths: NDArray[np.int32]
     norms: NDArray[np.float32]
 
     def points(self) -> "Points":
         """As the picture marks them."""
         from clsviz.figures import Points, labels_of
 
-        return Points(labels_of(self.sentences), self.measurements.n_tokens, self.norms)
+        return Points(labels_of(self.sentences), self.lengths, self.norms)
 
 
 def box() -> None:
@@ -94,7 +97,9 @@ def measure(job: Job, experiment: Experiment) -> Own | None:
             return None
         st.session_state.own_of = of
     tokens, measurements = st.session_state.own
-    return Own(sentences, tokens, measurements, measurements.norms(experiment.pooling, experiment.layer))
+    lengths = lengths_in(experiment.unit, sentences, measurements.n_tokens)
+    norms = measurements.norms(experiment.pooling, experiment.layer)
+    return Own(sentences, tokens, measurements, experiment.unit, lengths, norms)
 
 
 def show(own: Own, view: "View") -> None:
@@ -105,8 +110,8 @@ def show(own: Own, view: "View") -> None:
         _table(own, view)
         return
     for index, sentence in enumerate(own.sentences):
-        length, norm = int(own.measurements.n_tokens[index]), float(own.norms[index])
-        facts = [f"**{length:,} token{'' if length == 1 else 's'}**", f"norm **{norm:.4f}**"]
+        length, norm = int(own.lengths[index]), float(own.norms[index])
+        facts = [f"**{length:,} {own.unit.singular if length == 1 else own.unit}**", f"norm **{norm:.4f}**"]
         if view.fit:
             line = float(view.fit.predict(length))
             facts.append(f"the line says {line:.4f} for this length ({number(norm - line, sign='+')})")
@@ -131,7 +136,7 @@ def show(own: Own, view: "View") -> None:
 def _table(own: Own, view: "View") -> None:
     from clsviz.analysis import percentile_at_length
 
-    lengths = own.measurements.n_tokens
+    lengths = own.lengths
     among = [
         percentile_at_length(int(length), float(norm), view.lengths, view.norms)
         for length, norm in zip(lengths, own.norms, strict=True)
@@ -141,7 +146,7 @@ def _table(own: Own, view: "View") -> None:
             {
                 "": np.arange(1, len(own.sentences) + 1),
                 "Sentence": own.sentences,
-                "Tokens": lengths,
+                own.unit.capitalize(): lengths,
                 "Norm": own.norms,
                 "Norm on the line": view.fit.predict(lengths) if view.fit else np.nan,
                 "Percentile of its length": [entry[0] if entry else np.nan for entry in among],

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from streamlit.elements.lib import streamlit_plotly_theme as theme
 
 from clsviz import wording
-from clsviz.experiment import Experiment
+from clsviz.experiment import Experiment, Unit
 from clsviz.extraction import Found
 from clsviz.jobs import Job, State
 from clsviz.ui import session, share
@@ -34,7 +34,8 @@ def view_of(found: Found, experiment: Experiment) -> "View":
     """The view of what is measured so far."""
     n_measured = len(found.measurements), len(found.audit.measurements) if found.audit else 0
     of = (found.weights.fingerprint, found.corpus.fingerprint, experiment.seed, found.precision, n_measured)
-    return _view((*of, experiment.length_cutoff, experiment.layer, experiment.pooling), found, experiment)
+    view = (experiment.length_cutoff, experiment.layer, experiment.pooling, experiment.unit, experiment.lengths)
+    return _view((*of, type(found.measurements), *view), found, experiment)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
@@ -59,10 +60,10 @@ def _show(job: Job, experiment: Experiment, own: Own | None, query: dict[str, st
         return
     view = view_of(found, experiment)
     st.markdown(escape(wording.result(view, experiment, len(found.measurements))))
-    _figures(view.fit, len(view.index), len(found.measurements))
+    _figures(view.fit, len(view.index), len(found.measurements), experiment.unit)
     overlays = _toolbar(job, experiment, found, view, query)
     selected = _chart(experiment, found, view, own, overlays)
-    _selection(found, view, selected)
+    _selection(experiment, found, view, selected)
 
 
 def _show_waiting(job: Job, experiment: Experiment, query: dict[str, str]) -> None:
@@ -80,7 +81,7 @@ def _show_waiting(job: Job, experiment: Experiment, query: dict[str, str]) -> No
     else:
         message = f"{job.stage or 'Looking for what was measured before'}. The first points appear in a few seconds."
     st.markdown(escape(message))
-    _figures(None, 0, 0)
+    _figures(None, 0, 0, experiment.unit)
     with st.container(horizontal=True):
         st.pills("Overlays", [_MEDIANS, _RANGES], disabled=True, label_visibility="collapsed", key="no_overlays")
     st.plotly_chart(
@@ -88,7 +89,7 @@ def _show_waiting(job: Job, experiment: Experiment, query: dict[str, str]) -> No
     )
 
 
-def _figures(fit: "Fit | None", n_used: int, n_measured: int) -> None:
+def _figures(fit: "Fit | None", n_used: int, n_measured: int, unit: Unit) -> None:
     quiet: dict[str, Any] = {"border": True, "delta_color": "off", "delta_arrow": "off", "height": "stretch"}
     nothing = "–"
     with st.grid(4, min_column_width=140):
@@ -100,10 +101,10 @@ def _figures(fit: "Fit | None", n_used: int, n_measured: int) -> None:
             **quiet,
         )
         st.metric(
-            "Slope per token",
+            f"Slope per {unit.singular}",
             wording.number(fit.slope) if fit else nothing,
             f"{wording.number(fit.slope_interval[0])} to {wording.number(fit.slope_interval[1])}" if fit else nothing,
-            help="By how much the norm changes with every token; below it, its 95% interval, robust to unequal spread.",
+            help=f"Change of the norm with every {unit.singular}; below, its 95% interval, robust to unequal spread.",
             **quiet,
         )
         st.metric(
@@ -142,7 +143,10 @@ def _axes(experiment: Experiment, longest: int) -> Any:
     from clsviz.figures import Axes
 
     view = (experiment.model, experiment.selection, experiment.length_cutoff, experiment.layer, experiment.pooling)
-    return Axes(wording.axis_title(experiment), min(longest, experiment.length_cutoff), zoom_of=str(view))
+    if experiment.unit is Unit.TOKENS:
+        longest = min(longest, experiment.length_cutoff)
+    zoom_of = str((*view, experiment.unit))
+    return Axes(wording.axis_title(experiment), longest, zoom_of=zoom_of, unit=experiment.unit)
 
 
 def _chart(
@@ -184,7 +188,7 @@ def _chart(
     return np.array(sorted(set(chosen)), dtype=np.intp)
 
 
-def _selection(found: Found, view: "View", selected: NDArray[np.intp]) -> None:
+def _selection(experiment: Experiment, found: Found, view: "View", selected: NDArray[np.intp]) -> None:
     if not len(view.index):
         return
     if not len(selected):
@@ -202,10 +206,10 @@ def _selection(found: Found, view: "View", selected: NDArray[np.intp]) -> None:
                 if view.fit
                 else ""
             )
-            st.caption(f"{lengths[0]} tokens · norm {norms[0]:.4f}{off}")
+            st.caption(f"{lengths[0]} {experiment.unit} · norm {norms[0]:.4f}{off}")
         return
     listed = slice(0, _MOST_LISTED)
-    table = pd.DataFrame({"Sentence": sentences, "Tokens": lengths[listed], "Norm": norms[listed]})
+    table = pd.DataFrame({"Sentence": sentences, experiment.unit.capitalize(): lengths[listed], "Norm": norms[listed]})
     if view.fit:
         table["Off the line"] = norms[listed] - view.fit.predict(lengths[listed])
     more = f"; the first {_MOST_LISTED:,} are listed" if len(selected) > _MOST_LISTED else ""
@@ -238,9 +242,9 @@ def _explain(job: Job, experiment: Experiment) -> None:
     view = view_of(found, experiment)
     with st.expander("How to read this picture"):
         st.markdown(wording.HOW_TO_READ)
-        st.markdown(wording.lengths_at_norms(analysis.slices(view.lengths, view.norms)))
+        st.markdown(wording.lengths_at_norms(analysis.slices(view.lengths, view.norms), experiment.unit))
     with st.expander("How it was measured"):
-        rows = [*wording.numbers(view).items(), *wording.settings(experiment, found, view).items()]
+        rows = [*wording.numbers(view, experiment.unit).items(), *wording.settings(experiment, found, view).items()]
         st.markdown("\n".join(f"- **{name}:** {escape(text)}" for name, text in rows))
         st.markdown("The same without a browser:")
         st.code(wording.command(experiment, found), language="shell", wrap_lines=True)

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,17 +13,33 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from clsviz import corpora, models
 from clsviz.errors import SettingError
-from clsviz.experiment import CORPUS_PARAMETER, MODEL_PARAMETER, TEXT_PARAMETER, Experiment, Pooling
-from clsviz.extraction import Encoders, Found
+from clsviz.experiment import (
+    CORPUS_PARAMETER,
+    MODEL_PARAMETER,
+    MODELS_PARAMETER,
+    TEXT_PARAMETER,
+    Experiment,
+    Pooling,
+    parse_setting,
+    shown,
+)
+from clsviz.extraction import Encoders, Found, asked
 from clsviz.jobs import Job, Jobs
+from clsviz.measurements import Kind, Vectors
 from clsviz.store import Store
+from clsviz.tasks import Tasks
+from clsviz.ui.markdown import escape
 
 PUBLIC = os.environ.get("CLSVIZ_PUBLIC", "0") != "0"
 """Whether this is a public demo: only the catalogue's models, and smaller samples."""
 
 PUBLIC_SAMPLE_SIZE = 20_000
+MOST_MODELS = 6
+"""That are compared."""
 _MOST_PROBLEMS = 5
 _URL_SETTLES_SECONDS = 2.0
+_KEPT = [*(field.name for field in fields(Experiment)), "text", "with_text", "models", "same_axes"]
+"""What of the session's state is the visitor's settings."""
 LAST = "last"
 """How the slider writes the last layer, which is None in an experiment."""
 
@@ -34,31 +50,43 @@ def jobs() -> Jobs:
     return Jobs(Store(), Encoders(1 if PUBLIC else 2))
 
 
+@st.cache_resource(show_spinner=False)
+def tasks() -> Tasks:
+    """The analyses of this server, for all visitors."""
+    return Tasks()
+
+
 @dataclass(frozen=True)
 class _Written:
-    """The URL that this session wrote last, for which settings, and when."""
+    """The URL that this session wrote last, on which page and for which settings, and when."""
 
+    page: str
     query: dict[str, str]
     experiment: Experiment
     seconds: float
 
 
-def restore() -> None:
-    """Take the settings from the URL: when the page opens, and after the browser's Back or Forward.
+def restore(page: str) -> None:
+    """Take the settings from the URL: when a page opens, and after the browser's Back or Forward.
 
     For a moment after a change the browser goes on sending the URL of before. Only what comes later, and without any
     setting changed at the same time, is the visitor's doing.
     """
+    for name, value in st.session_state.get("kept", {}).items():
+        # Streamlit forgets the state of controls that are not drawn, as that of another page's are not.
+        st.session_state[name] = st.session_state.get(name, value)
     query = st.query_params.to_dict()
     written: _Written | None = st.session_state.get("written")
     if written is not None and (
         query == written.query
-        or experiment() != written.experiment
-        or time.monotonic() - written.seconds < _URL_SETTLES_SECONDS
+        or (page == written.page and experiment() != written.experiment)
+        or (page == written.page and time.monotonic() - written.seconds < _URL_SETTLES_SECONDS)
     ):
         return
     problems: list[SettingError] = []
     text = query.pop(TEXT_PARAMETER, "")
+    st.session_state.models = _models(query.pop(MODELS_PARAMETER, ""), problems.append)
+    st.session_state.same_axes = _same_axes(query.pop("axes", ""), problems.append)
     made_with = {name: query.pop(name) for name in (MODEL_PARAMETER, CORPUS_PARAMETER) if name in query}
     asked = admitted(Experiment.from_query(query, problems.append), problems.append)
     choose(asked)
@@ -71,10 +99,41 @@ def restore() -> None:
     st.session_state.notes = (experiment(), shown)
 
 
+def _models(text: str, report: Callable[[SettingError], None]) -> list[str]:
+    """The models of a link to a comparison, without those that cannot be used."""
+    found = []
+    for name in dict.fromkeys(filter(None, text.split(","))):
+        try:
+            name = parse_setting("model", name)
+            name = unpinned(name) if PUBLIC else name
+            if problem := model_problem(name):
+                raise SettingError(problem)
+        except SettingError as error:
+            report(error)
+        else:
+            found.append(name)
+    if len(found) > MOST_MODELS:
+        report(SettingError(f"models names {len(found)}; {MOST_MODELS} at most can be compared."))
+    return found[:MOST_MODELS]
+
+
+def _same_axes(text: str, report: Callable[[SettingError], None]) -> bool:
+    """Whether the pictures of a comparison share their axes."""
+    if text not in ("", "free"):
+        report(SettingError(f"axes is “{shown(text)}”; it must be free, or left out where they are the same."))
+    return text != "free"
+
+
 def experiment() -> Experiment:
     """The experiment that the widgets ask for."""
     settings: dict[str, Any] = {field.name: st.session_state[field.name] for field in fields(Experiment)}
     return Experiment(**settings | {"layer": None if settings["layer"] == LAST else settings["layer"]})
+
+
+def before() -> Experiment:
+    """The experiment that was asked before the visitor's last change, or the default."""
+    written: _Written | None = st.session_state.get("written")
+    return written.experiment if written else Experiment()
 
 
 def adjust(note: str, **settings: object) -> None:
@@ -104,34 +163,71 @@ def choose(experiment: Experiment) -> None:
     st.session_state.layer = LAST if experiment.layer is None else experiment.layer
 
 
-def write_url(experiment: Experiment) -> dict[str, str]:
-    """Put the settings into the address bar, and return them as URL parameters."""
-    query = experiment.to_query()
+def write_url(experiment: Experiment, page: str, **more: str) -> dict[str, str]:
+    """Put the settings, and what `more` this page has, into the address bar, and return them as URL parameters."""
+    query = experiment.to_query() | {name: text for name, text in more.items() if text}
     if st.session_state.with_text and st.session_state.text.strip():
         query[TEXT_PARAMETER] = st.session_state.text
     if query != st.query_params.to_dict():
         st.query_params.from_dict(query)
     written: _Written | None = st.session_state.get("written")
-    if written is None or written.query != query:
-        st.session_state.written = _Written(query, experiment, time.monotonic())
+    st.session_state.kept = {name: st.session_state[name] for name in _KEPT}
+    if written is None or (written.page, written.query) != (page, query):
+        st.session_state.written = _Written(page, query, experiment, time.monotonic())
     return query
 
 
-def job(experiment: Experiment, *, start: bool = False) -> Job:
-    """The job of the experiment, which this session now watches instead of any other.
+def query() -> dict[str, str]:
+    """The settings as URL parameters, as they were written last."""
+    written: _Written | None = st.session_state.get("written")
+    return written.query if written else {}
+
+
+def watch(*wanted: tuple[Experiment, Kind]) -> list[Job]:
+    """The jobs of these experiments, which this session now watches instead of any others.
 
     What the browser sends is checked here as well: a forged message can hold values that no control offers. Raises
     SettingError.
     """
+    for experiment, _ in wanted:
+        admitted(experiment, _refuse)
+    before: dict[Hashable, Job] = st.session_state.get("watched", {})
+    watched = {
+        key: before[key] if key in before else jobs().open(experiment, kind)
+        for experiment, kind in wanted
+        for key in [asked(experiment, kind)]
+    }
+    _replace(before, watched)
+    return [watched[asked(experiment, kind)] for experiment, kind in wanted]
+
+
+def start(job: Job) -> Job:
+    """Begin a job that waits for that, or again one that ended early; returns the one that takes its place."""
+    experiment, kind = job.extraction.experiment, job.extraction.kind
     admitted(experiment, _refuse)
-    current: Job | None = st.session_state.get("job")
-    if start or current is None or current.extraction.experiment.asked != experiment.asked:
-        following = jobs().open(experiment, start=start)
-        if current is not None and current is not following:
-            leave(current)
-        st.session_state.job = current = following
-    current.watch(_session_id(), _is_there(_session_id()))
-    return current
+    before: dict[Hashable, Job] = st.session_state.watched
+    started = jobs().open(experiment, kind, start=True)
+    _replace(before, before | {asked(experiment, kind): started})
+    return started
+
+
+def _replace(before: dict[Hashable, Job], watched: dict[Hashable, Job]) -> None:
+    for job in before.values():
+        if job not in watched.values():
+            leave(job)
+    for job in watched.values():
+        job.watch(_session_id(), _is_there(_session_id()))
+    st.session_state.watched = watched
+
+
+def begin(page: str, *kinds: Kind) -> tuple[Experiment, list[Job]]:
+    """The experiment of a page that is about to be drawn, and its jobs; where it cannot be, says why and stops."""
+    restore(page)
+    try:
+        return experiment(), watch(*((experiment(), kind) for kind in kinds))
+    except SettingError as error:
+        st.error(escape(error))
+        st.stop()
 
 
 def found(job: Job, experiment: Experiment) -> Found | None:
@@ -142,7 +238,9 @@ def found(job: Job, experiment: Experiment) -> Found | None:
     found = job.extraction.found
     if found is None or not len(found.measurements) or (experiment.layer or 0) > found.measurements.n_layers:
         return None
-    return found if experiment.pooling is Pooling.CLS or found.measurements.has_pooler else None
+    if experiment.pooling is Pooling.POOLER:
+        return found if found.measurements.has_pooler else None
+    return found if experiment.pooling is Pooling.CLS or isinstance(found.measurements, Vectors) else None
 
 
 def leave(job: Job) -> None:

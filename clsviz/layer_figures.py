@@ -1,0 +1,484 @@
+"""Pictures of layers, dimensions and several models: tables to Plotly figures. No statistics here, and no Streamlit.
+
+Colours are those of the palette as they are, with two digits of opacity behind them at most: Streamlit exchanges them
+for those of its theme in the text of the figure.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import cycle, islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+from plotly.subplots import make_subplots
+
+from clsviz.figures import Palette, Points, hover_label
+from clsviz.wording import number
+
+if TYPE_CHECKING:
+    from clsviz.analysis import Fit
+
+Floats = NDArray[np.floating[Any]]
+
+_FIFTH, _SIXTH = "#9a6fc4", "#219a86"
+"""Readable on white and on black, for more lines than the palette has colours."""
+_DASHES = ("solid", "longdash", "dot", "dashdot", "dash", "longdashdot")
+_SYMBOLS = ("circle", "diamond", "square-open", "triangle-up", "x", "star")
+"""Of two lines that coincide, as the first ones may, both are seen."""
+_MOST_LINES = len(_DASHES)
+
+_BAND, _CELL_LEAST, _CELL_MOST = "2e", "14", "8c"
+"""Opacities, in hexadecimal; of cells so that a number in the summaries' colour can be read on every one."""
+_LOWEST_R_SQUARED, _MARGIN = -0.2, 0.03
+_MOST_NUMBERED, _MOST_CHARACTERS = 12, 52
+"""Sentences whose similarities stand in the cells; characters in a row of cells, beyond which they are made smaller."""
+_LONGEST_LABEL, _LONGEST_NAME = 18, 26
+_CELL_HEIGHT, _PANEL_HEIGHT = 44, 240
+
+
+@dataclass(frozen=True)
+class _Style:
+    """What tells a line apart: more than its colour."""
+
+    colour: str
+    dash: str
+    symbol: str
+
+
+def layer_lines(
+    table: pd.DataFrame, palette: Palette, *, unit: str = "tokens", n_layers: int | None = None
+) -> go.Figure:
+    """How well each line's vector tells the length, by layer, over the range of the folds.
+
+    table: line, layer, r_squared (NaN where undefined), lowest, highest; a line of one row is a point. n_layers: the
+    last layer, where the table does not reach it yet; styles go by the order in which lines first occur.
+    """
+    last = _last_layer(table, n_layers)
+    figure = go.Figure()
+    for (name, rows), style in zip(_groups(table, "line"), _styles(palette), strict=False):
+        by_layer = rows.set_index("layer").reindex(range(last + 1))
+        layers = by_layer.index.to_numpy()
+        ends = by_layer[["lowest", "highest"]].to_numpy(float)
+        figure.add_trace(_band(layers, ends[:, 0], ends[:, 1], style.colour))
+        line = _line(_short(name), layers, by_layer["r_squared"].to_numpy(float), style, points_only=len(rows) == 1)
+        line.update(
+            customdata=ends, hovertemplate=_with_name("R² %{y:.3f} (%{customdata[0]:.3f} to %{customdata[1]:.3f})")
+        )
+        figure.add_trace(line)
+    shown = table[["r_squared", "lowest"]].to_numpy(float)
+    low = max(_LOWEST_R_SQUARED, float(np.nanmin(shown, initial=0)))
+    _arrange(figure, _layers_axis(last), {"title": f"R² of length in {unit}", "range": [low - _MARGIN, 1 + _MARGIN]})
+    return figure.update_layout(hovermode="x unified")
+
+
+def norm_spread(table: pd.DataFrame, palette: Palette) -> go.Figure:
+    """How much the norm varies from sentence to sentence, as a share of its mean, by layer: layer, mean, sd."""
+    layers, means, sds = (table[name].to_numpy(float) for name in ("layer", "mean", "sd"))
+    varies = (sds > 0) & (means > 0)
+    shares = np.divide(sds, means, out=np.full(len(table), np.nan), where=varies)
+    decades = np.log10(shares[varies]) if varies.any() else np.array([-2.0, 0.0])
+    low, high = math.floor(decades.min()), max(math.ceil(decades.max()), math.floor(decades.min()) + 1)
+    texts = [
+        f"layer {layer:.0f}<br>mean {_said(mean)}<br>standard deviation {_said(sd)}"
+        for layer, mean, sd in zip(layers, means, sds, strict=True)
+    ]
+    figure = go.Figure()
+    spread = _line("", layers, shares, next(_styles(palette)))
+    figure.add_trace(spread.update(text=texts, hovertemplate="%{text}<br>%{y:.2~%} of the mean<extra></extra>"))
+    constant = np.flatnonzero(sds == 0)
+    figure.add_trace(
+        go.Scatter(
+            x=layers[constant],
+            y=np.full(len(constant), 10.0**low),
+            text=[texts[index] for index in constant],
+            mode="markers",
+            cliponaxis=False,
+            marker={"symbol": "triangle-down-open", "size": 11, "color": palette.line, "line": {"width": 2}},
+            hovertemplate="%{text}<br>the same for every sentence<extra></extra>",
+        )
+    )
+    if len(constant):
+        _note(figure, "▽ the same for every sentence", palette.line)
+    y = {"title": "Standard deviation of the norm / mean", "type": "log", "dtick": 1, "tickformat": "~%"}
+    _arrange(figure, _layers_axis(_last_layer(table)), y | {"range": [low - 0.1, high + 0.1]})
+    return figure.update_layout(showlegend=False)
+
+
+def heat_map(
+    values: Floats,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    palette: Palette,
+    *,
+    marked: tuple[int, int] | None = None,
+    zmin: float = 0,
+    zmax: float = 1,
+    value_format: str = ".2f",
+    column_title: str = "Layer",
+) -> go.Figure:
+    """A number in every cell, float (rows, columns); NaN is undefined and blank.
+
+    A click on a cell selects a point of trace 1, whose customdata is (row, column).
+    """
+    cells = np.asarray(values, float).reshape(len(rows), len(columns))
+    defined = np.isfinite(cells)
+    texts = _formatted(cells, value_format)
+    figure = _cells(cells, texts, palette, zmin, zmax)
+    places = np.argwhere(np.full(cells.shape, True))
+    hover = [
+        f"{hover_label(rows[row], 1)}<br>{column_title.lower()} {hover_label(columns[column], 1)}<br>"
+        + (texts[row, column] if defined[row, column] else "undefined")
+        for row, column in places
+    ]
+    figure.add_trace(_targets(places, hover))
+    if marked is not None:
+        row, column = marked
+        frame = {"x0": column - 0.5, "x1": column + 0.5, "y0": row - 0.5, "y1": row + 0.5}
+        figure.add_shape(type="rect", **frame, line={"color": palette.line, "width": 2.5})
+    _label_cells(
+        figure,
+        [_short(name).replace(" ", "<br>", 1) for name in rows],
+        [_short(name) for name in columns],
+        column_title,
+    )
+    return figure.update_layout(height=_CELL_HEIGHT * len(rows) + 70)
+
+
+def similarity(
+    matrix: Floats, names: Sequence[str], palette: Palette, *, zmin: float = 0.3, value_format: str = ".2f"
+) -> go.Figure:
+    """Cosine similarities of sentences, float (n, n), from zmin to 1; with numbers in the cells where there is room."""
+    n = len(names)
+    cells = np.asarray(matrix, float).reshape(n, n)
+    texts = _formatted(cells, value_format)
+    few = n <= _MOST_NUMBERED
+    figure = _cells(cells, texts if few else np.full_like(texts, ""), palette, zmin, 1)
+    places = np.argwhere(np.full(cells.shape, True))
+    hover = [
+        f"{row + 1}: {hover_label(names[row], 1)}<br>{column + 1}: {hover_label(names[column], 1)}<br>"
+        + (f"similarity {texts[row, column]}" if texts[row, column] else "undefined")
+        for row, column in places
+    ]
+    figure.add_trace(_targets(places, hover))
+    numbers = [str(index + 1) for index in range(n)]
+    most = _LONGEST_LABEL if n <= 5 else 10  # many columns need the room
+    labels = [f"{_short(name, most)}  {index}" for name, index in zip(names, numbers, strict=True)]
+    _label_cells(figure, labels, numbers, "")
+    return figure.update_layout(height=(_CELL_HEIGHT if few else 20) * n + 70)
+
+
+def dimension_shares(shares: Floats, order: NDArray[np.intp], palette: Palette, n: int = 20) -> go.Figure:
+    """The n dimensions with the largest shares of the squared norm: shares float (width,), order by share."""
+    largest = np.asarray(order)[:n]
+    bars = go.Bar(
+        x=[str(dimension) for dimension in largest],
+        y=np.asarray(shares, float)[largest],
+        marker={"color": palette.points, "line": {"width": 0}},
+        hovertemplate="dimension %{x}<br>%{y:.2%} of the squared norm<extra></extra>",
+    )
+    figure = go.Figure(bars)
+    x = {"title": "Dimension, by its share", "type": "category", "tickangle": -90, "dtick": 1, "tickfont": {"size": 10}}
+    _arrange(figure, x, {"title": "Share of the squared norm", "tickformat": "~%", "rangemode": "tozero"})
+    return figure.update_layout(showlegend=False, bargap=0.25)
+
+
+def growth(lines: pd.DataFrame, corpus: pd.DataFrame | None, palette: Palette, y_title: str) -> go.Figure:
+    """The norm of a sentence while it grows by a word at a time, over the corpus's sentences of each length.
+
+    lines: variant, n_words, tokens, norm, added. corpus: length, lower, median, upper.
+    """
+    figure = go.Figure()
+    ends = lines["tokens"] if len(lines) else corpus["length"] if corpus is not None else pd.Series(dtype=float)
+    longest = float(np.nanmax(ends.to_numpy(float), initial=10)) * 1.04
+    if corpus is not None:
+        _add_corpus(figure, corpus[corpus["length"] <= longest], "length", palette)
+    for (name, rows), style in zip(_groups(lines, "variant"), _own_styles(palette), strict=False):
+        line = _line(_short(name), rows["tokens"].to_numpy(float), rows["norm"].to_numpy(float), style)
+        words = [hover_label(str(word), 1) for word in rows["added"]]
+        line.update(text=[f"word {n}: {word}" for n, word in zip(rows["n_words"], words, strict=True)])
+        line.update(hovertemplate=_with_name("%{text}<br>%{x} tokens<br>norm %{y:.4f}"))
+        figure.add_trace(line)
+    _arrange(figure, {"title": "Length (in tokens)", "range": [0, longest]}, {"title": y_title})
+    return figure
+
+
+def layer_path(norms: pd.DataFrame, band: pd.DataFrame | None, palette: Palette) -> go.Figure:
+    """The norm of [CLS] of the visitor's sentences after every layer, over that of the corpus.
+
+    norms: name, layer, norm. band: layer, lower, median, upper.
+    """
+    figure = go.Figure()
+    if band is not None:
+        _add_corpus(figure, band, "layer", palette)
+    few = norms["name"].nunique() <= _MOST_LINES
+    styles = _own_styles(palette) if few else cycle([_Style(palette.own, "solid", "circle")])
+    for (name, rows), style in zip(_groups(norms, "name"), styles, strict=False):
+        line = _line(_short(name), rows["layer"].to_numpy(float), rows["norm"].to_numpy(float), style)
+        line.update(hovertemplate=f"{hover_label(name)}<br>layer %{{x}}<br>norm %{{y:.4f}}<extra></extra>")
+        figure.add_trace(line.update(showlegend=few))
+    last = max(_last_layer(norms), 0 if band is None else _last_layer(band))
+    _arrange(figure, _layers_axis(last), {"title": "Norm of [CLS]"})
+    return figure
+
+
+def relative_depth(table: pd.DataFrame, palette: Palette, *, y_title: str) -> go.Figure:
+    """A value by layer of models of different depths: model, layer, depth (0 to 1: layer of the last), value."""
+    figure = go.Figure()
+    for (name, rows), style in zip(_groups(table, "model"), cycle(islice(_styles(palette), _MOST_LINES)), strict=False):
+        line = _line(_short(name, _LONGEST_NAME), rows["depth"].to_numpy(float), rows["value"].to_numpy(float), style)
+        line.update(customdata=rows["layer"], hovertemplate=_with_name("layer %{customdata}<br>%{y:.4~f}"))
+        figure.add_trace(line)
+    ticks = {"tickvals": [0, 0.25, 0.5, 0.75, 1], "ticktext": ["0", "¼", "½", "¾", "1"]}
+    x = {"title": "Depth (0: embeddings, 1: last layer)", "range": [-_MARGIN, 1 + _MARGIN]} | ticks
+    _arrange(figure, x, {"title": y_title})
+    return figure
+
+
+def small_multiples(
+    panels: Sequence[tuple[str, Points, "Fit | None"]], palette: Palette, *, shared_y: bool, length_title: str
+) -> go.Figure:
+    """Norm against length, a panel for each model: its label, a few thousand points at most, and its line.
+
+    The points are no WebGL, which would lie over the line, and of which browsers allow a page only some eight pictures.
+    """
+    n = max(len(panels), 1)
+    n_columns = min(n, 2)  # of three, a phone leaves too little
+    n_rows = math.ceil(n / n_columns)
+    figure = make_subplots(
+        n_rows,
+        n_columns,
+        specs=[[{} if row * n_columns + column < n else None for column in range(n_columns)] for row in range(n_rows)],
+        subplot_titles=[
+            _short(label if len(label) <= _LONGEST_LABEL else label.split("/")[-1]) for label, _, _ in panels
+        ],
+        shared_yaxes="all" if shared_y else False,
+        horizontal_spacing=0.03 if shared_y else 0.12,
+        vertical_spacing=0.28 / n_rows,
+    )
+    longest = max((int(points.lengths.max(initial=1)) for _, points, _ in panels), default=1)
+    for index, (_, points, fit) in enumerate(panels):
+        place = {"row": index // n_columns + 1, "col": index % n_columns + 1}
+        for trace in _panel(points, fit, palette):
+            figure.add_trace(trace, **place)
+        if fit is not None:
+            corner = {"xref": "x domain", "yref": "y domain", "x": 1, "y": 1, "xanchor": "right", "yanchor": "top"}
+            text = {"text": f"R² {fit.r_squared:.3f}", "font": {"color": palette.line}, "showarrow": False}
+            text["bgcolor"] = palette.background + "b0"
+            figure.add_annotation(**text, **corner, **place)
+        figure.update_yaxes(title="Norm" if place["col"] == 1 else None, **place)
+        figure.update_xaxes(title=length_title if index >= n - n_columns else None, **place)
+    figure.update_xaxes(range=[0, longest + 1], zeroline=False)
+    figure.update_yaxes(zeroline=False)
+    figure.for_each_annotation(lambda title: title.update(font={"size": 12}))
+    margin = {"l": 8, "r": 8, "t": 40, "b": 8}
+    return figure.update_layout(
+        showlegend=False, hovermode="closest", margin=margin, height=_PANEL_HEIGHT * n_rows + 60
+    )
+
+
+def _panel(points: Points, fit: "Fit | None", palette: Palette) -> Iterator[go.Scatter]:
+    opacity = float(np.clip(12 / max(len(points.lengths), 1) ** 0.5, 0.15, 0.7))
+    yield go.Scatter(
+        x=points.lengths,
+        y=points.norms,
+        text=points.labels,
+        mode="markers",
+        marker={"size": 4, "color": palette.points, "opacity": opacity},
+        hovertemplate="%{text}<br>%{x} tokens<br>norm %{y:.4f}<extra></extra>",
+    )
+    if fit is not None and len(points.lengths):
+        ends = np.array([points.lengths.min(), points.lengths.max()])
+        line = {"color": palette.line, "width": 2.5}
+        yield go.Scatter(x=ends, y=fit.predict(ends), mode="lines", line=line, hoverinfo="skip")
+
+
+def _cells(cells: Floats, texts: NDArray[np.str_], palette: Palette, zmin: float, zmax: float) -> go.Figure:
+    """Coloured cells; those without a text may be of the full colour."""
+    most = _CELL_MOST if (texts != "").any() else "ff"
+    short = [
+        [text.replace("0.", ".", 1) if text.lstrip("−").startswith("0.") else text for text in row] for row in texts
+    ]
+    fits_a_phone = max((len(text) for row in short for text in row), default=0) * cells.shape[1] <= _MOST_CHARACTERS
+    return go.Figure(
+        go.Heatmap(
+            z=cells,
+            text=short,
+            texttemplate="%{text}",
+            textfont={"color": palette.summary} | ({"size": 11} if fits_a_phone else {}),
+            colorscale=[[0, palette.points + _CELL_LEAST], [1, palette.points + most]],
+            zmin=zmin,
+            zmax=zmax,
+            xgap=2,
+            ygap=2,
+            showscale=False,
+            hoverinfo="skip",
+        )
+    )
+
+
+def _targets(places: NDArray[np.intp], hover: list[str]) -> go.Scatter:
+    """Points that nobody sees, one a cell, as Plotly selects no cells; small, so that the nearest is the cell's own."""
+    unseen = {"marker": {"opacity": 0}}
+    return go.Scatter(
+        x=places[:, 1],
+        y=places[:, 0],
+        customdata=places.tolist(),  # an array would come back from the browser as a mapping
+        text=hover,
+        mode="markers",
+        marker={"size": 6, "opacity": 0},
+        selected=unseen,
+        unselected=unseen,
+        hovertemplate="%{text}<extra></extra>",
+    )
+
+
+def _label_cells(figure: go.Figure, rows: list[str], columns: list[str], column_title: str) -> None:
+    quiet = {"showgrid": False, "zeroline": False, "fixedrange": True, "ticks": ""}
+    step = _step(len(columns))
+    figure.update_layout(
+        xaxis=quiet
+        | {"title": column_title, "range": [-0.5, len(columns) - 0.5], "tickangle": 0}
+        | {"tickvals": list(range(0, len(columns), step)), "ticktext": columns[::step]},
+        yaxis=quiet | {"range": [len(rows) - 0.5, -0.5], "tickvals": list(range(len(rows))), "ticktext": rows},
+        showlegend=False,
+        hovermode="closest",
+        hoverdistance=-1,  # the whole cell, however large
+        hoverlabel={"align": "left"},
+        margin={"l": 8, "r": 8, "t": 32, "b": 8},
+    )
+
+
+def _formatted(cells: Floats, value_format: str) -> NDArray[np.str_]:
+    texts = [
+        [format(cell, value_format).replace("-", "−") if np.isfinite(cell) else "" for cell in row] for row in cells
+    ]
+    return np.array(texts, dtype=str).reshape(cells.shape)
+
+
+def _add_corpus(figure: go.Figure, corpus: pd.DataFrame, along: str, palette: Palette) -> None:
+    """The median of the corpus and the band between its quartiles."""
+    rows = corpus.sort_values(along)
+    x, lower, median, upper = (rows[name].to_numpy(float) for name in (along, "lower", "median", "upper"))
+    figure.add_trace(_band(x, lower, upper, palette.points))
+    figure.add_trace(
+        go.Scatter(
+            x=x,
+            y=median,
+            name="corpus, median and middle half",
+            mode="lines",
+            line={"color": palette.points, "width": 2},
+            customdata=np.stack([lower, upper], axis=1),
+            hovertemplate=f"corpus, {along} %{{x}}<br>median norm %{{y:.4f}}<br>"
+            "half of them from %{customdata[0]:.4f} to %{customdata[1]:.4f}<extra></extra>",
+        )
+    )
+
+
+def _band(x: Floats, lower: Floats, upper: Floats, colour: str) -> go.Scatter:
+    """The area between two lines, with a gap where either is undefined; around a lone point a small box."""
+    xs: list[float | None] = []
+    ys: list[float | None] = []
+    defined = np.flatnonzero(np.isfinite(lower + upper))
+    for run in filter(len, np.split(defined, np.flatnonzero(np.diff(defined) > 1) + 1)):
+        along, low, high = x[run], lower[run], upper[run]
+        if len(along) == 1:
+            along, low, high = along + np.array([-0.12, 0.12]), low.repeat(2), high.repeat(2)
+        xs += [*along.tolist(), *along[::-1].tolist(), None]
+        ys += [*high.tolist(), *low[::-1].tolist(), None]
+    return go.Scatter(
+        x=xs,
+        y=ys,
+        mode="lines",
+        line={"width": 0},
+        fill="toself",
+        fillcolor=colour + _BAND,
+        hoverinfo="skip",
+        showlegend=False,
+    )
+
+
+def _line(name: str, x: Floats, y: Floats, style: _Style, *, points_only: bool = False) -> go.Scatter:
+    """A line with its markers; the name is markup to Plotly, so it is escaped already."""
+    return go.Scatter(
+        x=x,
+        y=y,
+        name=name,
+        mode="markers" if points_only else "lines+markers",
+        line={"color": style.colour, "dash": style.dash, "width": 2},
+        marker={"color": style.colour, "symbol": style.symbol, "size": 10 if points_only else 8},
+    )
+
+
+def _styles(palette: Palette) -> Iterator[_Style]:
+    """A style for each of several lines, over and over."""
+    colours = (palette.points, palette.line, palette.summary, palette.own, _FIFTH, _SIXTH)
+    return cycle(map(_Style, colours, _DASHES, _SYMBOLS))
+
+
+def _own_styles(palette: Palette) -> Iterator[_Style]:
+    """As `_styles`, for lines of the visitor over a corpus, which has the points' colour."""
+    colours = (palette.own, palette.line, palette.summary, _FIFTH, _SIXTH, palette.own)
+    return cycle(map(_Style, colours, _DASHES, _SYMBOLS))
+
+
+def _groups(table: pd.DataFrame, by: str) -> Iterator[tuple[str, pd.DataFrame]]:
+    """The rows of each line, in the order in which lines first occur."""
+    for name, rows in table.groupby(by, sort=False):
+        yield str(name), rows
+
+
+def _short(name: str, most: int = _LONGEST_LABEL) -> str:
+    """A name as it may stand beside a line or a cell."""
+    return hover_label(name if len(name) <= most else f"{name[: most - 1].rstrip()}…", 1)
+
+
+def _said(value: float) -> str:
+    return number(value) if math.isfinite(value) else "undefined"
+
+
+def _with_name(template: str) -> str:
+    return f"{template}<extra>%{{fullData.name}}</extra>"
+
+
+def _last_layer(table: pd.DataFrame, n_layers: int | None = None) -> int:
+    """The last layer; at least 1, so that the axis has a length."""
+    return max(1, n_layers or 0, int(table["layer"].max()) if len(table) else 0)
+
+
+def _step(n: int) -> int:
+    """Every how manieth of n labels has room on a phone."""
+    return 1 if n <= 13 else 2 if n <= 26 else 4
+
+
+def _layers_axis(last: int) -> dict[str, Any]:
+    return {
+        "title": "Layer (0: embeddings)",
+        "range": [-0.4, last + 0.4],
+        "tick0": 0,
+        "dtick": _step(last + 1),
+        "tickangle": 0,
+        "unifiedhovertitle": {"text": "layer %{x}"},
+    }
+
+
+def _note(figure: go.Figure, text: str, colour: str) -> None:
+    """A line of text in the upper right corner, over the plot."""
+    corner = {"xref": "paper", "yref": "paper", "x": 1, "y": 1, "xanchor": "right", "yanchor": "bottom"}
+    figure.add_annotation(text=text, showarrow=False, font={"color": colour}, **corner)
+
+
+def _arrange(figure: go.Figure, x: dict[str, Any], y: dict[str, Any]) -> None:
+    """Axes, and a legend above, which stays readable on a phone where labels at the lines' ends would not fit."""
+    figure.update_layout(
+        xaxis={"zeroline": False} | x,
+        yaxis={"zeroline": False} | y,
+        showlegend=True,
+        legend={"orientation": "h", "entrywidth": 0, "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"},
+        hovermode="closest",
+        hoverlabel={"align": "left"},
+        margin={"l": 8, "r": 8, "t": 32, "b": 8},  # the tools appear above the plot
+    )

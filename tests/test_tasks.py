@@ -1,0 +1,94 @@
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from clsviz import tasks
+from clsviz.errors import UndefinedFitError
+from clsviz.tasks import Task, Tasks
+
+
+def wait(task: Task) -> None:
+    deadline = time.monotonic() + 10
+    while task.is_at_work:
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def test_results_come_step_by_step_and_those_who_ask_the_same_share_them() -> None:
+    go = threading.Semaphore(0)
+    begun: list[int] = []
+
+    def steps() -> Iterator[int]:
+        begun.append(1)
+        for result in (1, 2, 3):
+            go.acquire()
+            yield result
+
+    analyses = Tasks()
+    task = analyses.open("key", steps)
+    assert task.result is None
+    assert analyses.open("key", steps) is task
+    go.release()
+    while task.result != 1:
+        time.sleep(0.005)
+    assert not task.is_done
+    go.release(2)
+    wait(task)
+    assert (task.result, task.is_done, begun) == (3, True, [1])
+    assert analyses.open("key", steps).result == 3
+    assert begun == [1]
+
+
+def test_what_nobody_looks_on_at_stops_and_begins_anew_when_it_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "_UNWATCHED_SECONDS", 0.05)
+    taken: list[int] = []
+
+    def steps() -> Iterator[int]:
+        for result in range(1000):
+            time.sleep(0.01)
+            taken.append(result)
+            yield result
+
+    analyses = Tasks()
+    task = analyses.open("key", steps)
+    wait(task)
+    assert not task.is_done
+    assert 1 <= len(taken) < 500
+    n_taken = len(taken)
+    assert analyses.open("key", steps) is task
+    wait(task)
+    assert taken[n_taken] == 0
+
+
+def test_failures_are_kept_and_the_next_task_goes_on() -> None:
+    def undefined() -> Iterator[int]:
+        yield 1
+        raise UndefinedFitError("There is nothing to fit.")
+
+    def broken() -> Iterator[int]:
+        yield 1 // 0
+
+    analyses = Tasks()
+    first, second, third = (
+        analyses.open(key, steps)
+        for key, steps in (("first", undefined), ("second", broken), ("third", lambda: iter([7])))
+    )
+    for task in (first, second, third):
+        wait(task)
+        assert task.is_done
+    assert str(first.error) == "There is nothing to fit."
+    assert first.result == 1
+    assert "unexpected" in str(second.error)
+    assert (third.result, third.error) == (7, None)
+
+
+def test_only_so_many_results_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "_KEPT", 2)
+    analyses = Tasks()
+    first = analyses.open("first", lambda: iter([1]))
+    wait(first)
+    for key in ("second", "third"):
+        wait(analyses.open(key, lambda: iter([1])))
+    assert analyses.open("first", lambda: iter([1])) is not first
