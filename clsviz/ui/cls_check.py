@@ -57,13 +57,14 @@ def measure(weights: Weights) -> Check:
     return check
 
 
-def show_beginning(anatomy: "Anatomy", check: Check) -> None:
+def show_beginning(anatomy: "Anatomy", check: Check, *, untrained: bool) -> None:
     """The vector that [CLS] enters the model with."""
     st.subheader("Where [CLS] begins", anchor=False)
     vector, (token, identity) = anatomy.cls_embedding, anatomy.cls
     norm, after = wording.number(float(np.linalg.norm(vector))), wording.number(check.embedded_norm)
+    origin = "drawn at random" if untrained else "learned"
     text = (
-        f"{token} enters as row {identity:,} of the word embeddings: {len(vector):,} numbers that were learned, of "
+        f"{token} enters as row {identity:,} of the word embeddings: {len(vector):,} numbers that were {origin}, of "
         f"norm {norm}. After layer 0, the embedding output, its norm is {after}"
     )
     is_constant = anatomy.cls_place == 0  # elsewhere its position may depend on the words

@@ -56,7 +56,7 @@ def show(experiment: Experiment, weights: Weights) -> None:
         cls_check.downloads(experiment, weights, anatomy, check)
     structure.show_parameters(anatomy, weights.label)
     structure.show_facts(anatomy, weights)
-    cls_check.show_beginning(anatomy, check)
+    cls_check.show_beginning(anatomy, check, untrained=weights.untrained)
     own.box()
     cls_check.show_check(anatomy, check)
 

@@ -53,7 +53,12 @@ def show_figures(anatomy: "Anatomy") -> None:
     """The four numbers that people ask for."""
     built = anatomy.architecture
     with st.grid(4, min_column_width=140):
-        st.metric("Weights", f"{anatomy.n_weights / 1e6:,.1f} M", border=True, help="Numbers learned in training.")
+        st.metric(
+            "Weights",
+            f"{anatomy.n_weights / 1e6:,.1f} M",
+            border=True,
+            help="Numbers that training sets; every word embedding counts.",
+        )
         st.metric(
             "Named parameters",
             f"{len(anatomy.parameters):,}",
@@ -136,7 +141,15 @@ def bars(groups: pd.DataFrame) -> "go.Figure":
         bargap=0.25,
         xaxis={"title": "Weights", "tickformat": "~s", "fixedrange": True},
         yaxis={"autorange": "reversed", "fixedrange": True, "ticksuffix": " "},
-        legend={"orientation": "h", "traceorder": "normal", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        legend={
+            "orientation": "h",
+            "entrywidth": 0,
+            "traceorder": "normal",
+            "x": -0.15,  # over the names of the bars too: a phone has no room for it in one line else
+            "xanchor": "left",
+            "y": 1.02,
+            "yanchor": "bottom",
+        },
         margin={"l": 8, "r": 48, "t": 28, "b": 8},
     )
 
