@@ -1,4 +1,4 @@
-"""The same job without a browser: python -m clsviz measure."""
+"""The same jobs without a browser: python -m clsviz measure, and probe."""
 
 import argparse
 import io
@@ -6,10 +6,10 @@ import json
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import parse_qsl
 
 from tqdm import tqdm
@@ -17,8 +17,13 @@ from tqdm import tqdm
 from clsviz import corpora, models, tables
 from clsviz.errors import ClsvizError, SettingError
 from clsviz.experiment import CORPUS_PARAMETER, MODEL_PARAMETER, TEXT_PARAMETER, Experiment, Pooling, Unit, printable
-from clsviz.measurements import Measurements
+from clsviz.measurements import Kind
 from clsviz.progress import Progress
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from clsviz.extraction import Extraction, Found
 
 _HELP = {
     "model": f"one of {', '.join(models.MODELS)}; an id of the Hugging Face Hub, with or without @REVISION; or a local "
@@ -52,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         options = _parser().parse_args(arguments)
-        status = _measure(options)
+        status: int = options.run(options)
         sys.stdout.flush()
         return status
     except ClsvizError as error:
@@ -84,31 +89,50 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m clsviz", description="Does an encoder write the length of a sentence into its [CLS]?"
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    measure = commands.add_parser(
+    _add_command(
+        commands,
         "measure",
-        help="measure the norm of [CLS] of a sample of sentences, and regress it on their length",
-        description="Measure the norm of [CLS] of a sample of sentences, and regress it on their length.",
+        "measure the norm of [CLS] of a sample of sentences, and regress it on their length",
+        "write a row a sentence to a .parquet or .csv file",
+        _measure,
     )
+    _add_command(
+        commands,
+        "probe",
+        "measure vectors of the first sentences of a sample, and tell how well length can be read from them, by layer",
+        "write a row a reading to a .parquet or .csv file",
+        _probe,
+    )
+    return parser
+
+
+def _add_command(
+    commands: "argparse._SubParsersAction[_Parser]",
+    name: str,
+    about: str,
+    output: str,
+    run: Callable[[argparse.Namespace], int],
+) -> None:
+    """A command with a flag a setting."""
+    command = commands.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}.")
+    command.set_defaults(run=run)
     for field in fields(Experiment):
         default = "last" if field.name == "layer" else field.default
         text = _HELP[field.name] + (f" (default: {default})" if default != "" else "")
-        measure.add_argument(f"--{field.name.replace('_', '-')}", metavar="X", help=text)
-    measure.add_argument(
+        command.add_argument(f"--{field.name.replace('_', '-')}", metavar="X", help=text)
+    command.add_argument(
         "--query",
         metavar="LINK",
         help="settings of a shared link, in quotes; options take precedence",
     )
-    measure.add_argument(
-        "--output", type=Path, metavar="FILE", help="write a row a sentence to a .parquet or .csv file"
-    )
-    measure.add_argument("--json", action="store_true", help="print the result as one JSON object")
-    measure.add_argument(
+    command.add_argument("--output", type=Path, metavar="FILE", help=output)
+    command.add_argument("--json", action="store_true", help="print the result as one JSON object")
+    command.add_argument(
         "--store",
         type=_folder,
         metavar="DIR",
         help="where measurements are kept (default: where CLSVIZ_STORE says, else the user's cache)",
     )
-    return parser
 
 
 def _folder(text: str) -> Path:
@@ -120,45 +144,91 @@ def _folder(text: str) -> Path:
 
 def _measure(options: argparse.Namespace) -> int:
     experiment, made_with = _experiment(options)
+    if experiment.pooling in (Pooling.MEAN, Pooling.MAX):
+        raise SettingError(
+            f"pooling is {experiment.pooling}, which the command probe has. Here it can be cls or pooler."
+        )
+    extraction, found, seconds = _run(options, experiment, made_with, Kind.NORMS)
+    from clsviz import export, wording
+    from clsviz.view import view
+
+    shown = view(found, experiment)
+    result = export.summary(experiment, found, shown)
+    if options.output:
+        _write(options.output, export.table(found.sentences, found.measurements), result)
+    if options.json:
+        _print_json(result, extraction, found, seconds)
+    else:
+        print(wording.question(experiment))
+        print(wording.result(shown, experiment, len(found.sentences)))
+    return 0
+
+
+def _probe(options: argparse.Namespace) -> int:
+    experiment, made_with = _experiment(options)
+    extraction, found, seconds = _run(options, experiment, made_with, Kind.VECTORS)
+    from clsviz import export, findings, probing
+    from clsviz.layers import steps
+    from clsviz.view import check_layer, check_pooling
+
+    check_layer(experiment, found.vectors.n_layers)
+    check_pooling(experiment, found.vectors)
+    with _Bar() as bar:
+        bar.begin("Reading the lengths", len(steps(found.vectors.n_layers, found.vectors.has_pooler)))
+        for profile in probing.profiles(found, experiment):
+            bar.advance(len(profile.readings))
+    result = export.about(experiment, found) | probing.summary(found, experiment, profile)
+    if options.output:
+        _write(options.output, profile.table(), result)
+    if options.json:
+        _print_json(result, extraction, found, seconds)
+    else:
+        print(f"Where does {found.weights.label} write the length of a sentence?")
+        print(findings.paragraph(profile, found.weights.label, experiment.unit))
+    return 0
+
+
+def _run(
+    options: argparse.Namespace, experiment: Experiment, made_with: dict[str, str], kind: Kind
+) -> tuple["Extraction", "Found", float]:
+    """Measure, and say what is to be known of it; gives also the seconds that it took."""
     _check_output(options.output)
     # What takes long to import comes after what can be wrong with the arguments.
-    from clsviz import export, wording
+    from clsviz import wording
     from clsviz.extraction import Encoders, Extraction
-    from clsviz.files import new_file
     from clsviz.store import Store
-    from clsviz.view import check_layer, check_pooling, view
+    from clsviz.view import check_layer
 
     began = time.monotonic()
-    extraction = Extraction(experiment, Store(options.store), Encoders())
-    check_pooling(experiment, Measurements.none())  # before any work
+    extraction = Extraction(experiment, Store(options.store), Encoders(), kind=kind)
     with _Bar() as bar:
         weights = models.resolve(experiment.model, download=True, progress=bar)
         if weights.n_layers is not None:
             check_layer(experiment, weights.n_layers)  # before any work
         found = extraction.run(bar)
-    seconds = time.monotonic() - began
-    for note in wording.notes(experiment, found) + wording.differences(made_with, found):
+    for note in wording.notes(extraction.experiment, found) + wording.differences(made_with, found):
         print(f"clsviz: {_one_line(note)}", file=sys.stderr)
     if found.slower_because:
         print(f"clsviz: Not measured in the fastest way: {_one_line(found.slower_because)}.", file=sys.stderr)
-    shown = view(found, experiment)
-    result = export.summary(experiment, found, shown)
-    if options.output:
-        table = export.table(found.sentences, found.measurements)
-        content = export.to_csv(table) if options.output.suffix == ".csv" else export.to_parquet(table, result)
-        with new_file(options.output) as temporary:
-            temporary.write_bytes(content)
-    if options.json:
-        speed = {
-            "seconds": seconds,
-            "sentences_per_second": extraction.sentences_per_second,
-            "slower_because": found.slower_because or None,
-        }
-        print(json.dumps(result | speed, ensure_ascii=False, allow_nan=False))
-    else:
-        print(wording.question(experiment))
-        print(wording.result(shown, experiment, len(found.sentences)))
-    return 0
+    return extraction, found, time.monotonic() - began
+
+
+def _write(path: Path, table: "pd.DataFrame", about: Mapping[str, object]) -> None:
+    from clsviz import export
+    from clsviz.files import new_file
+
+    content = export.to_csv(table) if path.suffix == ".csv" else export.to_parquet(table, about)
+    with new_file(path) as temporary:
+        temporary.write_bytes(content)
+
+
+def _print_json(result: dict[str, object], extraction: "Extraction", found: "Found", seconds: float) -> None:
+    speed = {
+        "seconds": seconds,
+        "sentences_per_second": extraction.sentences_per_second,
+        "slower_because": found.slower_because or None,
+    }
+    print(json.dumps(result | speed, ensure_ascii=False, allow_nan=False))
 
 
 def _experiment(options: argparse.Namespace) -> tuple[Experiment, dict[str, str]]:

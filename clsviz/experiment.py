@@ -60,9 +60,6 @@ class Segmentation(StrEnum):
 TEXT_PARAMETER = "text"
 """The URL parameter in which a visitor's own sentences travel, if they want them to: not part of the experiment."""
 
-MODELS_PARAMETER = "models"
-"""The URL parameter of the models that are compared, with commas between: not part of the experiment, which has one."""
-
 MODEL_PARAMETER, CORPUS_PARAMETER = "model_fingerprint", "corpus_fingerprint"
 """The URL parameters that say with what a link was made: not part of the experiment either."""
 FINGERPRINT_DIGITS = 12

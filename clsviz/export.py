@@ -64,13 +64,8 @@ def table(sentences: Sequence[str], measurements: Measurements) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def summary(experiment: Experiment, found: Found, view: View) -> dict[str, object]:
-    """The result with its settings and fingerprints, ready for JSON; what is undefined is None, `problem` says why."""
-    fit = view.fit
-
-    def interval(ends: tuple[float, float]) -> list[float] | None:
-        return list(ends) if all(map(math.isfinite, ends)) else None
-
+def about(experiment: Experiment, found: Found) -> dict[str, object]:
+    """The settings of a result, and the fingerprints of what it is of, ready for JSON."""
     return {
         "model": experiment.model,
         "model_commit": found.weights.commit or None,
@@ -84,6 +79,7 @@ def summary(experiment: Experiment, found: Found, view: View) -> dict[str, objec
         "segmentation": found.corpus.selection.segmentation,
         "drawn": found.sample.drawn,
         "sample_size": experiment.sample_size,
+        "probe_size": experiment.probe_size,
         "seed": experiment.seed,
         "length_cutoff": experiment.length_cutoff,
         "layer": found.measurements.n_layers if experiment.layer is None else experiment.layer,
@@ -92,14 +88,26 @@ def summary(experiment: Experiment, found: Found, view: View) -> dict[str, objec
         "lengths": experiment.lengths,
         "max_length": MAX_LENGTH,
         "precision": experiment.precision,
-        "numbers": experiment.precision.numbers,
+        "numbers": found.precision.numbers,
+        "n_sampled": len(found.measurements),
+        "query": "?" + urlencode(link(experiment, found)),
+    }
+
+
+def summary(experiment: Experiment, found: Found, view: View) -> dict[str, object]:
+    """The result with its settings and fingerprints, ready for JSON; what is undefined is None, `problem` says why."""
+    fit = view.fit
+
+    def interval(ends: tuple[float, float]) -> list[float] | None:
+        return list(ends) if all(map(math.isfinite, ends)) else None
+
+    return about(experiment, found) | {
         "audit": None
         if view.audit is None
         else {
             **asdict(view.audit),
             "layers_not_measurable": unmeasurable_layers(found, experiment),
         },
-        "n_sampled": len(found.measurements),
         "n_used": len(view.index),
         "r_squared": fit and fit.r_squared,
         "r_squared_interval": fit and interval(fit.r_squared_interval),
@@ -111,7 +119,6 @@ def summary(experiment: Experiment, found: Found, view: View) -> dict[str, objec
         "norm_mean": fit and fit.norm_mean,
         "norm_sd": fit and fit.norm_sd,
         "problem": view.problem or None,
-        "query": "?" + urlencode(link(experiment, found)),
     }
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 AUDIT_SIZE = 256
 """Sentences of a sample in the fast precision, the first ones, that are measured in the exact one as well."""
 _LOAD_SECONDS = 4.0
-_RATE_OF_VECTORS = 0.7
+RATE_OF_VECTORS = 0.7
 """How many vectors are measured in the time of as many norms: the last layer is computed whole, and all is pooled."""
 _TYPICAL_CHARACTERS = 75  # of a sentence, in the built-in corpora
 
@@ -295,7 +295,7 @@ class Extraction:
         rate = self._store.rate(weights.fingerprint, numbers, self.kind) if weights else None
         if rate is None and weights and self.kind is Kind.VECTORS:
             norms_rate = self._store.rate(weights.fingerprint, numbers)
-            rate = norms_rate and norms_rate * _RATE_OF_VECTORS
+            rate = norms_rate and norms_rate * RATE_OF_VECTORS
         if rate is None:
             n_parameters = weights.n_parameters if weights else models.n_parameters(self.experiment.model)
             rate = self._machine.rate / (2 * n_parameters * tokens_of(n_characters))

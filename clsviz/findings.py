@@ -6,6 +6,9 @@ from clsviz.wording import FEW_SENTENCES, SMALL_SPREAD, STRENGTHS, number
 
 _SIMILAR = 0.05
 """R² that differ by less are told as the same: so much they may differ between folds."""
+_SENTENCES_PER_COMPONENT = 5
+"""With fewer, a probe reads clearly less than is there: that of the built-in model’s last layer, with 5,000 sentences
+R² 0.57, with 1,000 some 0.35."""
 _NOTHING, _WEAK = STRENGTHS[0][0], STRENGTHS[1][0]
 """R² below the first say that hardly anything is there, below the second that little is."""
 _OTHERS = {Pooling.MEAN: "the mean of all tokens’ vectors", Pooling.POOLER: "the pooler output"}
@@ -179,9 +182,14 @@ def _embedding(profile: Profile) -> str:
 
 
 def _few(profile: Profile) -> str:
-    if not 3 <= profile.n < FEW_SENTENCES:  # of fewer than 3 nothing is said that could be firmer
-        return ""
-    return f"These are only {profile.n} sentences: take more for a firm answer."
+    if 3 <= profile.n < FEW_SENTENCES:  # of fewer than 3 nothing is said that could be firmer
+        return f"These are only {profile.n} sentences: take more for a firm answer."
+    if 3 <= profile.n < _SENTENCES_PER_COMPONENT * profile.width:
+        return (
+            f"These are only {profile.n:,} sentences for the {profile.width:,} components of a vector: of more, probes "
+            "read more."
+        )
+    return ""
 
 
 def _missing(profile: Profile) -> str:

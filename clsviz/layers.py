@@ -62,9 +62,13 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """What was read so far of n sentences: readings by pooling, layer and readout, in the order of `steps`."""
+    """What was read so far of n sentences: readings by pooling, layer and readout, in the order of `steps`.
+
+    width: components of a vector.
+    """
 
     n: int
+    width: int
     n_layers: int
     has_pooler: bool
     readings: Mapping[Step, Reading]
@@ -141,7 +145,7 @@ def readings(
 
     index: which of the sentences are used, (n,), such as those under a length cutoff. lengths, folds: of these, (n,).
     """
-    profile = Profile(len(index), vectors.n_layers, vectors.has_pooler, {})
+    profile = Profile(len(index), vectors.width, vectors.n_layers, vectors.has_pooler, {})
     for step in steps(vectors.n_layers, vectors.has_pooler):
         pooling, layer, readout = step
         if readout is Readout.NORM:

@@ -113,9 +113,11 @@ def _explain_unreadable_lengths(lengths: Floats, folds: NDArray[np.intp]) -> Non
     """Raise UndefinedFitError with the reason where these lengths cannot tell a good probe from a bad one."""
     n = len(lengths)
     if n < 2 * N_FOLDS:
-        raise UndefinedFitError(f"A probe needs at least {2 * N_FOLDS} sentences; here are {n}. Raise the cutoff.")
+        raise UndefinedFitError(
+            f"A probe needs at least {2 * N_FOLDS} sentences; here are {n}. Raise the length cutoff, or take more."
+        )
     if np.ptp(lengths) == 0:
-        raise UndefinedFitError(f"All {n:,} sentences have {lengths[0]:.0f} tokens: there is no length to read.")
+        raise UndefinedFitError(f"All {n:,} sentences are of the same length: there is nothing to read.")
     if len(np.unique(folds)) < 2:
         raise UndefinedFitError("All sentences are in one fold, so no probe can be tested. Take more sentences.")
     if all(np.ptp(lengths[folds == fold]) == 0 for fold in np.unique(folds)):

@@ -38,14 +38,15 @@ class Carriers:
     layer_norm_problem: str
 
 
-def profiles(found: Found, experiment: Experiment) -> Iterator[Profile]:
-    """What is read of the vectors, step by step (`layers.readings`), as the experiment's view takes the sentences.
+def head(found: Found, n: int) -> Found:
+    """The same of the first n measured sentences."""
+    return replace(found, measurements=found.measurements.head(n))
 
-    Raises UndefinedFitError where there are too few.
-    """
+
+def profiles(found: Found, experiment: Experiment) -> Iterator[Profile]:
+    """What is read of the vectors, step by step (`layers.readings`), as the experiment's view takes the sentences."""
     index, lengths = _used(found, experiment)
-    folds = folds_of([found.sentences[i] for i in index])
-    yield from layers.readings(found.vectors, index, lengths, folds)
+    yield from layers.readings(found.vectors, index, lengths, _folds(found, index))
 
 
 def shuffled_r_squared(found: Found, experiment: Experiment, profile: Profile) -> float | None:
@@ -54,9 +55,9 @@ def shuffled_r_squared(found: Found, experiment: Experiment, profile: Profile) -
     if best is None:
         return None
     index, lengths = _used(found, experiment)
-    folds = folds_of([found.sentences[i] for i in index])
+    vectors = found.vectors.of(Pooling.CLS, best.layer)[index]
     try:
-        return ridge_probe(found.vectors.of(Pooling.CLS, best.layer)[index], shuffled(lengths), folds).r_squared
+        return ridge_probe(vectors, shuffled(lengths), _folds(found, index)).r_squared
     except UndefinedFitError:
         return None
 
@@ -144,6 +145,14 @@ def _used(found: Found, experiment: Experiment) -> tuple[NDArray[np.intp], NDArr
     """Which sentences are used, and their lengths."""
     index, _ = shown(found.measurements, experiment)
     return index, lengths_of(found, experiment, index)
+
+
+def _folds(found: Found, index: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Number of the fold of each sentence; where there are too few for several, one, of which probes say so."""
+    try:
+        return folds_of([found.sentences[i] for i in index])
+    except UndefinedFitError:
+        return np.zeros(len(index), np.intp)
 
 
 def _number(value: float) -> float | None:

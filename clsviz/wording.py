@@ -173,8 +173,8 @@ def numbers(view: "View", unit: Unit) -> dict[str, str]:
     }
 
 
-def settings(experiment: Experiment, found: Found, view: "View") -> dict[str, str]:
-    """How the result came about, by name, so that somebody else can get it too."""
+def origin(found: Found) -> dict[str, str]:
+    """What was measured, by name, so that somebody else can get it too."""
     selection = found.corpus.selection
     corpus = [found.corpus.pinned]
     corpus += [
@@ -184,20 +184,24 @@ def settings(experiment: Experiment, found: Found, view: "View") -> dict[str, st
         corpus.append(f"{found.corpus.n_sentences:,} sentences")
     if selection.segmentation is Segmentation.SENTENCES:
         corpus.append("its texts cut into sentences")
+    return {
+        "Model": f"{found.weights.label} ({found.weights.pinned}), fingerprint {found.weights.fingerprint[:16]}",
+        "Corpus": f"{found.corpus.label} ({', '.join(corpus)}), fingerprint {found.corpus.fingerprint[:16]}",
+        "Sample": f"{len(found.measurements):,} sentences, {found.sample.drawn}",
+    }
+
+
+def settings(experiment: Experiment, found: Found, view: "View") -> dict[str, str]:
+    """How the result came about, by name, so that somebody else can get it too."""
     n_layers = found.measurements.n_layers
     vector = f"[CLS] after layer {n_layers if experiment.layer is None else experiment.layer} of {n_layers}"
     if experiment.pooling is Pooling.POOLER:
         vector = "the pooler output"
     if experiment.pooling in (Pooling.MEAN, Pooling.MAX):
         vector = vector.replace("[CLS]", f"the {experiment.pooling} of all tokens")
-    shown = f"{len(view.index):,} sentences of fewer than {experiment.length_cutoff} tokens, without [CLS] and [SEP]"
-    if view.n_truncated:
-        shown += f"; left out: {view.n_truncated:,}, of which the model reads only the beginning"
     return {
-        "Model": f"{found.weights.label} ({found.weights.pinned}), fingerprint {found.weights.fingerprint[:16]}",
-        "Corpus": f"{found.corpus.label} ({', '.join(corpus)}), fingerprint {found.corpus.fingerprint[:16]}",
-        "Sample": f"{len(found.measurements):,} sentences, {found.sample.drawn}",
-        "Shown": shown,
+        **origin(found),
+        "Shown": used(experiment, len(view.index), view.n_truncated),
         "Length": f"in {experiment.unit}" + (", shuffled" if experiment.lengths is Lengths.SHUFFLED else ""),
         "Vector": f"L2 norm of {vector}; sentences are read up to {MAX_LENGTH} tokens",
         "Precision": precision(view.audit) if view.audit else Precision.EXACT.numbers,
@@ -205,6 +209,32 @@ def settings(experiment: Experiment, found: Found, view: "View") -> dict[str, st
         "Line": "ordinary least squares; intervals robust to unequal spread (HC3), that of R² by bootstrap (BCa), as "
         "of independent sentences",
     }
+
+
+def probe_settings(experiment: Experiment, found: Found, n_used: int, n_truncated: int) -> dict[str, str]:
+    """How the profile of the layers came about, by name."""
+    return {
+        **origin(found),
+        "Used": used(experiment, n_used, n_truncated),
+        "Length": f"in {experiment.unit}" + (", shuffled" if experiment.lengths is Lengths.SHUFFLED else ""),
+        "Vectors": f"measured in {Precision.EXACT.numbers}; the components are kept in 16 bits as distances from their "
+        "means, the norms as they are. The mean and the maximum are over all tokens, [CLS] and [SEP] included",
+        "Norm alone": "R² of the straight line of norm on length over all sentences, as on the main page; its band is "
+        "of the folds, each by itself",
+        "Probe": "ridge regression of the length on the components, each scaled to a variance of 1, fitted on four "
+        "fifths of the sentences and tried on the rest, five times; the strength of the ridge by generalised "
+        "cross-validation within the four fifths. Sentences that are the same but for case, accents or white space "
+        "stay together. R² is the mean of the five, the band from the lowest to the highest",
+        "Direction alone": "the same probe of the vector divided by its norm",
+    }
+
+
+def used(experiment: Experiment, n: int, n_truncated: int) -> str:
+    """Which of the measured sentences are in the result, and how many were left out for being read in part."""
+    text = f"{n:,} sentences of fewer than {experiment.length_cutoff} tokens, without [CLS] and [SEP]"
+    if n_truncated:
+        text += f"; left out: {n_truncated:,}, of which the model reads only the beginning"
+    return text
 
 
 def pinned(experiment: Experiment, found: Found) -> Experiment:
@@ -218,6 +248,13 @@ def command(experiment: Experiment, found: Found, name: str = "measure") -> str:
     flags = [f"--{name.replace('_', '-')} {shlex.quote(value)}" for name, value in query.items()]
     return " ".join([f"python -m clsviz {name}", *flags])
 
+
+HOW_TO_READ_LAYERS = """\
+R² says how much of the differences in length can be read, from 0, nothing, to 1, all; below 0 the mean length would \
+have been the better guess. The whole vector is read by a linear probe, which is tried on sentences that it was not \
+trained on; the direction is the same vector divided by its norm, so that nothing of the norm is left in it. A norm \
+can have a high R² and still hardly vary: the chart of its spread shows by how much of itself it does. In the table of \
+vectors a click on a cell opens its scatter below."""
 
 HOW_TO_READ = """\
 Every point is a sentence: its length to the right, the norm of its vector upwards. The red line is the \

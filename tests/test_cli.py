@@ -364,8 +364,64 @@ def test_a_slower_way_is_said_on_the_side(
     arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = write_model(tmp_path / "m", "modernbert")
+    capsys.readouterr()  # what transformers says of the writing
     assert main([*arguments, f"--model={folder}", "--json"]) == 0
     shown = capsys.readouterr()
     reason = json.loads(shown.out)["slower_because"]
     assert reason.startswith("there is no fast forward pass for models of the type modernbert")
-    assert shown.err == f"clsviz: Not measured in the fastest way: {reason}.\n"
+    assert shown.err.endswith(f"clsviz: Not measured in the fastest way: {reason}.\n")
+
+
+def test_probing_prints_a_row_a_layer_and_writes_the_readings(
+    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "layers.parquet"
+    command = ["probe", *arguments[1:], "--json", "--probe-size=150", f"--output={output}"]
+    assert main(command) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["n_sampled"] == 150
+    assert [row["layer"] for row in result["layers"]] == [0, 1, 2]
+    assert set(result["layers"][0]) >= {
+        "norm_r_squared",
+        "norm_mean",
+        "norm_sd",
+        "probe_r_squared",
+        "direction_r_squared",
+        "mean_pool_probe_r_squared",
+    }
+    assert result["layers"][0]["probe_r_squared"] is None  # [CLS] is the same for all sentences there
+    assert result["layers"][1]["probe_r_squared"] > 0.5
+    assert abs(result["shuffled_probe_r_squared"]) < 0.3
+    assert result.keys() >= {"pooler_probe_r_squared", "sentlen_accuracy", "sentlen_accuracy_norm_only"}
+    table = pd.read_parquet(output)
+    at = table[(table["pooling"] == "cls") & (table["readout"] == "vector") & (table["layer"] == 1)]
+    assert at["r_squared"].item() == result["layers"][1]["probe_r_squared"]
+    assert main(command) == 0  # from the store, with the same numbers
+    again = json.loads(capsys.readouterr().out)
+    assert again["layers"] == result["layers"]
+    assert again["sentences_per_second"] is None
+    assert main([argument for argument in command if argument != "--json"]) == 0
+    assert "can" in capsys.readouterr().out.splitlines()[1]
+
+
+def test_mean_vectors_are_of_the_command_probe(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*arguments, "--pooling=mean"]) == 2
+    assert "which the command probe has" in capsys.readouterr().err
+    assert main(["probe", *arguments[1:], "--pooling=mean", "--probe-size=30", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["pooling"] == "mean"
+
+
+def test_a_tiny_sample_explains_itself(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["probe", *arguments[1:], "--probe-size=4"]) == 0
+    assert "A probe needs at least 10 sentences; here are 4." in capsys.readouterr().out
+
+
+def test_lengths_in_words_are_those_of_the_sentences(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    results = []
+    for unit in ("tokens", "words"):
+        assert main([*arguments, f"--unit={unit}", "--json"]) == 0
+        results.append(json.loads(capsys.readouterr().out))
+    assert results[0]["n_used"] == results[1]["n_used"]
+    assert results[1]["unit"] == "words"
+    assert main([*arguments, "--lengths=shuffled", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["r_squared"] < 0.05

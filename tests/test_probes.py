@@ -172,7 +172,7 @@ def test_a_vector_that_is_the_same_for_all_says_so() -> None:
 
 def test_what_cannot_be_probed_says_why() -> None:
     vectors, lengths, folds = sample(100, 5)
-    with pytest.raises(UndefinedFitError, match="All 100 sentences have 7 tokens"):
+    with pytest.raises(UndefinedFitError, match="All 100 sentences are of the same length"):
         ridge_probe(vectors, np.full(100, 7), folds)
     with pytest.raises(UndefinedFitError, match="at least 10 sentences; here are 9"):
         ridge_probe(vectors[:9], lengths[:9], folds[:9])

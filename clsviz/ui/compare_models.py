@@ -11,13 +11,14 @@ from clsviz.experiment import Experiment, Pooling, Precision, parse_setting
 from clsviz.extraction import Found
 from clsviz.jobs import Job, State
 from clsviz.measurements import Kind
-from clsviz.ui import compared, controls, session
+from clsviz.ui import compared, compared_rows, controls, session
+from clsviz.ui.links import MOST_MODELS
 from clsviz.ui.markdown import escape
 
 PAGE = "compare-models"
 
 _POLL_SECONDS = 0.5
-_STATUS_HEIGHT, _LINE_HEIGHT = 120, 42  # a line may take two
+_STATUS_HEIGHT, _LINE_HEIGHT = 110, 34  # a line may take two
 
 
 def _models_control() -> None:
@@ -29,10 +30,10 @@ def _models_control() -> None:
         format_func=_model_label,
         key="models",
         on_change=_choose_models,
-        max_selections=session.MOST_MODELS,
+        max_selections=MOST_MODELS,
         accept_new_options=not session.PUBLIC,
         select_all=False,
-        help=f"Two to {session.MOST_MODELS}, which measure the same sentences. You can type any id of the Hugging Face "
+        help=f"Two to {MOST_MODELS}, which measure the same sentences. You can type any id of the Hugging Face "
         "Hub, or on your own machine the path of a folder; “untrained:” before it puts random weights in the place of "
         "its own.",
     )
@@ -57,15 +58,15 @@ def _choose_models() -> None:
                 raise ModelError(f"“{name}” has a comma, which stands between the models of a link. Rename the folder.")
             if name in names:
                 raise ModelError(f"{name} is compared already.")
-            if len(names) == session.MOST_MODELS:
-                raise ModelError(f"{session.MOST_MODELS} models at most can be compared: {name} is left out.")
+            if len(names) == MOST_MODELS:
+                raise ModelError(f"{MOST_MODELS} models at most can be compared: {name} is left out.")
         except ClsvizError as error:
             message = str(error)
         else:
             names.append(name)
     st.session_state.models = names
     st.session_state.models_message = message
-    st.session_state.models_were_chosen = True
+    st.session_state.models_were_cleared = not names
 
 
 def _first_models() -> list[str]:
@@ -145,7 +146,7 @@ def _status(norms: Sequence[Job], vectors: Sequence[Job], names: Sequence[str]) 
             for job in waiting:
                 session.start(job)
             st.rerun()
-        st.caption("  \n".join(_progress(*of) for of in zip(compared.labels(names), norms, vectors, strict=True)))
+        st.caption("  \n".join(_progress(*of) for of in zip(compared_rows.labels(names), norms, vectors, strict=True)))
 
 
 def _n_measured(jobs: Sequence[Job]) -> tuple[int, int]:
@@ -196,7 +197,7 @@ def _errors(norms: Sequence[Job], vectors: Sequence[Job], names: Sequence[str]) 
     """What is wrong with a model, under the box in which it was chosen."""
     if message := st.session_state.get("models_message", ""):
         st.error(escape(message))
-    for label, *of_model in zip(compared.labels(names), norms, vectors, strict=True):
+    for label, *of_model in zip(compared_rows.labels(names), norms, vectors, strict=True):
         if error := next((job.error for job in of_model if isinstance(job.error, ModelError)), None):
             st.error(escape(f"{label}: {error}"))
 
@@ -207,7 +208,7 @@ def _outlines(jobs: Sequence[Job]) -> object:
 
 
 session.restore(PAGE)
-if not st.session_state.models and not st.session_state.get("models_were_chosen"):
+if not st.session_state.models and not st.session_state.get("models_were_cleared"):
     st.session_state.models = _first_models()
 if st.session_state.precision is not Precision.EXACT:
     session.adjust("Models are compared in the exact precision, as their vectors are.", precision=Precision.EXACT)
@@ -225,13 +226,13 @@ with st.sidebar:
     shallow, poolings = _fit_view_to_models([found for found in founds if found])
     controls.view_controls(shallow, poolings)
     st.toggle(
-        "Same axes",
-        value=st.session_state.same_axes,
-        key="same_axes",
-        help="Whether all pictures have one axis of norms, or each its own. Their length axes are always the same.",
+        "An axis of norms for each",
+        value=st.session_state.axes,
+        key="axes",
+        help="Whether each picture has an axis of norms of its own, or all have the same, as their lengths have.",
     )
 experiment = session.experiment()  # the view may have been brought back to what the models have
-links = {"models": ",".join(st.session_state.models), "axes": "" if st.session_state.same_axes else "free"}
+links = {"models": ",".join(st.session_state.models), "axes": "free" if st.session_state.axes else ""}
 query = session.write_url(experiment, PAGE, **links)
-controls.show_notes(norms[0], experiment)
+controls.show_notes(norms[0])
 compared.show(experiment, names, norms, vectors, query)

@@ -1,5 +1,6 @@
 """What is known of the compared models, drawn: the answer, the table, a picture of each, and their layers."""
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -7,20 +8,18 @@ from urllib.parse import urlencode
 
 import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 from streamlit.elements.lib import streamlit_plotly_theme as theme
 
 from clsviz import wording
-from clsviz.experiment import Experiment, Precision, Unit
-from clsviz.extraction import Found
+from clsviz.experiment import Experiment, Unit
 from clsviz.jobs import Job, State
-from clsviz.ui import session
+from clsviz.ui import compared_rows, share
 from clsviz.ui.markdown import escape
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from clsviz.comparison import Norms, Row
+    from clsviz.comparison import Row
     from clsviz.figures import Palette
 
 _POLL_SECONDS = 1.0
@@ -30,25 +29,20 @@ _CURVES_HEIGHT = 340
 _LOWEST_R_SQUARED, _MARGIN = -0.2, 0.04
 
 
-def labels(names: Sequence[str]) -> list[str]:
-    """What to call the models, no two of them alike."""
-    from clsviz import comparison
-
-    return comparison.labels(names)
-
-
 def show(
     experiment: Experiment, names: Sequence[str], norms: Sequence[Job], vectors: Sequence[Job], query: dict[str, str]
 ) -> None:
     """Draw it all; while there is more to come it redraws itself."""
-    known = rows_of(experiment, names, norms, vectors)
+    question = f"Which model encodes the length of a sentence in the norm of {wording.vector_name(experiment)}?"
+    st.title(escape(question), anchor=False)
+    known = compared_rows.rows_of(experiment, names, norms, vectors)
     is_open = _is_open(known, [*norms, *vectors])
     first: list[Row] | None = known
     is_in_browser = False
 
     def draw() -> None:
         nonlocal first, is_in_browser
-        rows = first or rows_of(experiment, names, norms, vectors)
+        rows = first or compared_rows.rows_of(experiment, names, norms, vectors)
         first = None
         _draw(experiment, rows, norms, vectors, query)
         if is_in_browser and is_open and not _is_open(rows, [*norms, *vectors]):
@@ -62,77 +56,17 @@ def _is_open(rows: "Sequence[Row]", jobs: Sequence[Job]) -> bool:
     return any(job.state.is_active for job in jobs) or not all(row.is_read for row in rows)
 
 
-def rows_of(experiment: Experiment, names: Sequence[str], norms: Sequence[Job], vectors: Sequence[Job]) -> "list[Row]":
-    """What is known of every model so far."""
-    from clsviz.comparison import Row, common
-
-    asked = [replace(experiment, model=name) for name in names]
-    founds = [session.found(job, of) for job, of in zip(norms, asked, strict=True)]
-    indices = iter(common([found.measurements for found in founds if found], experiment))
-    is_settled = not any(job.state.is_active for job in norms)  # else which sentences are compared may change
-    rows = []
-    for label, of, job, of_vectors, found in zip(labels(names), asked, norms, vectors, founds, strict=True):
-        row = Row(of.model, label, problem=str(job.error or of_vectors.error or ""))
-        if found is not None:
-            index = next(indices)
-            row = _with_norms(row, job, found, of, index)
-            if is_settled and of_vectors.state is State.DONE and of_vectors.extraction.found:
-                row = _with_profile(row, of_vectors.extraction.found, of, index)
-        rows.append(row)
-    return rows
-
-
-def _with_norms(row: "Row", job: Job, found: Found, experiment: Experiment, index: NDArray[np.intp]) -> "Row":
-    key = (_key(found, experiment), len(found.measurements), index.tobytes())
-    rate = job.extraction.sentences_per_second or _rate(found.weights.fingerprint, len(found.measurements))
-    return replace(
-        row,
-        n_sampled=len(found.sentences),
-        is_whole=not found.n_missing,
-        norms=_norms(key, found, experiment, index),
-        sentences_per_second=rate,
-        n_parameters=found.weights.n_parameters,
-    )
-
-
-def _with_profile(row: "Row", found: Found, experiment: Experiment, index: NDArray[np.intp]) -> "Row":
-    """The row with what is read of the vectors so far; that goes on for as long as somebody looks on."""
-    from clsviz.comparison import read_vectors
-
-    key = ("compare", _key(found, experiment), len(found.sentences), index.tobytes())
-    task = session.tasks().open(key, lambda: read_vectors(found, experiment, index))
-    return replace(row, profile=task.result, is_read=task.is_done, problem=str(task.error or row.problem))
-
-
-def _key(found: Found, experiment: Experiment) -> tuple[object, ...]:
-    of = (found.weights.fingerprint, found.corpus.fingerprint, experiment.seed)
-    return (*of, experiment.layer, experiment.pooling, experiment.unit, experiment.lengths)
-
-
-@st.cache_resource(max_entries=24, show_spinner=False)
-def _norms(key: tuple[object, ...], _found: Found, _experiment: Experiment, _index: NDArray[np.intp]) -> "Norms":
-    from clsviz.comparison import norms_of
-
-    return norms_of(_found, _experiment, _index)
-
-
-@st.cache_resource(max_entries=24, show_spinner=False)
-def _rate(fingerprint: str, n_measured: int) -> float | None:
-    """Sentences per second at which the model was last measured here, looked up whenever there are more."""
-    return session.jobs().store.rate(fingerprint, Precision.EXACT.numbers)
-
-
 def _draw(
     experiment: Experiment, rows: "list[Row]", norms: Sequence[Job], vectors: Sequence[Job], query: dict[str, str]
 ) -> None:
     from clsviz import comparison
 
-    st.title(escape(comparison.question(experiment)), anchor=False)
     st.markdown(escape(comparison.answer(rows, experiment) or _waiting([*norms, *vectors])))
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.markdown(escape(comparison.tokenizers(rows, experiment.unit)), width="stretch")
         if experiment.unit is Unit.TOKENS and comparison.tokens_agree(rows) is False:
             st.button("Count in words", on_click=_count_in_words, key="count_in_words")
+        _copy_link(experiment, rows, norms, query)
         _downloads(experiment, rows, norms, query)
     if len(st.session_state.models) < 2:
         st.info("Choose at least two models in the sidebar to compare them.", icon=":material/compare_arrows:")
@@ -176,7 +110,7 @@ def _table(rows: "Sequence[Row]", unit: Unit) -> None:
         "r_squared": number("R²", format="%.3f", help="Share of the norm’s variance that the line explains."),
         "interval": text("95% interval", help="Of R²."),
         "slope": number(
-            f"Slope per {unit.singular}", format="%.5f", help=f"Change of the norm with every {unit.singular}."
+            f"Slope per {unit.singular}", format="%.3g", help=f"Change of the norm with every {unit.singular}."
         ),
         "spearman": number("Spearman’s ρ", format="%.2f", help="Rank correlation of norm and length."),
         "probe_r_squared": number(
@@ -187,7 +121,7 @@ def _table(rows: "Sequence[Row]", unit: Unit) -> None:
         ),
         "probe_layer": number("at layer", format="%d", help="0 is the embedding output."),
         "norm_mean": number("Norm", format="%.3f", help="Its mean over the sentences."),
-        "norm_sd": number("Its spread", format="%.4f", help="Standard deviation of the norm over the sentences."),
+        "norm_sd": number("Its spread", format="%.3g", help="Standard deviation of the norm over the sentences."),
         **{
             name: number(f"{unit_name.capitalize()} a sentence", format="%.1f", help="On average.")
             for unit_name, name in of_the_length.items()
@@ -238,9 +172,15 @@ def _pictures(experiment: Experiment, rows: "Sequence[Row]", jobs: Sequence[Job]
     figure = small_multiples(
         panels,
         _palette(),
-        shared_y=st.session_state.same_axes,
-        length_title=f"Sentence length (in {experiment.unit})",
+        shared_y=not st.session_state.axes,
+        length_title=f"Length in {experiment.unit}",
     )
+    if experiment.unit is not Unit.TOKENS:
+        points_only = {"mode": "markers"}
+        figure.for_each_trace(
+            lambda trace: trace.update(hovertemplate=trace.hovertemplate.replace(" tokens", f" {experiment.unit}")),
+            selector=points_only,
+        )
     said = "; ".join(f"{row.label}: " + (f"R² {row.fit.r_squared:.3f}" if row.fit else "no line") for row in rows)
     st.plotly_chart(
         figure,
@@ -262,9 +202,9 @@ def _curves(rows: "Sequence[Row]", unit: Unit) -> None:
     curves = comparison.curves(rows)
     low = float(np.nanmin(curves[["norm", "vector"]].to_numpy(float), initial=0))
     parts = {
-        "norm": (f"From the norm of [CLS]: R² of the line, length in {unit}.", "R² of the norm"),
+        "norm": (f"From the norm of [CLS]: R² of the line over the length in {unit}.", "R² of the norm"),
         "vector": (
-            f"From the whole [CLS] vector: cross-validated R² of a linear probe. {_read_of(rows)}",
+            f"From the whole [CLS] vector: cross-validated R² of a linear probe, {_read_of(rows)}.",
             "R² of a probe",
         ),
     }
@@ -282,8 +222,17 @@ def _read_of(rows: "Sequence[Row]") -> str:
     """Of how many sentences the probes are."""
     numbers = sorted({row.profile.n for row in rows if row.profile})
     if not numbers:
-        return "It follows as soon as the vectors are measured."
-    return f"Of the first {' or '.join(f'{n:,}' for n in numbers)} sentences."
+        return "as soon as the vectors are measured"
+    return f"of the first {' or '.join(f'{n:,}' for n in numbers)} sentences"
+
+
+def _copy_link(experiment: Experiment, rows: "Sequence[Row]", jobs: Sequence[Job], query: dict[str, str]) -> None:
+    """The link to this comparison, with the commits of what was found; its fingerprints are of the first model."""
+    founds = [job.extraction.found for job in jobs]
+    names = [found.weights.pinned if found else row.model for found, row in zip(founds, rows, strict=True)]
+    if (found := founds[0]) and "models" in query:
+        first = replace(experiment, model=rows[0].model)
+        share.copy_link(first, found, query | {"models": ",".join(names)})
 
 
 def _downloads(experiment: Experiment, rows: "Sequence[Row]", jobs: Sequence[Job], query: dict[str, str]) -> None:
@@ -303,29 +252,8 @@ def _downloads(experiment: Experiment, rows: "Sequence[Row]", jobs: Sequence[Job
     }
     with st.popover("Download", icon=":material/download:", disabled=not any(row.norms for row in rows)):
         for name, table in tables.items():
-            _download(name, table, lambda: _about(experiment, rows, jobs, query))
-
-
-def _download(name: str, table: "Callable[[], pd.DataFrame]", about: Callable[[], dict[str, object]]) -> None:
-    from clsviz import export
-
-    file_name = f"clsviz-comparison-{name.lower()}"
-    st.download_button(
-        f"{name} (CSV)",
-        lambda: export.to_csv(table()),
-        f"{file_name}.csv",
-        "text/csv",
-        on_click="ignore",
-        width="stretch",
-    )
-    st.download_button(
-        f"{name} (Parquet)",
-        lambda: export.to_parquet(table(), about()),
-        f"{file_name}.parquet",
-        "application/vnd.apache.parquet",
-        on_click="ignore",
-        width="stretch",
-    )
+            about = functools.partial(_about, experiment, rows, jobs, query)
+            share.table_downloads(name, f"clsviz-comparison-{name.lower()}", table, about)
 
 
 def _about(

@@ -12,7 +12,7 @@ import streamlit as st
 from clsviz import corpora, models, tables, wording
 from clsviz.corpora import Corpus
 from clsviz.errors import ClsvizError, CorpusError, ModelError
-from clsviz.experiment import RANGES, Experiment, Lengths, Pooling, Precision, Segmentation, Unit, parse_setting
+from clsviz.experiment import RANGES, Lengths, Pooling, Precision, Segmentation, Unit, parse_setting
 from clsviz.extraction import Found
 from clsviz.jobs import Job, State
 from clsviz.segmentation import LONG_TEXT
@@ -306,11 +306,11 @@ def status(job: Job, shown: tuple[bool, bool, bool], name: str = "") -> None:
     st.fragment(keep_up, run_every=_POLL_SECONDS if will_change else None)()
 
 
-def show_notes(job: Job, experiment: Experiment) -> None:
+def show_notes(job: Job) -> None:
     """What the visitor should know of their settings and of how the result came about."""
     notes = session.notes()
     if job.extraction.found:
-        notes += wording.notes(experiment, job.extraction.found)
+        notes += wording.notes(job.extraction.experiment, job.extraction.found)
         notes += wording.differences(session.made_with(), job.extraction.found)
     for note in notes:
         st.warning(escape(note))

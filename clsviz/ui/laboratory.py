@@ -69,9 +69,7 @@ class Beside:
 
 
 def settle() -> None:
-    """Keep this page's settings while their widgets are not drawn; what belongs to another text begins anew."""
-    for name, value in SETTINGS.items():
-        st.session_state[name] = st.session_state.get(name, value)
+    """Begin anew with what belongs to another text."""
     if st.session_state.get("laboratory_text", st.session_state.text) != st.session_state.text:
         st.session_state.sentence = st.session_state.word = 1
     st.session_state.laboratory_text = st.session_state.text
@@ -155,7 +153,8 @@ def _kept(name: str, of: Hashable, found: Found, work: Callable[["Encoder"], T])
         try:
             with st.spinner(f"Loading {found.weights.label}", show_time=True):
                 encoder = session.jobs().encoders.get(found.weights, Precision.EXACT)
-            kept = of, work(encoder)
+            with st.spinner("Measuring", show_time=True):
+                kept = of, work(encoder)
         except ClsvizError as error:
             st.error(escape(error))
             return None

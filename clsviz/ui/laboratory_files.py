@@ -9,7 +9,7 @@ import streamlit as st
 from clsviz.experiment import Experiment
 from clsviz.extraction import Found
 from clsviz.jobs import Job
-from clsviz.ui import session
+from clsviz.ui import session, share
 from clsviz.ui.laboratory import Typed, beside
 from clsviz.ui.laboratory_pairs import nearest_table, similarity_table
 from clsviz.ui.laboratory_sections import growth_band, layer_table, pooler_table
@@ -34,28 +34,13 @@ def downloads(
     vectors = session.found(jobs[1], experiment) if len(jobs) > 1 else None
     if vectors is not None:
         tables["Nearest"] = lambda: nearest_table(typed, at, vectors, experiment)
+    name = share.file_name(experiment, found)
     with st.popover("Download", icon=":material/download:"):
-        for name, table in tables.items():
-            _row(name, table, about(typed, experiment, found))
-
-
-def _row(name: str, table: Callable[[], pd.DataFrame], settings: dict[str, object]) -> None:
-    from clsviz import export
-
-    file = f"clsviz-{name.lower().replace(' ', '-')}"
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(name, width=150)
-        st.download_button(
-            "CSV", lambda: export.to_csv(table()), f"{file}.csv", "text/csv", key=f"{file}.csv", on_click="ignore"
-        )
-        st.download_button(
-            "Parquet",
-            lambda: export.to_parquet(table(), settings),
-            f"{file}.parquet",
-            "application/vnd.apache.parquet",
-            key=f"{file}.parquet",
-            on_click="ignore",
-        )
+        for label, table in tables.items():
+            with st.container(horizontal=True):
+                share.table_downloads(
+                    label, f"{name}-{label.lower().replace(' ', '-')}", table, lambda: about(typed, experiment, found)
+                )
 
 
 def token_table(typed: Typed) -> pd.DataFrame:

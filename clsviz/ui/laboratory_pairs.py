@@ -9,7 +9,7 @@ import streamlit as st
 from clsviz import models, wording
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment, Pooling, Precision
-from clsviz.extraction import Found
+from clsviz.extraction import RATE_OF_VECTORS, Found
 from clsviz.jobs import Job, State
 from clsviz.measurements import POOLED, Kind
 from clsviz.ui import controls, session
@@ -23,7 +23,10 @@ _LEAST_COLOURED = 0.3
 _TYPICAL_OF = 2_000
 """Sentences, the first of the corpus's, of which pairs are said to be typical."""
 _NEAREST = 10
-_POLL_SECONDS = 1.0
+_FEW = 5
+"""Sentences in whose cells four digits have room."""
+_STILL = {"displayModeBar": False}
+_MEANS = "Mean cosine similarity of all pairs, by vector and layer"
 _WARNING = (
     "Read these with care: the [CLS] and mean vectors of a BERT as it comes were not trained to be compared by cosine, "
     "and by its author’s word are not meant to be. They all point in about the same direction, so that most pairs look "
@@ -68,15 +71,16 @@ def pairs(typed: Typed, experiment: Experiment) -> None:
     with left:
         st.markdown(f"**Every pair**, {escape(_of(experiment))}")
         least = min(_LEAST_COLOURED, float(np.nanmin(matrix, initial=1)))
-        figure = layer_figures.similarity(matrix, typed.sentences, palette(), zmin=least)
-        st.plotly_chart(figure, key="similarity", alt=f"Cosine similarity of {n} sentences, every pair")
+        digits = 4 if n <= _FEW and np.nanmin(matrix, initial=1) > 0.99 else 2
+        figure = layer_figures.similarity(matrix, typed.sentences, palette(), zmin=least, value_format=f".{digits}f")
+        st.plotly_chart(figure, key="similarity", config=_STILL, alt=f"Cosine similarity of {n} sentences, every pair")
     with right:
         st.markdown("**All pairs on average**, by vector and layer")
         means = mean_similarities(typed.vectors)
         rows, columns = [controls.POOLING_NAMES[pooling] for pooling in POOLED], list(map(str, range(means.shape[1])))
         least = min(_LEAST_COLOURED, float(np.nanmin(means, initial=1)))
         figure = layer_figures.heat_map(means, rows, columns, palette(), marked=_place(typed, experiment), zmin=least)
-        st.plotly_chart(figure, key="mean_similarity", alt="Mean cosine similarity of all pairs, by vector and layer")
+        st.plotly_chart(figure, key="mean_similarity", config=_STILL, alt=_MEANS)
         st.caption("The frame is what the sidebar’s view shows: choose another vector or layer there.")
 
 
@@ -114,9 +118,10 @@ def _pairs_said(matrix: Any, sentences: list[str], experiment: Experiment) -> st
     if len(sentences) == 2:
         return f"The cosine similarity of the two is {upper[0, 1]:.3f}.{no_direction}"
     highest, lowest = (np.unravel_index(at, upper.shape) for at in (np.nanargmax(upper), np.nanargmin(upper)))
+    digits = 3 if upper[highest] - upper[lowest] >= 0.001 else 6
     return (
-        f"Most alike are {highest[0] + 1} and {highest[1] + 1} (cosine similarity {upper[highest]:.3f}), least "
-        f"{lowest[0] + 1} and {lowest[1] + 1} ({upper[lowest]:.3f}).{no_direction}"
+        f"Most alike are {highest[0] + 1} and {highest[1] + 1} (cosine similarity {upper[highest]:.{digits}f}), least "
+        f"{lowest[0] + 1} and {lowest[1] + 1} ({upper[lowest]:.{digits}f}).{no_direction}"
     )
 
 
@@ -131,17 +136,33 @@ def nearest_table(typed: Typed, at: int, found: Found, experiment: Experiment) -
 def toggle(job: Job, experiment: Experiment) -> None:
     """Whether the corpus's vectors are wanted, with what they cost."""
     st.subheader("Which sentences of the corpus are nearest?", anchor=False)
-    st.toggle("Nearest sentences of the corpus", value=st.session_state.nearest, key="nearest")
+    st.toggle("Nearest sentences of the corpus", value=st.session_state.nearest, key="nearest", on_change=_want)
     if not st.session_state.nearest:
         st.caption(escape(_cost(job, experiment)))
+
+
+def _want() -> None:
+    """Who turns it on has read what it costs; who opens a link to it has not, and presses Run where it is much."""
+    st.session_state.nearest_wanted = st.session_state.nearest
+
+
+def begin(jobs: list[Job]) -> list[Job]:
+    """The jobs, with that for vectors started if the visitor has just asked for it."""
+    if len(jobs) > 1 and st.session_state.pop("nearest_wanted", False):
+        return [jobs[0], session.start(jobs[1])]
+    return jobs
 
 
 def _cost(job: Job, experiment: Experiment) -> str:
     n = min(experiment.sample_size, experiment.probe_size)
     said = f"For that the whole vectors of the first {n:,} sentences of the sample are measured, once"
     found = job.extraction.found
-    rate = found and session.jobs().store.rate(found.weights.fingerprint, Precision.EXACT.numbers, Kind.VECTORS)
-    return said + (f"; it takes about {wording.duration(n / rate)}." if rate else ", in the background.")
+    if found is None:
+        return said + "."
+    of, store = (found.weights.fingerprint, Precision.EXACT.numbers), session.jobs().store
+    norms_rate = store.rate(*of)
+    rate = store.rate(*of, Kind.VECTORS) or (norms_rate and norms_rate * RATE_OF_VECTORS)
+    return said + (f", which takes about {wording.duration(n / rate)} unless they are there." if rate else ".")
 
 
 def near(typed: Typed, at: int, job: Job, experiment: Experiment) -> None:

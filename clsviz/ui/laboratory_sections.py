@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from clsviz.figures import Palette
 
 _PATH_HEIGHT, _GROWTH_HEIGHT = 380, 440
+CHART = {"displaylogo": False, "modeBarButtonsToRemove": ["autoScale2d", "select2d", "lasso2d"]}
 _MOST_CHIPS = 128
 _LONGEST_QUOTE = 90
 _CHIP = (
@@ -149,7 +150,8 @@ def path(typed: Typed, at: int, jobs: list[Job], experiment: Experiment) -> None
         said += f"{number(last['upper'])}."
     st.markdown(escape(said))
     figure = layer_figures.layer_path(table, band, palette())
-    st.plotly_chart(figure, height=_PATH_HEIGHT, key="path", alt=f"Norm of [CLS] after every layer. {said}")
+    alt = f"Norm of [CLS] after every layer. {said}"
+    st.plotly_chart(figure, height=_PATH_HEIGHT, key="path", config=CHART, alt=alt)
     if corpus is not None and band is None:
         st.caption(_too_few(experiment))
     elif band is not None:
@@ -178,7 +180,8 @@ def growth(table: pd.DataFrame, jobs: list[Job], experiment: Experiment) -> None
                 hovertemplate=(trace.hovertemplate or "").replace(" tokens", f" {experiment.unit}")
             )
         )
-    st.plotly_chart(figure, height=_GROWTH_HEIGHT, key="growth", alt=f"The norm after every added word. {said}")
+    alt = f"The norm after every added word. {said}"
+    st.plotly_chart(figure, height=_GROWTH_HEIGHT, key="growth", config=CHART, alt=alt)
     notes = [
         f"Words are what white space separates; the first {MOST_WORDS} are grown. The seed orders the shuffled ones."
     ]

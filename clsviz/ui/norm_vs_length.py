@@ -17,7 +17,7 @@ with st.sidebar:
 experiment = session.experiment()  # the view may have been brought back to what the model has
 query = session.write_url(experiment, PAGE)
 
-controls.show_notes(job, experiment)
+controls.show_notes(job)
 
 # Measured before the picture is drawn, which marks it, and shown below it.
 picture_place, own_place = st.container(), st.container()

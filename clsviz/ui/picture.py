@@ -1,5 +1,6 @@
 """The picture and its numbers: the answer, the four figures, the scatter, what is selected in it, and the downloads."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,12 +18,20 @@ from clsviz.ui.own import Own
 
 if TYPE_CHECKING:
     from clsviz.analysis import Fit
+    from clsviz.figures import Palette
     from clsviz.view import View
 
 _POLL_SECONDS = 1.0
 _HEIGHT = 520
 _MEDIANS, _RANGES = "Medians and quartiles", "Lengths at a norm"
 _MOST_LISTED = 1_000
+
+
+def palette() -> "Palette":
+    """Colours that Streamlit exchanges for those of the theme, light or dark."""
+    from clsviz.figures import Palette
+
+    return Palette(theme.CATEGORY_0, theme.CATEGORY_1, theme.CATEGORY_2, theme.CATEGORY_3, theme.BG_COLOR)
 
 
 def show(job: Job, experiment: Experiment, own: Own | None, query: dict[str, str]) -> None:
@@ -62,14 +71,26 @@ def _show(job: Job, experiment: Experiment, own: Own | None, query: dict[str, st
     st.markdown(escape(wording.result(view, experiment, len(found.measurements))))
     _figures(view.fit, len(view.index), len(found.measurements), experiment.unit)
     overlays = _toolbar(job, experiment, found, view, query)
-    selected = _chart(experiment, found, view, own, overlays)
-    _selection(experiment, found, view, selected)
+    selected = chart(experiment, found, view, own, overlays)
+    selection(experiment, found, view, selected)
 
 
 def _show_waiting(job: Job, experiment: Experiment, query: dict[str, str]) -> None:
     """The page before the first points: everything has its place already."""
     from clsviz import figures
 
+    message = waiting(job)
+    st.markdown(escape(message))
+    _figures(None, 0, 0, experiment.unit)
+    with st.container(horizontal=True):
+        st.pills("Overlays", [_MEDIANS, _RANGES], disabled=True, label_visibility="collapsed", key="no_overlays")
+    st.plotly_chart(
+        figures.empty(_axes(experiment, experiment.length_cutoff)), height=_HEIGHT, key="no_scatter", alt=message
+    )
+
+
+def waiting(job: Job) -> str:
+    """Why there is nothing to see yet."""
     if job.state is State.WAITING:
         message = "Press Run in the sidebar to measure. It takes time, or a download, so it does not start by itself."
     elif job.state is State.FAILED:
@@ -80,13 +101,7 @@ def _show_waiting(job: Job, experiment: Experiment, query: dict[str, str]) -> No
         message = f"{job.stage}: {job.done:,} of {job.total:,} {job.unit}. It is kept, so this happens once."
     else:
         message = f"{job.stage or 'Looking for what was measured before'}. The first points appear in a few seconds."
-    st.markdown(escape(message))
-    _figures(None, 0, 0, experiment.unit)
-    with st.container(horizontal=True):
-        st.pills("Overlays", [_MEDIANS, _RANGES], disabled=True, label_visibility="collapsed", key="no_overlays")
-    st.plotly_chart(
-        figures.empty(_axes(experiment, experiment.length_cutoff)), height=_HEIGHT, key="no_scatter", alt=message
-    )
+    return message
 
 
 def _figures(fit: "Fit | None", n_used: int, n_measured: int, unit: Unit) -> None:
@@ -149,8 +164,8 @@ def _axes(experiment: Experiment, longest: int) -> Any:
     return Axes(wording.axis_title(experiment), longest, zoom_of=zoom_of, unit=experiment.unit)
 
 
-def _chart(
-    experiment: Experiment, found: Found, view: "View", own: Own | None, overlays: list[str]
+def chart(
+    experiment: Experiment, found: Found, view: "View", own: Own | None, overlays: Sequence[str] = (_MEDIANS,)
 ) -> NDArray[np.intp]:
     """The scatter; returns which of the view's sentences are selected in it."""
     from clsviz import analysis, figures
@@ -161,8 +176,7 @@ def _chart(
     figure = figures.scatter(
         points,
         _axes(experiment, int(view.lengths.max()) if len(view.lengths) else experiment.length_cutoff),
-        # Colours that Streamlit exchanges for those of the theme, light or dark.
-        figures.Palette(theme.CATEGORY_0, theme.CATEGORY_1, theme.CATEGORY_2, theme.CATEGORY_3, theme.BG_COLOR),
+        palette(),
         fit=view.fit,
         bins=analysis.bins(view.lengths, view.norms) if _MEDIANS in overlays else None,
         slices=analysis.slices(view.lengths, view.norms) if _RANGES in overlays else None,
@@ -188,7 +202,8 @@ def _chart(
     return np.array(sorted(set(chosen)), dtype=np.intp)
 
 
-def _selection(experiment: Experiment, found: Found, view: "View", selected: NDArray[np.intp]) -> None:
+def selection(experiment: Experiment, found: Found, view: "View", selected: NDArray[np.intp]) -> None:
+    """The sentences that are selected in the scatter."""
     if not len(view.index):
         return
     if not len(selected):

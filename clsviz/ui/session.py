@@ -16,29 +16,25 @@ from clsviz.errors import SettingError
 from clsviz.experiment import (
     CORPUS_PARAMETER,
     MODEL_PARAMETER,
-    MODELS_PARAMETER,
     TEXT_PARAMETER,
     Experiment,
     Pooling,
-    parse_setting,
-    shown,
 )
 from clsviz.extraction import Encoders, Found, asked
 from clsviz.jobs import Job, Jobs
 from clsviz.measurements import Kind, Vectors
 from clsviz.store import Store
 from clsviz.tasks import Tasks
+from clsviz.ui.links import EXTRAS
 from clsviz.ui.markdown import escape
 
 PUBLIC = os.environ.get("CLSVIZ_PUBLIC", "0") != "0"
 """Whether this is a public demo: only the catalogue's models, and smaller samples."""
 
 PUBLIC_SAMPLE_SIZE = 20_000
-MOST_MODELS = 6
-"""That are compared."""
 _MOST_PROBLEMS = 5
 _URL_SETTLES_SECONDS = 2.0
-_KEPT = [*(field.name for field in fields(Experiment)), "text", "with_text", "models", "same_axes"]
+_KEPT = [*(field.name for field in fields(Experiment)), "text", "with_text", *EXTRAS]
 """What of the session's state is the visitor's settings."""
 LAST = "last"
 """How the slider writes the last layer, which is None in an experiment."""
@@ -85,8 +81,9 @@ def restore(page: str) -> None:
         return
     problems: list[SettingError] = []
     text = query.pop(TEXT_PARAMETER, "")
-    st.session_state.models = _models(query.pop(MODELS_PARAMETER, ""), problems.append)
-    st.session_state.same_axes = _same_axes(query.pop("axes", ""), problems.append)
+    for name, read in EXTRAS.items():
+        st.session_state[name] = read(query.pop(name, ""), problems.append)
+    st.session_state.models = _admitted_models(st.session_state.models, problems.append)
     made_with = {name: query.pop(name) for name in (MODEL_PARAMETER, CORPUS_PARAMETER) if name in query}
     asked = admitted(Experiment.from_query(query, problems.append), problems.append)
     choose(asked)
@@ -99,29 +96,15 @@ def restore(page: str) -> None:
     st.session_state.notes = (experiment(), shown)
 
 
-def _models(text: str, report: Callable[[SettingError], None]) -> list[str]:
-    """The models of a link to a comparison, without those that cannot be used."""
-    found = []
-    for name in dict.fromkeys(filter(None, text.split(","))):
-        try:
-            name = parse_setting("model", name)
-            name = unpinned(name) if PUBLIC else name
-            if problem := model_problem(name):
-                raise SettingError(problem)
-        except SettingError as error:
-            report(error)
+def _admitted_models(names: list[str], report: Callable[[SettingError], None]) -> list[str]:
+    """The models of a link to a comparison that this visitor may ask for."""
+    admitted = []
+    for name in (unpinned(name) if PUBLIC else name for name in names):
+        if problem := model_problem(name):
+            report(SettingError(problem))
         else:
-            found.append(name)
-    if len(found) > MOST_MODELS:
-        report(SettingError(f"models names {len(found)}; {MOST_MODELS} at most can be compared."))
-    return found[:MOST_MODELS]
-
-
-def _same_axes(text: str, report: Callable[[SettingError], None]) -> bool:
-    """Whether the pictures of a comparison share their axes."""
-    if text not in ("", "free"):
-        report(SettingError(f"axes is “{shown(text)}”; it must be free, or left out where they are the same."))
-    return text != "free"
+            admitted.append(name)
+    return admitted
 
 
 def experiment() -> Experiment:

@@ -1,12 +1,13 @@
 """What leaves the page: the link, and the downloads."""
 
 import re
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import streamlit as st
 
-from clsviz.experiment import TEXT_PARAMETER, Experiment
+from clsviz.experiment import Experiment
 from clsviz.extraction import Found
 from clsviz.hub import shortened
 
@@ -62,38 +63,57 @@ def copy_link(experiment: Experiment, found: Found, query: dict[str, str]) -> No
     """
     from clsviz.export import link
 
-    query = {name: text for name, text in query.items() if name == TEXT_PARAMETER} | link(experiment, found)
-    _COPY_LINK(data={"query": "?" + urlencode(query)}, key="copy_link")
+    _COPY_LINK(data={"query": "?" + urlencode(query | link(experiment, found))}, key="copy_link")
 
 
 def downloads(experiment: Experiment, found: Found, view: "View") -> None:
     """The table and the picture as files, made when asked for."""
     from clsviz import export
 
-    commits = [shortened(commit) for commit in (found.weights.commit, found.corpus.pinned.partition("@")[2]) if commit]
-    names = [experiment.model.partition("@")[0], experiment.corpus.partition("@")[0], *commits]
-    name = "-".join(re.findall(r"\w+", f"clsviz {' '.join(names)}", re.ASCII))
-
-    def table() -> "pd.DataFrame":
-        return export.table(found.sentences, found.measurements)
+    def report() -> bytes:
+        return export.report(experiment, found, view)
 
     with st.popover("Download", icon=":material/download:"):
-        st.download_button(
-            "Table (CSV)", lambda: export.to_csv(table()), f"{name}.csv", "text/csv", on_click="ignore", width="stretch"
-        )
-        st.download_button(
-            "Table (Parquet)",
-            lambda: export.to_parquet(table(), export.summary(experiment, found, view)),
-            f"{name}.parquet",
-            "application/vnd.apache.parquet",
-            on_click="ignore",
-            width="stretch",
+        table_downloads(
+            "Table",
+            file_name(experiment, found),
+            lambda: export.table(found.sentences, found.measurements),
+            lambda: export.summary(experiment, found, view),
         )
         st.download_button(
             "Picture (HTML)",
-            lambda: export.report(experiment, found, view),
-            f"{name}.html",
+            report,
+            f"{file_name(experiment, found)}.html",
             "text/html",
+            on_click="ignore",
+            width="stretch",
+        )
+
+
+def file_name(experiment: Experiment, found: Found) -> str:
+    """What a download of a result is called, without its ending: by what it is of, with commits."""
+    commits = [shortened(commit) for commit in (found.weights.commit, found.corpus.pinned.partition("@")[2]) if commit]
+    names = [experiment.model.partition("@")[0], experiment.corpus.partition("@")[0], *commits]
+    return "-".join(re.findall(r"\w+", f"clsviz {' '.join(names)}", re.ASCII))
+
+
+def table_downloads(
+    label: str, name: str, table: Callable[[], "pd.DataFrame"], about: Callable[[], Mapping[str, object]]
+) -> None:
+    """Buttons of one table as CSV and as Parquet with what it is about, each made when asked for."""
+    from clsviz import export
+
+    kinds: dict[str, tuple[str, str, Callable[[], bytes]]] = {
+        "CSV": ("csv", "text/csv", lambda: export.to_csv(table())),
+        "Parquet": ("parquet", "application/vnd.apache.parquet", lambda: export.to_parquet(table(), about())),
+    }
+    for kind, (ending, mime, content) in kinds.items():
+        st.download_button(
+            f"{label} ({kind})",
+            content,
+            f"{name}.{ending}",
+            mime,
+            key=f"download-{label}-{kind}",
             on_click="ignore",
             width="stretch",
         )

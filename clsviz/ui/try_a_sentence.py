@@ -28,6 +28,7 @@ _NOTHING_YET = {
 session.restore(PAGE)
 laboratory.settle()
 experiment, jobs = session.begin(PAGE, Kind.NORMS, *([Kind.VECTORS] if st.session_state.nearest else []))
+jobs = laboratory_pairs.begin(jobs)
 outlines = [controls.outline(job) for job in jobs]
 with st.sidebar:
     controls.sample_controls(jobs[0])
@@ -37,13 +38,14 @@ experiment = session.experiment()  # the view may have been brought back to what
 every = _POLL_SECONDS if any(job.state.is_active for job in jobs) else None
 model = models.label(experiment.model)
 
-controls.show_notes(jobs[0], experiment)
+controls.show_notes(jobs[0])
 st.title(escape(f"What does {model} make of a sentence?"), anchor=False)
 answer_place, tools_place = st.container(), st.container(horizontal=True, horizontal_alignment="distribute")
 own.box()
 typed = laboratory.measure(jobs[0], experiment)
 if typed is None:
-    answer_place.markdown(_NOTHING_YET.get(jobs[0].state, "Looking for the model. It takes a moment."))
+    if jobs[0].extraction.found is None:  # else the box has said what is wrong
+        answer_place.markdown(_NOTHING_YET.get(jobs[0].state, "Looking for the model. It takes a moment."))
     session.write_url(experiment, PAGE, **laboratory.query())
     st.stop()
 found = jobs[0].extraction.found

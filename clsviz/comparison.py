@@ -1,0 +1,291 @@
+"""Several models on the same sentences: how much of the length each holds, in its norm and in its whole vector."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from clsviz import analysis, models
+from clsviz.errors import UndefinedFitError
+from clsviz.experiment import Experiment, Lengths, Pooling, Unit
+from clsviz.extraction import Found
+from clsviz.layers import Profile, Readout, readings
+from clsviz.measurements import Measurements
+from clsviz.probes import folds_of
+from clsviz.view import View, lengths_of, shown
+from clsviz.wording import number
+
+Floats = NDArray[np.float64]
+
+_HARDLY, _SMALL_SPREAD, _FEW_SENTENCES = 0.05, 0.001, 100
+"""Below these, as where one model is looked at, the answer says so."""
+
+
+@dataclass(frozen=True, eq=False)
+class Norms:
+    """What the norms of one model say of the compared sentences.
+
+    view: the sentences, their lengths and norms, and the line. n_tokens: int32 (n,), by the model's own tokenizer.
+    r_squared: float64 (n_layers + 1,), of the regression of the norm of [CLS] on length after every layer; NaN where it
+        is undefined.
+    """
+
+    view: View
+    n_tokens: NDArray[np.int32]
+    r_squared: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """What is known of one of the compared models so far.
+
+    label: tells it apart from the others. n_sampled: sentences of the sample. is_whole: whether all are measured.
+    norms: None while nothing is measured. profile: what is read of its vectors, of the first sentences.
+    is_read: whether no more will be.
+    problem: why there is no more, or "".
+    """
+
+    model: str
+    label: str
+    n_sampled: int = 0
+    is_whole: bool = False
+    norms: Norms | None = None
+    profile: Profile | None = None
+    is_read: bool = True
+    sentences_per_second: float | None = None
+    n_parameters: int | None = None
+    problem: str = ""
+
+    @property
+    def fit(self) -> analysis.Fit | None:
+        """The line, where there is one."""
+        return self.norms.view.fit if self.norms else None
+
+
+def common(measured: Sequence[Measurements], experiment: Experiment) -> list[NDArray[np.intp]]:
+    """Which of each model's measured sentences are under the length cutoff, and whole, for every model.
+
+    measured: of the first sentences of one sample, by each model as many as it has. A sentence that some have not
+    measured yet is judged by the others; where all have measured the sample the answers are equal.
+    """
+    fits_all = np.ones(max(map(len, measured), default=0), bool)
+    for measurements in measured:
+        fits = np.zeros(len(measurements), bool)
+        fits[shown(measurements, experiment)[0]] = True
+        fits_all[: len(measurements)] &= fits
+    return [np.flatnonzero(fits_all[: len(measurements)]) for measurements in measured]
+
+
+def norms_of(found: Found, experiment: Experiment, index: NDArray[np.intp]) -> Norms:
+    """What one model's norms say of the sentences of `index`, in the experiment's unit and of its vector.
+
+    Raises IndexError where the model has no such layer or pooler.
+    """
+    measurements = found.measurements
+    lengths = lengths_of(found, experiment, index)
+    norms = measurements.norms(experiment.pooling, experiment.layer)[index]
+    fit, problem = None, ""
+    try:
+        fit = analysis.fit(lengths, norms)
+    except UndefinedFitError as error:
+        problem = str(error)
+    view = View(index, lengths, norms, fit, problem, 0)
+    r_squared = [_r_squared(lengths, measurements.cls_norms[index, k]) for k in range(measurements.n_layers + 1)]
+    return Norms(view, measurements.n_tokens[index], np.array(r_squared))
+
+
+def _r_squared(lengths: NDArray[np.int32], norms: NDArray[np.float32]) -> float:
+    x, y = lengths.astype(float), norms.astype(float)
+    try:
+        analysis.explain_undefined(x, y)
+    except UndefinedFitError:
+        return np.nan
+    return float(np.corrcoef(x, y)[0, 1]) ** 2
+
+
+def read_vectors(found: Found, experiment: Experiment, index: NDArray[np.intp]) -> Iterator[Profile]:
+    """Read the length from the whole [CLS] vector after every layer, step by step, of those of `index` that have one.
+
+    found: with vectors. Raises UndefinedFitError where too few of the sentences differ.
+    """
+    index = index[index < len(found.measurements)]
+    folds = folds_of([found.sentences[i] for i in index])
+    for profile in readings(found.vectors, index, lengths_of(found, experiment, index), folds):
+        yield profile
+        if all(profile.line(Pooling.CLS, Readout.VECTOR)):
+            return  # what else could be read is not compared
+
+
+def table(rows: Sequence[Row]) -> pd.DataFrame:
+    """A row a model; what is not known, or undefined, is missing.
+
+    Columns: model, label, n_sentences, r_squared with its 95% interval r_squared_low to r_squared_high, slope with
+    slope_low and slope_high, spearman, probe_r_squared (of the whole [CLS] vector after the layer it is read from best,
+    cross-validated), probe_layer, n_layers, norm_mean, norm_sd, mean_length, mean_tokens, sentences_per_second,
+    n_parameters (weights that every token is multiplied with), problem.
+    """
+    return pd.DataFrame(map(_cells, rows)).astype(
+        dict.fromkeys(("n_sentences", "probe_layer", "n_layers", "n_parameters"), "Int64")
+    )
+
+
+def _cells(row: Row) -> dict[str, object]:
+    fit, norms, best = row.fit, row.norms, row.profile.best if row.profile else None
+    low, high = fit.r_squared_interval if fit else (np.nan, np.nan)
+    slope_low, slope_high = fit.slope_interval if fit else (np.nan, np.nan)
+    has_sentences = norms is not None and len(norms.n_tokens) > 0
+    several = norms is not None and len(norms.n_tokens) > 1
+    return {
+        "model": row.model,
+        "label": row.label,
+        "n_sentences": len(norms.n_tokens) if norms else None,
+        "r_squared": fit.r_squared if fit else np.nan,
+        "r_squared_low": low,
+        "r_squared_high": high,
+        "slope": fit.slope if fit else np.nan,
+        "slope_low": slope_low,
+        "slope_high": slope_high,
+        "spearman": fit.spearman if fit else np.nan,
+        "probe_r_squared": best.r_squared if best else np.nan,
+        "probe_layer": best.layer if best else None,
+        "n_layers": len(norms.r_squared) - 1 if norms else None,
+        "norm_mean": float(norms.view.norms.mean(dtype=float)) if norms and has_sentences else np.nan,
+        "norm_sd": float(norms.view.norms.std(ddof=1, dtype=float)) if norms and several else np.nan,
+        "mean_length": float(norms.view.lengths.mean()) if norms and has_sentences else np.nan,
+        "mean_tokens": float(norms.n_tokens.mean()) if norms and has_sentences else np.nan,
+        "sentences_per_second": np.nan if row.sentences_per_second is None else row.sentences_per_second,
+        "n_parameters": row.n_parameters,
+        "problem": row.problem or (norms.view.problem if norms else ""),
+    }
+
+
+def curves(rows: Sequence[Row]) -> pd.DataFrame:
+    """R² by model and layer: of the norm of [CLS], and of a probe of its whole vector; missing where undefined.
+
+    Columns: model (its label), layer, depth (0 to 1: the layer of the last), norm, vector.
+    """
+    parts = []
+    for row in rows:
+        if row.norms is None:
+            continue
+        last = len(row.norms.r_squared) - 1
+        line = row.profile.line(Pooling.CLS, Readout.VECTOR) if row.profile else [None] * (last + 1)
+        layers = np.arange(last + 1)
+        of_vector = [np.nan if reading is None or reading.r_squared is None else reading.r_squared for reading in line]
+        columns = {"layer": layers, "depth": layers / max(last, 1), "norm": row.norms.r_squared, "vector": of_vector}
+        parts.append(pd.DataFrame({"model": row.label, **columns}))
+    empty = pd.DataFrame({"model": [], "layer": [], "depth": [], "norm": [], "vector": []})
+    return pd.concat(parts, ignore_index=True) if parts else empty
+
+
+def points(rows: Sequence[Row], sentences: Sequence[str]) -> pd.DataFrame:
+    """A row a model and compared sentence: model (its label), sentence, n_tokens, length, norm."""
+    parts = [
+        pd.DataFrame(
+            {
+                "model": row.label,
+                "sentence": [sentences[i] for i in row.norms.view.index],
+                "n_tokens": row.norms.n_tokens,
+                "length": row.norms.view.lengths,
+                "norm": row.norms.view.norms,
+            }
+        )
+        for row in rows
+        if row.norms is not None
+    ]
+    empty = pd.DataFrame({"model": [], "sentence": [], "n_tokens": [], "length": [], "norm": []})
+    return pd.concat(parts, ignore_index=True) if parts else empty
+
+
+def answer(rows: Sequence[Row], experiment: Experiment) -> str:
+    """Whose norm tells most of the length and whose least, of the models that have measured the whole sample."""
+    whole = [row for row in rows if row.norms is not None and row.is_whole]
+    if not whole:
+        return ""
+    first = whole[0]
+    assert first.norms is not None  # it is one of the whole
+    text = " ".join(filter(None, [_ranking(whole), *(_lack(row) for row in whole if row.fit is None)]))
+    text += (
+        f" Compared are {len(first.norms.n_tokens):,} of {first.n_sampled:,} sentences: those under "
+        f"{experiment.length_cutoff} tokens for every model."
+    )
+    few = [row for row in whole if row.fit and row.fit.n < _FEW_SENTENCES]
+    if few:
+        text += " So few sentences give no firm answer."
+    if experiment.lengths is Lengths.SHUFFLED:
+        text += " The lengths are shuffled among them, as a control: whatever is left is chance."
+    partly = [row.label for row in rows if row not in whole]
+    if partly:
+        text += f" Left out here, as not measured on all of them: {', '.join(partly)}."
+    return text
+
+
+def _ranking(rows: Sequence[Row]) -> str:
+    fits = {row.label: row.fit for row in rows if row.fit is not None}
+    if not fits:
+        return "In none of them is there a line."
+    most, least = max(fits, key=lambda label: fits[label].r_squared), min(fits, key=lambda label: fits[label].r_squared)
+    text = "Hardly in any. " if len(rows) == len(fits) > 1 and fits[most].r_squared < _HARDLY else ""
+    if len(fits) == 1:
+        text += f"In {most} length explains {_explained(fits[most])}."
+    elif f"{fits[most].r_squared:.3f}" == f"{fits[least].r_squared:.3f}":
+        all_of = "both" if len(fits) == 2 else f"all {len(fits)}"
+        text += f"As much in {all_of}: length explains {_explained(fits[most])}."
+    else:
+        text += (
+            f"Most in {most}, where length explains {_explained(fits[most])}; least in {least}, where it explains "
+            f"{_explained(fits[least], '')}."
+        )
+        if fits[most].r_squared_interval[0] <= fits[least].r_squared_interval[1]:
+            text += " The intervals overlap, so the order may be chance."
+    for label in dict.fromkeys([most, least]):
+        fit = fits[label]
+        if fit.norm_sd < _SMALL_SPREAD * fit.norm_mean:
+            spread = number(fit.norm_sd, digits=2)
+            text += (
+                f" In {label} the norm hardly varies: its standard deviation is {spread}, around {fit.norm_mean:.2f}."
+            )
+    return text
+
+
+def _explained(fit: analysis.Fit, of: str = " of the norm’s variance") -> str:
+    low, high = fit.r_squared_interval
+    return f"{fit.r_squared:.1%}{of} (R² {fit.r_squared:.3f}, 95% interval {low:.3f} to {high:.3f})"
+
+
+def _lack(row: Row) -> str:
+    assert row.norms is not None  # asked only where there is a view
+    view = row.norms.view
+    text = f"In {row.label} there is no line: {view.problem[:1].lower()}{view.problem[1:]}"
+    is_constant = len(view.index) >= 3 and len(set(view.lengths.tolist())) > 1
+    if is_constant and models.Name.parse(row.model).untrained:
+        text += " That is what a LayerNorm does before it is trained, in many models: see the pooler output."
+    return text
+
+
+def tokens_agree(rows: Sequence[Row]) -> bool | None:
+    """Whether all tokenizers make equally many tokens of every sentence; None while that is not known."""
+    first, *others = _token_counts(rows).values() or [np.empty(0, np.int32)]
+    return all(np.array_equal(first, other) for other in others) if others and len(first) else None
+
+
+def _token_counts(rows: Sequence[Row]) -> dict[str, NDArray[np.int32]]:
+    return {row.label: row.norms.n_tokens for row in rows if row.norms is not None and row.is_whole}
+
+
+def tokenizers(rows: Sequence[Row], unit: Unit) -> str:
+    """Whether the lengths of the models can be set side by side, or "" while that is not known."""
+    agree = tokens_agree(rows)
+    if agree is None:
+        return ""
+    if unit is not Unit.TOKENS:
+        return f"Lengths are counted in {unit}, which are the same for all models; the cutoff is in tokens."
+    if agree:
+        return "The tokenizers of these models cut every sentence into equally many tokens."
+    means = ", ".join(f"{counts.mean():.1f} by {label}" for label, counts in _token_counts(rows).items())
+    return (
+        f"The same sentences have different lengths, as every model has its own tokenizer: {means} tokens on average. "
+        "A slope per token is not the same thing for each; words are."
+    )

@@ -1,0 +1,199 @@
+"""What carries the length in one vector: the SentLen task, the dimensions of its norm, its LayerNorm."""
+
+from collections.abc import Hashable, Iterator
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from clsviz import wording
+from clsviz.experiment import Experiment
+from clsviz.extraction import Found
+from clsviz.jobs import Job
+from clsviz.tasks import Task
+from clsviz.ui import picture, session, share
+from clsviz.ui.markdown import escape
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from clsviz.dimensions import NormOf
+    from clsviz.probing import Carriers, SentLen
+
+_HEIGHT = 300
+
+
+def is_done(job: Job, experiment: Experiment) -> bool:
+    """Whether all of it is worked out, or cannot be."""
+    found = session.found(job, experiment)
+    return found is None or job.state.is_active or all(task.is_done for task in _tasks(found, experiment))
+
+
+def show(job: Job, experiment: Experiment) -> None:
+    """Both, once all vectors are there: while they come, they are only a little of what it takes."""
+    found = session.found(job, experiment)
+    if found is None or job.state.is_active:
+        return
+    of_sentlen, of_carriers = _tasks(found, experiment)
+    vector = wording.vector_name(experiment).removeprefix("its ")
+    st.subheader(f"Six bins of length, from {vector}", anchor=False)
+    _sentlen(of_sentlen)
+    st.subheader(f"What carries the norm of {vector}", anchor=False)
+    _carriers(of_carriers)
+
+
+def downloads(experiment: Experiment, found: Found) -> None:
+    """What is shown, as tables, where it is worked out."""
+    from clsviz import export
+
+    of_sentlen, of_carriers = _tasks(found, experiment)
+    name = share.file_name(experiment, found)
+    sentlen: SentLen | None = of_sentlen.result
+    carriers: Carriers | None = of_carriers.result
+    if sentlen and sentlen.vector:
+        share.table_downloads(
+            "SentLen", f"{name}-sentlen", lambda: sentlen_table(sentlen), lambda: export.about(experiment, found)
+        )
+    if carriers and carriers.by_dimension:
+        share.table_downloads(
+            "Dimensions",
+            f"{name}-dimensions",
+            lambda: dimensions_table(carriers),
+            lambda: export.about(experiment, found),
+        )
+
+
+def _tasks(found: Found, experiment: Experiment) -> tuple[Task, Task]:
+    from clsviz import probing
+
+    of = (found.weights.fingerprint, found.corpus.fingerprint, experiment.seed, len(found.measurements))
+    key: tuple[Hashable, ...] = (*of, experiment.length_cutoff, experiment.layer, experiment.pooling)
+
+    def classify() -> Iterator["SentLen"]:
+        yield probing.classify(found, experiment)
+
+    def carry() -> Iterator["Carriers"]:
+        yield probing.carriers(found, experiment)
+
+    tasks = session.tasks()
+    return (
+        tasks.open(("sentlen", *key, experiment.lengths), classify),
+        tasks.open(("carriers", *key, experiment.unit, experiment.lengths), carry),
+    )
+
+
+def _sentlen(task: Task) -> None:
+    found: SentLen | None = task.result
+    st.markdown(
+        "The SentLen task of the literature (Conneau et al. 2018): to tell into which of six bins of length, in words, "
+        "a sentence falls. Logistic regression, balanced classes; its strength is chosen on sentences of their own, "
+        "the accuracy is of others."
+    )
+    if task.error or (found and found.vector is None):
+        st.info(escape(task.error or (found.problem if found else "")))
+        return
+    if found is None:
+        st.caption("At work.")
+        return
+    st.dataframe(
+        sentlen_table(found),
+        hide_index=True,
+        column_config={
+            "From": st.column_config.TextColumn(width="medium"),
+            "Accuracy": st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1),
+            "Lowest": st.column_config.NumberColumn("95% from", format="percent"),
+            "Highest": st.column_config.NumberColumn("to", format="percent"),
+        },
+        alt="Accuracy of the SentLen task",
+    )
+    if found.norm is None:
+        st.caption(escape(f"The norm alone: {found.problem}"))
+    from clsviz.sentlen import PUBLISHED
+
+    published = "; ".join(f"{entry.name} {entry.accuracy:g}%" for entry in PUBLISHED)
+    sources = "; ".join(dict.fromkeys(entry.source for entry in PUBLISHED))
+    st.caption(
+        escape(f"Published, of other sentences and in other setups, so for context only: {published} ({sources}).")
+    )
+
+
+def sentlen_table(found: "SentLen") -> "pd.DataFrame":
+    """A row for the vector, for its norm alone, and for guessing."""
+    import pandas as pd
+
+    from clsviz.sentlen import CHANCE
+
+    rows = [
+        (name, result.accuracy, *result.interval, result.n_train, result.n_dev, result.n_test)
+        for name, result in (("the whole vector", found.vector), ("its norm alone", found.norm))
+        if result is not None
+    ]
+    columns = ["From", "Accuracy", "Lowest", "Highest", "Train", "Dev", "Test"]
+    table = pd.DataFrame([*rows, ("guessing", CHANCE, None, None, None, None, None)], columns=columns)
+    return table.astype(dict.fromkeys(("Train", "Dev", "Test"), "Int64") | {"Lowest": float, "Highest": float})
+
+
+def _carriers(task: Task) -> None:
+    from clsviz.dimensions import dimensions_sentence, layer_norm_sentence
+
+    found: Carriers | None = task.result
+    if task.error:
+        st.info(escape(task.error))
+        return
+    if found is None:
+        st.caption("At work.")
+        return
+    left, right = st.columns(2)
+    with left:
+        _dimensions(found)
+        if found.by_dimension:
+            st.markdown(escape(dimensions_sentence(found.by_dimension)))
+    with right:
+        st.markdown("**Gain and bias of the LayerNorm**")
+        if found.layer_norm is None:
+            st.info(escape(found.layer_norm_problem))
+            return
+        st.dataframe(
+            layer_norm_table(found.layer_norm),
+            hide_index=True,
+            column_config={name: st.column_config.NumberColumn(format="%.4g") for name in ("Mean", "Sd", "R²")},
+            alt="The norm with the LayerNorm's gain and bias, and without them",
+        )
+        st.markdown(escape(layer_norm_sentence(found.layer_norm)))
+
+
+def _dimensions(found: "Carriers") -> None:
+    from clsviz import layer_figures
+
+    st.markdown("**Dimensions with the largest shares**")
+    if found.by_dimension is None:
+        st.info(escape(found.by_dimension_problem))
+        return
+    st.plotly_chart(
+        layer_figures.dimension_shares(found.by_dimension.shares, found.by_dimension.order, picture.palette()),
+        height=_HEIGHT,
+        key="dimensions",
+        config={"displayModeBar": False},
+        alt="The dimensions that hold most of the squared norm, with their shares.",
+    )
+
+
+def layer_norm_table(rows: "list[NormOf]") -> "pd.DataFrame":
+    """A row a variant of the vector: its norm's mean and standard deviation, and R² on length."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        [(row.name, row.norm_mean, row.norm_sd, row.r_squared) for row in rows],
+        columns=["Norm", "Mean", "Sd", "R²"],
+    ).astype({"R²": float})
+
+
+def dimensions_table(found: "Carriers") -> "pd.DataFrame":
+    """A row a dimension, the largest share of the squared norm first."""
+    import pandas as pd
+
+    by_dimension = found.by_dimension
+    assert by_dimension is not None
+    shares = {"dimension": by_dimension.order, "share_of_squared_norm": by_dimension.shares[by_dimension.order]}
+    if by_dimension.variance_shares is not None:
+        shares["share_of_its_variance"] = by_dimension.variance_shares[by_dimension.order]
+    return pd.DataFrame(shares)

@@ -1,0 +1,335 @@
+"""The profile of the layers: the answer, the controls, the charts over layers, the vectors with their scatter."""
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from clsviz import models, wording
+from clsviz.experiment import Experiment, Lengths, Pooling, Unit
+from clsviz.extraction import Found
+from clsviz.jobs import Job
+from clsviz.tasks import Task
+from clsviz.ui import carriers, picture, session, share
+from clsviz.ui.markdown import escape
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from clsviz.layers import Profile
+
+_POLL_SECONDS = 1.0
+_HEIGHT = 380
+_FIRST_LOOK = 128
+"""Sentences of the first profile; while more are measured, it is made anew whenever twice as many are there."""
+_ROWS = {Pooling.CLS: "[CLS]", Pooling.MEAN: "mean", Pooling.MAX: "max", Pooling.POOLER: "pooler output"}
+
+
+def show(job: Job, experiment: Experiment, query: dict[str, str]) -> None:
+    """Draw it all; while anything is at work it redraws itself, as there is more to show."""
+    is_in_browser = False
+    shown = experiment, st.session_state.heat
+    is_active = job.state.is_active or not _is_analysed(job, experiment)
+
+    def keep_up() -> None:
+        nonlocal is_in_browser
+        if (session.experiment(), st.session_state.heat) != shown:  # something of the page was clicked
+            st.rerun()
+        _show(job, experiment, query)
+        if is_in_browser and is_active and not job.state.is_active and _is_analysed(job, experiment):
+            st.rerun()  # there is no more to come
+        is_in_browser = True
+
+    st.fragment(keep_up, run_every=_POLL_SECONDS if is_active else None)()
+
+
+def _key_of(found: Found, experiment: Experiment, n: int) -> tuple[Hashable, ...]:
+    """What an analysis of the first n vectors depends on, but for layer and pooling."""
+    of = (found.weights.fingerprint, found.corpus.fingerprint, experiment.seed, n)
+    return (*of, experiment.length_cutoff, experiment.unit, experiment.lengths)
+
+
+def _profile(job: Job, experiment: Experiment) -> Task | None:
+    """The profile at work, or None while there are no vectors."""
+    found = session.found(job, experiment)
+    if found is None:
+        return None
+    from clsviz import probing
+
+    n = len(found.measurements)
+    if job.state.is_active:
+        n = max((size for size in _sizes() if size <= n), default=0)
+    if not n:
+        return None
+    head = probing.head(found, n)
+    return session.tasks().open(("profile", *_key_of(found, experiment, n)), lambda: probing.profiles(head, experiment))
+
+
+def _sizes() -> list[int]:
+    return [_FIRST_LOOK << doubling for doubling in range(10)]
+
+
+def _is_analysed(job: Job, experiment: Experiment) -> bool:
+    task = _profile(job, experiment)
+    if task is None:
+        return not job.state.is_active
+    return task.is_done and carriers.is_done(job, experiment)
+
+
+def _show(job: Job, experiment: Experiment, query: dict[str, str]) -> None:
+    st.title(escape(f"Where does {models.label(experiment.model)} write the length of a sentence?"), anchor=False)
+    task = _profile(job, experiment)
+    profile: Profile | None = task.result if task else None
+    found = session.found(job, experiment)
+    if task is None or found is None:
+        st.markdown(escape(picture.waiting(job)))
+    elif task.error:
+        st.markdown(escape(task.error))
+    else:
+        st.markdown(escape(_answer(profile, experiment)))
+    _metrics(profile)
+    _controls(experiment)
+    _charts(profile)
+    if found is None or profile is None:
+        return
+    aside: dict[str, Any] = {"horizontal": True, "horizontal_alignment": "right"}
+    with st.container(**aside), st.container(**aside, width="content"):
+        share.copy_link(experiment, found, query)
+        _downloads(experiment, found, profile)
+    _heat_map(profile, experiment)
+    _scatter(found, experiment)
+    carriers.show(job, experiment)
+    _explain(found, experiment, profile)
+
+
+def _answer(profile: "Profile | None", experiment: Experiment) -> str:
+    if profile is None:
+        return "Reading the lengths from the vectors."
+    from clsviz.findings import paragraph
+
+    text = paragraph(profile, models.label(experiment.model), experiment.unit)
+    if experiment.lengths is Lengths.SHUFFLED:
+        text = f"Control: the lengths are shuffled among the sentences, so that whatever is read is chance. {text}"
+    return text
+
+
+def _metrics(profile: "Profile | None") -> None:
+    from clsviz.layers import Readout
+
+    def r_squared(layer: int | None, readout: Readout) -> str:
+        reading = profile.get(Pooling.CLS, layer, readout) if profile else None
+        return "–" if reading is None or reading.r_squared is None else wording.number(reading.r_squared, digits=3)
+
+    best = profile.best if profile else None
+    last = f"layer {profile.n_layers}" if profile else "–"
+    quiet: dict[str, Any] = {"border": True, "delta_color": "off", "delta_arrow": "off", "height": "stretch"}
+    with st.grid(4, min_column_width=140):
+        st.metric(
+            "Best layer",
+            r_squared(best.layer, Readout.VECTOR) if best else "–",
+            f"layer {best.layer}" if best else "–",
+            help="R² of the length as a linear probe reads it from the whole [CLS] vector, after the layer where that "
+            "is highest.",
+            **quiet,
+        )
+        for name, readout, about in (
+            ("Last layer", Readout.VECTOR, "R² of the same probe after the last layer."),
+            ("Last norm", Readout.NORM, "R² of the norm of [CLS] alone after the last layer, as on the main page."),
+        ):
+            st.metric(name, r_squared(None, readout), last, help=about, **quiet)
+        st.metric(
+            "Sentences",
+            f"{profile.n:,}" if profile else "–",
+            "under the cutoff",
+            help="How many of those whose vectors are measured are under the length cutoff.",
+            **quiet,
+        )
+
+
+def _controls(experiment: Experiment) -> None:
+    """What would fool us, one click each; a second click takes it back."""
+    is_shuffled = experiment.lengths is Lengths.SHUFFLED
+    untrained = models.Name.parse(experiment.model).untrained
+    base = experiment.model.removeprefix(models.UNTRAINED)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("Controls:", width="content")
+        _control(
+            "Shuffled lengths",
+            is_shuffled,
+            {"lengths": Lengths.TRUE if is_shuffled else Lengths.SHUFFLED},
+            "Gives every sentence the length of a random other one: R² must fall to 0.",
+        )
+        _control(
+            "Untrained model",
+            untrained,
+            {"model": base if untrained else models.UNTRAINED + base},
+            "The same architecture with random weights: what is there without any training. It is measured anew.",
+        )
+        for unit, about in (
+            (Unit.WORDS, "Lengths in words, between white space, which no tokenizer decides."),
+            (Unit.CHARACTERS, "Lengths in characters."),
+        ):
+            is_on = experiment.unit is unit
+            _control(f"In {unit}", is_on, {"unit": Unit.TOKENS if is_on else unit}, about)
+
+
+def _control(label: str, is_on: bool, settings: dict[str, object], about: str) -> None:
+    st.button(
+        label,
+        key=f"control-{label}",
+        type="primary" if is_on else "secondary",
+        icon=":material/check:" if is_on else None,
+        on_click=_set,
+        args=[settings],
+        help=about,
+    )
+
+
+def _set(settings: dict[str, object]) -> None:
+    for name, value in settings.items():
+        st.session_state[name] = value
+
+
+def _charts(profile: "Profile | None") -> None:
+    from clsviz import layer_figures
+
+    n_layers = profile.n_layers if profile else 1
+    wide, narrow = st.columns([3, 2])
+    with wide:
+        st.subheader("R² of the length, by layer", anchor=False)
+        st.plotly_chart(
+            layer_figures.layer_lines(_lines(profile), picture.palette(), n_layers=n_layers),
+            height=_HEIGHT,
+            key="lines",
+            config={"displayModeBar": False},
+            alt="R² of the length as read from the norm, the direction and the whole vector after every layer.",
+        )
+    with narrow:
+        st.subheader("How much the norm of [CLS] varies", anchor=False)
+        st.plotly_chart(
+            layer_figures.norm_spread(_spread(profile), picture.palette()),
+            height=_HEIGHT,
+            key="spread",
+            config={"displayModeBar": False},
+            alt="Standard deviation of the norm of [CLS] as a share of its mean, after every layer.",
+        )
+
+
+def _lines(profile: "Profile | None") -> "pd.DataFrame":
+    import pandas as pd
+
+    from clsviz.layers import Readout
+
+    names = {
+        (Pooling.CLS, Readout.VECTOR): "whole vector",
+        (Pooling.CLS, Readout.DIRECTION): "direction alone",
+        (Pooling.CLS, Readout.NORM): "norm alone",
+        (Pooling.MEAN, Readout.VECTOR): "mean-pooled",
+        (Pooling.POOLER, Readout.VECTOR): "pooler output",
+    }
+    rows = [
+        {
+            "line": name,
+            "layer": layer,
+            "r_squared": np.nan if reading.r_squared is None else reading.r_squared,
+            "lowest": min(reading.fold_r_squared, default=np.nan),
+            "highest": max(reading.fold_r_squared, default=np.nan),
+        }
+        for (pooling, readout), name in names.items()
+        for layer, reading in enumerate(profile.line(pooling, readout) if profile else [])
+        if reading is not None
+    ]
+    return pd.DataFrame(rows, columns=["line", "layer", "r_squared", "lowest", "highest"])
+
+
+def _spread(profile: "Profile | None") -> "pd.DataFrame":
+    import pandas as pd
+
+    from clsviz.layers import Readout
+
+    readings = profile.line(Pooling.CLS, Readout.NORM) if profile else []
+    rows = [(layer, reading.norm_mean, reading.norm_sd) for layer, reading in enumerate(readings) if reading]
+    return pd.DataFrame(rows, columns=["layer", "mean", "sd"])
+
+
+def _heat_map(profile: "Profile", experiment: Experiment) -> None:
+    """R² by layer and pooling; a click on a cell makes it the view."""
+    from clsviz import layer_figures
+    from clsviz.layers import Readout
+
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
+        st.subheader("R² by vector", anchor=False)
+        st.segmented_control(
+            "What is read",
+            [False, True],
+            default=st.session_state.heat,
+            format_func={False: "The norm alone", True: "The whole vector"}.__getitem__,
+            key="heat",
+            required=True,
+            label_visibility="collapsed",
+        )
+    readout = Readout.VECTOR if st.session_state.heat else Readout.NORM
+    poolings = [pooling for pooling in _ROWS if profile.has_pooler or pooling is not Pooling.POOLER]
+    lines = [profile.line(pooling, readout) for pooling in poolings]
+    values = np.array(
+        [
+            [np.nan if reading is None or reading.r_squared is None else reading.r_squared for reading in line]
+            for line in lines
+        ]
+    )
+    layer = profile.n_layers if experiment.layer is None or experiment.pooling is Pooling.POOLER else experiment.layer
+    st.plotly_chart(
+        layer_figures.heat_map(
+            values,
+            [_ROWS[pooling] for pooling in poolings],
+            [str(layer) for layer in range(profile.n_layers + 1)],
+            picture.palette(),
+            marked=(poolings.index(experiment.pooling), layer),
+        ),
+        key="cells",
+        on_select=_choose_cell,
+        selection_mode="points",
+        config={"displayModeBar": False},
+        alt=f"R² of the length by layer and pooling, as read from the {readout}.",
+    )
+    st.caption("A click on a cell opens its scatter.")
+
+
+def _choose_cell() -> None:
+    points = st.session_state.cells.selection.points
+    if points:
+        row, layer = points[0]["customdata"]
+        st.session_state.pooling = list(_ROWS)[row]
+        st.session_state.layer = layer if st.session_state.pooling is not Pooling.POOLER else session.LAST
+        found = next(iter(st.session_state.watched.values())).extraction.found
+        if found is not None and layer == found.measurements.n_layers:
+            st.session_state.layer = session.LAST
+
+
+def _scatter(found: Found, experiment: Experiment) -> None:
+    view = picture.view_of(found, experiment)
+    st.subheader(wording.axis_title(experiment), anchor=False)
+    st.markdown(escape(wording.result(view, experiment, len(found.measurements))))
+    selected = picture.chart(experiment, found, view, None)
+    picture.selection(experiment, found, view, selected)
+
+
+def _downloads(experiment: Experiment, found: Found, profile: "Profile") -> None:
+    from clsviz import export
+
+    name = f"{share.file_name(experiment, found)}-layers"
+    with st.popover("Download", icon=":material/download:"):
+        share.table_downloads("Layers", name, profile.table, lambda: export.about(experiment, found))
+        carriers.downloads(experiment, found)
+
+
+def _explain(found: Found, experiment: Experiment, profile: "Profile") -> None:
+    view = picture.view_of(found, experiment)
+    with st.expander("How to read this page"):
+        st.markdown(wording.HOW_TO_READ_LAYERS)
+    with st.expander("How it was measured"):
+        rows = wording.probe_settings(experiment, found, profile.n, view.n_truncated)
+        st.markdown("\n".join(f"- **{name}:** {escape(text)}" for name, text in rows.items()))
+        st.markdown("The same without a browser:")
+        st.code(wording.command(experiment, found, "probe"), language="shell", wrap_lines=True)
