@@ -134,7 +134,7 @@ def scatter(
         yaxis={
             "title": axes.norm_title,
             "zeroline": False,
-            "autorangeoptions": {"include": _least_range(points.norms)},
+            "autorangeoptions": {"include": least_range(points.norms)},
         },
         showlegend=False,
         hovermode="closest",
@@ -147,7 +147,7 @@ def scatter(
     return figure
 
 
-def _least_range(norms: NDArray[np.float32]) -> list[float]:
+def least_range(norms: NDArray[np.float32]) -> list[float]:
     """What the axis shows at least: norms that differ by the rounding of their numbers alone look the same."""
     mean = float(norms.mean()) if len(norms) else 0.0
     return [mean * (1 - _ROUNDING), mean * (1 + _ROUNDING)]

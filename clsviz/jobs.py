@@ -25,7 +25,7 @@ FREE_SECONDS = 30.0
 _GRACE_SECONDS = 15.0
 """How long a job goes on without a watcher: a reload of the page takes a moment."""
 _JOBS_KEPT = 4
-"""Ended jobs whose results stay in memory."""
+"""Ended jobs that nobody watches whose results stay in memory."""
 
 _log = logging.getLogger(__name__)
 
@@ -69,6 +69,11 @@ class Job(Progress):
         with self._watching:
             self._watchers = {w: there for w, there in self._watchers.items() if there()} | {watcher: is_there}
 
+    @property
+    def is_watched(self) -> bool:
+        """Whether anybody who watches it is still there."""
+        return any(is_there() for is_there in self._watchers.values())
+
     def leave(self, watcher: Hashable) -> None:
         """Take `watcher` away; the job is cancelled with its last one."""
         with self._watching:
@@ -86,7 +91,7 @@ class Job(Progress):
     def check(self) -> None:
         """Raise CancelledError if so asked, or if nobody has been watching for a while."""
         now = time.monotonic()
-        if any(is_there() for is_there in self._watchers.values()):
+        if self.is_watched:
             self._watched = now
         elif now - self._watched > _GRACE_SECONDS:
             self.cancel()
@@ -128,7 +133,7 @@ class Jobs:
             if job.wanted and job.state is State.WAITING:
                 self._enqueue(job)
             self._jobs[key] = job  # as the most recently used
-            ended = [key for key, job in self._jobs.items() if not job.state.is_active]
+            ended = [key for key, job in self._jobs.items() if not job.state.is_active and not job.is_watched]
             for ended_key in ended[:-_JOBS_KEPT]:
                 del self._jobs[ended_key]
             return self._jobs[key]

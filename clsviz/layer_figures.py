@@ -36,7 +36,7 @@ _BAND, _CELL_LEAST, _CELL_MOST = "2e", "14", "8c"
 _LOWEST_R_SQUARED, _MARGIN = -0.2, 0.03
 _MOST_NUMBERED, _MOST_CHARACTERS = 12, 52
 """Sentences whose similarities stand in the cells; characters in a row of cells, beyond which they are made smaller."""
-_LONGEST_LABEL, _LONGEST_NAME = 18, 26
+LONGEST_LABEL, _LONGEST_NAME = 18, 26
 _CELL_HEIGHT, _PANEL_HEIGHT = 44, 240
 
 
@@ -64,7 +64,7 @@ def layer_lines(
         layers = by_layer.index.to_numpy()
         ends = by_layer[["lowest", "highest"]].to_numpy(float)
         figure.add_trace(_band(layers, ends[:, 0], ends[:, 1], style.colour))
-        line = _line(_short(name), layers, by_layer["r_squared"].to_numpy(float), style, points_only=len(rows) == 1)
+        line = _line(short_name(name), layers, by_layer["r_squared"].to_numpy(float), style, points_only=len(rows) == 1)
         line.update(
             customdata=ends, hovertemplate=_with_name("R² %{y:.3f} (%{customdata[0]:.3f} to %{customdata[1]:.3f})")
         )
@@ -108,69 +108,6 @@ def norm_spread(table: pd.DataFrame, palette: Palette) -> go.Figure:
     return figure.update_layout(showlegend=False)
 
 
-def heat_map(
-    values: Floats,
-    rows: Sequence[str],
-    columns: Sequence[str],
-    palette: Palette,
-    *,
-    marked: tuple[int, int] | None = None,
-    zmin: float = 0,
-    zmax: float = 1,
-    value_format: str = ".2f",
-    column_title: str = "Layer",
-) -> go.Figure:
-    """A number in every cell, float (rows, columns); NaN is undefined and blank.
-
-    A click on a cell selects a point of trace 1, whose customdata is (row, column).
-    """
-    cells = np.asarray(values, float).reshape(len(rows), len(columns))
-    defined = np.isfinite(cells)
-    texts = _formatted(cells, value_format)
-    figure = _cells(cells, texts, palette, zmin, zmax)
-    places = np.argwhere(np.full(cells.shape, True))
-    hover = [
-        f"{hover_label(rows[row], 1)}<br>{column_title.lower()} {hover_label(columns[column], 1)}<br>"
-        + (texts[row, column] if defined[row, column] else "undefined")
-        for row, column in places
-    ]
-    figure.add_trace(_targets(places, hover))
-    if marked is not None:
-        row, column = marked
-        frame = {"x0": column - 0.5, "x1": column + 0.5, "y0": row - 0.5, "y1": row + 0.5}
-        figure.add_shape(type="rect", **frame, line={"color": palette.line, "width": 2.5})
-    _label_cells(
-        figure,
-        [_short(name).replace(" ", "<br>", 1) for name in rows],
-        [_short(name) for name in columns],
-        column_title,
-    )
-    return figure.update_layout(height=_CELL_HEIGHT * len(rows) + 70)
-
-
-def similarity(
-    matrix: Floats, names: Sequence[str], palette: Palette, *, zmin: float = 0.3, value_format: str = ".2f"
-) -> go.Figure:
-    """Cosine similarities of sentences, float (n, n), from zmin to 1; with numbers in the cells where there is room."""
-    n = len(names)
-    cells = np.asarray(matrix, float).reshape(n, n)
-    texts = _formatted(cells, value_format)
-    few = n <= _MOST_NUMBERED
-    figure = _cells(cells, texts if few else np.full_like(texts, ""), palette, zmin, 1)
-    places = np.argwhere(np.full(cells.shape, True))
-    hover = [
-        f"{row + 1}: {hover_label(names[row], 1)}<br>{column + 1}: {hover_label(names[column], 1)}<br>"
-        + (f"similarity {texts[row, column]}" if texts[row, column] else "undefined")
-        for row, column in places
-    ]
-    figure.add_trace(_targets(places, hover))
-    numbers = [str(index + 1) for index in range(n)]
-    most = _LONGEST_LABEL if n <= 5 else 10  # many columns need the room
-    labels = [f"{_short(name, most)}  {index}" for name, index in zip(names, numbers, strict=True)]
-    _label_cells(figure, labels, numbers, "")
-    return figure.update_layout(height=(_CELL_HEIGHT if few else 20) * n + 70)
-
-
 def dimension_shares(shares: Floats, order: NDArray[np.intp], palette: Palette, n: int = 20) -> go.Figure:
     """The n dimensions with the largest shares of the squared norm: shares float (width,), order by share."""
     largest = np.asarray(order)[:n]
@@ -197,7 +134,7 @@ def growth(lines: pd.DataFrame, corpus: pd.DataFrame | None, palette: Palette, y
     if corpus is not None:
         _add_corpus(figure, corpus[corpus["length"] <= longest], "length", palette)
     for (name, rows), style in zip(_groups(lines, "variant"), _own_styles(palette), strict=False):
-        line = _line(_short(name), rows["tokens"].to_numpy(float), rows["norm"].to_numpy(float), style)
+        line = _line(short_name(name), rows["tokens"].to_numpy(float), rows["norm"].to_numpy(float), style)
         words = [hover_label(str(word), 1) for word in rows["added"]]
         line.update(text=[f"word {n}: {word}" for n, word in zip(rows["n_words"], words, strict=True)])
         line.update(hovertemplate=_with_name("%{text}<br>%{x} tokens<br>norm %{y:.4f}"))
@@ -217,7 +154,7 @@ def layer_path(norms: pd.DataFrame, band: pd.DataFrame | None, palette: Palette)
     few = norms["name"].nunique() <= _MOST_LINES
     styles = _own_styles(palette) if few else cycle([_Style(palette.own, "solid", "circle")])
     for (name, rows), style in zip(_groups(norms, "name"), styles, strict=False):
-        line = _line(_short(name), rows["layer"].to_numpy(float), rows["norm"].to_numpy(float), style)
+        line = _line(short_name(name), rows["layer"].to_numpy(float), rows["norm"].to_numpy(float), style)
         line.update(hovertemplate=f"{hover_label(name)}<br>layer %{{x}}<br>norm %{{y:.4f}}<extra></extra>")
         figure.add_trace(line.update(showlegend=few))
     last = max(_last_layer(norms), 0 if band is None else _last_layer(band))
@@ -229,134 +166,13 @@ def relative_depth(table: pd.DataFrame, palette: Palette, *, y_title: str) -> go
     """A value by layer of models of different depths: model, layer, depth (0 to 1: layer of the last), value."""
     figure = go.Figure()
     for (name, rows), style in zip(_groups(table, "model"), cycle(islice(_styles(palette), _MOST_LINES)), strict=False):
-        line = _line(_short(name, _LONGEST_NAME), rows["depth"].to_numpy(float), rows["value"].to_numpy(float), style)
+        line = _line(short_name(name, _LONGEST_NAME), rows["depth"].to_numpy(float), rows["value"].to_numpy(float), style)
         line.update(customdata=rows["layer"], hovertemplate=_with_name("layer %{customdata}<br>%{y:.4~f}"))
         figure.add_trace(line)
     ticks = {"tickvals": [0, 0.25, 0.5, 0.75, 1], "ticktext": ["0", "¼", "½", "¾", "1"]}
     x = {"title": "Depth (0: embeddings, 1: last layer)", "range": [-_MARGIN, 1 + _MARGIN]} | ticks
     _arrange(figure, x, {"title": y_title})
     return figure
-
-
-def small_multiples(
-    panels: Sequence[tuple[str, Points, "Fit | None"]], palette: Palette, *, shared_y: bool, length_title: str
-) -> go.Figure:
-    """Norm against length, a panel for each model: its label, a few thousand points at most, and its line.
-
-    The points are no WebGL, which would lie over the line, and of which browsers allow a page only some eight pictures.
-    """
-    n = max(len(panels), 1)
-    n_columns = min(n, 2)  # of three, a phone leaves too little
-    n_rows = math.ceil(n / n_columns)
-    figure = make_subplots(
-        n_rows,
-        n_columns,
-        specs=[[{} if row * n_columns + column < n else None for column in range(n_columns)] for row in range(n_rows)],
-        subplot_titles=[
-            _short(label if len(label) <= _LONGEST_LABEL else label.split("/")[-1]) for label, _, _ in panels
-        ],
-        shared_yaxes="all" if shared_y else False,
-        horizontal_spacing=0.03 if shared_y else 0.12,
-        vertical_spacing=0.28 / n_rows,
-    )
-    longest = max((int(points.lengths.max(initial=1)) for _, points, _ in panels), default=1)
-    for index, (_, points, fit) in enumerate(panels):
-        place = {"row": index // n_columns + 1, "col": index % n_columns + 1}
-        for trace in _panel(points, fit, palette):
-            figure.add_trace(trace, **place)
-        if fit is not None:
-            corner = {"xref": "x domain", "yref": "y domain", "x": 1, "y": 1, "xanchor": "right", "yanchor": "top"}
-            text = {"text": f"R² {fit.r_squared:.3f}", "font": {"color": palette.line}, "showarrow": False}
-            text["bgcolor"] = palette.background + "b0"
-            figure.add_annotation(**text, **corner, **place)
-        figure.update_yaxes(title="Norm" if place["col"] == 1 else None, **place)
-        figure.update_xaxes(title=length_title if index >= n - n_columns else None, **place)
-    figure.update_xaxes(range=[0, longest + 1], zeroline=False)
-    figure.update_yaxes(zeroline=False)
-    figure.for_each_annotation(lambda title: title.update(font={"size": 12}))
-    margin = {"l": 8, "r": 8, "t": 40, "b": 8}
-    return figure.update_layout(
-        showlegend=False, hovermode="closest", margin=margin, height=_PANEL_HEIGHT * n_rows + 60
-    )
-
-
-def _panel(points: Points, fit: "Fit | None", palette: Palette) -> Iterator[go.Scatter]:
-    opacity = float(np.clip(12 / max(len(points.lengths), 1) ** 0.5, 0.15, 0.7))
-    yield go.Scatter(
-        x=points.lengths,
-        y=points.norms,
-        text=points.labels,
-        mode="markers",
-        marker={"size": 4, "color": palette.points, "opacity": opacity},
-        hovertemplate="%{text}<br>%{x} tokens<br>norm %{y:.4f}<extra></extra>",
-    )
-    if fit is not None and len(points.lengths):
-        ends = np.array([points.lengths.min(), points.lengths.max()])
-        line = {"color": palette.line, "width": 2.5}
-        yield go.Scatter(x=ends, y=fit.predict(ends), mode="lines", line=line, hoverinfo="skip")
-
-
-def _cells(cells: Floats, texts: NDArray[np.str_], palette: Palette, zmin: float, zmax: float) -> go.Figure:
-    """Coloured cells; those without a text may be of the full colour."""
-    most = _CELL_MOST if (texts != "").any() else "ff"
-    short = [
-        [text.replace("0.", ".", 1) if text.lstrip("−").startswith("0.") else text for text in row] for row in texts
-    ]
-    fits_a_phone = max((len(text) for row in short for text in row), default=0) * cells.shape[1] <= _MOST_CHARACTERS
-    return go.Figure(
-        go.Heatmap(
-            z=cells,
-            text=short,
-            texttemplate="%{text}",
-            textfont={"color": palette.summary} | ({"size": 11} if fits_a_phone else {}),
-            colorscale=[[0, palette.points + _CELL_LEAST], [1, palette.points + most]],
-            zmin=zmin,
-            zmax=zmax,
-            xgap=2,
-            ygap=2,
-            showscale=False,
-            hoverinfo="skip",
-        )
-    )
-
-
-def _targets(places: NDArray[np.intp], hover: list[str]) -> go.Scatter:
-    """Points that nobody sees, one a cell, as Plotly selects no cells; small, so that the nearest is the cell's own."""
-    unseen = {"marker": {"opacity": 0}}
-    return go.Scatter(
-        x=places[:, 1],
-        y=places[:, 0],
-        customdata=places.tolist(),  # an array would come back from the browser as a mapping
-        text=hover,
-        mode="markers",
-        marker={"size": 6, "opacity": 0},
-        selected=unseen,
-        unselected=unseen,
-        hovertemplate="%{text}<extra></extra>",
-    )
-
-
-def _label_cells(figure: go.Figure, rows: list[str], columns: list[str], column_title: str) -> None:
-    quiet = {"showgrid": False, "zeroline": False, "fixedrange": True, "ticks": ""}
-    step = _step(len(columns))
-    figure.update_layout(
-        xaxis=quiet
-        | {"title": column_title, "range": [-0.5, len(columns) - 0.5], "tickangle": 0}
-        | {"tickvals": list(range(0, len(columns), step)), "ticktext": columns[::step]},
-        yaxis=quiet | {"range": [len(rows) - 0.5, -0.5], "tickvals": list(range(len(rows))), "ticktext": rows},
-        showlegend=False,
-        hovermode="closest",
-        hoverdistance=-1,  # the whole cell, however large
-        hoverlabel={"align": "left"},
-        margin={"l": 8, "r": 8, "t": 32, "b": 8},
-    )
-
-
-def _formatted(cells: Floats, value_format: str) -> NDArray[np.str_]:
-    texts = [
-        [format(cell, value_format).replace("-", "−") if np.isfinite(cell) else "" for cell in row] for row in cells
-    ]
-    return np.array(texts, dtype=str).reshape(cells.shape)
 
 
 def _add_corpus(figure: go.Figure, corpus: pd.DataFrame, along: str, palette: Palette) -> None:
@@ -431,7 +247,7 @@ def _groups(table: pd.DataFrame, by: str) -> Iterator[tuple[str, pd.DataFrame]]:
         yield str(name), rows
 
 
-def _short(name: str, most: int = _LONGEST_LABEL) -> str:
+def short_name(name: str, most: int = LONGEST_LABEL) -> str:
     """A name as it may stand beside a line or a cell."""
     return hover_label(name if len(name) <= most else f"{name[: most - 1].rstrip()}…", 1)
 
@@ -449,7 +265,7 @@ def _last_layer(table: pd.DataFrame, n_layers: int | None = None) -> int:
     return max(1, n_layers or 0, int(table["layer"].max()) if len(table) else 0)
 
 
-def _step(n: int) -> int:
+def label_step(n: int) -> int:
     """Every how manieth of n labels has room on a phone."""
     return 1 if n <= 13 else 2 if n <= 26 else 4
 
@@ -459,7 +275,7 @@ def _layers_axis(last: int) -> dict[str, Any]:
         "title": "Layer (0: embeddings)",
         "range": [-0.4, last + 0.4],
         "tick0": 0,
-        "dtick": _step(last + 1),
+        "dtick": label_step(last + 1),
         "tickangle": 0,
         "unifiedhovertitle": {"text": "layer %{x}"},
     }

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,8 @@ os.environ.pop("CLSVIZ_PUBLIC", None)
 
 import torch
 from hub import Hub, point_at, serve_hub
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+from visit import launch, serve
 
 from clsviz import models
 from clsviz.encoder import Encoder
@@ -23,6 +25,8 @@ from clsviz.models import Weights
 from clsviz.store import Store
 
 needs_bfloat16 = pytest.mark.skipif(not has_fast_bfloat16(torch.device("cpu")), reason="this processor has no bfloat16")
+
+expect.set_options(timeout=60_000)
 
 WORDS = [
     *("the", "a", "cat", "dog", "sat", "ran", "on", "under", "mat", "tree", "and"),
@@ -182,3 +186,41 @@ def random_sentences(n: int, seed: int, longest: int = 30) -> list[str]:
 
 def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The app, with nothing stored and no Hub to reach."""
+    folder = tmp_path_factory.mktemp("server")
+    nobody = {"HF_HOME": str(folder / "hub"), "HF_ENDPOINT": "http://127.0.0.1:9", "HF_HUB_OFFLINE": "0"}
+    with serve(folder, **nobody) as address:
+        yield address
+    assert "Traceback" not in (folder / "log").read_text()
+
+
+@pytest.fixture(scope="module")  # no longer: in its thread no event loop but Playwright's can run
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = launch(playwright)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(browser: Browser, server: str) -> Iterator[Callable[..., Page]]:
+    """Open a page of the app; at the end of the test none may have shown an exception."""
+    pages: list[Page] = []
+
+    def visit(query: str = "?sample_size=1000", at: str = server, **settings: object) -> Page:
+        settings = {"viewport": {"width": 1400, "height": 1000}, "accept_downloads": True} | settings
+        context = browser.new_context(**settings)
+        context.grant_permissions(["clipboard-read", "clipboard-write"])
+        pages.append(context.new_page())
+        pages[-1].goto(at + query)
+        return pages[-1]
+
+    yield visit
+    for page in pages:
+        if not page.is_closed():
+            assert page.locator("[data-testid=stException]").count() == 0
+            page.context.close()

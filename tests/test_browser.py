@@ -10,23 +10,12 @@ import pandas as pd
 import pytest
 from conftest import random_sentences, write_bert, write_dataset
 from hub import Hub, environment
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
-from visit import launch, serve
+from PIL import Image
+from playwright.sync_api import Browser, Locator, Page, expect
+from visit import serve
 
 SMALL = "?sample_size=1000"
 """What most tests open: it takes a few seconds, once."""
-
-expect.set_options(timeout=60_000)
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The app, with nothing stored and no Hub to reach."""
-    folder = tmp_path_factory.mktemp("server")
-    nobody = {"HF_HOME": str(folder / "hub"), "HF_ENDPOINT": "http://127.0.0.1:9", "HF_HUB_OFFLINE": "0"}
-    with serve(folder, **nobody) as address:
-        yield address
-    assert "Traceback" not in (folder / "log").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -53,34 +42,6 @@ def hub_page(hub: Hub, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
     with serve(folder, **environment(hub, folder / "cache")) as address:
         yield address
     assert "Traceback" not in (folder / "log").read_text()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = launch(playwright)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def visit(browser: Browser, server: str) -> Iterator[Callable[..., Page]]:
-    """Open a page of the app; at the end of the test none may have shown an exception."""
-    pages: list[Page] = []
-
-    def visit(query: str = SMALL, at: str = server, **settings: object) -> Page:
-        settings = {"viewport": {"width": 1400, "height": 1000}, "accept_downloads": True} | settings
-        context = browser.new_context(**settings)
-        context.grant_permissions(["clipboard-read", "clipboard-write"])
-        pages.append(context.new_page())
-        pages[-1].goto(at + query)
-        return pages[-1]
-
-    yield visit
-    for page in pages:
-        if not page.is_closed():
-            assert page.locator("[data-testid=stException]").count() == 0
-            page.context.close()
 
 
 def measured(page: Page) -> Page:
@@ -400,25 +361,59 @@ def test_a_dataset_is_typed_by_its_id_and_offers_its_configurations(visit: Calla
     assert error.locator("a, b, strong").count() == 0
 
 
+def test_pages_keep_the_settings_and_back_goes_back(visit: Callable[..., Page]) -> None:
+    page = measured(visit(f"{SMALL}&length_cutoff=40&layer=3"))
+    page.get_by_role("link", name="Inside the model").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("What is inside MiniLM-L6?")
+    settle(page)
+    assert "length_cutoff=40" in page.url
+    page.get_by_role("link", name="Norm vs length").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("after layer 3?")
+    settle(page)
+    assert page.url.endswith(f"/{SMALL}&length_cutoff=40&layer=3")
+    assert page.get_by_role("slider", name="Length cutoff").get_attribute("aria-valuetext") == "under 40"
+    page.wait_for_timeout(2500)
+    page.go_back()
+    expect(page.get_by_role("heading", level=1)).to_have_text("What is inside MiniLM-L6?")
+
+
+WAITED_FOR = {
+    "": ("norm-vs-length", "of 5,000 measured"),
+    "where_length_lives": ("where-length-lives", "Gain and bias of the LayerNorm"),
+    "try_a_sentence": ("try-a-sentence", "the sentence gets"),
+    "compare_models": ("compare-models", "sentences/s"),
+    "inside_the_model": ("inside-the-model", "none is off by more than"),
+}
+"""Of every page the name of its picture, and what is there when all is."""
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(("width", "height"), [(1400, 1000), (390, 844)], ids=["wide", "narrow"])
-def test_screenshots(visit: Callable[..., Page], scheme: str, width: int, height: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("path", WAITED_FOR)
+def test_screenshots(
+    visit: Callable[..., Page], path: str, scheme: str, width: int, height: int, tmp_path: Path
+) -> None:
     """Nothing is cut off at the side; the pictures are kept where CLSVIZ_SCREENSHOTS says."""
-    text = "The+quick+brown+fox+jumps+over+the+lazy+dog."
-    page = visit(f"?text={text}", viewport={"width": width, "height": height}, color_scheme=scheme)
-    done, run = page.get_by_text("of 5,000 measured"), page.get_by_role("button", name="Run")
-    expect(done.or_(run)).to_be_visible(timeout=120_000)
-    if run.count():  # a busy machine
-        run.click()
-    expect(done).to_be_visible(timeout=120_000)
-    expect(page.locator(".annotation-text", has_text="yours")).to_be_visible()
+    name, last = WAITED_FOR[path]
+    query = "?text=The+quick+brown+fox+jumps+over+the+lazy+dog." if path != "compare_models" else ""
+    page = visit(f"{path}{query}", viewport={"width": width, "height": height}, color_scheme=scheme)
+    run, done = page.get_by_role("button", name=re.compile("^Run")), page.get_by_text(last).first
+    for _ in range(100):
+        if done.count() and not page.get_by_role("button", name="Cancel").count():
+            break
+        if run.count() and run.first.is_visible():  # a busy machine
+            run.first.click()
+        page.wait_for_timeout(1000)
     settle(page)
     page.wait_for_timeout(1500)
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    main = page.locator("[data-testid=stMain]")
+    assert main.evaluate("node => node.scrollWidth <= node.clientWidth")
     for figure in page.locator("[data-testid=stMetric]").all():
         box = figure.bounding_box()
         assert box is not None
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= width
     folder = Path(os.environ.get("CLSVIZ_SCREENSHOTS", tmp_path))
-    page.screenshot(path=folder / f"norm-vs-length-{scheme}-{'wide' if width > 800 else 'narrow'}.png")
+    picture = folder / f"{name}-{scheme}-{'wide' if width > 800 else 'narrow'}.png"
+    page.screenshot(path=picture)
+    Image.open(picture).convert("RGB").quantize(128).save(picture, optimize=True)  # a third of the size

@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from playwright.sync_api import Page, expect
-from test_browser import browser, server, settle, visit  # noqa: F401  (fixtures)
+from test_browser import settle
 
 PAGE = "compare_models?sample_size=500"
 
@@ -41,7 +41,7 @@ def clouds(page: Page) -> list[int]:
 
 
 def test_a_newcomer_sees_a_model_beside_its_untrained_self(
-    visit: Callable[..., Page],  # noqa: F811
+    visit: Callable[..., Page],
     tmp_path: Path,
 ) -> None:
     page = compared(visit(PAGE))
@@ -70,7 +70,7 @@ def test_a_newcomer_sees_a_model_beside_its_untrained_self(
     assert [model["model"] for model in about["models"]] == ["minilm", "untrained:minilm"]
 
 
-def test_axes_models_and_units_travel_in_the_link(visit: Callable[..., Page], server: str) -> None:  # noqa: F811
+def test_axes_models_and_units_travel_in_the_link(visit: Callable[..., Page], server: str) -> None:
     page = compared(visit(PAGE))
     page.get_by_text("An axis of norms for each", exact=True).click()
     expect(page).to_have_url(re.compile("axes=free"))
@@ -92,7 +92,7 @@ def test_axes_models_and_units_travel_in_the_link(visit: Callable[..., Page], se
     assert clouds(other) == clouds(page)
 
 
-def test_a_model_that_is_none_is_refused_beside_those_that_go_on(visit: Callable[..., Page]) -> None:  # noqa: F811
+def test_a_model_that_is_none_is_refused_beside_those_that_go_on(visit: Callable[..., Page]) -> None:
     page = compared(visit(PAGE))
     box = page.get_by_role("combobox", name="Models")
     box.fill("owner/[evil](http://127.0.0.1)**<b>x")
@@ -109,7 +109,7 @@ def test_a_model_that_is_none_is_refused_beside_those_that_go_on(visit: Callable
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(("width", "height"), [(1400, 1000), (390, 844)], ids=["wide", "narrow"])
 def test_screenshots(
-    visit: Callable[..., Page],  # noqa: F811
+    visit: Callable[..., Page],
     scheme: str,
     width: int,
     height: int,

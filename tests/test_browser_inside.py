@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.parquet as pq
 from playwright.sync_api import Page, expect
-from test_browser import browser, server, settle, visit  # noqa: F401  (fixtures)
+from test_browser import settle
 
 from clsviz import models
 
@@ -22,7 +22,7 @@ def opened(page: Page) -> Page:
 
 
 def test_a_visitor_looks_inside_and_takes_the_tables_along(
-    visit: Callable[..., Page],  # noqa: F811
+    visit: Callable[..., Page],
     tmp_path: Path,
 ) -> None:
     page = opened(visit(LINK))
@@ -48,7 +48,7 @@ def test_a_visitor_looks_inside_and_takes_the_tables_along(
     expect(page.get_by_text("As the model reads it: 6 tokens")).to_be_visible()
 
 
-def test_a_phone_shows_it_without_scrolling_sideways(visit: Callable[..., Page]) -> None:  # noqa: F811
+def test_a_phone_shows_it_without_scrolling_sideways(visit: Callable[..., Page]) -> None:
     page = opened(visit(LINK, viewport={"width": 390, "height": 844}))
     main = page.locator("[data-testid=stMain]")
     assert main.evaluate("node => node.scrollWidth <= node.clientWidth")

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 import pandas as pd
 from playwright.sync_api import Page, expect
-from test_browser import browser, server, settle, visit  # noqa: F401
+from test_browser import settle
 
 TYPED = [
     "Return the value of the key.",
@@ -16,7 +16,7 @@ TYPED = [
 ]
 
 
-def test_a_visitor_tries_sentences(visit: Callable[..., Page]) -> None:  # noqa: F811
+def test_a_visitor_tries_sentences(visit: Callable[..., Page]) -> None:
     page = visit("try_a_sentence?" + urlencode({"sample_size": 500}))
     expect(page.get_by_role("heading", level=1)).to_have_text("What does MiniLM-L6 make of a sentence?")
     expect(page.get_by_text("This is an example; type your own below.")).to_be_visible()
@@ -42,7 +42,7 @@ def test_a_visitor_tries_sentences(visit: Callable[..., Page]) -> None:  # noqa:
     assert table["similarity"].is_monotonic_decreasing
 
 
-def test_a_phone_shows_it_all_without_scrolling_sideways(visit: Callable[..., Page]) -> None:  # noqa: F811
+def test_a_phone_shows_it_all_without_scrolling_sideways(visit: Callable[..., Page]) -> None:
     query = {"sample_size": 500, "text": "\n".join(TYPED), "pooling": "mean"}
     page = visit("try_a_sentence?" + urlencode(query), viewport={"width": 390, "height": 844})
     expect(page.get_by_text("This is the vector that the model was trained to have compared")).to_be_visible()

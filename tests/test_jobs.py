@@ -205,6 +205,19 @@ def test_only_so_many_ended_jobs_stay(jobs: Jobs, experiment: Experiment) -> Non
     assert len(jobs._jobs) <= jobs_module._JOBS_KEPT + 1
 
 
+def test_what_is_watched_stays_whatever_else_is_asked(store: Store, experiment: Experiment) -> None:
+    jobs = Jobs(store)
+    watched = [jobs.open(replace(experiment, sample_size=size)) for size in range(1, jobs_module._JOBS_KEPT + 5)]
+    for job in watched:
+        job.watch("visitor", lambda: True)
+    wait_for(lambda: all(job.state is State.DONE for job in watched))
+    for size in range(50, 50 + 2 * jobs_module._JOBS_KEPT):
+        other = jobs.open(replace(experiment, sample_size=size))
+        wait_for(lambda other=other: other.state is State.DONE)
+    assert [jobs.open(job.extraction.experiment) for job in watched] == watched
+    jobs.close()
+
+
 def test_closing_ends_the_work(store: Store, experiment: Experiment, gate: threading.Event) -> None:
     jobs = Jobs(store)
     job = jobs.open(experiment)

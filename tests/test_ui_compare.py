@@ -270,7 +270,7 @@ def test_cancelling_keeps_what_is_measured_and_ranks_nothing_by_it(
 
     monkeypatch.setattr(Encoder, "measure", slow)
     page = open_page()
-    wait_for(lambda: (found := measured(page, folders[1])) is not None and len(found.measurements) > 0)
+    wait_for(lambda: (found := measured(page, folders[1])) is not None and len(found.measurements) == 64)
     page.run()
     page.button(key="cancel").click().run()
     assert not page.exception

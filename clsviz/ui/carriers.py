@@ -8,7 +8,6 @@ import streamlit as st
 from clsviz import wording
 from clsviz.experiment import Experiment
 from clsviz.extraction import Found
-from clsviz.jobs import Job
 from clsviz.tasks import Task
 from clsviz.ui import picture, session, share
 from clsviz.ui.markdown import escape
@@ -22,17 +21,13 @@ if TYPE_CHECKING:
 _HEIGHT = 300
 
 
-def is_done(job: Job, experiment: Experiment) -> bool:
+def is_done(found: Found, experiment: Experiment) -> bool:
     """Whether all of it is worked out, or cannot be."""
-    found = session.found(job, experiment)
-    return found is None or job.state.is_active or all(task.is_done for task in _tasks(found, experiment))
+    return all(task.is_done for task in _tasks(found, experiment))
 
 
-def show(job: Job, experiment: Experiment) -> None:
-    """Both, once all vectors are there: while they come, they are only a little of what it takes."""
-    found = session.found(job, experiment)
-    if found is None or job.state.is_active:
-        return
+def show(found: Found, experiment: Experiment) -> None:
+    """All of it."""
     of_sentlen, of_carriers = _tasks(found, experiment)
     vector = wording.vector_name(experiment).removeprefix("its ")
     st.subheader(f"Six bins of length, from {vector}", anchor=False)

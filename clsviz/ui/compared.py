@@ -35,7 +35,11 @@ def show(
     """Draw it all; while there is more to come it redraws itself."""
     question = f"Which model encodes the length of a sentence in the norm of {wording.vector_name(experiment)}?"
     st.title(escape(question), anchor=False)
+    place = st.empty()
+    if not any(job.extraction.found for job in norms):  # something to read while libraries are loaded for the rest
+        place.markdown(escape(_waiting([*norms, *vectors])))
     known = compared_rows.rows_of(experiment, names, norms, vectors)
+    place.empty()
     is_open = _is_open(known, [*norms, *vectors])
     first: list[Row] | None = known
     is_in_browser = False

@@ -1,6 +1,5 @@
 """The profile of the layers: the answer, the controls, the charts over layers, the vectors with their scatter."""
 
-from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,40 +29,40 @@ def show(job: Job, experiment: Experiment, query: dict[str, str]) -> None:
     """Draw it all; while anything is at work it redraws itself, as there is more to show."""
     is_in_browser = False
     shown = experiment, st.session_state.heat
-    is_active = job.state.is_active or not _is_analysed(job, experiment)
+    is_active = not _is_analysed(job, experiment)
 
     def keep_up() -> None:
         nonlocal is_in_browser
         if (session.experiment(), st.session_state.heat) != shown:  # something of the page was clicked
             st.rerun()
         _show(job, experiment, query)
-        if is_in_browser and is_active and not job.state.is_active and _is_analysed(job, experiment):
+        if is_in_browser and is_active and _is_analysed(job, experiment):
             st.rerun()  # there is no more to come
         is_in_browser = True
 
     st.fragment(keep_up, run_every=_POLL_SECONDS if is_active else None)()
 
 
-def _key_of(found: Found, experiment: Experiment, n: int) -> tuple[Hashable, ...]:
-    """What an analysis of the first n vectors depends on, but for layer and pooling."""
-    of = (found.weights.fingerprint, found.corpus.fingerprint, experiment.seed, n)
-    return (*of, experiment.length_cutoff, experiment.unit, experiment.lengths)
-
-
-def _profile(job: Job, experiment: Experiment) -> Task | None:
-    """The profile at work, or None while there are no vectors."""
+def _shown(job: Job, experiment: Experiment) -> Found | None:
+    """What of the vectors is shown, or None while there are none: not every part that comes draws everything anew."""
     found = session.found(job, experiment)
     if found is None:
         return None
-    from clsviz import probing
+    from clsviz.probing import head
 
     n = len(found.measurements)
     if job.state.is_active:
         n = max((size for size in _sizes() if size <= n), default=0)
-    if not n:
-        return None
-    head = probing.head(found, n)
-    return session.tasks().open(("profile", *_key_of(found, experiment, n)), lambda: probing.profiles(head, experiment))
+    return head(found, n) if n else None
+
+
+def _profile(found: Found, experiment: Experiment) -> Task:
+    """The profile of what is shown, at work or done."""
+    from clsviz import probing
+
+    of = (found.weights.fingerprint, found.corpus.fingerprint, experiment.seed, len(found.measurements))
+    key = ("profile", *of, experiment.length_cutoff, experiment.unit, experiment.lengths)
+    return session.tasks().open(key, lambda: probing.profiles(found, experiment))
 
 
 def _sizes() -> list[int]:
@@ -71,23 +70,21 @@ def _sizes() -> list[int]:
 
 
 def _is_analysed(job: Job, experiment: Experiment) -> bool:
-    task = _profile(job, experiment)
-    if task is None:
-        return not job.state.is_active
-    return task.is_done and carriers.is_done(job, experiment)
+    if job.state.is_active:
+        return False
+    found = _shown(job, experiment)
+    return found is None or (_profile(found, experiment).is_done and carriers.is_done(found, experiment))
 
 
 def _show(job: Job, experiment: Experiment, query: dict[str, str]) -> None:
     st.title(escape(f"Where does {models.label(experiment.model)} write the length of a sentence?"), anchor=False)
-    task = _profile(job, experiment)
+    found = _shown(job, experiment)
+    task = _profile(found, experiment) if found else None
     profile: Profile | None = task.result if task else None
-    found = session.found(job, experiment)
-    if task is None or found is None:
+    if task is None:
         st.markdown(escape(picture.waiting(job)))
-    elif task.error:
-        st.markdown(escape(task.error))
     else:
-        st.markdown(escape(_answer(profile, experiment)))
+        st.markdown(escape(task.error or _answer(profile, experiment)))
     _metrics(profile)
     _controls(experiment)
     _charts(profile)
@@ -96,10 +93,11 @@ def _show(job: Job, experiment: Experiment, query: dict[str, str]) -> None:
     aside: dict[str, Any] = {"horizontal": True, "horizontal_alignment": "right"}
     with st.container(**aside), st.container(**aside, width="content"):
         share.copy_link(experiment, found, query)
-        _downloads(experiment, found, profile)
+        _downloads(experiment, found, profile, job.state.is_active)
     _heat_map(profile, experiment)
     _scatter(found, experiment)
-    carriers.show(job, experiment)
+    if not job.state.is_active:  # while they come, these would only be a little of what it takes
+        carriers.show(found, experiment)
     _explain(found, experiment, profile)
 
 
@@ -315,13 +313,14 @@ def _scatter(found: Found, experiment: Experiment) -> None:
     picture.selection(experiment, found, view, selected)
 
 
-def _downloads(experiment: Experiment, found: Found, profile: "Profile") -> None:
+def _downloads(experiment: Experiment, found: Found, profile: "Profile", is_active: bool) -> None:
     from clsviz import export
 
     name = f"{share.file_name(experiment, found)}-layers"
     with st.popover("Download", icon=":material/download:"):
         share.table_downloads("Layers", name, profile.table, lambda: export.about(experiment, found))
-        carriers.downloads(experiment, found)
+        if not is_active:
+            carriers.downloads(experiment, found)
 
 
 def _explain(found: Found, experiment: Experiment, profile: "Profile") -> None:
