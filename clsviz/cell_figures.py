@@ -1,3 +1,24 @@
+"""Pictures of coloured cells with their numbers: tables to Plotly figures. No statistics here, and no Streamlit."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from clsviz.figures import Palette, hover_label
+from clsviz.layer_figures import LONGEST_LABEL, label_step, short_name
+
+Floats = NDArray[np.floating[Any]]
+
+_LEAST, _MOST = "14", "8c"
+"""Opacities, in hexadecimal, so that a number in the summaries' colour can be read on every cell."""
+_MOST_NUMBERED, _MOST_CHARACTERS = 12, 52
+"""Sentences whose similarities stand in the cells; characters in a row of cells, beyond which they are made smaller."""
+_HEIGHT = 44
+
+
 def heat_map(
     values: Floats,
     rows: Sequence[str],
@@ -35,7 +56,7 @@ def heat_map(
         [short_name(name) for name in columns],
         column_title,
     )
-    return figure.update_layout(height=_CELL_HEIGHT * len(rows) + 70)
+    return figure.update_layout(height=_HEIGHT * len(rows) + 70)
 
 
 def similarity(
@@ -58,12 +79,12 @@ def similarity(
     most = LONGEST_LABEL if n <= 5 else 10  # many columns need the room
     labels = [f"{short_name(name, most)}  {index}" for name, index in zip(names, numbers, strict=True)]
     _label_cells(figure, labels, numbers, "")
-    return figure.update_layout(height=(_CELL_HEIGHT if few else 20) * n + 70)
+    return figure.update_layout(height=(_HEIGHT if few else 20) * n + 70)
 
 
 def _cells(cells: Floats, texts: NDArray[np.str_], palette: Palette, zmin: float, zmax: float) -> go.Figure:
     """Coloured cells; those without a text may be of the full colour."""
-    most = _CELL_MOST if (texts != "").any() else "ff"
+    most = _MOST if (texts != "").any() else "ff"
     short = [
         [text.replace("0.", ".", 1) if text.lstrip("−").startswith("0.") else text for text in row] for row in texts
     ]
@@ -74,7 +95,7 @@ def _cells(cells: Floats, texts: NDArray[np.str_], palette: Palette, zmin: float
             text=short,
             texttemplate="%{text}",
             textfont={"color": palette.summary} | ({"size": 11} if fits_a_phone else {}),
-            colorscale=[[0, palette.points + _CELL_LEAST], [1, palette.points + most]],
+            colorscale=[[0, palette.points + _LEAST], [1, palette.points + most]],
             zmin=zmin,
             zmax=zmax,
             xgap=2,

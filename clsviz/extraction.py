@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 AUDIT_SIZE = 256
 """Sentences of a sample in the fast precision, the first ones, that are measured in the exact one as well."""
 _LOAD_SECONDS = 4.0
-RATE_OF_VECTORS = 0.7
+RATE_OF_VECTORS = 0.8
 """How many vectors are measured in the time of as many norms: the last layer is computed whole, and all is pooled."""
 _TYPICAL_CHARACTERS = 75  # of a sentence, in the built-in corpora
 

@@ -1,26 +1,22 @@
-"""Pictures of layers, dimensions and several models: tables to Plotly figures. No statistics here, and no Streamlit.
+"""Pictures with lines, over layers, lengths and dimensions: tables to Plotly figures. No statistics, no Streamlit.
 
 Colours are those of the palette as they are, with two digits of opacity behind them at most: Streamlit exchanges them
 for those of its theme in the text of the figure.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import cycle, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
-from plotly.subplots import make_subplots
 
-from clsviz.figures import Palette, Points, hover_label
+from clsviz.figures import Palette, hover_label
 from clsviz.wording import number
-
-if TYPE_CHECKING:
-    from clsviz.analysis import Fit
 
 Floats = NDArray[np.floating[Any]]
 
@@ -31,13 +27,10 @@ _SYMBOLS = ("circle", "diamond", "square-open", "triangle-up", "x", "star")
 """Of two lines that coincide, as the first ones may, both are seen."""
 _MOST_LINES = len(_DASHES)
 
-_BAND, _CELL_LEAST, _CELL_MOST = "2e", "14", "8c"
-"""Opacities, in hexadecimal; of cells so that a number in the summaries' colour can be read on every one."""
+_BAND = "2e"
+"""Opacity, in hexadecimal."""
 _LOWEST_R_SQUARED, _MARGIN = -0.2, 0.03
-_MOST_NUMBERED, _MOST_CHARACTERS = 12, 52
-"""Sentences whose similarities stand in the cells; characters in a row of cells, beyond which they are made smaller."""
 LONGEST_LABEL, _LONGEST_NAME = 18, 26
-_CELL_HEIGHT, _PANEL_HEIGHT = 44, 240
 
 
 @dataclass(frozen=True)
@@ -123,23 +116,25 @@ def dimension_shares(shares: Floats, order: NDArray[np.intp], palette: Palette, 
     return figure.update_layout(showlegend=False, bargap=0.25)
 
 
-def growth(lines: pd.DataFrame, corpus: pd.DataFrame | None, palette: Palette, y_title: str) -> go.Figure:
+def growth(
+    lines: pd.DataFrame, corpus: pd.DataFrame | None, palette: Palette, y_title: str, *, unit: str = "tokens"
+) -> go.Figure:
     """The norm of a sentence while it grows by a word at a time, over the corpus's sentences of each length.
 
-    lines: variant, n_words, tokens, norm, added. corpus: length, lower, median, upper.
+    lines: variant, n_words, tokens (the length in `unit`), norm, added. corpus: length, lower, median, upper.
     """
     figure = go.Figure()
     ends = lines["tokens"] if len(lines) else corpus["length"] if corpus is not None else pd.Series(dtype=float)
     longest = float(np.nanmax(ends.to_numpy(float), initial=10)) * 1.04
     if corpus is not None:
-        _add_corpus(figure, corpus[corpus["length"] <= longest], "length", palette)
+        _add_corpus(figure, corpus[corpus["length"] <= longest], "length", palette, f"%{{x}} {unit}")
     for (name, rows), style in zip(_groups(lines, "variant"), _own_styles(palette), strict=False):
         line = _line(short_name(name), rows["tokens"].to_numpy(float), rows["norm"].to_numpy(float), style)
         words = [hover_label(str(word), 1) for word in rows["added"]]
         line.update(text=[f"word {n}: {word}" for n, word in zip(rows["n_words"], words, strict=True)])
-        line.update(hovertemplate=_with_name("%{text}<br>%{x} tokens<br>norm %{y:.4f}"))
+        line.update(hovertemplate=_with_name(f"%{{text}}<br>%{{x}} {unit}<br>norm %{{y:.4f}}"))
         figure.add_trace(line)
-    _arrange(figure, {"title": "Length (in tokens)", "range": [0, longest]}, {"title": y_title})
+    _arrange(figure, {"title": f"Length (in {unit})", "range": [0, longest]}, {"title": y_title})
     return figure
 
 
@@ -150,7 +145,7 @@ def layer_path(norms: pd.DataFrame, band: pd.DataFrame | None, palette: Palette)
     """
     figure = go.Figure()
     if band is not None:
-        _add_corpus(figure, band, "layer", palette)
+        _add_corpus(figure, band, "layer", palette, "layer %{x}")
     few = norms["name"].nunique() <= _MOST_LINES
     styles = _own_styles(palette) if few else cycle([_Style(palette.own, "solid", "circle")])
     for (name, rows), style in zip(_groups(norms, "name"), styles, strict=False):
@@ -166,7 +161,9 @@ def relative_depth(table: pd.DataFrame, palette: Palette, *, y_title: str) -> go
     """A value by layer of models of different depths: model, layer, depth (0 to 1: layer of the last), value."""
     figure = go.Figure()
     for (name, rows), style in zip(_groups(table, "model"), cycle(islice(_styles(palette), _MOST_LINES)), strict=False):
-        line = _line(short_name(name, _LONGEST_NAME), rows["depth"].to_numpy(float), rows["value"].to_numpy(float), style)
+        line = _line(
+            short_name(name, _LONGEST_NAME), rows["depth"].to_numpy(float), rows["value"].to_numpy(float), style
+        )
         line.update(customdata=rows["layer"], hovertemplate=_with_name("layer %{customdata}<br>%{y:.4~f}"))
         figure.add_trace(line)
     ticks = {"tickvals": [0, 0.25, 0.5, 0.75, 1], "ticktext": ["0", "¼", "½", "¾", "1"]}
@@ -175,8 +172,8 @@ def relative_depth(table: pd.DataFrame, palette: Palette, *, y_title: str) -> go
     return figure
 
 
-def _add_corpus(figure: go.Figure, corpus: pd.DataFrame, along: str, palette: Palette) -> None:
-    """The median of the corpus and the band between its quartiles."""
+def _add_corpus(figure: go.Figure, corpus: pd.DataFrame, along: str, palette: Palette, where: str) -> None:
+    """The median of the corpus and the band between its quartiles; `where` says the place of a point."""
     rows = corpus.sort_values(along)
     x, lower, median, upper = (rows[name].to_numpy(float) for name in (along, "lower", "median", "upper"))
     figure.add_trace(_band(x, lower, upper, palette.points))
@@ -188,7 +185,7 @@ def _add_corpus(figure: go.Figure, corpus: pd.DataFrame, along: str, palette: Pa
             mode="lines",
             line={"color": palette.points, "width": 2},
             customdata=np.stack([lower, upper], axis=1),
-            hovertemplate=f"corpus, {along} %{{x}}<br>median norm %{{y:.4f}}<br>"
+            hovertemplate=f"corpus, {where}<br>median norm %{{y:.4f}}<br>"
             "half of them from %{customdata[0]:.4f} to %{customdata[1]:.4f}<extra></extra>",
         )
     )

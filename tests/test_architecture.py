@@ -14,7 +14,7 @@ HEAVY = ["torch", "transformers", "datasets", "plotly", "streamlit", "pandas", "
 
 ALLOWED = {
     "streamlit": {"ui"},
-    "plotly": {"figures.py", "layer_figures.py", "ui"},
+    "plotly": {"cell_figures.py", "figures.py", "layer_figures.py", "panel_figures.py", "ui"},
     "torch": {"encoder.py", "forward.py", "kernels.py", "loading.py"},
     "transformers": {"loading.py"},
     "huggingface_hub": {"hub.py", "hub_datasets.py", "hub_listings.py"},

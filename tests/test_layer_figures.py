@@ -9,11 +9,9 @@ import plotly.graph_objects as go
 import pytest
 
 from clsviz import layer_figures as drawn
-from clsviz.analysis import fit
-from clsviz.figures import Palette, Points, labels_of
+from clsviz.figures import Palette
 
 PALETTE = Palette()
-DARK = Palette("#7fb2dd", "#ff6b5e", "#eef2f6", "#ffc53d", "#191919")
 PLACEHOLDERS = Palette("#000001", "#000002", "#000003", "#000004", "#000038")
 EVIL = "<b>bold</b> & <a href='x'>a link</a>"
 
@@ -37,11 +35,15 @@ def bands_of(figure: go.Figure) -> list[Any]:
     return [trace for trace in figure.data if trace.fill == "toself"]
 
 
-def points(n: int, slope: float = 0.02, seed: int = 0) -> Points:
-    random = np.random.default_rng(seed)
-    lengths = random.integers(3, 60, n).astype(np.int32)
-    norms = (7 + slope * lengths + random.normal(size=n)).astype(np.float32)
-    return Points(labels_of([f"Sentence {index}." for index in range(n)]), lengths, norms)
+def ranges_of(figure: go.Figure) -> list[tuple[float, float]]:
+    """Where the axes of a figure start and end, as a browser receives it; 0 to 1 of one that finds them itself."""
+    layout = json.loads(figure.to_json())["layout"]
+    return [tuple(layout[axis].get("range", [0, 1])) for axis in ("xaxis", "yaxis")]
+
+
+def colours_of(figure: go.Figure) -> set[str]:
+    """The colours of what is drawn, without their opacity."""
+    return set(re.findall(r'"(#[0-9a-f]{6})(?:[0-9a-f]{2})?"', json.dumps(json.loads(figure.to_json())["data"])))
 
 
 def spread_table(means: list[float], sds: list[float]) -> pd.DataFrame:
@@ -144,79 +146,6 @@ def test_a_spread_that_varies_everywhere_needs_no_note() -> None:
     assert not len(figure.data[1].x)
 
 
-def test_a_heat_map_shows_numbers_and_leaves_the_undefined_blank() -> None:
-    values = np.array([[np.nan, 0.987, -0.041], [0.2, 1, 0.5]])
-    figure = drawn.heat_map(values, ["[CLS]", "mean of tokens"], ["0", "1", "2"], PALETTE)
-    cells, targets = figure.data
-    np.testing.assert_array_equal(cells.z, values)
-    assert np.array(cells.text).tolist() == [["", ".99", "−.04"], [".20", "1.00", ".50"]]
-    assert (cells.zmin, cells.zmax) == (0, 1)
-    np.testing.assert_array_equal(targets.customdata, [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]])
-    assert targets.text[0] == "[CLS]<br>layer 0<br>undefined"
-    assert targets.text[2] == "[CLS]<br>layer 2<br>−0.04"
-    assert list(figure.layout.yaxis.ticktext) == ["[CLS]", "mean<br>of tokens"]
-
-
-def test_a_click_anywhere_in_a_cell_selects_its_point_and_changes_no_colour() -> None:
-    cells, targets = drawn.heat_map(np.ones((2, 3)), ["a", "b"], ["0", "1", "2"], PALETTE).data
-    assert cells.hoverinfo == "skip"
-    assert targets.type == "scatter"
-    assert targets.marker.opacity == targets.selected.marker.opacity == targets.unselected.marker.opacity == 0
-    for x, y, (row, column) in zip(targets.x, targets.y, targets.customdata, strict=True):
-        assert (x, y) == (column, row)
-    layout = drawn.heat_map(np.ones((2, 3)), ["a", "b"], ["0", "1", "2"], PALETTE).layout
-    assert layout.hoverdistance == -1
-    assert layout.xaxis.fixedrange
-    assert list(layout.yaxis.range) == [1.5, -0.5]  # the first row above
-
-
-def test_the_marked_cell_has_a_frame() -> None:
-    (frame,) = drawn.heat_map(np.ones((2, 3)), ["a", "b"], ["0", "1", "2"], PALETTE, marked=(1, 2)).layout.shapes
-    assert (frame.x0, frame.x1, frame.y0, frame.y1) == (1.5, 2.5, 0.5, 1.5)
-    assert not drawn.heat_map(np.ones((2, 3)), ["a", "b"], ["0", "1", "2"], PALETTE).layout.shapes
-
-
-def test_numbers_that_a_phone_has_no_room_for_are_made_smaller() -> None:
-    few, many = (drawn.heat_map(np.full((1, n), 0.5), ["a"], [str(at) for at in range(n)], PALETTE) for n in (13, 25))
-    assert few.data[0].textfont.size == 11
-    assert many.data[0].textfont.size is None  # Plotly's own choice
-    assert list(many.layout.xaxis.ticktext)[:3] == ["0", "2", "4"]
-    assert list(many.layout.xaxis.tickvals)[:3] == [0, 2, 4]
-
-
-def luminance(colour: np.ndarray) -> float:
-    """Relative luminance of sRGB, as WCAG 2 has it."""
-    linear = np.where(colour <= 0.04045, colour / 12.92, ((colour + 0.055) / 1.055) ** 2.4)
-    return float(linear @ [0.2126, 0.7152, 0.0722])
-
-
-def rgb(colour: str) -> np.ndarray:
-    return np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)]) / 255
-
-
-@pytest.mark.parametrize("palette", [PALETTE, DARK], ids=["light", "dark"])
-def test_numbers_can_be_read_on_every_cell_of_either_theme(palette: Palette) -> None:
-    cells = drawn.heat_map(np.ones((1, 1)), ["a"], ["0"], palette).data[0]
-    text, ground = luminance(rgb(cells.textfont.color)), rgb(palette.background)
-    for _, colour in cells.colorscale:
-        opacity = int(colour[7:], 16) / 255
-        cell = luminance(opacity * rgb(colour[:7]) + (1 - opacity) * ground)
-        lighter, darker = max(cell, text), min(cell, text)
-        assert (lighter + 0.05) / (darker + 0.05) > 4.5
-
-
-def test_similarities_are_numbered_while_there_is_room() -> None:
-    matrix = np.array([[1, 0.456], [0.456, 1]])
-    figure = drawn.similarity(matrix, [EVIL, "Short."], PALETTE, zmin=0.2)
-    cells, targets = figure.data
-    assert np.array(cells.text).tolist() == [["1.00", ".46"], [".46", "1.00"]]
-    assert (cells.zmin, cells.zmax) == (0.2, 1)
-    assert targets.text[1].endswith("2: Short.<br>similarity 0.46")
-    many = drawn.similarity(np.eye(13), [f"Sentence {at}" for at in range(13)], PALETTE)
-    assert set(np.array(many.data[0].text).ravel()) == {""}
-    assert "similarity 1.00" in many.data[1].text[0]
-
-
 def test_the_largest_shares_come_first() -> None:
     shares = np.array([0.1, 0.5, 0.05, 0.35])
     figure = drawn.dimension_shares(shares, np.argsort(-shares), PALETTE, n=3)
@@ -245,6 +174,15 @@ def test_growth_shows_each_word_over_the_corpus_of_its_lengths() -> None:
     start, end = figure.layout.xaxis.range
     assert start == 0
     assert 20 < end < 22
+
+
+@pytest.mark.parametrize("unit", ["tokens", "words"])
+def test_growth_speaks_of_its_unit(unit: str) -> None:
+    figure = drawn.growth(growing("as typed", ["a", "b"], [1, 2]), QUARTILES, PALETTE, "Norm", unit=unit)
+    assert figure.layout.xaxis.title.text == f"Length (in {unit})"
+    pointed_at = [trace.hovertemplate for trace in figure.data if trace.hovertemplate]
+    assert len(pointed_at) == 2
+    assert all(f"%{{x}} {unit}<br>" in template for template in pointed_at)
 
 
 def test_growth_without_a_corpus_has_no_band() -> None:
@@ -284,40 +222,6 @@ def test_models_of_different_depth_share_an_axis() -> None:
     assert len({(trace.line.color, trace.line.dash, trace.marker.symbol) for trace in figure.data}) == 3
 
 
-def test_every_panel_has_its_points_its_line_and_its_name() -> None:
-    clouds = [points(300, slope, seed) for seed, slope in enumerate((0, 0.02, 0.05))]
-    line = fit(clouds[1].lengths, clouds[1].norms)
-    panels = [("hub/<i>a-name-to-be-cut", clouds[0], None), ("bert", clouds[1], line), ("roberta", clouds[2], None)]
-    figure = drawn.small_multiples(panels, PALETTE, shared_y=False, length_title="Tokens")
-    shown = [trace for trace in figure.data if trace.mode == "markers"]
-    (straight,) = [trace for trace in figure.data if trace.mode == "lines"]
-    for trace, cloud in zip(shown, clouds, strict=True):
-        assert trace.type == "scatter"  # no WebGL
-        np.testing.assert_array_equal(trace.x, cloud.lengths)
-        np.testing.assert_array_equal(trace.y, cloud.norms)
-    assert len({trace.xaxis for trace in shown}) == 3
-    assert straight.xaxis == shown[1].xaxis
-    slope = np.polyfit(clouds[1].lengths, clouds[1].norms, 1)[0]
-    assert np.diff(straight.y)[0] / np.diff(straight.x)[0] == pytest.approx(slope, rel=1e-4)
-    texts = [annotation.text for annotation in figure.layout.annotations]
-    assert texts[0] == "&lt;i&gt;a-name-to-be-c…"
-    squared = np.corrcoef(clouds[1].lengths, clouds[1].norms)[0, 1] ** 2
-    assert texts[3:] == [f"R² {squared:.3f}"]
-
-
-@pytest.mark.parametrize("n", [1, 2, 4, 5, 6])
-def test_axes_are_shared_where_asked_for(n: int) -> None:
-    panels = [(f"model {at}", points(20, seed=at), None) for at in range(n)]
-    shared = drawn.small_multiples(panels, PALETTE, shared_y=True, length_title="Tokens")
-    free = drawn.small_multiples(panels, PALETTE, shared_y=False, length_title="Tokens")
-    assert sum(axis.matches is not None for axis in shared.select_yaxes()) == n - 1
-    assert not any(axis.matches for axis in free.select_yaxes())
-    assert len({tuple(axis.range) for axis in free.select_xaxes()}) == 1
-    titles = [axis.title.text for axis in free.select_xaxes()]
-    assert titles[-1] == "Tokens"
-    assert titles.count("Tokens") == min(n, 2)
-
-
 NOTHING: dict[str, Callable[[], go.Figure]] = {
     "layer_lines": lambda: drawn.layer_lines(profile({}), PALETTE),
     "layer_lines of one layer": lambda: drawn.layer_lines(profile({"norm": [0.5]}), PALETTE),
@@ -325,41 +229,27 @@ NOTHING: dict[str, Callable[[], go.Figure]] = {
     "norm_spread": lambda: drawn.norm_spread(spread_table([], []), PALETTE),
     "norm_spread of one layer": lambda: drawn.norm_spread(spread_table([7], [0]), PALETTE),
     "norm_spread of nothing": lambda: drawn.norm_spread(spread_table([np.nan, 0], [np.nan, 0]), PALETTE),
-    "heat_map": lambda: drawn.heat_map(np.empty((0, 0)), [], [], PALETTE),
-    "heat_map of nothing defined": lambda: drawn.heat_map(np.full((1, 2), np.nan), ["a"], ["0", "1"], PALETTE),
-    "similarity": lambda: drawn.similarity(np.empty((0, 0)), [], PALETTE),
     "dimension_shares": lambda: drawn.dimension_shares(np.empty(0), np.empty(0, np.intp), PALETTE),
     "growth": lambda: drawn.growth(growing("", [], []), None, PALETTE, "Norm"),
     "growth of the corpus alone": lambda: drawn.growth(growing("", [], []), QUARTILES, PALETTE, "Norm"),
     "layer_path": lambda: drawn.layer_path(path_of("", []), None, PALETTE),
     "relative_depth": lambda: drawn.relative_depth(depths({}), PALETTE, y_title="R²"),
-    "small_multiples": lambda: drawn.small_multiples([], PALETTE, shared_y=True, length_title="Tokens"),
-    "small_multiples of no points": lambda: drawn.small_multiples(
-        [("bert", points(0), None)], PALETTE, shared_y=False, length_title="Tokens"
-    ),
 }
 
 
 @pytest.mark.parametrize("draw", NOTHING.values(), ids=NOTHING.keys())
 def test_little_or_nothing_to_draw_still_makes_a_figure(draw: Callable[[], go.Figure]) -> None:
-    figure = json.loads(draw().to_json())
-    for axis in ("xaxis", "yaxis"):
-        low, high = figure["layout"][axis].get("range", [0, 1])
-        assert np.isfinite([low, high]).all()
+    assert np.isfinite(ranges_of(draw())).all()
 
 
-def test_colours_are_those_of_the_palette_or_fixed_so_that_a_theme_can_exchange_them() -> None:
+def test_colours_are_those_of_the_palette_so_that_a_theme_can_exchange_them() -> None:
     table = profile({"norm": [0.5, 0.4], "direction": [0.9, 0.8]})
     figures = [
         drawn.layer_lines(table, PLACEHOLDERS),
         drawn.norm_spread(spread_table([7, 8], [0, 0.1]), PLACEHOLDERS),
-        drawn.heat_map(np.ones((1, 1)), ["a"], ["0"], PLACEHOLDERS, marked=(0, 0)),
         drawn.growth(growing("as typed", ["a", "b"], [1, 2]), QUARTILES, PLACEHOLDERS, "Norm"),
-        drawn.small_multiples([("bert", points(9), None)], PLACEHOLDERS, shared_y=True, length_title="Tokens"),
     ]
-    given = {PLACEHOLDERS.points, PLACEHOLDERS.line, PLACEHOLDERS.summary, PLACEHOLDERS.own, PLACEHOLDERS.background}
+    given = {PLACEHOLDERS.points, PLACEHOLDERS.line, PLACEHOLDERS.summary, PLACEHOLDERS.own}
     for figure in figures:
-        figure.update_layout(template="none")
-        colours = set(re.findall(r'"(#[0-9a-f]{6,8})"', json.dumps([json.loads(figure.to_json())["data"]])))
-        assert colours
-        assert {colour[:7] for colour in colours} <= given
+        assert colours_of(figure)
+        assert colours_of(figure) <= given

@@ -161,7 +161,7 @@ def _palette() -> "Palette":
 def _pictures(experiment: Experiment, rows: "Sequence[Row]", jobs: Sequence[Job]) -> None:
     """Norm against length of every model; those of which nothing is measured yet have their place."""
     from clsviz.figures import Points, labels_of
-    from clsviz.layer_figures import small_multiples
+    from clsviz.panel_figures import small_multiples
 
     st.subheader(f"{wording.axis_title(experiment)} against length", anchor=False)
     nothing = Points(np.empty(0, object), np.empty(0, np.int32), np.empty(0, np.float32))
@@ -173,18 +173,7 @@ def _pictures(experiment: Experiment, rows: "Sequence[Row]", jobs: Sequence[Job]
             sentences = [found.sentences[i] for i in view.index[:_MOST_DRAWN]]
             points = Points(labels_of(sentences), view.lengths[:_MOST_DRAWN], view.norms[:_MOST_DRAWN])
         panels.append((row.label, points, row.fit))
-    figure = small_multiples(
-        panels,
-        _palette(),
-        shared_y=not st.session_state.axes,
-        length_title=f"Length in {experiment.unit}",
-    )
-    if experiment.unit is not Unit.TOKENS:
-        points_only = {"mode": "markers"}
-        figure.for_each_trace(
-            lambda trace: trace.update(hovertemplate=trace.hovertemplate.replace(" tokens", f" {experiment.unit}")),
-            selector=points_only,
-        )
+    figure = small_multiples(panels, _palette(), shared_y=not st.session_state.axes, unit=experiment.unit)
     said = "; ".join(f"{row.label}: " + (f"R² {row.fit.r_squared:.3f}" if row.fit else "no line") for row in rows)
     st.plotly_chart(
         figure,

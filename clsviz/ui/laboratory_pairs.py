@@ -56,7 +56,7 @@ def similarity_table(typed: Typed, experiment: Experiment) -> pd.DataFrame:
 
 def pairs(typed: Typed, experiment: Experiment) -> None:
     """How alike at least 2 sentences are: for the view's vector each pair, on average for every pooling and layer."""
-    from clsviz import layer_figures
+    from clsviz import cell_figures
     from clsviz.laboratory import mean_similarities, similarities
 
     st.subheader("How alike are they?", anchor=False)
@@ -72,14 +72,14 @@ def pairs(typed: Typed, experiment: Experiment) -> None:
         st.markdown(f"**Every pair**, {escape(_of(experiment))}")
         least = min(_LEAST_COLOURED, float(np.nanmin(matrix, initial=1)))
         digits = 4 if n <= _FEW and np.nanmin(matrix, initial=1) > 0.99 else 2
-        figure = layer_figures.similarity(matrix, typed.sentences, palette(), zmin=least, value_format=f".{digits}f")
+        figure = cell_figures.similarity(matrix, typed.sentences, palette(), zmin=least, value_format=f".{digits}f")
         st.plotly_chart(figure, key="similarity", config=_STILL, alt=f"Cosine similarity of {n} sentences, every pair")
     with right:
         st.markdown("**All pairs on average**, by vector and layer")
         means = mean_similarities(typed.vectors)
         rows, columns = [controls.POOLING_NAMES[pooling] for pooling in POOLED], list(map(str, range(means.shape[1])))
         least = min(_LEAST_COLOURED, float(np.nanmin(means, initial=1)))
-        figure = layer_figures.heat_map(means, rows, columns, palette(), marked=_place(typed, experiment), zmin=least)
+        figure = cell_figures.heat_map(means, rows, columns, palette(), marked=_place(typed, experiment), zmin=least)
         st.plotly_chart(figure, key="mean_similarity", config=_STILL, alt=_MEANS)
         st.caption("The frame is what the sidebar’s view shows: choose another vector or layer there.")
 

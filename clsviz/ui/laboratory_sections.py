@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.elements.lib import streamlit_plotly_theme as theme
 
 from clsviz import wording
-from clsviz.experiment import Experiment, Pooling, Unit, printable
+from clsviz.experiment import Experiment, Pooling, printable
 from clsviz.jobs import Job
 from clsviz.lengths import lengths_in
 from clsviz.ui.laboratory import Beside, Typed, beside
@@ -172,14 +172,7 @@ def growth(table: pd.DataFrame, jobs: list[Job], experiment: Experiment) -> None
     band = growth_band(table, corpus)
     said = growth_said(table)
     st.markdown(escape(said))
-    figure = layer_figures.growth(table, band, palette(), wording.axis_title(experiment))
-    if experiment.unit is not Unit.TOKENS:
-        figure.update_xaxes(title=f"Length (in {experiment.unit})")
-        figure.for_each_trace(
-            lambda trace: trace.update(
-                hovertemplate=(trace.hovertemplate or "").replace(" tokens", f" {experiment.unit}")
-            )
-        )
+    figure = layer_figures.growth(table, band, palette(), wording.axis_title(experiment), unit=experiment.unit)
     alt = f"The norm after every added word. {said}"
     st.plotly_chart(figure, height=_GROWTH_HEIGHT, key="growth", config=CHART, alt=alt)
     notes = [

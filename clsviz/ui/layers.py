@@ -1,5 +1,6 @@
 """The profile of the layers: the answer, the controls, the charts over layers, the vectors with their scatter."""
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from clsviz.layers import Profile
 
 _POLL_SECONDS = 1.0
+_PATIENCE_SECONDS = 1.0
 _HEIGHT = 380
 _FIRST_LOOK = 128
 """Sentences of the first profile; while more are measured, it is made anew whenever twice as many are there."""
@@ -80,6 +82,8 @@ def _show(job: Job, experiment: Experiment, query: dict[str, str]) -> None:
     st.title(escape(f"Where does {models.label(experiment.model)} write the length of a sentence?"), anchor=False)
     found = _shown(job, experiment)
     task = _profile(found, experiment) if found else None
+    if task:
+        _wait_for_norms(task)
     profile: Profile | None = task.result if task else None
     if task is None:
         st.markdown(escape(picture.waiting(job)))
@@ -101,6 +105,20 @@ def _show(job: Job, experiment: Experiment, query: dict[str, str]) -> None:
     _explain(found, experiment, profile)
 
 
+def _wait_for_norms(task: Task) -> None:
+    """Wait a moment for what is there in one, as all of the page rests on it: it would collapse without."""
+    from clsviz.layers import Readout, steps
+
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while not task.is_done and time.monotonic() < deadline:
+        profile: Profile | None = task.result
+        if profile is not None:
+            norms = [step for step in steps(profile.n_layers, profile.has_pooler) if step[2] is Readout.NORM]
+            if len(profile.readings) >= len(norms):
+                return
+        time.sleep(0.02)
+
+
 def _answer(profile: "Profile | None", experiment: Experiment) -> str:
     if profile is None:
         return "Reading the lengths from the vectors."
@@ -117,7 +135,7 @@ def _metrics(profile: "Profile | None") -> None:
 
     def r_squared(layer: int | None, readout: Readout) -> str:
         reading = profile.get(Pooling.CLS, layer, readout) if profile else None
-        return "–" if reading is None or reading.r_squared is None else wording.number(reading.r_squared, digits=3)
+        return "–" if reading is None or reading.r_squared is None else f"{reading.r_squared:.3f}".replace("-", "−")
 
     best = profile.best if profile else None
     last = f"layer {profile.n_layers}" if profile else "–"
@@ -253,7 +271,7 @@ def _spread(profile: "Profile | None") -> "pd.DataFrame":
 
 def _heat_map(profile: "Profile", experiment: Experiment) -> None:
     """R² by layer and pooling; a click on a cell makes it the view."""
-    from clsviz import layer_figures
+    from clsviz import cell_figures
     from clsviz.layers import Readout
 
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
@@ -278,7 +296,7 @@ def _heat_map(profile: "Profile", experiment: Experiment) -> None:
     )
     layer = profile.n_layers if experiment.layer is None or experiment.pooling is Pooling.POOLER else experiment.layer
     st.plotly_chart(
-        layer_figures.heat_map(
+        cell_figures.heat_map(
             values,
             [_ROWS[pooling] for pooling in poolings],
             [str(layer) for layer in range(profile.n_layers + 1)],

@@ -1,0 +1,93 @@
+"""How long the page “Where length lives” takes: python -m benchmarks.layers [--sentences N] [--model M] [--corpus C].
+
+In a store of its own: norms and then vectors of the same sentences, measured one after the other in one process; what
+the vectors take on disk; and all that the page works out, from the vectors as they are stored.
+"""
+
+import argparse
+import os
+import platform
+import resource
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from clsviz import probing
+from clsviz.experiment import Experiment
+from clsviz.extraction import Encoders, Extraction, Found
+from clsviz.layers import Profile
+from clsviz.measurements import POOLED, Kind
+from clsviz.progress import Progress
+from clsviz.store import Store
+
+T = TypeVar("T")
+
+
+def main() -> None:
+    """Print a line a figure."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sentences", type=int, default=5000)
+    parser.add_argument("--model", default="minilm")
+    parser.add_argument("--corpus", default="python-docs")
+    options = parser.parse_args()
+    print(f"{platform.machine()}, {os.cpu_count()} processors, Python {platform.python_version()}")
+    n = options.sentences
+    experiment = Experiment(model=options.model, corpus=options.corpus, sample_size=n, probe_size=n)
+    with tempfile.TemporaryDirectory() as folder:
+        store, encoders = Store(Path(folder)), Encoders()
+        for kind in Kind:
+            extraction = Extraction(experiment, store, encoders, kind=kind)
+            extraction.run(Progress())
+            print(f"{kind}: {extraction.sentences_per_second:,.0f} sentences/s")
+        found = timed("from the store", lambda: stored(experiment, store))
+        print_size(found, Path(folder))
+        profile = read(found, experiment)
+        timed("lengths shuffled", lambda: probing.shuffled_r_squared(found, experiment, profile))
+        timed("SentLen", lambda: probing.classify(found, experiment))
+        timed("dimensions, gain and bias", lambda: probing.carriers(found, experiment))
+    print(f"memory at the peak: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB")
+
+
+def stored(experiment: Experiment, store: Store) -> Found:
+    """As the page opens what was measured before."""
+    extraction = Extraction(experiment, store, Encoders(), kind=Kind.VECTORS)
+    extraction.look_up(Progress())
+    assert extraction.found is not None
+    assert not extraction.found.n_missing
+    return extraction.found
+
+
+def print_size(found: Found, folder: Path) -> None:
+    """What the vectors take on disk."""
+    vectors = found.vectors
+    n_slots = len(POOLED) * (vectors.n_layers + 1) + vectors.has_pooler
+    n_components = len(vectors) * n_slots * vectors.width
+    n_bytes = sum(path.stat().st_size for path in folder.glob("vectors-*/*.safetensors"))
+    print(
+        f"{len(vectors):,} sentences of {n_slots} vectors of {vectors.width}: {n_bytes / 1e6:,.1f} MB, "
+        f"{n_bytes / n_components:.3f} bytes a component, norms and all else included"
+    )
+
+
+def read(found: Found, experiment: Experiment) -> Profile:
+    """Read the lengths, and print when the first lines of the chart are there, and when all are."""
+    began = time.perf_counter()
+    for profile in probing.profiles(found, experiment):
+        if len(profile.readings) == 1:
+            print(f"first reading: {time.perf_counter() - began:.2f} s")
+    print(f"all {len(profile.readings)} readings: {time.perf_counter() - began:.2f} s")
+    return profile
+
+
+def timed(name: str, action: Callable[[], T]) -> T:
+    """What `action` gives, after printing how long it took."""
+    began = time.perf_counter()
+    result = action()
+    print(f"{name}: {time.perf_counter() - began:.2f} s")
+    return result
+
+
+if __name__ == "__main__":
+    main()
