@@ -21,6 +21,7 @@ from clsviz.experiment import (
     Pooling,
 )
 from clsviz.extraction import Encoders, Found, asked
+from clsviz.imports import guard_torch
 from clsviz.jobs import Job, Jobs
 from clsviz.measurements import Kind, Vectors
 from clsviz.store import Store
@@ -43,6 +44,7 @@ LAST = "last"
 @st.cache_resource(show_spinner=False)
 def jobs() -> Jobs:
     """The jobs of this server, for all visitors."""
+    guard_torch()  # they import it while pages compute
     return Jobs(Store(), Encoders(1 if PUBLIC else 2))
 
 
