@@ -17,7 +17,7 @@ PAGES = [
     st.Page("clsviz/ui/inside_the_model.py", title="Inside the model", icon=":material/account_tree:"),
 ]
 page = st.navigation(PAGES, position="hidden")
-links = st.sidebar.container(gap=None)
+links = st.sidebar.container(gap="xxsmall")
 try:
     page.run()
 finally:  # also of a page that stops early
