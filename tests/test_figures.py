@@ -136,3 +136,29 @@ def test_a_page_of_its_own_needs_no_network_and_cannot_be_broken_out_of() -> Non
     assert "<script>alert" not in markup
     assert 'src="http' not in markup
     assert len(markup) > 1_000_000  # with all of plotly.js
+
+
+def test_the_unit_of_length_is_named_wherever_it_is_shown() -> None:
+    rng = np.random.default_rng(0)
+    lengths, norms = rng.integers(5, 60, 300).astype(np.int32), rng.normal(8, 1, 300).astype(np.float32)
+    points = figures.Points(figures.labels_of(["x"] * 300), lengths, norms)
+    figure = figures.scatter(
+        points,
+        figures.Axes(unit="words"),
+        figures.Palette(),
+        fit=fit(lengths, norms),
+        bins=bins(lengths, norms),
+        slices=slices(lengths, norms),
+        own=figures.Points(figures.labels_of(["y"]), lengths[:1], norms[:1]),
+    )
+    text = figure.to_json()
+    assert "tokens" not in text
+    assert figure.layout.xaxis.title.text == "Sentence length (in words)"
+    assert all("words" in trace.hovertemplate for trace in figure.data)
+
+
+def test_long_lengths_in_characters_keep_their_value() -> None:
+    lengths = np.array([3, 40_000, 70_000], np.int32)
+    points = figures.Points(figures.labels_of(["a", "b", "c"]), lengths, np.ones(3, np.float32))
+    figure = figures.scatter(points, figures.Axes(unit="characters", longest=70_000), figures.Palette())
+    assert figure.data[0].x.tolist() == lengths.tolist()

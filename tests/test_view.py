@@ -2,10 +2,11 @@ import numpy as np
 import pytest
 from test_measurements import measurements
 
+from clsviz.corpora import Sample
 from clsviz.errors import SettingError
-from clsviz.experiment import Experiment, Pooling, Precision
+from clsviz.experiment import Experiment, Lengths, Pooling, Precision, Unit
 from clsviz.extraction import Found
-from clsviz.measurements import Measurements
+from clsviz.measurements import Measurements, Vectors
 from clsviz.view import unmeasurable_layers, view
 
 
@@ -89,3 +90,38 @@ def test_a_fast_precision_that_is_not_yet_checked_is_not_shown() -> None:
 def test_the_error_is_that_of_all_where_few_are_shown() -> None:
     exact = measurements(100, start=20)
     assert view(found(exact, exact), Experiment(length_cutoff=5)).audit.n == 100
+
+
+def test_lengths_are_counted_in_the_unit_and_cut_in_tokens() -> None:
+    sentences = ["word " * (100 - n) for n in range(100)]
+    of = Found(None, Sample(None, sentences, ""), measurements=measurements(100))
+    shown = view(of, Experiment(length_cutoff=10, unit=Unit.WORDS))
+    assert shown.index.tolist() == [1, 3, 5, 7, 9]
+    assert shown.lengths.tolist() == [99, 97, 95, 93, 91]
+    assert shown.fit is not None
+    assert shown.fit.slope == pytest.approx(-1)
+    assert view(of, Experiment(length_cutoff=10, unit=Unit.CHARACTERS)).lengths.tolist() == [495, 485, 475, 465, 455]
+
+
+def test_shuffled_lengths_are_the_same_of_other_sentences_and_always_the_same() -> None:
+    true = view(found(measurements(400)), Experiment(length_cutoff=400))
+    shuffled = view(found(measurements(400)), Experiment(length_cutoff=400, lengths=Lengths.SHUFFLED))
+    assert sorted(shuffled.lengths) == sorted(true.lengths)
+    np.testing.assert_array_equal(shuffled.norms, true.norms)
+    assert true.fit is not None
+    assert shuffled.fit is not None
+    assert true.fit.r_squared > 0.99 > 0.05 > shuffled.fit.r_squared
+    again = view(found(measurements(400)), Experiment(length_cutoff=400, lengths=Lengths.SHUFFLED))
+    np.testing.assert_array_equal(again.lengths, shuffled.lengths)
+
+
+@pytest.mark.parametrize("pooling", [Pooling.MEAN, Pooling.MAX])
+def test_mean_and_maximum_need_vectors(pooling: Pooling) -> None:
+    with pytest.raises(SettingError, match="where vectors are measured"):
+        view(found(measurements(20)), Experiment(pooling=pooling))
+    pooled = np.random.default_rng(0).normal(size=(3, 2, 30, 4)).astype(np.float32)
+    lengths = np.arange(1, 31, dtype=np.int32)
+    shown = view(found(Vectors.pack(lengths, lengths > 40, pooled)), Experiment(pooling=pooling, layer=0))
+    np.testing.assert_allclose(
+        shown.norms, np.linalg.norm(pooled[1 if pooling is Pooling.MEAN else 2, 0], axis=1), rtol=1e-6
+    )

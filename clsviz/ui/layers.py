@@ -11,7 +11,7 @@ from clsviz.experiment import Experiment, Lengths, Pooling, Unit
 from clsviz.extraction import Found
 from clsviz.jobs import Job
 from clsviz.tasks import Task
-from clsviz.ui import carriers, picture, session, share
+from clsviz.ui import carriers, cells, picture, session, share
 from clsviz.ui.markdown import escape
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ _PATIENCE_SECONDS = 1.0
 _HEIGHT = 380
 _FIRST_LOOK = 128
 """Sentences of the first profile; while more are measured, it is made anew whenever twice as many are there."""
-_ROWS = {Pooling.CLS: "[CLS]", Pooling.MEAN: "mean", Pooling.MAX: "max", Pooling.POOLER: "pooler output"}
 
 
 def show(job: Job, experiment: Experiment, query: dict[str, str]) -> None:
@@ -98,8 +97,7 @@ def _show(job: Job, experiment: Experiment, query: dict[str, str]) -> None:
     with st.container(**aside), st.container(**aside, width="content"):
         share.copy_link(experiment, found, query)
         _downloads(experiment, found, profile, job.state.is_active)
-    _heat_map(profile, experiment)
-    _scatter(found, experiment)
+    cells.show(profile, found, experiment)
     if not job.state.is_active:  # while they come, these would only be a little of what it takes
         carriers.show(found, experiment)
     _explain(found, experiment, profile)
@@ -267,68 +265,6 @@ def _spread(profile: "Profile | None") -> "pd.DataFrame":
     readings = profile.line(Pooling.CLS, Readout.NORM) if profile else []
     rows = [(layer, reading.norm_mean, reading.norm_sd) for layer, reading in enumerate(readings) if reading]
     return pd.DataFrame(rows, columns=["layer", "mean", "sd"])
-
-
-def _heat_map(profile: "Profile", experiment: Experiment) -> None:
-    """R² by layer and pooling; a click on a cell makes it the view."""
-    from clsviz import cell_figures
-    from clsviz.layers import Readout
-
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
-        st.subheader("R² by vector", anchor=False)
-        st.segmented_control(
-            "What is read",
-            [False, True],
-            default=st.session_state.heat,
-            format_func={False: "The norm alone", True: "The whole vector"}.__getitem__,
-            key="heat",
-            required=True,
-            label_visibility="collapsed",
-        )
-    readout = Readout.VECTOR if st.session_state.heat else Readout.NORM
-    poolings = [pooling for pooling in _ROWS if profile.has_pooler or pooling is not Pooling.POOLER]
-    lines = [profile.line(pooling, readout) for pooling in poolings]
-    values = np.array(
-        [
-            [np.nan if reading is None or reading.r_squared is None else reading.r_squared for reading in line]
-            for line in lines
-        ]
-    )
-    layer = profile.n_layers if experiment.layer is None or experiment.pooling is Pooling.POOLER else experiment.layer
-    st.plotly_chart(
-        cell_figures.heat_map(
-            values,
-            [_ROWS[pooling] for pooling in poolings],
-            [str(layer) for layer in range(profile.n_layers + 1)],
-            picture.palette(),
-            marked=(poolings.index(experiment.pooling), layer),
-        ),
-        key="cells",
-        on_select=_choose_cell,
-        selection_mode="points",
-        config={"displayModeBar": False},
-        alt=f"R² of the length by layer and pooling, as read from the {readout}.",
-    )
-    st.caption("A click on a cell opens its scatter.")
-
-
-def _choose_cell() -> None:
-    points = st.session_state.cells.selection.points
-    if points:
-        row, layer = points[0]["customdata"]
-        st.session_state.pooling = list(_ROWS)[row]
-        st.session_state.layer = layer if st.session_state.pooling is not Pooling.POOLER else session.LAST
-        found = next(iter(st.session_state.watched.values())).extraction.found
-        if found is not None and layer == found.measurements.n_layers:
-            st.session_state.layer = session.LAST
-
-
-def _scatter(found: Found, experiment: Experiment) -> None:
-    view = picture.view_of(found, experiment)
-    st.subheader(wording.axis_title(experiment), anchor=False)
-    st.markdown(escape(wording.result(view, experiment, len(found.measurements))))
-    selected = picture.chart(experiment, found, view, None)
-    picture.selection(experiment, found, view, selected)
 
 
 def _downloads(experiment: Experiment, found: Found, profile: "Profile", is_active: bool) -> None:
