@@ -491,13 +491,14 @@ def test_a_public_demo_has_the_catalogue_alone_and_smaller_samples(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(session, "PUBLIC", True)
-    page = open_page(sample_size="100000")
+    page = open_page(sample_size="100000", probe_size="10000")
     assert not page.exception
     warnings = " ".join(warning.value for warning in page.warning)
     assert "public demo" in warnings
     assert "20,000 at most" in warnings
     assert page.session_state.model == "minilm"
-    assert page.session_state.sample_size == 20_000
+    assert "5,000 at most" in warnings
+    assert (page.session_state.sample_size, page.session_state.probe_size) == (20_000, 5_000)
     assert "/" not in "".join(page.selectbox(key="model").options)
     job_of(page).cancel()
 

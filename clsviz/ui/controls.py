@@ -108,9 +108,10 @@ def size_controls(*, of_vectors: bool) -> None:
         help="How many sentences to draw from the corpus. A larger sample keeps those of a smaller one.",
     )
     if of_vectors:
+        most = session.PUBLIC_PROBE_SIZE if session.PUBLIC else _PROBE_SIZES[-1]
         st.select_slider(
             "Vectors of the first",
-            _with(_PROBE_SIZES, st.session_state.probe_size, in_order=True),
+            _with((size for size in _PROBE_SIZES if size <= most), st.session_state.probe_size, in_order=True),
             value=st.session_state.probe_size,
             format_func=lambda size: f"{size:,}",
             key="probe_size",

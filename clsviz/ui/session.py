@@ -32,7 +32,7 @@ from clsviz.ui.markdown import escape
 PUBLIC = os.environ.get("CLSVIZ_PUBLIC", "0") != "0"
 """Whether this is a public demo: only the catalogue's models, and smaller samples."""
 
-PUBLIC_SAMPLE_SIZE = 20_000
+PUBLIC_SAMPLE_SIZE, PUBLIC_PROBE_SIZE = 20_000, 5_000
 _MOST_PROBLEMS = 5
 _URL_SETTLES_SECONDS = 2.0
 _KEPT = [*(field.name for field in fields(Experiment)), "text", "with_text", *EXTRAS]
@@ -250,11 +250,10 @@ def admitted(experiment: Experiment, report: Callable[[SettingError], None]) -> 
     if problem := corpus_problem(experiment.corpus):
         report(SettingError(problem))
         experiment = replace(experiment, corpus=default.corpus, configuration="", split="", column="")
-    if PUBLIC and experiment.sample_size > PUBLIC_SAMPLE_SIZE:
-        report(
-            SettingError(f"sample_size is {experiment.sample_size:,}; here it can be {PUBLIC_SAMPLE_SIZE:,} at most.")
-        )
-        experiment = replace(experiment, sample_size=PUBLIC_SAMPLE_SIZE)
+    for name, most in (("sample_size", PUBLIC_SAMPLE_SIZE), ("probe_size", PUBLIC_PROBE_SIZE)):
+        if PUBLIC and getattr(experiment, name) > most:
+            report(SettingError(f"{name} is {getattr(experiment, name):,}; here it can be {most:,} at most."))
+            experiment = replace(experiment, **{name: most})
     return experiment
 
 
