@@ -253,7 +253,8 @@ def admitted(experiment: Experiment, report: Callable[[SettingError], None]) -> 
     for name, most in (("sample_size", PUBLIC_SAMPLE_SIZE), ("probe_size", PUBLIC_PROBE_SIZE)):
         if PUBLIC and getattr(experiment, name) > most:
             report(SettingError(f"{name} is {getattr(experiment, name):,}; here it can be {most:,} at most."))
-            experiment = replace(experiment, **{name: most})
+            limited: dict[str, Any] = {name: most}
+            experiment = replace(experiment, **limited)
     return experiment
 
 
