@@ -131,6 +131,15 @@ def _leverage(x: Floats) -> Floats:
     return leverage
 
 
+def r_squared(lengths: ArrayLike, norms: ArrayLike) -> float:
+    """R² of the line of norms on lengths, without all else that `fit` says; raises UndefinedFitError as that does."""
+    x, y = np.asarray(lengths, dtype=float), np.asarray(norms, dtype=float)
+    if not np.isfinite(y).all():
+        raise UndefinedFitError("The norm is not finite for all sentences, so there is no line.")
+    explain_undefined(x, y)
+    return float(stats.linregress(x, y).rvalue) ** 2
+
+
 def explain_undefined(lengths: Floats, norms: Floats) -> None:
     """Raise UndefinedFitError with the reason where these sentences determine no regression line."""
     n = len(lengths)
@@ -140,7 +149,7 @@ def explain_undefined(lengths: Floats, norms: Floats) -> None:
         few = f"{n} sentence{'s' * (n > 1)}"
         raise UndefinedFitError(f"A line through {few} says nothing: at least 3 are needed. Raise the cutoff.")
     if np.ptp(lengths) == 0:
-        raise UndefinedFitError(f"All {n:,} sentences have {lengths[0]:.0f} tokens: with one length there is no line.")
+        raise UndefinedFitError(f"All {n:,} sentences are {lengths[0]:.0f} long: with one length there is no line.")
     if norms.std() <= _CONSTANT * norms.mean():
         same = f"{n:,} sentences ({norms.mean():.4f})"
         raise UndefinedFitError(f"The norm is the same for all {same}: there is nothing for length to explain.")

@@ -16,7 +16,16 @@ from tqdm import tqdm
 
 from clsviz import corpora, models, tables
 from clsviz.errors import ClsvizError, SettingError
-from clsviz.experiment import CORPUS_PARAMETER, MODEL_PARAMETER, TEXT_PARAMETER, Experiment, Pooling, Unit, printable
+from clsviz.experiment import (
+    CORPUS_PARAMETER,
+    MODEL_PARAMETER,
+    PAGE_PARAMETERS,
+    TEXT_PARAMETER,
+    Experiment,
+    Pooling,
+    Unit,
+    printable,
+)
 from clsviz.measurements import Kind
 from clsviz.progress import Progress
 
@@ -177,11 +186,11 @@ def _probe(options: argparse.Namespace) -> int:
         bar.begin("Reading the lengths", len(steps(found.vectors.n_layers, found.vectors.has_pooler)))
         for profile in probing.profiles(found, experiment):
             bar.advance(len(profile.readings))
-    result = export.about(experiment, found) | probing.summary(found, experiment, profile)
+    result = export.about(experiment, found)
     if options.output:
         _write(options.output, profile.table(), result)
     if options.json:
-        _print_json(result, extraction, found, seconds)
+        _print_json(result | probing.summary(found, experiment, profile), extraction, found, seconds)
     else:
         print(f"Where does {found.weights.label} write the length of a sentence?")
         print(findings.paragraph(profile, found.weights.label, experiment.unit))
@@ -235,7 +244,8 @@ def _experiment(options: argparse.Namespace) -> tuple[Experiment, dict[str, str]
     """The experiment of the shared link, if any, changed by the flags; and with what the link was made."""
     link = options.query or ""
     query = dict(parse_qsl(link.partition("#")[0].partition("?")[2] or link, keep_blank_values=True))
-    query.pop(TEXT_PARAMETER, None)  # sentences that were typed on the page: not part of the experiment
+    for name in (TEXT_PARAMETER, *PAGE_PARAMETERS):  # what a page has beside the experiment, such as typed sentences
+        query.pop(name, None)
     made_with = {name: query.pop(name) for name in (MODEL_PARAMETER, CORPUS_PARAMETER) if name in query}
     for field in fields(Experiment):
         if (text := getattr(options, field.name)) is not None:

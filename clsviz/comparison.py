@@ -15,12 +15,9 @@ from clsviz.layers import Profile, Readout, readings
 from clsviz.measurements import Measurements
 from clsviz.probes import folds_of
 from clsviz.view import View, lengths_of, shown
-from clsviz.wording import number
+from clsviz.wording import FEW_SENTENCES, SMALL_SPREAD, STRENGTHS, number
 
 Floats = NDArray[np.float64]
-
-_HARDLY, _SMALL_SPREAD, _FEW_SENTENCES = 0.05, 0.001, 100
-"""Below these, as where one model is looked at, the answer says so."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,12 +94,10 @@ def norms_of(found: Found, experiment: Experiment, index: NDArray[np.intp]) -> N
 
 
 def _r_squared(lengths: NDArray[np.int32], norms: NDArray[np.float32]) -> float:
-    x, y = lengths.astype(float), norms.astype(float)
     try:
-        analysis.explain_undefined(x, y)
+        return analysis.r_squared(lengths, norms)
     except UndefinedFitError:
         return np.nan
-    return float(np.corrcoef(x, y)[0, 1]) ** 2
 
 
 def read_vectors(found: Found, experiment: Experiment, index: NDArray[np.intp]) -> Iterator[Profile]:
@@ -211,7 +206,7 @@ def answer(rows: Sequence[Row], experiment: Experiment) -> str:
         f" Compared are {len(first.norms.n_tokens):,} of {first.n_sampled:,} sentences: those under "
         f"{experiment.length_cutoff} tokens for every model."
     )
-    few = [row for row in whole if row.fit and row.fit.n < _FEW_SENTENCES]
+    few = [row for row in whole if row.fit and row.fit.n < FEW_SENTENCES]
     if few:
         text += " So few sentences give no firm answer."
     if experiment.lengths is Lengths.SHUFFLED:
@@ -227,7 +222,7 @@ def _ranking(rows: Sequence[Row]) -> str:
     if not fits:
         return "In none of them is there a line."
     most, least = max(fits, key=lambda label: fits[label].r_squared), min(fits, key=lambda label: fits[label].r_squared)
-    text = "Hardly in any. " if len(rows) == len(fits) > 1 and fits[most].r_squared < _HARDLY else ""
+    text = "Hardly in any. " if len(rows) == len(fits) > 1 and fits[most].r_squared < STRENGTHS[0][0] else ""
     if len(fits) == 1:
         text += f"In {most} length explains {_explained(fits[most])}."
     elif f"{fits[most].r_squared:.3f}" == f"{fits[least].r_squared:.3f}":
@@ -242,7 +237,7 @@ def _ranking(rows: Sequence[Row]) -> str:
             text += " The intervals overlap, so the order may be chance."
     for label in dict.fromkeys([most, least]):
         fit = fits[label]
-        if fit.norm_sd < _SMALL_SPREAD * fit.norm_mean:
+        if fit.norm_sd < SMALL_SPREAD * fit.norm_mean:
             spread = number(fit.norm_sd, digits=2)
             text += (
                 f" In {label} the norm hardly varies: its standard deviation is {spread}, around {fit.norm_mean:.2f}."

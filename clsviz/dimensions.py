@@ -202,10 +202,9 @@ def _norm_of(name: str, vectors: Floats, errors: Floats, lengths: Floats, left_o
     varies = not _is_constant(norms) and sd > _TIMES_ROUNDING * _rounding(vectors, norms, errors)
     r_squared, problem = None, ""
     try:
-        analysis.explain_undefined(lengths, norms)
-        if varies:
-            r_squared = float(np.corrcoef(lengths, norms)[0, 1] ** 2)
-        else:
+        r_squared = analysis.r_squared(lengths, norms)
+        if not varies:
+            r_squared = None
             problem = (
                 f"The norm varies by no more than the rounding of the stored vectors does: its standard deviation is "
                 f"{number(sd)}, around {mean:.4f}."

@@ -60,6 +60,9 @@ class Segmentation(StrEnum):
 TEXT_PARAMETER = "text"
 """The URL parameter in which a visitor's own sentences travel, if they want them to: not part of the experiment."""
 
+PAGE_PARAMETERS = ("models", "axes", "heat", "nearest", "sentence", "word")
+"""The URL parameters of what single pages have: not part of the experiment."""
+
 MODEL_PARAMETER, CORPUS_PARAMETER = "model_fingerprint", "corpus_fingerprint"
 """The URL parameters that say with what a link was made: not part of the experiment either."""
 FINGERPRINT_DIGITS = 12

@@ -87,7 +87,7 @@ def about(experiment: Experiment, found: Found) -> dict[str, object]:
         "unit": experiment.unit,
         "lengths": experiment.lengths,
         "max_length": MAX_LENGTH,
-        "precision": experiment.precision,
+        "precision": found.precision,
         "numbers": found.precision.numbers,
         "n_sampled": len(found.measurements),
         "query": "?" + urlencode(link(experiment, found)),

@@ -278,7 +278,9 @@ class Extraction:
         parts = (found.sentences[start:stop] for start, stop in pairwise(starts))
         first = began = time.monotonic()
         for measured in encoder.stream(parts, lambda done: progress.advance(n_measured + done), self.kind):
-            self._store.append(key, len(found.measurements), measured, time.monotonic() - began)
+            part = self._store.append(key, len(found.measurements), measured, time.monotonic() - began)
+            if self.kind is Kind.VECTORS:  # from now on they are read when they are asked for
+                measured = self._store.read(part) or measured
             began = time.monotonic()
             joined = KINDS[self.kind].concatenate([found.measurements, measured])
             found = replace(found, measurements=joined, slower_because=encoder.slower_because)
@@ -299,6 +301,7 @@ class Extraction:
         if rate is None:
             n_parameters = weights.n_parameters if weights else models.n_parameters(self.experiment.model)
             rate = self._machine.rate / (2 * n_parameters * tokens_of(n_characters))
+            rate *= RATE_OF_VECTORS if self.kind is Kind.VECTORS else 1
         return _LOAD_SECONDS + n_sentences / rate
 
 

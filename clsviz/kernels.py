@@ -470,15 +470,19 @@ def norms_of(vectors: Sequence[Tensor]) -> Tensor:
 
 
 def _agrees(forward: Forward, probe: tuple[Tensor, list[int]], expected: Tensor, dtype: torch.dtype) -> bool:
+    return _is_alike(lambda: norms_of(forward(*probe)), expected, dtype)
+
+
+def _pools_alike(forward: Forward, reference: Forward, probe: tuple[Tensor, list[int]], dtype: torch.dtype) -> bool:
+    expected = torch.linalg.vector_norm(reference.pooled(*probe)[0], dim=-1)
+    return _is_alike(lambda: torch.linalg.vector_norm(forward.pooled(*probe)[0], dim=-1), expected, dtype)
+
+
+def _is_alike(compute: Callable[[], Tensor], expected: Tensor, dtype: torch.dtype) -> bool:
     try:
-        norms = norms_of(forward(*probe))
+        norms = compute()
     except (AttributeError, LookupError, TypeError, ValueError, RuntimeError) as error:
         if is_out_of_memory(error):
             raise
         return False  # a model that is built otherwise than it seems
     return norms.shape == expected.shape and torch.allclose(norms, expected, rtol=TOLERANCE[dtype], atol=0)
-
-
-def _pools_alike(forward: Forward, reference: Forward, probe: tuple[Tensor, list[int]], dtype: torch.dtype) -> bool:
-    pooled, expected = (torch.linalg.vector_norm(way.pooled(*probe)[0], dim=-1) for way in (forward, reference))
-    return torch.allclose(pooled, expected, rtol=TOLERANCE[dtype], atol=0)

@@ -8,9 +8,8 @@ from enum import StrEnum
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
 
-from clsviz.analysis import explain_undefined
+from clsviz.analysis import r_squared
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Pooling
 from clsviz.measurements import Vectors
@@ -166,19 +165,11 @@ def _norm_reading(
     scores = []
     for fold in np.unique(folds):
         with suppress(UndefinedFitError):
-            scores.append(_r_squared(x[folds == fold], y[folds == fold]))
+            scores.append(r_squared(x[folds == fold], y[folds == fold]))
     try:
-        return replace(reading, r_squared=_r_squared(x, y), fold_r_squared=tuple(scores))
+        return replace(reading, r_squared=r_squared(x, y), fold_r_squared=tuple(scores))
     except UndefinedFitError as error:
         return replace(reading, problem=str(error))
-
-
-def _r_squared(lengths: Floats, norms: Floats) -> float:
-    """R² of the simple regression of norms on lengths; raises UndefinedFitError where there is no line."""
-    if not np.isfinite(norms).all():
-        raise UndefinedFitError("The norm is not finite for all sentences, so there is no line.")
-    explain_undefined(lengths, norms)
-    return float(stats.linregress(lengths, norms).rvalue) ** 2
 
 
 def _probe_reading(

@@ -161,8 +161,11 @@ class Vectors(Measurements):
             slot = len(POOLED) * (last + 1)
         else:
             slot = POOLED.index(pooling) * (last + 1) + range(last + 1)[last if layer is None else layer]
-        unpacked = [run.unpack(slot) for run in self.runs]
-        return np.concatenate(unpacked)[: len(self)] if unpacked else np.empty((0, self.width), np.float32)
+        unpacked = [np.empty((0, self.width), np.float32)]
+        for run in self.runs:
+            if sum(map(len, unpacked)) < len(self):  # of a `head` not all are needed
+                unpacked.append(run.unpack(slot))
+        return np.concatenate(unpacked)[: len(self)]
 
     @classmethod
     def pack(

@@ -15,11 +15,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import filelock
 import numpy as np
 import platformdirs
+from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors import numpy as safetensors
 
@@ -102,7 +103,7 @@ class Store:
             with contextlib.suppress(SafetensorError, TypeError, LookupError):
                 if digest == part.path.stem.rpartition("-")[2]:
                     with safe_open(part.path, framework="numpy") as tensors:
-                        arrays = {name: tensors.get_slice(name) for name in tensors.keys()}  # noqa: SIM118
+                        arrays = {name: _Stored(part.path, tensors.get_slice(name)) for name in tensors.keys()}  # noqa: SIM118
                     measurements = KINDS[part.kind].from_arrays(arrays)
                     if len(measurements) == part.stop - part.start:
                         return measurements
@@ -162,6 +163,25 @@ class Store:
                 return (part.stop - part.start) / float(file.metadata()["seconds"])
         except (OSError, ValueError, LookupError, TypeError, SafetensorError):
             return None  # damaged: an estimate is not worth a complaint
+
+
+class _Stored:
+    """An array in a file, which is read where it is sliced.
+
+    The file is mapped into memory: were it cut short meanwhile, as no part ever is by us, reading beyond its new end
+    would kill the process. So its size is looked at before.
+    """
+
+    def __init__(self, path: Path, tensor: Any) -> None:
+        self._path, self._tensor = path, tensor
+        self._size = path.stat().st_size
+
+    def __getitem__(self, index: Any) -> NDArray[Any]:
+        with contextlib.suppress(FileNotFoundError):  # what is deleted can still be read while it is mapped
+            if self._path.stat().st_size != self._size:
+                raise StoreError(f"{self._path} was changed while it was in use. Reload the page to measure it again.")
+        array: NDArray[Any] = self._tensor[index]
+        return array
 
 
 def part_stop(start: int, largest: int = _LARGEST_PART) -> int:

@@ -43,8 +43,6 @@ def view(found: "Found", experiment: Experiment) -> View:
     In a fast precision that errs by more than the norm varies nothing is shown.
     """
     measurements = found.measurements
-    if experiment.pooling is Pooling.POOLER and not measurements.has_pooler:
-        raise SettingError("pooling is pooler, but this model has no pooler. Choose cls.")
     check_pooling(experiment, measurements)
     check_layer(experiment, measurements.n_layers)
     audit = audit_of(found, experiment)
@@ -72,7 +70,9 @@ def lengths_of(found: "Found", experiment: Experiment, index: NDArray[np.intp]) 
 
 
 def check_pooling(experiment: Experiment, measurements: Measurements) -> None:
-    """Raise SettingError where the experiment's pooling takes vectors, and norms alone were measured."""
+    """Raise SettingError where the experiment's pooling was not measured, or the model has none such."""
+    if experiment.pooling is Pooling.POOLER and not measurements.has_pooler:
+        raise SettingError("pooling is pooler, but this model has no pooler. Choose cls.")
     if experiment.pooling in (Pooling.MEAN, Pooling.MAX) and not isinstance(measurements, Vectors):
         raise SettingError(
             f"pooling is {experiment.pooling}, whose norm is known only where vectors are measured: see “Where length "

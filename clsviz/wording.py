@@ -113,7 +113,8 @@ def notes(experiment: Experiment, found: Found) -> list[str]:
         found_notes.append(f"{found.corpus.label} has only {only}.")
     damaged_parts = found.damaged_parts + (found.audit.damaged_parts if found.audit else 0)
     if damaged_parts:
-        found_notes.append(f"{damaged_parts} damaged part(s) of the store were dropped and measured again.")
+        parts = "A damaged part of the store was" if damaged_parts == 1 else f"{damaged_parts} damaged parts were"
+        found_notes.append(f"{parts} dropped: those sentences are measured again.")
     return found_notes
 
 

@@ -380,7 +380,7 @@ def test_pages_keep_the_settings_and_back_goes_back(visit: Callable[..., Page]) 
 WAITED_FOR = {
     "": ("norm-vs-length", "of 5,000 measured"),
     "where_length_lives": ("where-length-lives", "Gain and bias of the LayerNorm"),
-    "try_a_sentence": ("try-a-sentence", "the sentence gets"),
+    "try_a_sentence": ("try-a-sentence", "corpus sentences of about this length"),
     "compare_models": ("compare-models", "sentences/s"),
     "inside_the_model": ("inside-the-model", "none is off by more than"),
 }
@@ -404,6 +404,7 @@ def test_screenshots(
         if run.count() and run.first.is_visible():  # a busy machine
             run.first.click()
         page.wait_for_timeout(1000)
+    expect(done).to_be_attached()
     settle(page)
     page.wait_for_timeout(1500)
     main = page.locator("[data-testid=stMain]")

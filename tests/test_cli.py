@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from conftest import needs_bfloat16, random_sentences, write_dataset, write_model
+from conftest import needs_bfloat16, random_sentences, write_bert, write_dataset, write_model
 from hub import Hub
 
 from clsviz.cli import main
@@ -176,7 +176,7 @@ def test_damage_to_the_store_is_reported(
     part.write_bytes(b"")
     capsys.readouterr()
     assert main(arguments) == 0
-    assert "1 damaged part" in capsys.readouterr().err
+    assert "A damaged part" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -409,6 +409,22 @@ def test_mean_vectors_are_of_the_command_probe(arguments: list[str], capsys: pyt
     assert "which the command probe has" in capsys.readouterr().err
     assert main(["probe", *arguments[1:], "--pooling=mean", "--probe-size=30", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["pooling"] == "mean"
+
+
+def test_a_pooler_that_the_model_lacks_is_one_line(
+    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_bert(tmp_path / "plain", pooler=False)
+    assert main(["probe", *arguments[1:], f"--model={folder}", "--pooling=pooler"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "clsviz: pooling is pooler, but this model has no pooler. Choose cls."
+    )
+
+
+def test_links_of_every_page_are_taken(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    link = "http://host/compare_models?models=a,b&axes=free&heat=probe&nearest=yes&sentence=2&word=3&text=x&seed=4"
+    assert main(["probe", *arguments[1:], "--probe-size=30", "--json", f"--query={link}"]) == 0
+    assert json.loads(capsys.readouterr().out)["seed"] == 4
 
 
 def test_a_tiny_sample_explains_itself(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -145,7 +145,9 @@ def test_of_constant_vectors_nothing_can_be_read() -> None:
 def test_few_sentences() -> None:
     layers = (7 * CONSTANT, 7 * ENCODING)
     assert "These are only 40 sentences: take more for a firm answer." in paragraph(profile_of(*layers, n=40), "MiniLM")
-    assert "only" not in paragraph(profile_of(CONSTANT + NOISE, ENCODING, n=100), "MiniLM")
+    text = paragraph(profile_of(CONSTANT + NOISE, ENCODING, n=119), "MiniLM")
+    assert "These are only 119 sentences for the 24 components of a vector: of more, probes read more." in text
+    assert "only" not in paragraph(profile_of(CONSTANT + NOISE, ENCODING, n=120), "MiniLM")
     text = paragraph(profile_of(*layers, n=9), "MiniLM")
     assert "A probe needs at least 10 sentences; here are 9" in text
     assert "be read best" not in text
@@ -196,7 +198,7 @@ def test_little_is_not_told_as_all_of_a_little() -> None:
         step[Readout.VECTOR]: Reading(*step[Readout.VECTOR], 0.07, (0.07,)),
         step[Readout.DIRECTION]: Reading(*step[Readout.DIRECTION], 0.03, (0.03,)),
     }
-    text = paragraph(Profile(1000, 2, False, made), "MiniLM")
+    text = paragraph(Profile(1000, 8, 2, False, made), "MiniLM")
     assert "can weakly be read" in text
     assert "neither holds alone what the vector holds" in text
 

@@ -194,7 +194,7 @@ def test_a_profile_that_has_just_begun() -> None:
     assert begun.best is None
     assert begun.line(Pooling.CLS, Readout.NORM)[1:] == [None] * LAST
     assert not begun.has_pooler
-    nothing = Profile(0, LAST, False, {}).table()
+    nothing = Profile(0, 8, LAST, False, {}).table()
     assert len(nothing) == 0
     assert list(nothing.columns) == list(begun.table().columns)
 

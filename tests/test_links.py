@@ -16,7 +16,7 @@ from clsviz.ui.links import EXTRAS, MOST_MODELS
         ("sentence", "12", 12),
         ("word", "999", 999),
         ("models", "", []),
-        ("models", "minilm,untrained:minilm,minilm", ["minilm", "untrained:minilm"]),
+        ("models", "minilm,untrained:minilm,minilm ", ["minilm", "untrained:minilm"]),
     ],
 )
 def test_what_a_page_has_is_read_from_its_link(name: str, text: str, expected: object) -> None:

@@ -1,5 +1,7 @@
+import gc
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 
 import pytest
@@ -92,3 +94,40 @@ def test_only_so_many_results_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     for key in ("second", "third"):
         wait(analyses.open(key, lambda: iter([1])))
     assert analyses.open("first", lambda: iter([1])) is not first
+
+
+def test_what_broke_gets_another_attempt_and_what_is_undefined_stays_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "_UNWATCHED_SECONDS", 0.05)
+    analyses = Tasks()
+    for error, is_anew in ((MemoryError(), True), (UndefinedFitError("There is nothing to fit."), False)):
+
+        def failing(error: Exception = error) -> Iterator[int]:
+            yield 1
+            raise error
+
+        first = analyses.open(error, failing)
+        wait(first)
+        assert analyses.open(error, failing) is first  # not at every poll
+        time.sleep(0.1)
+        second = analyses.open(error, lambda: iter([7]))
+        wait(second)
+        assert (second is not first, second.result == 7) == (is_anew, is_anew)
+
+
+def test_what_an_analysis_is_of_is_let_go_when_it_is_done() -> None:
+    class Large:
+        pass
+
+    large = Large()
+    is_there = weakref.ref(large)
+    analyses = Tasks()
+
+    def steps(of: Large = large) -> Iterator[int]:
+        yield 1
+
+    task = analyses.open("key", steps)
+    wait(task)
+    del large, steps
+    gc.collect()
+    assert is_there() is None
+    assert task.result == 1

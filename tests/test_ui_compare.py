@@ -1,9 +1,8 @@
 """The page “Compare models”, without a browser."""
 
-import io
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +11,11 @@ import orjson
 import pandas as pd
 import pytest
 import streamlit as st
-from conftest import random_sentences
 from streamlit.testing.v1 import AppTest
 from test_comparison import write_piecewise_bert
+from test_ui import APP, corpus, plain, server, texts  # noqa: F401
 
-from clsviz import analysis, corpora, machine
+from clsviz import analysis
 from clsviz.encoder import Encoder
 from clsviz.experiment import Pooling, Precision, Unit
 from clsviz.extraction import Cost, Extraction
@@ -24,26 +23,7 @@ from clsviz.jobs import Job, State
 from clsviz.measurements import Kind
 from clsviz.ui import session
 
-APP = str(Path(__file__).parents[1] / "app.py")
 PAGE = "clsviz/ui/compare_models.py"
-TEXT = "\n".join(random_sentences(400, seed=1)).encode()
-
-
-@pytest.fixture(autouse=True)
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A server of its own for every test: nothing measured yet, no jobs."""
-    monkeypatch.setenv("CLSVIZ_STORE", str(tmp_path / "store"))
-    monkeypatch.setattr(session, "_is_local", lambda: True)  # AppTest has no address
-    monkeypatch.setattr(machine, "MEASURING_SECONDS", 0.01)
-    st.cache_resource.clear()
-    yield
-    session.jobs().close()
-    st.cache_resource.clear()
-
-
-@pytest.fixture
-def corpus(tmp_path: Path) -> str:
-    return corpora.keep_upload(io.BytesIO(TEXT), "sentences.txt", tmp_path / "store" / "corpora")
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +32,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory, tiny_folder: Path) -> list
 
 
 @pytest.fixture
-def open_page(folders: list[str], corpus: str) -> Callable[..., AppTest]:
+def open_page(folders: list[str], corpus: str) -> Callable[..., AppTest]:  # noqa: F811
     """Open a link to the page, by default to two models on 200 sentences; a setting of None is left out."""
 
     def open_page(**query: str | None) -> AppTest:
@@ -101,16 +81,6 @@ def charts(page: AppTest) -> list[dict[str, Any]]:
 def panels(figure: dict[str, Any]) -> list[dict[str, Any]]:
     """The clouds of a figure, without the lines through them."""
     return [trace for trace in figure["data"] if trace["mode"] == "markers"]
-
-
-def plain(text: str) -> str:
-    """Text that was escaped."""
-    return re.sub(r"\\(.)", r"\1", text).replace("\u2060", "")
-
-
-def texts(page: AppTest) -> str:
-    elements = [*page.markdown, *page.error, *page.warning, *page.caption, *page.info, *page.title]
-    return "\n".join(plain(element.value) for element in elements)
 
 
 def measured(page: AppTest, model: str) -> Any:
@@ -233,14 +203,14 @@ def test_names_that_cannot_be_compared_are_refused_with_a_message(
 
 def test_fewer_than_two_models_ask_for_more(open_page: Callable[..., AppTest], folders: list[str]) -> None:
     page = finish(open_page(models=folders[1]))
-    assert "Choose at least two models" in texts(page)
+    assert "Choose at least two models" in page.info[0].value
     assert len(table(page)) == 1
     page.multiselect(key="models").set_value([]).run()
     assert not page.exception
-    assert "Choose at least two models" in texts(page)
+    assert "Choose at least two models" in page.info[0].value
     page.multiselect(key="models").set_value(folders).run()
     assert len(table(finish(page))) == 2
-    assert "Choose at least two models" not in texts(page)
+    assert not page.info
 
 
 def test_one_button_starts_all_that_waits(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -317,6 +287,19 @@ def test_the_view_is_brought_back_to_what_all_models_have(open_page: Callable[..
     assert page.select_slider(key="layer").options == ["0", "1", "last"]
     page.select_slider(key="layer").set_value(1).run()
     assert "its \\[CLS\\] after layer 1?" in page.main.title[0].value
+
+
+def test_what_is_read_of_all_layers_stays_when_another_is_chosen(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page())
+    tasks, curves, r_squared = set(session.tasks()._tasks), charts(page)[2], table(page)["r_squared"]
+    page.select_slider(key="layer").set_value(1).run()
+    assert table(page)["r_squared"].tolist() != r_squared.tolist()
+    page.segmented_control(key="pooling").set_value(Pooling.POOLER).run()
+    assert set(session.tasks()._tasks) == tasks
+    assert len(tasks) == 2
+    assert charts(page)[2]["data"] == curves["data"]
+    page.segmented_control(key="unit").set_value(Unit.WORDS).run()
+    assert set(session.tasks()._tasks) > tasks
 
 
 def test_shuffled_lengths_are_said(open_page: Callable[..., AppTest]) -> None:

@@ -3,6 +3,8 @@
 import io
 import json
 import shutil
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,14 +14,27 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import transformers
-from conftest import write_bert, write_model
+from conftest import SPECIAL, WORDS, write_bert, write_model, write_tokenizer
 from hub import Hub
 from safetensors.numpy import load_file
 from streamlit.testing.v1 import AppTest
-from test_ui import finish, plain, server, texts  # noqa: F401  (server: a store of its own for every test)
+from test_ui import (  # noqa: F401  (server: a store of its own for every test)
+    APP,
+    corpus,
+    finish,
+    job_of,
+    plain,
+    server,
+    texts,
+)
 
 from clsviz import export, models
 from clsviz.encoder import Encoder
+from clsviz.experiment import Experiment
+from clsviz.extraction import Extraction, Found, asked
+from clsviz.jobs import Jobs, State
+from clsviz.measurements import Kind
+from clsviz.progress import Progress
 from clsviz.ui import cls_check, session
 from clsviz.ui.cls_check import Check
 
@@ -136,6 +151,63 @@ def test_what_was_measured_is_not_measured_again(
     page.run()
     assert not page.exception
     assert page.success
+
+
+def test_what_another_page_measures_goes_on_while_the_visitor_looks_inside(
+    tiny_folder: Path,
+    corpus: str,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    went_on = threading.Event()
+    run = Extraction.run
+
+    def held(extraction: Extraction, progress: Progress) -> Found:
+        assert went_on.wait(60)
+        return run(extraction, progress)
+
+    monkeypatch.setattr(Extraction, "run", held)
+    page = AppTest.from_file(APP, default_timeout=60)
+    for name, value in {"model": str(tiny_folder), "corpus": corpus, "sample_size": "300"}.items():
+        page.query_params[name] = value
+    job = job_of(page.run())
+    while job.state is not State.RUNNING:
+        time.sleep(0.01)
+    page.switch_page(PAGE).run()
+    assert plain(page.title[0].value) == "What is inside tiny-bert?"
+    assert job.state is State.RUNNING
+    assert job.is_watched
+    went_on.set()
+    while job.state.is_active:
+        time.sleep(0.01)
+    page.run()
+    assert not page.exception
+    assert job.state is State.DONE
+    assert len(job.extraction.found.measurements) == 300
+
+
+def test_what_other_settings_asked_for_does_not_go_on(
+    open_page: Callable[..., AppTest],
+    corpus: str,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+    tiny_folder: Path,
+) -> None:
+    monkeypatch.setattr(Jobs, "_enqueue", lambda self, job: setattr(job, "state", State.QUEUED))
+    page = open_page(corpus=corpus, sample_size="200")
+    job = session.jobs().open(Experiment(model=str(tiny_folder), corpus=corpus, sample_size=300))
+    page.session_state.watched = {asked(job.extraction.experiment, Kind.NORMS): job}
+    page.run()
+    assert not page.exception
+    assert job.state is State.CANCELLED
+
+
+def test_a_model_whose_layers_are_of_several_shapes_is_shown(open_page: Callable[..., AppTest], tmp_path: Path) -> None:
+    shape = {"block_sizes": [1, 1], "d_model": 16, "n_head": 2, "d_head": 8, "d_inner": 32}
+    config = transformers.FunnelConfig(vocab_size=len(SPECIAL) + len(WORDS), max_position_embeddings=64, **shape)
+    transformers.FunnelModel(config).save_pretrained(tmp_path / "funnel")
+    write_tokenizer(tmp_path / "funnel")
+    page = open_page(model=str(tmp_path / "funnel"))
+    assert "What is inside funnel?" in texts(page)
+    assert not page.error
 
 
 def test_a_model_of_the_hub_is_fetched_when_asked(open_page: Callable[..., AppTest], hub: Hub, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import base64
 import io
 import json
 import time
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import orjson
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+import streamlit as st
 from conftest import write_bert
 from scipy import stats
 from streamlit.testing.v1 import AppTest
@@ -22,7 +24,7 @@ from clsviz.experiment import Lengths, Pooling, Unit
 from clsviz.jobs import State
 from clsviz.measurements import Kind
 from clsviz.models import UNTRAINED
-from clsviz.ui import layers, session
+from clsviz.ui import cells, layers, session
 
 PAGE = str(Path(__file__).parents[1] / "clsviz" / "ui" / "where_length_lives.py")
 
@@ -92,7 +94,7 @@ def test_the_page_says_where_length_is_and_draws_it(open_page: Callable[..., App
     assert len(spread["data"]) >= 1
 
 
-def test_a_cell_opens_its_scatter(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_opens_the_scatter_of_its_cell(open_page: Callable[..., AppTest]) -> None:
     page = open_page(pooling="mean", layer="1", heat="probe")
     found = job_of(page).extraction.found
     assert found is not None
@@ -119,6 +121,8 @@ def test_every_control_is_one_click_and_another_takes_it_back(open_page: Callabl
         page.button(key=f"control-{label}").click().run()
         finish(page)
         assert page.query_params[name] == value
+        if name == "unit":
+            assert charts(page)[0]["layout"]["yaxis"]["title"]["text"] == f"R² of length in {value}"
         assert (charts(page)[0]["data"] != before) == (value is not Unit.WORDS)  # every word of theirs is a token
         if value is Lengths.SHUFFLED:
             assert answer(page).startswith("Control: the lengths are shuffled")
@@ -152,7 +156,7 @@ def test_tiny_samples_and_constant_lengths_explain_themselves(open_page: Callabl
     assert "A probe needs at least 10 sentences; here are 4" in answer(page)
     assert "Take a larger sample" in texts(page)
     page = open_page(length_cutoff="2")
-    assert "here are" in answer(page) or "same length" in answer(page)
+    assert "here are 6" in answer(page)
 
 
 def test_a_model_without_a_pooler_has_one_row_less(open_page: Callable[..., AppTest], tmp_path: Path) -> None:
@@ -195,5 +199,33 @@ def test_settings_of_the_page_that_cannot_be_used_are_named(open_page: Callable[
     assert "heat is “everything”; it must be probe, or left out." in plain(page.warning[0].value)
 
 
-def test_the_profile_grows_with_what_is_measured() -> None:
-    assert layers._sizes()[:3] == [128, 256, 512]
+@pytest.mark.parametrize(
+    ("row", "layer", "pooling", "chosen"),
+    [(0, 1, Pooling.CLS, 1), (1, 0, Pooling.MEAN, 0), (2, 2, Pooling.MAX, "last"), (3, 2, Pooling.POOLER, "last")],
+)
+def test_a_click_on_a_cell_chooses_it(
+    open_page: Callable[..., AppTest],
+    monkeypatch: pytest.MonkeyPatch,
+    row: int,
+    layer: int,
+    pooling: Pooling,
+    chosen: int | str,
+) -> None:
+    page = open_page()
+    selection = types.SimpleNamespace(selection=types.SimpleNamespace(points=[{"customdata": [row, layer]}]))
+    state = types.SimpleNamespace(cells=selection, watched=page.session_state.watched, pooling=None, layer=None)
+    monkeypatch.setattr(st, "session_state", state)
+    cells._choose_cell()
+    assert (state.pooling, state.layer) == (pooling, chosen)
+
+
+def test_while_vectors_come_the_profile_is_of_a_round_number_of_them(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = open_page()
+    job, experiment = job_of(page), page.session_state.written.experiment
+    monkeypatch.setattr(session, "found", lambda job, experiment: job.extraction.found)
+    assert len(layers._shown(job, experiment).vectors) == 300
+    monkeypatch.setattr(job, "state", State.RUNNING)
+    assert len(layers._shown(job, experiment).vectors) == 256
+    monkeypatch.setattr(job, "state", State.DONE)

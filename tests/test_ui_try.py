@@ -3,7 +3,7 @@
 import base64
 import io
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,8 @@ from clsviz.encoder import Encoder
 from clsviz.errors import ModelError
 from clsviz.experiment import Pooling
 from clsviz.jobs import Job, Jobs, State
-from clsviz.ui import laboratory, laboratory_files, laboratory_pairs, laboratory_sections, session
+from clsviz.measurements import Vectors
+from clsviz.ui import laboratory, laboratory_files, laboratory_pairs, laboratory_sections, session, share
 
 PAGE = "clsviz/ui/try_a_sentence.py"
 TYPED = "the cat sat on the mat .\na big dog ran under the old tree\nthe cat sat"
@@ -154,6 +155,14 @@ def test_growth_is_measured_word_by_word(open_page: Callable[..., AppTest], tiny
     np.testing.assert_allclose(decoded(lines_of(charts(page)[1])["one word repeated"]["y"]), norms, rtol=1e-5)
 
 
+def test_shuffled_lengths_are_no_matter_of_a_band(open_page: Callable[..., AppTest]) -> None:
+    own, shuffled = (finish(open_page(text=TYPED, lengths=lengths)) for lengths in ("true", "shuffled"))
+    assert shuffled.query_params["lengths"] == "shuffled"  # for the other pages
+    assert answer(shuffled) == answer(own)
+    bands = [lines_of(charts(page)[1])["corpus, median and middle half"]["y"] for page in (own, shuffled)]
+    np.testing.assert_array_equal(*map(decoded, bands))
+
+
 def test_the_view_needs_no_model(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
     page = finish(open_page(text=TYPED))
     for name in ("measure", "vectors", "cls_and_pooler", "pooler_steps", "tokenize"):
@@ -222,7 +231,7 @@ def test_several_sentences_are_compared(open_page: Callable[..., AppTest], tiny_
 
 
 def test_nearest_sentences_are_measured_when_asked_for(
-    open_page: Callable[..., AppTest], tiny_encoder: Encoder
+    open_page: Callable[..., AppTest], tiny_encoder: Encoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = finish(open_page(text="the cat sat on the mat ."))
     assert len(jobs_of(page)) == 1
@@ -238,6 +247,13 @@ def test_nearest_sentences_are_measured_when_asked_for(
     assert table["Sentence"].iloc[0] == sentences[best]
     assert table["Similarity"].iloc[0] == pytest.approx((of[:-1] @ of[-1]).max(), abs=1e-3)  # stored in two bytes
     assert len(table) == 10
+    with monkeypatch.context() as patched:
+        patched.setattr(Vectors, "of", None)  # what is polled reads no vectors again
+        page.run()
+        upper = np.triu_indices(len(sentences), 1)
+        typical = float((of[:-1] @ of[:-1].T)[upper].mean())
+        assert f"two random ones of the corpus have a similarity of {typical:.3f} on average" in texts(page)
+        assert not page.exception
     page.get_by_key("pooling").set_value("mean").run()
     assert "corpus sentences of about this length" in answer(page)  # now the corpus's mean vectors are known
     page.toggle(key="nearest").set_value(False).run()
@@ -338,6 +354,25 @@ def test_every_table_that_is_drawn_can_be_taken_along(open_page: Callable[..., A
     buttons = [button.proto.label for button in page.get("download_button")]
     tables = ["Tokens", "Norms by layer", "Growth", "Corpus by length", "Pooler", "Similarity", "Nearest"]
     assert buttons == [f"{table} ({kind})" for table in tables for kind in ("CSV", "Parquet")]
+
+
+@needs_bfloat16
+def test_every_table_says_in_which_numbers_it_was_measured(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: dict[str, Mapping[str, object]] = {}
+    monkeypatch.setattr(share, "table_downloads", lambda label, name, table, about: said.update({label: about()}))
+    page = finish(finish(open_page(precision="fast", text=TYPED, nearest="yes", probe_size="200")))
+    of_corpus = {label: (about.get("corpus_numbers"), about.get("n_measured")) for label, about in said.items()}
+    fast = ("bfloat16", 300)
+    assert of_corpus == dict.fromkeys(["Tokens", "Growth", "Pooler", "Similarity"], (None, None)) | {
+        "Norms by layer": fast,
+        "Corpus by length": fast,
+        "Nearest": ("float32", 200),
+    }
+    assert {about["numbers"] for about in said.values()} == {"float32"}
+    page.get_by_key("pooling").set_value("mean").run()
+    assert said["Corpus by length"]["corpus_numbers"] == "float32"  # mean vectors are always measured exactly
 
 
 def test_the_tables_hold_what_is_drawn(tiny_encoder: Encoder) -> None:

@@ -1,5 +1,7 @@
 """Vectors from the model to the analysis: as the encoder gives them, as they are stored, and as they come back."""
 
+import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,7 @@ from conftest import ARCHITECTURES, random_sentences, write_bert, write_model
 
 from clsviz import models
 from clsviz.encoder import Encoder
+from clsviz.errors import StoreError
 from clsviz.experiment import Experiment, Pooling
 from clsviz.extraction import Encoders, Extraction
 from clsviz.kernels import Blocks
@@ -210,5 +213,36 @@ def test_norms_alone_have_no_mean_vector(tiny_encoder: Encoder) -> None:
         tiny_encoder.vectors(["a cat"]).of(Pooling.CLS, 3)
 
 
+def test_the_first_of_many_are_read_without_the_others(tiny_encoder: Encoder) -> None:
+    first, second = (tiny_encoder.vectors(random_sentences(20, seed=seed)) for seed in (1, 2))
+    unreadable = replace(second, runs=(replace(second.runs[0], deviations=None),))
+    joined = Vectors.concatenate([first, unreadable])
+    np.testing.assert_array_equal(joined.head(15).of(Pooling.CLS, 1), first.of(Pooling.CLS, 1)[:15])
+    with pytest.raises(TypeError):
+        joined.of(Pooling.CLS, 1)
+
+
 def test_no_sentence_gives_no_vectors(tiny_encoder: Encoder) -> None:
     assert len(tiny_encoder.vectors([])) == 0
+
+
+def test_a_part_that_is_cut_short_while_it_is_in_use_is_an_error_and_no_crash(
+    tiny_encoder: Encoder, store: Store
+) -> None:
+    key = Key("model", "corpus", 0, 512, "float32", Kind.VECTORS)
+    part = store.append(key, 0, tiny_encoder.vectors(random_sentences(400, seed=3)), seconds=1)
+    read = store.read(part)
+    assert isinstance(read, Vectors)
+    assert read.of(Pooling.CLS, 1).shape == (400, 16)
+    os.truncate(part.path, 64)
+    with pytest.raises(StoreError, match="was changed while it was in use"):
+        read.of(Pooling.MEAN, 1)
+
+
+def test_a_part_that_is_deleted_while_it_is_in_use_can_still_be_read(tiny_encoder: Encoder, store: Store) -> None:
+    key = Key("model", "corpus", 0, 512, "float32", Kind.VECTORS)
+    part = store.append(key, 0, tiny_encoder.vectors(SENTENCES), seconds=1)
+    read = store.read(part)
+    part.path.unlink()
+    assert isinstance(read, Vectors)
+    assert np.isfinite(read.of(Pooling.MAX, 2)).all()

@@ -6,7 +6,7 @@ import pytest
 from clsviz import wording
 from clsviz.analysis import fit, slices
 from clsviz.corpora import Corpus, Sample
-from clsviz.experiment import Experiment, Pooling
+from clsviz.experiment import Experiment, Pooling, Unit
 from clsviz.extraction import Found
 from clsviz.models import Weights
 
@@ -108,11 +108,11 @@ def test_durations(seconds: float, text: str) -> None:
 def test_the_other_direction_in_words() -> None:
     lengths = np.concatenate([np.full(500, 5), np.arange(10, 60).repeat(20), np.full(500, 8)])
     norms = np.concatenate([np.linspace(1, 2, 500), np.linspace(5, 6, 1000), np.linspace(9, 10, 500)])
-    text = wording.lengths_at_norms(slices(lengths, norms))
+    text = wording.lengths_at_norms(slices(lengths, norms), Unit.TOKENS)
     assert "of the 1% of sentences with the lowest norms" in text
     assert "nine in ten have 5 to 5 tokens" in text
     assert "of the middle half, 12 to 57" in text
-    assert "too few" in wording.lengths_at_norms(slices([1, 2], [3, 4]))
+    assert "too few" in wording.lengths_at_norms(slices([1, 2], [3, 4]), Unit.TOKENS)
 
 
 def of(experiment: Experiment) -> Found:

@@ -42,8 +42,7 @@ def downloads(experiment: Experiment, found: Found) -> None:
 
     of_sentlen, of_carriers = _tasks(found, experiment)
     name = share.file_name(experiment, found)
-    sentlen: SentLen | None = of_sentlen.result
-    carriers: Carriers | None = of_carriers.result
+    sentlen, carriers = of_sentlen.result, of_carriers.result
     if sentlen and sentlen.vector:
         share.table_downloads(
             "SentLen", f"{name}-sentlen", lambda: sentlen_table(sentlen), lambda: export.about(experiment, found)
@@ -57,7 +56,7 @@ def downloads(experiment: Experiment, found: Found) -> None:
         )
 
 
-def _tasks(found: Found, experiment: Experiment) -> tuple[Task, Task]:
+def _tasks(found: Found, experiment: Experiment) -> "tuple[Task[SentLen], Task[Carriers]]":
     from clsviz import probing
 
     of = (found.weights.fingerprint, found.corpus.fingerprint, experiment.seed, len(found.measurements))
@@ -76,8 +75,8 @@ def _tasks(found: Found, experiment: Experiment) -> tuple[Task, Task]:
     )
 
 
-def _sentlen(task: Task) -> None:
-    found: SentLen | None = task.result
+def _sentlen(task: "Task[SentLen]") -> None:
+    found = task.result
     st.markdown(
         "The SentLen task of the literature (Conneau et al. 2018): to tell into which of six bins of length, in words, "
         "a sentence falls. Logistic regression, balanced classes; its strength is chosen on sentences of their own, "
@@ -127,10 +126,10 @@ def sentlen_table(found: "SentLen") -> "pd.DataFrame":
     return table.astype(dict.fromkeys(("Train", "Dev", "Test"), "Int64") | {"Lowest": float, "Highest": float})
 
 
-def _carriers(task: Task) -> None:
+def _carriers(task: "Task[Carriers]") -> None:
     from clsviz.dimensions import dimensions_sentence, layer_norm_sentence
 
-    found: Carriers | None = task.result
+    found = task.result
     if task.error:
         st.info(escape(task.error))
         return

@@ -1,6 +1,5 @@
 """What becomes of [CLS] in one sentence, on the page: where it begins, and the pooler put to the test."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from clsviz import wording
 from clsviz.experiment import Experiment, Precision
 from clsviz.models import Weights
-from clsviz.ui import session
+from clsviz.ui import session, share
 from clsviz.ui.markdown import escape
 
 if TYPE_CHECKING:
@@ -50,6 +49,7 @@ def measure(weights: Weights) -> Check:
     if st.session_state.get("checked_of") != (weights.fingerprint, sentence):
         encoder = session.jobs().encoders.get(weights, Precision.EXACT)
         cls, pooler = encoder.cls_and_pooler([sentence])
+        # By itself: `vectors` has all in one, but not of models whose layers are of several shapes.
         norm = float(encoder.measure([sentence]).cls_norms[0, 0])
         st.session_state.checked = Check(sentence, encoder.framed_tokens(sentence), cls[0], pooler[0], norm)
         st.session_state.checked_of = (weights.fingerprint, sentence)
@@ -162,28 +162,8 @@ def downloads(experiment: Experiment, weights: Weights, anatomy: "Anatomy", chec
     }
     of_sentence = about | {"tokens": [identity for _, identity in check.tokens]}
     with st.popover("Download", icon=":material/download:"):
-        _files("Parameters", "parameters", anatomy.parameter_table, about)
-        _files("Numbers of [CLS]", "cls", lambda: cls_table(anatomy, check), of_sentence)
-
-
-def _files(title: str, name: str, table: Callable[[], pd.DataFrame], about: dict[str, Any]) -> None:
-    """One table as CSV and as Parquet."""
-    from clsviz import export
-
-    file = f"clsviz-{about['model_fingerprint'][:12]}-{name}"
-    st.download_button(
-        f"{escape(title)} (CSV)",
-        lambda: export.to_csv(table()),
-        f"{file}.csv",
-        "text/csv",
-        on_click="ignore",
-        width="stretch",
-    )
-    st.download_button(
-        f"{escape(title)} (Parquet)",
-        lambda: export.to_parquet(table(), about),
-        f"{file}.parquet",
-        "application/vnd.apache.parquet",
-        on_click="ignore",
-        width="stretch",
-    )
+        name = f"clsviz-{weights.fingerprint[:12]}"
+        share.table_downloads("Parameters", f"{name}-parameters", anatomy.parameter_table, lambda: about)
+        share.table_downloads(
+            escape("Numbers of [CLS]"), f"{name}-cls", lambda: cls_table(anatomy, check), lambda: of_sentence
+        )

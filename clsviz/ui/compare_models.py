@@ -27,7 +27,7 @@ def _models_control() -> None:
         "Models",
         list(dict.fromkeys([*offered, *st.session_state.models])),
         default=st.session_state.models,
-        format_func=_model_label,
+        format_func=controls.model_label,
         key="models",
         on_change=_choose_models,
         max_selections=MOST_MODELS,
@@ -37,12 +37,6 @@ def _models_control() -> None:
         "Hub, or on your own machine the path of a folder; “untrained:” before it puts random weights in the place of "
         "its own.",
     )
-
-
-def _model_label(name: str) -> str:
-    """How a model is called in the list: no two alike, as the browser sends back what it shows."""
-    text = models.label(name) if models.Name.parse(name).base in models.MODELS else name
-    return text[:1].upper() + text[1:] if models.Name.parse(name).untrained else text
 
 
 def _choose_models() -> None:

@@ -8,19 +8,17 @@ from urllib.parse import urlencode
 
 import numpy as np
 import streamlit as st
-from streamlit.elements.lib import streamlit_plotly_theme as theme
 
 from clsviz import wording
 from clsviz.experiment import Experiment, Unit
 from clsviz.jobs import Job, State
-from clsviz.ui import compared_rows, share
+from clsviz.ui import compared_rows, picture, share
 from clsviz.ui.markdown import escape
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from clsviz.comparison import Row
-    from clsviz.figures import Palette
 
 _POLL_SECONDS = 1.0
 _MOST_DRAWN = 2_000
@@ -107,9 +105,27 @@ def _table(rows: "Sequence[Row]", unit: Unit) -> None:
         for low, high in zip(numbers["r_squared_low"], numbers["r_squared_high"], strict=True)
     ]
     numbers.insert(4, "interval", ends)
+    columns = _columns(unit)
+    if (numbers["problem"] != "").any():
+        columns["problem"] = st.column_config.TextColumn("What is missing", width="large")
+        if any(row.norms is None and row.problem for row in rows):  # beside the name, not at the far end
+            columns = {name: columns[name] for name in ("label", "problem", *columns)}
+    st.dataframe(
+        numbers,
+        column_order=list(columns),
+        column_config=columns,
+        hide_index=True,
+        placeholder="–",
+        key="comparison",
+        alt="The compared models, a row each, with what their norms and vectors say of the length",
+    )
+
+
+def _columns(unit: Unit) -> dict[str, Any]:
+    """The columns that are always shown, in their order, and how."""
     of_the_length = {"tokens": "mean_tokens"} if unit is Unit.TOKENS else {unit: "mean_length", "tokens": "mean_tokens"}
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
-    columns: dict[str, Any] = {
+    return {
         "label": text("Model", pinned=True),
         "r_squared": number("R²", format="%.3f", help="Share of the norm’s variance that the line explains."),
         "interval": text("95% interval", help="Of R²."),
@@ -136,26 +152,6 @@ def _table(rows: "Sequence[Row]", unit: Unit) -> None:
             "Parameters", format="compact", help="Weights that every token is multiplied with; embeddings are none."
         ),
     }
-    if (numbers["problem"] != "").any():
-        columns["problem"] = text("What is missing", width="large")
-        if any(row.norms is None and row.problem for row in rows):  # beside the name, not at the far end
-            columns = {name: columns[name] for name in ("label", "problem", *columns)}
-    st.dataframe(
-        numbers,
-        column_order=list(columns),
-        column_config=columns,
-        hide_index=True,
-        placeholder="–",
-        key="comparison",
-        alt="The compared models, a row each, with what their norms and vectors say of the length",
-    )
-
-
-def _palette() -> "Palette":
-    """Colours that Streamlit exchanges for those of the theme, light or dark."""
-    from clsviz.figures import Palette
-
-    return Palette(theme.CATEGORY_0, theme.CATEGORY_1, theme.CATEGORY_2, theme.CATEGORY_3, theme.BG_COLOR)
 
 
 def _pictures(experiment: Experiment, rows: "Sequence[Row]", jobs: Sequence[Job]) -> None:
@@ -173,7 +169,7 @@ def _pictures(experiment: Experiment, rows: "Sequence[Row]", jobs: Sequence[Job]
             sentences = [found.sentences[i] for i in view.index[:_MOST_DRAWN]]
             points = Points(labels_of(sentences), view.lengths[:_MOST_DRAWN], view.norms[:_MOST_DRAWN])
         panels.append((row.label, points, row.fit))
-    figure = small_multiples(panels, _palette(), shared_y=not st.session_state.axes, unit=experiment.unit)
+    figure = small_multiples(panels, picture.palette(), shared_y=not st.session_state.axes, unit=experiment.unit)
     said = "; ".join(f"{row.label}: " + (f"R² {row.fit.r_squared:.3f}" if row.fit else "no line") for row in rows)
     st.plotly_chart(
         figure,
@@ -202,7 +198,7 @@ def _curves(rows: "Sequence[Row]", unit: Unit) -> None:
         ),
     }
     for place, (name, (text, title)) in zip(st.columns(2, vertical_alignment="bottom"), parts.items(), strict=True):
-        figure = relative_depth(curves.rename(columns={name: "value"}), _palette(), y_title=title)
+        figure = relative_depth(curves.rename(columns={name: "value"}), picture.palette(), y_title=title)
         figure.update_yaxes(range=[max(low, _LOWEST_R_SQUARED) - _MARGIN, 1 + _MARGIN])
         with place:
             st.caption(escape(text))

@@ -1,5 +1,6 @@
 """What is known of the compared models: what to call them, and a row of each as it is measured."""
 
+import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -47,7 +48,7 @@ def rows_of(experiment: Experiment, names: Sequence[str], norms: Sequence[Job], 
 
 
 def _with_norms(row: "Row", job: Job, found: Found, experiment: Experiment, index: NDArray[np.intp]) -> "Row":
-    key = (_key(found, experiment), len(found.measurements), index.tobytes())
+    key = (*_key(found, experiment, index), len(found.measurements), experiment.layer, experiment.pooling)
     rate = job.extraction.sentences_per_second or _rate(found.weights.fingerprint, len(found.measurements))
     return replace(
         row,
@@ -63,14 +64,16 @@ def _with_profile(row: "Row", found: Found, experiment: Experiment, index: NDArr
     """The row with what is read of the vectors so far; that goes on for as long as somebody looks on."""
     from clsviz.comparison import read_vectors
 
-    key = ("compare", _key(found, experiment), len(found.sentences), index.tobytes())
+    index = index[index < len(found.measurements)]
+    key = ("compare", *_key(found, experiment, index), len(found.sentences))  # every layer is read, whichever is shown
     task = session.tasks().open(key, lambda: read_vectors(found, experiment, index))
     return replace(row, profile=task.result, is_read=task.is_done, problem=str(task.error or row.problem))
 
 
-def _key(found: Found, experiment: Experiment) -> tuple[object, ...]:
+def _key(found: Found, experiment: Experiment, index: NDArray[np.intp]) -> tuple[object, ...]:
+    """What the norms and the vectors of the sentences of `index` have in common, with their lengths."""
     of = (found.weights.fingerprint, found.corpus.fingerprint, experiment.seed)
-    return (*of, experiment.layer, experiment.pooling, experiment.unit, experiment.lengths)
+    return (*of, experiment.unit, experiment.lengths, hashlib.sha256(index.tobytes()).hexdigest())
 
 
 @st.cache_resource(max_entries=24, show_spinner=False)

@@ -56,7 +56,7 @@ def model_control(error: ClsvizError | None = None) -> None:
         "Model",
         names,
         index=names.index(st.session_state.model),
-        format_func=_model_label,
+        format_func=model_label,
         key="model",
         on_change=_choose_model,
         accept_new_options=not session.PUBLIC,
@@ -116,7 +116,7 @@ def size_controls(*, of_vectors: bool) -> None:
             format_func=lambda size: f"{size:,}",
             key="probe_size",
             help="Of so many sentences, the first of the sample, whole vectors are measured. They take more room than "
-            "norms: some 16 kB a sentence with the built-in model, 60 kB with BERT base.",
+            "norms: some 17 kB a sentence with the built-in model, 60 kB with BERT base.",
         )
     lowest, highest = RANGES["seed"]
     seed = st.session_state.seed
@@ -135,7 +135,8 @@ def size_controls(*, of_vectors: bool) -> None:
     )
 
 
-def _model_label(name: str) -> str:
+def model_label(name: str) -> str:
+    """How a model is called in a list: no two alike, as the browser sends back what it shows."""
     text = models.label(name) if models.Name.parse(name).base in models.MODELS else name
     return text[:1].upper() + text[1:] if models.Name.parse(name).untrained else text
 

@@ -10,7 +10,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from clsviz.errors import ClsvizError
-from clsviz.experiment import Experiment, Pooling, Precision
+from clsviz.experiment import Experiment, Lengths, Pooling, Precision
 from clsviz.extraction import Found
 from clsviz.jobs import Job
 from clsviz.lengths import lengths_in
@@ -166,8 +166,10 @@ def _kept(name: str, of: Hashable, found: Found, work: Callable[["Encoder"], T])
 def beside(jobs: list[Job], experiment: Experiment) -> Beside | None:
     """The corpus as far as it is measured, by the jobs for norms and, if asked for, vectors; None while there is none.
 
-    Mean and maximum vectors are known only to the second.
+    Mean and maximum vectors are known only to the second. Lengths are the sentences' own, also where the experiment
+    has them shuffled: that is a control of R², and there is none here.
     """
+    experiment = replace(experiment, lengths=Lengths.TRUE)
     needed = Pooling.POOLER if experiment.pooling is Pooling.POOLER else Pooling.CLS
     found = session.found(jobs[0], replace(experiment, pooling=needed))
     if found is None:

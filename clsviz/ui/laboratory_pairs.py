@@ -1,10 +1,11 @@
 """What the laboratory shows of several sentences: how alike they are, and which of the corpus are nearest."""
 
-from typing import Any
+from collections.abc import Hashable
 
 import numpy as np
 import pandas as pd
 import streamlit as st
+from numpy.typing import NDArray
 
 from clsviz import models, wording
 from clsviz.errors import SettingError
@@ -14,8 +15,9 @@ from clsviz.jobs import Job, State
 from clsviz.measurements import POOLED, Kind
 from clsviz.ui import controls, session
 from clsviz.ui.laboratory import Typed
-from clsviz.ui.laboratory_sections import palette, quoted
+from clsviz.ui.laboratory_sections import quoted
 from clsviz.ui.markdown import escape
+from clsviz.ui.picture import palette
 
 _TRAINED_ON_MEANS = ("minilm", "all-mpnet-base-v2")
 """Of the catalogue: models of sentence-transformers, whose vector of a sentence is the mean after the last layer."""
@@ -107,7 +109,7 @@ def is_trained(experiment: Experiment) -> bool:
     )
 
 
-def _pairs_said(matrix: Any, sentences: list[str], experiment: Experiment) -> str:
+def _pairs_said(matrix: NDArray[np.float64], sentences: list[str], experiment: Experiment) -> str:
     upper = np.where(np.triu(np.ones(matrix.shape, bool), 1), matrix, np.nan)
     zero = [index + 1 for index in range(len(matrix)) if np.isnan(matrix[index, index])]
     no_direction = (
@@ -167,8 +169,6 @@ def _cost(job: Job, experiment: Experiment) -> str:
 
 def near(typed: Typed, at: int, job: Job, experiment: Experiment) -> None:
     """The nearest of the corpus, as far as its vectors are measured."""
-    from clsviz.laboratory import typical_similarity
-
     found = session.found(job, experiment)
     if found is None:
         if job.state is State.WAITING:
@@ -177,11 +177,10 @@ def near(typed: Typed, at: int, job: Job, experiment: Experiment) -> None:
             st.caption("The first appear as soon as some of the corpus’s vectors are measured.")
         return
     try:
-        table = _kept_nearest(typed, at, found, experiment)
+        table, typical = _kept_nearest(typed, at, found, experiment)
     except SettingError as error:
         st.info(escape(error))
         return
-    typical = typical_similarity(found.vectors.head(_TYPICAL_OF).of(experiment.pooling, experiment.layer))
     said = f"Nearest to {quoted(typed.sentences[at])} {_of(experiment)}, of {len(found.measurements):,} sentences."
     if np.isfinite(typical):
         said += f" For comparison: two random ones of the corpus have a similarity of {typical:.3f} on average."
@@ -200,11 +199,15 @@ def near(typed: Typed, at: int, job: Job, experiment: Experiment) -> None:
     )
 
 
-def _kept_nearest(typed: Typed, at: int, found: Found, experiment: Experiment) -> pd.DataFrame:
-    """As `nearest_table`, without reading the corpus's vectors again."""
+def _kept_nearest(typed: Typed, at: int, found: Found, experiment: Experiment) -> tuple[pd.DataFrame, float]:
+    """As `nearest_table`, and how alike two of the corpus are on average, without reading its vectors again."""
+    from clsviz.laboratory import typical_similarity
+
     of = (found.weights.fingerprint, found.corpus.fingerprint, experiment, typed.sentences[at], len(found.measurements))
-    kept: tuple[Any, pd.DataFrame] | None = st.session_state.get("laboratory_nearest")
+    kept: tuple[Hashable, tuple[pd.DataFrame, float]] | None = st.session_state.get("laboratory_nearest")
     if kept is None or kept[0] != of:
-        kept = of, nearest_table(typed, at, found, experiment)
+        table = nearest_table(typed, at, found, experiment)
+        first = found.vectors.head(_TYPICAL_OF).of(experiment.pooling, experiment.layer)
+        kept = of, (table, typical_similarity(first))
         st.session_state.laboratory_nearest = kept
     return kept[1]

@@ -1,12 +1,10 @@
 """What the laboratory shows of a sentence: its tokens, its norms after every layer, as it grows, and in the pooler."""
 
 import html
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 import streamlit as st
-from streamlit.elements.lib import streamlit_plotly_theme as theme
 
 from clsviz import wording
 from clsviz.experiment import Experiment, Pooling, printable
@@ -14,10 +12,8 @@ from clsviz.jobs import Job
 from clsviz.lengths import lengths_in
 from clsviz.ui.laboratory import Beside, Typed, beside
 from clsviz.ui.markdown import escape
+from clsviz.ui.picture import palette
 from clsviz.wording import number
-
-if TYPE_CHECKING:
-    from clsviz.figures import Palette
 
 _PATH_HEIGHT, _GROWTH_HEIGHT = 380, 440
 CHART = {"displaylogo": False, "modeBarButtonsToRemove": ["autoScale2d", "select2d", "lasso2d"]}
@@ -27,13 +23,6 @@ _CHIP = (
     "display:inline-flex;flex-direction:column;align-items:center;padding:2px 8px;border-radius:6px;"
     "border:1px solid rgba(128,128,128,0.45);line-height:1.35"
 )
-
-
-def palette() -> "Palette":
-    """Colours that Streamlit exchanges for those of its theme, light or dark."""
-    from clsviz.figures import Palette
-
-    return Palette(theme.CATEGORY_0, theme.CATEGORY_1, theme.CATEGORY_2, theme.CATEGORY_3, theme.BG_COLOR)
 
 
 def quoted(sentence: str, most: int = _LONGEST_QUOTE) -> str:

@@ -57,7 +57,7 @@ def _shown(job: Job, experiment: Experiment) -> Found | None:
     return head(found, n) if n else None
 
 
-def _profile(found: Found, experiment: Experiment) -> Task:
+def _profile(found: Found, experiment: Experiment) -> "Task[Profile]":
     """The profile of what is shown, at work or done."""
     from clsviz import probing
 
@@ -83,14 +83,14 @@ def _show(job: Job, experiment: Experiment, query: dict[str, str]) -> None:
     task = _profile(found, experiment) if found else None
     if task:
         _wait_for_norms(task)
-    profile: Profile | None = task.result if task else None
+    profile = task.result if task else None
     if task is None:
         st.markdown(escape(picture.waiting(job)))
     else:
         st.markdown(escape(task.error or _answer(profile, experiment)))
     _metrics(profile)
     _controls(experiment)
-    _charts(profile)
+    _charts(profile, experiment)
     if found is None or profile is None:
         return
     aside: dict[str, Any] = {"horizontal": True, "horizontal_alignment": "right"}
@@ -103,13 +103,13 @@ def _show(job: Job, experiment: Experiment, query: dict[str, str]) -> None:
     _explain(found, experiment, profile)
 
 
-def _wait_for_norms(task: Task) -> None:
+def _wait_for_norms(task: "Task[Profile]") -> None:
     """Wait a moment for what is there in one, as all of the page rests on it: it would collapse without."""
     from clsviz.layers import Readout, steps
 
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while not task.is_done and time.monotonic() < deadline:
-        profile: Profile | None = task.result
+        profile = task.result
         if profile is not None:
             norms = [step for step in steps(profile.n_layers, profile.has_pooler) if step[2] is Readout.NORM]
             if len(profile.readings) >= len(norms):
@@ -205,7 +205,7 @@ def _set(settings: dict[str, object]) -> None:
         st.session_state[name] = value
 
 
-def _charts(profile: "Profile | None") -> None:
+def _charts(profile: "Profile | None", experiment: Experiment) -> None:
     from clsviz import layer_figures
 
     n_layers = profile.n_layers if profile else 1
@@ -213,7 +213,7 @@ def _charts(profile: "Profile | None") -> None:
     with wide:
         st.subheader("R² of the length, by layer", anchor=False)
         st.plotly_chart(
-            layer_figures.layer_lines(_lines(profile), picture.palette(), n_layers=n_layers),
+            layer_figures.layer_lines(_lines(profile), picture.palette(), unit=experiment.unit, n_layers=n_layers),
             height=_HEIGHT,
             key="lines",
             config={"displayModeBar": False},

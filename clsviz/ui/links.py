@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from clsviz.errors import SettingError
-from clsviz.experiment import parse_setting, shown
+from clsviz.experiment import PAGE_PARAMETERS, parse_setting, shown
 
 MOST_MODELS = 6
 """That are compared."""
@@ -38,12 +38,14 @@ def _place(name: str) -> Callable[[str, Report], int]:
 
 def _models(text: str, report: Report) -> list[str]:
     """The models of a comparison, without those that cannot be used."""
-    found = []
-    for name in dict.fromkeys(filter(None, text.split(","))):
+    found: list[str] = []
+    for part in filter(None, text.split(",")):
         try:
-            found.append(parse_setting("model", name))
+            name = parse_setting("model", part)
         except SettingError as error:
             report(error)
+        else:
+            found += [name] if name not in found else []
     if len(found) > MOST_MODELS:
         report(SettingError(f"models names {len(found)}; {MOST_MODELS} at most can be compared."))
     return found[:MOST_MODELS]
@@ -58,3 +60,4 @@ EXTRAS: dict[str, Callable[[str, Report], Any]] = {
     "word": _place("word"),
 }
 """By the name in the link, which is also that in the session's state: what it means, and of "" the default."""
+assert tuple(EXTRAS) == PAGE_PARAMETERS

@@ -84,7 +84,8 @@ def restore(page: str) -> None:
     problems: list[SettingError] = []
     text = query.pop(TEXT_PARAMETER, "")
     for name, read in EXTRAS.items():
-        st.session_state[name] = read(query.pop(name, ""), problems.append)
+        if name in query or written is None or written.page == page:  # the link of another page does not have them
+            st.session_state[name] = read(query.pop(name, ""), problems.append)
     st.session_state.models = _admitted_models(st.session_state.models, problems.append)
     made_with = {name: query.pop(name) for name in (MODEL_PARAMETER, CORPUS_PARAMETER) if name in query}
     asked = admitted(Experiment.from_query(query, problems.append), problems.append)
@@ -101,7 +102,7 @@ def restore(page: str) -> None:
 def _admitted_models(names: list[str], report: Callable[[SettingError], None]) -> list[str]:
     """The models of a link to a comparison that this visitor may ask for."""
     admitted = []
-    for name in (unpinned(name) if PUBLIC else name for name in names):
+    for name in dict.fromkeys(unpinned(name) if PUBLIC else name for name in names):
         if problem := model_problem(name):
             report(SettingError(problem))
         else:
@@ -171,8 +172,8 @@ def query() -> dict[str, str]:
 def watch(*wanted: tuple[Experiment, Kind]) -> list[Job]:
     """The jobs of these experiments, which this session now watches instead of any others.
 
-    What the browser sends is checked here as well: a forged message can hold values that no control offers. Raises
-    SettingError.
+    What is at work for another page goes on while its settings are those of this one. What the browser sends is checked
+    here as well: a forged message can hold values that no control offers. Raises SettingError.
     """
     for experiment, _ in wanted:
         admitted(experiment, _refuse)
@@ -182,8 +183,14 @@ def watch(*wanted: tuple[Experiment, Kind]) -> list[Job]:
         for experiment, kind in wanted
         for key in [asked(experiment, kind)]
     }
-    _replace(before, watched)
+    _replace(before, {key: job for key, job in before.items() if job.state.is_active and key in _mine()} | watched)
     return [watched[asked(experiment, kind)] for experiment, kind in wanted]
+
+
+def _mine() -> set[Hashable]:
+    """What any page could ask with the settings as they are."""
+    names = {st.session_state.model, *st.session_state.models}
+    return {asked(replace(experiment(), model=name), kind) for name in names for kind in Kind}
 
 
 def start(job: Job) -> Job:
