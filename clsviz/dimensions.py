@@ -154,7 +154,7 @@ def dimensions_sentence(found: Dimensions) -> str:
     who = f"Dimension {numbers} alone holds" if one else f"{len(mine)} of {width} dimensions ({numbers}) hold"
     text = f"{who} {_percent(share)} of the squared norm ({equal}{'' if one else ' each'})"
     if found.variance_shares is not None:
-        text += _and_of_variance(float(found.variance_shares[mine].sum()), share)
+        text += _and_of_variance(float(found.variance_shares[mine].sum()), share, not one)
     return (
         f"{text}; R² of the norm on length is {_r_squared(found.r_squared)} with {'it' if one else 'them'} and "
         f"{_r_squared(found.r_squared_without)} without."
@@ -261,9 +261,11 @@ def _percent(share: float) -> str:
     return f"{share:.1%}"
 
 
-def _and_of_variance(of_variance: float, share: float) -> str:
+def _and_of_variance(of_variance: float, share: float, is_plural: bool) -> str:
     """What holds such a share of the squared norm holds of its variance; others may even it out, or it others."""
     conjunction = "but" if of_variance < share / 2 else "and"
+    if of_variance < -0.0005:
+        return " but even out some of its variance" if is_plural else " but evens out some of its variance"
     if of_variance < 0.0005:
         return f" {conjunction} nothing of its variance"
     return f" {conjunction} {_percent(of_variance) if of_variance < 0.9995 else 'all'} of its variance"

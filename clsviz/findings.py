@@ -22,16 +22,16 @@ def paragraph(profile: Profile, model: str, unit: str = "tokens") -> str:
     """
     best = profile.best
     if best is None:
-        sentences = [_nothing_read(profile, model), _norm_at_most(profile), _poolings(profile), _few(profile)]
+        sentences = [_few(profile), _nothing_read(profile, model), _norm_at_most(profile), _poolings(profile)]
     else:
         is_there = _known(best) >= _NOTHING
         sentences = [
+            _few(profile),
             _whole(profile, best, model, unit),
             _last(profile, best) if is_there else "",
             _norm_or_direction(profile, best) if is_there else _norm_at_most(profile),
             _poolings(profile),
             _embedding(profile),
-            _few(profile),
         ]
     return " ".join(sentence for sentence in [*sentences, _missing(profile)] if sentence)
 
@@ -186,8 +186,8 @@ def _few(profile: Profile) -> str:
         return f"These are only {profile.n} sentences: take more for a firm answer."
     if 3 <= profile.n < _SENTENCES_PER_COMPONENT * profile.width:
         return (
-            f"These are only {profile.n:,} sentences for the {profile.width:,} components of a vector: of more, probes "
-            "read more."
+            f"These are only {profile.n:,} sentences for the {profile.width:,} components of a vector, too few for "
+            "firm figures: of more, probes read more."
         )
     return ""
 

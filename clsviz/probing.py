@@ -18,8 +18,12 @@ from clsviz.view import check_layer, lengths_of, shown
 
 @dataclass(frozen=True, eq=False)
 class SentLen:
-    """The SentLen task on a vector and on its norm alone; None where it is undefined, and then `problem` says why."""
+    """The SentLen task on a vector of so many components, and on its norm alone; None where it is undefined.
 
+    Then `problem` says why.
+    """
+
+    width: int
     vector: sentlen.Result | None
     norm: sentlen.Result | None
     problem: str = ""
@@ -77,12 +81,12 @@ def classify(found: Found, experiment: Experiment) -> SentLen:
             task = replace(task, labels=labels)
         vector = sentlen.classify(found.vectors.of(experiment.pooling, experiment.layer)[index], task)
     except UndefinedFitError as error:
-        return SentLen(None, None, str(error))
+        return SentLen(found.vectors.width, None, None, str(error))
     try:
         norms = found.vectors.norms(experiment.pooling, experiment.layer)[index]
-        return SentLen(vector, sentlen.classify(norms, task))
+        return SentLen(found.vectors.width, vector, sentlen.classify(norms, task))
     except UndefinedFitError as error:
-        return SentLen(vector, None, str(error))
+        return SentLen(found.vectors.width, vector, None, str(error))
 
 
 def carriers(found: Found, experiment: Experiment) -> Carriers:
@@ -136,6 +140,7 @@ def summary(found: Found, experiment: Experiment, profile: Profile) -> dict[str,
         "sentlen_accuracy": task.vector and task.vector.accuracy,
         "sentlen_interval": task.vector and list(task.vector.interval),
         "sentlen_accuracy_norm_only": task.norm and task.norm.accuracy,
+        "sentlen_n_train": task.vector and task.vector.n_train,
         "sentlen_n_test": task.vector and task.vector.n_test,
         "sentlen_problem": task.problem or None,
     }

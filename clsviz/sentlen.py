@@ -216,6 +216,6 @@ def _too_few(rarest: int, n: int) -> str:
     low, high = BINS[rarest]
     there = f"only {n} has" if n == 1 else f"only {n} have" if n else "none has"
     return (
-        f"Of the sentences measured, {there} {low} to {high} words, and each of the six bins needs at least "
-        f"{FEWEST_PER_CLASS} different ones. Take a larger sample, or another corpus."
+        f"Of the sentences under the length cutoff, {there} {low} to {high} words, and each of the six bins needs at "
+        f"least {FEWEST_PER_CLASS} different ones. Take a larger sample, another corpus or a higher cutoff."
     )

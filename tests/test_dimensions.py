@@ -154,7 +154,7 @@ def test_a_large_dimension_that_does_not_vary_holds_nothing_of_the_variance() ->
     assert "3.1% each) but nothing of its variance; R²" in dimensions_sentence(found)
 
 
-@pytest.mark.parametrize(("sign", "says"), [(-1, "but nothing of its variance"), (1, "and all of its variance")])
+@pytest.mark.parametrize(("sign", "says"), [(-1, "but evens out some of its variance"), (1, "and all of its variance")])
 def test_what_one_dimension_adds_others_may_even_out(sign: int, says: str) -> None:
     """The square of the large one goes with the norm's, or against it, and that of another against the first."""
     swing = np.random.default_rng(0).uniform(-1, 1, N)

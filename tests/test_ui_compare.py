@@ -281,7 +281,8 @@ def test_the_view_is_brought_back_to_what_all_models_have(open_page: Callable[..
     page = finish(open_page(layer="2", pooling="mean", precision="fast"))
     assert page.session_state.layer == session.LAST
     assert page.session_state.pooling is Pooling.CLS
-    assert page.session_state.precision is Precision.EXACT
+    assert page.session_state.precision is Precision.FAST  # which the main page still has
+    assert all(job.extraction.experiment.precision is Precision.EXACT for job in page.session_state.watched.values())
     assert "compared in the exact precision" in texts(page)
     assert "Layer 2 is the last of tiny-bert: of every model it is now the last." in texts(page)
     assert page.select_slider(key="layer").options == ["0", "1", "last"]

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from clsviz.probing import Carriers, SentLen
 
 _HEIGHT = 300
+_FEW_PER_COMPONENT = 5
+"""Training sentences below which, for every component of a vector, an accuracy says little."""
 
 
 def is_done(found: Found, experiment: Experiment) -> bool:
@@ -29,7 +31,7 @@ def is_done(found: Found, experiment: Experiment) -> bool:
 def show(found: Found, experiment: Experiment) -> None:
     """All of it."""
     of_sentlen, of_carriers = _tasks(found, experiment)
-    vector = wording.vector_name(experiment).removeprefix("its ")
+    vector = wording.vector_name(experiment).replace("its ", "the ")
     st.subheader(f"Six bins of length, from {vector}", anchor=False)
     _sentlen(of_sentlen)
     st.subheader(f"What carries the norm of {vector}", anchor=False)
@@ -46,6 +48,13 @@ def downloads(experiment: Experiment, found: Found) -> None:
     if sentlen and sentlen.vector:
         share.table_downloads(
             "SentLen", f"{name}-sentlen", lambda: sentlen_table(sentlen), lambda: export.about(experiment, found)
+        )
+    if carriers and carriers.layer_norm:
+        share.table_downloads(
+            "LayerNorm",
+            f"{name}-layernorm",
+            lambda: layer_norm_table(carriers.layer_norm or []),
+            lambda: export.about(experiment, found),
         )
     if carriers and carriers.by_dimension:
         share.table_downloads(
@@ -99,6 +108,12 @@ def _sentlen(task: "Task[SentLen]") -> None:
         },
         alt="Accuracy of the SentLen task",
     )
+    if found.vector and found.vector.n_train < _FEW_PER_COMPONENT * found.width:
+        st.warning(
+            f"Only {found.vector.n_train:,} sentences to train on, as there are so few of the rarest bin, for the "
+            f"{found.width:,} components of a vector: too few for a firm answer. Take a larger sample, or another "
+            "corpus."
+        )
     if found.norm is None:
         st.caption(escape(f"The norm alone: {found.problem}"))
     from clsviz.sentlen import PUBLISHED
@@ -150,6 +165,7 @@ def _carriers(task: "Task[Carriers]") -> None:
             layer_norm_table(found.layer_norm),
             hide_index=True,
             column_config={name: st.column_config.NumberColumn(format="%.4g") for name in ("Mean", "Sd", "R²")},
+            placeholder="–",
             alt="The norm with the LayerNorm's gain and bias, and without them",
         )
         st.markdown(escape(layer_norm_sentence(found.layer_norm)))

@@ -63,7 +63,10 @@ def _heat_map(profile: "Profile", experiment: Experiment) -> None:
         config={"displayModeBar": False},
         alt=f"R² of the length by layer and pooling, as read from the {readout}.",
     )
-    st.caption("A click on a cell opens its scatter.")
+    st.caption(
+        "A click on a cell opens the scatter of that vector’s norm. Where a cell is empty there is nothing to read: "
+        "the vector, or its norm, is the same for all sentences."
+    )
 
 
 def _choose_cell() -> None:

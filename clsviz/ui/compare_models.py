@@ -204,10 +204,8 @@ def _outlines(jobs: Sequence[Job]) -> object:
 session.restore(PAGE)
 if not st.session_state.models and not st.session_state.get("models_were_cleared"):
     st.session_state.models = _first_models()
-if st.session_state.precision is not Precision.EXACT:
-    session.adjust("Models are compared in the exact precision, as their vectors are.", precision=Precision.EXACT)
 names = st.session_state.models or [st.session_state.model]
-norms, vectors = _watch(session.experiment(), names)
+norms, vectors = _watch(replace(session.experiment(), precision=Precision.EXACT), names)
 outlines = _outlines([*norms, *vectors])
 with st.sidebar:
     st.subheader("Sample", anchor=False)
@@ -229,4 +227,6 @@ experiment = session.experiment()  # the view may have been brought back to what
 links = {"models": ",".join(st.session_state.models), "axes": "free" if st.session_state.axes else ""}
 query = session.write_url(experiment, PAGE, **links)
 controls.show_notes(norms[0])
-compared.show(experiment, names, norms, vectors, query)
+if experiment.precision is not Precision.EXACT:
+    st.caption("Models are compared in the exact precision, as their vectors are.")
+compared.show(replace(experiment, precision=Precision.EXACT), names, norms, vectors, query)

@@ -140,6 +140,12 @@ def _columns(unit: Unit) -> dict[str, Any]:
             "layer from which it reads it best.",
         ),
         "probe_layer": number("at layer", format="%d", help="0 is the embedding output."),
+        "sentences_per_second": number("Sentences/s", format="%.0f", help="When its norms were last measured here."),
+        "n_parameters": number(
+            "Weights in products",
+            format="compact",
+            help="Weights that every token is multiplied with; embeddings are none.",
+        ),
         "norm_mean": number("Norm", format="%.3f", help="Its mean over the sentences."),
         "norm_sd": number("Its spread", format="%.3g", help="Standard deviation of the norm over the sentences."),
         **{
@@ -147,10 +153,6 @@ def _columns(unit: Unit) -> dict[str, Any]:
             for unit_name, name in of_the_length.items()
         },
         "n_sentences": number("Sentences", format="localized", help="On which these numbers rest."),
-        "sentences_per_second": number("Sentences/s", format="%.0f", help="When its norms were last measured here."),
-        "n_parameters": number(
-            "Parameters", format="compact", help="Weights that every token is multiplied with; embeddings are none."
-        ),
     }
 
 
@@ -174,7 +176,7 @@ def _pictures(experiment: Experiment, rows: "Sequence[Row]", jobs: Sequence[Job]
     st.plotly_chart(
         figure,
         key="small_multiples",
-        config={"displaylogo": False},
+        config={"displayModeBar": False},
         alt=f"{wording.axis_title(experiment)} against sentence length, a picture for each model. {said}.",
     )
     most = max((len(row.norms.view.index) for row in rows if row.norms), default=0)
@@ -203,7 +205,7 @@ def _curves(rows: "Sequence[Row]", unit: Unit) -> None:
         with place:
             st.caption(escape(text))
             st.plotly_chart(
-                figure, height=_CURVES_HEIGHT, key=f"curves_{name}", config={"displaylogo": False}, alt=text
+                figure, height=_CURVES_HEIGHT, key=f"curves_{name}", config={"displayModeBar": False}, alt=text
             )
 
 

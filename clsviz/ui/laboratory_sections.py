@@ -16,7 +16,7 @@ from clsviz.ui.picture import palette
 from clsviz.wording import number
 
 _PATH_HEIGHT, _GROWTH_HEIGHT = 380, 440
-CHART = {"displaylogo": False, "modeBarButtonsToRemove": ["autoScale2d", "select2d", "lasso2d"]}
+CHART = {"displayModeBar": False}
 _MOST_CHIPS = 128
 _LONGEST_QUOTE = 90
 _CHIP = (

@@ -125,6 +125,8 @@ def _answer(profile: "Profile | None", experiment: Experiment) -> str:
     text = paragraph(profile, models.label(experiment.model), experiment.unit)
     if experiment.lengths is Lengths.SHUFFLED:
         text = f"Control: the lengths are shuffled among the sentences, so that whatever is read is chance. {text}"
+    if models.Name.parse(experiment.model).untrained:
+        text = f"Control: these weights are random, so whatever is read is there without any training. {text}"
     return text
 
 
@@ -246,13 +248,13 @@ def _lines(profile: "Profile | None") -> "pd.DataFrame":
         {
             "line": name,
             "layer": layer,
-            "r_squared": np.nan if reading.r_squared is None else reading.r_squared,
-            "lowest": min(reading.fold_r_squared, default=np.nan),
-            "highest": max(reading.fold_r_squared, default=np.nan),
+            "r_squared": np.nan if reading is None or reading.r_squared is None else reading.r_squared,
+            "lowest": min(reading.fold_r_squared if reading else (), default=np.nan),
+            "highest": max(reading.fold_r_squared if reading else (), default=np.nan),
         }
         for (pooling, readout), name in names.items()
+        # What is not read yet has its place, so that every line keeps its colour.
         for layer, reading in enumerate(profile.line(pooling, readout) if profile else [])
-        if reading is not None
     ]
     return pd.DataFrame(rows, columns=["line", "layer", "r_squared", "lowest", "highest"])
 
@@ -273,6 +275,12 @@ def _downloads(experiment: Experiment, found: Found, profile: "Profile", is_acti
     name = f"{share.file_name(experiment, found)}-layers"
     with st.popover("Download", icon=":material/download:"):
         share.table_downloads("Layers", name, profile.table, lambda: export.about(experiment, found))
+        share.table_downloads(
+            "Norms",
+            f"{share.file_name(experiment, found)}-norms",
+            lambda: export.table(found.sentences, found.measurements),
+            lambda: export.about(experiment, found),
+        )
         if not is_active:
             carriers.downloads(experiment, found)
 

@@ -43,9 +43,10 @@ def answer(anatomy: "Anatomy") -> str:
     heads = f" with {built.n_heads} attention heads each" if built.n_heads else ""
     layers = f" of {built.n_layers} layers{heads}" if built.n_layers else ""
     width = f", whose vectors have {built.hidden_size:,} numbers" if built.hidden_size else ""
+    article = "an" if built.model_class[0] in "AEIOU" else "a"
     return (
-        f"{anatomy.n_weights:,} weights in {len(anatomy.parameters)} named parameters: a {built.model_class}{layers}"
-        f"{width}, and a vocabulary of {anatomy.n_embedded:,} tokens."
+        f"{anatomy.n_weights:,} weights in {len(anatomy.parameters)} named parameters: {article} {built.model_class}"
+        f"{layers}{width}, and a vocabulary of {anatomy.n_embedded:,} tokens."
     )
 
 
