@@ -16,6 +16,7 @@ test: $(VENV)/test-ready
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 	$(BIN)/pytest
 
 screenshots: $(VENV)/test-ready

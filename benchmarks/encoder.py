@@ -40,11 +40,10 @@ import torch
 
 from benchmarks.ways import Maker, Norms, Plain, find_weights, in_parts, note, ways_to
 from clsviz import corpora, models
-from clsviz.encoder import Encoder
+from clsviz.encoder import Encoder, Linear
 from clsviz.experiment import Selection
-from clsviz.kernels import Linear
+from clsviz.measuring import Store
 from clsviz.progress import Progress
-from clsviz.store import Store
 
 _GROWTH = 10
 _ROWS = 2048

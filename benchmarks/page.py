@@ -10,21 +10,20 @@ import argparse
 import os
 import platform
 import resource
-import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 
 import plotly.io
 
-from clsviz import analysis, figures
+from clsviz import figures, statistics
+from clsviz.analysis import view
 from clsviz.experiment import Experiment
-from clsviz.extraction import Encoders, Extraction, Found
+from clsviz.measuring import Encoders, Extraction, Found, Store
 from clsviz.progress import Progress
-from clsviz.store import Store
-from clsviz.view import view
 
 _ROUNDS = 7
 
@@ -72,7 +71,7 @@ def draw(found: Found, labels: figures.Labels, cutoff: int) -> str:
     """As the page does when the cutoff moves: select, regress, summarise, draw, and turn into JSON."""
     shown = view(found, Experiment(length_cutoff=cutoff))
     points = figures.Points(labels[shown.index], shown.lengths, shown.norms)
-    bins = analysis.bins(shown.lengths, shown.norms)
+    bins = statistics.bins(shown.lengths, shown.norms)
     figure = figures.scatter(points, figures.Axes(), figures.Palette(), fit=shown.fit, bins=bins)
     return str(plotly.io.to_json(figure, validate=False))
 
@@ -81,7 +80,7 @@ def measure_browser() -> None:
     """What a visitor sees; every round begins with an empty store."""
     from playwright.sync_api import sync_playwright
 
-    from tests.visit import launch, serve
+    from tests.support.visit import launch, serve
 
     cold, warm = [], []
     with sync_playwright() as playwright:
@@ -127,9 +126,7 @@ def _line(seconds: list[float]) -> str:
     def shown(value: float) -> str:
         return f"{value:.1f} s" if value >= 1 else f"{1000 * value:.0f} ms"
 
-    return (
-        f"{shown(statistics.median(seconds))} ({shown(min(seconds))} to {shown(max(seconds))}, {len(seconds)} rounds)"
-    )
+    return f"{shown(median(seconds))} ({shown(min(seconds))} to {shown(max(seconds))}, {len(seconds)} rounds)"
 
 
 def _resident_megabytes() -> float:

@@ -13,9 +13,8 @@ import transformers
 from numpy.typing import NDArray
 
 from clsviz import models
-from clsviz.encoder import Encoder
-from clsviz.experiment import Precision
-from clsviz.kernels import has_fast_bfloat16
+from clsviz.encoder import Encoder, has_fast_bfloat16
+from clsviz.settings import Precision
 
 Norms = NDArray[np.float32]
 Maker = Callable[[], Callable[[Sequence[str]], Norms]]

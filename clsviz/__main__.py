@@ -3,7 +3,7 @@
 import os
 import sys
 
-from clsviz.cli import INTERRUPTED, main
+from clsviz.cli.main import INTERRUPTED, main
 
 status = main()
 if status == INTERRUPTED:  # without waiting for what other threads wait for

@@ -3,7 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clsviz.errors import SettingError
-from clsviz.experiment import RANGES, Experiment, Pooling, Precision
+from clsviz.experiment import Experiment
+from clsviz.settings import RANGES, Pooling, Precision
 
 names = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=50)
 experiments = st.builds(

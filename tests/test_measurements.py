@@ -1,18 +1,9 @@
 import numpy as np
 import pytest
+from support.measured import measurements
 
-from clsviz.experiment import Pooling
 from clsviz.measurements import Measurements
-
-
-def measurements(n: int, start: int = 0) -> Measurements:
-    index = np.arange(start, start + n)
-    return Measurements(
-        n_tokens=index.astype(np.int32),
-        truncated=index % 2 == 0,
-        cls_norms=(index[:, None] + [0.0, 0.1, 0.2]).astype(np.float32),
-        pooler_norms=(index[:, None] + 0.5).astype(np.float32),
-    )
+from clsviz.settings import Pooling
 
 
 def test_norms_of_a_layer_of_the_last_and_of_the_pooler() -> None:

@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from conftest import ARCHITECTURES, random_sentences, write_bert, write_model
+from support.tiny import ARCHITECTURES, random_sentences, write_bert, write_model
 
 from clsviz import models
-from clsviz.encoder import Encoder
+from clsviz.encoder import Blocks, Encoder
 from clsviz.errors import StoreError
-from clsviz.experiment import Experiment, Pooling
-from clsviz.extraction import Encoders, Extraction
-from clsviz.kernels import Blocks
-from clsviz.measurements import POOLED, Kind, Measurements, Packed, Vectors
+from clsviz.experiment import Experiment
+from clsviz.measurements import POOLED, Kind, Measurements
+from clsviz.measuring import Encoders, Extraction, Key, Store
 from clsviz.models import Weights
 from clsviz.progress import Progress
-from clsviz.store import Key, Store
+from clsviz.settings import Pooling
+from clsviz.vectors import Packed, Vectors
 
 SENTENCES = ["the cat sat on the mat .", "a dog", "the big old red cat ran home very quickly", "a dog", "", "tree"]
 
@@ -75,7 +75,7 @@ def test_the_fast_way_and_the_models_own_pool_alike(tiny_weights: Weights, monke
     fast = Encoder(tiny_weights, device="cpu")
     assert isinstance(fast._forward, Blocks)
     monkeypatch.setattr(
-        "clsviz.kernels._pools_alike", lambda *_: False
+        "clsviz.encoder.choice._pools_alike", lambda *_: False
     )  # as where the blocks do not reproduce the model
     slow = Encoder(tiny_weights, device="cpu")
     assert "does not reproduce" in slow.slower_because

@@ -1,1 +1,1 @@
-"""The pages: the only place that imports Streamlit."""
+"""The pages. All that knows Streamlit."""

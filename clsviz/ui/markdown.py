@@ -3,7 +3,11 @@
 import re
 
 _SPECIAL = re.compile(r"[\\`*_{}\[\]<>#|~$&+\-=!]")
+
+
 _ACTIVE = re.compile(r"[:@](?=\S)|(?<=www)(?=\.)", re.IGNORECASE)
+
+
 _WORD_JOINER = "\u2060"
 
 

@@ -1,0 +1,203 @@
+"""Several models on the same sentences: how much of the length each holds, in its norm and in its whole vector."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from clsviz import statistics
+from clsviz.analysis.norms import View, lengths_of, shown
+from clsviz.errors import UndefinedFitError
+from clsviz.experiment import Experiment
+from clsviz.measurements import Measurements
+from clsviz.measuring import Found
+from clsviz.settings import Pooling
+from clsviz.statistics import Profile, Readout, folds_of, readings
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Norms:
+    """What the norms of one model say of the compared sentences.
+
+    view: the sentences, their lengths and norms, and the line. n_tokens: int32 (n,), by the model's own tokenizer.
+    r_squared: float64 (n_layers + 1,), of the regression of the norm of [CLS] on length after every layer; NaN where it
+        is undefined.
+    """
+
+    view: View
+    n_tokens: NDArray[np.int32]
+    r_squared: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """What is known of one of the compared models so far.
+
+    label: tells it apart from the others. n_sampled: sentences of the sample. is_whole: whether all are measured.
+    norms: None while nothing is measured. profile: what is read of its vectors, of the first sentences.
+    is_read: whether no more will be.
+    problem: why there is no more, or "".
+    """
+
+    model: str
+    label: str
+    n_sampled: int = 0
+    is_whole: bool = False
+    norms: Norms | None = None
+    profile: Profile | None = None
+    is_read: bool = True
+    sentences_per_second: float | None = None
+    n_parameters: int | None = None
+    problem: str = ""
+
+    @property
+    def fit(self) -> statistics.Fit | None:
+        """The line, where there is one."""
+        return self.norms.view.fit if self.norms else None
+
+
+def common(measured: Sequence[Measurements], experiment: Experiment) -> list[NDArray[np.intp]]:
+    """Which of each model's measured sentences are under the length cutoff, and whole, for every model.
+
+    measured: of the first sentences of one sample, by each model as many as it has. A sentence that some have not
+    measured yet is judged by the others; where all have measured the sample the answers are equal.
+    """
+    fits_all = np.ones(max(map(len, measured), default=0), bool)
+    for measurements in measured:
+        fits = np.zeros(len(measurements), bool)
+        fits[shown(measurements, experiment)[0]] = True
+        fits_all[: len(measurements)] &= fits
+    return [np.flatnonzero(fits_all[: len(measurements)]) for measurements in measured]
+
+
+def norms_of(found: Found, experiment: Experiment, index: NDArray[np.intp]) -> Norms:
+    """What one model's norms say of the sentences of `index`, in the experiment's unit and of its vector.
+
+    Raises IndexError where the model has no such layer or pooler.
+    """
+    measurements = found.measurements
+    lengths = lengths_of(found, experiment, index)
+    norms = measurements.norms(experiment.pooling, experiment.layer)[index]
+    fit, problem = None, ""
+    try:
+        fit = statistics.fit(lengths, norms)
+    except UndefinedFitError as error:
+        problem = str(error)
+    view = View(index, lengths, norms, fit, problem, 0)
+    r_squared = [_r_squared(lengths, measurements.cls_norms[index, k]) for k in range(measurements.n_layers + 1)]
+    return Norms(view, measurements.n_tokens[index], np.array(r_squared))
+
+
+def _r_squared(lengths: NDArray[np.int32], norms: NDArray[np.float32]) -> float:
+    try:
+        return statistics.r_squared(lengths, norms)
+    except UndefinedFitError:
+        return np.nan
+
+
+def read_vectors(found: Found, experiment: Experiment, index: NDArray[np.intp]) -> Iterator[Profile]:
+    """Read the length from the whole [CLS] vector after every layer, step by step, of those of `index` that have one.
+
+    found: with vectors. Raises UndefinedFitError where too few of the sentences differ.
+    """
+    index = index[index < len(found.measurements)]
+    folds = folds_of([found.sentences[i] for i in index])
+    for profile in readings(found.vectors, index, lengths_of(found, experiment, index), folds):
+        yield profile
+        if all(profile.line(Pooling.CLS, Readout.VECTOR)):
+            return  # what else could be read is not compared
+
+
+def table(rows: Sequence[Row]) -> pd.DataFrame:
+    """A row a model; what is not known, or undefined, is missing.
+
+    Columns: model, label, n_sentences, r_squared with its 95% interval r_squared_low to r_squared_high, slope with
+    slope_low and slope_high, spearman, probe_r_squared (of the whole [CLS] vector after the layer it is read from best,
+    cross-validated), probe_layer, n_layers, norm_mean, norm_sd, mean_length, mean_tokens, sentences_per_second,
+    n_parameters (weights that every token is multiplied with), problem.
+    """
+    return pd.DataFrame(map(_cells, rows)).astype(
+        dict.fromkeys(("n_sentences", "probe_layer", "n_layers", "n_parameters"), "Int64")
+    )
+
+
+def _cells(row: Row) -> dict[str, object]:
+    fit, norms, best = row.fit, row.norms, row.profile.best if row.profile else None
+    low, high = fit.r_squared_interval if fit else (np.nan, np.nan)
+    slope_low, slope_high = fit.slope_interval if fit else (np.nan, np.nan)
+    has_sentences = norms is not None and len(norms.n_tokens) > 0
+    several = norms is not None and len(norms.n_tokens) > 1
+    return {
+        "model": row.model,
+        "label": row.label,
+        "n_sentences": len(norms.n_tokens) if norms else None,
+        "r_squared": fit.r_squared if fit else np.nan,
+        "r_squared_low": low,
+        "r_squared_high": high,
+        "slope": fit.slope if fit else np.nan,
+        "slope_low": slope_low,
+        "slope_high": slope_high,
+        "spearman": fit.spearman if fit else np.nan,
+        "probe_r_squared": best.r_squared if best else np.nan,
+        "probe_layer": best.layer if best else None,
+        "n_layers": len(norms.r_squared) - 1 if norms else None,
+        "norm_mean": float(norms.view.norms.mean(dtype=float)) if norms and has_sentences else np.nan,
+        "norm_sd": float(norms.view.norms.std(ddof=1, dtype=float)) if norms and several else np.nan,
+        "mean_length": float(norms.view.lengths.mean()) if norms and has_sentences else np.nan,
+        "mean_tokens": float(norms.n_tokens.mean()) if norms and has_sentences else np.nan,
+        "sentences_per_second": np.nan if row.sentences_per_second is None else row.sentences_per_second,
+        "n_parameters": row.n_parameters,
+        "problem": row.problem or (norms.view.problem if norms else ""),
+    }
+
+
+def curves(rows: Sequence[Row]) -> pd.DataFrame:
+    """R² by model and layer: of the norm of [CLS], and of a probe of its whole vector; missing where undefined.
+
+    Columns: model (its label), layer, depth (0 to 1: the layer of the last), norm, vector.
+    """
+    parts = []
+    for row in rows:
+        if row.norms is None:
+            continue
+        last = len(row.norms.r_squared) - 1
+        line = row.profile.line(Pooling.CLS, Readout.VECTOR) if row.profile else [None] * (last + 1)
+        layers = np.arange(last + 1)
+        of_vector = [np.nan if reading is None or reading.r_squared is None else reading.r_squared for reading in line]
+        columns = {"layer": layers, "depth": layers / max(last, 1), "norm": row.norms.r_squared, "vector": of_vector}
+        parts.append(pd.DataFrame({"model": row.label, **columns}))
+    empty = pd.DataFrame({"model": [], "layer": [], "depth": [], "norm": [], "vector": []})
+    return pd.concat(parts, ignore_index=True) if parts else empty
+
+
+def points(rows: Sequence[Row], sentences: Sequence[str]) -> pd.DataFrame:
+    """A row a model and compared sentence: model (its label), sentence, n_tokens, length, norm."""
+    parts = [
+        pd.DataFrame(
+            {
+                "model": row.label,
+                "sentence": [sentences[i] for i in row.norms.view.index],
+                "n_tokens": row.norms.n_tokens,
+                "length": row.norms.view.lengths,
+                "norm": row.norms.view.norms,
+            }
+        )
+        for row in rows
+        if row.norms is not None
+    ]
+    empty = pd.DataFrame({"model": [], "sentence": [], "n_tokens": [], "length": [], "norm": []})
+    return pd.concat(parts, ignore_index=True) if parts else empty
+
+
+def tokens_agree(rows: Sequence[Row]) -> bool | None:
+    """Whether all tokenizers make equally many tokens of every sentence; None while that is not known."""
+    first, *others = token_counts(rows).values() or [np.empty(0, np.int32)]
+    return all(np.array_equal(first, other) for other in others) if others and len(first) else None
+
+
+def token_counts(rows: Sequence[Row]) -> dict[str, NDArray[np.int32]]:
+    return {row.label: row.norms.n_tokens for row in rows if row.norms is not None and row.is_whole}

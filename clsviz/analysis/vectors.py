@@ -1,0 +1,173 @@
+"""What the vectors of a sample say about length: the layers' profile, SentLen, and what carries the norm."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clsviz import statistics
+from clsviz.analysis.norms import check_layer, lengths_of, shown
+from clsviz.errors import UndefinedFitError
+from clsviz.experiment import Experiment
+from clsviz.measuring import Found
+from clsviz.settings import Lengths, Pooling
+from clsviz.statistics import (
+    Dimensions,
+    NormOf,
+    Profile,
+    Readout,
+    dimensions,
+    folds_of,
+    ridge_probe,
+    shuffled,
+    without_layer_norm,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class SentLen:
+    """The SentLen task on a vector of so many components, and on its norm alone; None where it is undefined.
+
+    Then `problem` says why.
+    """
+
+    width: int
+    vector: statistics.sentlen.Result | None
+    norm: statistics.sentlen.Result | None
+    problem: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Carriers:
+    """What carries the norm: its dimensions, and the gain and bias of the LayerNorm that the vector comes from.
+
+    Each None where it is undefined, and then its problem says why.
+    """
+
+    by_dimension: Dimensions | None
+    by_dimension_problem: str
+    layer_norm: list[NormOf] | None
+    layer_norm_problem: str
+
+
+def head(found: Found, n: int) -> Found:
+    """The same of the first n measured sentences."""
+    return replace(found, measurements=found.measurements.head(n))
+
+
+def profiles(found: Found, experiment: Experiment) -> Iterator[Profile]:
+    """What is read of the vectors, step by step (`layers.readings`), as the experiment's view takes the sentences."""
+    index, lengths = _used(found, experiment)
+    yield from statistics.readings(found.vectors, index, lengths, _folds(found, index))
+
+
+def shuffled_r_squared(found: Found, experiment: Experiment, profile: Profile) -> float | None:
+    """R² of the best layer's probe of [CLS] when the lengths are shuffled among the sentences: it should be about 0."""
+    best = profile.best
+    if best is None:
+        return None
+    index, lengths = _used(found, experiment)
+    vectors = found.vectors.of(Pooling.CLS, best.layer)[index]
+    try:
+        return ridge_probe(vectors, shuffled(lengths), _folds(found, index)).r_squared
+    except UndefinedFitError:
+        return None
+
+
+def classify(found: Found, experiment: Experiment) -> SentLen:
+    """The SentLen task on the experiment's vector; what it asks is the number of words, whatever the unit.
+
+    With shuffled lengths the classes are shuffled among its sentences.
+    """
+    index, _ = shown(found.measurements, experiment)
+    try:
+        task = statistics.sentlen.task([found.sentences[i] for i in index])
+        if experiment.lengths is Lengths.SHUFFLED:
+            labels = task.labels.copy()
+            used = np.concatenate([task.train, task.dev, task.test])
+            labels[used] = shuffled(labels[used])
+            task = replace(task, labels=labels)
+        vector = statistics.sentlen.classify(found.vectors.of(experiment.pooling, experiment.layer)[index], task)
+    except UndefinedFitError as error:
+        return SentLen(found.vectors.width, None, None, str(error))
+    try:
+        norms = found.vectors.norms(experiment.pooling, experiment.layer)[index]
+        return SentLen(found.vectors.width, vector, statistics.sentlen.classify(norms, task))
+    except UndefinedFitError as error:
+        return SentLen(found.vectors.width, vector, None, str(error))
+
+
+def carriers(found: Found, experiment: Experiment) -> Carriers:
+    """Which dimensions carry the norm of the experiment's vector, and what gain and bias do to it."""
+    index, lengths = _used(found, experiment)
+    vectors = found.vectors.of(experiment.pooling, experiment.layer)[index]
+    by_dimension, by_dimension_problem = None, ""
+    try:
+        by_dimension = dimensions(vectors, lengths)
+    except UndefinedFitError as error:
+        by_dimension_problem = str(error)
+    if experiment.pooling is not Pooling.CLS:
+        problem = "Only the vectors of single tokens, such as [CLS], come from a LayerNorm as they are."
+        return Carriers(by_dimension, by_dimension_problem, None, problem)
+    gain, bias = found.vectors.layer_norms[found.vectors.n_layers if experiment.layer is None else experiment.layer]
+    try:
+        rows = without_layer_norm(vectors, lengths, gain, bias)
+        return Carriers(by_dimension, by_dimension_problem, rows, "")
+    except UndefinedFitError as error:
+        return Carriers(by_dimension, by_dimension_problem, None, str(error))
+
+
+def summary(found: Found, experiment: Experiment, profile: Profile) -> dict[str, object]:
+    """The profile and its controls, ready for JSON; what is undefined is None."""
+    check_layer(experiment, found.vectors.n_layers)
+
+    def r_squared(pooling: Pooling, layer: int | None, readout: Readout) -> float | None:
+        reading = profile.get(pooling, layer, readout)
+        return reading.r_squared if reading else None
+
+    def row(layer: int) -> dict[str, object]:
+        norm = profile.readings[Pooling.CLS, layer, Readout.NORM]
+        return {
+            "layer": layer,
+            "norm_r_squared": norm.r_squared,
+            "norm_mean": _number(norm.norm_mean),
+            "norm_sd": _number(norm.norm_sd),
+            "probe_r_squared": r_squared(Pooling.CLS, layer, Readout.VECTOR),
+            "direction_r_squared": r_squared(Pooling.CLS, layer, Readout.DIRECTION),
+            "mean_pool_probe_r_squared": r_squared(Pooling.MEAN, layer, Readout.VECTOR),
+            "max_pool_probe_r_squared": r_squared(Pooling.MAX, layer, Readout.VECTOR),
+        }
+
+    task = classify(found, experiment)
+    return {
+        "n_used": profile.n,
+        "layers": [row(layer) for layer in range(profile.n_layers + 1)],
+        "best_layer": profile.best.layer if profile.best else None,
+        "pooler_probe_r_squared": r_squared(Pooling.POOLER, None, Readout.VECTOR),
+        "shuffled_probe_r_squared": shuffled_r_squared(found, experiment, profile),
+        "sentlen_accuracy": task.vector and task.vector.accuracy,
+        "sentlen_interval": task.vector and list(task.vector.interval),
+        "sentlen_accuracy_norm_only": task.norm and task.norm.accuracy,
+        "sentlen_n_train": task.vector and task.vector.n_train,
+        "sentlen_n_test": task.vector and task.vector.n_test,
+        "sentlen_problem": task.problem or None,
+    }
+
+
+def _used(found: Found, experiment: Experiment) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
+    """Which sentences are used, and their lengths."""
+    index, _ = shown(found.measurements, experiment)
+    return index, lengths_of(found, experiment, index)
+
+
+def _folds(found: Found, index: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Number of the fold of each sentence; where there are too few for several, one, of which probes say so."""
+    try:
+        return folds_of([found.sentences[i] for i in index])
+    except UndefinedFitError:
+        return np.zeros(len(index), np.intp)
+
+
+def _number(value: float) -> float | None:
+    return value if np.isfinite(value) else None

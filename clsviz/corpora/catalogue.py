@@ -1,0 +1,173 @@
+"""The corpus catalogue, and what a corpus's name means."""
+
+import functools
+import importlib.metadata
+import os
+import re
+import sys
+import sysconfig
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from clsviz import hub
+from clsviz.corpora import docstrings, formats
+
+_TYPICAL = 5, 60
+"""Megabytes read over the network for the smallest sample of a dataset, and bytes for every sentence of any."""
+
+
+_UPLOAD = re.compile(r"upload-[0-9a-f]{32}")
+
+
+@dataclass(frozen=True)
+class Source:
+    """An entry of the corpus catalogue that is made of docstrings.
+
+    files: lists the Python files whose docstrings are the corpus.
+    version: changes whenever the corpus may have.
+    build_seconds: about how long it takes to build, on a machine of two cores.
+    """
+
+    label: str
+    description: str
+    files: Callable[[], list[str]]
+    version: Callable[[], str]
+    build_seconds: float
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """An entry of the corpus catalogue that is on the Hugging Face Hub.
+
+    megabytes, bytes_per_sentence: about how much is read over the network for the smallest sample, and for every
+        sentence of any.
+    """
+
+    label: str
+    description: str
+    repo: str
+    configuration: str
+    split: str
+    column: str
+    megabytes: int
+    bytes_per_sentence: int
+
+
+def _standard_library() -> list[str]:
+    return docstrings.python_files(sysconfig.get_path("stdlib"))
+
+
+def _installed_packages() -> list[str]:
+    roots = dict.fromkeys((sysconfig.get_path("purelib"), sysconfig.get_path("platlib")))
+    return _standard_library() + [path for root in roots for path in docstrings.python_files(root)]
+
+
+@functools.cache  # hundreds of files to read, and what is installed stays so while a program runs
+def _package_versions() -> str:
+    return "\n".join(sorted({f"{package.name} {package.version}" for package in importlib.metadata.distributions()}))
+
+
+CORPORA: dict[str, Source | Dataset] = {
+    "python-docs": Source(
+        "Python documentation",
+        "English sentences from the docstrings of Python's standard library, as installed here.",
+        _standard_library,
+        lambda: sys.version,
+        build_seconds=2,
+    ),
+    "package-docs": Source(
+        "Package documentation",
+        "English sentences from the docstrings of Python's standard library and of every package installed here.",
+        _installed_packages,
+        lambda: sys.version + _package_versions(),
+        build_seconds=30,
+    ),
+    "bookcorpus": Dataset(
+        "BookCorpus",
+        "Sentences of unpublished novels: the corpus of the original experiment, and what BERT was trained on.",
+        *("bookcorpus/bookcorpus", "plain_text", "train", "text"),
+        megabytes=12,
+        bytes_per_sentence=40,
+    ),
+    "wikitext": Dataset(
+        "WikiText-103",
+        "Sentences of good and featured articles of the English Wikipedia.",
+        *("Salesforce/wikitext", "wikitext-103-raw-v1", "train", "text"),
+        megabytes=20,
+        bytes_per_sentence=60,
+    ),
+    "ag-news": Dataset(
+        "AG News",
+        "Sentences of news items.",
+        *("fancyzhx/ag_news", "default", "train", "text"),
+        megabytes=5,
+        bytes_per_sentence=60,
+    ),
+    "imdb": Dataset(
+        "IMDb reviews",
+        "Sentences of film reviews.",
+        *("stanfordnlp/imdb", "plain_text", "train", "text"),
+        megabytes=21,
+        bytes_per_sentence=10,
+    ),
+    "snli": Dataset(
+        "SNLI premises",
+        "Captions of photographs, as the premises of the SNLI corpus. Most occur three times.",
+        *("stanfordnlp/snli", "plain_text", "train", "premise"),
+        megabytes=3,
+        bytes_per_sentence=20,
+    ),
+}
+"""The corpus catalogue. The first two need no network."""
+
+
+def is_in_catalogue(name: str) -> bool:
+    """Whether `name` is of the catalogue, with or without a revision."""
+    base, at, _ = name.partition("@")
+    return isinstance(CORPORA.get(base), Dataset) or (base in CORPORA and not at)
+
+
+def is_built_in(name: str) -> bool:
+    """Whether `name` is made of docstrings of this machine."""
+    return isinstance(CORPORA.get(name), Source)
+
+
+def is_on_hub(name: str) -> bool:
+    """Whether `name` means a dataset of the Hugging Face Hub."""
+    base = name.partition("@")[0]
+    if base in CORPORA:
+        return isinstance(CORPORA[base], Dataset)
+    return not is_upload(name) and not is_file(name)
+
+
+def is_file(name: str) -> bool:
+    """Whether `name` means a local file rather than a dataset of the Hub."""
+    if name in CORPORA or is_upload(name):
+        return False
+    is_path = name.startswith(("/", "./", "../", "~", "\\")) or name.lower().endswith(formats.SUFFIXES)
+    return is_path or os.path.exists(name)
+
+
+def is_upload(name: str) -> bool:
+    """Whether `name` has the form of an uploaded file's name: content-addressed, so it leads to no other file."""
+    return _UPLOAD.fullmatch(name) is not None
+
+
+def label(name: str) -> str:
+    """How to call the corpus `name` in a text, as far as its name tells."""
+    base, _, revision = name.partition("@")
+    if base in CORPORA:
+        return CORPORA[base].label + (f" @ {hub.shortened(revision)}" if revision else "")
+    if is_upload(name):
+        return "Uploaded file"
+    return Path(name).name if is_file(name) else name
+
+
+def download_megabytes(name: str, size: int) -> int:
+    """About how much has to be read over the network for a sample; 0 for a corpus that is no dataset of the Hub."""
+    if not is_on_hub(name):
+        return 0
+    source = CORPORA.get(name.partition("@")[0])
+    least, each = (source.megabytes, source.bytes_per_sentence) if isinstance(source, Dataset) else _TYPICAL
+    return least + size * each // 10**6

@@ -1,0 +1,18 @@
+from .columns import BATCH_SIZE, Table, is_text, rank
+from .encoding import PIECE_BYTES
+from .parquet import n_bytes_of, values_of
+from .table import SUFFIXES, check, open_table, suffix
+
+__all__ = [
+    "BATCH_SIZE",
+    "PIECE_BYTES",
+    "SUFFIXES",
+    "Table",
+    "check",
+    "is_text",
+    "n_bytes_of",
+    "open_table",
+    "rank",
+    "suffix",
+    "values_of",
+]

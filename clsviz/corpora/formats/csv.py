@@ -1,0 +1,200 @@
+"""Tables with a header, as comma- or tab-separated values."""
+
+import csv
+import io
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pc
+
+from clsviz.corpora.formats.columns import SAMPLE_ROWS, Table, Values, check_width, text_columns
+from clsviz.corpora.formats.encoding import PIECE_BYTES, decoded, find_encoding
+from clsviz.corpora.formats.lines import CHUNK_BYTES, MAX_ROW_BYTES, TextFile, megabytes
+from clsviz.errors import CorpusError, first_line
+from clsviz.settings import printable
+
+_DELIMITERS = ",;\t|"
+
+
+_END = "\x1e\x1e\x1e"
+"""Stands in a row after the last: where it is not found as such, an open quote has swallowed it."""
+
+
+# Tables with a header
+
+
+@dataclass(frozen=True)
+class _Csv:
+    """How a table is written."""
+
+    file: TextFile
+    encoding: str
+    delimiter: str
+    is_quoted: bool
+
+    def batches(self, columns: Sequence[int] = (), end: str = "") -> Iterator[Any]:
+        """Record batches of some columns as strings, or of all as what they seem to be; the first row is the header.
+
+        end: rows to read after those of the file. Raises CorpusError where a row has another number of fields than the
+        header.
+        """
+        stream = io.BufferedReader(_Utf8(itertools.chain(decoded(self.file, self.encoding), [f"\n{end}"])), CHUNK_BYTES)
+        names = [f"f{index}" for index in columns]  # as the library calls the columns of a file without a header
+        strings = {"column_types": dict.fromkeys(names, pa.string()), "include_columns": names}
+        refused: list[Any] = []
+
+        def refuse(row: Any) -> str:
+            refused.append(row)
+            return "error"
+
+        try:
+            with pc.open_csv(
+                stream,
+                # Without threads, as only then rows are numbered; and it is fast enough.
+                read_options=pc.ReadOptions(
+                    autogenerate_column_names=True, block_size=MAX_ROW_BYTES, use_threads=False
+                ),
+                parse_options=pc.ParseOptions(
+                    delimiter=self.delimiter,
+                    quote_char='"' if self.is_quoted else False,
+                    newlines_in_values=self.is_quoted,
+                    invalid_row_handler=refuse,
+                ),
+                convert_options=pc.ConvertOptions(**(strings if names else {})),
+            ) as reader:
+                yield from reader
+        except pa.ArrowInvalid as error:
+            raise self._mistake(error, refused) from None
+
+    def _mistake(self, error: Exception, refused: Sequence[Any]) -> CorpusError:
+        if refused:
+            row = refused[0]
+            fields = f"{row.actual_columns} field{'' if row.actual_columns == 1 else 's'}"
+            delimiter = "tab" if self.delimiter == "\t" else f"“{self.delimiter}”"
+            return CorpusError(
+                f"Row {row.number:,} of {self.file.name} has {fields}, its header {row.expected_columns}. "
+                f"Mend the row: a field that holds a {delimiter} or a line break needs quotes around it."
+            )
+        if "straddl" in str(error):
+            return CorpusError(
+                f"{self.file.name} has a row of over {megabytes(MAX_ROW_BYTES)}. "
+                "Look for a quote that is opened and never closed."
+            )
+        return CorpusError(
+            f"{self.file.name} cannot be read as a table: {printable(first_line(error))}. Write it anew."
+        )
+
+
+class _Utf8(io.RawIOBase):
+    """Characters as a file of bytes, for a library that reads UTF-8."""
+
+    def __init__(self, texts: Iterator[str]) -> None:
+        self._texts = texts
+        self._rest = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        """Fill the beginning of a buffer; 0 at the end."""
+        while not self._rest:
+            text = next(self._texts, None)
+            if text is None:
+                return 0
+            self._rest = memoryview(text.encode())
+        size = min(len(buffer), len(self._rest))
+        buffer[:size] = self._rest[:size]
+        self._rest = self._rest[size:]
+        return size
+
+
+def open_csv(file: TextFile, name: str, *, is_tsv: bool) -> Table:
+    encoding = find_encoding(file)
+    piece = _first_lines(file, encoding)
+    delimiter = "\t" if is_tsv else _find_delimiter(piece)
+    table = _Csv(file, encoding, delimiter, is_quoted=not _has_mere_quotes(piece, delimiter))
+    check_width(piece[0].count(delimiter) // 2, file.name)  # roughly, before they are all built: some may be quoted
+    n_columns = next(table.batches()).num_columns
+    check_width(n_columns, file.name)
+    sample = _first_rows(table, n_columns)
+    names = _unique_names([values[0] for values in sample])
+    columns = text_columns({name: values[1:] for name, values in zip(names, sample, strict=True)}, file.name)
+    return Table(file.path, name, encoding, columns, lambda column: _csv_values(table, names.index(column), n_columns))
+
+
+def _first_rows(table: _Csv, n_columns: int) -> list[list[str]]:
+    """The header and the first rows of a table, column by column."""
+    rows: list[list[str]] = [[] for _ in range(n_columns)]
+    for batch in table.batches(range(n_columns)):
+        for values, column in zip(rows, batch.columns, strict=True):
+            values += column.slice(0, 1 + SAMPLE_ROWS - len(values)).to_pylist()
+        if len(rows[0]) > SAMPLE_ROWS:
+            break
+    return rows
+
+
+def _csv_values(table: _Csv, column: int, n_columns: int) -> Values:
+    """What a column holds, without its header; raises CorpusError where a quote is never closed."""
+    values: list[str] = []
+    header, n_rows = 1, 0
+    for batch in table.batches([column], table.delimiter.join([_END] * n_columns)):
+        values += batch.column(0).slice(header).to_pylist()
+        header, n_rows = max(0, header - batch.num_rows), n_rows + batch.num_rows
+        yield values[:-1]
+        del values[:-1]
+    if values != [_END]:
+        raise CorpusError(
+            f"Row {n_rows:,} of {table.file.name} opens a quote that is never closed. Close it where its field ends."
+        )
+
+
+def _first_lines(file: TextFile, encoding: str) -> list[str]:
+    """The lines at the beginning of a file that are not blank, all of them whole."""
+    piece = ""
+    for text in decoded(file, encoding):
+        piece = (piece + text).lstrip("\n")
+        if len(piece) >= PIECE_BYTES:
+            piece = piece[: piece.rfind("\n") + 1] or piece
+            break
+    return [line for line in piece.split("\n") if line]
+
+
+def _find_delimiter(lines: Sequence[str]) -> str:
+    """What stands between the names of the header, and, where that can be several, evenly in the rows as well."""
+    candidates = [delimiter for delimiter in _DELIMITERS if delimiter in lines[0]] or [","]
+    if len(candidates) == 1:
+        return candidates[0]
+    try:  # of a few lines, as it looks for quotes in quadratic time
+        found = csv.Sniffer().sniff("\n".join(lines[:20])[:10_000], "".join(candidates)).delimiter
+    except csv.Error:
+        return candidates[0]
+    return found if found in candidates else candidates[0]
+
+
+def _has_mere_quotes(lines: Sequence[str], delimiter: str) -> bool:
+    """Whether quotes are characters like any other, as in many files with tabs, where they would swallow rows.
+
+    So it is where a field begins with one and is not quoted as a whole, and yet all lines have as many fields.
+    """
+    if delimiter != "\t" or "\t" not in lines[0] or len({line.count("\t") for line in lines}) > 1:
+        return False
+    quoted = re.compile(r'"(?:[^"]|"")*"')
+    return any(field.startswith('"') and not quoted.fullmatch(field) for line in lines for field in line.split("\t"))
+
+
+def _unique_names(header: Iterable[str]) -> list[str]:
+    """The names of a header, none of them empty, none twice."""
+    names: dict[str, None] = {}
+    copies: Counter[str] = Counter()
+    for number, cell in enumerate(header, 1):
+        name = stem = " ".join(cell.split()) or f"column {number}"
+        while name in names:
+            copies[stem] += 1
+            name = f"{stem} ({copies[stem] + 1})"
+        names[name] = None
+    return list(names)

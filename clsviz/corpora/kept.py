@@ -1,0 +1,103 @@
+"""Sentences kept in a Parquet file, of which any few are read without the others filling the memory."""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from clsviz.atomic import new_file
+
+_ROW_GROUP = 10_000
+
+
+_COLUMNS = pa.schema([pa.field("sentence", pa.large_string(), nullable=False)])
+
+
+@dataclass(frozen=True)
+class About:
+    """What is known of a file of sentences.
+
+    fingerprint: SHA-256 of the sentences, in hexadecimal. columns: that could have been chosen of what it was made of.
+    column: that was. cut: whether texts were cut into sentences.
+    """
+
+    fingerprint: str
+    n_sentences: int
+    columns: list[str]
+    column: str
+    cut: bool
+
+
+def keep(batches: Iterable[list[str]], path: Path, *, columns: list[str], column: str, cut: bool) -> About:
+    """Write the sentences of all batches to `path`; raises StoreError where that cannot be done."""
+    digest = hashlib.sha256()
+    n_sentences = 0
+    with (
+        new_file(path) as temporary,
+        pq.ParquetWriter(
+            temporary, _COLUMNS, use_dictionary=False, write_page_checksum=True, write_statistics=False
+        ) as writer,
+    ):
+        for sentences in filter(None, batches):
+            digest.update(("\n" * bool(n_sentences) + "\n".join(sentences)).encode())
+            n_sentences += len(sentences)
+            table = pa.table([pa.array(sentences, pa.large_string())], schema=_COLUMNS)
+            writer.write_table(table, row_group_size=_ROW_GROUP)
+        about = About(digest.hexdigest(), n_sentences, columns, column, cut)
+        described = json.dumps(asdict(about))
+        writer.add_key_value_metadata({"clsviz": described, "clsviz-digest": _digest(described.encode())})
+    return about
+
+
+def about(path: Path) -> About | None:
+    """What is known of the file at `path`; None where there is none, or it is damaged."""
+    try:
+        return _about(pq.read_metadata(path))
+    except (OSError, pa.ArrowException, ValueError, LookupError, TypeError):
+        return None
+
+
+def _about(metadata: pq.FileMetaData) -> About:
+    """What a file says of itself; raises one of many errors where it is damaged."""
+    described = metadata.metadata[b"clsviz"]
+    if metadata.metadata[b"clsviz-digest"].decode() != _digest(described):
+        raise ValueError("its description is damaged")
+    about = About(**json.loads(described))
+    if about.n_sentences != metadata.num_rows:
+        raise ValueError("its sentences are not all here")
+    return about
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def rows(path: Path, order: NDArray[np.intp]) -> list[str] | None:
+    """The sentences with these numbers, in this order; None where the file is damaged."""
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
+            stops = np.cumsum(sizes, dtype=np.intp)
+            ascending = np.argsort(order, kind="stable")
+            wanted = order[ascending]
+            found: list[Any] = []
+            for group, stop in enumerate(stops):
+                inside = wanted[np.searchsorted(wanted, stop - sizes[group]) : np.searchsorted(wanted, stop)]
+                if len(inside):
+                    column = file.read_row_group(group).column(0)
+                    found += column.take(pa.array(inside - (stop - sizes[group]))).to_pylist()
+    except (OSError, pa.ArrowException, UnicodeDecodeError):
+        return None
+    if len(found) != len(order):
+        return None
+    sentences = [""] * len(order)
+    for place, sentence in zip(ascending.tolist(), found, strict=True):
+        sentences[place] = sentence
+    return sentences

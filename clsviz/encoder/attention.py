@@ -1,0 +1,111 @@
+"""Attention over sentences that lie end to end, in groups of equal length."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from clsviz.encoder.layouts import Layout, find_module
+from clsviz.encoder.linear import Linear, activation_name, linear_of
+
+
+@dataclass(frozen=True)
+class Group:
+    """Sentences of one length, `start` to `stop` of all sentences, `first` to `last` of all tokens."""
+
+    start: int
+    stop: int
+    first: int
+    last: int
+    length: int
+
+
+class Block:
+    """One block: attention and feed-forward, each added to what it was given, and normalized."""
+
+    def __init__(self, module: Any, layout: Layout, n_heads: int, dtype: torch.dtype) -> None:
+        query, key, value = (module.get_submodule(name) for name in (layout.query, layout.key, layout.value))
+        self._n_heads, self._width = n_heads, query.weight.shape[0] // n_heads
+        self._qkv = Linear(
+            torch.cat([query.weight, key.weight, value.weight]), torch.cat([query.bias, key.bias, value.bias]), dtype
+        )
+        self._output = linear_of(module, layout.output, dtype)
+        self._attention_norm = module.get_submodule(layout.attention_norm)
+        self._feed_forward = _FeedForward(module, layout, dtype)
+
+    def __call__(self, x: Tensor, groups: Sequence[Group], biases: Sequence[Tensor | None]) -> Tensor:
+        qkv = self._qkv(x)
+        attended = qkv.new_zeros((len(qkv), qkv.shape[1] // 3))
+        for group, bias in zip(groups, biases, strict=True):
+            shape = (group.stop - group.start, group.length, -1, self._n_heads, self._width)
+            query, key, value = qkv[group.first : group.last].view(shape).permute(2, 0, 3, 1, 4)
+            mask = None if bias is None else bias.to(qkv.dtype)
+            heads = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+            attended[group.first : group.last].view(shape)[:, :, 0].copy_(heads.transpose(1, 2))
+        return self._feed_forward(self._attention_norm(self._output(attended) + x))
+
+
+class LastBlock:
+    """The last block for [CLS] alone, in float32: with so little left to compute, that costs nothing."""
+
+    def __init__(self, module: Any, layout: Layout, n_heads: int) -> None:
+        query, key, value = (module.get_submodule(name) for name in (layout.query, layout.key, layout.value))
+        self._query = query
+        width = query.weight.shape[0] // n_heads
+        self._key = key.weight.detach().view(n_heads, width, -1) * width**-0.5
+        self._value = value.weight.detach().view(n_heads, width, -1).transpose(1, 2).contiguous()
+        self._value_bias = value.bias.detach()
+        self._output = linear_of(module, layout.output, torch.float32)
+        self._attention_norm = module.get_submodule(layout.attention_norm)
+        self._feed_forward = _FeedForward(module, layout, torch.float32)
+
+    def __call__(self, x: Tensor, cls: Tensor, groups: Sequence[Group], biases: Sequence[Tensor | None]) -> Tensor:
+        """From all tokens and those of [CLS] (n, hidden) to [CLS] after the block."""
+        n_heads, width, hidden = self._key.shape
+        query = self._query(cls).view(-1, n_heads, width).transpose(0, 1)
+        # A key's bias would add the same to all of a sentence's scores, which softmax does not see.
+        through_key = torch.bmm(query, self._key).transpose(0, 1)
+        means = []
+        for group, bias in zip(groups, biases, strict=True):
+            tokens = x[group.first : group.last].view(-1, group.length, hidden)
+            scores = torch.bmm(through_key[group.start : group.stop], tokens.transpose(1, 2))
+            if bias is not None:
+                scores = scores + bias[:, :, 0]
+            means.append(torch.bmm(scores.softmax(-1), tokens))
+        through_value = torch.bmm(torch.cat(means).transpose(0, 1), self._value).transpose(0, 1)
+        attended = through_value.flatten(1) + self._value_bias  # as a mean's weights add up to 1
+        return self._feed_forward(self._attention_norm(self._output(attended) + cls))
+
+
+class _FeedForward:
+    """The second half of a block."""
+
+    def __init__(self, module: Any, layout: Layout, dtype: torch.dtype) -> None:
+        self._up = linear_of(module, layout.up, dtype)
+        activation = find_module(module, layout.activation)
+        self._fused = activation_name(activation)
+        self._activation = None if self._fused else activation
+        self._down = linear_of(module, layout.down, dtype)
+        self._norm = module.get_submodule(layout.norm)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        inner = self._up(x, self._fused)
+        if self._activation is not None:
+            inner = self._activation(inner)
+        result: Tensor = self._norm(self._down(inner) + x)
+        return result
+
+
+def groups_of(lengths: list[int]) -> list[Group]:
+    """The runs of equal lengths, in their order."""
+    groups: list[Group] = []
+    start = first = 0
+    for length, run in groupby(lengths):
+        n = len(list(run))
+        groups.append(Group(start, start + n, first, first + n * length, length))
+        start, first = start + n, first + n * length
+    return groups

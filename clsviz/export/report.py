@@ -1,0 +1,65 @@
+"""The picture with its numbers and settings, as a page of its own."""
+
+import jinja2
+
+from clsviz import figures, statistics, words
+from clsviz.analysis import View
+from clsviz.experiment import Experiment
+from clsviz.measuring import Found
+
+_REPORT = jinja2.Environment(autoescape=True).from_string("""\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{{ question }}</title>
+<style>
+body { font: 16px/1.5 system-ui, sans-serif; color: #27313f; background: #fff }
+body { max-width: 64rem; margin: 2rem auto; padding: 0 1rem }
+h1 { font-size: 1.6rem; line-height: 1.25 }
+table { border-collapse: collapse; margin: 1rem 0 }
+th, td { text-align: left; vertical-align: top; padding: .2rem 1rem .2rem 0; overflow-wrap: anywhere }
+th { font-weight: 500; color: #5b6675; white-space: nowrap }
+</style>
+</head>
+<body>
+<h1>{{ question }}</h1>
+<p>{{ answer }}</p>
+{{ figure | safe }}
+{% for title, rows in tables.items() %}
+<h2>{{ title }}</h2>
+<table>
+{% for name, value in rows.items() %}
+<tr><th scope="row">{{ name }}</th><td>{{ value }}</td></tr>
+{% endfor %}
+</table>
+{% endfor %}
+</body>
+</html>
+""")
+
+
+def report(experiment: Experiment, found: Found, view: View) -> bytes:
+    """The picture with its numbers and settings, as a page of its own that needs no network."""
+    points = figures.Points(
+        figures.labels_of([found.sentences[index] for index in view.index[: figures.MOST_POINTS]]),
+        view.lengths[: figures.MOST_POINTS],
+        view.norms[: figures.MOST_POINTS],
+    )
+    figure = figures.scatter(
+        points,
+        figures.Axes(words.axis_title(experiment), int(view.lengths.max(initial=1)), unit=experiment.unit),
+        figures.Palette(),
+        fit=view.fit,
+        bins=statistics.bins(view.lengths, view.norms),
+    )
+    return _REPORT.render(
+        question=words.question(experiment),
+        answer=words.result(view, experiment, len(found.measurements)),
+        figure=figures.to_html(figure),  # the one piece that is markup
+        tables={
+            "Numbers": words.key_numbers(view, experiment.unit),
+            "Settings": {**words.settings(experiment, found, view), "Command": words.command(experiment, found)},
+        },
+    ).encode()

@@ -1,0 +1,78 @@
+"""A result with its settings and fingerprints, ready for JSON, and as a link."""
+
+import math
+from dataclasses import asdict
+from urllib.parse import urlencode
+
+from clsviz import words
+from clsviz.analysis import View, unmeasurable_layers
+from clsviz.experiment import Experiment
+from clsviz.measurements import MAX_LENGTH
+from clsviz.measuring import Found
+from clsviz.settings import CORPUS_PARAMETER, FINGERPRINT_DIGITS, MODEL_PARAMETER
+
+
+def about(experiment: Experiment, found: Found) -> dict[str, object]:
+    """The settings of a result, and the fingerprints of what it is of, ready for JSON."""
+    return {
+        "model": experiment.model,
+        "model_commit": found.weights.commit or None,
+        "model_fingerprint": found.weights.fingerprint,
+        "corpus": experiment.corpus,
+        "corpus_commit": found.corpus.pinned.partition("@")[2] or None,
+        "corpus_fingerprint": found.corpus.fingerprint,
+        "configuration": found.corpus.selection.configuration or None,
+        "split": found.corpus.selection.split or None,
+        "column": found.corpus.selection.column or None,
+        "segmentation": found.corpus.selection.segmentation,
+        "drawn": found.sample.drawn,
+        "sample_size": experiment.sample_size,
+        "probe_size": experiment.probe_size,
+        "seed": experiment.seed,
+        "length_cutoff": experiment.length_cutoff,
+        "layer": found.measurements.n_layers if experiment.layer is None else experiment.layer,
+        "pooling": experiment.pooling,
+        "unit": experiment.unit,
+        "lengths": experiment.lengths,
+        "max_length": MAX_LENGTH,
+        "precision": found.precision,
+        "numbers": found.precision.numbers,
+        "n_sampled": len(found.measurements),
+        "query": "?" + urlencode(link(experiment, found)),
+    }
+
+
+def summary(experiment: Experiment, found: Found, view: View) -> dict[str, object]:
+    """The result with its settings and fingerprints, ready for JSON; what is undefined is None, `problem` says why."""
+    fit = view.fit
+
+    def interval(ends: tuple[float, float]) -> list[float] | None:
+        return list(ends) if all(map(math.isfinite, ends)) else None
+
+    return about(experiment, found) | {
+        "audit": None
+        if view.audit is None
+        else {
+            **asdict(view.audit),
+            "layers_not_measurable": unmeasurable_layers(found, experiment),
+        },
+        "n_used": len(view.index),
+        "r_squared": fit and fit.r_squared,
+        "r_squared_interval": fit and interval(fit.r_squared_interval),
+        "slope": fit and fit.slope,
+        "slope_interval": fit and interval(fit.slope_interval),
+        "intercept": fit and fit.intercept,
+        "intercept_interval": fit and interval(fit.intercept_interval),
+        "spearman": fit and fit.spearman,
+        "norm_mean": fit and fit.norm_mean,
+        "norm_sd": fit and fit.norm_sd,
+        "problem": view.problem or None,
+    }
+
+
+def link(experiment: Experiment, found: Found) -> dict[str, str]:
+    """The experiment as URL parameters that pin what was found: commits, and what the fingerprints begin with."""
+    return words.pinned(experiment, found).to_query() | {
+        MODEL_PARAMETER: found.weights.fingerprint[:FINGERPRINT_DIGITS],
+        CORPUS_PARAMETER: found.corpus.fingerprint[:FINGERPRINT_DIGITS],
+    }

@@ -1,0 +1,29 @@
+from .bars import dimension_shares
+from .cloud import MOST_POINTS, Axes, empty, scatter, to_html, traces_of
+from .heat_map import heat_map, similarity
+from .lines import growth, layer_lines, layer_path, norm_spread, relative_depth
+from .panels import small_multiples
+from .style import Labels, Palette, Points, hover_label, labels_of
+
+__all__ = [
+    "MOST_POINTS",
+    "Axes",
+    "Labels",
+    "Palette",
+    "Points",
+    "dimension_shares",
+    "empty",
+    "growth",
+    "heat_map",
+    "hover_label",
+    "labels_of",
+    "layer_lines",
+    "layer_path",
+    "norm_spread",
+    "relative_depth",
+    "scatter",
+    "similarity",
+    "small_multiples",
+    "to_html",
+    "traces_of",
+]

@@ -1,0 +1,281 @@
+"""Pictures with lines, over layers, lengths and dimensions: tables to Plotly figures. No statistics, no Streamlit.
+
+Colours are those of the palette as they are, with two digits of opacity behind them at most: Streamlit exchanges them
+for those of its theme in the text of the figure.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import cycle, islice
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from clsviz.figures.style import LONGEST_NAME, Palette, hover_label, label_step, short_name
+from clsviz.words import number
+
+Floats = NDArray[np.floating[Any]]
+
+
+_FIFTH, _SIXTH = "#9a6fc4", "#219a86"
+"""Readable on white and on black, for more lines than the palette has colours."""
+
+
+_DASHES = ("solid", "longdash", "dot", "dashdot", "dash", "longdashdot")
+
+
+_SYMBOLS = ("circle", "diamond", "square-open", "triangle-up", "x", "star")
+"""Of two lines that coincide, as the first ones may, both are seen."""
+
+
+_MOST_LINES = len(_DASHES)
+
+
+_BAND = "2e"
+"""Opacity, in hexadecimal."""
+
+
+_LOWEST_R_SQUARED, _MARGIN = -0.2, 0.03
+
+
+@dataclass(frozen=True)
+class _Style:
+    """What tells a line apart: more than its colour."""
+
+    colour: str
+    dash: str
+    symbol: str
+
+
+def layer_lines(
+    table: pd.DataFrame, palette: Palette, *, unit: str = "tokens", n_layers: int | None = None
+) -> go.Figure:
+    """How well each line's vector tells the length, by layer, over the range of the folds.
+
+    table: line, layer, r_squared (NaN where undefined), lowest, highest; a line of one row is a point. n_layers: the
+    last layer, where the table does not reach it yet; styles go by the order in which lines first occur.
+    """
+    last = _last_layer(table, n_layers)
+    figure = go.Figure()
+    for (name, rows), style in zip(_groups(table, "line"), _styles(palette), strict=False):
+        by_layer = rows.set_index("layer").reindex(range(last + 1))
+        layers = by_layer.index.to_numpy()
+        ends = by_layer[["lowest", "highest"]].to_numpy(float)
+        figure.add_trace(_band(layers, ends[:, 0], ends[:, 1], style.colour))
+        line = _line(short_name(name), layers, by_layer["r_squared"].to_numpy(float), style, points_only=len(rows) == 1)
+        line.update(
+            customdata=ends, hovertemplate=_with_name("R² %{y:.3f} (%{customdata[0]:.3f} to %{customdata[1]:.3f})")
+        )
+        figure.add_trace(line)
+    shown = table[["r_squared", "lowest"]].to_numpy(float)
+    low = max(_LOWEST_R_SQUARED, float(np.nanmin(shown, initial=0)))
+    arrange(figure, _layers_axis(last), {"title": f"R² of length in {unit}", "range": [low - _MARGIN, 1 + _MARGIN]})
+    return figure.update_layout(hovermode="x unified")
+
+
+def norm_spread(table: pd.DataFrame, palette: Palette) -> go.Figure:
+    """How much the norm varies from sentence to sentence, as a share of its mean, by layer: layer, mean, sd."""
+    layers, means, sds = (table[name].to_numpy(float) for name in ("layer", "mean", "sd"))
+    varies = (sds > 0) & (means > 0)
+    shares = np.divide(sds, means, out=np.full(len(table), np.nan), where=varies)
+    decades = np.log10(shares[varies]) if varies.any() else np.array([-2.0, 0.0])
+    low, high = math.floor(decades.min()), max(math.ceil(decades.max()), math.floor(decades.min()) + 1)
+    texts = [
+        f"layer {layer:.0f}<br>mean {_said(mean)}<br>standard deviation {_said(sd)}"
+        for layer, mean, sd in zip(layers, means, sds, strict=True)
+    ]
+    figure = go.Figure()
+    spread = _line("", layers, shares, next(_styles(palette)))
+    figure.add_trace(spread.update(text=texts, hovertemplate="%{text}<br>%{y:.2~%} of the mean<extra></extra>"))
+    constant = np.flatnonzero(sds == 0)
+    figure.add_trace(
+        go.Scatter(
+            x=layers[constant],
+            y=np.full(len(constant), 10.0**low),
+            text=[texts[index] for index in constant],
+            mode="markers",
+            cliponaxis=False,
+            marker={"symbol": "triangle-down-open", "size": 11, "color": palette.line, "line": {"width": 2}},
+            hovertemplate="%{text}<br>the same for every sentence<extra></extra>",
+        )
+    )
+    if len(constant):
+        _note(figure, "▽ the same for every sentence", palette.line)
+    y = {"title": "Standard deviation of the norm / mean", "type": "log", "dtick": 1, "tickformat": "~%"}
+    arrange(figure, _layers_axis(_last_layer(table)), y | {"range": [low - 0.1, high + 0.1]})
+    return figure.update_layout(showlegend=False)
+
+
+def growth(
+    lines: pd.DataFrame, corpus: pd.DataFrame | None, palette: Palette, y_title: str, *, unit: str = "tokens"
+) -> go.Figure:
+    """The norm of a sentence while it grows by a word at a time, over the corpus's sentences of each length.
+
+    lines: variant, n_words, tokens (the length in `unit`), norm, added. corpus: length, lower, median, upper.
+    """
+    figure = go.Figure()
+    ends = lines["tokens"] if len(lines) else corpus["length"] if corpus is not None else pd.Series(dtype=float)
+    longest = float(np.nanmax(ends.to_numpy(float), initial=10)) * 1.04
+    if corpus is not None:
+        _add_corpus(figure, corpus[corpus["length"] <= longest], "length", palette, f"%{{x}} {unit}")
+    for (name, rows), style in zip(_groups(lines, "variant"), _own_styles(palette), strict=False):
+        line = _line(short_name(name), rows["tokens"].to_numpy(float), rows["norm"].to_numpy(float), style)
+        words = [hover_label(str(word), 1) for word in rows["added"]]
+        line.update(text=[f"word {n}: {word}" for n, word in zip(rows["n_words"], words, strict=True)])
+        line.update(hovertemplate=_with_name(f"%{{text}}<br>%{{x}} {unit}<br>norm %{{y:.4f}}"))
+        figure.add_trace(line)
+    arrange(figure, {"title": f"Length (in {unit})", "range": [0, longest]}, {"title": y_title})
+    return figure
+
+
+def layer_path(norms: pd.DataFrame, band: pd.DataFrame | None, palette: Palette) -> go.Figure:
+    """The norm of [CLS] of the visitor's sentences after every layer, over that of the corpus.
+
+    norms: name, layer, norm. band: layer, lower, median, upper.
+    """
+    figure = go.Figure()
+    if band is not None:
+        _add_corpus(figure, band, "layer", palette, "layer %{x}")
+    few = norms["name"].nunique() <= _MOST_LINES
+    styles = _own_styles(palette) if few else cycle([_Style(palette.own, "solid", "circle")])
+    for (name, rows), style in zip(_groups(norms, "name"), styles, strict=False):
+        line = _line(short_name(name), rows["layer"].to_numpy(float), rows["norm"].to_numpy(float), style)
+        line.update(hovertemplate=f"{hover_label(name)}<br>layer %{{x}}<br>norm %{{y:.4f}}<extra></extra>")
+        figure.add_trace(line.update(showlegend=few))
+    last = max(_last_layer(norms), 0 if band is None else _last_layer(band))
+    arrange(figure, _layers_axis(last), {"title": "Norm of [CLS]"})
+    return figure
+
+
+def relative_depth(table: pd.DataFrame, palette: Palette, *, y_title: str) -> go.Figure:
+    """A value by layer of models of different depths: model, layer, depth (0 to 1: layer of the last), value."""
+    figure = go.Figure()
+    for (name, rows), style in zip(_groups(table, "model"), cycle(islice(_styles(palette), _MOST_LINES)), strict=False):
+        line = _line(
+            short_name(name, LONGEST_NAME), rows["depth"].to_numpy(float), rows["value"].to_numpy(float), style
+        )
+        line.update(customdata=rows["layer"], hovertemplate=_with_name("layer %{customdata}<br>%{y:.4~f}"))
+        figure.add_trace(line)
+    ticks = {"tickvals": [0, 0.25, 0.5, 0.75, 1], "ticktext": ["0", "¼", "½", "¾", "1"]}
+    x = {"title": "Depth (0: embeddings, 1: last layer)", "range": [-_MARGIN, 1 + _MARGIN]} | ticks
+    arrange(figure, x, {"title": y_title})
+    return figure
+
+
+def _add_corpus(figure: go.Figure, corpus: pd.DataFrame, along: str, palette: Palette, where: str) -> None:
+    """The median of the corpus and the band between its quartiles; `where` says the place of a point."""
+    rows = corpus.sort_values(along)
+    x, lower, median, upper = (rows[name].to_numpy(float) for name in (along, "lower", "median", "upper"))
+    figure.add_trace(_band(x, lower, upper, palette.points))
+    figure.add_trace(
+        go.Scatter(
+            x=x,
+            y=median,
+            name="corpus, median and middle half",
+            mode="lines",
+            line={"color": palette.points, "width": 2},
+            customdata=np.stack([lower, upper], axis=1),
+            hovertemplate=f"corpus, {where}<br>median norm %{{y:.4f}}<br>"
+            "half of them from %{customdata[0]:.4f} to %{customdata[1]:.4f}<extra></extra>",
+        )
+    )
+
+
+def _band(x: Floats, lower: Floats, upper: Floats, colour: str) -> go.Scatter:
+    """The area between two lines, with a gap where either is undefined; around a lone point a small box."""
+    xs: list[float | None] = []
+    ys: list[float | None] = []
+    defined = np.flatnonzero(np.isfinite(lower + upper))
+    for run in filter(len, np.split(defined, np.flatnonzero(np.diff(defined) > 1) + 1)):
+        along, low, high = x[run], lower[run], upper[run]
+        if len(along) == 1:
+            along, low, high = along + np.array([-0.12, 0.12]), low.repeat(2), high.repeat(2)
+        xs += [*along.tolist(), *along[::-1].tolist(), None]
+        ys += [*high.tolist(), *low[::-1].tolist(), None]
+    return go.Scatter(
+        x=xs,
+        y=ys,
+        mode="lines",
+        line={"width": 0},
+        fill="toself",
+        fillcolor=colour + _BAND,
+        hoverinfo="skip",
+        showlegend=False,
+    )
+
+
+def _line(name: str, x: Floats, y: Floats, style: _Style, *, points_only: bool = False) -> go.Scatter:
+    """A line with its markers; the name is markup to Plotly, so it is escaped already."""
+    return go.Scatter(
+        x=x,
+        y=y,
+        name=name,
+        mode="markers" if points_only else "lines+markers",
+        line={"color": style.colour, "dash": style.dash, "width": 2},
+        marker={"color": style.colour, "symbol": style.symbol, "size": 10 if points_only else 8},
+    )
+
+
+def _styles(palette: Palette) -> Iterator[_Style]:
+    """A style for each of several lines, over and over."""
+    colours = (palette.points, palette.line, palette.summary, palette.own, _FIFTH, _SIXTH)
+    return cycle(map(_Style, colours, _DASHES, _SYMBOLS))
+
+
+def _own_styles(palette: Palette) -> Iterator[_Style]:
+    """As `_styles`, for lines of the visitor over a corpus, which has the points' colour."""
+    colours = (palette.own, palette.line, palette.summary, _FIFTH, _SIXTH, palette.own)
+    return cycle(map(_Style, colours, _DASHES, _SYMBOLS))
+
+
+def _groups(table: pd.DataFrame, by: str) -> Iterator[tuple[str, pd.DataFrame]]:
+    """The rows of each line, in the order in which lines first occur."""
+    for name, rows in table.groupby(by, sort=False):
+        yield str(name), rows
+
+
+def _said(value: float) -> str:
+    return number(value) if math.isfinite(value) else "undefined"
+
+
+def _with_name(template: str) -> str:
+    return f"{template}<extra>%{{fullData.name}}</extra>"
+
+
+def _last_layer(table: pd.DataFrame, n_layers: int | None = None) -> int:
+    """The last layer; at least 1, so that the axis has a length."""
+    return max(1, n_layers or 0, int(table["layer"].max()) if len(table) else 0)
+
+
+def _layers_axis(last: int) -> dict[str, Any]:
+    return {
+        "title": "Layer (0: embeddings)",
+        "range": [-0.4, last + 0.4],
+        "tick0": 0,
+        "dtick": label_step(last + 1),
+        "tickangle": 0,
+        "unifiedhovertitle": {"text": "layer %{x}"},
+    }
+
+
+def _note(figure: go.Figure, text: str, colour: str) -> None:
+    """A line of text in the upper right corner, over the plot."""
+    corner = {"xref": "paper", "yref": "paper", "x": 1, "y": 1, "xanchor": "right", "yanchor": "bottom"}
+    figure.add_annotation(text=text, showarrow=False, font={"color": colour}, **corner)
+
+
+def arrange(figure: go.Figure, x: dict[str, Any], y: dict[str, Any]) -> None:
+    """Axes, and a legend above, which stays readable on a phone where labels at the lines' ends would not fit."""
+    figure.update_layout(
+        xaxis={"zeroline": False} | x,
+        yaxis={"zeroline": False} | y,
+        showlegend=True,
+        legend={"orientation": "h", "entrywidth": 0, "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"},
+        hovermode="closest",
+        hoverlabel={"align": "left"},
+        margin={"l": 8, "r": 8, "t": 32, "b": 8},  # the tools appear above the plot
+    )

@@ -1,0 +1,117 @@
+"""Pictures side by side, one for each of several models. No statistics here, and no Streamlit."""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from clsviz.figures.style import Palette, Points, hover_label, least_range
+
+if TYPE_CHECKING:
+    from clsviz.statistics import Fit
+
+
+_HEIGHT, _TITLES_HEIGHT = 230, 72
+"""Of a panel, in pixels, and of what is above it: two lines of its name, and the numbers of the panel over it."""
+
+
+_LINE = 18
+"""Characters of a name for which a panel has room on a phone."""
+
+
+_FONT_SIZE = 12
+
+
+def small_multiples(
+    panels: Sequence[tuple[str, Points, "Fit | None"]], palette: Palette, *, shared_y: bool, unit: str = "tokens"
+) -> go.Figure:
+    """Norm against length, a panel for each model: its label, a few thousand points at most, and its line.
+
+    The points are no WebGL, which would lie over the line, and of which browsers allow a page only some eight pictures.
+    """
+    n = max(len(panels), 1)
+    n_columns = min(n, 2)  # of three, a phone leaves too little
+    figure = _grid([label for label, _, _ in panels], n_columns, shared_y, f"Length (in {unit})")
+    longest = max((int(points.lengths.max(initial=1)) for _, points, _ in panels), default=1)
+    for index, (_, points, fit) in enumerate(panels):
+        place = {"row": index // n_columns + 1, "col": index % n_columns + 1}
+        for trace in _panel(points, fit, palette, unit):
+            figure.add_trace(trace, **place)
+        if fit is not None:
+            corner = {"xref": "x domain", "yref": "y domain", "x": 1, "y": 1, "xanchor": "right", "yanchor": "top"}
+            text = {"text": f"R² {fit.r_squared:.3f}", "font": {"color": palette.line}, "showarrow": False}
+            text["bgcolor"] = palette.background + "b0"
+            figure.add_annotation(**text, **corner, **place)
+        figure.update_yaxes(_norms(points, shared_y, is_first=place["col"] == 1), **place)
+    figure.update_xaxes(range=[0, longest + 1], zeroline=False)
+    figure.for_each_annotation(lambda text: text.update(font={"size": _FONT_SIZE}))
+    return figure
+
+
+def _grid(labels: Sequence[str], n_columns: int, shared_y: bool, x_title: str) -> go.Figure:
+    """Empty panels under their names, over a title for all of them: a phone has no room for one a column."""
+    n = max(len(labels), 1)
+    n_rows = math.ceil(n / n_columns)
+    height = n_rows * (_HEIGHT + _TITLES_HEIGHT) - _TITLES_HEIGHT
+    figure = make_subplots(
+        n_rows,
+        n_columns,
+        specs=[[{} if row * n_columns + column < n else None for column in range(n_columns)] for row in range(n_rows)],
+        subplot_titles=[_in_two_lines(label) for label in labels],
+        shared_yaxes="all" if shared_y else False,
+        x_title=x_title,
+        horizontal_spacing=0.08,  # so that the numbers at the ends of two axes do not touch
+        vertical_spacing=_TITLES_HEIGHT / height,
+    )
+    margin = {"l": 8, "r": 8, "t": 48, "b": 56}
+    return figure.update_layout(
+        showlegend=False,
+        hovermode="closest",
+        hoverlabel={"align": "left"},
+        margin=margin,
+        height=height + margin["t"] + margin["b"],
+    )
+
+
+def _norms(points: Points, shared_y: bool, *, is_first: bool) -> dict[str, object]:
+    """The vertical axis of a panel.
+
+    Numbers of its own stand at the outer side: between the panels a phone has no room for them.
+    """
+    title = {"text": "Norm", "standoff": 6, "font": {"size": _FONT_SIZE}}
+    axis: dict[str, object] = {"zeroline": False, "title": title if is_first else None}
+    if len(points.norms):
+        axis["autorangeoptions"] = {"include": least_range(points.norms)}
+    elif not shared_y:  # numbers at an axis of nothing would mean nothing
+        axis |= {"range": [0, 1], "showticklabels": False}
+    return axis | ({} if shared_y or is_first else {"side": "right"})
+
+
+def _in_two_lines(label: str) -> str:
+    """A name above its panel; of a long one the start, and the end, which tells apart what comes from one place."""
+    if len(label) <= _LINE:
+        return hover_label(label)
+    cut = next((at + 1 for mark in " /-_" if (at := label.rfind(mark, 1, _LINE)) > 0), _LINE)
+    first, second = label[:cut].rstrip(), label[cut:].lstrip()
+    if len(second) > _LINE:
+        second = f"…{second[-_LINE + 1 :].lstrip()}"
+    return "<br>".join(hover_label(line) for line in (first, second))
+
+
+def _panel(points: Points, fit: "Fit | None", palette: Palette, unit: str) -> Iterator[go.Scatter]:
+    opacity = float(np.clip(12 / max(len(points.lengths), 1) ** 0.5, 0.15, 0.7))
+    yield go.Scatter(
+        x=points.lengths,
+        y=points.norms,
+        text=points.labels,
+        mode="markers",
+        marker={"size": 4, "color": palette.points, "opacity": opacity},
+        hovertemplate=f"%{{text}}<br>%{{x}} {unit}<br>norm %{{y:.4f}}<extra></extra>",
+    )
+    if fit is not None and len(points.lengths):
+        ends = np.array([points.lengths.min(), points.lengths.max()])
+        line = {"color": palette.line, "width": 2.5}
+        yield go.Scatter(x=ends, y=fit.predict(ends), mode="lines", line=line, hoverinfo="skip")

@@ -1,0 +1,84 @@
+"""What all pictures share: colours, hover labels, and points."""
+
+import html
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Labels = NDArray[np.object_]
+"""Hover labels, of `labels_of`: an array of strings."""
+
+
+_ROUNDING = 1e-5
+"""Of a norm: more than float32 errs by over all layers."""
+
+
+MOST_IN_FULL = 20_000
+
+
+_HOVER_WIDTH = 54
+
+
+_UNSHOWABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Control characters, and those that would turn round the text after them."""
+
+
+@dataclass(frozen=True)
+class Palette:
+    """Colours by role, as #rrggbb."""
+
+    points: str = "#4c7da8"
+    line: str = "#d62728"
+    summary: str = "#27313f"
+    own: str = "#c98a00"
+    background: str = "#ffffff"
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Sentences to draw: hover labels of `hover_label`, lengths int (n,), norms float (n,)."""
+
+    labels: Labels
+    lengths: NDArray[np.int32]
+    norms: NDArray[np.float32]
+
+
+def hover_label(sentence: str, most_lines: int = 2) -> str:
+    """A sentence as it may stand in a hover label: a few short lines at most, and nothing that is markup to Plotly."""
+    text = _UNSHOWABLE.sub(" ", sentence[: 3 * _HOVER_WIDTH])
+    lines: list[str] = []
+    while text and len(lines) < most_lines:
+        cut = len(text) if len(text) <= _HOVER_WIDTH else text.rfind(" ", 1, _HOVER_WIDTH + 1)
+        line, text = text[: cut if cut > 0 else _HOVER_WIDTH], text[cut if cut > 0 else _HOVER_WIDTH :].lstrip()
+        lines.append(html.escape(line, quote=False))
+    return "<br>".join(lines) + ("…" if text else "")
+
+
+def least_range(norms: NDArray[np.float32]) -> list[float]:
+    """What the axis shows at least: norms that differ by the rounding of their numbers alone look the same."""
+    mean = float(norms.mean()) if len(norms) else 0.0
+    return [mean * (1 - _ROUNDING), mean * (1 + _ROUNDING)]
+
+
+def labels_of(sentences: Sequence[str]) -> Labels:
+    """Hover labels of many sentences: the more there are, the shorter, as they are most of what a browser receives."""
+    most_lines = 2 if len(sentences) <= MOST_IN_FULL else 1
+    labels = np.empty(len(sentences), dtype=object)
+    labels[:] = [hover_label(sentence, most_lines) for sentence in sentences]
+    return labels
+
+
+LONGEST_LABEL, LONGEST_NAME = 18, 26
+
+
+def short_name(name: str, most: int = LONGEST_LABEL) -> str:
+    """A name as it may stand beside a line or a cell."""
+    return hover_label(name if len(name) <= most else f"{name[: most - 1].rstrip()}…", 1)
+
+
+def label_step(n: int) -> int:
+    """Every how manieth of n labels has room on a phone."""
+    return 1 if n <= 13 else 2 if n <= 26 else 4

@@ -1,0 +1,5 @@
+"""The Hugging Face Hub: what a repository holds, and its files."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,23 @@
+from .cache import cached_folder, is_known_to_lack, note_absence, remember
+from .download import fetch
+from .failures import NoRevisionError, reporting
+from .names import COMMIT, is_revision, shortened, suggestion
+from .repository import File, Repository, is_id, open_repository
+
+__all__ = [
+    "COMMIT",
+    "File",
+    "NoRevisionError",
+    "Repository",
+    "cached_folder",
+    "fetch",
+    "is_id",
+    "is_known_to_lack",
+    "is_revision",
+    "note_absence",
+    "open_repository",
+    "remember",
+    "reporting",
+    "shortened",
+    "suggestion",
+]

@@ -1,0 +1,80 @@
+"""The user's cache of the Hub, which other programs share: what is in it, and where."""
+
+import contextlib
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from clsviz.atomic import new_file
+from clsviz.errors import StoreError
+from clsviz.hub.failures import reporting
+from clsviz.hub.repository import File, Repository
+
+DIGEST = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+
+
+def cached_folder(name: str, revision: str | None, paths: Iterable[str]) -> Path | None:
+    """Folder of the user's cache with a model's files as of `revision`, if any of `paths` is among them."""
+    import huggingface_hub as hub
+
+    with reporting(name, "model"):
+        for path in paths:
+            found = hub.try_to_load_from_cache(name, path, revision=revision, cache_dir=hub.constants.HF_HUB_CACHE)
+            if isinstance(found, str):
+                return Path(found).parents[path.count("/")]
+    return None
+
+
+def remember(repository: Repository, revision: str | None) -> None:
+    """Let the cache know which commit `revision` stands for, in the way of its library: files are found by it then."""
+    revision = revision or "main"
+    if revision != repository.commit:
+        with (
+            contextlib.suppress(StoreError),  # without it the files are found by their commit only
+            new_file(repository_folder(repository) / "refs" / revision) as temporary,
+        ):
+            temporary.write_text(repository.commit)
+
+
+def note_absence(repository: Repository, path: str) -> None:
+    """Let the cache know that the repository's commit has no such file, in the way of its library."""
+    with (
+        contextlib.suppress(StoreError),
+        new_file(repository_folder(repository) / ".no_exist" / repository.commit / path),
+    ):
+        pass
+
+
+def is_known_to_lack(folder: Path, path: str) -> bool:
+    """Whether the cache knows that the commit whose files are in `folder` has no such file."""
+    return (folder.parents[1] / ".no_exist" / folder.name / path).is_file()
+
+
+def repository_folder(repository: Repository) -> Path:
+    """The repository's folder in the user's cache."""
+    from huggingface_hub.constants import HF_HUB_CACHE
+    from huggingface_hub.file_download import repo_folder_name
+
+    return Path(HF_HUB_CACHE) / repo_folder_name(repo_id=repository.name, repo_type=repository.kind)
+
+
+def blob_path(repository: Repository, file: File) -> Path:
+    """Where the cache keeps the content of a file."""
+    return repository_folder(repository) / "blobs" / file.digest
+
+
+def partial_path(blob: Path) -> Path:
+    """Where the beginning of a file is while the rest is not there."""
+    return blob.with_name(f"{blob.name}.clsviz-part")
+
+
+def cached_bytes(repository: Repository, file: File) -> int:
+    """How many bytes of a file are in the cache."""
+    blob = blob_path(repository, file)
+    if not DIGEST.fullmatch(file.digest):
+        return 0
+    if blob.exists():
+        return file.size
+    part = partial_path(blob)
+    size = part.stat().st_size if part.exists() else 0
+    return size if size <= file.size else 0

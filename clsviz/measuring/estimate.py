@@ -1,0 +1,66 @@
+"""What a run costs, before it starts: seconds, and megabytes to download."""
+
+import functools
+import threading
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from clsviz import encoder
+
+MEASURING_SECONDS = 2.0
+
+
+class Machine:
+    """The machine's rate: guessed at once, and measured in the kernels of the encoder when there is time for it."""
+
+    def __init__(self) -> None:
+        self._measured: float | None = None
+        self._measuring = threading.Lock()
+
+    @property
+    def rate(self) -> float:
+        """Floating-point operations per second of a large float32 product."""
+        return self._measured or _guess()
+
+    def measure(self) -> None:
+        """Measure for two seconds, unless that was done; better while nothing else is at work."""
+        with self._measuring:
+            if self._measured is None:
+                self._measured = encoder.product_rate(MEASURING_SECONDS)
+
+
+@functools.cache
+def _guess() -> float:
+    """The best of many short products, as others are at work while the page opens. Takes a tenth of a second."""
+    left, right = np.ones((512, 512), np.float32), np.ones((512, 512), np.float32)
+    seconds = []
+    for _ in range(60):
+        began = time.perf_counter()
+        left @ right
+        seconds.append(time.perf_counter() - began)
+    return 2 * 512**3 / min(seconds)
+
+
+LOAD_SECONDS = 4.0
+
+
+RATE_OF_VECTORS = 0.8
+"""How many vectors are measured in the time of as many norms: the last layer is computed whole, and all is pooled."""
+
+
+TYPICAL_CHARACTERS = 75  # of a sentence, in the built-in corpora
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What it takes to complete an experiment: seconds, and megabytes to download, both about so."""
+
+    seconds: float
+    megabytes: int = 0
+
+
+def tokens_of(n_characters: float) -> float:
+    """About how many tokens a sentence of so many characters has, special ones included."""
+    return 2 + n_characters / 4.5

@@ -1,0 +1,59 @@
+"""What is known of an experiment's sample so far."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field, replace
+
+from clsviz import corpora, models
+from clsviz.experiment import Experiment
+from clsviz.measurements import Kind, Measurements
+from clsviz.settings import Precision
+from clsviz.vectors import Vectors
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What is known of an experiment's sample so far: a new value takes its place whenever a part lands.
+
+    sample: the sentences. measurements: of the first of them; `Vectors` where these were asked.
+    damaged_parts: of the store, dropped on the way.
+    audit: in the fast precision, what is known of its beginning in the exact one: complete before anything is measured.
+    slower_because: why what was measured here was not measured in the fastest way, or "".
+    """
+
+    weights: models.Weights
+    sample: corpora.Sample
+    precision: Precision = Precision.EXACT
+    measurements: Measurements = field(default_factory=Measurements.none)
+    damaged_parts: int = 0
+    audit: "Found | None" = None
+    slower_because: str = ""
+
+    @property
+    def corpus(self) -> corpora.Corpus:
+        """Where the sentences come from."""
+        return self.sample.corpus
+
+    @property
+    def vectors(self) -> Vectors:
+        """The measurements, where vectors were asked."""
+        assert isinstance(self.measurements, Vectors)
+        return self.measurements
+
+    @property
+    def sentences(self) -> list[str]:
+        """The whole sample."""
+        return self.sample.sentences
+
+    @property
+    def n_missing(self) -> int:
+        """How many of the sentences are not yet measured."""
+        return len(self.sentences) - len(self.measurements) + (self.audit.n_missing if self.audit else 0)
+
+
+def asked(experiment: Experiment, kind: Kind) -> Hashable:
+    """What is to be measured: equal for two experiments whose measurements of this kind are the same."""
+    return kind, (experiment.of_prefix if kind is Kind.VECTORS else experiment).asked
+
+
+def with_audit(found: Found, audit: Found) -> Found:
+    return replace(found, audit=audit)

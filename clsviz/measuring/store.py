@@ -1,0 +1,209 @@
+"""The parts on disk: runs of measured sentences, addressed by what they were computed from, only ever added to.
+
+    <store>/norms-<digest of the key>/key.json                                the key, to read
+                                      000000032-000000064-<digest>.safetensors  sentences 32 to 63 of the sample
+
+A part is written under a temporary name, synced and renamed: a kill at any moment loses at most the part in hand. Its
+name carries the digest of its bytes, so damage of any kind is seen.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import filelock
+import numpy as np
+import platformdirs
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors import numpy as safetensors
+
+from clsviz.atomic import new_file
+from clsviz.errors import StoreError
+from clsviz.measurements import Kind, Measurements
+from clsviz.vectors import KINDS
+
+SCHEMA = 1
+"""Raise it when a part's content changes its meaning: older parts are then left aside."""
+
+
+_PART_NAME = re.compile(r"(\d{9})-(\d{9})-([0-9a-f]{16})\.safetensors")
+
+
+_DIGITS = 16
+"""Of a part's digest in its name."""
+
+
+_FIRST_PART, _LARGEST_PART = 32, 1024
+
+
+@dataclass(frozen=True)
+class Key:
+    """What the measurements of a sentence depend on; the view is not in it."""
+
+    model: str
+    """Fingerprint of the model."""
+    corpus: str
+    """Fingerprint of the corpus."""
+    seed: int
+    max_length: int
+    """Tokens, special ones included, beyond which a sentence is cut."""
+    precision: str
+    """Type of the numbers in which matrices were multiplied."""
+    kind: Kind = Kind.NORMS
+    schema: int = SCHEMA
+
+    @property
+    def folder_name(self) -> str:
+        """Where the parts lie, below the store."""
+        text = json.dumps(asdict(self), sort_keys=True)
+        return f"{self.kind}-{hashlib.sha256(text.encode()).hexdigest()[:24]}"
+
+
+class Part(NamedTuple):
+    """Measurements of the sentences from `start` to `stop` of a sample."""
+
+    start: int
+    stop: int
+    path: Path
+    kind: Kind
+
+
+class Store:
+    """The parts below one folder; several processes may share it."""
+
+    def __init__(self, root: Path | None = None) -> None:
+        """A store in `root`, which is made when first written to.
+
+        By default it is where the environment's CLSVIZ_STORE says, else in the user's cache folder.
+        """
+        folder = os.environ.get("CLSVIZ_STORE")
+        self.root = root or (Path(folder) if folder else platformdirs.user_cache_path("clsviz"))
+
+    @property
+    def corpora(self) -> Path:
+        """Folder of the corpora that were built or uploaded."""
+        return self.root / "corpora"
+
+    def parts(self, key: Key) -> dict[int, Part]:
+        """The parts of `key` by their start, not yet checked for damage; raises StoreError."""
+        try:
+            return {part.start: part for part in _parts_in(self.root / key.folder_name, key.kind)}
+        except OSError as error:
+            raise self._unusable(error) from error
+
+    def read(self, part: Part) -> Measurements | None:
+        """The measurements of `part`; where it is damaged, None, and it is dropped. Raises StoreError.
+
+        The components of vectors are read when they are asked for: they may be large.
+        """
+        try:
+            with part.path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()[:_DIGITS]
+            with contextlib.suppress(SafetensorError, TypeError, LookupError):
+                if digest == part.path.stem.rpartition("-")[2]:
+                    with safe_open(part.path, framework="numpy") as tensors:
+                        arrays = {name: _Stored(part.path, tensors.get_slice(name)) for name in tensors.keys()}  # noqa: SIM118
+                    measurements = KINDS[part.kind].from_arrays(arrays)
+                    if len(measurements) == part.stop - part.start:
+                        return measurements
+        except FileNotFoundError:
+            return None  # another process found it damaged
+        except OSError as error:
+            raise self._unusable(error) from error
+        with contextlib.suppress(OSError):  # where it cannot be dropped it will not be taken either
+            part.path.unlink(missing_ok=True)
+        return None
+
+    def append(self, key: Key, start: int, measurements: Measurements, seconds: float) -> Part:
+        """Keep the measurements of the sentences from `start` on, which took `seconds`; raises StoreError."""
+        # What is not contiguous would be written in the order of its memory, without a word.
+        arrays = {name: np.ascontiguousarray(array) for name, array in measurements.to_arrays().items()}
+        content = safetensors.save(arrays, metadata={"seconds": f"{seconds:.6f}"})
+        folder = self.root / key.folder_name
+        stop = start + len(measurements)
+        path = folder / f"{start:09d}-{stop:09d}-{_digest(content)}.safetensors"
+        with new_file(path) as temporary:
+            temporary.write_bytes(content)
+        return Part(start, stop, path, key.kind)
+
+    @contextlib.contextmanager
+    def writer(self, key: Key) -> Iterator[None]:
+        """Hold the right to append to `key`; raises filelock.Timeout at once where another process holds it."""
+        folder = self.root / key.folder_name
+        lock = filelock.FileLock(folder / "writer.lock", timeout=0)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            lock.acquire()
+        except filelock.Timeout:
+            raise
+        except OSError as error:
+            raise self._unusable(error) from error
+        try:
+            with new_file(folder / "key.json") as temporary:
+                temporary.write_text(json.dumps(asdict(key), indent=1))
+            yield
+        finally:
+            lock.release()
+
+    def _unusable(self, error: OSError) -> StoreError:
+        return StoreError(f"The store {self.root} cannot be used: {error.strerror}. Choose another folder.")
+
+    def rate(self, model: str, precision: str, kind: Kind = Kind.NORMS) -> float | None:
+        """Sentences per second at which the model of this fingerprint was last measured here, or None."""
+        try:
+            of = {path: json.loads(path.read_bytes()) for path in self.root.glob(f"{kind}-*/key.json")}
+            keys = [path for path, key in of.items() if (key["model"], key["precision"]) == (model, precision)]
+            parts = [part for key in keys for part in _parts_in(key.parent, kind)]
+            if not parts:
+                return None
+            # A large part tells best; of equally large ones, the newest.
+            part = max(parts, key=lambda part: (part.stop - part.start, part.path.stat().st_mtime))
+            with safe_open(part.path, framework="numpy") as file:
+                return (part.stop - part.start) / float(file.metadata()["seconds"])
+        except (OSError, ValueError, LookupError, TypeError, SafetensorError):
+            return None  # damaged: an estimate is not worth a complaint
+
+
+class _Stored:
+    """An array in a file, which is read where it is sliced.
+
+    The file is mapped into memory: were it cut short meanwhile, as no part ever is by us, reading beyond its new end
+    would kill the process. So its size is looked at before.
+    """
+
+    def __init__(self, path: Path, tensor: Any) -> None:
+        self._path, self._tensor = path, tensor
+        self._size = path.stat().st_size
+
+    def __getitem__(self, index: Any) -> NDArray[Any]:
+        with contextlib.suppress(FileNotFoundError):  # what is deleted can still be read while it is mapped
+            if self._path.stat().st_size != self._size:
+                raise StoreError(f"{self._path} was changed while it was in use. Reload the page to measure it again.")
+        array: NDArray[Any] = self._tensor[index]
+        return array
+
+
+def part_stop(start: int, largest: int = _LARGEST_PART) -> int:
+    """Where the part that begins at `start` ends, if the sample reaches so far: after `largest` sentences at most.
+
+    Small parts first, for a picture soon; each then doubles what is there, up to a bound on what a kill can lose. A
+    function of the start alone, so that an interrupted run cuts its parts, and thus its batches, like any other.
+    """
+    return start + min(max(start, _FIRST_PART), largest)
+
+
+def _parts_in(folder: Path, kind: Kind) -> list[Part]:
+    matches = [(_PART_NAME.fullmatch(path.name), path) for path in sorted(folder.glob("*.safetensors"))]
+    parts = [Part(int(match[1]), int(match[2]), path, kind) for match, path in matches if match]
+    return [part for part in parts if part.start < part.stop]
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:_DIGITS]

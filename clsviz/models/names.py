@@ -1,0 +1,76 @@
+"""A model's name, taken apart, and what to call the model."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from clsviz import hub
+from clsviz.errors import ModelError
+from clsviz.models.catalogue import MODELS
+from clsviz.settings import printable
+
+UNTRAINED = "untrained:"
+"""Before a model's name: its architecture with random weights."""
+
+
+@dataclass(frozen=True)
+class Name:
+    """A model's name, taken apart: [untrained:]base[@revision].
+
+    base: of the catalogue, a repository of the Hugging Face Hub, or a local folder, which has no revision.
+    """
+
+    base: str
+    revision: str = ""
+    untrained: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> "Name":
+        """The parts of `text`."""
+        untrained = text.startswith(UNTRAINED)
+        base = text.removeprefix(UNTRAINED).strip()
+        if is_folder(base):
+            return cls(base, "", untrained)
+        base, _, revision = base.partition("@")
+        return cls(base.strip(), revision.strip(), untrained)
+
+    @property
+    def repo(self) -> str:
+        """Its repository on the Hub, or "" where it is none."""
+        if is_folder(self.base):
+            return ""
+        return MODELS[self.base].repo if self.base in MODELS else self.base
+
+    def __str__(self) -> str:
+        return f"{UNTRAINED if self.untrained else ''}{self.base}{'@' if self.revision else ''}{self.revision}"
+
+
+def label(name: str) -> str:
+    """How to call the model `name` in a text."""
+    parsed = Name.parse(name)
+    text = MODELS[parsed.base].label if parsed.base in MODELS else Path(parsed.base).name or parsed.base
+    if parsed.revision:
+        text += f" @ {hub.shortened(parsed.revision)}"
+    return f"untrained {text}" if parsed.untrained else text
+
+
+def is_folder(name: str) -> bool:
+    """Whether `name` means a folder of this machine rather than a repository of the Hub."""
+    return name not in MODELS and (name.startswith(("/", "./", "../", "~", "\\")) or os.path.isdir(name))
+
+
+def checked_name(text: str) -> Name:
+    """The parts of `text`; raises ModelError where they can be those of no model."""
+    name = Name.parse(text)
+    if not is_folder(name.base):
+        if name.base not in MODELS and not hub.is_id(name.base):
+            raise ModelError(
+                f"“{printable(text)}” names no model. Choose one of the list, or give an id of the Hugging Face Hub, "
+                "as owner/name."
+            )
+        if "@" in text and not hub.is_revision(name.revision):
+            raise ModelError(
+                f"“{printable(text)}” names no revision after the @. Name a branch, a tag or a whole commit there, or "
+                "leave out the @."
+            )
+    return name

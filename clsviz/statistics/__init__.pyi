@@ -1,0 +1,55 @@
+from . import sentlen
+from .binning import bins, percentile_at_length, slices
+from .dimensions import (
+    AS_IT_IS,
+    WITHOUT_BIAS,
+    WITHOUT_EITHER,
+    WITHOUT_GAIN,
+    Dimensions,
+    NormOf,
+    dimensions,
+    without_layer_norm,
+)
+from .folds import N_FOLDS, folds_of, shuffled
+from .lengths import lengths_in
+from .line import Fit, fit, r_squared
+from .precision import Audit, audit
+from .profile import Profile, Reading, Readout, readings, steps
+from .ridge import STRENGTHS, ridge_probe, unit
+from .similarity import mean_similarities, nearest, similarities, typical_similarity
+
+__all__ = [
+    "AS_IT_IS",
+    "N_FOLDS",
+    "STRENGTHS",
+    "WITHOUT_BIAS",
+    "WITHOUT_EITHER",
+    "WITHOUT_GAIN",
+    "Audit",
+    "Dimensions",
+    "Fit",
+    "NormOf",
+    "Profile",
+    "Reading",
+    "Readout",
+    "audit",
+    "bins",
+    "dimensions",
+    "fit",
+    "folds_of",
+    "lengths_in",
+    "mean_similarities",
+    "nearest",
+    "percentile_at_length",
+    "r_squared",
+    "readings",
+    "ridge_probe",
+    "sentlen",
+    "shuffled",
+    "similarities",
+    "slices",
+    "steps",
+    "typical_similarity",
+    "unit",
+    "without_layer_norm",
+]

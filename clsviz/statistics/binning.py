@@ -1,0 +1,72 @@
+"""Norm given length, and length given norm."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy import stats
+
+_BIN_WIDTHS = (1, 2, 5, 10, 20, 50)
+
+
+_MOST_BINS, _FEWEST_IN_BIN = 16, 5
+
+
+_SLICE_TAILS = (0.01, 0.05, 0.25)
+
+
+def bins(lengths: ArrayLike, norms: ArrayLike) -> pd.DataFrame:
+    """Norm given length: a row a bin of lengths that holds at least 5 sentences.
+
+    Columns: first and last (lengths, inclusive), length (their mean in the bin), n, and lower, median and upper: the
+    quartiles of the norm.
+    """
+    x, y = np.asarray(lengths, dtype=int), np.asarray(norms, dtype=float)
+    if not len(x):
+        return pd.DataFrame(columns=["first", "last", "length", "n", "lower", "median", "upper"], dtype=float)
+    span = int(np.ptp(x)) + 1
+    width = next((width for width in _BIN_WIDTHS if span <= width * _MOST_BINS), _BIN_WIDTHS[-1])
+    grouped = pd.DataFrame({"length": x, "norm": y}).groupby(x // width * width)
+    table = (
+        grouped["norm"].quantile(np.array([0.25, 0.5, 0.75])).unstack().set_axis(["lower", "median", "upper"], axis=1)
+    )
+    table.insert(0, "first", table.index)
+    table.insert(1, "last", table.index + width - 1)
+    table.insert(2, "length", grouped["length"].mean())
+    table.insert(3, "n", grouped.size())
+    return table[table["n"] >= _FEWEST_IN_BIN].reset_index(drop=True)
+
+
+def slices(lengths: ArrayLike, norms: ArrayLike) -> pd.DataFrame:
+    """Length given norm: a row a slice of the norms' distribution, from the lowest 1% to the highest 1%.
+
+    Columns: from_share and to_share (of the sentences, sorted by norm), lowest and highest (norms), n, and lower,
+    median and upper: the lengths between which nine in ten sentences of the slice lie, and the middle one. The tails
+    join their neighbours where they would hold fewer than 10 sentences.
+    """
+    x, y = np.asarray(lengths, dtype=int), np.asarray(norms, dtype=float)
+    order = np.argsort(y, kind="stable")
+    tails = [tail for wider, tail in pairwise((0, *_SLICE_TAILS)) if (tail - wider) * len(x) >= 10]
+    edges = [0, *tails, *(1 - tail for tail in reversed(tails)), 1]
+    rows = []
+    for low, high in pairwise(edges):
+        inside = order[round(low * len(x)) : round(high * len(x))]
+        if not len(inside):
+            continue
+        lower, median, upper = np.quantile(x[inside], (0.05, 0.5, 0.95))
+        rows.append((low, high, y[inside[0]], y[inside[-1]], len(inside), lower, median, upper))
+    columns = ["from_share", "to_share", "lowest", "highest", "n", "lower", "median", "upper"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def percentile_at_length(length: int, norm: float, lengths: ArrayLike, norms: ArrayLike) -> tuple[float, int] | None:
+    """Percentage of the corpus sentences of similar length whose norm is lower, and how many such sentences there are.
+
+    Similar is within a tenth of the length, at least one token. None where fewer than 20 are.
+    """
+    x, y = np.asarray(lengths), np.asarray(norms, dtype=float)
+    similar = y[np.abs(x - length) <= max(1, round(length / 10))]
+    if len(similar) < 20:
+        return None
+    return float(stats.percentileofscore(similar, norm, kind="mean")), len(similar)

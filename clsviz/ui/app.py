@@ -1,0 +1,41 @@
+"""The dashboard: its pages, and the links between them."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from clsviz.ui.compare_models.page import page as compare_models
+from clsviz.ui.inside_the_model.page import page as inside_the_model
+from clsviz.ui.norm_vs_length.page import page as norm_vs_length
+from clsviz.ui.state import session
+from clsviz.ui.try_a_sentence.page import page as try_a_sentence
+from clsviz.ui.where_length_lives.page import page as where_length_lives
+
+_ICON = Path(__file__).parent / "icon.svg"  # wherever the server was started
+
+
+def main() -> None:
+    """Draw the page that the visitor is on."""
+    st.set_page_config(page_title="clsviz", page_icon=_ICON, layout="wide")
+    pages = [
+        st.Page(norm_vs_length, title="Norm vs length", icon=":material/scatter_plot:", default=True),
+        st.Page(
+            where_length_lives,
+            title="Where length lives",
+            icon=":material/layers:",
+            url_path="where_length_lives",
+        ),
+        st.Page(try_a_sentence, title="Try a sentence", icon=":material/edit_note:", url_path="try_a_sentence"),
+        st.Page(compare_models, title="Compare models", icon=":material/compare_arrows:", url_path="compare_models"),
+        st.Page(
+            inside_the_model, title="Inside the model", icon=":material/account_tree:", url_path="inside_the_model"
+        ),
+    ]
+    page = st.navigation(pages, position="hidden")
+    links = st.sidebar.container(gap="xxsmall")
+    try:
+        page.run()
+    finally:  # also of a page that stops early
+        with links:
+            for other in pages:  # with the settings, which Streamlit's own menu would leave behind
+                st.page_link(other, query_params=session.query())

@@ -1,0 +1,1 @@
+"""Page: compare_models."""

@@ -1,0 +1,1 @@
+"""Page: inside_the_model."""

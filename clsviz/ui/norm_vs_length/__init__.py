@@ -1,0 +1,1 @@
+"""Page: norm_vs_length."""

@@ -1,0 +1,116 @@
+"""What leaves the page: the link, and the downloads."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from clsviz import export
+from clsviz.experiment import Experiment
+from clsviz.hub import shortened
+from clsviz.measuring import Found
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from clsviz.analysis import View
+
+
+_COPY_LINK = st.components.v2.component(
+    "clsviz.copy_link",
+    html="""
+<button type="button"><span></span></button>
+""",
+    css="""
+button {
+  font: inherit; font-size: 0.875rem; font-family: var(--st-font); color: var(--st-text-color);
+  background: transparent; cursor: pointer; width: 100%; min-height: 2.5rem; padding: 0.25rem 0.75rem;
+  border: 1px solid var(--st-widget-border-color, var(--st-border-color)); border-radius: var(--st-button-radius);
+  white-space: nowrap;
+}
+button:hover, button:focus-visible { color: var(--st-primary-color); border-color: var(--st-primary-color); }
+button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 1px; }
+""",
+    js="""
+export default function ({ data, parentElement }) {
+  const button = parentElement.querySelector("button")
+  const label = button.querySelector("span")
+  const say = (text) => {
+    label.textContent = text
+    clearTimeout(button.timer)
+    button.timer = setTimeout(() => { label.textContent = "Copy link" }, 2000)
+  }
+  if (!label.textContent) label.textContent = "Copy link"
+  button.onclick = async () => {
+    const link = window.location.origin + window.location.pathname + data.query
+    try {
+      await navigator.clipboard.writeText(link)
+      say("Copied")
+    } catch {
+      // Browsers give the clipboard to secure pages only: offer the link itself to be copied by hand.
+      window.prompt("Copy this link", link)
+    }
+  }
+}
+""",
+)
+
+
+def copy_link(experiment: Experiment, found: Found, query: dict[str, str]) -> None:
+    """A button that puts the link to the picture, on whatever address the app runs, onto the clipboard.
+
+    query: what the address bar has; the link also pins what was found.
+    """
+    _COPY_LINK(data={"query": "?" + urlencode(query | export.link(experiment, found))}, key="copy_link")
+
+
+def downloads(experiment: Experiment, found: Found, view: "View") -> None:
+    """The table and the picture as files, made when asked for."""
+
+    def report() -> bytes:
+        return export.report(experiment, found, view)
+
+    with st.popover("Download", icon=":material/download:"):
+        table_downloads(
+            "Table",
+            file_name(experiment, found),
+            lambda: export.table(found.sentences, found.measurements),
+            lambda: export.summary(experiment, found, view),
+        )
+        st.download_button(
+            "Picture (HTML)",
+            report,
+            f"{file_name(experiment, found)}.html",
+            "text/html",
+            on_click="ignore",
+            width="stretch",
+        )
+
+
+def file_name(experiment: Experiment, found: Found) -> str:
+    """What a download of a result is called, without its ending: by what it is of, with commits."""
+    commits = [shortened(commit) for commit in (found.weights.commit, found.corpus.pinned.partition("@")[2]) if commit]
+    names = [experiment.model.partition("@")[0], experiment.corpus.partition("@")[0], *commits]
+    return "-".join(re.findall(r"\w+", f"clsviz {' '.join(names)}", re.ASCII))
+
+
+def table_downloads(
+    label: str, name: str, table: Callable[[], "pd.DataFrame"], about: Callable[[], Mapping[str, object]]
+) -> None:
+    """Buttons of one table as CSV and as Parquet with what it is about, each made when asked for."""
+    kinds: dict[str, tuple[str, str, Callable[[], bytes]]] = {
+        "CSV": ("csv", "text/csv", lambda: export.to_csv(table())),
+        "Parquet": ("parquet", "application/vnd.apache.parquet", lambda: export.to_parquet(table(), about())),
+    }
+    for kind, (ending, mime, content) in kinds.items():
+        st.download_button(
+            f"{label} ({kind})",
+            content,
+            f"{name}.{ending}",
+            mime,
+            key=f"download-{label}-{kind}",
+            on_click="ignore",
+            width="stretch",
+        )

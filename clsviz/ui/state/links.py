@@ -1,0 +1,67 @@
+"""What single pages have beside the experiment, as it stands in their links."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from clsviz.errors import SettingError
+from clsviz.experiment import parse_setting
+from clsviz.settings import PAGE_PARAMETERS, shown
+
+MOST_MODELS = 6
+"""That are compared."""
+
+
+Report = Callable[[SettingError], None]
+
+
+def _word(name: str, word: str) -> Callable[[str, Report], bool]:
+    """A setting that is on where the link has this word, and off where it is left out."""
+
+    def is_on(text: str, report: Report) -> bool:
+        if text not in ("", word):
+            report(SettingError(f"{name} is “{shown(text)}”; it must be {word}, or left out."))
+        return text == word
+
+    return is_on
+
+
+def _place(name: str) -> Callable[[str, Report], int]:
+    """Which of the visitor's sentences, or of the words of one, from 1; the page knows how many there are."""
+
+    def place(text: str, report: Report) -> int:
+        if not re.fullmatch("[1-9][0-9]{0,2}", text or "1"):
+            report(SettingError(f"{name} is “{shown(text)}”; it must be a whole number from 1 to 999."))
+            return 1
+        return int(text or "1")
+
+    return place
+
+
+def _models(text: str, report: Report) -> list[str]:
+    """The models of a comparison, without those that cannot be used."""
+    found: list[str] = []
+    for part in filter(None, text.split(",")):
+        try:
+            name = parse_setting("model", part)
+        except SettingError as error:
+            report(error)
+        else:
+            found += [name] if name not in found else []
+    if len(found) > MOST_MODELS:
+        report(SettingError(f"models names {len(found)}; {MOST_MODELS} at most can be compared."))
+    return found[:MOST_MODELS]
+
+
+EXTRAS: dict[str, Callable[[str, Report], Any]] = {
+    "models": _models,
+    "axes": _word("axes", "free"),
+    "heat": _word("heat", "probe"),
+    "nearest": _word("nearest", "yes"),
+    "sentence": _place("sentence"),
+    "word": _place("word"),
+}
+"""By the name in the link, which is also that in the session's state: what it means, and of "" the default."""
+
+
+assert tuple(EXTRAS) == PAGE_PARAMETERS

@@ -1,0 +1,1 @@
+"""Page: try_a_sentence."""

@@ -1,0 +1,1 @@
+"""Page: where_length_lives."""

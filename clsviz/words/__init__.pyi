@@ -1,0 +1,31 @@
+from . import comparison, dimensions, growth, profile
+from .answer import answer, key_numbers, lengths_at_norms, notes, result
+from .how_to_read import HOW_TO_READ, HOW_TO_READ_LAYERS
+from .labels import axis_title, question, vector_name
+from .numbers import cost, duration, number
+from .provenance import command, differences, pinned, probe_settings, settings
+
+__all__ = [
+    "HOW_TO_READ",
+    "HOW_TO_READ_LAYERS",
+    "answer",
+    "axis_title",
+    "command",
+    "comparison",
+    "cost",
+    "differences",
+    "dimensions",
+    "duration",
+    "growth",
+    "key_numbers",
+    "lengths_at_norms",
+    "notes",
+    "number",
+    "pinned",
+    "probe_settings",
+    "profile",
+    "question",
+    "result",
+    "settings",
+    "vector_name",
+]

@@ -1,0 +1,123 @@
+"""The answer to the page's question."""
+
+from typing import TYPE_CHECKING
+
+from clsviz import models
+from clsviz.experiment import Experiment
+from clsviz.measuring import Found
+from clsviz.settings import Lengths, Precision, Unit
+from clsviz.words.numbers import number
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from clsviz.analysis import View
+    from clsviz.statistics import Audit, Fit
+
+
+STRENGTHS = [(0.05, "Hardly"), (0.25, "Weakly"), (0.6, "Partly"), (0.9, "Largely")]
+
+
+FEW_SENTENCES = 100
+
+
+_WIDE_INTERVAL = 0.5
+
+
+SMALL_SPREAD = 0.001
+
+
+def answer(fit: "Fit", experiment: Experiment, n_sampled: int) -> str:
+    """What the regression says, in a sentence or two with the numbers in it.
+
+    n_sampled: sentences measured, of which those under the length cutoff are in the fit.
+    """
+    strength = next((word for limit, word in STRENGTHS if fit.r_squared < limit), "Almost entirely")
+    low, high = fit.r_squared_interval
+    if high - low > _WIDE_INTERVAL:
+        strength = "Too few sentences to say"
+    text = (
+        f"{strength}. Length explains {fit.r_squared:.1%} of the norm’s variance (R² {fit.r_squared:.3f}, 95% interval "
+        f"{low:.3f} to {high:.3f}; {fit.n:,} of {n_sampled:,} sentences, "
+        f"those under {experiment.length_cutoff} tokens)."
+    )
+    if fit.norm_sd < SMALL_SPREAD * fit.norm_mean:
+        spread = number(fit.norm_sd, digits=2)
+        text += f" But the norm hardly varies here: its standard deviation is {spread}, around {fit.norm_mean:.2f}."
+    if fit.n < FEW_SENTENCES:
+        remedy = "raise the length cutoff" if fit.n < n_sampled / 2 else "take more"
+        text += f" These are only {fit.n} sentences: {remedy} for a firm answer."
+    return text
+
+
+def result(view: "View", experiment: Experiment, n_sampled: int) -> str:
+    """The answer, or why there is none, with what the precision costs it."""
+    text = answer(view.fit, experiment, n_sampled) if view.fit else view.problem
+    is_constant = not view.fit and len(set(view.lengths.tolist())) > 1 and len(view.index) >= 3
+    if is_constant and models.Name.parse(experiment.model).untrained:
+        text += " That is what the last LayerNorm does before it is trained, in many models: see the pooler output."
+    if experiment.lengths is Lengths.SHUFFLED:
+        text += " The lengths are shuffled among the sentences, as a control: whatever is left is chance."
+    return f"{text} {precision(view.audit)}" if view.fit and view.audit else text
+
+
+def precision(audit: "Audit") -> str:
+    """What the fast precision costs."""
+    text = (
+        f"Computed in {Precision.FAST.numbers}: on {audit.n:,} sentences measured again in {Precision.EXACT.numbers}, "
+        f"the norm is off by {number(audit.mean_error)} on average and {number(audit.largest_error)} at most"
+    )
+    if audit.r_squared_change is None:
+        return f"{text}."
+    return f"{text}, and R² by {number(audit.r_squared_change, sign='+')}."
+
+
+def notes(experiment: Experiment, found: Found) -> list[str]:
+    """What the user should know of how the result came about."""
+    found_notes = []
+    if len(found.sentences) < experiment.sample_size:
+        n = len(found.sentences)
+        only = "one sentence; it is measured" if n == 1 else f"{n:,} sentences; all of them are measured"
+        found_notes.append(f"{found.corpus.label} has only {only}.")
+    damaged_parts = found.damaged_parts + (found.audit.damaged_parts if found.audit else 0)
+    if damaged_parts:
+        parts = "A damaged part of the store was" if damaged_parts == 1 else f"{damaged_parts} damaged parts were"
+        found_notes.append(f"{parts} dropped: those sentences are measured again.")
+    return found_notes
+
+
+def lengths_at_norms(slices: "pd.DataFrame", unit: Unit) -> str:
+    """What the norm says about the length, from `analysis.slices`."""
+    if len(slices) < 3:
+        return "There are too few sentences to say which lengths go with which norm."
+    lowest, highest = slices.iloc[0], slices.iloc[-1]
+    middle = slices[slices["from_share"] <= 0.5].iloc[-1]
+
+    def range_of(row: "pd.Series[float]") -> str:
+        return f"{row['lower']:.0f} to {row['upper']:.0f}"
+
+    return (
+        f"Read the other way round: of the {lowest['to_share']:.0%} of sentences with the lowest norms (up to "
+        f"{number(lowest['highest'])}), nine in ten have {range_of(lowest)} {unit}; of the "
+        f"{1 - highest['from_share']:.0%} with the highest (from {number(highest['lowest'])}), {range_of(highest)}; "
+        f"of the middle half, {range_of(middle)}."
+    )
+
+
+def key_numbers(view: "View", unit: Unit) -> dict[str, str]:
+    """The result, by name."""
+    if view.fit is None:
+        return {"Result": view.problem}
+    fit = view.fit
+
+    def with_interval(value: float, ends: tuple[float, float]) -> str:
+        return f"{number(value)} (95% interval {number(ends[0])} to {number(ends[1])})"
+
+    return {
+        "R²": with_interval(fit.r_squared, fit.r_squared_interval),
+        f"Slope per {unit.singular}": with_interval(fit.slope, fit.slope_interval),
+        "Intercept": with_interval(fit.intercept, fit.intercept_interval),
+        "Spearman’s ρ": number(fit.spearman),
+        "Norm": f"{number(fit.norm_mean)} on average, standard deviation {number(fit.norm_sd)}",
+        "Sentences": f"{fit.n:,}",
+    }

@@ -1,0 +1,77 @@
+"""Which dimensions dominate the norm, and what gain and bias do to it, in a sentence each."""
+
+from collections.abc import Sequence
+
+from clsviz.statistics import AS_IT_IS, WITHOUT_BIAS, WITHOUT_EITHER, WITHOUT_GAIN, Dimensions, NormOf
+from clsviz.words.numbers import number
+
+
+def dimensions_sentence(found: Dimensions) -> str:
+    """Which dimensions dominate the norm, and whether length is in them, in one sentence."""
+    width = len(found.shares)
+    equal = f"an equal share would be {_percent(1 / width)}"
+    if not found.dominant:
+        largest = int(found.order[0])
+        return (
+            f"No dimension dominates the norm: the largest, number {largest}, holds {_percent(found.shares[largest])} "
+            f"of the squared norm, where {equal}."
+        )
+    mine = list(found.dominant)
+    numbers = " and ".join(filter(None, [", ".join(map(str, mine[:-1])), str(mine[-1])]))
+    one, share = len(mine) == 1, float(found.shares[mine].sum())
+    who = f"Dimension {numbers} alone holds" if one else f"{len(mine)} of {width} dimensions ({numbers}) hold"
+    text = f"{who} {_percent(share)} of the squared norm ({equal}{'' if one else ' each'})"
+    if found.variance_shares is not None:
+        text += _and_of_variance(float(found.variance_shares[mine].sum()), share, not one)
+    return (
+        f"{text}; R² of the norm on length is {_r_squared(found.r_squared)} with {'it' if one else 'them'} and "
+        f"{_r_squared(found.r_squared_without)} without."
+    )
+
+
+def layer_norm_sentence(rows: Sequence[NormOf]) -> str:
+    """What gain and bias do to the norm, in one sentence, from `without_layer_norm`."""
+    by_name = {row.name: row for row in rows}
+    whole, without, gain, bias = (by_name[name] for name in (AS_IT_IS, WITHOUT_EITHER, WITHOUT_BIAS, WITHOUT_GAIN))
+    if not whole.varies and not without.varies:
+        return "The norm does not vary by more than rounding, neither with the LayerNorm’s gain and bias nor without."
+    with_gain = f"{_spread(whole)} with both gain and bias, {_spread(gain)} with the gain alone"
+    if without.left_out:
+        n = without.left_out
+        return (
+            f"The LayerNorm’s gain all but erases {n} dimension{'s' * (n > 1)}: the norm has a standard deviation of "
+            f"{with_gain} and, as far as the other dimensions go, {_spread(bias)} with the bias alone and "
+            f"{_spread(without)} without either."
+        )
+    if without.varies:
+        return (
+            f"The norm varies also before the LayerNorm’s gain and bias: its standard deviation is {with_gain}, "
+            f"{_spread(bias)} with the bias alone and {_spread(without)} without either."
+        )
+    return (
+        f"Before gain and bias the LayerNorm gives every sentence the same norm ({without.norm_mean:.2f}), so the "
+        f"whole variation of the norm comes from the two: its standard deviation is {with_gain} and {_spread(bias)} "
+        f"with the bias alone."
+    )
+
+
+def _spread(row: NormOf) -> str:
+    return f"{number(row.norm_sd, digits=3)} (R² {_r_squared(row.r_squared)})"
+
+
+def _r_squared(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.3f}"
+
+
+def _percent(share: float) -> str:
+    return f"{share:.1%}"
+
+
+def _and_of_variance(of_variance: float, share: float, is_plural: bool) -> str:
+    """What holds such a share of the squared norm holds of its variance; others may even it out, or it others."""
+    conjunction = "but" if of_variance < share / 2 else "and"
+    if of_variance < -0.0005:
+        return " but even out some of its variance" if is_plural else " but evens out some of its variance"
+    if of_variance < 0.0005:
+        return f" {conjunction} nothing of its variance"
+    return f" {conjunction} {_percent(of_variance) if of_variance < 0.9995 else 'all'} of its variance"

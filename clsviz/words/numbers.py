@@ -1,0 +1,37 @@
+"""Numbers, durations and costs in words."""
+
+import math
+
+from clsviz.measuring import Cost
+
+_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def number(value: float, digits: int = 4, sign: str = "") -> str:
+    """A number to so many decimals, or to two significant digits where that would leave little of it.
+
+    With the sign “+” also positive numbers show theirs.
+    """
+    if math.isinf(value):
+        return "−∞" if value < 0 else "∞"
+    if value == 0 or abs(value) >= 10 ** (1 - digits):
+        text = f"{value:{sign}.{digits}f}"
+    else:
+        significand, exponent = f"{value:{sign}.1e}".split("e-")
+        text = f"{significand} × 10⁻{exponent.lstrip('0').translate(_SUPERSCRIPTS)}"
+    return text.replace("-", "−")
+
+
+def cost(cost: Cost) -> str:
+    """What a run takes, to stand after its name."""
+    if not cost.seconds:
+        return "is measured already"
+    takes = f"takes about {duration(cost.seconds)}"
+    return f"downloads {cost.megabytes:,} MB and {takes}" if cost.megabytes else takes
+
+
+def duration(seconds: float) -> str:
+    """A time to wait, roughly: it is an estimate."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min" if seconds < 90 * 60 else f"{seconds / 3600:.1f} h"

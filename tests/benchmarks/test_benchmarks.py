@@ -1,0 +1,65 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from support.tiny import write_model
+
+from benchmarks.ways import Plain
+from clsviz.encoder import has_fast_bfloat16
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory, text_file: Path) -> dict[str, object]:
+    """Of a tiny model, in a process of its own, as what it compares with warns of this and that."""
+    folder = write_model(tmp_path_factory.mktemp("models") / "bert", "bert", max_position_embeddings=512)
+    command = [sys.executable, "-m", "benchmarks.encoder", f"--model={folder}", f"--corpus={text_file}", "--json"]
+    command += ["--sentences=40", "--rounds=2", "--growth"]
+    environment = {**os.environ, "CLSVIZ_STORE": str(tmp_path_factory.mktemp("store"))}
+    run = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
+
+
+def test_every_way_measures_the_same_norms(result: dict[str, object]) -> None:
+    rows = {row["name"]: row for row in result["rows"]}
+    ways = ["original", "transformers", "sentence-transformers", "onnx", "exact"]
+    assert list(rows) == [*ways, *(["fast"] if has_fast_bfloat16(torch.device("cpu")) else [])]
+    assert all(rows[name]["max_relative_error"] < 1e-5 for name in ways)
+    assert rows["sentence-transformers"]["ratio"] == 1
+    for row in rows.values():
+        assert row["ratio"] == pytest.approx(
+            row["sentences_per_second"] / rows["sentence-transformers"]["sentences_per_second"]
+        )
+        assert row["peak_megabytes"] > 100
+        assert row["tokens_per_second"] > row["sentences_per_second"] > 0
+        assert ("ceiling_fraction" in row) == (row["name"] in ("exact", "fast"))
+
+
+def test_the_growth_is_of_ten_times_the_sentences(result: dict[str, object]) -> None:
+    assert result["growth"]["sentences"] == 400
+    assert result["growth"]["times_the_seconds"] > 0
+
+
+def test_the_ceiling_counts_every_product_of_a_token(tiny_weights) -> None:
+    plain = Plain(tiny_weights, "cpu")
+    assert plain.products == {(16, 16): 8, (32, 16): 2, (16, 32): 2}  # two layers
+
+
+def test_a_corpus_that_is_too_small_is_refused_at_once(text_file: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "benchmarks.encoder", f"--corpus={text_file}", "--sentences=400", "--growth"]
+    run = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "CLSVIZ_STORE": str(tmp_path)})
+    assert run.returncode == 1
+    assert run.stderr.endswith("has only 400 sentences of 4,000. Take fewer, or another corpus.\n")
+
+
+def test_the_layers_are_timed_from_the_store(tiny_folder: Path, text_file: Path) -> None:
+    command = [sys.executable, "-m", "benchmarks.layers", f"--model={tiny_folder}", f"--corpus={text_file}"]
+    run = subprocess.run([*command, "--sentences=60"], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert "60 sentences of 10 vectors of 16" in run.stdout  # three poolings after three layers, and the pooler
+    for name in ("norms", "vectors", "from the store", "all 23 readings", "SentLen", "dimensions, gain and bias"):
+        assert f"\n{name}: " in run.stdout

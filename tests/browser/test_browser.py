@@ -1,0 +1,378 @@
+"""The app as a visitor has it: a real server, a real browser, the real built-in model."""
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pandas as pd
+import pytest
+from PIL import Image
+from playwright.sync_api import Browser, Page, expect
+from support.browser import SMALL, choose, figures, hover, measured, plot, settle
+from support.hub import Hub, environment
+from support.tiny import random_sentences, write_bert, write_dataset
+from support.visit import serve
+
+
+@pytest.fixture(scope="module")
+def hub(hub_server: Hub, tmp_path_factory: pytest.TempPathFactory) -> Hub:
+    """The Hub with small things in the place of the original experiment's, and a dataset of two configurations."""
+    folder = tmp_path_factory.mktemp("hub")
+    hub_server.behave()
+    model = write_bert(folder / "model", hidden_size=1024, intermediate_size=1024)  # so large that it takes a moment
+    hub_server.add("google-bert/bert-base-uncased", model)
+    books = write_dataset(folder / "books", {"plain_text": {"train": random_sentences(600, seed=8)}})
+    hub_server.add("bookcorpus/bookcorpus", books, kind="dataset", revision="refs/convert/parquet")
+    (folder / "script").mkdir()
+    (folder / "script" / "bookcorpus.py").write_text("raise SystemExit")
+    hub_server.add("bookcorpus/bookcorpus", folder / "script", kind="dataset")
+    splits = {name: {"train": random_sentences(300, seed=9)} for name in ("first", "second")}
+    hub_server.add("owner/corpus", write_dataset(folder / "corpus", splits), kind="dataset")
+    return hub_server
+
+
+@pytest.fixture(scope="module")
+def hub_page(hub: Hub, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The app where that Hub can be reached, with nothing of it here yet."""
+    folder = tmp_path_factory.mktemp("server")
+    with serve(folder, **environment(hub, folder / "cache")) as address:
+        yield address
+    assert "Traceback" not in (folder / "log").read_text()
+
+
+def test_a_newcomer_sees_the_answer_on_real_data(visit: Callable[..., Page]) -> None:
+    page = visit("")
+    expect(page.get_by_role("heading", level=1)).to_have_text(
+        "Does MiniLM-L6 encode the length of a sentence in the norm of its [CLS]?"
+    )
+    answer = page.get_by_text(re.compile("^Hardly. Length explains"))
+    run = page.get_by_role("button", name="Run")
+    expect(answer.or_(run)).to_be_visible()
+    if run.count():  # a machine so slow or busy that it takes more than half a minute
+        run.click()
+    expect(answer).to_be_visible()  # with the first points
+    measured(page)
+    r_squared, slope, _, n_used = figures(page)
+    assert 0 < float(r_squared) < 0.1
+    assert slope.startswith("−0.00")
+    assert 4900 < int(n_used.replace(",", "")) <= 5000
+
+
+def test_hovering_shows_the_sentence(visit: Callable[..., Page]) -> None:
+    page = measured(visit())
+    sentence, tokens, norm, distance = hover(page).rsplit("<br>", 3)
+    assert re.match(r"""["'(]?[A-Z]""", sentence)
+    assert re.fullmatch(r"\d+ tokens", tokens)
+    assert re.fullmatch(r"norm \d+\.\d{4}", norm)
+    assert re.fullmatch(r"[+−-]\d+\.\d{4} off the line", distance)
+
+
+def test_a_click_shows_the_whole_sentence_and_a_box_lists_many(visit: Callable[..., Page]) -> None:
+    page = measured(visit())
+    beginning = hover(page).split("<br>")[0]
+    page.mouse.down()
+    page.mouse.up()
+    expect(page.get_by_text(re.compile(r"^\d+ tokens · norm"))).to_be_visible()
+    expect(page.locator("[data-testid=stText]").first).to_contain_text(beginning[:30].split("&")[0])
+
+    plot(page).hover()
+    page.locator("[data-title='Box Select']").click()
+    box = plot(page).bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 120, box["y"] + 150)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 300, box["y"] + 300, steps=5)
+    page.mouse.up()
+    expect(page.get_by_text(re.compile(r"^\d+ sentences selected"))).to_be_visible()
+    expect(page.locator("[data-testid=stDataFrame]")).to_be_visible()
+
+
+def test_the_cutoff_and_the_layer_change_the_numbers_and_the_link(visit: Callable[..., Page]) -> None:
+    page = measured(visit())
+    before = figures(page)
+    cutoff = page.get_by_role("slider", name="Length cutoff")
+    cutoff.focus()
+    for _ in range(12):  # quickly, as one holds the key
+        page.keyboard.press("ArrowLeft")
+    expect(page.get_by_text("those under 20 tokens")).to_be_visible()
+    settle(page)
+    assert cutoff.get_attribute("aria-valuetext") == "under 20"
+    assert figures(page)[3] != before[3]
+    expect(page).to_have_url(re.compile("length_cutoff=20"))
+
+    page.get_by_role("slider", name="Layer").focus()
+    page.keyboard.press("ArrowLeft")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("after layer 5?")
+    page.get_by_text("Pooler output", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("its pooler output?")
+    assert "1,000 sentences measured" in page.get_by_text("sentences measured").inner_text()
+
+    page.wait_for_timeout(2500)
+    page.go_back()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("after layer 5?")
+
+
+def test_a_typed_sentence_gets_its_star_and_its_numbers(visit: Callable[..., Page]) -> None:
+    page = measured(visit())
+    page.get_by_role("textbox", name="Type a sentence").fill(
+        "Sinan loves a beautiful day\n<img src=x onerror=alert(1)> **bold**"
+    )
+    page.get_by_role("button", name="Measure").click()
+    expect(page.get_by_text("6 tokens")).to_be_visible()
+    expect(page.get_by_text("the line says").first).to_be_visible()
+    expect(page.get_by_text("sin  ##an  loves  a  beautiful  day")).to_be_visible()
+    expect(page.locator(".annotation-text", has_text="yours, 1")).to_be_visible()
+    expect(page.get_by_text("2. <img src=x onerror=alert(1)> **bold**")).to_be_visible()
+    assert page.locator("img[src=x]").count() == 0
+
+
+def test_the_copied_link_opens_the_same_picture(visit: Callable[..., Page], server: str) -> None:
+    page = measured(visit("?sample_size=1000&length_cutoff=25&layer=5"))
+    page.get_by_role("textbox", name="Type a sentence").fill("A sentence & a half: 100% mine?")
+    page.get_by_role("button", name="Measure").click()
+    expect(page.get_by_text("yours")).to_be_visible()
+    page.get_by_text("Put it into the link").click()
+    expect(page).to_have_url(re.compile("text="))
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    link = page.evaluate("navigator.clipboard.readText()")
+    assert link.startswith(server)
+
+    other = measured(visit(link.removeprefix(server)))
+    assert figures(other) == figures(page)
+    assert other.get_by_role("slider", name="Length cutoff").get_attribute("aria-valuetext") == "under 25"
+    expect(other.get_by_role("textbox", name="Type a sentence")).to_have_value("A sentence & a half: 100% mine?")
+    expect(other.locator(".annotation-text", has_text="yours")).to_be_visible()
+
+
+def test_links_to_what_is_not_yet_measured_keep_all_their_settings(visit: Callable[..., Page]) -> None:
+    for seed in range(50, 56):  # what may be lost is lost in one of several
+        page = visit(f"?sample_size=200&seed={seed}&length_cutoff=25&layer=1")
+        expect(page.get_by_text("sentences measured")).to_be_visible()
+        settle(page)
+        assert page.url.endswith(f"?sample_size=200&seed={seed}&length_cutoff=25&layer=1")
+        expect(page.get_by_label("Seed", exact=True)).to_have_value(str(seed))
+        page.context.close()
+
+
+def test_a_run_can_be_cancelled_and_goes_on_later(visit: Callable[..., Page]) -> None:
+    page = visit("?sample_size=10000&seed=5")
+    run, cancel = page.get_by_role("button", name=re.compile("Run|Continue")), page.get_by_role("button", name="Cancel")
+    measuring = page.get_by_text(re.compile(r"Measuring [\d,]+ of 10,000"))
+    expect(run.or_(measuring)).to_be_visible()
+    if run.count():
+        run.click()
+    expect(measuring).to_be_visible()
+    expect(page.get_by_text(re.compile("Length explains"))).to_be_visible()
+    cancel.click()
+    expect(run).to_be_visible()
+    expect(page.get_by_text(re.compile(r"[\d,]+ of 10,000 sentences are measured"))).to_be_visible()
+    settle(page)
+    kept = int(figures(page)[3].replace(",", ""))
+    assert 0 < kept < 10_000
+    page.wait_for_timeout(3000)
+    assert int(figures(page)[3].replace(",", "")) == kept  # it has stopped
+    run.click()
+    expect(cancel).to_be_visible()
+    cancel.click()
+    expect(run).to_be_visible()
+    settle(page)
+    assert int(figures(page)[3].replace(",", "")) >= kept
+
+
+def test_downloads_hold_what_is_shown(visit: Callable[..., Page], browser: Browser, tmp_path: Path) -> None:
+    page = measured(visit())
+    page.get_by_role("button", name="Download").first.click()
+    paths = {}
+    for name, ending in (("Table (CSV)", "csv"), ("Table (Parquet)", "parquet"), ("Picture (HTML)", "html")):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=name).click()
+        assert download.value.suggested_filename == f"clsviz-minilm-python-docs.{ending}"
+        paths[ending] = tmp_path / f"download.{ending}"
+        download.value.save_as(paths[ending])
+    table = pd.read_csv(paths["csv"])
+    assert len(table) == len(pd.read_parquet(paths["parquet"])) == 1000
+    used = table[table["n_tokens"] < 80]
+    assert f"{used['n_tokens'].corr(used['cls_6']) ** 2:.3f}" == figures(page)[0]
+
+    report = browser.new_context().new_page()
+    requests: list[str] = []
+    report.on("request", lambda request: requests.append(request.url))
+    report.goto(paths["html"].as_uri())
+    expect(report.locator(".js-plotly-plot .gl-canvas").first).to_be_visible()
+    assert [url for url in requests if not url.startswith(("file:", "data:", "blob:"))] == []
+    stated = report.get_by_role("row", name=re.compile("^R²")).inner_text()
+    assert float(re.findall(r"\d\.\d+", stated)[0]) == pytest.approx(float(figures(page)[0]), abs=0.0006)
+    report.context.close()
+
+
+def test_a_model_that_cannot_be_reached_is_one_sentence_and_the_page_stays(visit: Callable[..., Page]) -> None:
+    page = measured(visit())
+    model = page.get_by_role("combobox", name="Model")
+    model.fill("google/electra-small-discriminator")
+    model.press("Enter")
+    error = page.locator("[data-testid=stSidebar] [data-testid=stAlert]")
+    expect(error).to_contain_text("The Hugging Face Hub cannot be reached for google/electra-small-discriminator")
+    model.fill("not a model, <b>surely</b>")
+    model.press("Enter")
+    expect(error).to_contain_text("“not a model, <b>surely</b>” names no model")
+    model.fill("MiniLM-L6")
+    model.press("Enter")
+    measured(page)
+
+
+def test_a_text_file_can_be_uploaded(visit: Callable[..., Page], tmp_path: Path) -> None:
+    path = tmp_path / "mine.txt"
+    path.write_text("\n".join(f"{'Word ' * n}ends here." for n in range(1, 41)), encoding="utf-8")
+    page = measured(visit())
+    page.get_by_text("Use your own text").click()
+    page.locator("input[type=file]").set_input_files(path)
+    expect(page.get_by_text("40 sentences measured")).to_be_visible()
+    expect(page.get_by_text("mine.txt has only 40 sentences; all of them are measured.")).to_be_visible()
+    settle(page)
+    page.reload()
+    expect(page.get_by_text("40 sentences measured")).to_be_visible()
+
+
+def test_a_links_text_is_no_markup_and_nothing_comes_from_elsewhere(visit: Callable[..., Page], server: str) -> None:
+    page = measured(visit())
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    text = ":material/check: https://example.org www.example.org a@example.org :streamlit:"
+    page.goto(f"{server}{SMALL}&{urlencode({text: 1})}")
+    warning = page.get_by_test_id("stAlert")
+    expect(warning).to_contain_text("There is no setting")
+    measured(page)
+    shown = warning.inner_text().replace("\u2060", "")
+    assert text[:40] in shown
+    assert warning.locator("a, img, [data-testid=stIconMaterial]").count() == 0
+    assert requests
+    assert all(url.startswith((server, "data:", "blob:")) for url in requests), requests
+
+
+def test_everything_can_be_reached_by_keyboard_and_has_a_name(visit: Callable[..., Page]) -> None:
+    page = measured(visit())
+    wanted = {"Model", "Corpus", "Sentences", "Seed", "Length cutoff", "Layer", "Copy link", "Download", "Measure"}
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        focused = page.evaluate(
+            """() => {
+                let node = document.activeElement
+                while (node?.shadowRoot?.activeElement) node = node.shadowRoot.activeElement
+                return `${node.getAttribute("aria-label") ?? ""} ${node.innerText ?? ""}`
+            }"""
+        )
+        wanted = {name for name in wanted if name not in focused}
+    assert not wanted
+    description = page.locator("[data-testid=stPlotlyChart]").first.evaluate("node => node.outerHTML")
+    assert "Norm of the [CLS] embedding against sentence length for" in description
+
+
+def test_a_cold_page_asks_nothing_of_the_hub(visit: Callable[..., Page], hub: Hub, hub_page: str) -> None:
+    hub.requests.clear()
+    page = measured(visit(at=hub_page))
+    expect(page.get_by_text(re.compile(r"The original downloads 4\d\d MB and takes about \d+ (s|min)"))).to_be_visible()
+    page.get_by_role("button", name="The original").click()
+    expect(page.get_by_role("button", name="Run · about")).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Does BERT base, uncased encode")
+    assert not hub.requests
+
+
+def test_a_download_shows_its_progress_can_be_cancelled_and_goes_on(
+    visit: Callable[..., Page], hub: Hub, hub_page: str
+) -> None:
+    hub.misbehave("*.safetensors", "slow", seconds=0.2)
+    page = visit("?model=bert-base-uncased&corpus=bookcorpus&sample_size=500", at=hub_page)
+    page.get_by_role("button", name="Run").click()
+    expect(page.locator("[data-testid=stProgress]")).to_contain_text(
+        re.compile(r"Downloading google-bert/bert-base-uncased [1-9]\d* of \d+ MB")
+    )
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("Stopped before the first sentences were measured")).to_be_visible()
+    hub.behave()
+    page.get_by_role("button", name="Continue").click()
+    measured(page)
+    assert any(request.range for request in hub.requests if request.path.endswith(".safetensors"))
+    page.get_by_text("How it was measured").click()
+    expect(page.get_by_text(re.compile(r"of 6 row groups .* MB were read"))).to_be_visible()
+
+
+def test_a_dataset_is_typed_by_its_id_and_offers_its_configurations(visit: Callable[..., Page], hub_page: str) -> None:
+    page = measured(visit(at=hub_page))
+    corpus = page.get_by_role("combobox", name="Corpus")
+    corpus.fill("owner/corpus")
+    corpus.press("Enter")
+    expect(page.get_by_role("combobox", name="Configuration")).to_be_visible()
+    choose(page, "Configuration", "second")
+    page.get_by_role("button", name="Run").click()
+    expect(page.get_by_text("300 sentences measured")).to_be_visible()
+    settle(page)
+    assert "configuration=second" in page.url
+    corpus.fill("owner/[evil](http://127.0.0.1)**<b>x")
+    corpus.press("Enter")
+    error = page.locator("[data-testid=stSidebar] [data-testid=stAlert]")
+    expect(error).to_contain_text("**<b>x” names no dataset")
+    assert error.locator("a, b, strong").count() == 0
+
+
+def test_pages_keep_the_settings_and_back_goes_back(visit: Callable[..., Page]) -> None:
+    page = measured(visit(f"{SMALL}&length_cutoff=40&layer=3"))
+    page.get_by_role("link", name="Inside the model").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("What is inside MiniLM-L6?")
+    settle(page)
+    assert "length_cutoff=40" in page.url
+    page.get_by_role("link", name="Norm vs length").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("after layer 3?")
+    settle(page)
+    assert page.url.endswith(f"/{SMALL}&length_cutoff=40&layer=3")
+    assert page.get_by_role("slider", name="Length cutoff").get_attribute("aria-valuetext") == "under 40"
+    page.wait_for_timeout(2500)
+    page.go_back()
+    expect(page.get_by_role("heading", level=1)).to_have_text("What is inside MiniLM-L6?")
+
+
+WAITED_FOR = {
+    "": ("norm-vs-length", "of 5,000 measured"),
+    "where_length_lives": ("where-length-lives", "Gain and bias of the LayerNorm"),
+    "try_a_sentence": ("try-a-sentence", "corpus sentences of about this length"),
+    "compare_models": ("compare-models", "of a linear probe, of the first"),
+    "inside_the_model": ("inside-the-model", "none is off by more than"),
+}
+"""Of every page the name of its picture, and what is there when all is."""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "height"), [(1400, 1000), (390, 844)], ids=["wide", "narrow"])
+@pytest.mark.parametrize("path", WAITED_FOR)
+def test_screenshots(
+    visit: Callable[..., Page], path: str, scheme: str, width: int, height: int, tmp_path: Path
+) -> None:
+    """Nothing is cut off at the side; the pictures are kept where CLSVIZ_SCREENSHOTS says."""
+    name, last = WAITED_FOR[path]
+    text = "text=The+quick+brown+fox+jumps+over+the+lazy+dog."
+    query = "?sample_size=2000&probe_size=1000" if path == "compare_models" else f"?{text}"
+    page = visit(f"{path}{query}", viewport={"width": width, "height": height}, color_scheme=scheme)
+    run, done = page.get_by_role("button", name=re.compile("^Run")), page.get_by_text(last).first
+    for _ in range(100):
+        if done.count() and not page.get_by_role("button", name="Cancel").count():
+            break
+        if run.count() and run.first.is_visible():  # a busy machine
+            run.first.click()
+        page.wait_for_timeout(1000)
+    expect(done).to_be_attached()
+    settle(page)
+    page.wait_for_timeout(1500)
+    main = page.locator("[data-testid=stMain]")
+    assert main.evaluate("node => node.scrollWidth <= node.clientWidth")
+    for figure in page.locator("[data-testid=stMetric]").all():
+        box = figure.bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+    folder = Path(os.environ.get("CLSVIZ_SCREENSHOTS", tmp_path))
+    picture = folder / f"{name}-{scheme}-{'wide' if width > 800 else 'narrow'}.png"
+    page.screenshot(path=picture)
+    # A third of the size; by this method colours of few points, as of the star, are not lost.
+    Image.open(picture).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE).save(picture, optimize=True)

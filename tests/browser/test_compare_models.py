@@ -1,0 +1,108 @@
+"""The page “Compare models” as a visitor has it: a real server, a real browser, the real built-in model."""
+
+import io
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.parquet as pq
+from playwright.sync_api import Page, expect
+from support.browser import settle
+
+PAGE = "compare_models?sample_size=500"
+_ALL_ARE_READ = """() => {
+    const curves = [...document.querySelectorAll(".js-plotly-plot")].at(-1)?._fullData ?? [];
+    return curves.length == 2 && curves.every(curve => Number.isFinite(curve.y.at(-1)));
+}"""
+"""Whether the probes have come to the last layer of both models."""
+
+
+def compared(page: Page) -> Page:
+    """Wait until both models are measured and read."""
+    run = page.get_by_role("button", name="Run all")
+    for _ in range(240):
+        if page.evaluate(_ALL_ARE_READ):
+            break
+        if run.is_visible():  # a machine so slow or busy that it takes more than half a minute
+            run.click()
+        page.wait_for_timeout(1000)
+    expect(page.get_by_text(re.compile("^In MiniLM-L6 length explains"))).to_be_visible()
+    expect(page.get_by_text("untrained MiniLM-L6: measured")).to_be_visible()
+    settle(page)
+    assert page.evaluate(_ALL_ARE_READ)
+    return page
+
+
+def clouds(page: Page) -> list[int]:
+    """How many points every picture of a model draws."""
+    return page.locator(".js-plotly-plot").first.evaluate(
+        "node => node.data.filter(trace => trace.mode == 'markers').map(trace => (trace.text ?? []).length)"
+    )
+
+
+def test_a_newcomer_sees_a_model_beside_its_untrained_self(
+    visit: Callable[..., Page],
+    tmp_path: Path,
+) -> None:
+    page = compared(visit(PAGE))
+    expect(page.get_by_role("heading", level=1)).to_have_text(
+        "Which model encodes the length of a sentence in the norm of its [CLS]?"
+    )
+    assert "models=minilm%2Cuntrained%3Aminilm" in page.url
+    n = int(re.search(r"Compared are (\d+) of 500 sentences", page.locator("body").inner_text()).group(1))
+    assert clouds(page) == [n, n]
+    assert page.locator("[data-testid=stDataFrame]").count() == 1
+
+    page.get_by_role("button", name="Download").first.click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Table (CSV)").click()
+    download.value.save_as(tmp_path / "table.csv")
+    table = pd.read_csv(tmp_path / "table.csv").set_index("model")
+    assert f"R² {table.loc['minilm', 'r_squared']:.3f}" in page.locator("body").inner_text().replace("R2", "R²")
+    assert table.loc["minilm", "probe_r_squared"] > 0.9
+    assert pd.isna(table.loc["untrained:minilm", "r_squared"])
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Sentences (Parquet)").click()
+    download.value.save_as(tmp_path / "sentences.parquet")
+    sentences = pq.read_table(io.BytesIO((tmp_path / "sentences.parquet").read_bytes()))
+    about = json.loads(sentences.schema.metadata[b"clsviz"])
+    assert sentences.num_rows == 2 * n
+    assert [model["model"] for model in about["models"]] == ["minilm", "untrained:minilm"]
+
+
+def test_axes_models_and_units_travel_in_the_link(visit: Callable[..., Page], server: str) -> None:
+    page = compared(visit(PAGE))
+    page.get_by_text("An axis of norms for each", exact=True).click()
+    expect(page).to_have_url(re.compile("axes=free"))
+    page.get_by_text("Words", exact=True).click()
+    expect(page).to_have_url(re.compile("unit=words"))
+    expect(page.get_by_text("Lengths are counted in words, which are the same for all models")).to_be_visible()
+    settle(page)
+    page.get_by_role("button", name="Copy link").click()
+    link = page.evaluate("navigator.clipboard.readText()")
+    assert link.startswith(f"{server}compare_models?")
+
+    other = compared(visit(link.removeprefix(server)))
+    settle(other)
+    assert "axes=free" in other.url
+    assert "unit=words" in other.url
+    toggle = "An axis of norms for each"
+    assert other.get_by_role("switch", name=toggle).or_(other.get_by_role("checkbox", name=toggle)).is_checked()
+    assert other.locator("[data-testid=stAlert]").count() == 0
+    assert clouds(other) == clouds(page)
+
+
+def test_a_model_that_is_none_is_refused_beside_those_that_go_on(visit: Callable[..., Page]) -> None:
+    page = compared(visit(PAGE))
+    box = page.get_by_role("combobox", name="Models")
+    box.fill("owner/[evil](http://127.0.0.1)**<b>x")
+    box.press("Enter")
+    error = page.locator("[data-testid=stSidebar] [data-testid=stAlert]")
+    expect(error).to_contain_text("names no model")
+    assert error.locator("a, b, strong").count() == 0
+    settle(page)
+    assert len(clouds(page)) == 3
+    assert clouds(page)[2] == 0
+    expect(page.get_by_text(re.compile("^In MiniLM-L6 length explains"))).to_be_visible()

@@ -1,0 +1,106 @@
+import io
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from clsviz import export
+from clsviz.analysis import View, view
+from clsviz.experiment import Experiment
+from clsviz.measuring import Encoders, Extraction, Found, Store
+from clsviz.progress import Progress
+
+EVIL = ['<script>alert("x")</script>', 'comma, "quotes" and\ttab', "=1+1", "ünï 漢字 👋🏽", "the cat sat on the mat"]
+
+
+@pytest.fixture(scope="module")
+def experiment(tiny_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Experiment:
+    path = tmp_path_factory.mktemp("evil") / "evil.txt"
+    path.write_text("\n".join([*EVIL, *(" ".join(["the cat"] * n) for n in range(1, 15))]), encoding="utf-8")
+    return Experiment(model=str(tiny_folder), corpus=str(path), sample_size=1000)
+
+
+@pytest.fixture(scope="module")
+def found(experiment: Experiment, tmp_path_factory: pytest.TempPathFactory) -> Found:
+    return Extraction(experiment, Store(tmp_path_factory.mktemp("store")), Encoders()).run(Progress())
+
+
+@pytest.fixture(scope="module")
+def shown(experiment: Experiment, found: Found) -> View:
+    return view(found, experiment)
+
+
+def test_the_table_has_a_row_a_sentence(found: Found) -> None:
+    table = export.table(found.sentences, found.measurements)
+    assert list(table.columns) == ["sentence", "n_tokens", "truncated", "cls_0", "cls_1", "cls_2", "pooler"]
+    assert table["sentence"].tolist() == found.sentences
+    np.testing.assert_array_equal(table["cls_2"], found.measurements.cls_norms[:, 2])
+
+
+def test_a_part_of_the_sample_has_a_part_of_the_table(found: Found) -> None:
+    assert len(export.table(found.sentences, found.measurements.head(4))) == 4
+
+
+def test_csv_and_parquet_come_back_as_they_were(experiment: Experiment, found: Found, shown: View) -> None:
+    table = export.table(found.sentences, found.measurements)
+    from_csv = pd.read_csv(io.BytesIO(export.to_csv(table)), keep_default_na=False)
+    pd.testing.assert_frame_equal(from_csv, table, check_dtype=False)
+    parquet = export.to_parquet(table, export.summary(experiment, found, shown))
+    pd.testing.assert_frame_equal(pd.read_parquet(io.BytesIO(parquet)), table)
+    about = json.loads(pq.read_schema(io.BytesIO(parquet)).metadata[b"clsviz"])
+    assert about["model_fingerprint"] == found.weights.fingerprint
+    assert about["n_sampled"] == len(found.sentences)
+
+
+def test_the_summary_is_json_and_restores_the_experiment(experiment: Experiment, found: Found, shown: View) -> None:
+    summary = export.summary(experiment, found, shown)
+    assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+    assert shown.fit is not None
+    assert summary["r_squared"] == shown.fit.r_squared
+    assert summary["n_used"] == shown.fit.n
+    assert summary["layer"] == 2
+    assert summary["query"].startswith("?model=%2F")
+
+
+def test_what_is_undefined_is_none_and_explained(experiment: Experiment, found: Found) -> None:
+    constant = view(found, replace(experiment, layer=0))
+    summary = export.summary(replace(experiment, layer=0), found, constant)
+    assert summary["r_squared"] is summary["r_squared_interval"] is summary["slope"] is None
+    assert "norm is the same" in summary["problem"]
+
+
+def test_an_interval_without_end_is_none(experiment: Experiment, found: Found) -> None:
+    few = found.measurements.head(4)
+    few = type(few)(np.array([5, 5, 5, 40], np.int32), np.zeros(4, bool), few.cls_norms, few.pooler_norms)
+    summary = export.summary(experiment, found, view(replace(found, measurements=few), experiment))
+    assert summary["slope_interval"] is None
+    assert summary["slope"] is not None
+
+
+def test_the_report_holds_picture_numbers_and_settings_and_escapes_all_text(
+    experiment: Experiment, found: Found, shown: View
+) -> None:
+    assert shown.fit is not None
+    page = export.report(experiment, found, shown).decode()
+    assert f"{shown.fit.r_squared:.4f}" in page
+    assert found.weights.fingerprint[:16] in page
+    assert found.corpus.fingerprint[:16] in page
+    assert "python -m clsviz measure --model" in page
+    assert '<script>alert("x")' not in page
+    assert not re.search(r"<(script|link|img)[^>]+(src|href)", page)
+
+
+def test_a_report_without_a_line_says_why(experiment: Experiment, found: Found) -> None:
+    asked = replace(experiment, length_cutoff=2)
+    assert "least 3" in export.report(asked, found, view(found, asked)).decode()
+
+
+def test_markup_in_a_name_is_text_in_the_report(found: Found, shown: View) -> None:
+    page = export.report(Experiment(model="<img src=x>", corpus="<i>"), found, shown).decode()
+    assert "<img src=x>" not in page
+    assert "&lt;img src=x&gt;" in page

@@ -1,0 +1,164 @@
+import base64
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from clsviz import figures
+from clsviz.figures import Axes, Palette, Points, hover_label, labels_of, scatter, to_html, traces_of
+from clsviz.statistics import bins, fit, slices
+
+PALETTE = Palette()
+
+
+def points(n: int) -> Points:
+    random = np.random.default_rng(0)
+    lengths = random.integers(3, 60, n).astype(np.int32)
+    norms = (7 - 0.01 * lengths + random.normal(size=n)).astype(np.float32)
+    return Points(labels_of([f"Sentence {index}." for index in range(n)]), lengths, norms)
+
+
+def numbers(array: Any) -> np.ndarray:
+    """An array as Plotly puts it into JSON."""
+    if isinstance(array, dict):
+        return np.frombuffer(base64.b64decode(array["bdata"]), dtype=array["dtype"])
+    return np.asarray(array)
+
+
+def test_every_sentence_is_a_point_with_its_text_and_its_distance_from_the_line() -> None:
+    shown = points(120)
+    line = fit(shown.lengths, shown.norms)
+    figure = json.loads(scatter(shown, Axes(), PALETTE, fit=line).to_json())
+    (cloud,) = figure["data"]
+    assert cloud["type"] == "scattergl"
+    np.testing.assert_array_equal(numbers(cloud["x"]), shown.lengths)
+    np.testing.assert_array_equal(numbers(cloud["y"]), shown.norms)
+    np.testing.assert_allclose(numbers(cloud["customdata"]), shown.norms - line.predict(shown.lengths), atol=1e-6)
+    assert cloud["text"] == list(shown.labels)
+    assert all(field in cloud["hovertemplate"] for field in ("%{text}", "%{x} tokens", "norm %{y", "%{customdata"))
+
+
+def test_the_rounding_of_numbers_is_not_magnified() -> None:
+    norms = np.array([16, 16 + 2e-6, 16 - 2e-6], np.float32)
+    shown = Points(labels_of(["a", "b", "c"]), np.array([3, 4, 5], np.int32), norms)
+    low, high = json.loads(scatter(shown, Axes(), PALETTE).to_json())["layout"]["yaxis"]["autorangeoptions"]["include"]
+    assert high - low > 50 * np.ptp(norms)
+
+
+def test_without_a_line_nothing_is_said_of_a_distance() -> None:
+    (cloud,) = json.loads(scatter(points(120), Axes(), PALETTE).to_json())["data"]
+    assert "%{text}" in cloud["hovertemplate"]
+    assert "customdata" not in cloud["hovertemplate"]
+
+
+def test_the_line_and_its_band_lie_over_the_points() -> None:
+    shown = points(120)
+    line = fit(shown.lengths, shown.norms)
+    band, straight = scatter(shown, Axes(), PALETTE, fit=line).layout.shapes
+    ends = np.array([shown.lengths.min(), shown.lengths.max()])
+    assert [straight.x0, straight.x1] == ends.tolist()
+    np.testing.assert_allclose([straight.y0, straight.y1], line.predict(ends))
+    corner = band.path.removeprefix("M").split("L")[0].split(",")
+    assert float(corner[0]) == ends[0]
+    assert float(corner[1]) == pytest.approx(line.band(ends[:1])[1][0])
+    assert band.layer == straight.layer is None  # the default is above
+
+
+def test_a_line_of_unknown_certainty_has_no_band() -> None:
+    shown = Points(labels_of(["a"] * 4), np.array([5, 5, 5, 40], np.int32), np.array([7, 7.1, 7.3, 9], np.float32))
+    assert len(scatter(shown, Axes(), PALETTE, fit=fit(shown.lengths, shown.norms)).layout.shapes) == 1
+
+
+def test_overlays_are_drawn_when_given() -> None:
+    shown = points(2000)
+    by_length, by_norm = bins(shown.lengths, shown.norms), slices(shown.lengths, shown.norms)
+    figure = scatter(shown, Axes(), PALETTE, bins=by_length, slices=by_norm)
+    _, medians, ranges = figure.data
+    np.testing.assert_allclose(medians.y, by_length["median"])
+    np.testing.assert_allclose(medians.error_y.array + by_length["median"], by_length["upper"])
+    np.testing.assert_allclose(by_length["median"] - medians.error_y.arrayminus, by_length["lower"])
+    np.testing.assert_allclose(ranges.error_x.array + by_norm["median"], by_norm["upper"])
+    assert len(scatter(shown, Axes(), PALETTE).data) == 1
+    assert len(scatter(shown, Axes(), PALETTE, bins=by_length[:0], slices=pd.DataFrame()).data) == 1
+
+
+def test_own_sentences_are_marked_and_named() -> None:
+    own = Points(labels_of(["<b>mine</b>", "two"]), np.array([3, 4], np.int32), np.array([7, 8], np.float32))
+    figure = scatter(points(10), Axes(), PALETTE, own=own)
+    star = figure.data[-1]
+    assert star.marker.symbol == "star"
+    assert list(star.x) == [3, 4]
+    assert star.text[0] == "&lt;b&gt;mine&lt;/b&gt;"
+    assert [annotation.text for annotation in figure.layout.annotations] == ["<b>yours, 1</b>", "<b>yours, 2</b>"]
+
+
+def test_a_large_cloud_is_divided() -> None:
+    shown = points(100_000)
+    assert "<br>" not in "".join(shown.labels)
+    figure = scatter(shown, Axes(), PALETTE)
+    assert [len(trace.x) for trace in figure.data] == [50_000, 50_000]
+    assert figure.to_dict()["data"][1]["text"][0] == "Sentence 50000."
+    assert [(part.start, part.stop) for part in traces_of(120_000)] == [
+        (0, 50_000),
+        (50_000, 100_000),
+        (100_000, 120_000),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "label"),
+    [
+        ("Short.", "Short."),
+        ("<b>bold</b> & <a href='x'>link</a>", "&lt;b&gt;bold&lt;/b&gt; &amp; &lt;a href='x'&gt;link&lt;/a&gt;"),
+        ("word " * 12, "word " * 10 + "word<br>word"),
+        ("x" * 200, "x" * 54 + "<br>" + "x" * 54 + "…"),
+        ("a\x00b\x1bc\u202ed", "a b c d"),
+        ("", ""),
+    ],
+)
+def test_a_hover_label_is_short_and_plain(sentence: str, label: str) -> None:
+    assert hover_label(sentence.strip()) == label.strip()
+
+
+def test_nothing_to_draw_still_has_its_axes() -> None:
+    figure = figures.empty(Axes("Norm", 80))
+    assert figure.layout.xaxis.title.text == "Sentence length (in tokens)"
+    assert figure.layout.yaxis.title.text == "Norm"
+    assert list(figure.layout.xaxis.range) == [0, 81]
+
+
+def test_a_page_of_its_own_needs_no_network_and_cannot_be_broken_out_of() -> None:
+    evil = Points(labels_of(["</script><script>alert(1)</script>"] * 3), np.arange(3, dtype="i4"), np.ones(3, "f4"))
+    markup = to_html(scatter(evil, Axes(), PALETTE))
+    assert "alert(1)" in markup
+    assert "<script>alert" not in markup
+    assert 'src="http' not in markup
+    assert len(markup) > 1_000_000  # with all of plotly.js
+
+
+def test_the_unit_of_length_is_named_wherever_it_is_shown() -> None:
+    rng = np.random.default_rng(0)
+    lengths, norms = rng.integers(5, 60, 300).astype(np.int32), rng.normal(8, 1, 300).astype(np.float32)
+    points = figures.Points(figures.labels_of(["x"] * 300), lengths, norms)
+    figure = figures.scatter(
+        points,
+        figures.Axes(unit="words"),
+        figures.Palette(),
+        fit=fit(lengths, norms),
+        bins=bins(lengths, norms),
+        slices=slices(lengths, norms),
+        own=figures.Points(figures.labels_of(["y"]), lengths[:1], norms[:1]),
+    )
+    text = figure.to_json()
+    assert "tokens" not in text
+    assert figure.layout.xaxis.title.text == "Sentence length (in words)"
+    assert all("words" in trace.hovertemplate for trace in figure.data)
+
+
+def test_long_lengths_in_characters_keep_their_value() -> None:
+    lengths = np.array([3, 40_000, 70_000], np.int32)
+    points = figures.Points(figures.labels_of(["a", "b", "c"]), lengths, np.ones(3, np.float32))
+    figure = figures.scatter(points, figures.Axes(unit="characters", longest=70_000), figures.Palette())
+    assert figure.data[0].x.tolist() == lengths.tolist()

@@ -1,0 +1,238 @@
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.tiny import random_sentences
+
+from clsviz.encoder import Encoder
+from clsviz.experiment import Experiment
+from clsviz.measuring import Cost, Extraction, Job, Jobs, State, Store
+from clsviz.measuring.jobs import JOBS_KEPT
+
+
+@pytest.fixture
+def jobs(store: Store) -> Iterator[Jobs]:
+    jobs = Jobs(store)
+    yield jobs
+    jobs.close()
+
+
+@pytest.fixture
+def experiment(tiny_folder: Path, text_file: Path) -> Experiment:
+    return Experiment(model=str(tiny_folder), corpus=str(text_file), sample_size=300)
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Measuring halts before every part but the first two until this is set."""
+    gate = threading.Event()
+    measure = Encoder.measure
+
+    def gated(self: Encoder, sentences: list[str], on_batch: Callable[[int], None] | None = None) -> object:
+        while on_batch and len(sentences) != 32 and not gate.wait(0.01):
+            on_batch(0)
+        return measure(self, sentences, on_batch)
+
+    monkeypatch.setattr(Encoder, "measure", gated)
+    yield gate
+    gate.set()
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)
+
+
+def n_measured(job: Job) -> int:
+    return len(job.extraction.found.measurements) if job.extraction.found else 0
+
+
+def test_what_is_quick_starts_by_itself_and_ends(jobs: Jobs, experiment: Experiment) -> None:
+    job = jobs.open(experiment)
+    wait_for(lambda: not job.state.is_active)
+    assert job.state is State.DONE
+    assert n_measured(job) == 300
+
+
+def test_all_who_ask_the_same_share_one_job(jobs: Jobs, experiment: Experiment) -> None:
+    job = jobs.open(experiment)
+    assert jobs.open(replace(experiment, length_cutoff=10, layer=1)) is job
+    assert jobs.open(Experiment(experiment.model, experiment.corpus, sample_size=299)) is not job
+
+
+def test_what_takes_long_waits_to_be_started(
+    jobs: Jobs, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Extraction, "look_up", lambda self, progress: Cost(31.0))
+    job = jobs.open(experiment)
+    wait_for(lambda: job.state is State.WAITING)
+    assert job.cost == Cost(31.0)
+    assert jobs.open(experiment, start=True) is job
+    wait_for(lambda: job.state is State.DONE)
+
+
+def test_what_waits_and_was_left_can_be_started_later(
+    jobs: Jobs, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Extraction, "look_up", lambda self, progress: Cost(31.0))
+    job = jobs.open(experiment)
+    job.watch("visitor", lambda: True)
+    wait_for(lambda: job.state is State.WAITING)
+    job.leave("visitor")
+    again = jobs.open(experiment, start=True)
+    wait_for(lambda: not again.state.is_active)
+    assert again.state is State.DONE
+
+
+def test_a_start_before_the_cost_is_known_counts(
+    jobs: Jobs, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = threading.Event()
+    monkeypatch.setattr(Extraction, "look_up", lambda self, progress: known.wait(30) and Cost(31.0))
+    job = jobs.open(experiment)
+    jobs.open(experiment, start=True)
+    known.set()
+    wait_for(lambda: job.state is State.DONE)
+
+
+def test_another_experiment_queues_and_knows_its_place(
+    jobs: Jobs, experiment: Experiment, gate: threading.Event
+) -> None:
+    first = jobs.open(experiment)
+    wait_for(lambda: n_measured(first) == 64)
+    second = jobs.open(Experiment(experiment.model, experiment.corpus, sample_size=200, seed=1))
+    wait_for(lambda: second.state is State.QUEUED)
+    third = jobs.open(Experiment(experiment.model, experiment.corpus, sample_size=200, seed=2))
+    wait_for(lambda: third.state is State.QUEUED)
+    assert [jobs.place(job) for job in (first, second, third)] == [0, 1, 2]
+    second.cancel()
+    assert jobs.place(third) == 1
+    gate.set()
+    wait_for(lambda: third.state is State.DONE)
+    assert first.state is State.DONE
+    assert second.state is State.CANCELLED
+    assert n_measured(second) == 0
+
+
+def test_what_is_stored_does_not_queue(jobs: Jobs, experiment: Experiment, gate: threading.Event, store: Store) -> None:
+    gate.set()
+    stored = Experiment(experiment.model, experiment.corpus, sample_size=50, seed=9)
+    wait_for(lambda: jobs.open(stored).state is State.DONE)
+    gate.clear()
+    busy = jobs.open(experiment)
+    wait_for(lambda: n_measured(busy) == 64)
+    other_server = Jobs(store)
+    for server in (jobs, other_server):
+        job = server.open(Experiment(experiment.model, experiment.corpus, sample_size=40, seed=9))
+        wait_for(lambda job=job: job.state is State.DONE)
+    assert busy.state is State.RUNNING
+    other_server.close()
+
+
+def test_cancelling_stops_and_keeps_what_is_there(jobs: Jobs, experiment: Experiment, gate: threading.Event) -> None:
+    job = jobs.open(experiment)
+    wait_for(lambda: n_measured(job) == 64)
+    job.cancel()
+    assert job.state is State.CANCELLED
+    assert n_measured(job) == 64
+    again = jobs.open(experiment)
+    assert again is not job
+    assert n_measured(again) == 64  # without having read anything again
+    gate.set()
+    wait_for(lambda: again.state is State.DONE)
+    assert n_measured(again) == 300
+
+
+def test_a_job_goes_on_as_long_as_somebody_watches(jobs: Jobs, experiment: Experiment, gate: threading.Event) -> None:
+    job = jobs.open(experiment)
+    job.watch("one", lambda: True)
+    job.watch("other", lambda: True)
+    wait_for(lambda: n_measured(job) == 64)
+    job.leave("one")
+    assert job.state is State.RUNNING
+    job.leave("other")
+    assert job.state is State.CANCELLED
+
+
+def test_a_job_whose_watchers_have_gone_is_cancelled(
+    jobs: Jobs, experiment: Experiment, gate: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clsviz.measuring.jobs._GRACE_SECONDS", 0.2)
+    there = True
+    job = jobs.open(experiment)
+    job.watch("one", lambda: there)
+    wait_for(lambda: n_measured(job) == 64)
+    time.sleep(0.4)
+    assert job.state is State.RUNNING
+    there = False
+    wait_for(lambda: job.state is State.CANCELLED)
+
+
+def test_a_mistake_of_the_user_is_told_and_the_next_job_runs(jobs: Jobs, experiment: Experiment) -> None:
+    failed = jobs.open(Experiment(model="/nowhere", corpus=experiment.corpus))
+    wait_for(lambda: failed.state is State.FAILED)
+    assert "no folder /nowhere" in str(failed.error)
+    job = jobs.open(experiment)
+    wait_for(lambda: job.state is State.DONE)
+    assert jobs.open(failed.extraction.experiment) is not failed
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_fault_of_ours_is_logged_and_not_shown(
+    jobs: Jobs, experiment: Experiment, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fault(self: Encoder, sentences: list[str], on_batch: object = None) -> None:
+        raise ZeroDivisionError("a secret detail")
+
+    monkeypatch.setattr(Encoder, "measure", fault)
+    job = jobs.open(experiment)
+    wait_for(lambda: job.state is State.FAILED)
+    assert "secret" not in str(job.error)
+    assert "a secret detail" in caplog.text
+
+
+def test_only_so_many_ended_jobs_stay(jobs: Jobs, experiment: Experiment) -> None:
+    for seed in range(8):
+        job = jobs.open(Experiment(experiment.model, experiment.corpus, sample_size=20, seed=seed))
+        wait_for(lambda job=job: job.state is State.DONE)
+    assert len(jobs._jobs) <= JOBS_KEPT + 1
+
+
+def test_what_is_watched_stays_whatever_else_is_asked(store: Store, experiment: Experiment) -> None:
+    jobs = Jobs(store)
+    watched = [jobs.open(replace(experiment, sample_size=size)) for size in range(1, JOBS_KEPT + 5)]
+    for job in watched:
+        job.watch("visitor", lambda: True)
+    wait_for(lambda: all(job.state is State.DONE for job in watched))
+    for size in range(50, 50 + 2 * JOBS_KEPT):
+        other = jobs.open(replace(experiment, sample_size=size))
+        wait_for(lambda other=other: other.state is State.DONE)
+    assert [jobs.open(job.extraction.experiment) for job in watched] == watched
+    jobs.close()
+
+
+def test_closing_ends_the_work(store: Store, experiment: Experiment, gate: threading.Event) -> None:
+    jobs = Jobs(store)
+    job = jobs.open(experiment)
+    wait_for(lambda: n_measured(job) == 64)
+    jobs.close()
+    assert not jobs._worker.is_alive()
+    assert job.state is State.CANCELLED
+
+
+def test_a_file_that_has_changed_is_looked_at_again(jobs: Jobs, experiment: Experiment, tmp_path: Path) -> None:
+    path = tmp_path / "changing.txt"
+    path.write_text("\n".join(random_sentences(40, seed=1)))
+    experiment = replace(experiment, corpus=str(path), sample_size=40)
+    first = jobs.open(experiment, start=True)
+    wait_for(lambda: first.state is State.DONE)
+    path.write_text("\n".join(random_sentences(40, seed=2)))
+    second = jobs.open(experiment, start=True)
+    wait_for(lambda: second.state is State.DONE)
+    assert first.extraction.found.corpus.fingerprint != second.extraction.found.corpus.fingerprint
+    assert set(second.extraction.found.sentences) == set(path.read_text().splitlines())

@@ -1,0 +1,336 @@
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from clsviz import words
+from clsviz.errors import UndefinedFitError
+from clsviz.settings import Pooling
+from clsviz.statistics import (
+    AS_IT_IS,
+    WITHOUT_BIAS,
+    WITHOUT_EITHER,
+    WITHOUT_GAIN,
+    NormOf,
+    dimensions,
+    without_layer_norm,
+)
+from clsviz.vectors import Vectors
+
+N, WIDTH = 400, 32
+
+
+def lengths_of(n: int = N, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).integers(3, 60, n)
+
+
+def stored(vectors: np.ndarray) -> np.ndarray:
+    """What is left of vectors (n, width) after they were stored."""
+    pooled = np.broadcast_to(vectors.astype(np.float32), (3, 1, *vectors.shape))
+    return Vectors.pack(np.ones(len(vectors), np.int32), np.zeros(len(vectors), bool), pooled).of(Pooling.CLS, 0)
+
+
+def normalised(n: int = N, seed: int = 0, spread: float = 1) -> np.ndarray:
+    """What a LayerNorm makes before gain and bias, in float32, where some dimensions are larger than the others.
+
+    A spread below 1 makes the vectors more alike.
+    """
+    random = np.random.default_rng(seed)
+    y = spread * random.normal(size=(n, WIDTH)) + random.normal(0, 3, WIDTH)
+    y -= y.mean(axis=1, keepdims=True)
+    return (y / np.sqrt(y.var(axis=1, keepdims=True) + 1e-12)).astype(np.float32)
+
+
+def length_in(z: np.ndarray, seed: int = 0) -> np.ndarray:
+    """Lengths that the first dimension tells, with some noise."""
+    noise = np.random.default_rng(seed).normal(0, 2, len(z))
+    return np.round(30 + 10 * (z[:, 0] - z[:, 0].mean()) + noise)
+
+
+def rows_of(vectors: np.ndarray, lengths: np.ndarray, gain: np.ndarray, bias: np.ndarray) -> dict[str, NormOf]:
+    return {row.name: row for row in without_layer_norm(vectors, lengths, gain, bias)}
+
+
+def r_squared_of(lengths: np.ndarray, vectors: np.ndarray) -> float:
+    return stats.linregress(lengths, np.sqrt((vectors.astype(float) ** 2).sum(axis=1))).rvalue ** 2
+
+
+def test_shares_are_written_out() -> None:
+    random = np.random.default_rng(0)
+    vectors = (random.normal(size=(N, WIDTH)) * random.uniform(0.1, 2, WIDTH)).astype(np.float32)
+    lengths = lengths_of()
+    found = dimensions(vectors, lengths)
+    norms = np.linalg.norm(vectors.astype(float), axis=1)
+    for d in range(WIDTH):
+        column = vectors[:, d].astype(float)
+        assert found.shares[d] == pytest.approx((column @ column) / (norms @ norms))
+        assert found.variance_shares[d] == pytest.approx(np.cov(column**2, norms**2)[0, 1] / np.var(norms**2, ddof=1))
+    assert found.shares.sum() == pytest.approx(1)
+    assert found.variance_shares.sum() == pytest.approx(1)
+    assert found.order.tolist() == sorted(range(WIDTH), key=lambda d: -found.shares[d])
+    line = stats.linregress(lengths, norms)
+    assert found.r_squared == pytest.approx(line.rvalue**2)
+    assert (found.norm_mean, found.norm_sd) == (pytest.approx(norms.mean()), pytest.approx(norms.std(ddof=1)))
+
+
+def test_dominant_dimensions_hold_five_times_their_equal_share() -> None:
+    squares = np.ones(WIDTH)
+    squares[[9, 4, 20]] = 12, 8.5, 6  # of 55.5 in all: 5 equal shares are 8.67
+    found = dimensions(np.sqrt(squares) * (1 + np.linspace(0, 0.1, N)[:, None]), lengths_of())
+    assert found.dominant == (9,)
+    squares[[9, 4, 20, 30]] = 30, 40, 25, 25.1  # of 148.1 in all: 5 equal shares are 23.1
+    found = dimensions(np.sqrt(squares) * (1 + np.linspace(0, 0.1, N)[:, None]), lengths_of())
+    assert found.dominant == (4, 9, 30, 20)
+    assert found.order[:4].tolist() == [4, 9, 30, 20]
+
+
+def test_at_most_ten_dimensions_dominate() -> None:
+    random = np.random.default_rng(0)
+    vectors = random.normal(size=(N, 200))
+    vectors[:, 50:63] *= np.linspace(8, 20, 13)
+    assert set(dimensions(vectors, lengths_of()).dominant) == set(range(53, 63))
+
+
+def test_without_the_dominant_the_rest_is_measured() -> None:
+    """One large dimension varies with no length, and hides that the others do."""
+    random, lengths = np.random.default_rng(0), lengths_of()
+    vectors = random.normal(0, 0.02, (N, WIDTH)) + (1 + 0.01 * lengths[:, None])
+    vectors[:, 5] = 20 + random.normal(0, 3, N)
+    found = dimensions(vectors, lengths)
+    rest = np.delete(vectors, 5, axis=1)
+    assert found.dominant == (5,)
+    assert found.r_squared == pytest.approx(r_squared_of(lengths, vectors))
+    assert found.r_squared_without == pytest.approx(r_squared_of(lengths, rest))
+    assert found.r_squared < 0.3 < 0.9 < found.r_squared_without
+    norms = np.linalg.norm(rest, axis=1)
+    assert found.norm_mean_without == pytest.approx(norms.mean())
+    assert found.norm_sd_without == pytest.approx(norms.std(ddof=1))
+    text = words.dimensions.dimensions_sentence(found)
+    assert text.startswith(
+        f"Dimension 5 alone holds {found.shares[5]:.1%} of the squared norm (an equal share would be"
+    )
+    assert f"and {found.variance_shares[5]:.1%} of its variance" in text
+    assert text.endswith(f"is {found.r_squared:.3f} with it and {found.r_squared_without:.3f} without.")
+
+
+def test_one_dimension_that_carries_all() -> None:
+    lengths = lengths_of()
+    vectors = np.zeros((N, WIDTH))
+    vectors[:, 7] = 3 + 0.1 * lengths
+    found = dimensions(vectors, lengths)
+    assert found.dominant == (7,)
+    assert (found.shares[7], found.variance_shares[7]) == (pytest.approx(1), pytest.approx(1))
+    assert found.r_squared == pytest.approx(1)
+    assert (found.r_squared_without, found.norm_sd_without) == (None, 0)
+    assert "same for all 400 sentences" in found.problem_without
+    text = words.dimensions.dimensions_sentence(found)
+    assert "Dimension 7 alone holds 100.0% of the squared norm" in text
+    assert "and all of its variance" in text
+    assert text.endswith("1.000 with it and undefined without.")
+
+
+def test_equal_shares() -> None:
+    random = np.random.default_rng(0)
+    vectors = random.choice([-1, 1], (N, WIDTH)) * (1 + 0.01 * lengths_of()[:, None])
+    found = dimensions(vectors, lengths_of())
+    np.testing.assert_allclose(found.shares, 1 / WIDTH)
+    assert found.dominant == ()
+    assert found.r_squared == found.r_squared_without == pytest.approx(1)
+    assert words.dimensions.dimensions_sentence(found) == (
+        f"No dimension dominates the norm: the largest, number {found.order[0]}, holds 3.1% of the squared norm, "
+        "where an equal share would be 3.1%."
+    )
+
+
+def test_a_large_dimension_that_does_not_vary_holds_nothing_of_the_variance() -> None:
+    vectors = np.random.default_rng(0).normal(size=(N, WIDTH))
+    vectors[:, [3, 8]] = 30, -20
+    found = dimensions(vectors, lengths_of())
+    assert found.dominant == (3, 8)
+    assert "2 of 32 dimensions (3 and 8) hold" in words.dimensions.dimensions_sentence(found)
+    assert "3.1% each) but nothing of its variance; R²" in words.dimensions.dimensions_sentence(found)
+
+
+@pytest.mark.parametrize(("sign", "says"), [(-1, "but evens out some of its variance"), (1, "and all of its variance")])
+def test_what_one_dimension_adds_others_may_even_out(sign: int, says: str) -> None:
+    """The square of the large one goes with the norm's, or against it, and that of another against the first."""
+    swing = np.random.default_rng(0).uniform(-1, 1, N)
+    vectors = np.ones((N, WIDTH))
+    large, small = (1, 0.5) if sign > 0 else (0.5, 1)
+    vectors[:, 0] = np.sqrt(100 + 10 * large * swing)
+    vectors[:, 1] = np.sqrt(12 - 10 * small * swing)
+    found = dimensions(vectors, lengths_of())
+    assert found.dominant == (0,)
+    assert found.variance_shares[0] == pytest.approx(2 if sign > 0 else -1)
+    assert says in words.dimensions.dimensions_sentence(found)
+
+
+def test_a_norm_that_varies_by_rounding_alone_has_no_r_squared() -> None:
+    """The exact norms are all the same; how far the stored ones are off goes with the length in part."""
+    lengths = lengths_of()
+    directions = np.random.default_rng(0).normal(size=(N, WIDTH)) + np.linspace(0, 3, WIDTH)
+    vectors = stored(9 * directions / np.linalg.norm(directions, axis=1, keepdims=True))
+    norms = np.linalg.norm(vectors.astype(float), axis=1)
+    assert norms.std() > 1e-6 * norms.mean()  # which is more than float32 rounds off
+    found = dimensions(vectors, lengths)
+    assert found.r_squared is None
+    assert "no more than the rounding" in found.problem
+    assert found.variance_shares is None
+    assert "undefined" in words.dimensions.dimensions_sentence(replace(found, dominant=(1,)))
+    assert "variance" not in words.dimensions.dimensions_sentence(replace(found, dominant=(1,)))
+
+
+def test_a_norm_that_varies_little_but_more_than_rounding_has_one() -> None:
+    lengths = lengths_of()
+    directions = np.random.default_rng(0).normal(size=(N, WIDTH))
+    exact = directions / np.linalg.norm(directions, axis=1, keepdims=True) * (9 + 2e-4 * lengths[:, None])
+    assert dimensions(stored(exact), lengths).r_squared == pytest.approx(1, abs=0.05)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_too_few_sentences(n: int) -> None:
+    vectors = np.ones((n, WIDTH))
+    for ask in (dimensions, lambda x, y: without_layer_norm(x, y, np.ones(WIDTH), np.ones(WIDTH))):
+        with pytest.raises(UndefinedFitError, match=r"No whole sentence|at least 3"):
+            ask(vectors, np.arange(n))
+
+
+def test_vectors_of_nothing_have_no_shares() -> None:
+    with pytest.raises(UndefinedFitError, match="All components of all vectors are 0"):
+        dimensions(np.zeros((N, WIDTH)), lengths_of())
+
+
+def test_sentences_of_one_length_have_shares_but_no_line() -> None:
+    vectors = np.random.default_rng(0).normal(size=(N, WIDTH))
+    found = dimensions(vectors, np.full(N, 9))
+    assert (found.r_squared, found.r_squared_without) == (None, None)
+    assert "are 9 long" in found.problem
+    assert found.variance_shares is not None
+    assert found.norm_sd == pytest.approx(np.linalg.norm(vectors, axis=1).std(ddof=1))
+
+
+def test_gain_and_bias_are_taken_away() -> None:
+    random, z = np.random.default_rng(1), normalised()
+    gain, bias = random.uniform(0.3, 1.5, WIDTH) * random.choice([-1, 1], WIDTH), random.normal(0, 0.5, WIDTH)
+    lengths = length_in(z)
+    rows = rows_of(stored(gain * z + bias), lengths, gain.astype(np.float32), bias.astype(np.float32))
+    expected = {AS_IT_IS: gain * z + bias, WITHOUT_BIAS: gain * z, WITHOUT_GAIN: z + bias}
+    assert list(rows) == [*expected, WITHOUT_EITHER]
+    for name, vectors in expected.items():
+        norms = np.linalg.norm(vectors, axis=1)
+        assert rows[name].norm_mean == pytest.approx(norms.mean(), rel=1e-4)
+        assert rows[name].norm_sd == pytest.approx(norms.std(ddof=1), rel=1e-3)
+        assert rows[name].r_squared == pytest.approx(r_squared_of(lengths, vectors), abs=1e-3)
+        assert (rows[name].problem, rows[name].varies, rows[name].left_out) == ("", True, 0)
+    assert rows[WITHOUT_EITHER].norm_mean == pytest.approx(np.sqrt(WIDTH), rel=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("scale", "outlier"), [(1, 1), (1, 30), (0.02, 1)])
+def test_before_gain_and_bias_there_is_only_rounding(seed: int, scale: float, outlier: float) -> None:
+    """Stored in 16 bits z's norm varies by up to some 1e-4 of it: of that no R² is given."""
+    random, z = np.random.default_rng(seed), normalised(2000, seed=seed)
+    gain, bias = scale * random.uniform(0.05, 1.5, WIDTH), random.normal(0, 0.5, WIDTH)
+    gain[3] *= outlier  # the other dimensions are stored with fewer digits, as one scale is kept for all
+    vectors = stored(gain * z + bias)
+    norms = np.linalg.norm((vectors - bias) / gain, axis=1)
+    assert 1e-6 < norms.std() / norms.mean() < 3e-4
+    rows = rows_of(vectors, length_in(z), gain, bias)
+    plain = rows[WITHOUT_EITHER]
+    assert (plain.r_squared, plain.varies, plain.left_out) == (None, False, 0)
+    assert "the whole variation of the norm comes from gain and bias" in plain.problem
+    assert rows[AS_IT_IS].r_squared is not None
+    text = words.dimensions.layer_norm_sentence(list(rows.values()))
+    assert text.startswith("Before gain and bias the LayerNorm gives every sentence the same norm (5.66), so the whole")
+    assert f"(R² {rows[WITHOUT_BIAS].r_squared:.3f}) with the gain alone" in text
+    assert f"(R² {rows[WITHOUT_GAIN].r_squared:.3f}) with the bias alone." in text
+
+
+def test_nor_is_there_more_where_vectors_are_nearly_alike_and_far_from_0() -> None:
+    """There not 16 bits but float32 rounds off the most."""
+    z = normalised(2000, spread=1e-3)
+    lengths = np.round(30 + 3e4 * (z[:, 0] - z[:, 0].mean()))
+    rows = rows_of(stored(0.002 * z + 5), lengths, np.full(WIDTH, 0.002), np.full(WIDTH, 5))
+    plain = rows[WITHOUT_EITHER]
+    assert plain.norm_sd > 2e-6 * plain.norm_mean
+    assert (plain.r_squared, plain.varies, plain.left_out) == (None, False, 0)
+
+
+def test_a_gain_that_creates_the_variation() -> None:
+    """Of dimensions of equal gain the norm is constant; a large gain of the one that tells the length makes it tell."""
+    z = normalised()
+    lengths = length_in(z)
+    gain = np.full(WIDTH, 0.5)
+    constant = rows_of(stored(gain * z), lengths, gain, np.zeros(WIDTH))
+    assert not any(row.varies for row in constant.values())
+    assert words.dimensions.layer_norm_sentence(list(constant.values())) == (
+        "The norm does not vary by more than rounding, neither with the LayerNorm’s gain and bias nor without."
+    )
+    assert "gain and bias" not in constant[WITHOUT_EITHER].problem  # where nothing varies nothing comes from them
+    gain[0] = 5
+    rows = rows_of(stored(gain * z), lengths, gain, np.zeros(WIDTH))
+    assert rows[AS_IT_IS].r_squared > 0.5
+    assert rows[WITHOUT_BIAS].r_squared == pytest.approx(rows[AS_IT_IS].r_squared)
+    assert rows[WITHOUT_GAIN].r_squared is None
+    text = words.dimensions.layer_norm_sentence(list(rows.values()))
+    with_gain = re.search(r"([\d.]+) \(R² ([\d.]+)\) with the gain alone", text)
+    assert float(with_gain[1]) == pytest.approx(rows[WITHOUT_BIAS].norm_sd, abs=1e-3)
+    assert "(R² undefined) with the bias alone." in text
+
+
+@pytest.mark.parametrize("gone", [[4], [0, 9, 17]])
+@pytest.mark.parametrize("almost", [0.0, 1e-33, 1e-9])
+def test_dimensions_that_the_gain_erases_are_left_out(gone: list[int], almost: float) -> None:
+    random, z = np.random.default_rng(2), normalised()
+    gain, bias = random.uniform(0.3, 1.5, WIDTH), random.normal(0, 0.5, WIDTH)
+    gain[gone] = almost
+    lengths = length_in(z)
+    rows = rows_of(stored(gain * z + bias), lengths, gain, bias)
+    kept = np.delete(np.arange(WIDTH), gone)
+    for name, vectors in ((WITHOUT_GAIN, (z + bias)[:, kept]), (WITHOUT_EITHER, z[:, kept])):
+        norms = np.linalg.norm(vectors, axis=1)
+        assert rows[name].left_out == len(gone)
+        assert rows[name].norm_sd == pytest.approx(norms.std(ddof=1), rel=1e-2)
+        assert rows[name].r_squared == pytest.approx(r_squared_of(lengths, vectors), abs=5e-3)
+    assert rows[AS_IT_IS].left_out == rows[WITHOUT_BIAS].left_out == 0
+    text = words.dimensions.layer_norm_sentence(list(rows.values()))
+    assert f"all but erases {len(gone)} dimension{'s' * (len(gone) > 1)}:" in text
+    assert text.endswith(f"(R² {rows[WITHOUT_EITHER].r_squared:.3f}) without either.")
+
+
+def test_where_the_gain_erases_everything_nothing_varies() -> None:
+    rows = without_layer_norm(np.ones((N, WIDTH)), lengths_of(), np.zeros(WIDTH), np.ones(WIDTH))
+    assert [row.left_out for row in rows] == [0, 0, WIDTH, WIDTH]
+    assert "does not vary" in words.dimensions.layer_norm_sentence(rows)
+
+
+def test_of_what_no_layer_norm_put_out_nothing_is_claimed() -> None:
+    """As of means over tokens, which vary before gain and bias too."""
+    lengths = lengths_of()
+    means = normalised() * (0.5 + 0.01 * lengths[:, None])
+    gain, bias = np.linspace(0.5, 1, WIDTH), np.linspace(-0.1, 0.1, WIDTH)
+    rows = rows_of(stored(gain * means + bias), lengths, gain, bias)
+    assert rows[WITHOUT_EITHER].r_squared == pytest.approx(1, abs=1e-3)
+    text = words.dimensions.layer_norm_sentence(list(rows.values()))
+    assert text.startswith("The norm varies also before the LayerNorm’s gain and bias")
+    assert text.endswith("(R² 1.000) without either.")
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_without_gain_or_bias_there_is_nothing_to_take_away(which: int) -> None:
+    gain_and_bias = np.ones((2, WIDTH))
+    gain_and_bias[which] = np.nan
+    with pytest.raises(UndefinedFitError, match="not the output of a LayerNorm"):
+        without_layer_norm(normalised(), lengths_of(), *gain_and_bias)
+
+
+def test_sentences_of_one_length_still_show_where_the_variation_comes_from() -> None:
+    gain = np.linspace(0.2, 2, WIDTH)
+    rows = rows_of(stored(gain * normalised()), np.full(N, 7), gain, np.zeros(WIDTH))
+    assert (rows[AS_IT_IS].varies, rows[AS_IT_IS].r_squared) == (True, None)
+    assert "are 7 long" in rows[AS_IT_IS].problem
+    assert "so the whole variation of the norm comes from the two" in words.dimensions.layer_norm_sentence(
+        list(rows.values())
+    )

@@ -1,0 +1,212 @@
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression
+
+from clsviz.settings import Pooling
+from clsviz.statistics import Profile, Reading, Readout, folds_of, readings, ridge_probe, steps, unit
+from clsviz.vectors import Vectors
+
+N, WIDTH, LAST = 400, 24, 3
+RANDOM = np.random.default_rng(0)
+LENGTHS = RANDOM.integers(3, 80, N)
+FOLDS = folds_of([f"sentence {number}" for number in range(N)])
+ALL = np.arange(N)
+
+
+def exact_vectors() -> np.ndarray:
+    """By pooling and layer, with less of the length in every layer; those of [CLS] constant at the embedding layer."""
+    random = np.random.default_rng(1)
+    base, along = random.normal(size=WIDTH), random.normal(size=WIDTH)
+    pooled = np.empty((3, LAST + 1, N, WIDTH))
+    for pooling, layer in itertools.product(range(3), range(LAST + 1)):
+        strength = 0.02 / (1 + layer * (pooling + 1))
+        pooled[pooling, layer] = base + strength * np.outer(LENGTHS, along) + random.normal(size=(N, WIDTH))
+    pooled[0, 0] = base
+    return pooled.astype(np.float32)
+
+
+POOLED = exact_vectors()
+POOLER = np.tanh(POOLED[0, LAST])
+
+
+def packed(pooled: np.ndarray = POOLED, pooler: np.ndarray | None = POOLER) -> Vectors:
+    n = pooled.shape[2]
+    return Vectors.pack(LENGTHS[:n].astype(np.int32), np.zeros(n, bool), pooled, pooler)
+
+
+def last_of(vectors: Vectors, index: np.ndarray = ALL) -> Profile:
+    *_, profile = readings(vectors, index, LENGTHS[index], FOLDS[index])
+    return profile
+
+
+@pytest.fixture(scope="module")
+def profile() -> Profile:
+    return last_of(packed())
+
+
+def read(profile: Profile, pooling: Pooling, layer: int | None, readout: Readout) -> Reading:
+    reading = profile.get(pooling, layer, readout)
+    assert reading is not None
+    return reading
+
+
+def test_the_steps_begin_with_what_is_quick_and_asked_first() -> None:
+    names = [f"{pooling} {layer} {readout}" for pooling, layer, readout in steps(1, has_pooler=True)]
+    assert names == [
+        *("cls 0 norm", "cls 1 norm", "mean 0 norm", "mean 1 norm", "max 0 norm", "max 1 norm", "pooler None norm"),
+        *("cls 0 vector", "cls 1 vector", "pooler None vector", "cls 0 direction", "cls 1 direction"),
+        *("mean 0 vector", "mean 1 vector", "max 0 vector", "max 1 vector"),
+    ]
+    assert not any(pooling is Pooling.POOLER for pooling, _, _ in steps(6, has_pooler=False))
+
+
+def test_every_step_adds_one_reading() -> None:
+    expected = steps(LAST, has_pooler=True)
+    for n, profile in enumerate(readings(packed(), ALL, LENGTHS, FOLDS), start=1):
+        assert list(profile.readings) == expected[:n]
+        assert profile.is_complete == (n == len(expected))
+        assert len(profile.table()) == n
+    assert n == len(expected)
+    assert (profile.n, profile.n_layers, profile.has_pooler) == (N, LAST, True)
+
+
+def test_norms_are_read_by_simple_regression(profile: Profile) -> None:
+    for pooling, exact in [(Pooling.CLS, POOLED[0, 2]), (Pooling.MAX, POOLED[2, 1]), (Pooling.POOLER, POOLER)]:
+        norms = np.linalg.norm(exact.astype(float), axis=1)
+        layer = {Pooling.CLS: 2, Pooling.MAX: 1, Pooling.POOLER: None}[pooling]
+        reading = read(profile, pooling, layer, Readout.NORM)
+        line = LinearRegression().fit(LENGTHS[:, None], norms)
+        assert reading.r_squared == pytest.approx(line.score(LENGTHS[:, None], norms), rel=1e-4)
+        in_folds = [np.flatnonzero(np.equal(FOLDS, fold)) for fold in range(5)]
+        within = [np.corrcoef(LENGTHS[index], norms[index])[0, 1] ** 2 for index in in_folds]
+        assert reading.fold_r_squared == pytest.approx(within, rel=1e-3)
+        assert reading.norm_mean == pytest.approx(norms.mean())
+        assert reading.norm_sd == pytest.approx(norms.std(ddof=1), rel=1e-4)
+        assert reading.predictions is None
+
+
+def test_vectors_and_directions_are_read_by_probes_of_them(profile: Profile) -> None:
+    cases = [
+        (Pooling.CLS, 1, Readout.VECTOR, POOLED[0, 1]),
+        (Pooling.CLS, 3, Readout.DIRECTION, unit(POOLED[0, 3])),
+        (Pooling.MEAN, 2, Readout.VECTOR, POOLED[1, 2]),
+        (Pooling.MAX, 0, Readout.VECTOR, POOLED[2, 0]),
+        (Pooling.POOLER, None, Readout.VECTOR, POOLER),
+    ]
+    for pooling, layer, readout, exact in cases:
+        reading = read(profile, pooling, layer, readout)
+        probe = ridge_probe(exact, LENGTHS, FOLDS)
+        assert reading.r_squared == pytest.approx(probe.r_squared, abs=2e-3)  # the vectors were kept in 16 bits
+        assert reading.fold_r_squared == pytest.approx(probe.fold_r_squared, abs=5e-3)
+        assert reading.predictions is not None
+        np.testing.assert_allclose(reading.predictions, probe.predictions, atol=0.5)
+        assert np.isnan(reading.norm_mean)
+        assert (reading.pooling, reading.layer, reading.readout, reading.problem) == (pooling, layer, readout, "")
+
+
+def test_only_the_chosen_sentences_are_read(profile: Profile) -> None:
+    short = np.flatnonzero(LENGTHS < 40)
+    of_some = last_of(packed(), short)
+    assert of_some.n == len(short)
+    reading = read(of_some, Pooling.CLS, 2, Readout.VECTOR)
+    probe = ridge_probe(POOLED[0, 2][short], LENGTHS[short], FOLDS[short])
+    assert reading.r_squared == pytest.approx(probe.r_squared, abs=5e-3)
+    assert reading.r_squared != pytest.approx(read(profile, Pooling.CLS, 2, Readout.VECTOR).r_squared, abs=0.02)
+
+
+def test_what_cannot_be_read_says_why_and_the_rest_is_read(profile: Profile) -> None:
+    norm, vector, direction = (read(profile, Pooling.CLS, 0, readout) for readout in Readout)
+    assert norm.r_squared is None
+    assert norm.problem.startswith("The norm is the same for all 400 sentences")
+    assert norm.norm_sd == pytest.approx(0, abs=1e-6)
+    assert norm.fold_r_squared == vector.fold_r_squared == ()
+    assert vector.problem == "The vector is the same for all sentences, so nothing can be read from it."
+    assert "same for all" in direction.problem
+    problems = {step for step, reading in profile.readings.items() if reading.problem}
+    assert problems == {(Pooling.CLS, 0, readout) for readout in Readout}
+
+
+def test_no_sentence_at_all_is_a_problem_of_every_step() -> None:
+    empty = last_of(packed(), np.empty(0, np.intp))
+    assert empty.is_complete
+    assert all(reading.problem and reading.r_squared is None for reading in empty.readings.values())
+    assert empty.best is None
+    few = last_of(packed(), np.arange(5))
+    assert "at least 10 sentences; here are 5" in read(few, Pooling.CLS, 1, Readout.VECTOR).problem
+    assert few.best is None
+
+
+def test_a_norm_that_varies_by_rounding_is_not_read() -> None:
+    pooled = POOLED.copy()
+    pooled[0, 1] = unit(pooled[0, 1]) * 9
+    reading = read(last_of(packed(pooled)), Pooling.CLS, 1, Readout.NORM)
+    assert reading.r_squared is None
+    assert "same for all" in reading.problem
+
+
+def test_the_rounding_of_16_bits_is_not_taken_for_a_direction() -> None:
+    """Vectors of one direction, whose norm is the length: kept in 16 bits, their directions hold it too."""
+    pooled = POOLED.copy()
+    direction = unit(POOLED[0, 0])
+    pooled[0, 1] = direction * LENGTHS[:, None]
+    pooled[0, 2] = direction * LENGTHS[:, None] + 0.5 * np.random.default_rng(2).normal(size=(N, WIDTH))
+    vectors = packed(pooled)
+    untold = ridge_probe(unit(vectors.of(Pooling.CLS, 1)), LENGTHS, FOLDS)
+    assert untold.r_squared > 0.2
+    profile = last_of(vectors)
+    reading = read(profile, Pooling.CLS, 1, Readout.DIRECTION)
+    assert reading.r_squared is None
+    assert reading.problem.startswith("The direction is the same for all sentences but for rounding")
+    assert read(profile, Pooling.CLS, 1, Readout.VECTOR).r_squared == pytest.approx(1, abs=1e-4)
+    assert read(profile, Pooling.CLS, 2, Readout.DIRECTION).r_squared == pytest.approx(
+        ridge_probe(unit(pooled[0, 2]), LENGTHS, FOLDS).r_squared, abs=0.02
+    )
+
+
+def test_vectors_that_are_not_finite_are_a_problem_and_no_crash() -> None:
+    exact = packed()
+    norms = exact.cls_norms.copy()
+    norms[3, 1] = np.nan
+    reading = read(last_of(replace(exact, cls_norms=norms)), Pooling.CLS, 1, Readout.NORM)
+    assert reading.r_squared is None
+    assert "not finite" in reading.problem
+
+
+def test_lines_and_the_best(profile: Profile) -> None:
+    line = profile.line(Pooling.CLS, Readout.VECTOR)
+    assert [reading.layer if reading else None for reading in line] == [0, 1, 2, 3]
+    values = [reading.r_squared for reading in line[1:] if reading]
+    assert profile.best is not None
+    assert profile.best.r_squared == max(value for value in values if value is not None)
+    assert profile.best is line[1]
+    assert profile.line(Pooling.POOLER, Readout.NORM)[:LAST] == [None] * LAST
+    assert profile.line(Pooling.POOLER, Readout.NORM)[LAST] is profile.get(Pooling.POOLER, None, Readout.NORM)
+    assert profile.get(Pooling.CLS, None, Readout.NORM) is profile.get(Pooling.CLS, LAST, Readout.NORM)
+    assert profile.get(Pooling.MEAN, 1, Readout.DIRECTION) is None
+
+
+def test_a_profile_that_has_just_begun() -> None:
+    begun = next(readings(packed(pooler=None), ALL, LENGTHS, FOLDS))
+    assert begun.best is None
+    assert begun.line(Pooling.CLS, Readout.NORM)[1:] == [None] * LAST
+    assert not begun.has_pooler
+    nothing = Profile(0, 8, LAST, False, {}).table()
+    assert len(nothing) == 0
+    assert list(nothing.columns) == list(begun.table().columns)
+
+
+def test_the_table_holds_every_reading(profile: Profile) -> None:
+    table = profile.table().set_index(["pooling", "layer", "readout"])
+    row = table.loc[("mean", 2, "vector")]
+    reading = read(profile, Pooling.MEAN, 2, Readout.VECTOR)
+    assert row["r_squared"] == reading.r_squared
+    assert (row["lowest_fold"], row["highest_fold"]) == (min(reading.fold_r_squared), max(reading.fold_r_squared))
+    undefined = table.loc[("cls", 0, "vector")]
+    assert np.isnan(undefined["r_squared"])
+    assert np.isnan(undefined["lowest_fold"])
+    assert undefined["problem"].startswith("The vector is the same")
+    assert profile.table()["layer"].isna().sum() == 2  # norm and vector of the pooler output
+    assert table.loc[("cls", 1, "norm")]["norm_mean"] == pytest.approx(np.linalg.norm(POOLED[0, 1], axis=1).mean())

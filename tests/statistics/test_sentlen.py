@@ -1,0 +1,229 @@
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score, confusion_matrix
+from sklearn.model_selection import GridSearchCV, PredefinedSplit
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from clsviz import statistics
+from clsviz.errors import UndefinedFitError
+from clsviz.statistics.sentlen import BINS, CHANCE, PUBLISHED, STRENGTHS, Task
+
+N_OF_BIN = (90, 80, 70, 60, 50, 40)
+
+
+def sentences_of(n_of_bin: tuple[int, ...] = N_OF_BIN, seed: int = 0) -> list[str]:
+    """So many different sentences of each bin, in random order."""
+    random = np.random.default_rng(seed)
+    found = []
+    for (low, high), n in zip(BINS, n_of_bin, strict=True):
+        for _ in range(n):
+            found.append(" ".join([f"w{len(found)}", *["and"] * int(random.integers(low - 1, high))]))
+    return [found[index] for index in random.permutation(len(found))]
+
+
+def words_of(sentences: list[str]) -> np.ndarray:
+    return np.array([len(sentence.split()) for sentence in sentences])
+
+
+@pytest.fixture(scope="module")
+def sentences() -> list[str]:
+    return sentences_of()
+
+
+@pytest.fixture(scope="module")
+def split(sentences: list[str]) -> Task:
+    return statistics.sentlen.task(sentences)
+
+
+@pytest.fixture(scope="module")
+def noisy(sentences: list[str]) -> np.ndarray:
+    """Float32 vectors in which the number of words shows, but not plainly."""
+    random = np.random.default_rng(3)
+    vectors = random.normal(size=(len(sentences), 12)) * random.uniform(0.1, 10, 12)
+    vectors[:, :2] += np.stack([words_of(sentences) / 4, np.cos(words_of(sentences) / 4)], axis=1)
+    return vectors.astype(np.float32)
+
+
+def test_classes_are_balanced_in_every_split(sentences: list[str], split: Task) -> None:
+    assert split.n_per_class == 40
+    for index, n in ((split.train, 24), (split.dev, 8), (split.test, 8)):
+        assert np.bincount(split.labels[index]).tolist() == [n] * 6
+    together = np.concatenate([split.train, split.dev, split.test])
+    assert len(set(together.tolist())) == len(together) == 240
+    np.testing.assert_array_equal(np.sort(together), np.flatnonzero(split.labels >= 0))
+    low, high = np.array(BINS)[split.labels[together]].T
+    n_words = words_of(sentences)[together]
+    assert ((low <= n_words) & (n_words <= high)).all()
+
+
+def test_which_sentences_are_drawn_depends_on_the_seed_alone(sentences: list[str], split: Task) -> None:
+    np.testing.assert_array_equal(statistics.sentlen.task(sentences).train, split.train)
+    assert set(statistics.sentlen.task(sentences, seed=1).test.tolist()) != set(split.test.tolist())
+    assert set(np.flatnonzero(statistics.sentlen.task(sentences, seed=1).labels == 0)) != set(
+        np.flatnonzero(split.labels == 0)
+    )
+
+
+def test_a_class_is_bounded(sentences: list[str]) -> None:
+    small = statistics.sentlen.task(sentences, most_per_class=20)
+    assert (small.n_per_class, len(small.train), len(small.dev), len(small.test)) == (20, 72, 24, 24)
+
+
+EDGES = [(0, -1), (4, -1), (29, -1)] + [(n, label) for label, edges in enumerate(BINS) for n in edges]
+
+
+@pytest.mark.parametrize(("n_words", "label"), EDGES)
+def test_the_edges_of_the_bins(n_words: int, label: int) -> None:
+    """In bins of ten, of which all are drawn, and the sentence in question the tenth."""
+    others = sentences_of(tuple(10 - (index == label) for index in range(6)))
+    found = statistics.sentlen.task([*others, " \t".join(["one,"] * n_words)])
+    assert found.n_per_class == 10
+    assert found.labels[-1] == label
+
+
+def test_the_bins_are_those_of_senteval() -> None:
+    assert BINS == ((5, 8), (9, 12), (13, 16), (17, 20), (21, 25), (26, 28))
+
+
+def test_of_sentences_that_are_all_but_the_same_only_the_first_is_taken() -> None:
+    first = sentences_of((10,) * 6)
+    again = [sentence.upper().replace("AND", "A\u0301ND").replace(" ", "  ") for sentence in first]
+    found = statistics.sentlen.task([*first, *again, *first])
+    assert found.n_per_class == 10
+    assert (found.labels[:60] >= 0).all()
+    assert (found.labels[60:] == -1).all()
+
+
+@pytest.mark.parametrize(
+    ("n_of_bin", "says"),
+    [
+        ((20, 20, 20, 20, 20, 0), "none has 26 to 28 words"),
+        ((20, 1, 20, 20, 20, 9), "only 1 has 9 to 12 words"),
+        ((20, 20, 20, 20, 9, 20), "only 9 have 21 to 25 words.*larger sample, another corpus"),
+    ],
+)
+def test_too_few_sentences_of_a_bin(n_of_bin: tuple[int, ...], says: str) -> None:
+    with pytest.raises(UndefinedFitError, match=says):
+        statistics.sentlen.task(sentences_of(n_of_bin))
+
+
+def test_no_sentence_at_all_is_too_few() -> None:
+    with pytest.raises(UndefinedFitError, match="none has 5 to 8 words"):
+        statistics.sentlen.task([])
+
+
+def test_the_result_is_that_of_a_grid_search_on_dev_and_one_look_at_test(noisy: np.ndarray, split: Task) -> None:
+    rows = np.concatenate([split.train, split.dev])
+    folds = PredefinedSplit(np.repeat([-1, 0], [len(split.train), len(split.dev)]))
+    pipeline = make_pipeline(StandardScaler(), LogisticRegression(max_iter=5000, tol=1e-6))
+    grid = {"logisticregression__C": sorted(STRENGTHS)}
+    search = GridSearchCV(pipeline, grid, cv=folds, refit=False).fit(noisy[rows].astype(float), split.labels[rows])
+    found = statistics.sentlen.classify(noisy, split)
+    assert found.strength == search.best_params_["logisticregression__C"]
+    assert found.dev_accuracy == pytest.approx(search.best_score_)
+    pipeline.set_params(**search.best_params_).fit(noisy[split.train].astype(float), split.labels[split.train])
+    predicted = pipeline.predict(noisy[split.test].astype(float))
+    assert found.accuracy == pytest.approx(accuracy_score(split.labels[split.test], predicted))
+    np.testing.assert_array_equal(found.confusion, confusion_matrix(split.labels[split.test], predicted))
+    assert (found.n_train, found.n_dev, found.n_test) == (144, 48, 48)
+    assert 0.2 < found.accuracy < 0.9  # else the above says little
+
+
+def test_the_interval_is_wilsons(noisy: np.ndarray, split: Task) -> None:
+    found = statistics.sentlen.classify(noisy, split)
+    z, n, p = stats.norm.ppf(0.975), found.n_test, found.accuracy
+    centre = (p + z**2 / (2 * n)) / (1 + z**2 / n)
+    margin = z / (1 + z**2 / n) * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
+    assert found.interval == pytest.approx((centre - margin, centre + margin))
+
+
+def test_the_choice_does_not_read_the_test_sentences(noisy: np.ndarray, split: Task) -> None:
+    blind = noisy.copy()
+    blind[split.test] = np.nan
+    choice = statistics.sentlen.choose(blind, split)
+    found = statistics.sentlen.classify(noisy, split)
+    assert (choice.strength, choice.dev_accuracy) == (found.strength, found.dev_accuracy)
+    accuracy = choice.model.score(noisy[split.test].astype(float), split.labels[split.test])
+    assert accuracy == found.accuracy
+
+
+def test_nor_is_the_scaling_found_on_others_than_the_train_sentences(noisy: np.ndarray, split: Task) -> None:
+    shifted = noisy.copy()
+    shifted[np.concatenate([split.dev, split.test])] += 1e3
+    scaler = statistics.sentlen.choose(shifted, split).model[0]
+    np.testing.assert_allclose(scaler.mean_, noisy[split.train].mean(axis=0, dtype=float))
+
+
+def test_the_strength_is_that_of_dev_also_where_another_does_better_on_test(split: Task) -> None:
+    """In noise one always does, by chance: how well each does is written out."""
+    n_differing = 0
+    for seed in range(4):
+        vectors = np.random.default_rng(seed).normal(size=(len(split.labels), 8))
+        of_dev, of_test = [], []
+        for strength in STRENGTHS:
+            model = make_pipeline(StandardScaler(), LogisticRegression(C=strength, max_iter=5000, tol=1e-6))
+            model.fit(vectors[split.train], split.labels[split.train])
+            of_dev.append(model.score(vectors[split.dev], split.labels[split.dev]))
+            of_test.append(model.score(vectors[split.test], split.labels[split.test]))
+        found = statistics.sentlen.classify(vectors, split)
+        best = int(np.argmax(of_dev))  # the first of equals
+        assert found.strength == STRENGTHS[best]
+        assert found.accuracy == pytest.approx(of_test[best])
+        n_differing += of_test[best] < max(of_test)
+    assert n_differing >= 2
+
+
+def test_of_strengths_that_do_equally_well_the_smallest_is_taken(sentences: list[str], split: Task) -> None:
+    """As all do where the classes are far apart."""
+    corners = np.eye(6)[split.labels] * 100
+    found = statistics.sentlen.classify(corners, split)
+    assert (found.strength, found.accuracy) == (min(STRENGTHS), 1)
+    assert list(STRENGTHS) == sorted(STRENGTHS)
+
+
+def test_features_that_hold_the_class_are_read(split: Task) -> None:
+    random = np.random.default_rng(0)
+    vectors = random.normal(size=(len(split.labels), 40))
+    vectors[:, :6] += 8 * np.eye(6)[split.labels]
+    found = statistics.sentlen.classify(vectors, split)
+    assert found.accuracy > 0.95
+    np.testing.assert_array_equal(found.confusion.sum(axis=1), [8] * 6)
+    assert np.trace(found.confusion) == round(found.accuracy * 48)
+
+
+def test_noise_is_read_as_often_as_by_guessing() -> None:
+    labels_of = statistics.sentlen.task(sentences_of((200,) * 6))
+    vectors = np.random.default_rng(2).normal(size=(1200, 30))
+    found = statistics.sentlen.classify(vectors, labels_of)
+    assert found.interval[0] < CHANCE < found.interval[1]
+    assert pytest.approx(1 / 6) == CHANCE
+
+
+def test_one_number_can_be_enough(sentences: list[str], split: Task) -> None:
+    found = statistics.sentlen.classify(words_of(sentences), split)
+    assert found.accuracy > 0.9
+    reversed_and_far_off = statistics.sentlen.classify((1e3 - 0.01 * words_of(sentences)).astype(np.float32), split)
+    assert reversed_and_far_off.accuracy > 0.9
+
+
+def test_a_small_deviation_from_a_large_mean_is_read(sentences: list[str], split: Task) -> None:
+    vectors = np.full((len(sentences), 5), 8.0)
+    vectors[:, 2] += 1e-4 * words_of(sentences)
+    assert statistics.sentlen.classify(vectors.astype(np.float32), split).accuracy > 0.9
+
+
+@pytest.mark.parametrize(("width", "what"), [(None, "norm"), (7, "vector")])
+def test_nothing_is_read_from_rounding(split: Task, width: int | None, what: str) -> None:
+    shape = (len(split.labels),) if width is None else (len(split.labels), width)
+    features = 7 + 1e-7 * np.random.default_rng(0).normal(size=shape)
+    with pytest.raises(UndefinedFitError, match=f"The {what} is the same for all sentences"):
+        statistics.sentlen.classify(features, split)
+
+
+def test_what_was_published() -> None:
+    accuracies = {(row.name, row.accuracy) for row in PUBLISHED}
+    assert {("GloVe", 57.82), ("fastText", 55.46), ("InferSent", 78.76), ("InferSent", 71.7)} < accuracies
+    assert all(100 * CHANCE < row.accuracy < 100 and row.source for row in PUBLISHED)

@@ -1,0 +1,64 @@
+"""Pages without a browser: Streamlit's AppTest, and what is read from it."""
+
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import orjson
+from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
+
+from clsviz.measuring import Job
+from support.tiny import random_sentences
+
+APP = str(Path(__file__).parents[2] / "app.py")
+
+
+TEXT = "\n".join(random_sentences(400, seed=1)).encode()
+
+
+def job_of(page: AppTest) -> Job:
+    """The job that the page watches, which the main page has one of."""
+    (job,) = page.session_state.watched.values()
+    return job
+
+
+def finish(page: AppTest) -> AppTest:
+    """Wait until the job of the page has ended, and show it."""
+    deadline = time.monotonic() + 60
+    while job_of(page).state.is_active:
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.02)
+    page.run()
+    assert not page.exception
+    return page
+
+
+def figures(page: AppTest) -> dict[str, str]:
+    return {metric.label: metric.value for metric in page.metric}
+
+
+def answer(page: AppTest) -> str:
+    """The text under the title."""
+    return plain(page.markdown[0].value)
+
+
+def chart(page: AppTest) -> Any:
+    return orjson.loads(page.get("plotly_chart")[0].proto.spec)
+
+
+def plain(text: str) -> str:
+    """Text that was escaped."""
+    return re.sub(r"\\(.)", r"\1", text).replace("\u2060", "")
+
+
+def texts(page: AppTest) -> str:
+    elements = [*page.markdown, *page.error, *page.warning, *page.caption, *page.text, *page.title]
+    return "\n".join(plain(element.value) for element in elements)
+
+
+def go_to(page: AppTest, name: str) -> AppTest:
+    """Go to the page of that name, which is drawn by the next run."""
+    page._page_hash = calc_hash(name)  # switch_page knows pages that are files alone
+    return page

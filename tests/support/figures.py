@@ -1,0 +1,27 @@
+"""What is read from a figure."""
+
+import json
+import re
+
+import plotly.graph_objects as go
+
+from clsviz.figures import Palette
+
+PALETTE = Palette()
+
+
+PLACEHOLDERS = Palette("#000001", "#000002", "#000003", "#000004", "#000038")
+
+
+EVIL = "<b>bold</b> & <a href='x'>a link</a>"
+
+
+def ranges_of(figure: go.Figure) -> list[tuple[float, float]]:
+    """Where the axes of a figure start and end, as a browser receives it; 0 to 1 of one that finds them itself."""
+    layout = json.loads(figure.to_json())["layout"]
+    return [tuple(layout[axis].get("range", [0, 1])) for axis in ("xaxis", "yaxis")]
+
+
+def colours_of(figure: go.Figure) -> set[str]:
+    """The colours of what is drawn, without their opacity."""
+    return set(re.findall(r'"(#[0-9a-f]{6})(?:[0-9a-f]{2})?"', json.dumps(json.loads(figure.to_json())["data"])))

@@ -1,0 +1,48 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from clsviz.atomic import new_file
+from clsviz.errors import StoreError
+
+
+def test_a_new_file_is_there_when_the_block_ends_and_not_before(tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "file.bin"
+    with new_file(path) as temporary:
+        temporary.write_bytes(b"content")
+        assert not path.exists()
+    assert path.read_bytes() == b"content"
+    assert os.listdir(path.parent) == ["file.bin"]
+
+
+def test_what_was_there_stays_when_the_block_fails(tmp_path: Path) -> None:
+    path = tmp_path / "file.bin"
+    path.write_bytes(b"old")
+
+    def write_half() -> None:
+        with new_file(path) as temporary:
+            temporary.write_bytes(b"half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_half()
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["file.bin"]
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(StoreError, match="file/below"), new_file(tmp_path / "file" / "below"):
+        pass
+
+
+def test_a_full_disk_is_reported_and_leaves_nothing(tmp_path: Path) -> None:
+    def fill() -> None:
+        with new_file(tmp_path / "file.bin") as temporary:
+            temporary.write_bytes(b"half")
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(StoreError, match="No space left on device"):
+        fill()
+    assert os.listdir(tmp_path) == []

@@ -1,0 +1,44 @@
+"""A server and a corpus for every test of a page."""
+
+import io
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+from support.app import APP, TEXT
+
+from clsviz import corpora
+from clsviz.ui.state import session
+
+
+@pytest.fixture(autouse=True)
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A server of its own for every test: nothing measured yet, no jobs."""
+    monkeypatch.setenv("CLSVIZ_STORE", str(tmp_path / "store"))
+    monkeypatch.setattr(session, "_is_local", lambda: True)  # AppTest has no address
+    monkeypatch.setattr("clsviz.measuring.estimate.MEASURING_SECONDS", 0.01)
+    st.cache_resource.clear()
+    yield
+    session.jobs().close()
+    st.cache_resource.clear()
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> str:
+    """The name of a corpus of 400 sentences, uploaded before."""
+    return corpora.keep_upload(io.BytesIO(TEXT), "sentences.txt", tmp_path / "store" / "corpora")
+
+
+@pytest.fixture
+def open_page(tiny_folder: Path, corpus: str) -> Callable[..., AppTest]:
+    """Open a link, by default to 300 sentences by the tiny model."""
+
+    def open_page(**query: str) -> AppTest:
+        page = AppTest.from_file(APP, default_timeout=60)
+        for name, value in ({"model": str(tiny_folder), "corpus": corpus, "sample_size": "300"} | query).items():
+            page.query_params[name] = value
+        return page.run()
+
+    return open_page

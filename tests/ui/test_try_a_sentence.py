@@ -1,0 +1,403 @@
+"""The laboratory's logic, without a browser."""
+
+import base64
+import io
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+from support.app import APP, go_to, plain, texts
+from support.tiny import needs_bfloat16, random_sentences, write_bert
+
+from clsviz import corpora, statistics
+from clsviz.encoder import Encoder
+from clsviz.errors import ModelError
+from clsviz.experiment import Experiment
+from clsviz.measuring import Job, Jobs, State
+from clsviz.settings import Pooling
+from clsviz.ui.try_a_sentence import downloads as laboratory_files
+from clsviz.ui.try_a_sentence import laboratory
+from clsviz.ui.try_a_sentence import pairs as laboratory_pairs
+from clsviz.ui.try_a_sentence import sections as laboratory_sections
+from clsviz.vectors import Vectors
+
+PAGE = "try_a_sentence"
+TYPED = "the cat sat on the mat .\na big dog ran under the old tree\nthe cat sat"
+
+
+@pytest.fixture
+def open_page(tiny_folder: Path, corpus: str) -> Callable[..., AppTest]:
+    """Open a link to the laboratory, by default with 300 sentences by the tiny model."""
+
+    def open_page(**query: str) -> AppTest:
+        page = AppTest.from_file(APP, default_timeout=60)
+        go_to(page, PAGE)
+        for name, value in ({"model": str(tiny_folder), "corpus": corpus, "sample_size": "300"} | query).items():
+            page.query_params[name] = value
+        return page.run()
+
+    return open_page
+
+
+def jobs_of(page: AppTest) -> list[Job]:
+    return list(page.session_state.watched.values())
+
+
+def finish(page: AppTest) -> AppTest:
+    """Wait until all jobs of the page have ended, and show what they found."""
+    deadline = time.monotonic() + 60
+    while any(job.state.is_active for job in jobs_of(page)):
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.02)
+    page.run()
+    assert not page.exception
+    return page
+
+
+def answer(page: AppTest) -> str:
+    return plain(page.markdown[0].value)
+
+
+def charts(page: AppTest) -> list[Any]:
+    return [orjson.loads(chart.proto.spec) for chart in page.get("plotly_chart")]
+
+
+def lines_of(chart: Any) -> dict[str, Any]:
+    return {trace["name"]: trace for trace in chart["data"] if trace.get("name")}
+
+
+def decoded(values: Any) -> Any:
+    """An array as Plotly sends it."""
+    if isinstance(values, dict):
+        return np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"])
+    return np.array(values)
+
+
+def headers(page: AppTest) -> list[str]:
+    return [header.value for header in page.subheader if header.value not in ("Sample", "View")]
+
+
+def test_an_example_is_shown_to_who_typed_nothing_and_is_not_in_the_link(
+    open_page: Callable[..., AppTest], tiny_encoder: Encoder
+) -> None:
+    page = finish(open_page())
+    norm = tiny_encoder.measure([laboratory.EXAMPLE]).cls_norms[0, -1]
+    assert answer(page).startswith("This is an example; type your own below. “The quick brown fox")
+    assert f"the norm of its [CLS] is {norm:.4f}" in answer(page)
+    assert "text" not in page.query_params
+    assert headers(page) == [
+        "Your own sentence",
+        "What the model reads",
+        "Norm of [CLS] after every layer",
+        "Grow it, word by word",
+        "Raw [CLS] beside the pooler output",
+        "Which sentences of the corpus are nearest?",
+    ]
+
+
+def test_the_answer_sets_the_sentence_beside_those_of_its_length(
+    open_page: Callable[..., AppTest], tiny_encoder: Encoder
+) -> None:
+    page = finish(open_page(text="the cat sat on the mat ."))
+    found = jobs_of(page)[0].extraction.found
+    measured = found.measurements
+    norm = tiny_encoder.measure(["the cat sat on the mat ."]).cls_norms[0, -1]
+    similar = measured.cls_norms[np.abs(measured.n_tokens - 7) <= 1, -1]
+    assert answer(page) == (
+        f"“the cat sat on the mat .” has 7 tokens, and the norm of its [CLS] is {norm:.4f}: higher than "
+        f"{100 * (similar < norm).mean():.0f}% of the {len(similar)} corpus sentences of about this length."
+    )
+
+
+def test_all_tokens_are_shown_with_their_ids(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page(text="the cat <b>"))
+    html = page.get("html")[0].proto.body
+    for token, token_id in (("[CLS]", 2), ("the", 5), ("cat", 7), ("[UNK]", 1), ("[SEP]", 3)):
+        assert f">{token}</span>" in html
+        assert f">{token_id}</span>" in html
+    assert "<b>" not in html
+
+
+def test_the_norm_after_every_layer_lies_over_the_band_of_the_corpus(
+    open_page: Callable[..., AppTest], tiny_encoder: Encoder
+) -> None:
+    page = finish(open_page(text=TYPED))
+    lines = lines_of(charts(page)[0])
+    measured = jobs_of(page)[0].extraction.found.measurements
+    norms = tiny_encoder.measure(TYPED.splitlines()).cls_norms
+    assert list(lines) == [
+        "corpus, median and middle half",
+        "1. the cat sat on…",
+        "2. a big dog ran…",
+        "3. the cat sat",
+    ]
+    medians = np.median(measured.cls_norms, axis=0)
+    np.testing.assert_allclose(decoded(lines["corpus, median and middle half"]["y"]), medians, rtol=1e-6)
+    np.testing.assert_allclose(decoded(lines["3. the cat sat"]["y"]), norms[2], rtol=1e-5)
+
+
+def test_growth_is_measured_word_by_word(open_page: Callable[..., AppTest], tiny_encoder: Encoder) -> None:
+    page = finish(open_page(text=TYPED))
+    lines = lines_of(charts(page)[1])
+    assert list(lines) == ["corpus, median and middle half", "as typed", "words shuffled", "one word repeated"]
+    words = TYPED.splitlines()[0].split()
+    typed = [" ".join(words[:n]) for n in range(1, 8)]
+    repeated = [" ".join(["the"] * n) for n in range(1, 8)]
+    for name, prefixes in (("as typed", typed), ("one word repeated", repeated)):
+        norms = [tiny_encoder.measure([prefix]).cls_norms[0, -1] for prefix in prefixes]
+        np.testing.assert_allclose(decoded(lines[name]["y"]), norms, rtol=1e-5)
+        np.testing.assert_array_equal(decoded(lines[name]["x"]), range(1, 8))
+    page.selectbox(key="word").set_value(2).run()
+    assert page.query_params["word"] == "2"
+    norms = [tiny_encoder.measure([" ".join(["cat"] * n)]).cls_norms[0, -1] for n in range(1, 8)]
+    np.testing.assert_allclose(decoded(lines_of(charts(page)[1])["one word repeated"]["y"]), norms, rtol=1e-5)
+
+
+def test_shuffled_lengths_are_no_matter_of_a_band(open_page: Callable[..., AppTest]) -> None:
+    own, shuffled = (finish(open_page(text=TYPED, lengths=lengths)) for lengths in ("true", "shuffled"))
+    assert shuffled.query_params["lengths"] == "shuffled"  # for the other pages
+    assert answer(shuffled) == answer(own)
+    bands = [lines_of(charts(page)[1])["corpus, median and middle half"]["y"] for page in (own, shuffled)]
+    np.testing.assert_array_equal(*map(decoded, bands))
+
+
+def test_the_view_needs_no_model(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
+    page = finish(open_page(text=TYPED))
+    for name in ("measure", "vectors", "cls_and_pooler", "pooler_steps", "tokenize"):
+        monkeypatch.setattr(Encoder, name, None)
+    page.select_slider(key="layer").set_value(1).run()
+    assert "the norm of its [CLS] after layer 1 is" in answer(page)
+    page.get_by_key("pooling").set_value("mean").run()
+    assert "the norm of its mean vector after layer 1 is" in answer(page)
+    assert "known once its vectors are measured" in answer(page)
+    assert list(lines_of(charts(page)[1])) == ["as typed", "words shuffled", "one word repeated"]
+    page.get_by_key("unit").set_value("words").run()
+    assert "has 7 words" in answer(page)
+    growth = charts(page)[1]
+    assert growth["layout"]["xaxis"]["title"]["text"] == "Length (in words)"
+    assert "words<br>" in lines_of(growth)["as typed"]["hovertemplate"]
+    page.get_by_key("pooling").set_value("pooler").run()
+    assert "the norm of its pooler output is" in answer(page)
+    assert not page.exception
+
+
+def test_another_sentence_can_be_looked_at(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page(text=TYPED))
+    page.selectbox(key="sentence").set_value(2).run()
+    assert answer(page).startswith("“a big dog ran under the old tree” has 8 tokens")
+    assert page.query_params["sentence"] == "2"
+    page.text_area(key="text").set_value("a cat\na dog\na tree").run()
+    assert answer(page).startswith("“a cat”")
+    assert "sentence" not in page.query_params
+
+
+def test_raw_cls_stands_beside_what_the_pooler_makes_of_it(
+    open_page: Callable[..., AppTest], tiny_encoder: Encoder
+) -> None:
+    page = finish(open_page(text="the cat sat"))
+    measured = tiny_encoder.measure(["the cat sat"])
+    figures = {metric.label: metric.value for metric in page.metric}
+    assert list(figures) == ["Raw [CLS]", "After dense", "After tanh"]
+    assert figures["Raw [CLS]"] == f"{measured.cls_norms[0, -1]:.4f}"
+    assert figures["After tanh"] == f"{measured.pooler_norms[0, 0]:.4f}"
+    assert float(figures["After dense"]) > float(figures["After tanh"])
+    assert "16 × 16 weights and a bias" in texts(page)
+    found = jobs_of(page)[0].extraction.found.measurements
+    low, high = np.percentile(found.pooler_norms[:, 0], [25, 75])
+    assert page.metric[2].delta == f"corpus {low:.2f} to {high:.2f}"
+
+
+def test_a_model_without_a_pooler_says_so(open_page: Callable[..., AppTest], tmp_path: Path) -> None:
+    page = finish(open_page(model=str(write_bert(tmp_path / "bare", pooler=False)), text=TYPED))
+    assert "bare has no pooler" in texts(page)
+    assert not page.metric
+
+
+def test_several_sentences_are_compared(open_page: Callable[..., AppTest], tiny_encoder: Encoder) -> None:
+    page = finish(open_page(text=TYPED))
+    assert "How alike are they?" in headers(page)
+    assert "not trained to be compared by cosine" in texts(page)
+    of = tiny_encoder.vectors(TYPED.splitlines()).of(Pooling.CLS, None).astype(float)
+    of /= np.linalg.norm(of, axis=1, keepdims=True)
+    cells = charts(page)[2]["data"][0]["z"]
+    cells = decoded(cells).reshape(3, 3) if isinstance(cells, dict) else np.array(cells)
+    np.testing.assert_allclose(cells, of @ of.T, atol=1e-6)
+    means = charts(page)[3]["data"][0]
+    assert np.shape(means["text"]) == (3, 3)  # poolings and layers
+    page.get_by_key("pooling").set_value("mean").run()
+    assert "not trained to be compared by cosine" in texts(page)  # nobody knows how this model was trained
+
+
+def test_nearest_sentences_are_measured_when_asked_for(
+    open_page: Callable[..., AppTest], tiny_encoder: Encoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = finish(open_page(text="the cat sat on the mat ."))
+    assert len(jobs_of(page)) == 1
+    page.toggle(key="nearest").set_value(True).run()
+    assert page.query_params["nearest"] == "yes"
+    page = finish(page)
+    assert len(jobs_of(page)) == 2
+    sentences = jobs_of(page)[1].extraction.found.sentences
+    of = tiny_encoder.vectors([*sentences, "the cat sat on the mat ."]).of(Pooling.CLS, None).astype(float)
+    of /= np.linalg.norm(of, axis=1, keepdims=True)
+    best = int(np.argmax(of[:-1] @ of[-1]))
+    table = page.dataframe[-1].value
+    assert table["Sentence"].iloc[0] == sentences[best]
+    assert table["Similarity"].iloc[0] == pytest.approx((of[:-1] @ of[-1]).max(), abs=1e-3)  # stored in two bytes
+    assert len(table) == 10
+    with monkeypatch.context() as patched:
+        patched.setattr(Vectors, "of", None)  # what is polled reads no vectors again
+        page.run()
+        upper = np.triu_indices(len(sentences), 1)
+        typical = float((of[:-1] @ of[:-1].T)[upper].mean())
+        assert f"two random ones of the corpus have a similarity of {typical:.3f} on average" in texts(page)
+        assert not page.exception
+    page.get_by_key("pooling").set_value("mean").run()
+    assert "corpus sentences of about this length" in answer(page)  # now the corpus's mean vectors are known
+    page.toggle(key="nearest").set_value(False).run()
+    assert len(jobs_of(page)) == 1
+    assert "nearest" not in page.query_params
+
+
+def test_a_model_that_has_to_be_fetched_waits_for_a_word(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page(model="bert-base-uncased", text=TYPED))
+    assert answer(page).startswith("Press Run in the sidebar")
+    assert not charts(page)
+    assert page.text_area(key="text").value == TYPED
+    assert "text" in page.query_params
+
+
+def test_before_the_corpus_is_measured_the_sentence_is(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Jobs, "_enqueue", lambda self, job: setattr(job, "state", State.WAITING))
+    page = finish(open_page(text=TYPED))
+    assert "The corpus to set it beside is not measured yet" in answer(page)
+    assert list(lines_of(charts(page)[1])) == ["as typed", "words shuffled", "one word repeated"]
+    finish(page.toggle(key="nearest").set_value(True).run())
+    assert "Press Run to measure the corpus’s vectors" in texts(page)
+    assert not page.exception
+
+
+def test_an_encoder_that_fails_says_why(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: Encoder, sentences: list[str]) -> None:
+        raise ModelError("It needs more memory than there is.")
+
+    monkeypatch.setattr(Encoder, "cls_and_pooler", fail)
+    page = finish(open_page(text=TYPED))
+    assert "It needs more memory than there is." in texts(page)
+    assert "Looking for the model" not in texts(page)
+
+
+@pytest.mark.parametrize("content", ["the cat sat\n", "the cat sat\na dog ran\n", "the cat\n" * 50])
+def test_tiny_and_constant_corpora_explain_themselves(
+    open_page: Callable[..., AppTest], tmp_path: Path, content: str
+) -> None:
+    small = corpora.keep_upload(io.BytesIO(content.encode()), "few.txt", tmp_path / "store" / "corpora")
+    page = finish(open_page(corpus=small, text=TYPED))
+    assert "too few corpus sentences of about this length" in answer(page) or "50 corpus sentences" in answer(page)
+    assert len(charts(page)) == 4
+
+
+def test_nothing_under_the_cutoff_is_explained(open_page: Callable[..., AppTest], tmp_path: Path) -> None:
+    long = corpora.keep_upload(io.BytesIO(b"the cat sat on the mat\n" * 5), "long.txt", tmp_path / "store" / "corpora")
+    page = finish(open_page(corpus=long, length_cutoff="3", text=TYPED))
+    assert texts(page).count("Too few corpus sentences are under 3 tokens for a band") == 2
+
+
+def test_odd_text_is_shown_as_it_is(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page(text="**bold** :material/check: [a](http://b)\n$x$ <i> ``` # c\n" + "a " * 700))
+    assert answer(page).startswith("“**bold** :material/check: [a](http://b)” has")
+    page.selectbox(key="sentence").set_value(3).run()
+    assert "The model reads only its beginning" in answer(page)
+    assert len(lines_of(charts(page)[1])["as typed"]["text"]) == 60
+    assert not page.exception
+
+
+@needs_bfloat16
+def test_norms_of_the_fast_precision_are_shown_where_they_can_be(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = finish(open_page(precision="fast", text=TYPED))
+    assert "corpus sentences of about this length" in answer(page)
+    assert page.metric[0].delta.startswith("corpus ")
+    monkeypatch.setattr(statistics.Audit, "is_measurable", property(lambda audit: audit.largest_error == 0))
+    page.select_slider(key="length_cutoff").set_value(75).run()
+    assert "The fast precision errs by more than the corpus’s norms vary here" in answer(page)
+    assert list(lines_of(charts(page)[1])) == ["as typed", "words shuffled", "one word repeated"]
+    assert page.metric[0].delta == "–"
+
+
+def test_a_link_restores_all_that_the_page_has(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page(text=TYPED, sentence="2", word="3", nearest="yes"))
+    assert "In the link" not in texts(page)
+    assert answer(page).startswith("“a big dog ran")
+    assert page.selectbox(key="word").value == 3
+    assert len(jobs_of(page)) == 2
+    bad = finish(open_page(text=TYPED, sentence="99", word="-1", nearest="maybe"))
+    assert answer(bad).startswith("“the cat sat on the mat .”")
+    assert texts(bad).count("In the link") == 2
+
+
+def test_more_sentences_than_are_measured_are_counted(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page(text="\n".join(random_sentences(25, seed=5))))
+    assert "The first 20 of 25 lines are measured" in texts(page)
+    assert len(page.selectbox(key="sentence").options) == 20
+
+
+def test_every_table_that_is_drawn_can_be_taken_along(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page(text=TYPED))
+    page.toggle(key="nearest").set_value(True).run()
+    page = finish(page)
+    buttons = [button.proto.label for button in page.get("download_button")]
+    tables = ["Tokens", "Norms by layer", "Growth", "Corpus by length", "Pooler", "Similarity", "Nearest"]
+    assert buttons == [f"{table} ({kind})" for table in tables for kind in ("CSV", "Parquet")]
+
+
+@needs_bfloat16
+def test_every_table_says_in_which_numbers_it_was_measured(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: dict[str, Mapping[str, object]] = {}
+    monkeypatch.setattr(
+        "clsviz.ui.parts.share.table_downloads", lambda label, name, table, about: said.update({label: about()})
+    )
+    page = finish(finish(open_page(precision="fast", text=TYPED, nearest="yes", probe_size="200")))
+    of_corpus = {label: (about.get("corpus_numbers"), about.get("n_measured")) for label, about in said.items()}
+    fast = ("bfloat16", 300)
+    assert of_corpus == dict.fromkeys(["Tokens", "Growth", "Pooler", "Similarity"], (None, None)) | {
+        "Norms by layer": fast,
+        "Corpus by length": fast,
+        "Nearest": ("float32", 200),
+    }
+    assert {about["numbers"] for about in said.values()} == {"float32"}
+    page.get_by_key("pooling").set_value("mean").run()
+    assert said["Corpus by length"]["corpus_numbers"] == "float32"  # mean vectors are always measured exactly
+
+
+def test_the_tables_hold_what_is_drawn(tiny_encoder: Encoder) -> None:
+    sentences = TYPED.splitlines()
+    typed = laboratory._measured(tiny_encoder, sentences)
+    tokens = laboratory_files.token_table(typed)
+    assert tokens[tokens["sentence"] == 3]["token"].tolist() == ["[CLS]", "the", "cat", "sat", "[SEP]"]
+    layers = laboratory_sections.layer_table(typed, None)
+    np.testing.assert_allclose(
+        layers.pivot(index="sentence", columns="layer", values="norm"),
+        tiny_encoder.measure(sentences).cls_norms,
+        rtol=1e-5,
+    )
+    pooler = laboratory_sections.pooler_table(typed)
+    assert pooler.columns.tolist() == ["sentence", "cls", "dense", "pooler", "near_one"]
+    np.testing.assert_allclose(pooler["pooler"], tiny_encoder.measure(sentences).pooler_norms[:, 0], rtol=1e-5)
+    pairs = laboratory_pairs.similarity_table(typed, Experiment())
+    assert len(pairs) == 9
+    same = pairs[pairs["first"] == pairs["second"]]
+    assert isinstance(same, pd.DataFrame)
+    assert same["first_sentence"].tolist() == sentences
+    assert (same["similarity"] == 1).all()

@@ -1,0 +1,234 @@
+"""The page “Where length lives”, without a browser."""
+
+import base64
+import io
+import json
+import time
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+import streamlit as st
+from scipy import stats
+from streamlit.testing.v1 import AppTest
+from support.app import APP, answer, figures, go_to, job_of, plain
+from support.tiny import write_bert
+
+from clsviz.measurements import Kind
+from clsviz.measuring import State
+from clsviz.models import UNTRAINED
+from clsviz.settings import Lengths, Pooling, Unit
+from clsviz.ui.state import session
+from clsviz.ui.where_length_lives import cells, layers
+
+PAGE = "where_length_lives"
+
+
+@pytest.fixture
+def open_page(tiny_folder: Path, corpus: str) -> Callable[..., AppTest]:
+    """Open a link to the page, by default to 300 vectors by the tiny model."""
+
+    def open_page(**query: str) -> AppTest:
+        page = go_to(AppTest.from_file(APP, default_timeout=60), PAGE)
+        for name, value in ({"model": str(tiny_folder), "corpus": corpus, "sample_size": "300"} | query).items():
+            page.query_params[name] = value
+        return finish(page.run())
+
+    return open_page
+
+
+def finish(page: AppTest) -> AppTest:
+    """Wait until all is measured and analysed, and show it."""
+    deadline, n_settled = time.monotonic() + 60, 0
+    while n_settled < 3:  # as a run of the page may begin what the one before could not yet
+        assert time.monotonic() < deadline, "waited in vain"
+        is_active = job_of(page).state.is_active
+        is_settled = not is_active and all(task.is_done for task in session.tasks()._tasks.values())
+        n_settled = n_settled + 1 if is_settled else 0
+        time.sleep(0.02)
+        page.run()
+    assert not page.exception
+    return page
+
+
+def charts(page: AppTest) -> list[Any]:
+    return [orjson.loads(element.proto.spec) for element in page.get("plotly_chart")]
+
+
+def numbers(values: Any) -> Any:
+    """Numbers of a chart, which come as lists or in base64."""
+    if isinstance(values, list):
+        return np.array(values, float)
+    array = np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"])
+    return array.reshape([int(n) for n in values["shape"].split(",")]) if "shape" in values else array
+
+
+def texts(page: AppTest) -> str:
+    return plain(" ".join(element.value for element in [*page.markdown, *page.caption, *page.info]))
+
+
+def test_the_page_says_where_length_is_and_draws_it(open_page: Callable[..., AppTest]) -> None:
+    page = open_page()
+    assert plain(page.title[0].value) == "Where does tiny-bert write the length of a sentence?"
+    found = job_of(page).extraction.found
+    assert found is not None
+    assert job_of(page).extraction.kind is Kind.VECTORS
+    used = np.flatnonzero(found.vectors.n_tokens < 80)
+    assert figures(page)["Sentences"] == f"{len(used):,}"
+    assert "can" in answer(page)
+    assert figures(page)["Best layer"] in answer(page)
+    lines, spread, heat, scatter, *_ = charts(page)
+    norms = found.vectors.norms(Pooling.CLS, 2)[used]
+    expected = stats.pearsonr(found.vectors.n_tokens[used], norms).statistic ** 2
+    assert float(figures(page)["Last norm"]) == pytest.approx(expected, abs=6e-4)
+    names = [trace.get("name") for trace in lines["data"]]
+    for line in ("whole vector", "direction alone", "norm alone", "mean-pooled", "pooler output"):
+        assert line in names
+    cells = numbers(heat["data"][0]["z"])
+    assert cells[0, -1] == pytest.approx(expected)
+    assert cells.shape == (4, 3)
+    assert len(numbers(scatter["data"][0]["x"])) == len(used)
+    assert len(spread["data"]) >= 1
+
+
+def test_a_link_opens_the_scatter_of_its_cell(open_page: Callable[..., AppTest]) -> None:
+    page = open_page(pooling="mean", layer="1", heat="probe")
+    found = job_of(page).extraction.found
+    assert found is not None
+    scatter = charts(page)[3]
+    used = np.flatnonzero(found.vectors.n_tokens < 80)
+    np.testing.assert_allclose(
+        np.sort(numbers(scatter["data"][0]["y"])), np.sort(found.vectors.mean_norms[used, 1]), rtol=1e-6
+    )
+    assert page.query_params["heat"] == "probe"
+    assert page.query_params["pooling"] == "mean"
+    frame = charts(page)[2]["layout"]["shapes"][0]
+    assert ((frame["x0"] + frame["x1"]) / 2, (frame["y0"] + frame["y1"]) / 2) == (1, 1)
+    assert "Only the vectors of single tokens" in texts(page)
+
+
+def test_every_control_is_one_click_and_another_takes_it_back(open_page: Callable[..., AppTest]) -> None:
+    page = open_page()
+    before = charts(page)[0]["data"]
+    for label, name, value in (
+        ("Shuffled lengths", "lengths", Lengths.SHUFFLED),
+        ("In words", "unit", Unit.WORDS),
+        ("In characters", "unit", Unit.CHARACTERS),
+    ):
+        page.button(key=f"control-{label}").click().run()
+        finish(page)
+        assert page.query_params[name] == value
+        if name == "unit":
+            assert charts(page)[0]["layout"]["yaxis"]["title"]["text"] == f"R² of length in {value}"
+        assert (charts(page)[0]["data"] != before) == (value is not Unit.WORDS)  # every word of theirs is a token
+        if value is Lengths.SHUFFLED:
+            assert answer(page).startswith("Control: the lengths are shuffled")
+            assert float(figures(page)["Best layer"].replace("−", "-")) < 0.1
+        page.button(key=f"control-{label}").click().run()
+        finish(page)
+        assert name not in page.query_params
+    page.button(key="control-Untrained model").click().run()
+    finish(page)
+    assert page.query_params["model"].startswith(UNTRAINED)
+    assert "untrained tiny-bert" in plain(page.title[0].value)
+    page.button(key="control-Untrained model").click().run()
+    finish(page)
+    assert charts(page)[0]["data"] == before
+
+
+def test_fewer_vectors_than_sentences_are_the_first_ones(open_page: Callable[..., AppTest]) -> None:
+    page = open_page(probe_size="60")
+    found = job_of(page).extraction.found
+    assert found is not None
+    assert len(found.vectors) == 60
+    assert "60 sentences measured" in texts(page)
+    assert not page.warning  # they are no whole corpus
+    page.select_slider(key="probe_size").set_value(200).run()
+    finish(page)
+    assert len(job_of(page).extraction.found.vectors) == 200
+
+
+def test_tiny_samples_and_constant_lengths_explain_themselves(open_page: Callable[..., AppTest]) -> None:
+    page = open_page(sample_size="4")
+    assert "A probe needs at least 10 sentences; here are 4" in answer(page)
+    assert "Take a larger sample" in texts(page)
+    page = open_page(length_cutoff="2")
+    assert "here are 6" in answer(page)
+
+
+def test_a_model_without_a_pooler_has_one_row_less(open_page: Callable[..., AppTest], tmp_path: Path) -> None:
+    page = open_page(model=str(write_bert(tmp_path / "plain", pooler=False)))
+    assert numbers(charts(page)[2]["data"][0]["z"]).shape == (3, 3)
+    assert "pooler" not in answer(page)
+
+
+def test_downloads_hold_what_is_drawn(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
+    offered: dict[str, Callable[[], bytes]] = {}
+
+    def button(label: str, data: Callable[[], bytes], *_: object, **__: object) -> None:
+        offered[label] = data
+
+    monkeypatch.setattr("streamlit.download_button", button)
+    page = open_page()
+    readings = pd.read_csv(io.BytesIO(offered["Layers (CSV)"]()))
+    parquet = pq.read_table(io.BytesIO(offered["Layers (Parquet)"]()))
+    assert parquet.num_rows == len(readings) == 3 * 3 + 1 + (3 + 1 + 3) + 2 * 3
+    about = json.loads(parquet.schema.metadata[b"clsviz"])
+    assert about["model_fingerprint"] == job_of(page).extraction.found.weights.fingerprint
+    best = readings[(readings["pooling"] == "cls") & (readings["readout"] == "vector")]["r_squared"].max()
+    assert f"{best:.3f}" == figures(page)["Best layer"]
+    dimensions = pd.read_csv(io.BytesIO(offered["Dimensions (CSV)"]()))
+    assert dimensions["share_of_squared_norm"].sum() == pytest.approx(1)
+
+
+def test_what_takes_long_waits_for_run(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clsviz.measuring.jobs.FREE_SECONDS", -1.0)
+    page = open_page()
+    assert job_of(page).state is State.WAITING
+    assert "Press Run in the sidebar" in answer(page)
+    page.button(key="run").click().run()
+    finish(page)
+    assert figures(page)["Sentences"] != "–"
+
+
+def test_settings_of_the_page_that_cannot_be_used_are_named(open_page: Callable[..., AppTest]) -> None:
+    page = open_page(heat="everything")
+    assert "heat is “everything”; it must be probe, or left out." in plain(page.warning[0].value)
+
+
+@pytest.mark.parametrize(
+    ("row", "layer", "pooling", "chosen"),
+    [(0, 1, Pooling.CLS, 1), (1, 0, Pooling.MEAN, 0), (2, 2, Pooling.MAX, "last"), (3, 2, Pooling.POOLER, "last")],
+)
+def test_a_click_on_a_cell_chooses_it(
+    open_page: Callable[..., AppTest],
+    monkeypatch: pytest.MonkeyPatch,
+    row: int,
+    layer: int,
+    pooling: Pooling,
+    chosen: int | str,
+) -> None:
+    page = open_page()
+    selection = types.SimpleNamespace(selection=types.SimpleNamespace(points=[{"customdata": [row, layer]}]))
+    state = types.SimpleNamespace(cells=selection, watched=page.session_state.watched, pooling=None, layer=None)
+    monkeypatch.setattr(st, "session_state", state)
+    cells._choose_cell()
+    assert (state.pooling, state.layer) == (pooling, chosen)
+
+
+def test_while_vectors_come_the_profile_is_of_a_round_number_of_them(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = open_page()
+    job, experiment = job_of(page), page.session_state.written.experiment
+    monkeypatch.setattr("clsviz.ui.state.session.found", lambda job, experiment: job.extraction.found)
+    assert len(layers._shown(job, experiment).vectors) == 300
+    monkeypatch.setattr(job, "state", State.RUNNING)
+    assert len(layers._shown(job, experiment).vectors) == 256
+    monkeypatch.setattr(job, "state", State.DONE)
