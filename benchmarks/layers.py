@@ -43,9 +43,9 @@ def main() -> None:
         found = timed("from the store", lambda: stored(experiment, store))
         print_size(found, Path(folder))
         profile = read(found, experiment)
-        timed("lengths shuffled", lambda: analysis.vectors.shuffled_r_squared(found, experiment, profile))
-        timed("SentLen", lambda: analysis.vectors.classify(found, experiment))
-        timed("dimensions, gain and bias", lambda: analysis.vectors.carriers(found, experiment))
+        timed("lengths shuffled", lambda: analysis.vectors.shuffled_r_squared(found, experiment.view, profile))
+        timed("SentLen", lambda: analysis.vectors.classify(found, experiment.view))
+        timed("dimensions, gain and bias", lambda: analysis.vectors.norm_breakdown(found, experiment.view))
     print(f"memory at the peak: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB")
 
 
@@ -73,7 +73,7 @@ def print_size(found: Found, folder: Path) -> None:
 def read(found: Found, experiment: Experiment) -> Profile:
     """Read the lengths, and print when the first lines of the chart are there, and when all are."""
     began = time.perf_counter()
-    for profile in analysis.vectors.profiles(found, experiment):
+    for profile in analysis.vectors.profiles(found, experiment.view):
         if len(profile.readings) == 1:
             print(f"first reading: {time.perf_counter() - began:.2f} s")
     print(f"all {len(profile.readings)} readings: {time.perf_counter() - began:.2f} s")

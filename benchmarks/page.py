@@ -20,8 +20,8 @@ from statistics import median
 import plotly.io
 
 from clsviz import figures, statistics
-from clsviz.analysis import view
-from clsviz.experiment import Experiment
+from clsviz.analysis import show
+from clsviz.experiment import Experiment, View
 from clsviz.measuring import Encoders, Extraction, Found, Store
 from clsviz.progress import Progress
 
@@ -69,7 +69,7 @@ def reopen(experiment: Experiment, store: Store) -> Found:
 
 def draw(found: Found, labels: figures.Labels, cutoff: int) -> str:
     """As the page does when the cutoff moves: select, regress, summarise, draw, and turn into JSON."""
-    shown = view(found, Experiment(length_cutoff=cutoff))
+    shown = show(found, View(length_cutoff=cutoff))
     points = figures.Points(labels[shown.index], shown.lengths, shown.norms)
     bins = statistics.bins(shown.lengths, shown.norms)
     figure = figures.scatter(points, figures.Axes(), figures.Palette(), fit=shown.fit, bins=bins)

@@ -1,40 +1,81 @@
-"""What can go wrong in a way the user can mend: the message says what failed, with which value, and what to do.
+"""What can go wrong in a way that the user can mend: each message says what failed, with which value, and what to do.
 
-ClsvizError
-├── SettingError      a setting is outside what it may be
-├── ModelError        a model cannot be found, fetched or used
-├── CorpusError       a corpus cannot be found or read, or holds no sentences
-├── StoreError        the store cannot be read or written
-├── UndefinedFitError the chosen sentences determine no regression line
-└── CancelledError    the user asked the work to stop
+ClsvizError             subject
+├── SettingError        settings   a setting has a value that it cannot have
+├── ModelError          model      a model cannot be found, fetched or used
+├── CorpusError         corpus     a corpus cannot be found or read, or holds no sentences
+├── StoreError          store      a file or folder of ours cannot be read or written
+├── SentenceError       sentences  a sentence of the user's own cannot be used
+├── UndefinedFitError   sentences  the chosen sentences determine no regression line
+├── UnexpectedError     program    a fault of ours; the log has its traceback
+└── CancelledError      (none)     the user asked the work to stop
 
-They are caught in two places: the page shows the message where the cause is, the command line prints it and exits
+They are caught in two places: the page shows the message beside its subject, and the command line prints it and exits
 with status 2. Any other exception is a fault of ours and keeps its traceback.
 """
+
+from enum import StrEnum
+from typing import ClassVar
+
+
+class Subject(StrEnum):
+    """What an error is about, and so where the page shows it."""
+
+    SETTINGS = "settings"
+    MODEL = "model"
+    CORPUS = "corpus"
+    STORE = "store"
+    SENTENCES = "sentences"
+    PROGRAM = "program"
 
 
 class ClsvizError(Exception):
     """A failure whose message is meant for the user."""
 
+    subject: ClassVar[Subject] = Subject.PROGRAM
+
 
 class SettingError(ClsvizError):
-    """A setting is outside what it may be."""
+    """A setting has a value that it cannot have."""
+
+    subject = Subject.SETTINGS
 
 
 class ModelError(ClsvizError):
     """A model cannot be found, fetched or used."""
 
+    subject = Subject.MODEL
+
 
 class CorpusError(ClsvizError):
     """A corpus cannot be found or read, or holds no sentences."""
 
+    subject = Subject.CORPUS
+
 
 class StoreError(ClsvizError):
-    """The store cannot be read or written."""
+    """A file or folder of ours cannot be read or written."""
+
+    subject = Subject.STORE
+
+
+class SentenceError(ClsvizError):
+    """A sentence of the user's own cannot be used."""
+
+    subject = Subject.SENTENCES
 
 
 class UndefinedFitError(ClsvizError):
     """The chosen sentences determine no regression line; the message says why."""
+
+    subject = Subject.SENTENCES
+
+
+class UnexpectedError(ClsvizError):
+    """A fault of ours, whose traceback is in the log."""
+
+    def __init__(self) -> None:
+        super().__init__("Something unexpected went wrong; the server's log has the details. Try again.")
 
 
 class CancelledError(ClsvizError):
@@ -42,5 +83,5 @@ class CancelledError(ClsvizError):
 
 
 def first_line(error: BaseException) -> str:
-    """What another library's exception says, as it may stand in a message of ours; its type where it says nothing."""
+    """The first line of another library's exception, fit to stand in one of our messages; its type if it is empty."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -1,4 +1,4 @@
-"""What the user asks: one frozen value, whose field names are the URL's parameters, the flags and the widgets' keys."""
+"""What the user asks: one frozen value, whose field names are also URL parameters, flags and widget keys."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, replace
@@ -22,7 +22,7 @@ from clsviz.settings import (
 
 @dataclass(frozen=True)
 class Selection:
-    """Which sentences: see the settings of the same names in Experiment."""
+    """Which sentences of which corpus; the settings are those of the same names in Experiment."""
 
     corpus: str
     configuration: str = ""
@@ -32,27 +32,48 @@ class Selection:
 
 
 @dataclass(frozen=True)
-class Experiment:
-    """A question to an encoder. All up to the probe size cost model time; the others are the view, and never do.
+class View:
+    """What is shown of what was measured; the settings are those of the same names in Experiment.
 
-    model: a name of the catalogue, a Hugging Face Hub id, which may have a revision after an @, or a folder; with
-        “untrained:” before it random weights take the place of its own.
-    corpus: a name of the catalogue, a dataset of the Hugging Face Hub, with or without a revision, an uploaded file,
+    It only filters and selects, and never touches the model. What depends on it takes it whole, and is cached by it
+    whole, so that no setting can be forgotten.
+    """
+
+    length_cutoff: int = 80
+    layer: int | None = None
+    pooling: Pooling = Pooling.CLS
+    unit: Unit = Unit.TOKENS
+    lengths: Lengths = Lengths.TRUE
+
+    @property
+    def of_all_vectors(self) -> "View":
+        """The same for what looks at every vector, and so does not depend on the one chosen."""
+        return replace(self, layer=None, pooling=Pooling.CLS)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A question to an encoder. The settings up to probe_size cost model time; the rest are the view, which is instant.
+
+    model: a name from the catalogue, a Hugging Face Hub id with or without a revision after an @, or a folder;
+        “untrained:” in front replaces its weights by random ones.
+    corpus: a name from the catalogue, a dataset of the Hugging Face Hub with or without a revision, an uploaded file,
         or a local one.
-    configuration, split: of a dataset of the Hub; "" is what it declares first.
-    column: of a table, which holds the text; "" is the likeliest.
-    segmentation: whether texts are cut into sentences; auto is where they are long.
+    configuration, split: parts of a Hub dataset; "" means the dataset's default.
+    column: the column of a table that holds the text; "" means the likeliest.
+    segmentation: whether texts are cut into sentences; auto cuts them where they are long.
     sample_size: sentences to draw from the corpus.
     seed: of the draw.
-    precision: exact, or fast with an error that is measured.
-    probe_size: sentences, the first of the sample, whose vectors are measured where more than norms is asked.
-    length_cutoff: only sentences of fewer tokens than this are shown and enter the regression.
-    layer: after which layer the norm is taken: 0 is the embedding output, None the last.
-    pooling: which vector's norm.
-    unit: in what the length is counted; the length cutoff is in tokens always.
-    lengths: those of the sentences, or shuffled among them: then nothing can be left of what was found.
+    precision: exact, or fast with a measured error.
+    probe_size: how many sentences, from the start of the sample, have their vectors measured where norms are not
+        enough.
+    length_cutoff: only sentences with fewer tokens than this are shown and enter the regression.
+    layer: the layer after which the norm is taken; 0 is the embedding output, None the last layer.
+    pooling: the vector whose norm is taken.
+    unit: what lengths are counted in; the length cutoff is always in tokens.
+    lengths: the sentences' own, or shuffled among them as a control.
 
-    Raises SettingError where a value is outside its range.
+    Raises SettingError where a value is out of range.
     """
 
     model: str = "minilm"
@@ -83,13 +104,18 @@ class Experiment:
         return Selection(**{field.name: getattr(self, field.name) for field in fields(Selection)})
 
     @property
-    def asked(self) -> tuple[str, Selection, int, int, Precision]:
-        """What norms cost model time for: equal for two experiments that differ in their view alone."""
+    def view(self) -> View:
+        """What is shown of what was measured."""
+        return View(**{field.name: getattr(self, field.name) for field in fields(View)})
+
+    @property
+    def measurement_key(self) -> tuple[str, Selection, int, int, Precision]:
+        """What costs model time: equal for two experiments that differ only in their view."""
         return self.model, self.selection, self.sample_size, self.seed, self.precision
 
     @property
-    def of_prefix(self) -> "Experiment":
-        """The experiment whose sample is what vectors are measured of: the beginning of the sample, exactly."""
+    def for_vectors(self) -> "Experiment":
+        """The experiment whose sample has its vectors measured: the start of the sample, in the exact precision."""
         size = min(self.sample_size, self.probe_size)
         return replace(self, sample_size=size, probe_size=size, precision=Precision.EXACT)
 

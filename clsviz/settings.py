@@ -15,19 +15,19 @@ class Pooling(StrEnum):
 
 
 class Precision(StrEnum):
-    """In which numbers the model computes."""
+    """How precisely the model computes."""
 
     EXACT = "exact"
     FAST = "fast"
 
     @property
     def numbers(self) -> str:
-        """Type of the numbers in which matrices are multiplied; all else is computed in float32."""
+        """The dtype of matrix products; everything else is computed in float32."""
         return {Precision.EXACT: "float32", Precision.FAST: "bfloat16"}[self]
 
 
 class Unit(StrEnum):
-    """In what the length of a sentence is counted."""
+    """What the length of a sentence is counted in."""
 
     TOKENS = "tokens"
     WORDS = "words"
@@ -35,19 +35,19 @@ class Unit(StrEnum):
 
     @property
     def singular(self) -> str:
-        """One of it."""
+        """The word for one of them."""
         return self.removesuffix("s")
 
 
 class Lengths(StrEnum):
-    """Whose length a sentence is given: its own, or as a control that of a random other one."""
+    """The length a sentence is given: its own, or, as a control, that of a random other sentence."""
 
     TRUE = "true"
     SHUFFLED = "shuffled"
 
 
 class Segmentation(StrEnum):
-    """What of a corpus counts as a sentence."""
+    """Whether the texts of a corpus are cut into sentences."""
 
     AUTO = "auto"
     NONE = "none"
@@ -55,26 +55,26 @@ class Segmentation(StrEnum):
 
 
 TEXT_PARAMETER = "text"
-"""The URL parameter in which a visitor's own sentences travel, if they want them to: not part of the experiment."""
+"""The URL parameter that holds a visitor's own sentences, if they tick the box. Not part of the experiment."""
 
 
 PAGE_PARAMETERS = ("models", "axes", "heat", "nearest", "sentence", "word")
-"""The URL parameters of what single pages have: not part of the experiment."""
+"""URL parameters that belong to a single page. Not part of the experiment."""
 
 
 MODEL_PARAMETER, CORPUS_PARAMETER = "model_fingerprint", "corpus_fingerprint"
-"""The URL parameters that say with what a link was made: not part of the experiment either."""
+"""URL parameters that record what a link was made with. Not part of the experiment."""
 
 
 FINGERPRINT_DIGITS = 12
-"""Of a fingerprint in a link."""
+"""How much of a fingerprint a link holds."""
 
 
 _LONGEST_NAME = 500
 
 
 NAME_SETTINGS = {"model": 1, "corpus": 1, "configuration": 0, "split": 0, "column": 0}
-"""Fewest characters of every setting that is a name."""
+"""The settings that are names, and the fewest characters each may have."""
 
 
 RANGES = {
@@ -84,7 +84,7 @@ RANGES = {
     "length_cutoff": (2, 512),
     "layer": (0, 999),
 }
-"""Lowest and highest value of every numeric setting."""
+"""The lowest and the highest value of each numeric setting."""
 
 
 CHOICES: dict[str, type[StrEnum]] = {
@@ -94,7 +94,7 @@ CHOICES: dict[str, type[StrEnum]] = {
     "unit": Unit,
     "lengths": Lengths,
 }
-"""What the settings that are one of a few may be."""
+"""The settings with a fixed set of values."""
 
 
 def is_name(text: str) -> bool:
@@ -103,6 +103,7 @@ def is_name(text: str) -> bool:
 
 
 def check_name(name: str, value: str) -> str:
+    """`value`, which the setting `name` may have; raises SettingError otherwise."""
     if not NAME_SETTINGS[name] <= len(value) <= _LONGEST_NAME or not value.isprintable():
         limit = f"1 to {_LONGEST_NAME} printable characters"
         raise SettingError(f"{name} is “{shown(value)}”; it must be a name of {limit}.")
@@ -110,6 +111,7 @@ def check_name(name: str, value: str) -> str:
 
 
 def check_number(name: str, value: int | None) -> int | None:
+    """`value`, which the setting `name` may have; raises SettingError otherwise."""
     low, high = RANGES[name]
     if value is not None and not low <= value <= high:
         raise SettingError(f"{name} is {shown(str(value))}; it must be a number from {low:,} to {high:,}.")
@@ -117,11 +119,11 @@ def check_number(name: str, value: int | None) -> int | None:
 
 
 def printable(text: str) -> str:
-    """`text` with a mark in the place of every character that would break a line or move a cursor."""
+    """`text` with every character that would break a line or move a cursor replaced by a mark."""
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
 
 
 def shown(text: str) -> str:
-    """`text` as it may stand in a message: short, and without characters that would break the line."""
+    """`text`, short and printable, for a message."""
     text = printable(text)
     return text if len(text) <= 60 else text[:59] + "…"

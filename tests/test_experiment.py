@@ -75,6 +75,6 @@ def test_values_out_of_range_are_refused(settings: dict[str, object]) -> None:
 
 
 def test_the_view_is_not_part_of_what_is_asked() -> None:
-    assert Experiment(length_cutoff=10, layer=1, pooling=Pooling.POOLER).asked == Experiment().asked
-    assert Experiment(seed=1).asked != Experiment().asked
-    assert Experiment(precision=Precision.FAST).asked != Experiment().asked
+    assert Experiment(length_cutoff=10, layer=1, pooling=Pooling.POOLER).measurement_key == Experiment().measurement_key
+    assert Experiment(seed=1).measurement_key != Experiment().measurement_key
+    assert Experiment(precision=Precision.FAST).measurement_key != Experiment().measurement_key

@@ -1,16 +1,16 @@
 from . import comparison, growth, vectors
-from .norms import View, audit_of, check_layer, check_pooling, lengths_of, shown, unmeasurable_layers, view
+from .norms import Shown, audit_of, check_layer, check_pooling, lengths_of, show, under_cutoff, unmeasurable_layers
 
 __all__ = [
-    "View",
+    "Shown",
     "audit_of",
     "check_layer",
     "check_pooling",
     "comparison",
     "growth",
     "lengths_of",
-    "shown",
+    "show",
+    "under_cutoff",
     "unmeasurable_layers",
     "vectors",
-    "view",
 ]

@@ -8,9 +8,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clsviz import statistics
-from clsviz.analysis.norms import View, lengths_of, shown
+from clsviz.analysis.norms import Shown, lengths_of, under_cutoff
 from clsviz.errors import UndefinedFitError
-from clsviz.experiment import Experiment
+from clsviz.experiment import View
 from clsviz.measurements import Measurements
 from clsviz.measuring import Found
 from clsviz.settings import Pooling
@@ -23,12 +23,12 @@ Floats = NDArray[np.float64]
 class Norms:
     """What the norms of one model say of the compared sentences.
 
-    view: the sentences, their lengths and norms, and the line. n_tokens: int32 (n,), by the model's own tokenizer.
+    shown: the sentences, their lengths and norms, and the line. n_tokens: int32 (n,), by the model's own tokenizer.
     r_squared: float64 (n_layers + 1,), of the regression of the norm of [CLS] on length after every layer; NaN where it
         is undefined.
     """
 
-    view: View
+    shown: Shown
     n_tokens: NDArray[np.int32]
     r_squared: Floats
 
@@ -57,10 +57,10 @@ class Row:
     @property
     def fit(self) -> statistics.Fit | None:
         """The line, where there is one."""
-        return self.norms.view.fit if self.norms else None
+        return self.norms.shown.fit if self.norms else None
 
 
-def common(measured: Sequence[Measurements], experiment: Experiment) -> list[NDArray[np.intp]]:
+def common(measured: Sequence[Measurements], view: View) -> list[NDArray[np.intp]]:
     """Which of each model's measured sentences are under the length cutoff, and whole, for every model.
 
     measured: of the first sentences of one sample, by each model as many as it has. A sentence that some have not
@@ -69,27 +69,27 @@ def common(measured: Sequence[Measurements], experiment: Experiment) -> list[NDA
     fits_all = np.ones(max(map(len, measured), default=0), bool)
     for measurements in measured:
         fits = np.zeros(len(measurements), bool)
-        fits[shown(measurements, experiment)[0]] = True
+        fits[under_cutoff(measurements, view)[0]] = True
         fits_all[: len(measurements)] &= fits
     return [np.flatnonzero(fits_all[: len(measurements)]) for measurements in measured]
 
 
-def norms_of(found: Found, experiment: Experiment, index: NDArray[np.intp]) -> Norms:
-    """What one model's norms say of the sentences of `index`, in the experiment's unit and of its vector.
+def norms_of(found: Found, view: View, index: NDArray[np.intp]) -> Norms:
+    """What one model's norms say of the sentences of `index`, in the view's unit and of its vector.
 
     Raises IndexError where the model has no such layer or pooler.
     """
     measurements = found.measurements
-    lengths = lengths_of(found, experiment, index)
-    norms = measurements.norms(experiment.pooling, experiment.layer)[index]
+    lengths = lengths_of(found, view, index)
+    norms = measurements.norms(view.pooling, view.layer)[index]
     fit, problem = None, ""
     try:
         fit = statistics.fit(lengths, norms)
     except UndefinedFitError as error:
         problem = str(error)
-    view = View(index, lengths, norms, fit, problem, 0)
+    shown = Shown(index, lengths, norms, fit, problem, 0)
     r_squared = [_r_squared(lengths, measurements.cls_norms[index, k]) for k in range(measurements.n_layers + 1)]
-    return Norms(view, measurements.n_tokens[index], np.array(r_squared))
+    return Norms(shown, measurements.n_tokens[index], np.array(r_squared))
 
 
 def _r_squared(lengths: NDArray[np.int32], norms: NDArray[np.float32]) -> float:
@@ -99,14 +99,14 @@ def _r_squared(lengths: NDArray[np.int32], norms: NDArray[np.float32]) -> float:
         return np.nan
 
 
-def read_vectors(found: Found, experiment: Experiment, index: NDArray[np.intp]) -> Iterator[Profile]:
+def read_vectors(found: Found, view: View, index: NDArray[np.intp]) -> Iterator[Profile]:
     """Read the length from the whole [CLS] vector after every layer, step by step, of those of `index` that have one.
 
     found: with vectors. Raises UndefinedFitError where too few of the sentences differ.
     """
     index = index[index < len(found.measurements)]
     folds = folds_of([found.sentences[i] for i in index])
-    for profile in readings(found.vectors, index, lengths_of(found, experiment, index), folds):
+    for profile in readings(found.vectors, index, lengths_of(found, view, index), folds):
         yield profile
         if all(profile.line(Pooling.CLS, Readout.VECTOR)):
             return  # what else could be read is not compared
@@ -145,13 +145,13 @@ def _cells(row: Row) -> dict[str, object]:
         "probe_r_squared": best.r_squared if best else np.nan,
         "probe_layer": best.layer if best else None,
         "n_layers": len(norms.r_squared) - 1 if norms else None,
-        "norm_mean": float(norms.view.norms.mean(dtype=float)) if norms and has_sentences else np.nan,
-        "norm_sd": float(norms.view.norms.std(ddof=1, dtype=float)) if norms and several else np.nan,
-        "mean_length": float(norms.view.lengths.mean()) if norms and has_sentences else np.nan,
+        "norm_mean": float(norms.shown.norms.mean(dtype=float)) if norms and has_sentences else np.nan,
+        "norm_sd": float(norms.shown.norms.std(ddof=1, dtype=float)) if norms and several else np.nan,
+        "mean_length": float(norms.shown.lengths.mean()) if norms and has_sentences else np.nan,
         "mean_tokens": float(norms.n_tokens.mean()) if norms and has_sentences else np.nan,
         "sentences_per_second": np.nan if row.sentences_per_second is None else row.sentences_per_second,
         "n_parameters": row.n_parameters,
-        "problem": row.problem or (norms.view.problem if norms else ""),
+        "problem": row.problem or (norms.shown.problem if norms else ""),
     }
 
 
@@ -180,10 +180,10 @@ def points(rows: Sequence[Row], sentences: Sequence[str]) -> pd.DataFrame:
         pd.DataFrame(
             {
                 "model": row.label,
-                "sentence": [sentences[i] for i in row.norms.view.index],
+                "sentence": [sentences[i] for i in row.norms.shown.index],
                 "n_tokens": row.norms.n_tokens,
-                "length": row.norms.view.lengths,
-                "norm": row.norms.view.norms,
+                "length": row.norms.shown.lengths,
+                "norm": row.norms.shown.norms,
             }
         )
         for row in rows

@@ -1,29 +1,26 @@
 """What a view shows of what was measured: filters and selects, and never touches the model."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clsviz import statistics
 from clsviz.errors import SettingError, UndefinedFitError
-from clsviz.experiment import Experiment
+from clsviz.experiment import View
 from clsviz.measurements import Measurements
+from clsviz.measuring import Found
 from clsviz.settings import Lengths, Pooling, Unit
 from clsviz.statistics import lengths_in, shuffled
 from clsviz.vectors import Vectors
 
-if TYPE_CHECKING:
-    from clsviz.measuring import Found
-
 
 @dataclass(frozen=True, eq=False)
-class View:
+class Shown:
     """The sentences shown, and the line through them.
 
     index: intp (n,), which of the measured sentences are shown. norms: float32 (n,).
-    lengths: int32 (n,), in the experiment's unit, and shuffled where it says so.
+    lengths: int32 (n,), in the view's unit, and shuffled if it says so.
     fit: the regression, or None where there is none, and then `problem` says why.
     n_truncated: sentences under the cutoff that are left out, as the model saw only a part of them.
     audit: what the fast precision costs here, or None where the norms are exact.
@@ -38,21 +35,21 @@ class View:
     audit: statistics.Audit | None = None
 
 
-def view(found: "Found", experiment: Experiment) -> View:
-    """Apply the experiment's length cutoff, layer and pooling; raises SettingError where the model has no such norm.
+def show(found: Found, view: View) -> Shown:
+    """What `view` shows of what was found; raises SettingError where the model has no such norm.
 
     In a fast precision that errs by more than the norm varies nothing is shown.
     """
     measurements = found.measurements
-    check_pooling(experiment, measurements)
-    check_layer(experiment, measurements.n_layers)
-    audit = audit_of(found, experiment)
+    check_pooling(view, measurements)
+    check_layer(view, measurements.n_layers)
+    audit = audit_of(found, view)
     if found.audit is not None and (audit is None or not audit.is_measurable):
         nothing = np.empty(0, np.intp)
-        return View(nothing, measurements.n_tokens[:0], np.empty(0, np.float32), None, _unmeasurable(audit), 0, audit)
-    index, n_truncated = shown(measurements, experiment)
-    lengths = lengths_of(found, experiment, index)
-    norms = measurements.norms(experiment.pooling, experiment.layer)[index]
+        return Shown(nothing, measurements.n_tokens[:0], np.empty(0, np.float32), None, _unmeasurable(audit), 0, audit)
+    index, n_truncated = under_cutoff(measurements, view)
+    lengths = lengths_of(found, view, index)
+    norms = measurements.norms(view.pooling, view.layer)[index]
     fit, problem = None, ""
     try:
         fit = statistics.fit(lengths, norms)
@@ -60,35 +57,35 @@ def view(found: "Found", experiment: Experiment) -> View:
         problem = str(error)
         if n_truncated:
             problem += f" Left out: {n_truncated:,}, of which the model reads only the beginning."
-    return View(index, lengths, norms, fit, problem, n_truncated, audit)
+    return Shown(index, lengths, norms, fit, problem, n_truncated, audit)
 
 
-def lengths_of(found: "Found", experiment: Experiment, index: NDArray[np.intp]) -> NDArray[np.int32]:
-    """Lengths of some of the measured sentences as the experiment takes them, int32 (len(index),)."""
-    sentences = [] if experiment.unit is Unit.TOKENS else [found.sentences[i] for i in index]
-    counted = lengths_in(experiment.unit, sentences, found.measurements.n_tokens[index])
-    return np.asarray(shuffled(counted), np.int32) if experiment.lengths is Lengths.SHUFFLED else counted
+def lengths_of(found: Found, view: View, index: NDArray[np.intp]) -> NDArray[np.int32]:
+    """Lengths of some of the measured sentences as the view counts them, int32 (len(index),)."""
+    sentences = [] if view.unit is Unit.TOKENS else [found.sentences[i] for i in index]
+    counted = lengths_in(view.unit, sentences, found.measurements.n_tokens[index])
+    return np.asarray(shuffled(counted), np.int32) if view.lengths is Lengths.SHUFFLED else counted
 
 
-def check_pooling(experiment: Experiment, measurements: Measurements) -> None:
-    """Raise SettingError where the experiment's pooling was not measured, or the model has none such."""
-    if experiment.pooling is Pooling.POOLER and not measurements.has_pooler:
+def check_pooling(view: View, measurements: Measurements) -> None:
+    """Raise SettingError where the view's pooling was not measured, or the model has none such."""
+    if view.pooling is Pooling.POOLER and not measurements.has_pooler:
         raise SettingError("pooling is pooler, but this model has no pooler. Choose cls.")
-    if experiment.pooling in (Pooling.MEAN, Pooling.MAX) and not isinstance(measurements, Vectors):
+    if view.pooling in (Pooling.MEAN, Pooling.MAX) and not isinstance(measurements, Vectors):
         raise SettingError(
-            f"pooling is {experiment.pooling}, whose norm is known only where vectors are measured: see “Where length "
+            f"pooling is {view.pooling}, whose norm is known only where vectors are measured: see “Where length "
             "lives”, or the command probe. Here it can be cls or pooler."
         )
 
 
-def check_layer(experiment: Experiment, n_layers: int) -> None:
-    """Raise SettingError where a model of so many layers lacks that of the experiment."""
-    if (experiment.layer or 0) > n_layers:
-        raise SettingError(f"layer is {experiment.layer}, but this model has layers 0 to {n_layers}.")
+def check_layer(view: View, n_layers: int) -> None:
+    """Raise SettingError where a model of so many layers lacks that of the view."""
+    if (view.layer or 0) > n_layers:
+        raise SettingError(f"layer is {view.layer}, but this model has layers 0 to {n_layers}.")
 
 
-def audit_of(found: "Found", experiment: Experiment) -> statistics.Audit | None:
-    """The fast norms of the experiment's vector against exact ones; None where there are none of either.
+def audit_of(found: Found, view: View) -> statistics.Audit | None:
+    """The fast norms of the view's vector against exact ones; None where there are none of either.
 
     Of the sentences of the view, unless these are fewer than 3.
     """
@@ -96,26 +93,26 @@ def audit_of(found: "Found", experiment: Experiment) -> statistics.Audit | None:
         return None
     n = min(len(found.audit.measurements), len(found.measurements))
     exact, fast = found.audit.measurements.head(n), found.measurements.head(n)
-    index, _ = shown(exact, experiment)
+    index, _ = under_cutoff(exact, view)
     index = index if len(index) >= 3 else np.arange(n)
     if not n:
         return None
-    norms = (measurements.norms(experiment.pooling, experiment.layer)[index] for measurements in (exact, fast))
-    return statistics.audit(lengths_of(found.audit, experiment, index), *norms)
+    norms = (measurements.norms(view.pooling, view.layer)[index] for measurements in (exact, fast))
+    return statistics.audit(lengths_of(found.audit, view, index), *norms)
 
 
-def unmeasurable_layers(found: "Found", experiment: Experiment) -> list[int]:
+def unmeasurable_layers(found: Found, view: View) -> list[int]:
     """Layers after which the norm of [CLS] varies by less than the fast precision errs."""
     if found.audit is None:
         return []
     layers = range(found.measurements.n_layers + 1)
-    audits = {layer: audit_of(found, replace(experiment, pooling=Pooling.CLS, layer=layer)) for layer in layers}
+    audits = {layer: audit_of(found, replace(view, pooling=Pooling.CLS, layer=layer)) for layer in layers}
     return [layer for layer, audit in audits.items() if audit is not None and not audit.is_measurable]
 
 
-def shown(measurements: Measurements, experiment: Experiment) -> tuple[NDArray[np.intp], int]:
+def under_cutoff(measurements: Measurements, view: View) -> tuple[NDArray[np.intp], int]:
     """Which sentences are under the cutoff and whole, and how many under it are not."""
-    short = measurements.n_tokens < experiment.length_cutoff
+    short = measurements.n_tokens < view.length_cutoff
     index = np.flatnonzero(short & ~measurements.truncated)
     return index, int(np.count_nonzero(short)) - len(index)
 

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz import statistics
-from clsviz.analysis.norms import check_layer, lengths_of, shown
+from clsviz.analysis.norms import check_layer, lengths_of, under_cutoff
 from clsviz.errors import UndefinedFitError
-from clsviz.experiment import Experiment
+from clsviz.experiment import View
 from clsviz.measuring import Found
 from clsviz.settings import Lengths, Pooling
 from clsviz.statistics import (
@@ -39,7 +39,7 @@ class SentLen:
 
 
 @dataclass(frozen=True, eq=False)
-class Carriers:
+class NormBreakdown:
     """What carries the norm: its dimensions, and the gain and bias of the LayerNorm that the vector comes from.
 
     Each None where it is undefined, and then its problem says why.
@@ -56,18 +56,18 @@ def head(found: Found, n: int) -> Found:
     return replace(found, measurements=found.measurements.head(n))
 
 
-def profiles(found: Found, experiment: Experiment) -> Iterator[Profile]:
-    """What is read of the vectors, step by step (`layers.readings`), as the experiment's view takes the sentences."""
-    index, lengths = _used(found, experiment)
+def profiles(found: Found, view: View) -> Iterator[Profile]:
+    """What is read of the vectors, step by step (`layers.readings`), for the sentences that the view shows."""
+    index, lengths = _used(found, view)
     yield from statistics.readings(found.vectors, index, lengths, _folds(found, index))
 
 
-def shuffled_r_squared(found: Found, experiment: Experiment, profile: Profile) -> float | None:
+def shuffled_r_squared(found: Found, view: View, profile: Profile) -> float | None:
     """R² of the best layer's probe of [CLS] when the lengths are shuffled among the sentences: it should be about 0."""
     best = profile.best
     if best is None:
         return None
-    index, lengths = _used(found, experiment)
+    index, lengths = _used(found, view)
     vectors = found.vectors.of(Pooling.CLS, best.layer)[index]
     try:
         return ridge_probe(vectors, shuffled(lengths), _folds(found, index)).r_squared
@@ -75,52 +75,52 @@ def shuffled_r_squared(found: Found, experiment: Experiment, profile: Profile) -
         return None
 
 
-def classify(found: Found, experiment: Experiment) -> SentLen:
-    """The SentLen task on the experiment's vector; what it asks is the number of words, whatever the unit.
+def classify(found: Found, view: View) -> SentLen:
+    """The SentLen task on the view's vector; what it asks is the number of words, whatever the unit.
 
     With shuffled lengths the classes are shuffled among its sentences.
     """
-    index, _ = shown(found.measurements, experiment)
+    index, _ = under_cutoff(found.measurements, view)
     try:
         task = statistics.sentlen.task([found.sentences[i] for i in index])
-        if experiment.lengths is Lengths.SHUFFLED:
+        if view.lengths is Lengths.SHUFFLED:
             labels = task.labels.copy()
             used = np.concatenate([task.train, task.dev, task.test])
             labels[used] = shuffled(labels[used])
             task = replace(task, labels=labels)
-        vector = statistics.sentlen.classify(found.vectors.of(experiment.pooling, experiment.layer)[index], task)
+        vector = statistics.sentlen.classify(found.vectors.of(view.pooling, view.layer)[index], task)
     except UndefinedFitError as error:
         return SentLen(found.vectors.width, None, None, str(error))
     try:
-        norms = found.vectors.norms(experiment.pooling, experiment.layer)[index]
+        norms = found.vectors.norms(view.pooling, view.layer)[index]
         return SentLen(found.vectors.width, vector, statistics.sentlen.classify(norms, task))
     except UndefinedFitError as error:
         return SentLen(found.vectors.width, vector, None, str(error))
 
 
-def carriers(found: Found, experiment: Experiment) -> Carriers:
-    """Which dimensions carry the norm of the experiment's vector, and what gain and bias do to it."""
-    index, lengths = _used(found, experiment)
-    vectors = found.vectors.of(experiment.pooling, experiment.layer)[index]
+def norm_breakdown(found: Found, view: View) -> NormBreakdown:
+    """Which dimensions carry the norm of the view's vector, and what gain and bias do to it."""
+    index, lengths = _used(found, view)
+    vectors = found.vectors.of(view.pooling, view.layer)[index]
     by_dimension, by_dimension_problem = None, ""
     try:
         by_dimension = dimensions(vectors, lengths)
     except UndefinedFitError as error:
         by_dimension_problem = str(error)
-    if experiment.pooling is not Pooling.CLS:
+    if view.pooling is not Pooling.CLS:
         problem = "Only the vectors of single tokens, such as [CLS], come from a LayerNorm as they are."
-        return Carriers(by_dimension, by_dimension_problem, None, problem)
-    gain, bias = found.vectors.layer_norms[found.vectors.n_layers if experiment.layer is None else experiment.layer]
+        return NormBreakdown(by_dimension, by_dimension_problem, None, problem)
+    gain, bias = found.vectors.layer_norms[found.vectors.n_layers if view.layer is None else view.layer]
     try:
         rows = without_layer_norm(vectors, lengths, gain, bias)
-        return Carriers(by_dimension, by_dimension_problem, rows, "")
+        return NormBreakdown(by_dimension, by_dimension_problem, rows, "")
     except UndefinedFitError as error:
-        return Carriers(by_dimension, by_dimension_problem, None, str(error))
+        return NormBreakdown(by_dimension, by_dimension_problem, None, str(error))
 
 
-def summary(found: Found, experiment: Experiment, profile: Profile) -> dict[str, object]:
+def summary(found: Found, view: View, profile: Profile) -> dict[str, object]:
     """The profile and its controls, ready for JSON; what is undefined is None."""
-    check_layer(experiment, found.vectors.n_layers)
+    check_layer(view, found.vectors.n_layers)
 
     def r_squared(pooling: Pooling, layer: int | None, readout: Readout) -> float | None:
         reading = profile.get(pooling, layer, readout)
@@ -139,13 +139,13 @@ def summary(found: Found, experiment: Experiment, profile: Profile) -> dict[str,
             "max_pool_probe_r_squared": r_squared(Pooling.MAX, layer, Readout.VECTOR),
         }
 
-    task = classify(found, experiment)
+    task = classify(found, view)
     return {
         "n_used": profile.n,
         "layers": [row(layer) for layer in range(profile.n_layers + 1)],
         "best_layer": profile.best.layer if profile.best else None,
         "pooler_probe_r_squared": r_squared(Pooling.POOLER, None, Readout.VECTOR),
-        "shuffled_probe_r_squared": shuffled_r_squared(found, experiment, profile),
+        "shuffled_probe_r_squared": shuffled_r_squared(found, view, profile),
         "sentlen_accuracy": task.vector and task.vector.accuracy,
         "sentlen_interval": task.vector and list(task.vector.interval),
         "sentlen_accuracy_norm_only": task.norm and task.norm.accuracy,
@@ -155,10 +155,10 @@ def summary(found: Found, experiment: Experiment, profile: Profile) -> dict[str,
     }
 
 
-def _used(found: Found, experiment: Experiment) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
+def _used(found: Found, view: View) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
     """Which sentences are used, and their lengths."""
-    index, _ = shown(found.measurements, experiment)
-    return index, lengths_of(found, experiment, index)
+    index, _ = under_cutoff(found.measurements, view)
+    return index, lengths_of(found, view, index)
 
 
 def _folds(found: Found, index: NDArray[np.intp]) -> NDArray[np.intp]:

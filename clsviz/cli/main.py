@@ -154,7 +154,7 @@ def _measure(options: argparse.Namespace) -> int:
         )
     extraction, found, seconds = _run(options, experiment, made_with, Kind.NORMS)
 
-    shown = analysis.view(found, experiment)
+    shown = analysis.show(found, experiment.view)
     result = export.summary(experiment, found, shown)
     if options.output:
         _write(options.output, export.table(found.sentences, found.measurements), result)
@@ -170,17 +170,17 @@ def _probe(options: argparse.Namespace) -> int:
     experiment, made_with = _experiment(options)
     extraction, found, seconds = _run(options, experiment, made_with, Kind.VECTORS)
 
-    analysis.check_layer(experiment, found.vectors.n_layers)
-    analysis.check_pooling(experiment, found.vectors)
+    analysis.check_layer(experiment.view, found.vectors.n_layers)
+    analysis.check_pooling(experiment.view, found.vectors)
     with _Bar() as bar:
         bar.begin("Reading the lengths", len(statistics.steps(found.vectors.n_layers, found.vectors.has_pooler)))
-        for profile in analysis.vectors.profiles(found, experiment):
+        for profile in analysis.vectors.profiles(found, experiment.view):
             bar.advance(len(profile.readings))
     result = export.about(experiment, found)
     if options.output:
         _write(options.output, profile.table(), result)
     if options.json:
-        _print_json(result | analysis.vectors.summary(found, experiment, profile), extraction, found, seconds)
+        _print_json(result | analysis.vectors.summary(found, experiment.view, profile), extraction, found, seconds)
     else:
         print(f"Where does {found.weights.label} write the length of a sentence?")
         print(words.profile.paragraph(profile, found.weights.label, experiment.unit))
@@ -199,7 +199,7 @@ def _run(
     with _Bar() as bar:
         weights = models.resolve(experiment.model, download=True, progress=bar)
         if weights.n_layers is not None:
-            analysis.check_layer(experiment, weights.n_layers)  # before any work
+            analysis.check_layer(experiment.view, weights.n_layers)  # before any work
         found = extraction.run(bar)
     for note in words.notes(extraction.experiment, found) + words.differences(made_with, found):
         print(f"clsviz: {_one_line(note)}", file=sys.stderr)

@@ -3,7 +3,7 @@
 import jinja2
 
 from clsviz import figures, statistics, words
-from clsviz.analysis import View
+from clsviz.analysis import Shown
 from clsviz.experiment import Experiment
 from clsviz.measuring import Found
 
@@ -40,26 +40,26 @@ th { font-weight: 500; color: #5b6675; white-space: nowrap }
 """)
 
 
-def report(experiment: Experiment, found: Found, view: View) -> bytes:
+def report(experiment: Experiment, found: Found, shown: Shown) -> bytes:
     """The picture with its numbers and settings, as a page of its own that needs no network."""
     points = figures.Points(
-        figures.labels_of([found.sentences[index] for index in view.index[: figures.MOST_POINTS]]),
-        view.lengths[: figures.MOST_POINTS],
-        view.norms[: figures.MOST_POINTS],
+        figures.labels_of([found.sentences[index] for index in shown.index[: figures.MOST_POINTS]]),
+        shown.lengths[: figures.MOST_POINTS],
+        shown.norms[: figures.MOST_POINTS],
     )
     figure = figures.scatter(
         points,
-        figures.Axes(words.axis_title(experiment), int(view.lengths.max(initial=1)), unit=experiment.unit),
+        figures.Axes(words.axis_title(experiment.view), int(shown.lengths.max(initial=1)), unit=experiment.unit),
         figures.Palette(),
-        fit=view.fit,
-        bins=statistics.bins(view.lengths, view.norms),
+        fit=shown.fit,
+        bins=statistics.bins(shown.lengths, shown.norms),
     )
     return _REPORT.render(
         question=words.question(experiment),
-        answer=words.result(view, experiment, len(found.measurements)),
+        answer=words.result(shown, experiment, len(found.measurements)),
         figure=figures.to_html(figure),  # the one piece that is markup
         tables={
-            "Numbers": words.key_numbers(view, experiment.unit),
-            "Settings": {**words.settings(experiment, found, view), "Command": words.command(experiment, found)},
+            "Numbers": words.key_numbers(shown, experiment.unit),
+            "Settings": {**words.settings(experiment, found, shown), "Command": words.command(experiment, found)},
         },
     ).encode()

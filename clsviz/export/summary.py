@@ -5,7 +5,7 @@ from dataclasses import asdict
 from urllib.parse import urlencode
 
 from clsviz import words
-from clsviz.analysis import View, unmeasurable_layers
+from clsviz.analysis import Shown, unmeasurable_layers
 from clsviz.experiment import Experiment
 from clsviz.measurements import MAX_LENGTH
 from clsviz.measuring import Found
@@ -42,21 +42,21 @@ def about(experiment: Experiment, found: Found) -> dict[str, object]:
     }
 
 
-def summary(experiment: Experiment, found: Found, view: View) -> dict[str, object]:
+def summary(experiment: Experiment, found: Found, shown: Shown) -> dict[str, object]:
     """The result with its settings and fingerprints, ready for JSON; what is undefined is None, `problem` says why."""
-    fit = view.fit
+    fit = shown.fit
 
     def interval(ends: tuple[float, float]) -> list[float] | None:
         return list(ends) if all(map(math.isfinite, ends)) else None
 
     return about(experiment, found) | {
         "audit": None
-        if view.audit is None
+        if shown.audit is None
         else {
-            **asdict(view.audit),
-            "layers_not_measurable": unmeasurable_layers(found, experiment),
+            **asdict(shown.audit),
+            "layers_not_measurable": unmeasurable_layers(found, experiment.view),
         },
-        "n_used": len(view.index),
+        "n_used": len(shown.index),
         "r_squared": fit and fit.r_squared,
         "r_squared_interval": fit and interval(fit.r_squared_interval),
         "slope": fit and fit.slope,
@@ -66,7 +66,7 @@ def summary(experiment: Experiment, found: Found, view: View) -> dict[str, objec
         "spearman": fit and fit.spearman,
         "norm_mean": fit and fit.norm_mean,
         "norm_sd": fit and fit.norm_sd,
-        "problem": view.problem or None,
+        "problem": shown.problem or None,
     }
 
 

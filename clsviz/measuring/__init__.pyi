@@ -1,15 +1,16 @@
 from .encoders import Encoders
 from .estimate import LOAD_SECONDS, RATE_OF_VECTORS, Cost
 from .extraction import AUDIT_SIZE, Extraction
-from .found import Found, asked
-from .jobs import Job, Jobs, State
+from .found import Found, measurement_key
+from .job import Job, State, Steps
+from .jobs import Analysis, Jobs, MeasuringJob
 from .store import Key, Store, part_stop
-from .tasks import Task, Tasks
 
 __all__ = [
     "AUDIT_SIZE",
     "LOAD_SECONDS",
     "RATE_OF_VECTORS",
+    "Analysis",
     "Cost",
     "Encoders",
     "Extraction",
@@ -17,10 +18,10 @@ __all__ = [
     "Job",
     "Jobs",
     "Key",
+    "MeasuringJob",
     "State",
+    "Steps",
     "Store",
-    "Task",
-    "Tasks",
-    "asked",
+    "measurement_key",
     "part_stop",
 ]

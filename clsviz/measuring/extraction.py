@@ -44,7 +44,7 @@ class Extraction:
         kind: Kind = Kind.NORMS,
     ) -> None:
         """Of what was `found` before nothing is read again. Vectors are measured of the beginning of the sample."""
-        self.experiment = experiment.of_prefix if kind is Kind.VECTORS else experiment
+        self.experiment = experiment.for_vectors if kind is Kind.VECTORS else experiment
         self.kind = kind
         self.found = found
         self.corpus = found.corpus if found else None
@@ -136,10 +136,10 @@ class Extraction:
 
     def _find(self, weights: models.Weights, sample: corpora.Sample) -> Found:
         """What is stored of a sample."""
-        found = Found(weights, sample, self.experiment.precision, KINDS[self.kind].none())
+        found = Found(weights, sample, self.experiment.precision, KINDS[self.kind].none(), seed=self.experiment.seed)
         if found.precision is not Precision.EXACT:
             head = replace(sample, sentences=sample.sentences[:AUDIT_SIZE])
-            found = replace(found, audit=Found(weights, head))
+            found = replace(found, audit=Found(weights, head, seed=found.seed))
         return self._publish(self._read_stored(found))
 
     def _cost(self, found: Found) -> Cost:

@@ -18,6 +18,7 @@ class Found:
     damaged_parts: of the store, dropped on the way.
     audit: in the fast precision, what is known of its beginning in the exact one: complete before anything is measured.
     slower_because: why what was measured here was not measured in the fastest way, or "".
+    seed: of the draw.
     """
 
     weights: models.Weights
@@ -27,6 +28,14 @@ class Found:
     damaged_parts: int = 0
     audit: "Found | None" = None
     slower_because: str = ""
+    seed: int = 0
+
+    @property
+    def key(self) -> Hashable:
+        """Equal for two values that hold the same measurements of the same sentences."""
+        n_audited = len(self.audit.measurements) if self.audit else 0
+        n = len(self.measurements), len(self.sentences), n_audited
+        return self.weights.fingerprint, self.corpus.fingerprint, self.seed, self.precision, type(self.measurements), n
 
     @property
     def corpus(self) -> corpora.Corpus:
@@ -50,9 +59,9 @@ class Found:
         return len(self.sentences) - len(self.measurements) + (self.audit.n_missing if self.audit else 0)
 
 
-def asked(experiment: Experiment, kind: Kind) -> Hashable:
+def measurement_key(experiment: Experiment, kind: Kind) -> Hashable:
     """What is to be measured: equal for two experiments whose measurements of this kind are the same."""
-    return kind, (experiment.of_prefix if kind is Kind.VECTORS else experiment).asked
+    return kind, (experiment.for_vectors if kind is Kind.VECTORS else experiment).measurement_key
 
 
 def with_audit(found: Found, audit: Found) -> Found:

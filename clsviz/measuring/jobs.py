@@ -1,157 +1,142 @@
-"""Shared background jobs: one for each experiment that is asked, queued, watched and cancellable. No Streamlit here."""
+"""The jobs of one server: whoever asks for the same thing shares one. No Streamlit here."""
 
 import atexit
 import contextlib
 import logging
 import os
 import threading
-import time
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
-from enum import Enum
 from pathlib import Path
+from typing import TypeVar
 
 from clsviz import corpora, models
-from clsviz.errors import CancelledError, ClsvizError
+from clsviz.errors import ClsvizError
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
 from clsviz.measuring.encoders import Encoders
 from clsviz.measuring.estimate import Cost, Machine
 from clsviz.measuring.extraction import Extraction
-from clsviz.measuring.found import asked
+from clsviz.measuring.found import measurement_key
+from clsviz.measuring.job import Job, Lane, State, Steps, Work
 from clsviz.measuring.store import Store
 from clsviz.progress import Progress
 
 FREE_SECONDS = 30.0
 """What is estimated to take no longer than this starts by itself."""
-
-
 _GRACE_SECONDS = 15.0
-"""How long a job goes on without a watcher: a reload of the page takes a moment."""
-
-
+"""How long a measurement runs on with nobody watching: reloading the page takes a moment."""
 JOBS_KEPT = 4
-"""Ended jobs that nobody watches whose results stay in memory."""
-
+"""How many measurements that have ended, and that nobody watches, stay in memory."""
 
 _log = logging.getLogger(__name__)
 
+T = TypeVar("T")
 
-class State(Enum):
-    """Where a job stands."""
-
-    LOOKING = "looking"  # what is stored is being read
-    WAITING = "waiting"  # to be started, as it would take long
-    QUEUED = "queued"
-    RUNNING = "running"
-    DONE = "done"
-    CANCELLED = "cancelled"
-    FAILED = "failed"
-
-    @property
-    def is_active(self) -> bool:
-        """Whether it will change without anybody's doing."""
-        return self in (State.LOOKING, State.QUEUED, State.RUNNING)
-
-
-class Job(Progress):
-    """One experiment on its way. Its fields may be read by any thread, and are written by its own."""
-
-    def __init__(self, extraction: Extraction) -> None:
-        super().__init__()
-        self.extraction = extraction
-        self.state = State.LOOKING
-        self.cost: Cost | None = None
-        """What it takes to complete it, once known."""
-        self.error: ClsvizError | None = None
-        """Why it failed."""
-        self.wanted = False
-        """Whether to measure even what takes long."""
-        self._watchers: dict[Hashable, Callable[[], bool]] = {}
-        self._watching = threading.Lock()
-        self._watched = time.monotonic()
-
-    def watch(self, watcher: Hashable, is_there: Callable[[], bool]) -> None:
-        """Let `watcher` keep the job going for as long as `is_there()`."""
-        with self._watching:
-            self._watchers = {w: there for w, there in self._watchers.items() if there()} | {watcher: is_there}
-
-    @property
-    def is_watched(self) -> bool:
-        """Whether anybody who watches it is still there."""
-        return any(is_there() for is_there in self._watchers.values())
-
-    def leave(self, watcher: Hashable) -> None:
-        """Take `watcher` away; the job is cancelled with its last one."""
-        with self._watching:
-            self._watchers = {w: there for w, there in self._watchers.items() if w != watcher and there()}
-            is_last = not self._watchers
-        if is_last:
-            self.cancel()
-
-    def cancel(self) -> None:
-        """Stop at once as far as anybody can see; the thread at work follows at its next step."""
-        super().cancel()
-        if self.state.is_active or self.state is State.WAITING:
-            self.state = State.CANCELLED
-
-    def check(self) -> None:
-        """Raise CancelledError if so asked, or if nobody has been watching for a while."""
-        now = time.monotonic()
-        if self.is_watched:
-            self._watched = now
-        elif now - self._watched > _GRACE_SECONDS:
-            self.cancel()
-        super().check()
+MeasuringJob = Job[Extraction]
+Analysis = Job[Steps[T]]
 
 
 class Jobs:
-    """The jobs of one server: what is stored is found at once, what is not is measured one experiment after another."""
+    """Three lanes of jobs, each of which runs one job at a time.
 
-    def __init__(self, store: Store, encoders: Encoders | None = None) -> None:
+    Measurements of experiments, which may take long; analyses of what was measured, which use all processors; and
+    visitors' own sentences, which must not wait behind either.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        encoders: Encoders | None = None,
+        *,
+        unasked_seconds: float = 5.0,
+        results_kept: int = 24,
+    ) -> None:
+        """unasked_seconds: how long an analysis runs on once the page stops asking for it.
+
+        results_kept: how many analyses stay in memory.
+        """
         self.store = store
         self.encoders = encoders or Encoders()
         self.machine = Machine()
-        self._jobs: dict[Hashable, Job] = {}
-        self._line: list[Job] = []  # the one that is being measured, and those after it
+        self._measurements: dict[Hashable, Job[Extraction]] = {}
+        self._analyses: OrderedDict[Hashable, Job[Steps[object]]] = OrderedDict()
+        self._unasked_seconds = unasked_seconds
+        self._results_kept = results_kept
         self._estimates: dict[Experiment, Cost] = {}
         self._estimated: set[Experiment] = set()
-        """Whose cost was looked for since the last job."""
-        self._changed = threading.Condition()
+        """Those whose cost was looked up since the last job."""
+        self._lock = threading.RLock()
         self._closed = False
-        # A daemon, so that the server can be stopped at any time; torch must not be at work when the interpreter ends.
-        self._worker = threading.Thread(target=self._work, name="measure", daemon=True)
-        self._worker.start()
+        self._measuring = Lane("measure", self._estimated.clear)
+        self._analysing = Lane("analyse")
+        self._trying = Lane("try sentences")
         atexit.register(self.close)
 
-    def open(self, experiment: Experiment, kind: Kind = Kind.NORMS, *, start: bool = False) -> Job:
-        """The job of `experiment`, shared by all who ask the same; one that was cancelled or failed begins anew.
+    def open(self, experiment: Experiment, kind: Kind = Kind.NORMS, *, start: bool = False) -> Job[Extraction]:
+        """The job that measures `experiment`; a new one if the last was cancelled or failed.
 
-        It measures by itself what is estimated to be quick; the rest waits for a call with `start`.
+        What is estimated to be quick is measured at once; the rest waits for a call with `start`.
         """
-        with self._changed:
-            key = (asked(experiment, kind), _state_of_files(experiment))
-            job = self._jobs.pop(key, None)
+        with self._lock:
+            key = (measurement_key(experiment, kind), _state_of_files(experiment))
+            job = self._measurements.pop(key, None)
             if job is None or job.state in (State.CANCELLED, State.FAILED):
-                found = job.extraction.found if job else None
-                job = Job(Extraction(experiment, self.store, self.encoders, found, self.machine, kind))
+                found = job.work.found if job else None
+                extraction = Extraction(experiment, self.store, self.encoders, found, self.machine, kind)
+                job = Job(extraction, _GRACE_SECONDS, State.LOOKING)
                 threading.Thread(target=self._look_up, args=[job], name="look-up", daemon=True).start()
             job.wanted |= start
             if job.wanted and job.state is State.WAITING:
-                self._enqueue(job)
-            self._jobs[key] = job  # as the most recently used
-            ended = [key for key, job in self._jobs.items() if not job.state.is_active and not job.is_watched]
+                self._measuring.put(job)
+            self._measurements[key] = job  # as the most recently used
+            ended = [key for key, job in self._measurements.items() if not job.state.is_active and not job.is_watched]
             for ended_key in ended[:-JOBS_KEPT]:
-                del self._jobs[ended_key]
-            return self._jobs[key]
+                del self._measurements[ended_key]
+            return self._measurements[key]
+
+    def analyse(self, key: Hashable, steps: Callable[[], Iterator[T]]) -> Analysis[T]:
+        """The analysis known by `key`, which runs for as long as somebody asks for it every few seconds.
+
+        steps: yields results, each of which replaces the one before.
+        """
+        return self._ask(self._analysing, key, steps)
+
+    def try_sentences(self, key: Hashable, work: Callable[[], T]) -> Analysis[T]:
+        """As `analyse`, for what the model makes of a visitor's own sentences."""
+        return self._ask(self._trying, key, lambda: iter([work()]))
+
+    def _ask(self, lane: Lane, key: Hashable, steps: Callable[[], Iterator[T]]) -> Analysis[T]:
+        with self._lock:
+            known = self._analyses.get(key)
+            job: Analysis[T] = known  # type: ignore[assignment]  # all results of one key are of one type
+            if known is None or known.is_worth_another_try:
+                work = Steps(steps)
+                work.result = job.work.result if known else None  # until there is a newer one
+                job = Job(work, grace_seconds=0)
+                self._analyses[key] = job  # type: ignore[assignment]
+                job.touch(self._unasked_seconds)
+                lane.put(job)
+            job.touch(self._unasked_seconds)
+            self._analyses.move_to_end(key)
+            while len(self._analyses) > self._results_kept:
+                self._analyses.popitem(last=False)
+            return job
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no job will change by itself."""
+        with self._lock:
+            return not any(job.state.is_active for job in self._all())
 
     def estimate(self, experiment: Experiment) -> Cost | None:
         """What an experiment of the catalogue would take, or None while that is not known.
 
-        It is found out, with a measurement of the machine, in a thread of its own once no job is at work; and again
-        after every job.
+        It is found out, with a measurement of the machine, in a thread of its own once nothing is being measured; and
+        again after every job.
         """
-        with self._changed:
-            is_idle = not any(job.state.is_active for job in self._jobs.values())
+        with self._lock:
+            is_idle = not any(job.state.is_active for job in self._measurements.values())
             if experiment not in self._estimated and is_idle and not self._closed:
                 self._estimated.add(experiment)
                 threading.Thread(target=self._estimate, args=[experiment], name="estimate").start()  # torch: no daemon
@@ -162,63 +147,42 @@ class Jobs:
             self.machine.measure()
             cost = Extraction(experiment, self.store, self.encoders, machine=self.machine).look_up(Progress())
         except (ClsvizError, RuntimeError):  # of a card that another program fills, say
-            _log.exception("What %s takes could not be estimated", experiment)
+            _log.exception("The cost of %s could not be estimated", experiment)
         else:
-            with self._changed:
+            with self._lock:
                 self._estimates[experiment] = cost
 
-    def place(self, job: Job) -> int:
-        """How many jobs have to end before this one is measured."""
-        with self._changed:
-            before = self._line[: self._line.index(job)] if job in self._line else []
-            return sum(other.state.is_active for other in before)
+    def n_ahead_of(self, job: Job[Extraction]) -> int:
+        """How many measurements have to end before this one starts."""
+        return self._measuring.n_ahead_of(job)
 
     def close(self) -> None:
-        """Cancel all jobs, and wait until the one at work has noticed."""
-        with self._changed:
+        """Cancel all jobs, and wait until those that are running have noticed."""
+        with self._lock:
             self._closed = True
-            for job in self._jobs.values():
+            for job in self._all():
                 job.cancel()
-            self._changed.notify()
-        self._worker.join(timeout=5)
+        for lane in (self._measuring, self._analysing, self._trying):
+            lane.close()
 
-    def _look_up(self, job: Job) -> None:
-        with _reporting(job):
-            job.cost = job.extraction.look_up(job)
-            with self._changed:
+    def _all(self) -> list[Job[Work]]:
+        return [*self._measurements.values(), *self._analyses.values()]
+
+    def _look_up(self, job: Job[Extraction]) -> None:
+        with job.reporting():
+            job.cost = job.work.look_up(job)
+            with self._lock:
                 job.check()
                 if job.cost.seconds == 0:
                     job.state = State.DONE
                 elif job.wanted or (job.cost.seconds <= FREE_SECONDS and not job.cost.megabytes):
-                    self._enqueue(job)
+                    self._measuring.put(job)
                 else:
                     job.state = State.WAITING
 
-    def _enqueue(self, job: Job) -> None:
-        job.state = State.QUEUED
-        self._line.append(job)
-        self._changed.notify()
-
-    def _work(self) -> None:
-        while True:
-            with self._changed:
-                while not self._line and not self._closed:
-                    self._changed.wait()
-                if self._closed:
-                    return
-                job = self._line[0]
-            with _reporting(job):
-                job.check()
-                job.state = State.RUNNING
-                job.extraction.run(job)
-                job.state = State.DONE
-            with self._changed:
-                self._line.remove(job)
-                self._estimated.clear()
-
 
 def _state_of_files(experiment: Experiment) -> tuple[tuple[str, int, int], ...]:
-    """Sizes and times of the local files that the experiment names: they may change, and its job with them."""
+    """Sizes and times of the local files that the experiment names: when they change, its job does too."""
     base = models.Name.parse(experiment.model).base
     paths = [*Path(os.path.expanduser(base)).glob("*")] if models.is_folder(base) else []
     if corpora.is_file(experiment.corpus):
@@ -229,19 +193,3 @@ def _state_of_files(experiment: Experiment) -> tuple[tuple[str, int, int], ...]:
             status = path.stat()
             states.append((str(path), status.st_size, status.st_mtime_ns))
     return tuple(states)
-
-
-@contextlib.contextmanager
-def _reporting(job: Job) -> Iterator[None]:
-    """Whatever ends the block early is told to those who watch the job; the thread goes on."""
-    try:
-        yield
-    except CancelledError:
-        job.state = State.CANCELLED
-    except ClsvizError as error:
-        job.error = error
-        job.state = State.FAILED
-    except Exception:
-        _log.exception("The job %s failed", job.extraction.experiment)
-        job.error = ClsvizError("Something unexpected went wrong, and the server's log says what. Try again.")
-        job.state = State.FAILED

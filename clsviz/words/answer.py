@@ -11,7 +11,7 @@ from clsviz.words.numbers import number
 if TYPE_CHECKING:
     import pandas as pd
 
-    from clsviz.analysis import View
+    from clsviz.analysis import Shown
     from clsviz.statistics import Audit, Fit
 
 
@@ -50,15 +50,15 @@ def answer(fit: "Fit", experiment: Experiment, n_sampled: int) -> str:
     return text
 
 
-def result(view: "View", experiment: Experiment, n_sampled: int) -> str:
+def result(shown: "Shown", experiment: Experiment, n_sampled: int) -> str:
     """The answer, or why there is none, with what the precision costs it."""
-    text = answer(view.fit, experiment, n_sampled) if view.fit else view.problem
-    is_constant = not view.fit and len(set(view.lengths.tolist())) > 1 and len(view.index) >= 3
+    text = answer(shown.fit, experiment, n_sampled) if shown.fit else shown.problem
+    is_constant = not shown.fit and len(set(shown.lengths.tolist())) > 1 and len(shown.index) >= 3
     if is_constant and models.Name.parse(experiment.model).untrained:
         text += " That is what the last LayerNorm does before it is trained, in many models: see the pooler output."
     if experiment.lengths is Lengths.SHUFFLED:
         text += " The lengths are shuffled among the sentences, as a control: whatever is left is chance."
-    return f"{text} {precision(view.audit)}" if view.fit and view.audit else text
+    return f"{text} {precision(shown.audit)}" if shown.fit and shown.audit else text
 
 
 def precision(audit: "Audit") -> str:
@@ -104,11 +104,11 @@ def lengths_at_norms(slices: "pd.DataFrame", unit: Unit) -> str:
     )
 
 
-def key_numbers(view: "View", unit: Unit) -> dict[str, str]:
+def key_numbers(shown: "Shown", unit: Unit) -> dict[str, str]:
     """The result, by name."""
-    if view.fit is None:
-        return {"Result": view.problem}
-    fit = view.fit
+    if shown.fit is None:
+        return {"Result": shown.problem}
+    fit = shown.fit
 
     def with_interval(value: float, ends: tuple[float, float]) -> str:
         return f"{number(value)} (95% interval {number(ends[0])} to {number(ends[1])})"

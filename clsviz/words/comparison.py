@@ -68,9 +68,9 @@ def _explained(fit: statistics.Fit, of: str = " of the norm’s variance") -> st
 
 def _lack(row: Row) -> str:
     assert row.norms is not None  # asked only where there is a view
-    view = row.norms.view
-    text = f"In {row.label} there is no line: {view.problem[:1].lower()}{view.problem[1:]}"
-    is_constant = len(view.index) >= 3 and len(set(view.lengths.tolist())) > 1
+    shown = row.norms.shown
+    text = f"In {row.label} there is no line: {shown.problem[:1].lower()}{shown.problem[1:]}"
+    is_constant = len(shown.index) >= 3 and len(set(shown.lengths.tolist())) > 1
     if is_constant and models.Name.parse(row.model).untrained:
         text += " That is what a LayerNorm does before it is trained, in many models: see the pooler output."
     return text

@@ -22,7 +22,7 @@ from clsviz.settings import (
 from clsviz.words.answer import precision
 
 if TYPE_CHECKING:
-    from clsviz.analysis import View
+    from clsviz.analysis import Shown
 
 
 def differences(made_with: Mapping[str, str], found: Found) -> list[str]:
@@ -62,7 +62,7 @@ def origin(found: Found) -> dict[str, str]:
     }
 
 
-def settings(experiment: Experiment, found: Found, view: "View") -> dict[str, str]:
+def settings(experiment: Experiment, found: Found, shown: "Shown") -> dict[str, str]:
     """How the result came about, by name, so that somebody else can get it too."""
     n_layers = found.measurements.n_layers
     vector = f"[CLS] after layer {n_layers if experiment.layer is None else experiment.layer} of {n_layers}"
@@ -72,10 +72,10 @@ def settings(experiment: Experiment, found: Found, view: "View") -> dict[str, st
         vector = vector.replace("[CLS]", f"the {experiment.pooling} of all tokens")
     return {
         **origin(found),
-        "Shown": used(experiment, len(view.index), view.n_truncated),
+        "Shown": used(experiment, len(shown.index), shown.n_truncated),
         "Length": f"in {experiment.unit}" + (", shuffled" if experiment.lengths is Lengths.SHUFFLED else ""),
         "Vector": f"L2 norm of {vector}; sentences are read up to {MAX_LENGTH} tokens",
-        "Precision": precision(view.audit) if view.audit else Precision.EXACT.numbers,
+        "Precision": precision(shown.audit) if shown.audit else Precision.EXACT.numbers,
         **({"Speed": f"not measured in the fastest way: {found.slower_because}"} if found.slower_because else {}),
         "Line": "ordinary least squares; intervals robust to unequal spread (HC3), that of R² by bootstrap (BCa), as "
         "of independent sentences",

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from support.tiny import random_sentences, write_piecewise_bert
 
 from clsviz import analysis, statistics, words
-from clsviz.analysis import View
+from clsviz.analysis import Shown
 from clsviz.analysis.comparison import Norms, Row
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment
@@ -60,7 +60,7 @@ def founds(
 
 @pytest.fixture(scope="module")
 def rows(founds: dict[Kind, list[Found]], folders: list[str], experiment: Experiment) -> list[Row]:
-    indices = analysis.comparison.common([found.measurements for found in founds[Kind.NORMS]], experiment)
+    indices = analysis.comparison.common([found.measurements for found in founds[Kind.NORMS]], experiment.view)
     made = []
     for name, norms, vectors, index in zip(folders, founds[Kind.NORMS], founds[Kind.VECTORS], indices, strict=True):
         of = replace(experiment, model=name)
@@ -96,7 +96,7 @@ def test_all_models_have_the_sentences_that_are_short_for_every_one(
     founds: dict[Kind, list[Found]], folders: list[str], experiment: Experiment
 ) -> None:
     measured = [found.measurements for found in founds[Kind.NORMS]]
-    first, second = analysis.comparison.common(measured, experiment)
+    first, second = analysis.comparison.common(measured, experiment.view)
     assert first.tolist() == second.tolist() == kept(founds, folders)
     alone = [np.count_nonzero(measurements.n_tokens < CUTOFF) for measurements in measured]
     assert len(first) == min(alone) < max(alone) < 300
@@ -108,14 +108,14 @@ def test_a_model_that_is_still_measured_is_judged_as_far_as_it_is(
     """And never by what only reads the beginning of a sentence."""
     whole, other = (found.measurements for found in founds[Kind.NORMS])
     expected = kept(founds, folders)
-    first, second = analysis.comparison.common([whole, other.head(50)], experiment)
+    first, second = analysis.comparison.common([whole, other.head(50)], experiment.view)
     assert second.tolist() == [i for i in expected if i < 50]
     assert [i for i in first if i < 50] == second.tolist()
     assert [i for i in first if i >= 50] == [i for i in range(50, 300) if whole.n_tokens[i] < CUTOFF]
     cut = replace(other, truncated=np.arange(300) == expected[0])
-    assert [index.tolist() for index in analysis.comparison.common([whole, cut], experiment)] == [expected[1:]] * 2
-    assert analysis.comparison.common([], experiment) == []
-    nothing, alone = analysis.comparison.common([Measurements.none(), whole], experiment)
+    assert [index.tolist() for index in analysis.comparison.common([whole, cut], experiment.view)] == [expected[1:]] * 2
+    assert analysis.comparison.common([], experiment.view) == []
+    nothing, alone = analysis.comparison.common([Measurements.none(), whole], experiment.view)
     assert len(nothing) == 0
     assert alone.tolist() == np.flatnonzero(whole.n_tokens < CUTOFF).tolist()
 
@@ -194,7 +194,7 @@ def test_the_curve_of_the_norm_is_the_squared_correlation_after_every_layer(
 def test_only_what_is_compared_is_read_of_the_vectors(
     founds: dict[Kind, list[Found]], experiment: Experiment, folders: list[str]
 ) -> None:
-    *_, profile = analysis.comparison.read_vectors(founds[Kind.VECTORS][0], experiment, np.arange(300))
+    *_, profile = analysis.comparison.read_vectors(founds[Kind.VECTORS][0], experiment.view, np.arange(300))
     assert profile.n == 200
     assert not profile.is_complete
 
@@ -241,7 +241,7 @@ def row_of(lengths: np.ndarray) -> Callable[..., Row]:
             fit = statistics.fit(lengths, norms)
         except UndefinedFitError as error:
             problem = str(error)
-        norms_alone = Norms(View(np.arange(500), lengths, norms, fit, problem, 0), lengths, np.array([np.nan, 0.5]))
+        norms_alone = Norms(Shown(np.arange(500), lengths, norms, fit, problem, 0), lengths, np.array([np.nan, 0.5]))
         return Row(label, label, 600, True, norms_alone, **settings)
 
     return row_of
@@ -322,9 +322,9 @@ def test_shuffled_lengths_are_of_the_same_sentences(
     founds: dict[Kind, list[Found]], experiment: Experiment, rows: list[Row]
 ) -> None:
     shuffled = analysis.comparison.norms_of(
-        founds[Kind.NORMS][0], replace(experiment, lengths=Lengths.SHUFFLED), rows[0].norms.view.index
+        founds[Kind.NORMS][0], replace(experiment, lengths=Lengths.SHUFFLED).view, rows[0].norms.shown.index
     )
-    own = rows[0].norms.view.lengths
-    assert sorted(shuffled.view.lengths) == sorted(own)
-    assert shuffled.view.lengths.tolist() != own.tolist()
-    assert shuffled.view.norms.tolist() == rows[0].norms.view.norms.tolist()
+    own = rows[0].norms.shown.lengths
+    assert sorted(shuffled.shown.lengths) == sorted(own)
+    assert shuffled.shown.lengths.tolist() != own.tolist()
+    assert shuffled.view.norms.tolist() == rows[0].norms.shown.norms.tolist()

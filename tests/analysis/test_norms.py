@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from support.measured import measurements
 
-from clsviz.analysis import unmeasurable_layers, view
+from clsviz.analysis import show, unmeasurable_layers
 from clsviz.corpora import Sample
 from clsviz.errors import SettingError
-from clsviz.experiment import Experiment
+from clsviz.experiment import View
 from clsviz.measurements import Measurements
 from clsviz.measuring import Found
 from clsviz.settings import Lengths, Pooling, Precision, Unit
@@ -21,7 +21,7 @@ def found(measured: Measurements, exact: Measurements | None = None) -> Found:
 
 
 def test_only_whole_sentences_under_the_cutoff_are_shown() -> None:
-    shown = view(found(measurements(100)), Experiment(length_cutoff=10))  # those of even length are truncated
+    shown = show(found(measurements(100)), View(length_cutoff=10))  # those of even length are truncated
     assert shown.index.tolist() == shown.lengths.tolist() == [1, 3, 5, 7, 9]
     assert shown.n_truncated == 5
     np.testing.assert_allclose(shown.norms, np.array([1, 3, 5, 7, 9]) + 0.2, rtol=1e-6)
@@ -30,25 +30,25 @@ def test_only_whole_sentences_under_the_cutoff_are_shown() -> None:
 
 
 def test_the_layer_and_the_pooler_are_selected() -> None:
-    assert view(found(measurements(20)), Experiment(layer=0)).norms[0] == 1
-    assert view(found(measurements(20)), Experiment(pooling=Pooling.POOLER)).norms[0] == 1.5
+    assert show(found(measurements(20)), View(layer=0)).norms[0] == 1
+    assert show(found(measurements(20)), View(pooling=Pooling.POOLER)).norms[0] == 1.5
 
 
 def test_nothing_under_the_cutoff_is_explained() -> None:
-    shown = view(found(measurements(100, start=50)), Experiment(length_cutoff=2))
+    shown = show(found(measurements(100, start=50)), View(length_cutoff=2))
     assert shown.fit is None
     assert shown.problem.endswith("Raise the cutoff.")
-    shown = view(found(measurements(100).head(1)), Experiment(length_cutoff=2))
+    shown = show(found(measurements(100).head(1)), View(length_cutoff=2))
     assert "Left out: 1," in shown.problem
 
 
 def test_what_the_model_does_not_have_is_refused() -> None:
     with pytest.raises(SettingError, match="layers 0 to 2"):
-        view(found(measurements(20)), Experiment(layer=3))
+        show(found(measurements(20)), View(layer=3))
     whole = measurements(20)
     without = Measurements(whole.n_tokens, whole.truncated, whole.cls_norms, np.empty((20, 0), np.float32))
     with pytest.raises(SettingError, match="no pooler"):
-        view(found(without), Experiment(pooling=Pooling.POOLER))
+        show(found(without), View(pooling=Pooling.POOLER))
 
 
 def off_by(whole: Measurements, errors: list[float]) -> Measurements:
@@ -60,7 +60,7 @@ def off_by(whole: Measurements, errors: list[float]) -> Measurements:
 
 def test_a_fast_precision_is_shown_with_its_error() -> None:
     exact = measurements(200)
-    shown = view(found(off_by(exact, [0, 0, 0.5]), exact.head(60)), Experiment(length_cutoff=41))
+    shown = show(found(off_by(exact, [0, 0, 0.5]), exact.head(60)), View(length_cutoff=41))
     assert len(shown.index) == 20
     assert shown.audit.n == 20
     assert shown.audit.largest_error == pytest.approx(0.5, rel=1e-5)
@@ -73,17 +73,17 @@ def test_a_fast_precision_is_shown_with_its_error() -> None:
 def test_what_varies_less_than_the_error_is_not_shown() -> None:
     exact = measurements(200)
     fast = found(off_by(exact, [0, 100, 0.5]), exact.head(60))
-    shown = view(fast, Experiment(layer=1))
+    shown = show(fast, View(layer=1))
     assert len(shown.index) == len(shown.norms) == len(shown.lengths) == 0
     assert shown.fit is None
     assert shown.problem.startswith("Not measurable in the fast precision: the norm varies by ")
     assert "the error reaches 1e+02" in shown.problem
-    assert unmeasurable_layers(fast, Experiment()) == [1]
-    assert unmeasurable_layers(found(exact), Experiment()) == []
+    assert unmeasurable_layers(fast, View()) == [1]
+    assert unmeasurable_layers(found(exact), View()) == []
 
 
 def test_a_fast_precision_that_is_not_yet_checked_is_not_shown() -> None:
-    shown = view(found(measurements(50), Measurements.none()), Experiment())
+    shown = show(found(measurements(50), Measurements.none()), View())
     assert shown.fit is None
     assert "not yet known" in shown.problem
     assert len(shown.index) == 0
@@ -91,39 +91,39 @@ def test_a_fast_precision_that_is_not_yet_checked_is_not_shown() -> None:
 
 def test_the_error_is_that_of_all_where_few_are_shown() -> None:
     exact = measurements(100, start=20)
-    assert view(found(exact, exact), Experiment(length_cutoff=5)).audit.n == 100
+    assert show(found(exact, exact), View(length_cutoff=5)).audit.n == 100
 
 
 def test_lengths_are_counted_in_the_unit_and_cut_in_tokens() -> None:
     sentences = ["word " * (100 - n) for n in range(100)]
     of = Found(None, Sample(None, sentences, ""), measurements=measurements(100))
-    shown = view(of, Experiment(length_cutoff=10, unit=Unit.WORDS))
+    shown = show(of, View(length_cutoff=10, unit=Unit.WORDS))
     assert shown.index.tolist() == [1, 3, 5, 7, 9]
     assert shown.lengths.tolist() == [99, 97, 95, 93, 91]
     assert shown.fit is not None
     assert shown.fit.slope == pytest.approx(-1)
-    assert view(of, Experiment(length_cutoff=10, unit=Unit.CHARACTERS)).lengths.tolist() == [495, 485, 475, 465, 455]
+    assert show(of, View(length_cutoff=10, unit=Unit.CHARACTERS)).lengths.tolist() == [495, 485, 475, 465, 455]
 
 
 def test_shuffled_lengths_are_the_same_of_other_sentences_and_always_the_same() -> None:
-    true = view(found(measurements(400)), Experiment(length_cutoff=400))
-    shuffled = view(found(measurements(400)), Experiment(length_cutoff=400, lengths=Lengths.SHUFFLED))
+    true = show(found(measurements(400)), View(length_cutoff=400))
+    shuffled = show(found(measurements(400)), View(length_cutoff=400, lengths=Lengths.SHUFFLED))
     assert sorted(shuffled.lengths) == sorted(true.lengths)
     np.testing.assert_array_equal(shuffled.norms, true.norms)
     assert true.fit is not None
     assert shuffled.fit is not None
     assert true.fit.r_squared > 0.99 > 0.05 > shuffled.fit.r_squared
-    again = view(found(measurements(400)), Experiment(length_cutoff=400, lengths=Lengths.SHUFFLED))
+    again = show(found(measurements(400)), View(length_cutoff=400, lengths=Lengths.SHUFFLED))
     np.testing.assert_array_equal(again.lengths, shuffled.lengths)
 
 
 @pytest.mark.parametrize("pooling", [Pooling.MEAN, Pooling.MAX])
 def test_mean_and_maximum_need_vectors(pooling: Pooling) -> None:
     with pytest.raises(SettingError, match="where vectors are measured"):
-        view(found(measurements(20)), Experiment(pooling=pooling))
+        show(found(measurements(20)), View(pooling=pooling))
     pooled = np.random.default_rng(0).normal(size=(3, 2, 30, 4)).astype(np.float32)
     lengths = np.arange(1, 31, dtype=np.int32)
-    shown = view(found(Vectors.pack(lengths, lengths > 40, pooled)), Experiment(pooling=pooling, layer=0))
+    shown = show(found(Vectors.pack(lengths, lengths > 40, pooled)), View(pooling=pooling, layer=0))
     np.testing.assert_allclose(
         shown.norms, np.linalg.norm(pooled[1 if pooling is Pooling.MEAN else 2, 0], axis=1), rtol=1e-6
     )

@@ -35,7 +35,7 @@ def found(experiment: Experiment, tmp_path_factory: pytest.TempPathFactory) -> F
 
 @pytest.fixture(scope="module")
 def profile(found: Found, experiment: Experiment) -> Profile:
-    *_, profile = analysis.vectors.profiles(found, experiment)
+    *_, profile = analysis.vectors.profiles(found, experiment.view)
     return profile
 
 
@@ -62,7 +62,7 @@ def test_the_profile_is_that_of_pipelines_written_out(found: Found, experiment: 
 def test_shuffled_lengths_leave_nothing(found: Found, experiment: Experiment, profile: Profile) -> None:
     assert profile.best is not None
     assert profile.best.r_squared > 0.7
-    left = analysis.vectors.shuffled_r_squared(found, experiment, profile)
+    left = analysis.vectors.shuffled_r_squared(found, experiment.view, profile)
     assert left is not None
     assert left < 0.05
     shuffled = Experiment(**{**vars(experiment), "lengths": Lengths.SHUFFLED})
@@ -82,7 +82,7 @@ def test_lengths_are_in_the_unit_that_was_asked(found: Found, experiment: Experi
 
 def test_sentlen_is_that_of_a_pipeline_written_out(found: Found, experiment: Experiment) -> None:
     experiment = Experiment(**{**vars(experiment), "length_cutoff": 80, "layer": 1})
-    result = analysis.vectors.classify(found, experiment)
+    result = analysis.vectors.classify(found, experiment.view)
     assert result.problem == ""
     assert result.vector is not None
     assert result.norm is not None
@@ -105,21 +105,21 @@ def test_sentlen_is_that_of_a_pipeline_written_out(found: Found, experiment: Exp
 
 def test_too_few_sentences_explain_themselves(found: Found, experiment: Experiment) -> None:
     few = analysis.vectors.head(found, 30)
-    assert "Take a larger sample" in analysis.vectors.classify(few, experiment).problem
-    *_, profile = analysis.vectors.profiles(analysis.vectors.head(found, 4), experiment)
+    assert "Take a larger sample" in analysis.vectors.classify(few, experiment.view).problem
+    *_, profile = analysis.vectors.profiles(analysis.vectors.head(found, 4), experiment.view)
     assert profile.is_complete
     assert profile.best is None
-    result = analysis.vectors.summary(analysis.vectors.head(found, 4), experiment, profile)
+    result = analysis.vectors.summary(analysis.vectors.head(found, 4), experiment.view, profile)
     assert result["shuffled_probe_r_squared"] is None
     assert result["sentlen_accuracy"] is None
-    *_, nothing = analysis.vectors.profiles(analysis.vectors.head(found, 0), experiment)
+    *_, nothing = analysis.vectors.profiles(analysis.vectors.head(found, 0), experiment.view)
     assert nothing.n == 0
     assert all(reading.problem for reading in nothing.readings.values())
 
 
 def test_what_carries_the_norm_is_told_of_every_vector(found: Found, experiment: Experiment) -> None:
     for pooling in Pooling:
-        carriers = analysis.vectors.carriers(found, Experiment(**{**vars(experiment), "pooling": pooling}))
+        carriers = analysis.vectors.norm_breakdown(found, Experiment(**{**vars(experiment), "pooling": pooling}))
         assert carriers.by_dimension is not None
         used = np.flatnonzero(found.vectors.n_tokens < 28)
         vectors = found.vectors.of(pooling, None)[used].astype(float)

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from clsviz import export
-from clsviz.analysis import View, view
+from clsviz.analysis import Shown, show
 from clsviz.experiment import Experiment
 from clsviz.measuring import Encoders, Extraction, Found, Store
 from clsviz.progress import Progress
@@ -31,8 +31,8 @@ def found(experiment: Experiment, tmp_path_factory: pytest.TempPathFactory) -> F
 
 
 @pytest.fixture(scope="module")
-def shown(experiment: Experiment, found: Found) -> View:
-    return view(found, experiment)
+def shown(experiment: Experiment, found: Found) -> Shown:
+    return show(found, experiment.view)
 
 
 def test_the_table_has_a_row_a_sentence(found: Found) -> None:
@@ -46,7 +46,7 @@ def test_a_part_of_the_sample_has_a_part_of_the_table(found: Found) -> None:
     assert len(export.table(found.sentences, found.measurements.head(4))) == 4
 
 
-def test_csv_and_parquet_come_back_as_they_were(experiment: Experiment, found: Found, shown: View) -> None:
+def test_csv_and_parquet_come_back_as_they_were(experiment: Experiment, found: Found, shown: Shown) -> None:
     table = export.table(found.sentences, found.measurements)
     from_csv = pd.read_csv(io.BytesIO(export.to_csv(table)), keep_default_na=False)
     pd.testing.assert_frame_equal(from_csv, table, check_dtype=False)
@@ -57,7 +57,7 @@ def test_csv_and_parquet_come_back_as_they_were(experiment: Experiment, found: F
     assert about["n_sampled"] == len(found.sentences)
 
 
-def test_the_summary_is_json_and_restores_the_experiment(experiment: Experiment, found: Found, shown: View) -> None:
+def test_the_summary_is_json_and_restores_the_experiment(experiment: Experiment, found: Found, shown: Shown) -> None:
     summary = export.summary(experiment, found, shown)
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary
     assert shown.fit is not None
@@ -68,7 +68,7 @@ def test_the_summary_is_json_and_restores_the_experiment(experiment: Experiment,
 
 
 def test_what_is_undefined_is_none_and_explained(experiment: Experiment, found: Found) -> None:
-    constant = view(found, replace(experiment, layer=0))
+    constant = show(found, replace(experiment, layer=0).view)
     summary = export.summary(replace(experiment, layer=0), found, constant)
     assert summary["r_squared"] is summary["r_squared_interval"] is summary["slope"] is None
     assert "norm is the same" in summary["problem"]
@@ -77,13 +77,13 @@ def test_what_is_undefined_is_none_and_explained(experiment: Experiment, found: 
 def test_an_interval_without_end_is_none(experiment: Experiment, found: Found) -> None:
     few = found.measurements.head(4)
     few = type(few)(np.array([5, 5, 5, 40], np.int32), np.zeros(4, bool), few.cls_norms, few.pooler_norms)
-    summary = export.summary(experiment, found, view(replace(found, measurements=few), experiment))
+    summary = export.summary(experiment, found, show(replace(found, measurements=few), experiment.view))
     assert summary["slope_interval"] is None
     assert summary["slope"] is not None
 
 
 def test_the_report_holds_picture_numbers_and_settings_and_escapes_all_text(
-    experiment: Experiment, found: Found, shown: View
+    experiment: Experiment, found: Found, shown: Shown
 ) -> None:
     assert shown.fit is not None
     page = export.report(experiment, found, shown).decode()
@@ -97,10 +97,10 @@ def test_the_report_holds_picture_numbers_and_settings_and_escapes_all_text(
 
 def test_a_report_without_a_line_says_why(experiment: Experiment, found: Found) -> None:
     asked = replace(experiment, length_cutoff=2)
-    assert "least 3" in export.report(asked, found, view(found, asked)).decode()
+    assert "least 3" in export.report(asked, found, show(found, asked.view)).decode()
 
 
-def test_markup_in_a_name_is_text_in_the_report(found: Found, shown: View) -> None:
+def test_markup_in_a_name_is_text_in_the_report(found: Found, shown: Shown) -> None:
     page = export.report(Experiment(model="<img src=x>", corpus="<i>"), found, shown).decode()
     assert "<img src=x>" not in page
     assert "&lt;img src=x&gt;" in page

@@ -49,7 +49,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 
 def n_measured(job: Job) -> int:
-    return len(job.extraction.found.measurements) if job.extraction.found else 0
+    return len(job.work.found.measurements) if job.work.found else 0
 
 
 def test_what_is_quick_starts_by_itself_and_ends(jobs: Jobs, experiment: Experiment) -> None:
@@ -109,9 +109,9 @@ def test_another_experiment_queues_and_knows_its_place(
     wait_for(lambda: second.state is State.QUEUED)
     third = jobs.open(Experiment(experiment.model, experiment.corpus, sample_size=200, seed=2))
     wait_for(lambda: third.state is State.QUEUED)
-    assert [jobs.place(job) for job in (first, second, third)] == [0, 1, 2]
+    assert [jobs.n_ahead_of(job) for job in (first, second, third)] == [0, 1, 2]
     second.cancel()
-    assert jobs.place(third) == 1
+    assert jobs.n_ahead_of(third) == 1
     gate.set()
     wait_for(lambda: third.state is State.DONE)
     assert first.state is State.DONE
@@ -179,7 +179,7 @@ def test_a_mistake_of_the_user_is_told_and_the_next_job_runs(jobs: Jobs, experim
     assert "no folder /nowhere" in str(failed.error)
     job = jobs.open(experiment)
     wait_for(lambda: job.state is State.DONE)
-    assert jobs.open(failed.extraction.experiment) is not failed
+    assert jobs.open(failed.work.experiment) is not failed
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -197,10 +197,14 @@ def test_a_fault_of_ours_is_logged_and_not_shown(
 
 
 def test_only_so_many_ended_jobs_stay(jobs: Jobs, experiment: Experiment) -> None:
-    for seed in range(8):
-        job = jobs.open(Experiment(experiment.model, experiment.corpus, sample_size=20, seed=seed))
+    asked = [Experiment(experiment.model, experiment.corpus, sample_size=20, seed=seed) for seed in range(8)]
+    first = [jobs.open(one) for one in asked]
+    for job in first:
         wait_for(lambda job=job: job.state is State.DONE)
-    assert len(jobs._jobs) <= JOBS_KEPT + 1
+    jobs.open(asked[-1])
+    kept = [jobs.open(one) is job for one, job in zip(asked[::-1], first[::-1], strict=True)]
+    assert kept[0]
+    assert sum(kept) <= JOBS_KEPT + 1
 
 
 def test_what_is_watched_stays_whatever_else_is_asked(store: Store, experiment: Experiment) -> None:
@@ -212,16 +216,19 @@ def test_what_is_watched_stays_whatever_else_is_asked(store: Store, experiment: 
     for size in range(50, 50 + 2 * JOBS_KEPT):
         other = jobs.open(replace(experiment, sample_size=size))
         wait_for(lambda other=other: other.state is State.DONE)
-    assert [jobs.open(job.extraction.experiment) for job in watched] == watched
+    assert [jobs.open(job.work.experiment) for job in watched] == watched
     jobs.close()
 
 
 def test_closing_ends_the_work(store: Store, experiment: Experiment, gate: threading.Event) -> None:
+    before = set(threading.enumerate())
     jobs = Jobs(store)
+    started = set(threading.enumerate()) - before
     job = jobs.open(experiment)
     wait_for(lambda: n_measured(job) == 64)
     jobs.close()
-    assert not jobs._worker.is_alive()
+    assert started
+    assert not any(thread.is_alive() for thread in started)
     assert job.state is State.CANCELLED
 
 
@@ -234,5 +241,5 @@ def test_a_file_that_has_changed_is_looked_at_again(jobs: Jobs, experiment: Expe
     path.write_text("\n".join(random_sentences(40, seed=2)))
     second = jobs.open(experiment, start=True)
     wait_for(lambda: second.state is State.DONE)
-    assert first.extraction.found.corpus.fingerprint != second.extraction.found.corpus.fingerprint
-    assert set(second.extraction.found.sentences) == set(path.read_text().splitlines())
+    assert first.work.found.corpus.fingerprint != second.work.found.corpus.fingerprint
+    assert set(second.work.found.sentences) == set(path.read_text().splitlines())

@@ -10,18 +10,18 @@ from streamlit.testing.v1 import AppTest
 from support.app import APP, TEXT
 
 from clsviz import corpora
-from clsviz.ui.state import session
+from clsviz.ui.state import server, session
 
 
 @pytest.fixture(autouse=True)
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def own_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A server of its own for every test: nothing measured yet, no jobs."""
     monkeypatch.setenv("CLSVIZ_STORE", str(tmp_path / "store"))
     monkeypatch.setattr(session, "_is_local", lambda: True)  # AppTest has no address
     monkeypatch.setattr("clsviz.measuring.estimate.MEASURING_SECONDS", 0.01)
     st.cache_resource.clear()
     yield
-    session.jobs().close()
+    server.jobs().close()
     st.cache_resource.clear()
 
 

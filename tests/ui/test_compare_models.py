@@ -20,7 +20,7 @@ from clsviz.encoder import Encoder
 from clsviz.measurements import Kind
 from clsviz.measuring import Cost, Extraction, Job, State
 from clsviz.settings import Pooling, Precision, Unit
-from clsviz.ui.state import session
+from clsviz.ui.state import server, session
 
 PAGE = "compare_models"
 
@@ -61,7 +61,7 @@ def finish(page: AppTest) -> AppTest:
     """Wait until the page's jobs and analyses have ended, and show what they found."""
     wait_for(lambda: not any(job.state.is_active for job in jobs_of(page)))
     page.run()
-    wait_for(lambda: all(task.is_done for task in session.tasks()._tasks.values()))
+    wait_for(lambda: server.jobs().is_idle)
     page.run()
     assert not page.exception
     return page
@@ -84,10 +84,8 @@ def panels(figure: dict[str, Any]) -> list[dict[str, Any]]:
 
 def measured(page: AppTest, model: str) -> Any:
     """What was measured of a model's norms."""
-    (job,) = [
-        job for job in jobs_of(page) if job.extraction.kind is Kind.NORMS and job.extraction.experiment.model == model
-    ]
-    return job.extraction.found
+    (job,) = [job for job in jobs_of(page) if job.work.kind is Kind.NORMS and job.work.experiment.model == model]
+    return job.work.found
 
 
 def test_the_models_are_measured_on_the_same_sentences(open_page: Callable[..., AppTest], folders: list[str]) -> None:
@@ -257,7 +255,7 @@ def test_cancelling_keeps_what_is_measured_and_ranks_nothing_by_it(
 
 def test_what_is_measured_is_there_at_once(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
     before = table(finish(open_page()))
-    session.jobs().close()
+    server.jobs().close()
     st.cache_resource.clear()  # another server
     monkeypatch.setattr(Encoder, "__init__", None)
     after = table(finish(open_page()))
@@ -281,7 +279,7 @@ def test_the_view_is_brought_back_to_what_all_models_have(open_page: Callable[..
     assert page.session_state.layer == session.LAST
     assert page.session_state.pooling is Pooling.CLS
     assert page.session_state.precision is Precision.FAST  # which the main page still has
-    assert all(job.extraction.experiment.precision is Precision.EXACT for job in page.session_state.watched.values())
+    assert all(job.work.experiment.precision is Precision.EXACT for job in page.session_state.watched.values())
     assert "compared in the exact precision" in texts(page)
     assert "Layer 2 is the last of tiny-bert: of every model it is now the last." in texts(page)
     assert page.select_slider(key="layer").options == ["0", "1", "last"]
@@ -291,15 +289,15 @@ def test_the_view_is_brought_back_to_what_all_models_have(open_page: Callable[..
 
 def test_what_is_read_of_all_layers_stays_when_another_is_chosen(open_page: Callable[..., AppTest]) -> None:
     page = finish(open_page())
-    tasks, curves, r_squared = set(session.tasks()._tasks), charts(page)[2], table(page)["r_squared"]
+    tasks, curves, r_squared = set(server.jobs()._analyses), charts(page)[2], table(page)["r_squared"]
     page.select_slider(key="layer").set_value(1).run()
     assert table(page)["r_squared"].tolist() != r_squared.tolist()
     page.segmented_control(key="pooling").set_value(Pooling.POOLER).run()
-    assert set(session.tasks()._tasks) == tasks
+    assert set(server.jobs()._analyses) == tasks
     assert len(tasks) == 2
     assert charts(page)[2]["data"] == curves["data"]
     page.segmented_control(key="unit").set_value(Unit.WORDS).run()
-    assert set(session.tasks()._tasks) > tasks
+    assert set(server.jobs()._analyses) > tasks
 
 
 def test_shuffled_lengths_are_said(open_page: Callable[..., AppTest]) -> None:

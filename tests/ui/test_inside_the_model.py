@@ -24,11 +24,11 @@ from clsviz import export, models
 from clsviz.encoder import Encoder
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
-from clsviz.measuring import Extraction, Found, Jobs, State, asked
+from clsviz.measuring import Extraction, Found, Jobs, State, measurement_key
 from clsviz.progress import Progress
 from clsviz.ui.inside_the_model import cls_check
 from clsviz.ui.inside_the_model.cls_check import Check
-from clsviz.ui.state import session
+from clsviz.ui.state import server, session
 
 PAGE = "inside_the_model"
 SINAN = "Sinan loves a beautiful day"
@@ -74,7 +74,7 @@ def test_the_page_says_what_the_model_is_made_of(open_page: Callable[..., AppTes
     assert chart["data"][2]["y"] == ["Embeddings", "Layer 1", "Layer 2", "Pooler"]
     norm = np.linalg.norm(tensors["embeddings.word_embeddings.weight"][2])
     assert f"16 numbers that were learned, of norm {norm:.4f}" in texts(page)
-    assert session.jobs()._jobs == {}  # nothing of a corpus is needed
+    assert server.jobs()._jobs == {}  # nothing of a corpus is needed
 
 
 def test_the_pooler_is_put_to_the_test(open_page: Callable[..., AppTest], tiny_folder: Path) -> None:
@@ -139,7 +139,7 @@ def test_what_was_measured_is_not_measured_again(
     page = open_page()
     monkeypatch.setattr(Encoder, "__init__", None)
     monkeypatch.setattr(Encoder, "cls_and_pooler", None)
-    session.jobs().encoders._loaded.clear()
+    server.jobs().encoders._loaded.clear()
     page.run()
     assert not page.exception
     assert page.success
@@ -174,7 +174,7 @@ def test_what_another_page_measures_goes_on_while_the_visitor_looks_inside(
     page.run()
     assert not page.exception
     assert job.state is State.DONE
-    assert len(job.extraction.found.measurements) == 300
+    assert len(job.work.found.measurements) == 300
 
 
 def test_what_other_settings_asked_for_does_not_go_on(
@@ -185,8 +185,8 @@ def test_what_other_settings_asked_for_does_not_go_on(
 ) -> None:
     monkeypatch.setattr(Jobs, "_enqueue", lambda self, job: setattr(job, "state", State.QUEUED))
     page = open_page(corpus=corpus, sample_size="200")
-    job = session.jobs().open(Experiment(model=str(tiny_folder), corpus=corpus, sample_size=300))
-    page.session_state.watched = {asked(job.extraction.experiment, Kind.NORMS): job}
+    job = server.jobs().open(Experiment(model=str(tiny_folder), corpus=corpus, sample_size=300))
+    page.session_state.watched = {measurement_key(job.work.experiment, Kind.NORMS): job}
     page.run()
     assert not page.exception
     assert job.state is State.CANCELLED
@@ -254,7 +254,7 @@ def test_a_folder_is_not_opened_for_a_browser_from_afar(
 def test_the_built_in_model_reads_the_known_sentence(
     open_page: Callable[..., AppTest], minilm_encoder: Encoder
 ) -> None:
-    session.jobs().encoders._loaded[(minilm_encoder.weights.fingerprint, minilm_encoder.precision)] = minilm_encoder
+    server.jobs().encoders._loaded[(minilm_encoder.weights.fingerprint, minilm_encoder.precision)] = minilm_encoder
     page = open_page(model="minilm", text=SINAN)
     assert tables(page)["Id"]["Id"].tolist() == [101, 8254, 2319, 7459, 1037, 3376, 2154, 102]
     check: Check = page.session_state.checked

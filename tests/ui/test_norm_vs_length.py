@@ -27,13 +27,13 @@ from clsviz.settings import Pooling, Segmentation
 from clsviz.ui.controls import presets
 from clsviz.ui.controls import sidebar as controls
 from clsviz.ui.markdown import escape
-from clsviz.ui.state import session
+from clsviz.ui.state import server, session
 
 
 def test_the_page_answers_its_question(open_page: Callable[..., AppTest], tiny_encoder: Encoder) -> None:
     page = finish(open_page())
     assert "Does tiny-bert encode the length of a sentence" in texts(page)
-    sentences = session.jobs().open(job_of(page).extraction.experiment).extraction.found.sentences
+    sentences = server.jobs().open(job_of(page).work.experiment).work.found.sentences
     measured = tiny_encoder.measure(sentences)
     r_squared = np.corrcoef(measured.n_tokens, measured.cls_norms[:, -1])[0, 1] ** 2
     assert figures(page)["R²"] == f"{r_squared:.3f}"
@@ -78,7 +78,7 @@ def test_the_fast_precision_says_what_it_costs(open_page: Callable[..., AppTest]
     page.get_by_key("precision").set_value("fast").run()
     finish(page)
     assert page.query_params["precision"] == "fast"
-    found = job_of(page).extraction.found
+    found = job_of(page).work.found
     errors = np.abs(found.audit.measurements.cls_norms - found.measurements.head(256).cls_norms)[:, -1]
     assert "Computed in bfloat16: on 256 sentences measured again in float32" in answer(page)
     assert f"{words.number(errors.mean())} on average and {words.number(errors.max())} at most" in answer(page)
@@ -174,7 +174,7 @@ def test_cancelling_keeps_the_picture(open_page: Callable[..., AppTest], monkeyp
     monkeypatch.setattr(Encoder, "measure", slow)
     page = open_page()
     job = job_of(page)
-    while job.extraction.found is None or len(job.extraction.found.measurements) < 64:
+    while job.work.found is None or len(job.work.found.measurements) < 64:
         time.sleep(0.01)
     page.run()
     page.button(key="cancel").click().run()
@@ -344,7 +344,7 @@ def test_an_own_sentence_is_set_beside_the_corpus(open_page: Callable[..., AppTe
     page.text_area(key="text").set_value("the cat sat on the mat .").run()
     measured = tiny_encoder.measure(["the cat sat on the mat ."])
     norm = measured.cls_norms[0, -1]
-    found = job_of(page).extraction.found.measurements
+    found = job_of(page).work.found.measurements
     slope, intercept = np.polyfit(found.n_tokens, found.cls_norms[:, -1], 1)
     shown = texts(page)
     assert "**7 tokens**" in shown
@@ -396,7 +396,7 @@ def test_a_layer_that_the_model_turns_out_not_to_have_is_never_drawn(
     def draw_and_wait(found: Found | None) -> None:
         draw(found)
         drawn.set()
-        while session.jobs().open(session.experiment()).state.is_active:
+        while server.jobs().open(session.experiment()).state.is_active:
             time.sleep(0.01)
 
     monkeypatch.setattr(Extraction, "look_up", look_up_when_drawn)
@@ -408,7 +408,7 @@ def test_a_layer_that_the_model_turns_out_not_to_have_is_never_drawn(
 
 def test_a_reload_finds_what_was_measured(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
     first = figures(finish(open_page()))
-    session.jobs().close()
+    server.jobs().close()
     st.cache_resource.clear()  # as a restart of the server does
     monkeypatch.setattr(Encoder, "__init__", None)
     assert figures(finish(open_page())) == first
@@ -417,7 +417,8 @@ def test_a_reload_finds_what_was_measured(open_page: Callable[..., AppTest], mon
 def test_a_public_demo_has_the_catalogue_alone_and_smaller_samples(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clsviz.ui.state.session.PUBLIC", True)
+    monkeypatch.setenv("CLSVIZ_PUBLIC", "1")
+    st.cache_resource.clear()
     page = open_page(sample_size="100000", probe_size="10000")
     assert not page.exception
     warnings = " ".join(warning.value for warning in page.warning)
@@ -482,13 +483,13 @@ def test_a_cold_page_asks_nothing_of_the_network(original: Hub) -> None:
 def test_the_original_is_two_clicks_away_with_its_cost_stated_before(original: Hub) -> None:
     page = finish(AppTest.from_file(APP, default_timeout=60).run())
     deadline = time.monotonic() + 30
-    while session.jobs().estimate(presets.ORIGINAL) is None:
+    while server.jobs().estimate(presets.ORIGINAL) is None:
         assert time.monotonic() < deadline
         time.sleep(0.02)
     page.run()
     assert re.search(r"The original downloads 4\d\d MB and takes about \d+ (s|min)", texts(page))
     next(button for button in page.button if button.label == "The original").click().run()
-    asked = job_of(page).extraction.experiment
+    asked = job_of(page).work.experiment
     assert (asked.model, asked.corpus, asked.sample_size, asked.length_cutoff) == (
         *("bert-base-uncased", "bookcorpus", 100_000, 80),
     )
@@ -502,14 +503,14 @@ def test_the_original_is_two_clicks_away_with_its_cost_stated_before(original: H
     assert "of 6 row groups" in how
     assert "MB were read" in how
     next(button for button in page.button if button.label == "Instant").click().run()
-    assert job_of(page).extraction.experiment == presets.INSTANT
+    assert job_of(page).work.experiment == presets.INSTANT
 
 
 def test_the_copied_link_pins_what_the_hub_gave(original: Hub, open_page: Callable[..., AppTest]) -> None:
     page = finish(open_page(model="bert-base-uncased", corpus="bookcorpus", sample_size="100"))
     page.button(key="run").click().run()
-    found = job_of(finish(page)).extraction.found
-    link = export.link(job_of(page).extraction.experiment, found)
+    found = job_of(finish(page)).work.found
+    link = export.link(job_of(page).work.experiment, found)
     assert link["model"] == f"bert-base-uncased@{found.weights.commit}"
     assert link["corpus"].startswith("bookcorpus@")
     assert link["model_fingerprint"] == found.weights.fingerprint[:12]
@@ -542,12 +543,12 @@ def test_a_dataset_offers_what_it_declares(hub: Hub, open_page: Callable[..., Ap
     page.selectbox(key="chosen_split_owner/corpus").select("test").run()
     finish(page)
     page.button(key="run").click().run()
-    assert set(job_of(finish(page)).extraction.found.sentences) == set(texts_of["one"]["test"])
+    assert set(job_of(finish(page)).work.found.sentences) == set(texts_of["one"]["test"])
     assert page.query_params["split"] == "test"
     page.selectbox(key="chosen_configuration_owner/corpus").select("two").run()
     finish(page)
     page.button(key="run").click().run()
-    assert set(job_of(finish(page)).extraction.found.sentences) == set(texts_of["two"]["dev"])
+    assert set(job_of(finish(page)).work.found.sentences) == set(texts_of["two"]["dev"])
     page.selectbox(key="corpus").select("python-docs").run()
     assert not finish(page).exception
     assert not page.run().exception  # also the second time, without the controls of a dataset
@@ -572,7 +573,7 @@ def test_settings_that_a_dataset_lacks_can_be_forgotten(
     finish(page)
     assert not page.error
     page.button(key="run").click().run()
-    assert set(job_of(finish(page)).extraction.found.sentences) == set(sentences)
+    assert set(job_of(finish(page)).work.found.sentences) == set(sentences)
 
 
 @pytest.mark.parametrize(
@@ -607,7 +608,7 @@ def test_an_uploaded_table_has_its_columns_offered(open_page: Callable[..., AppT
     column = page.selectbox(key=f"chosen_column_{name}")
     assert (column.value, column.options) == ("title", ["title", "remark"])
     column.select("remark").run()
-    assert set(job_of(finish(page)).extraction.found.sentences) == set(sentences)
+    assert set(job_of(finish(page)).work.found.sentences) == set(sentences)
     assert page.query_params["column"] == "remark"
     session_back = {name: value for name, value in page.query_params.items() if name != "column"}
     page.session_state.column = ""  # as after the browser's Back
@@ -625,9 +626,9 @@ def test_texts_are_cut_into_sentences_if_so_asked(open_page: Callable[..., AppTe
         "mine.txt", b"The cat sat. The dog ran home.\nThe tree is big. A cat saw it.\n"
     )
     page.run()
-    assert len(job_of(finish(page)).extraction.found.sentences) == 2
+    assert len(job_of(finish(page)).work.found.sentences) == 2
     page.segmented_control(key="segmentation").set_value(Segmentation.SENTENCES).run()
-    assert set(job_of(finish(page)).extraction.found.sentences) == {
+    assert set(job_of(finish(page)).work.found.sentences) == {
         *("The cat sat.", "The dog ran home.", "The tree is big.", "A cat saw it.")
     }
 
@@ -643,7 +644,8 @@ def test_an_untrained_model_is_a_choice(open_page: Callable[..., AppTest]) -> No
 def test_a_public_demo_takes_links_but_no_revisions_of_them(
     original: Hub, open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clsviz.ui.state.session.PUBLIC", True)
+    monkeypatch.setenv("CLSVIZ_PUBLIC", "1")
+    st.cache_resource.clear()
     page = finish(open_page(model=f"bert-base-uncased@{'a' * 40}", corpus=f"bookcorpus@{'b' * 40}"))
     assert page.session_state.model == "bert-base-uncased"
     assert page.session_state.corpus == "bookcorpus"

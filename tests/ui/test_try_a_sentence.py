@@ -105,7 +105,7 @@ def test_the_answer_sets_the_sentence_beside_those_of_its_length(
     open_page: Callable[..., AppTest], tiny_encoder: Encoder
 ) -> None:
     page = finish(open_page(text="the cat sat on the mat ."))
-    found = jobs_of(page)[0].extraction.found
+    found = jobs_of(page)[0].work.found
     measured = found.measurements
     norm = tiny_encoder.measure(["the cat sat on the mat ."]).cls_norms[0, -1]
     similar = measured.cls_norms[np.abs(measured.n_tokens - 7) <= 1, -1]
@@ -129,7 +129,7 @@ def test_the_norm_after_every_layer_lies_over_the_band_of_the_corpus(
 ) -> None:
     page = finish(open_page(text=TYPED))
     lines = lines_of(charts(page)[0])
-    measured = jobs_of(page)[0].extraction.found.measurements
+    measured = jobs_of(page)[0].work.found.measurements
     norms = tiny_encoder.measure(TYPED.splitlines()).cls_norms
     assert list(lines) == [
         "corpus, median and middle half",
@@ -208,7 +208,7 @@ def test_raw_cls_stands_beside_what_the_pooler_makes_of_it(
     assert figures["After tanh"] == f"{measured.pooler_norms[0, 0]:.4f}"
     assert float(figures["After dense"]) > float(figures["After tanh"])
     assert "16 × 16 weights and a bias" in texts(page)
-    found = jobs_of(page)[0].extraction.found.measurements
+    found = jobs_of(page)[0].work.found.measurements
     low, high = np.percentile(found.pooler_norms[:, 0], [25, 75])
     assert page.metric[2].delta == f"corpus {low:.2f} to {high:.2f}"
 
@@ -243,7 +243,7 @@ def test_nearest_sentences_are_measured_when_asked_for(
     assert page.query_params["nearest"] == "yes"
     page = finish(page)
     assert len(jobs_of(page)) == 2
-    sentences = jobs_of(page)[1].extraction.found.sentences
+    sentences = jobs_of(page)[1].work.found.sentences
     of = tiny_encoder.vectors([*sentences, "the cat sat on the mat ."]).of(Pooling.CLS, None).astype(float)
     of /= np.linalg.norm(of, axis=1, keepdims=True)
     best = int(np.argmax(of[:-1] @ of[-1]))

@@ -24,7 +24,7 @@ from clsviz.measurements import Kind
 from clsviz.measuring import State
 from clsviz.models import UNTRAINED
 from clsviz.settings import Lengths, Pooling, Unit
-from clsviz.ui.state import session
+from clsviz.ui.state import server
 from clsviz.ui.where_length_lives import cells, layers
 
 PAGE = "where_length_lives"
@@ -49,7 +49,7 @@ def finish(page: AppTest) -> AppTest:
     while n_settled < 3:  # as a run of the page may begin what the one before could not yet
         assert time.monotonic() < deadline, "waited in vain"
         is_active = job_of(page).state.is_active
-        is_settled = not is_active and all(task.is_done for task in session.tasks()._tasks.values())
+        is_settled = not is_active and server.jobs().is_idle
         n_settled = n_settled + 1 if is_settled else 0
         time.sleep(0.02)
         page.run()
@@ -76,9 +76,9 @@ def texts(page: AppTest) -> str:
 def test_the_page_says_where_length_is_and_draws_it(open_page: Callable[..., AppTest]) -> None:
     page = open_page()
     assert plain(page.title[0].value) == "Where does tiny-bert write the length of a sentence?"
-    found = job_of(page).extraction.found
+    found = job_of(page).work.found
     assert found is not None
-    assert job_of(page).extraction.kind is Kind.VECTORS
+    assert job_of(page).work.kind is Kind.VECTORS
     used = np.flatnonzero(found.vectors.n_tokens < 80)
     assert figures(page)["Sentences"] == f"{len(used):,}"
     assert "can" in answer(page)
@@ -99,7 +99,7 @@ def test_the_page_says_where_length_is_and_draws_it(open_page: Callable[..., App
 
 def test_a_link_opens_the_scatter_of_its_cell(open_page: Callable[..., AppTest]) -> None:
     page = open_page(pooling="mean", layer="1", heat="probe")
-    found = job_of(page).extraction.found
+    found = job_of(page).work.found
     assert found is not None
     scatter = charts(page)[3]
     used = np.flatnonzero(found.vectors.n_tokens < 80)
@@ -144,14 +144,14 @@ def test_every_control_is_one_click_and_another_takes_it_back(open_page: Callabl
 
 def test_fewer_vectors_than_sentences_are_the_first_ones(open_page: Callable[..., AppTest]) -> None:
     page = open_page(probe_size="60")
-    found = job_of(page).extraction.found
+    found = job_of(page).work.found
     assert found is not None
     assert len(found.vectors) == 60
     assert "60 sentences measured" in texts(page)
     assert not page.warning  # they are no whole corpus
     page.select_slider(key="probe_size").set_value(200).run()
     finish(page)
-    assert len(job_of(page).extraction.found.vectors) == 200
+    assert len(job_of(page).work.found.vectors) == 200
 
 
 def test_tiny_samples_and_constant_lengths_explain_themselves(open_page: Callable[..., AppTest]) -> None:
@@ -180,7 +180,7 @@ def test_downloads_hold_what_is_drawn(open_page: Callable[..., AppTest], monkeyp
     parquet = pq.read_table(io.BytesIO(offered["Layers (Parquet)"]()))
     assert parquet.num_rows == len(readings) == 3 * 3 + 1 + (3 + 1 + 3) + 2 * 3
     about = json.loads(parquet.schema.metadata[b"clsviz"])
-    assert about["model_fingerprint"] == job_of(page).extraction.found.weights.fingerprint
+    assert about["model_fingerprint"] == job_of(page).work.found.weights.fingerprint
     best = readings[(readings["pooling"] == "cls") & (readings["readout"] == "vector")]["r_squared"].max()
     assert f"{best:.3f}" == figures(page)["Best layer"]
     dimensions = pd.read_csv(io.BytesIO(offered["Dimensions (CSV)"]()))
@@ -227,7 +227,7 @@ def test_while_vectors_come_the_profile_is_of_a_round_number_of_them(
 ) -> None:
     page = open_page()
     job, experiment = job_of(page), page.session_state.written.experiment
-    monkeypatch.setattr("clsviz.ui.state.session.found", lambda job, experiment: job.extraction.found)
+    monkeypatch.setattr("clsviz.ui.state.session.found", lambda job, experiment: job.work.found)
     assert len(layers._shown(job, experiment).vectors) == 300
     monkeypatch.setattr(job, "state", State.RUNNING)
     assert len(layers._shown(job, experiment).vectors) == 256

@@ -73,8 +73,8 @@ def test_the_question_names_model_and_vector(experiment: Experiment, question: s
 
 
 def test_the_axis_is_called_as_in_the_original() -> None:
-    assert words.axis_title(Experiment()) == "Norm of the [CLS] embedding"
-    assert words.axis_title(Experiment(layer=2)) == "Norm of the [CLS] embedding, layer 2"
+    assert words.axis_title(Experiment().view) == "Norm of the [CLS] embedding"
+    assert words.axis_title(Experiment(layer=2).view) == "Norm of the [CLS] embedding, layer 2"
 
 
 @pytest.mark.parametrize(

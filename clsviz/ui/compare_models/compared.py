@@ -11,7 +11,7 @@ import streamlit as st
 
 from clsviz import analysis, export, figures, words
 from clsviz.experiment import Experiment
-from clsviz.measuring import Job, State
+from clsviz.measuring import MeasuringJob, State
 from clsviz.settings import Unit
 from clsviz.ui.compare_models import rows as compared_rows
 from clsviz.ui.markdown import escape
@@ -37,13 +37,17 @@ _LOWEST_R_SQUARED, _MARGIN = -0.2, 0.04
 
 
 def show(
-    experiment: Experiment, names: Sequence[str], norms: Sequence[Job], vectors: Sequence[Job], query: dict[str, str]
+    experiment: Experiment,
+    names: Sequence[str],
+    norms: Sequence[MeasuringJob],
+    vectors: Sequence[MeasuringJob],
+    query: dict[str, str],
 ) -> None:
     """Draw it all; while there is more to come it redraws itself."""
-    question = f"Which model encodes the length of a sentence in the norm of {words.vector_name(experiment)}?"
+    question = f"Which model encodes the length of a sentence in the norm of {words.vector_name(experiment.view)}?"
     st.title(escape(question), anchor=False)
     place = st.empty()
-    if not any(job.extraction.found for job in norms):  # something to read while libraries are loaded for the rest
+    if not any(job.work.found for job in norms):  # something to read while libraries are loaded for the rest
         place.markdown(escape(_waiting([*norms, *vectors])))
     known = compared_rows.rows_of(experiment, names, norms, vectors)
     place.empty()
@@ -63,12 +67,16 @@ def show(
     st.fragment(draw, run_every=_POLL_SECONDS if is_open else None)()
 
 
-def _is_open(rows: "Sequence[Row]", jobs: Sequence[Job]) -> bool:
+def _is_open(rows: "Sequence[Row]", jobs: Sequence[MeasuringJob]) -> bool:
     return any(job.state.is_active for job in jobs) or not all(row.is_read for row in rows)
 
 
 def _draw(
-    experiment: Experiment, rows: "list[Row]", norms: Sequence[Job], vectors: Sequence[Job], query: dict[str, str]
+    experiment: Experiment,
+    rows: "list[Row]",
+    norms: Sequence[MeasuringJob],
+    vectors: Sequence[MeasuringJob],
+    query: dict[str, str],
 ) -> None:
 
     st.markdown(escape(words.comparison.answer(rows, experiment) or _waiting([*norms, *vectors])))
@@ -86,7 +94,7 @@ def _draw(
     _explain(experiment, rows, norms)
 
 
-def _waiting(jobs: Sequence[Job]) -> str:
+def _waiting(jobs: Sequence[MeasuringJob]) -> str:
     if any(job.state.is_active for job in jobs):
         return "The models are measured one after another. Every row and picture fills as soon as there is something."
     if any(job.state is State.WAITING for job in jobs):
@@ -162,15 +170,15 @@ def _columns(unit: Unit) -> dict[str, Any]:
     }
 
 
-def _pictures(experiment: Experiment, rows: "Sequence[Row]", jobs: Sequence[Job]) -> None:
+def _pictures(experiment: Experiment, rows: "Sequence[Row]", jobs: Sequence[MeasuringJob]) -> None:
     """Norm against length of every model; those of which nothing is measured yet have their place."""
-    st.subheader(f"{words.axis_title(experiment)} against length", anchor=False)
+    st.subheader(f"{words.axis_title(experiment.view)} against length", anchor=False)
     nothing = figures.Points(np.empty(0, object), np.empty(0, np.int32), np.empty(0, np.float32))
     panels = []
     for row, job in zip(rows, jobs, strict=True):
-        points, found = nothing, job.extraction.found
+        points, found = nothing, job.work.found
         if row.norms is not None and found is not None:
-            view = row.norms.view
+            view = row.norms.shown
             sentences = [found.sentences[i] for i in view.index[:_MOST_DRAWN]]
             points = figures.Points(figures.labels_of(sentences), view.lengths[:_MOST_DRAWN], view.norms[:_MOST_DRAWN])
         panels.append((row.label, points, row.fit))
@@ -182,9 +190,9 @@ def _pictures(experiment: Experiment, rows: "Sequence[Row]", jobs: Sequence[Job]
         figure,
         key="small_multiples",
         config={"displayModeBar": False},
-        alt=f"{words.axis_title(experiment)} against sentence length, a picture for each model. {said}.",
+        alt=f"{words.axis_title(experiment.view)} against sentence length, a picture for each model. {said}.",
     )
-    most = max((len(row.norms.view.index) for row in rows if row.norms), default=0)
+    most = max((len(row.norms.shown.index) for row in rows if row.norms), default=0)
     if most > _MOST_DRAWN:
         st.caption(f"Drawn are {_MOST_DRAWN:,} of {most:,} sentences in each picture; the numbers are of all.")
 
@@ -219,18 +227,22 @@ def _read_of(rows: "Sequence[Row]") -> str:
     return f"of the first {' or '.join(f'{n:,}' for n in numbers)} sentences"
 
 
-def _copy_link(experiment: Experiment, rows: "Sequence[Row]", jobs: Sequence[Job], query: dict[str, str]) -> None:
+def _copy_link(
+    experiment: Experiment, rows: "Sequence[Row]", jobs: Sequence[MeasuringJob], query: dict[str, str]
+) -> None:
     """The link to this comparison, with the commits of what was found; its fingerprints are of the first model."""
-    founds = [job.extraction.found for job in jobs]
+    founds = [job.work.found for job in jobs]
     names = [found.weights.pinned if found else row.model for found, row in zip(founds, rows, strict=True)]
     if (found := founds[0]) and "models" in query:
         first = replace(experiment, model=rows[0].model)
         share.copy_link(first, found, query | {"models": ",".join(names)})
 
 
-def _downloads(experiment: Experiment, rows: "Sequence[Row]", jobs: Sequence[Job], query: dict[str, str]) -> None:
+def _downloads(
+    experiment: Experiment, rows: "Sequence[Row]", jobs: Sequence[MeasuringJob], query: dict[str, str]
+) -> None:
     """What is drawn, as files, made when asked for."""
-    found = next((job.extraction.found for job in jobs if job.extraction.found), None)
+    found = next((job.work.found for job in jobs if job.work.found), None)
     sentences = found.sentences if found else []
 
     def points() -> "pd.DataFrame":
@@ -248,30 +260,30 @@ def _downloads(experiment: Experiment, rows: "Sequence[Row]", jobs: Sequence[Job
 
 
 def _about(
-    experiment: Experiment, rows: "Sequence[Row]", jobs: Sequence[Job], query: dict[str, str]
+    experiment: Experiment, rows: "Sequence[Row]", jobs: Sequence[MeasuringJob], query: dict[str, str]
 ) -> dict[str, object]:
     """The settings and fingerprints, ready for JSON."""
     return {
         "query": "?" + urlencode(query),
         "models": [
-            export.summary(replace(experiment, model=row.model), job.extraction.found, row.norms.view)
+            export.summary(replace(experiment, model=row.model), job.work.found, row.norms.shown)
             for row, job in zip(rows, jobs, strict=True)
-            if row.norms and job.extraction.found
+            if row.norms and job.work.found
         ],
     }
 
 
-def _explain(experiment: Experiment, rows: "Sequence[Row]", jobs: Sequence[Job]) -> None:
+def _explain(experiment: Experiment, rows: "Sequence[Row]", jobs: Sequence[MeasuringJob]) -> None:
     """How to read the page, and how it came about."""
     with st.expander("How to read this page"):
         st.markdown(_HOW_TO_READ)
-    known = [(row, job.extraction.found) for row, job in zip(rows, jobs, strict=True)]
+    known = [(row, job.work.found) for row, job in zip(rows, jobs, strict=True)]
     measured = [(row, found) for row, found in known if found and row.norms]
     if not measured:
         return
     first, found = measured[0]
     assert first.norms is not None  # it is one of the measured
-    settings = words.settings(replace(experiment, model=first.model), found, first.norms.view)
+    settings = words.settings(replace(experiment, model=first.model), found, first.norms.shown)
     shared = {name: settings[name] for name in ("Corpus", "Sample", "Length", "Precision", "Line")}
     shared["Sample"] = f"{len(found.sentences):,} sentences, {found.sample.drawn}"
     shared["Compared"] = (

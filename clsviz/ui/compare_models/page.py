@@ -9,13 +9,13 @@ from clsviz import models, words
 from clsviz.errors import ClsvizError, ModelError, SettingError
 from clsviz.experiment import Experiment, parse_setting
 from clsviz.measurements import Kind
-from clsviz.measuring import Found, Job, State
+from clsviz.measuring import Found, MeasuringJob, State
 from clsviz.settings import Pooling, Precision
 from clsviz.ui.compare_models import compared
 from clsviz.ui.compare_models import rows as compared_rows
 from clsviz.ui.controls import sidebar as controls
 from clsviz.ui.markdown import escape
-from clsviz.ui.state import session
+from clsviz.ui.state import server, session
 from clsviz.ui.state.links import MOST_MODELS
 
 PAGE = "compare-models"
@@ -37,7 +37,7 @@ def _models_control() -> None:
         key="models",
         on_change=_choose_models,
         max_selections=MOST_MODELS,
-        accept_new_options=not session.PUBLIC,
+        accept_new_options=not server.limits().is_public,
         select_all=False,
         help=f"Two to {MOST_MODELS}, which measure the same sentences. You can type any id of the Hugging Face "
         "Hub, or on your own machine the path of a folder; “untrained:” before it puts random weights in the place of "
@@ -97,7 +97,7 @@ def _fit_view_to_models(founds: Sequence[Found]) -> tuple[Found | None, list[Poo
     return shallow, poolings
 
 
-def _watch(experiment: Experiment, names: Sequence[str]) -> tuple[list[Job], list[Job]]:
+def _watch(experiment: Experiment, names: Sequence[str]) -> tuple[list[MeasuringJob], list[MeasuringJob]]:
     """The jobs of the models' norms, and of their vectors; where they cannot be, says why and stops."""
     try:
         asked = [(replace(experiment, model=name), kind) for kind in (Kind.NORMS, Kind.VECTORS) for name in names]
@@ -108,7 +108,9 @@ def _watch(experiment: Experiment, names: Sequence[str]) -> tuple[list[Job], lis
     return jobs[: len(names)], jobs[len(names) :]
 
 
-def _keep_up(norms: Sequence[Job], vectors: Sequence[Job], names: Sequence[str], before: object) -> None:
+def _keep_up(
+    norms: Sequence[MeasuringJob], vectors: Sequence[MeasuringJob], names: Sequence[str], before: object
+) -> None:
     """The status, which keeps itself up to date; the page is drawn again when what it depends on is other than before.
 
     Not at once: a page that is broken off reaches the browser without the values that its controls were given.
@@ -127,7 +129,7 @@ def _keep_up(norms: Sequence[Job], vectors: Sequence[Job], names: Sequence[str],
     st.fragment(keep_up, run_every=_POLL_SECONDS if will_change else None)()
 
 
-def _status(norms: Sequence[Job], vectors: Sequence[Job], names: Sequence[str]) -> None:
+def _status(norms: Sequence[MeasuringJob], vectors: Sequence[MeasuringJob], names: Sequence[str]) -> None:
     """How far the models are, with the button that starts or stops them all."""
     jobs = [*norms, *vectors]
     with st.container(height=_STATUS_HEIGHT + _LINE_HEIGHT * len(names), border=False):
@@ -149,20 +151,20 @@ def _status(norms: Sequence[Job], vectors: Sequence[Job], names: Sequence[str]) 
         st.caption("  \n".join(_progress(*of) for of in zip(compared_rows.labels(names), norms, vectors, strict=True)))
 
 
-def _n_measured(jobs: Sequence[Job]) -> tuple[int, int]:
+def _n_measured(jobs: Sequence[MeasuringJob]) -> tuple[int, int]:
     """Sentences that are measured, and all that are to be, with every kind of measurement counted."""
-    founds = [job.extraction.found for job in jobs]
+    founds = [job.work.found for job in jobs]
     sizes = [len(found.sentences) if found else 0 for found in founds]
-    asked = [job.extraction.experiment.sample_size for job in jobs]
+    asked = [job.work.experiment.sample_size for job in jobs]
     known = max(sizes)  # the sample may be smaller than asked
     total = sum(size or min(known or size_asked, size_asked) for size, size_asked in zip(sizes, asked, strict=True))
     return sum(len(found.measurements) for found in founds if found), total
 
 
-def _run_label(waiting: Sequence[Job]) -> str:
+def _run_label(waiting: Sequence[MeasuringJob]) -> str:
     if all(job.state is State.FAILED for job in waiting):
         return "Try again"
-    costs = [(job.extraction.experiment.model, job.cost) for job in waiting if job.cost]
+    costs = [(job.work.experiment.model, job.cost) for job in waiting if job.cost]
     if any(job.state is State.CANCELLED for job in waiting) or not costs:
         return "Continue"
     seconds = sum(cost.seconds for _, cost in costs)
@@ -171,11 +173,11 @@ def _run_label(waiting: Sequence[Job]) -> str:
     return f"Run all · about {words.duration(seconds)}{download}"
 
 
-def _progress(label: str, norms: Job, vectors: Job) -> str:
+def _progress(label: str, norms: MeasuringJob, vectors: MeasuringJob) -> str:
     """Where a model stands, in a line."""
     job = norms if norms.state is not State.DONE else vectors
     what = "norms" if job is norms else "vectors"
-    found = job.extraction.found
+    found = job.work.found
     n_measured, n = (len(found.measurements), len(found.sentences)) if found else (0, 0)
     if job.state is State.DONE:
         return f":material/check: {escape(label)}: measured"
@@ -193,7 +195,7 @@ def _progress(label: str, norms: Job, vectors: Job) -> str:
     return f"{icon} {escape(label)}: {text}"
 
 
-def _errors(norms: Sequence[Job], vectors: Sequence[Job], names: Sequence[str]) -> None:
+def _errors(norms: Sequence[MeasuringJob], vectors: Sequence[MeasuringJob], names: Sequence[str]) -> None:
     """What is wrong with a model, under the box in which it was chosen."""
     if message := st.session_state.get("models_message", ""):
         st.error(escape(message))
@@ -202,7 +204,7 @@ def _errors(norms: Sequence[Job], vectors: Sequence[Job], names: Sequence[str]) 
             st.error(escape(f"{label}: {error}"))
 
 
-def _outlines(jobs: Sequence[Job]) -> object:
+def _outlines(jobs: Sequence[MeasuringJob]) -> object:
     """What the rest of the page depends on."""
     return [(controls.outline(job), job.error is not None) for job in jobs]
 
@@ -227,7 +229,7 @@ def page() -> None:
         controls.corpus_controls(norms[0])
         controls.size_controls(of_vectors=True)
         _keep_up(norms, vectors, names, outlines)
-        founds = [job.extraction.found for job in norms]
+        founds = [job.work.found for job in norms]
         shallow, poolings = _fit_view_to_models([found for found in founds if found])
         controls.view_controls(shallow, poolings)
         st.toggle(

@@ -6,7 +6,7 @@ from clsviz import corpora, models, words
 from clsviz.experiment import Experiment
 from clsviz.progress import Progress
 from clsviz.ui.markdown import escape
-from clsviz.ui.state import session
+from clsviz.ui.state import server, session
 
 INSTANT = Experiment()
 
@@ -14,7 +14,7 @@ INSTANT = Experiment()
 ORIGINAL = Experiment(
     model="bert-base-uncased",
     corpus="bookcorpus",
-    sample_size=session.PUBLIC_SAMPLE_SIZE if session.PUBLIC else 100_000,
+    sample_size=100_000,
     length_cutoff=80,
 )
 
@@ -38,12 +38,12 @@ def show() -> None:
             f"BERT base on {ORIGINAL.sample_size:,} sentences of BookCorpus, those of fewer than 80 tokens: the "
             "experiment of 2021. It does not start before you press Run.",
         )
-    was_known = session.jobs().estimate(ORIGINAL) is not None
+    was_known = server.jobs().estimate(ORIGINAL) is not None
     is_in_browser = False
 
     def keep_up() -> None:
         nonlocal is_in_browser
-        cost = session.jobs().estimate(ORIGINAL)
+        cost = server.jobs().estimate(ORIGINAL)
         takes = words.cost(cost) if cost else f"downloads up to {_MEGABYTES:,} MB; its time here is being found out"
         st.caption(escape(f"The original {takes}."))
         if is_in_browser and not was_known and cost:

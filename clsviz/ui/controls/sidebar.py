@@ -14,10 +14,10 @@ from clsviz.corpora import Corpus, formats
 from clsviz.corpora.segmentation import LONG_TEXT
 from clsviz.errors import ClsvizError, CorpusError, ModelError
 from clsviz.experiment import parse_setting
-from clsviz.measuring import Found, Job, State
+from clsviz.measuring import Found, MeasuringJob, State
 from clsviz.settings import RANGES, Lengths, Pooling, Precision, Segmentation, Unit
 from clsviz.ui.markdown import escape
-from clsviz.ui.state import session
+from clsviz.ui.state import server, session
 from clsviz.words import duration
 
 T = TypeVar("T")
@@ -54,7 +54,7 @@ _POLL_SECONDS = 0.5
 _STATUS_HEIGHT = 124  # of two lines, a bar and a button, so that nothing below moves
 
 
-def sample_controls(job: Job, *, of_vectors: bool = False) -> None:
+def sample_controls(job: MeasuringJob, *, of_vectors: bool = False) -> None:
     """The settings that cost model time, with what is wrong with them; of_vectors: of how many, instead of norms."""
     st.subheader("Sample", anchor=False)
     model_control(job.error)
@@ -72,7 +72,7 @@ def model_control(error: ClsvizError | None = None) -> None:
         format_func=model_label,
         key="model",
         on_change=_choose_model,
-        accept_new_options=not session.PUBLIC,
+        accept_new_options=not server.limits().is_public,
         help="The encoder. You can type any id of the Hugging Face Hub, with or without a revision after an @, or on "
         "your own machine the path of a folder. “untrained:” before it puts random weights in the place of its own, "
         "as a control.",
@@ -80,7 +80,7 @@ def model_control(error: ClsvizError | None = None) -> None:
     _message("model_message", error if not isinstance(error, CorpusError) else None)
 
 
-def corpus_controls(job: Job) -> None:
+def corpus_controls(job: MeasuringJob) -> None:
     """Which corpus, which of its texts, and the visitor's own."""
     corpus_names = _with([*corpora.CORPORA, *st.session_state.get("uploads", [])], st.session_state.corpus)
     st.selectbox(
@@ -90,7 +90,7 @@ def corpus_controls(job: Job) -> None:
         format_func=_corpus_label,
         key="corpus",
         on_change=_choose_corpus,
-        accept_new_options=not session.PUBLIC,
+        accept_new_options=not server.limits().is_public,
         help="Where the sentences come from. The first two are the docstrings of this Python and of its packages; the "
         "others come from the Hugging Face Hub. You can type the id of any dataset there, or on your own machine the "
         "path of a file.",
@@ -111,7 +111,7 @@ def corpus_controls(job: Job) -> None:
 
 def size_controls(*, of_vectors: bool) -> None:
     """How large the sample is, which one it is, and how exactly it is measured."""
-    largest = session.PUBLIC_SAMPLE_SIZE if session.PUBLIC else _SIZES[-1]
+    largest = server.limits().sample_size
     st.select_slider(
         "Sentences",
         _with((size for size in _SIZES if size <= largest), st.session_state.sample_size, in_order=True),
@@ -121,7 +121,7 @@ def size_controls(*, of_vectors: bool) -> None:
         help="How many sentences to draw from the corpus. A larger sample keeps those of a smaller one.",
     )
     if of_vectors:
-        most = session.PUBLIC_PROBE_SIZE if session.PUBLIC else _PROBE_SIZES[-1]
+        most = server.limits().probe_size
         st.select_slider(
             "Vectors of the first",
             _with((size for size in _PROBE_SIZES if size <= most), st.session_state.probe_size, in_order=True),
@@ -159,13 +159,13 @@ def _corpus_label(name: str) -> str:
     if not corpora.is_upload(name):
         return name if corpora.is_file(name) else corpora.label(name)
     try:
-        file_name = corpora.upload_label(name, session.jobs().store.corpora)
+        file_name = corpora.upload_label(name, server.jobs().store.corpora)
     except CorpusError:
         file_name = corpora.label(name)
     return f"{file_name} ({name[7:11]})"
 
 
-def _text_controls(job: Job) -> None:
+def _text_controls(job: MeasuringJob) -> None:
     """Which of a corpus's texts are taken, and what of them counts as a sentence, where there is a choice."""
     corpus = _known_corpus(job)
     if corpus is None and any(st.session_state[setting] for setting in _TEXT_HELP):
@@ -204,10 +204,10 @@ def _text_controls(job: Job) -> None:
         )
 
 
-def _known_corpus(job: Job) -> Corpus | None:
+def _known_corpus(job: MeasuringJob) -> Corpus | None:
     """What is known of the chosen corpus: by the job, or while that is looking by the one before, so nothing jumps."""
-    if job.extraction.corpus is not None:
-        st.session_state.known_corpus = job.extraction.corpus
+    if job.work.corpus is not None:
+        st.session_state.known_corpus = job.work.corpus
     known: Corpus | None = st.session_state.get("known_corpus")
     is_known = known is not None and known.selection.corpus == st.session_state.corpus
     return known if is_known and job.state is not State.FAILED else None
@@ -235,7 +235,7 @@ def _forget_texts() -> None:
 
 def view_controls(found: Found | None, poolings: Sequence[Pooling] = (Pooling.CLS, Pooling.POOLER)) -> None:
     """The settings of the view; poolings: those that can be chosen."""
-    st.subheader("View", anchor=False)
+    st.subheader("Shown", anchor=False)
     st.select_slider(
         "Length cutoff",
         _with(_CUTOFFS, st.session_state.length_cutoff, in_order=True),
@@ -293,13 +293,13 @@ def _layer_name(found: Found | None, n_layers: int | None) -> Callable[[int | st
     if found is None or found.audit is None or not len(found.measurements):
         return str
 
-    lost = analysis.unmeasurable_layers(found, session.experiment())
+    lost = analysis.unmeasurable_layers(found, session.experiment().view)
     return lambda layer: (
         f"{layer} (not measurable)" if (n_layers if layer == session.LAST else layer) in lost else str(layer)
     )
 
 
-def status(job: Job, shown: tuple[bool, bool, bool], name: str = "") -> None:
+def status(job: MeasuringJob, shown: tuple[bool, bool, bool], name: str = "") -> None:
     """How far the job is, with the button that starts or stops it; keeps itself up to date while the job is active.
 
     name: tells the buttons of several jobs apart.
@@ -320,32 +320,32 @@ def status(job: Job, shown: tuple[bool, bool, bool], name: str = "") -> None:
     st.fragment(keep_up, run_every=_POLL_SECONDS if will_change else None)()
 
 
-def show_notes(job: Job) -> None:
+def show_notes(job: MeasuringJob) -> None:
     """What the visitor should know of their settings and of how the result came about."""
     notes = session.notes()
-    if job.extraction.found:
-        notes += words.notes(job.extraction.experiment, job.extraction.found)
-        notes += words.differences(session.made_with(), job.extraction.found)
+    if job.work.found:
+        notes += words.notes(job.work.experiment, job.work.found)
+        notes += words.differences(session.made_with(), job.work.found)
     for note in notes:
         st.warning(escape(note))
 
 
-def outline(job: Job) -> tuple[bool, bool, bool]:
+def outline(job: MeasuringJob) -> tuple[bool, bool, bool]:
     """What the rest of the page depends on: whether the job goes on, what is found, whether some is measured."""
-    found = job.extraction.found
+    found = job.work.found
     return job.state.is_active, found is not None, found is not None and len(found.measurements) > 0
 
 
-def _status(job: Job, name: str) -> None:
+def _status(job: MeasuringJob, name: str) -> None:
     with st.container(height=_STATUS_HEIGHT, border=False):
-        found = job.extraction.found
+        found = job.work.found
         n_measured, n_sampled = (len(found.measurements), len(found.sentences)) if found else (0, 0)
         state = job.state
         if state is State.RUNNING:
             _progress(job)
             _cancel_button(job, name)
         elif state is State.QUEUED:
-            ahead = session.jobs().place(job)
+            ahead = server.jobs().n_ahead_of(job)
             st.progress(0.0, f"Queued: {ahead} {'run' if ahead == 1 else 'runs'} ahead of this one")
             _cancel_button(job, name)
         elif state is State.LOOKING:
@@ -365,7 +365,7 @@ def _status(job: Job, name: str) -> None:
                 st.caption(f"{n_measured:,} of {n_sampled:,} sentences are measured.")
 
 
-def _progress(job: Job) -> None:
+def _progress(job: MeasuringJob) -> None:
     stage, done, total, rate, left = job.stage, job.done, job.total, job.rate, job.seconds_left  # its thread goes on
     if not total:
         st.progress(0.0, escape(stage) or "Looking for what was measured before")
@@ -375,7 +375,7 @@ def _progress(job: Job) -> None:
     st.progress(min(1.0, done / total), f"{escape(stage)} {done:,} of {total:,}{unit}{pace}")
 
 
-def _run_label(job: Job) -> str:
+def _run_label(job: MeasuringJob) -> str:
     if job.state is State.FAILED:
         return "Try again"
     if job.state is State.CANCELLED:
@@ -385,7 +385,7 @@ def _run_label(job: Job) -> str:
     return f"Run · about {words.duration(job.cost.seconds)}"
 
 
-def _cancel_button(job: Job, name: str) -> None:
+def _cancel_button(job: MeasuringJob, name: str) -> None:
     if st.button("Cancel", icon=":material/stop_circle:", key=f"cancel{name}", width="stretch"):
         session.leave(job)
         if job.state.is_active:
@@ -425,7 +425,7 @@ def _keep_upload() -> None:
         return
     file = st.session_state.upload
     try:
-        name = corpora.keep_upload(file, file.name, session.jobs().store.corpora)
+        name = corpora.keep_upload(file, file.name, server.jobs().store.corpora)
     except ClsvizError as error:
         st.session_state.corpus_message = str(error)
     else:

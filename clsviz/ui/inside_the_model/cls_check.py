@@ -14,7 +14,7 @@ from clsviz.models import Weights
 from clsviz.settings import Precision
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import share
-from clsviz.ui.state import session
+from clsviz.ui.state import server
 
 if TYPE_CHECKING:
     from clsviz.encoder.anatomy import Anatomy
@@ -57,7 +57,7 @@ def measure(weights: Weights) -> Check:
     """Measure the first line that the visitor typed, or an example; once, as long as neither changes."""
     sentence = next((line.strip() for line in st.session_state.text.splitlines() if line.strip()), EXAMPLE)
     if st.session_state.get("checked_of") != (weights.fingerprint, sentence):
-        encoder = session.jobs().encoders.get(weights, Precision.EXACT)
+        encoder = server.jobs().encoders.get(weights, Precision.EXACT)
         cls, pooler = encoder.cls_and_pooler([sentence])
         # By itself: `vectors` has all in one, but not of models whose layers are of several shapes.
         norm = float(encoder.measure([sentence]).cls_norms[0, 0])

@@ -6,7 +6,7 @@ from clsviz import models
 from clsviz.errors import ClsvizError, ModelError
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
-from clsviz.measuring import Job, State
+from clsviz.measuring import MeasuringJob, State
 from clsviz.models import Weights
 from clsviz.ui.controls import sidebar as controls
 from clsviz.ui.inside_the_model import cls_check, structure
@@ -17,7 +17,7 @@ from clsviz.ui.state import session
 PAGE = "inside-the-model"
 
 
-def look(name: str) -> tuple[Weights | None, Job | None, ClsvizError | None]:
+def look(name: str) -> tuple[Weights | None, MeasuringJob | None, ClsvizError | None]:
     """The model's weights where they are on this machine; else the job that could fetch them, or what is wrong."""
     try:
         if problem := session.model_problem(name):
@@ -34,7 +34,7 @@ def look(name: str) -> tuple[Weights | None, Job | None, ClsvizError | None]:
     return weights, None, None
 
 
-def show_waiting(job: Job | None) -> None:
+def show_waiting(job: MeasuringJob | None) -> None:
     """Why there is nothing to show yet."""
     if job is None or job.state is State.FAILED:
         text = "It cannot be opened. The sidebar says why."

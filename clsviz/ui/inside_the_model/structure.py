@@ -11,7 +11,7 @@ from clsviz import words
 from clsviz.models import Weights
 from clsviz.settings import Precision
 from clsviz.ui.markdown import escape
-from clsviz.ui.state import session
+from clsviz.ui.state import server
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -39,7 +39,7 @@ _ROLES = {
 @st.cache_resource(max_entries=8, show_spinner=False)
 def anatomy_of(fingerprint: str, _weights: Weights) -> "Anatomy":
     """What the model is made of, also when its encoder is no longer loaded."""
-    return session.jobs().encoders.get(_weights, Precision.EXACT).anatomy
+    return server.jobs().encoders.get(_weights, Precision.EXACT).anatomy
 
 
 def answer(anatomy: "Anatomy") -> str:

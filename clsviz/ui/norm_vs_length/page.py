@@ -21,7 +21,7 @@ def page() -> None:
         presets.show()
         controls.sample_controls(job)
         controls.status(job, outline)
-        controls.view_controls(job.extraction.found)
+        controls.view_controls(job.work.found)
 
     experiment = session.experiment()  # the view may have been brought back to what the model has
 

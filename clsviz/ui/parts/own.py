@@ -13,15 +13,15 @@ from clsviz.corpora.segmentation import MAX_CHARACTERS
 from clsviz.errors import ClsvizError
 from clsviz.experiment import Experiment
 from clsviz.measurements import Measurements
-from clsviz.measuring import Job
+from clsviz.measuring import MeasuringJob
 from clsviz.settings import Unit
 from clsviz.statistics import lengths_in
 from clsviz.ui.markdown import escape
-from clsviz.ui.state import session
+from clsviz.ui.state import server, session
 from clsviz.words import number
 
 if TYPE_CHECKING:
-    from clsviz.analysis import View
+    from clsviz.analysis import Shown
 
 
 _MOST_SENTENCES, _MOST_IN_FULL = 20, 3
@@ -76,7 +76,7 @@ def _untick() -> None:
         st.session_state.with_text = False
 
 
-def measure(job: Job, experiment: Experiment) -> Own | None:
+def measure(job: MeasuringJob, experiment: Experiment) -> Own | None:
     """Measure what the visitor typed; None where that is nothing, or cannot be done yet, and then says why."""
     sentences = [line.strip() for line in st.session_state.text.splitlines() if line.strip()]
     if not sentences:
@@ -92,7 +92,7 @@ def measure(job: Job, experiment: Experiment) -> Own | None:
     if st.session_state.get("own_of") != of:  # the view does not need the model again
         try:
             with st.spinner(f"Loading {found.weights.label}", show_time=True):
-                encoder = session.jobs().encoders.get(found.weights, found.precision)
+                encoder = server.jobs().encoders.get(found.weights, found.precision)
             st.session_state.own = [encoder.tokens(sentence) for sentence in sentences], encoder.measure(sentences)
         except ClsvizError as error:
             st.error(escape(error))
@@ -104,7 +104,7 @@ def measure(job: Job, experiment: Experiment) -> Own | None:
     return Own(sentences, tokens, measurements, experiment.unit, lengths, norms)
 
 
-def show(own: Own, view: "View") -> None:
+def show(own: Own, view: "Shown") -> None:
     """What was measured, beside what the line and the corpus have for the same length."""
     if len(own.sentences) > _MOST_IN_FULL:
         _table(own, view)
@@ -133,7 +133,7 @@ def show(own: Own, view: "View") -> None:
             st.code(_cut(own.tokens[index]), language=None, wrap_lines=True)
 
 
-def _table(own: Own, view: "View") -> None:
+def _table(own: Own, view: "Shown") -> None:
 
     lengths = own.lengths
     among = [

@@ -1,6 +1,6 @@
 """The picture and its numbers: the answer, the four figures, the scatter, what is selected in it, and the downloads."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from streamlit.elements.lib import streamlit_plotly_theme as theme
 
 from clsviz import analysis, figures, statistics, words
-from clsviz.experiment import Experiment
-from clsviz.measuring import Found, Job, State
+from clsviz.experiment import Experiment, View
+from clsviz.measuring import Found, MeasuringJob, State
 from clsviz.settings import Unit
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import share
@@ -18,7 +18,7 @@ from clsviz.ui.parts.own import Own
 from clsviz.ui.state import session
 
 if TYPE_CHECKING:
-    from clsviz.analysis import View
+    from clsviz.analysis import Shown
     from clsviz.statistics import Fit
 
 
@@ -39,23 +39,19 @@ def palette() -> "figures.Palette":
     return figures.Palette(theme.CATEGORY_0, theme.CATEGORY_1, theme.CATEGORY_2, theme.CATEGORY_3, theme.BG_COLOR)
 
 
-def show(job: Job, experiment: Experiment, own: Own | None, query: dict[str, str]) -> None:
+def show(job: MeasuringJob, experiment: Experiment, own: Own | None, query: dict[str, str]) -> None:
     """Draw it all; while the job is active it redraws itself, as there is more to show."""
     st.fragment(_show, run_every=_POLL_SECONDS if job.state.is_active else None)(job, experiment, own, query)
 
 
-def view_of(found: Found, experiment: Experiment) -> "View":
+def view_of(found: Found, experiment: Experiment) -> "Shown":
     """The view of what is measured so far."""
-    n_measured = len(found.measurements), len(found.audit.measurements) if found.audit else 0
-    of = (found.weights.fingerprint, found.corpus.fingerprint, experiment.seed, found.precision, n_measured)
-    view = (experiment.length_cutoff, experiment.layer, experiment.pooling, experiment.unit, experiment.lengths)
-    return _view((*of, type(found.measurements), *view), found, experiment)
+    return _shown(found.key, experiment.view, found)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _view(key: tuple[object, ...], _found: Found, _experiment: Experiment) -> "View":
-
-    return analysis.view(_found, _experiment)
+def _shown(key: Hashable, view: View, _found: Found) -> "Shown":
+    return analysis.show(_found, view)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
@@ -64,7 +60,7 @@ def _labels(key: tuple[object, ...], _sentences: list[str]) -> NDArray[np.object
     return figures.labels_of(_sentences)
 
 
-def _show(job: Job, experiment: Experiment, own: Own | None, query: dict[str, str]) -> None:
+def _show(job: MeasuringJob, experiment: Experiment, own: Own | None, query: dict[str, str]) -> None:
     found = session.found(job, experiment)
     st.title(escape(words.question(experiment)), anchor=False)
     if found is None:
@@ -78,7 +74,7 @@ def _show(job: Job, experiment: Experiment, own: Own | None, query: dict[str, st
     selection(experiment, found, view, selected)
 
 
-def _show_waiting(job: Job, experiment: Experiment, query: dict[str, str]) -> None:
+def _show_waiting(job: MeasuringJob, experiment: Experiment, query: dict[str, str]) -> None:
     """The page before the first points: everything has its place already."""
     message = waiting(job)
     st.markdown(escape(message))
@@ -90,7 +86,7 @@ def _show_waiting(job: Job, experiment: Experiment, query: dict[str, str]) -> No
     )
 
 
-def waiting(job: Job) -> str:
+def waiting(job: MeasuringJob) -> str:
     """Why there is nothing to see yet."""
     if job.state is State.WAITING:
         message = "Press Run in the sidebar to measure. It takes time, or a download, so it does not start by itself."
@@ -139,7 +135,9 @@ def _figures(fit: "Fit | None", n_used: int, n_measured: int, unit: Unit) -> Non
         )
 
 
-def _toolbar(job: Job, experiment: Experiment, found: Found, view: "View", query: dict[str, str]) -> list[str]:
+def _toolbar(
+    job: MeasuringJob, experiment: Experiment, found: Found, view: "Shown", query: dict[str, str]
+) -> list[str]:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         overlays = st.pills(
             "Overlays",
@@ -161,11 +159,11 @@ def _axes(experiment: Experiment, longest: int) -> Any:
     if experiment.unit is Unit.TOKENS:
         longest = min(longest, experiment.length_cutoff)
     zoom_of = str((*view, experiment.unit))
-    return figures.Axes(words.axis_title(experiment), longest, zoom_of=zoom_of, unit=experiment.unit)
+    return figures.Axes(words.axis_title(experiment.view), longest, zoom_of=zoom_of, unit=experiment.unit)
 
 
 def chart(
-    experiment: Experiment, found: Found, view: "View", own: Own | None, overlays: Sequence[str] = (_MEDIANS,)
+    experiment: Experiment, found: Found, view: "Shown", own: Own | None, overlays: Sequence[str] = (_MEDIANS,)
 ) -> NDArray[np.intp]:
     """The scatter; returns which of the view's sentences are selected in it."""
     labels = _labels((found.corpus.fingerprint, experiment.seed, len(found.sentences)), found.sentences)
@@ -186,7 +184,7 @@ def chart(
         key="scatter",
         on_select="rerun",
         config={"displaylogo": False, "modeBarButtonsToRemove": ["autoScale2d"]},
-        alt=f"{words.axis_title(experiment)} against sentence length for {len(view.index):,} sentences. "
+        alt=f"{words.axis_title(experiment.view)} against sentence length for {len(view.index):,} sentences. "
         + words.result(view, experiment, len(found.measurements)),
     )
     if len(view.index) > figures.MOST_POINTS:
@@ -200,7 +198,7 @@ def chart(
     return np.array(sorted(set(chosen)), dtype=np.intp)
 
 
-def selection(experiment: Experiment, found: Found, view: "View", selected: NDArray[np.intp]) -> None:
+def selection(experiment: Experiment, found: Found, view: "Shown", selected: NDArray[np.intp]) -> None:
     """The sentences that are selected in the scatter."""
     if not len(view.index):
         return
@@ -239,12 +237,12 @@ def selection(experiment: Experiment, found: Found, view: "View", selected: NDAr
     )
 
 
-def explain(job: Job, experiment: Experiment) -> None:
+def explain(job: MeasuringJob, experiment: Experiment) -> None:
     """How to read the picture, and how it came about."""
     st.fragment(_explain, run_every=_POLL_SECONDS if job.state.is_active else None)(job, experiment)
 
 
-def _explain(job: Job, experiment: Experiment) -> None:
+def _explain(job: MeasuringJob, experiment: Experiment) -> None:
     found = session.found(job, experiment)
     if found is None:
         return

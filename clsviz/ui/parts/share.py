@@ -15,7 +15,7 @@ from clsviz.measuring import Found
 if TYPE_CHECKING:
     import pandas as pd
 
-    from clsviz.analysis import View
+    from clsviz.analysis import Shown
 
 
 _COPY_LINK = st.components.v2.component(
@@ -66,7 +66,7 @@ def copy_link(experiment: Experiment, found: Found, query: dict[str, str]) -> No
     _COPY_LINK(data={"query": "?" + urlencode(query | export.link(experiment, found))}, key="copy_link")
 
 
-def downloads(experiment: Experiment, found: Found, view: "View") -> None:
+def downloads(experiment: Experiment, found: Found, view: "Shown") -> None:
     """The table and the picture as files, made when asked for."""
 
     def report() -> bytes:

@@ -1,6 +1,5 @@
 """What the pages share: the server's jobs, and one visitor's settings, in step with the URL."""
 
-import os
 import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, fields, replace
@@ -12,22 +11,15 @@ from streamlit.runtime import exists, get_instance
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from clsviz import corpora, models
-from clsviz.encoder import guard_torch
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
-from clsviz.measuring import Encoders, Found, Job, Jobs, Store, Tasks, asked
+from clsviz.measuring import Found, MeasuringJob, measurement_key
 from clsviz.settings import CORPUS_PARAMETER, MODEL_PARAMETER, TEXT_PARAMETER, Pooling
 from clsviz.ui.markdown import escape
+from clsviz.ui.state import server
 from clsviz.ui.state.links import EXTRAS
 from clsviz.vectors import Vectors
-
-PUBLIC = os.environ.get("CLSVIZ_PUBLIC", "0") != "0"
-"""Whether this is a public demo: only the catalogue's models, and smaller samples."""
-
-
-PUBLIC_SAMPLE_SIZE, PUBLIC_PROBE_SIZE = 20_000, 5_000
-
 
 _MOST_PROBLEMS = 5
 
@@ -41,19 +33,6 @@ _KEPT = [*(field.name for field in fields(Experiment)), "text", "with_text", *EX
 
 LAST = "last"
 """How the slider writes the last layer, which is None in an experiment."""
-
-
-@st.cache_resource(show_spinner=False)
-def jobs() -> Jobs:
-    """The jobs of this server, for all visitors."""
-    guard_torch()  # they import it while pages compute
-    return Jobs(Store(), Encoders(1 if PUBLIC else 2))
-
-
-@st.cache_resource(show_spinner=False)
-def tasks() -> Tasks:
-    """The analyses of this server, for all visitors."""
-    return Tasks()
 
 
 @dataclass(frozen=True)
@@ -92,7 +71,7 @@ def restore(page: str) -> None:
     made_with = {name: query.pop(name) for name in (MODEL_PARAMETER, CORPUS_PARAMETER) if name in query}
     asked = admitted(Experiment.from_query(query, problems.append), problems.append)
     choose(asked)
-    st.session_state.made_with = (asked.asked, made_with)
+    st.session_state.made_with = (asked.measurement_key, made_with)
     st.session_state.text = st.session_state.text_of_link = text
     st.session_state.with_text = bool(text)
     shown = [f"In the link: {problem}" for problem in problems[:_MOST_PROBLEMS]]
@@ -104,7 +83,7 @@ def restore(page: str) -> None:
 def _admitted_models(names: list[str], report: Callable[[SettingError], None]) -> list[str]:
     """The models of a link to a comparison that this visitor may ask for."""
     admitted = []
-    for name in dict.fromkeys(unpinned(name) if PUBLIC else name for name in names):
+    for name in dict.fromkeys(unpinned(name) if server.limits().is_public else name for name in names):
         if problem := model_problem(name):
             report(SettingError(problem))
         else:
@@ -141,7 +120,7 @@ def notes() -> list[str]:
 def made_with() -> dict[str, str]:
     """With what the link was made, by the link's own words, until one of its settings is changed."""
     about, fingerprints = st.session_state.made_with
-    return dict(fingerprints) if about == experiment().asked else {}
+    return dict(fingerprints) if about == experiment().measurement_key else {}
 
 
 def choose(experiment: Experiment) -> None:
@@ -171,7 +150,7 @@ def query() -> dict[str, str]:
     return written.query if written else {}
 
 
-def watch(*wanted: tuple[Experiment, Kind]) -> list[Job]:
+def watch(*wanted: tuple[Experiment, Kind]) -> list[MeasuringJob]:
     """The jobs of these experiments, which this session now watches instead of any others.
 
     What is at work for another page goes on while its settings are those of this one. What the browser sends is checked
@@ -179,33 +158,33 @@ def watch(*wanted: tuple[Experiment, Kind]) -> list[Job]:
     """
     for experiment, _ in wanted:
         admitted(experiment, _refuse)
-    before: dict[Hashable, Job] = st.session_state.get("watched", {})
+    before: dict[Hashable, MeasuringJob] = st.session_state.get("watched", {})
     watched = {
-        key: before[key] if key in before else jobs().open(experiment, kind)
+        key: before[key] if key in before else server.jobs().open(experiment, kind)
         for experiment, kind in wanted
-        for key in [asked(experiment, kind)]
+        for key in [measurement_key(experiment, kind)]
     }
     _replace(before, {key: job for key, job in before.items() if job.state.is_active and key in _mine()} | watched)
-    return [watched[asked(experiment, kind)] for experiment, kind in wanted]
+    return [watched[measurement_key(experiment, kind)] for experiment, kind in wanted]
 
 
 def _mine() -> set[Hashable]:
     """What any page could ask with the settings as they are."""
     names = {st.session_state.model, *st.session_state.models}
-    return {asked(replace(experiment(), model=name), kind) for name in names for kind in Kind}
+    return {measurement_key(replace(experiment(), model=name), kind) for name in names for kind in Kind}
 
 
-def start(job: Job) -> Job:
+def start(job: MeasuringJob) -> MeasuringJob:
     """Begin a job that waits for that, or again one that ended early; returns the one that takes its place."""
-    experiment, kind = job.extraction.experiment, job.extraction.kind
+    experiment, kind = job.work.experiment, job.work.kind
     admitted(experiment, _refuse)
-    before: dict[Hashable, Job] = st.session_state.watched
-    started = jobs().open(experiment, kind, start=True)
-    _replace(before, before | {asked(experiment, kind): started})
+    before: dict[Hashable, MeasuringJob] = st.session_state.watched
+    started = server.jobs().open(experiment, kind, start=True)
+    _replace(before, before | {measurement_key(experiment, kind): started})
     return started
 
 
-def _replace(before: dict[Hashable, Job], watched: dict[Hashable, Job]) -> None:
+def _replace(before: dict[Hashable, MeasuringJob], watched: dict[Hashable, MeasuringJob]) -> None:
     for job in before.values():
         if job not in watched.values():
             leave(job)
@@ -214,7 +193,7 @@ def _replace(before: dict[Hashable, Job], watched: dict[Hashable, Job]) -> None:
     st.session_state.watched = watched
 
 
-def begin(page: str, *kinds: Kind) -> tuple[Experiment, list[Job]]:
+def begin(page: str, *kinds: Kind) -> tuple[Experiment, list[MeasuringJob]]:
     """The experiment of a page that is about to be drawn, and its jobs; where it cannot be, says why and stops."""
     restore(page)
     try:
@@ -224,12 +203,12 @@ def begin(page: str, *kinds: Kind) -> tuple[Experiment, list[Job]]:
         st.stop()
 
 
-def found(job: Job, experiment: Experiment) -> Found | None:
+def found(job: MeasuringJob, experiment: Experiment) -> Found | None:
     """What is measured so far, or None while there is nothing of the experiment's view.
 
     A model that was not known when the controls were drawn may lack their layer or pooler: they are about to follow.
     """
-    found = job.extraction.found
+    found = job.work.found
     if found is None or not len(found.measurements) or (experiment.layer or 0) > found.measurements.n_layers:
         return None
     if experiment.pooling is Pooling.POOLER:
@@ -237,7 +216,7 @@ def found(job: Job, experiment: Experiment) -> Found | None:
     return found if experiment.pooling is Pooling.CLS or isinstance(found.measurements, Vectors) else None
 
 
-def leave(job: Job) -> None:
+def leave(job: MeasuringJob) -> None:
     """No longer watch the job; it is cancelled unless somebody else does."""
     job.leave(_session_id())
 
@@ -251,7 +230,9 @@ def _session_id() -> str:
 def admitted(experiment: Experiment, report: Callable[[SettingError], None]) -> Experiment:
     """The experiment with what this visitor may not ask for reported, and replaced by the default."""
     default = Experiment()
-    if PUBLIC:  # whose commit it is the catalogue says; if it is another than the link's, that is noted
+    if (
+        server.limits().is_public
+    ):  # whose commit it is the catalogue says; if it is another than the link's, that is noted
         experiment = replace(experiment, model=unpinned(experiment.model), corpus=unpinned(experiment.corpus))
     if problem := model_problem(experiment.model):
         report(SettingError(problem))
@@ -259,8 +240,9 @@ def admitted(experiment: Experiment, report: Callable[[SettingError], None]) -> 
     if problem := corpus_problem(experiment.corpus):
         report(SettingError(problem))
         experiment = replace(experiment, corpus=default.corpus, configuration="", split="", column="")
-    for name, most in (("sample_size", PUBLIC_SAMPLE_SIZE), ("probe_size", PUBLIC_PROBE_SIZE)):
-        if PUBLIC and getattr(experiment, name) > most:
+    limits = server.limits()
+    for name, most in (("sample_size", limits.sample_size), ("probe_size", limits.probe_size)):
+        if getattr(experiment, name) > most:
             report(SettingError(f"{name} is {getattr(experiment, name):,}; here it can be {most:,} at most."))
             limited: dict[str, Any] = {name: most}
             experiment = replace(experiment, **limited)
@@ -275,7 +257,7 @@ def unpinned(name: str) -> str:
 def model_problem(name: str) -> str:
     """Why this visitor may not ask for the model `name`, or ""."""
     base = models.Name.parse(name).base
-    if PUBLIC and base not in models.MODELS:
+    if server.limits().is_public and base not in models.MODELS:
         known = ", ".join(models.MODELS)
         return f"model is “{name[:60]}”. This public demo has only {known}; clsviz on your own machine takes any."
     if models.is_folder(base) and not _is_local():
@@ -287,7 +269,7 @@ def corpus_problem(name: str) -> str:
     """Why this visitor may not ask for the corpus `name`, or ""."""
     if corpora.is_in_catalogue(name) or corpora.is_upload(name):
         return ""
-    if PUBLIC:
+    if server.limits().is_public:
         known = ", ".join(corpora.CORPORA)
         return f"corpus is “{name[:60]}”, which is not one of the catalogue ({known}). You can upload a file instead."
     if corpora.is_file(name) and not _is_local():
@@ -305,7 +287,7 @@ def _is_local() -> bool:
     """Whether the browser runs on this machine.
 
     A proxy on this machine gives itself away by the name that it was asked for, or by what it says of the visitor. For
-    one that hides both there is CLSVIZ_PUBLIC.
+    one that hides both there is CLSVIZ_server.limits().is_public.
     """
     headers = st.context.headers
     host = urlsplit(f"//{headers.get('Host', '')}").hostname

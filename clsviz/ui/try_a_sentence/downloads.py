@@ -9,7 +9,7 @@ import streamlit as st
 
 from clsviz import export
 from clsviz.experiment import Experiment
-from clsviz.measuring import Found, Job
+from clsviz.measuring import Found, MeasuringJob
 from clsviz.settings import Lengths, Pooling, Precision
 from clsviz.ui.parts import share
 from clsviz.ui.state import session
@@ -19,7 +19,7 @@ from clsviz.ui.try_a_sentence.sections import growth_band, layer_table, pooler_t
 
 
 def downloads(
-    typed: Typed, at: int, grown: pd.DataFrame | None, jobs: list[Job], experiment: Experiment, found: Found
+    typed: Typed, at: int, grown: pd.DataFrame | None, jobs: list[MeasuringJob], experiment: Experiment, found: Found
 ) -> None:
     """A button for each table and format; the tables are made when asked for."""
     corpus = beside(jobs, experiment)

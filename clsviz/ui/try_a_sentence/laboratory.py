@@ -13,11 +13,11 @@ from clsviz import analysis
 from clsviz.errors import ClsvizError
 from clsviz.experiment import Experiment
 from clsviz.measurements import POOLED
-from clsviz.measuring import Found, Job
+from clsviz.measuring import Found, MeasuringJob
 from clsviz.settings import Lengths, Pooling, Precision
 from clsviz.statistics import lengths_in
 from clsviz.ui.markdown import escape
-from clsviz.ui.state import session
+from clsviz.ui.state import server, session
 from clsviz.vectors import Vectors
 
 if TYPE_CHECKING:
@@ -101,9 +101,9 @@ def sentences() -> tuple[list[str], bool]:
     return typed[:MOST_SENTENCES] or [EXAMPLE], not typed
 
 
-def measure(job: Job, experiment: Experiment) -> Typed | None:
+def measure(job: MeasuringJob, experiment: Experiment) -> Typed | None:
     """Measure what the visitor typed; None where that cannot be done yet, or says why it cannot be at all."""
-    found = job.extraction.found
+    found = job.work.found
     if found is None:
         return None
     chosen, is_example = sentences()
@@ -132,9 +132,9 @@ def _measured(encoder: "Encoder", chosen: list[str]) -> Typed:
     )
 
 
-def grow(job: Job, experiment: Experiment, sentence: str, word: str) -> pd.DataFrame | None:
+def grow(job: MeasuringJob, experiment: Experiment, sentence: str, word: str) -> pd.DataFrame | None:
     """The norms of the view's vector while the sentence grows: variant, n_words, text, added, tokens (length), norm."""
-    found = job.extraction.found
+    found = job.work.found
     if found is None:
         return None
     seed = experiment.seed
@@ -162,7 +162,7 @@ def _kept(name: str, of: Hashable, found: Found, work: Callable[["Encoder"], T])
     if kept is None or kept[0] != of:
         try:
             with st.spinner(f"Loading {found.weights.label}", show_time=True):
-                encoder = session.jobs().encoders.get(found.weights, Precision.EXACT)
+                encoder = server.jobs().encoders.get(found.weights, Precision.EXACT)
             with st.spinner("Measuring", show_time=True):
                 kept = of, work(encoder)
         except ClsvizError as error:
@@ -173,7 +173,7 @@ def _kept(name: str, of: Hashable, found: Found, work: Callable[["Encoder"], T])
     return value
 
 
-def beside(jobs: list[Job], experiment: Experiment) -> Beside | None:
+def beside(jobs: list[MeasuringJob], experiment: Experiment) -> Beside | None:
     """The corpus as far as it is measured, by the jobs for norms and, if asked for, vectors; None while there is none.
 
     Mean and maximum vectors are known only to the second. Lengths are the sentences' own, also where the experiment
@@ -185,34 +185,30 @@ def beside(jobs: list[Job], experiment: Experiment) -> Beside | None:
     if found is None:
         return None
     vectors = session.found(jobs[1], experiment) if len(jobs) > 1 else None
-    counts = (len(found.measurements), vectors and len(vectors.measurements))
-    audited = found.audit and len(found.audit.measurements)
-    of = (found.weights.fingerprint, found.corpus.fingerprint, experiment, *counts, audited)
-    return _beside(of, found, vectors, experiment)
+    return _beside((found.key, vectors and vectors.key), experiment, found, vectors)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _beside(of: Hashable, _found: Found, _vectors: Found | None, _experiment: Experiment) -> Beside:
-
+def _beside(key: Hashable, experiment: Experiment, _found: Found, _vectors: Found | None) -> Beside:
     measurements = _found.measurements
-    index, _ = analysis.shown(measurements, _experiment)
-    unknown = analysis.unmeasurable_layers(_found, _experiment)
+    index, _ = analysis.under_cutoff(measurements, experiment.view)
+    unknown = analysis.unmeasurable_layers(_found, experiment.view)
     quartiles = {}
     for pooling in (Pooling.CLS, *([Pooling.POOLER] if measurements.has_pooler else [])):
         low, high = np.quantile(measurements.norms(pooling, None)[index], (0.25, 0.75)) if len(index) else (0, 0)
-        if len(index) >= 3 and not _lost(_found, replace(_experiment, pooling=pooling, layer=None)):
+        if len(index) >= 3 and not _lost(_found, replace(experiment, pooling=pooling, layer=None)):
             quartiles[pooling] = (float(low), float(high))
-    of_view, problem = _found, _lost(_found, _experiment)
-    if _experiment.pooling in (Pooling.MEAN, Pooling.MAX):
+    of_view, problem = _found, _lost(_found, experiment)
+    if experiment.pooling in (Pooling.MEAN, Pooling.MAX):
         problem = (
             "" if _vectors else "The corpus’s norms of this vector are known once its vectors are measured, below."
         )
         of_view = _vectors or _found
-    shown = analysis.shown(of_view.measurements, _experiment)[0]
+    shown = analysis.under_cutoff(of_view.measurements, experiment.view)[0]
     return Beside(
         len(shown),
-        analysis.lengths_of(of_view, _experiment, shown),
-        None if problem else of_view.measurements.norms(_experiment.pooling, _experiment.layer)[shown],
+        analysis.lengths_of(of_view, experiment.view, shown),
+        None if problem else of_view.measurements.norms(experiment.pooling, experiment.layer)[shown],
         problem,
         analysis.growth.layer_band(measurements.cls_norms[index], unknown),
         quartiles,
@@ -223,7 +219,7 @@ def _lost(found: Found, experiment: Experiment) -> str:
     """Why the corpus's norm of the view cannot be set beside an exact one, in the fast precision, or ""."""
     if found.audit is None or experiment.pooling in (Pooling.MEAN, Pooling.MAX):
         return ""
-    audit = analysis.audit_of(found, experiment)
+    audit = analysis.audit_of(found, experiment.view)
     if audit is not None and audit.is_measurable:
         return ""
     return "The fast precision errs by more than the corpus’s norms vary here: choose the exact one to see them."

@@ -42,7 +42,7 @@ def page() -> None:
     with st.sidebar:
         controls.sample_controls(jobs[0])
         controls.status(jobs[0], outlines[0])
-        controls.view_controls(jobs[0].extraction.found, laboratory.POOLINGS)
+        controls.view_controls(jobs[0].work.found, laboratory.POOLINGS)
 
     experiment = session.experiment()  # the view may have been brought back to what the model has
 
@@ -61,12 +61,12 @@ def page() -> None:
     typed = laboratory.measure(jobs[0], experiment)
 
     if typed is None:
-        if jobs[0].extraction.found is None:  # else the box has said what is wrong
+        if jobs[0].work.found is None:  # else the box has said what is wrong
             answer_place.markdown(_NOTHING_YET.get(jobs[0].state, "Looking for the model. It takes a moment."))
         session.write_url(experiment, PAGE, **laboratory.query())
         st.stop()
 
-    found = jobs[0].extraction.found
+    found = jobs[0].work.found
 
     assert found is not None  # as something was measured with its weights
 

@@ -11,12 +11,12 @@ from clsviz import figures, models, statistics, words
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
 from clsviz.measurements import POOLED, Kind
-from clsviz.measuring import RATE_OF_VECTORS, Found, Job, State
+from clsviz.measuring import RATE_OF_VECTORS, Found, MeasuringJob, State
 from clsviz.settings import Pooling, Precision
 from clsviz.ui.controls import sidebar as controls
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts.picture import palette
-from clsviz.ui.state import session
+from clsviz.ui.state import server, session
 from clsviz.ui.try_a_sentence.laboratory import Typed
 from clsviz.ui.try_a_sentence.sections import quoted
 
@@ -106,7 +106,7 @@ def _place(typed: Typed, experiment: Experiment) -> tuple[int, int] | None:
 
 
 def _of(experiment: Experiment) -> str:
-    name = words.vector_name(experiment)
+    name = words.vector_name(experiment.view)
     return f"by {name.replace('its ', '' if experiment.pooling is Pooling.CLS else 'the ', 1)}"
 
 
@@ -145,7 +145,7 @@ def nearest_table(typed: Typed, at: int, found: Found, experiment: Experiment) -
     return statistics.nearest(vector, found.vectors.of(experiment.pooling, experiment.layer), found.sentences, _NEAREST)
 
 
-def toggle(job: Job, experiment: Experiment) -> None:
+def toggle(job: MeasuringJob, experiment: Experiment) -> None:
     """Whether the corpus's vectors are wanted, with what they cost."""
     st.subheader("Which sentences of the corpus are nearest?", anchor=False)
     st.toggle("Nearest sentences of the corpus", value=st.session_state.nearest, key="nearest", on_change=_want)
@@ -158,26 +158,26 @@ def _want() -> None:
     st.session_state.nearest_wanted = st.session_state.nearest
 
 
-def begin(jobs: list[Job]) -> list[Job]:
+def begin(jobs: list[MeasuringJob]) -> list[MeasuringJob]:
     """The jobs, with that for vectors started if the visitor has just asked for it."""
     if len(jobs) > 1 and st.session_state.pop("nearest_wanted", False):
         return [jobs[0], session.start(jobs[1])]
     return jobs
 
 
-def _cost(job: Job, experiment: Experiment) -> str:
+def _cost(job: MeasuringJob, experiment: Experiment) -> str:
     n = min(experiment.sample_size, experiment.probe_size)
     said = f"For that the whole vectors of the first {n:,} sentences of the sample are measured, once"
-    found = job.extraction.found
+    found = job.work.found
     if found is None:
         return said + "."
-    of, store = (found.weights.fingerprint, Precision.EXACT.numbers), session.jobs().store
+    of, store = (found.weights.fingerprint, Precision.EXACT.numbers), server.jobs().store
     norms_rate = store.rate(*of)
     rate = store.rate(*of, Kind.VECTORS) or (norms_rate and norms_rate * RATE_OF_VECTORS)
     return said + (f", which takes about {words.duration(n / rate)} unless they are there." if rate else ".")
 
 
-def near(typed: Typed, at: int, job: Job, experiment: Experiment) -> None:
+def near(typed: Typed, at: int, job: MeasuringJob, experiment: Experiment) -> None:
     """The nearest of the corpus, as far as its vectors are measured."""
     found = session.found(job, experiment)
     if found is None:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from clsviz import analysis, figures, statistics, words
 from clsviz.experiment import Experiment
-from clsviz.measuring import Job
+from clsviz.measuring import MeasuringJob
 from clsviz.settings import Pooling, printable
 from clsviz.statistics import lengths_in
 from clsviz.ui.markdown import escape
@@ -72,14 +72,14 @@ def choose_word(sentence: str) -> str:
     return words[int(st.session_state.word) - 1]
 
 
-def answer(typed: Typed, at: int, jobs: list[Job], experiment: Experiment) -> None:
+def answer(typed: Typed, at: int, jobs: list[MeasuringJob], experiment: Experiment) -> None:
     """What was measured of one sentence, and where that is in the corpus."""
     sentence = typed.sentences[at]
     length = int(lengths_in(experiment.unit, [sentence], typed.vectors.n_tokens[at : at + 1])[0])
     norm = float(typed.vectors.norms(experiment.pooling, experiment.layer)[at])
     said = "This is an example; type your own below. " if typed.is_example else ""
     said += f"{quoted(sentence)} has {length:,} {experiment.unit.singular if length == 1 else experiment.unit}, and "
-    said += f"the norm of {words.vector_name(experiment)} is {norm:.4f}"
+    said += f"the norm of {words.vector_name(experiment.view)} is {norm:.4f}"
     corpus = beside(jobs, experiment)
     if corpus is None:
         rest = ". The corpus to set it beside is not measured yet."
@@ -127,7 +127,7 @@ def layer_table(typed: Typed, corpus: Beside | None) -> pd.DataFrame:
     return table.merge(corpus.layer_band, on="layer", how="left")
 
 
-def path(typed: Typed, at: int, jobs: list[Job], experiment: Experiment) -> None:
+def path(typed: Typed, at: int, jobs: list[MeasuringJob], experiment: Experiment) -> None:
     """The norm of [CLS] after every layer."""
     corpus = beside(jobs, experiment)
     table = layer_table(typed, corpus)
@@ -155,13 +155,13 @@ def path(typed: Typed, at: int, jobs: list[Job], experiment: Experiment) -> None
         st.caption(escape(text))
 
 
-def growth(table: pd.DataFrame, jobs: list[Job], experiment: Experiment) -> None:
+def growth(table: pd.DataFrame, jobs: list[MeasuringJob], experiment: Experiment) -> None:
     """The norm after every added word, over the corpus's sentences of each length."""
     corpus = beside(jobs, experiment)
     band = growth_band(table, corpus)
     said = words.growth.growth_said(table)
     st.markdown(escape(said))
-    figure = figures.growth(table, band, palette(), words.axis_title(experiment), unit=experiment.unit)
+    figure = figures.growth(table, band, palette(), words.axis_title(experiment.view), unit=experiment.unit)
     alt = f"The norm after every added word. {said}"
     st.plotly_chart(figure, height=_GROWTH_HEIGHT, key="growth", config=CHART, alt=alt)
     notes = [
@@ -194,7 +194,7 @@ def pooler_table(typed: Typed) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def pooler(typed: Typed, at: int, jobs: list[Job], experiment: Experiment, model: str) -> None:
+def pooler(typed: Typed, at: int, jobs: list[MeasuringJob], experiment: Experiment, model: str) -> None:
     """Raw [CLS] beside the pooler output, and what lies between them."""
     raw = float(typed.raw_norms[at])
     if typed.dense_norms is None or typed.output_norms is None or typed.near_one is None:

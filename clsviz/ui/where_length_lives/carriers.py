@@ -1,22 +1,20 @@
 """What carries the length in one vector: the SentLen task, the dimensions of its norm, its LayerNorm."""
 
-from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from clsviz import analysis, export, figures, statistics, words
 from clsviz.experiment import Experiment
-from clsviz.measuring import Found
+from clsviz.measuring import Analysis, Found
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import picture, share
-from clsviz.ui.state import session
+from clsviz.ui.state import server
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from clsviz.analysis.vectors import Carriers, SentLen
-    from clsviz.measuring import Task
+    from clsviz.analysis.vectors import NormBreakdown, SentLen
     from clsviz.statistics import NormOf
 
 
@@ -29,13 +27,13 @@ _FEW_PER_COMPONENT = 5
 
 def is_done(found: Found, experiment: Experiment) -> bool:
     """Whether all of it is worked out, or cannot be."""
-    return all(task.is_done for task in _tasks(found, experiment))
+    return all(not task.state.is_active for task in _tasks(found, experiment))
 
 
 def show(found: Found, experiment: Experiment) -> None:
     """All of it."""
     of_sentlen, of_carriers = _tasks(found, experiment)
-    vector = words.vector_name(experiment).replace("its ", "the ")
+    vector = words.vector_name(experiment.view).replace("its ", "the ")
     st.subheader(f"Six bins of length, from {vector}", anchor=False)
     _sentlen(of_sentlen)
     st.subheader(f"What carries the norm of {vector}", anchor=False)
@@ -46,7 +44,7 @@ def downloads(experiment: Experiment, found: Found) -> None:
     """What is shown, as tables, where it is worked out."""
     of_sentlen, of_carriers = _tasks(found, experiment)
     name = share.file_name(experiment, found)
-    sentlen, carriers = of_sentlen.result, of_carriers.result
+    sentlen, carriers = of_sentlen.work.result, of_carriers.work.result
     if sentlen and sentlen.vector:
         share.table_downloads(
             "SentLen", f"{name}-sentlen", lambda: sentlen_table(sentlen), lambda: export.about(experiment, found)
@@ -67,26 +65,16 @@ def downloads(experiment: Experiment, found: Found) -> None:
         )
 
 
-def _tasks(found: Found, experiment: Experiment) -> "tuple[Task[SentLen], Task[Carriers]]":
+def _tasks(found: Found, experiment: Experiment) -> "tuple[Analysis[SentLen], Analysis[NormBreakdown]]":
 
-    of = (found.weights.fingerprint, found.corpus.fingerprint, experiment.seed, len(found.measurements))
-    key: tuple[Hashable, ...] = (*of, experiment.length_cutoff, experiment.layer, experiment.pooling)
-
-    def classify() -> Iterator["SentLen"]:
-        yield analysis.vectors.classify(found, experiment)
-
-    def carry() -> Iterator["Carriers"]:
-        yield analysis.vectors.carriers(found, experiment)
-
-    tasks = session.tasks()
     return (
-        tasks.open(("sentlen", *key, experiment.lengths), classify),
-        tasks.open(("carriers", *key, experiment.unit, experiment.lengths), carry),
+        server.compute(analysis.vectors.classify, found, experiment.view),
+        server.compute(analysis.vectors.norm_breakdown, found, experiment.view),
     )
 
 
-def _sentlen(task: "Task[SentLen]") -> None:
-    found = task.result
+def _sentlen(task: "Analysis[SentLen]") -> None:
+    found = task.work.result
     st.markdown(
         "The SentLen task of the literature (Conneau et al. 2018): to tell into which of six bins of length, in words, "
         "a sentence falls. Logistic regression, balanced classes; its strength is chosen on sentences of their own, "
@@ -141,9 +129,9 @@ def sentlen_table(found: "SentLen") -> "pd.DataFrame":
     return table.astype(dict.fromkeys(("Train", "Dev", "Test"), "Int64") | {"Lowest": float, "Highest": float})
 
 
-def _carriers(task: "Task[Carriers]") -> None:
+def _carriers(task: "Analysis[NormBreakdown]") -> None:
 
-    found = task.result
+    found = task.work.result
     if task.error:
         st.info(escape(task.error))
         return
@@ -170,7 +158,7 @@ def _carriers(task: "Task[Carriers]") -> None:
         st.markdown(escape(words.dimensions.layer_norm_sentence(found.layer_norm)))
 
 
-def _dimensions(found: "Carriers") -> None:
+def _dimensions(found: "NormBreakdown") -> None:
 
     st.markdown("**Dimensions with the largest shares**")
     if found.by_dimension is None:
@@ -195,7 +183,7 @@ def layer_norm_table(rows: "list[NormOf]") -> "pd.DataFrame":
     ).astype({"R²": float})
 
 
-def dimensions_table(found: "Carriers") -> "pd.DataFrame":
+def dimensions_table(found: "NormBreakdown") -> "pd.DataFrame":
     """A row a dimension, the largest share of the squared norm first."""
     import pandas as pd
 

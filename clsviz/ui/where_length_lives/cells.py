@@ -75,14 +75,14 @@ def _choose_cell() -> None:
         row, layer = points[0]["customdata"]
         st.session_state.pooling = list(_ROWS)[row]
         st.session_state.layer = layer if st.session_state.pooling is not Pooling.POOLER else session.LAST
-        found = next(iter(st.session_state.watched.values())).extraction.found
+        found = next(iter(st.session_state.watched.values())).work.found
         if found is not None and layer == found.measurements.n_layers:
             st.session_state.layer = session.LAST
 
 
 def _scatter(found: Found, experiment: Experiment) -> None:
     view = picture.view_of(found, experiment)
-    st.subheader(words.axis_title(experiment), anchor=False)
+    st.subheader(words.axis_title(experiment.view), anchor=False)
     st.markdown(escape(words.result(view, experiment, len(found.measurements))))
     selected = picture.chart(experiment, found, view, None)
     picture.selection(experiment, found, view, selected)

@@ -8,17 +8,17 @@ import streamlit as st
 
 from clsviz import analysis, export, figures, models, statistics, words
 from clsviz.experiment import Experiment
-from clsviz.measuring import Found, Job
+from clsviz.measuring import Found, MeasuringJob
 from clsviz.settings import Lengths, Pooling, Unit
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import picture, share
-from clsviz.ui.state import session
+from clsviz.ui.state import server, session
 from clsviz.ui.where_length_lives import carriers, cells
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from clsviz.measuring import Task
+    from clsviz.measuring import Analysis
     from clsviz.statistics import Profile
 
 
@@ -35,7 +35,7 @@ _FIRST_LOOK = 128
 """Sentences of the first profile; while more are measured, it is made anew whenever twice as many are there."""
 
 
-def show(job: Job, experiment: Experiment, query: dict[str, str]) -> None:
+def show(job: MeasuringJob, experiment: Experiment, query: dict[str, str]) -> None:
     """Draw it all; while anything is at work it redraws itself, as there is more to show."""
     is_in_browser = False
     shown = experiment, st.session_state.heat
@@ -53,7 +53,7 @@ def show(job: Job, experiment: Experiment, query: dict[str, str]) -> None:
     st.fragment(keep_up, run_every=_POLL_SECONDS if is_active else None)()
 
 
-def _shown(job: Job, experiment: Experiment) -> Found | None:
+def _shown(job: MeasuringJob, experiment: Experiment) -> Found | None:
     """What of the vectors is shown, or None while there are none: not every part that comes draws everything anew."""
     found = session.found(job, experiment)
     if found is None:
@@ -65,31 +65,29 @@ def _shown(job: Job, experiment: Experiment) -> Found | None:
     return analysis.vectors.head(found, n) if n else None
 
 
-def _profile(found: Found, experiment: Experiment) -> "Task[Profile]":
-    """The profile of what is shown, at work or done."""
-    of = (found.weights.fingerprint, found.corpus.fingerprint, experiment.seed, len(found.measurements))
-    key = ("profile", *of, experiment.length_cutoff, experiment.unit, experiment.lengths)
-    return session.tasks().open(key, lambda: analysis.vectors.profiles(found, experiment))
+def _profile(found: Found, experiment: Experiment) -> "Analysis[Profile]":
+    """The profile of what is shown, running or done."""
+    return server.analyse(analysis.vectors.profiles, found, experiment.view.of_all_vectors)
 
 
 def _sizes() -> list[int]:
     return [_FIRST_LOOK << doubling for doubling in range(10)]
 
 
-def _is_analysed(job: Job, experiment: Experiment) -> bool:
+def _is_analysed(job: MeasuringJob, experiment: Experiment) -> bool:
     if job.state.is_active:
         return False
     found = _shown(job, experiment)
-    return found is None or (_profile(found, experiment).is_done and carriers.is_done(found, experiment))
+    return found is None or (not _profile(found, experiment).state.is_active and carriers.is_done(found, experiment))
 
 
-def _show(job: Job, experiment: Experiment, query: dict[str, str]) -> None:
+def _show(job: MeasuringJob, experiment: Experiment, query: dict[str, str]) -> None:
     st.title(escape(f"Where does {models.label(experiment.model)} write the length of a sentence?"), anchor=False)
     found = _shown(job, experiment)
     task = _profile(found, experiment) if found else None
     if task:
         _wait_for_norms(task)
-    profile = task.result if task else None
+    profile = task.work.result if task else None
     if task is None:
         st.markdown(escape(picture.waiting(job)))
     else:
@@ -109,11 +107,11 @@ def _show(job: Job, experiment: Experiment, query: dict[str, str]) -> None:
     _explain(found, experiment, profile)
 
 
-def _wait_for_norms(task: "Task[Profile]") -> None:
+def _wait_for_norms(task: "Analysis[Profile]") -> None:
     """Wait a moment for what is there in one, as all of the page rests on it: it would collapse without."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
-    while not task.is_done and time.monotonic() < deadline:
-        profile = task.result
+    while task.state.is_active and time.monotonic() < deadline:
+        profile = task.work.result
         if profile is not None:
             norms = [
                 step

@@ -20,7 +20,7 @@ def page() -> None:
     with st.sidebar:
         controls.sample_controls(job, of_vectors=True)
         controls.status(job, outline)
-        controls.view_controls(job.extraction.found, list(Pooling))
+        controls.view_controls(job.work.found, list(Pooling))
 
     experiment = session.experiment()  # the view may have been brought back to what the model has
 

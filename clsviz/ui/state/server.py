@@ -1,0 +1,50 @@
+"""What all visitors of one server share."""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+import streamlit as st
+
+from clsviz.encoder import guard_torch
+from clsviz.experiment import View
+from clsviz.limits import Limits, limits_of
+from clsviz.measuring import Analysis, Encoders, Found, Jobs, Store
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _Server:
+    limits: Limits
+    jobs: Jobs
+
+
+@st.cache_resource(show_spinner=False)
+def _server() -> _Server:
+    """Made once, when the first visitor comes."""
+    guard_torch()  # jobs import it while pages compute
+    limits = limits_of(os.environ)
+    return _Server(limits, Jobs(Store(), Encoders(limits.n_encoders)))
+
+
+def limits() -> Limits:
+    """What this server allows its visitors."""
+    return _server().limits
+
+
+def jobs() -> Jobs:
+    """The jobs of all visitors."""
+    return _server().jobs
+
+
+def analyse(steps: Callable[[Found, View], Iterator[T]], found: Found, view: View) -> Analysis[T]:
+    """`steps` of what was found and a view of it, running or done, shared by all who look at the same."""
+    return jobs().analyse((steps.__module__, steps.__qualname__, found.key, view), lambda: steps(found, view))
+
+
+def compute(work: Callable[[Found, View], T], found: Found, view: View) -> Analysis[T]:
+    """As `analyse`, for work that has a single result."""
+    key = work.__module__, work.__qualname__, found.key, view
+    return jobs().analyse(key, lambda: iter([work(found, view)]))
