@@ -1,4 +1,4 @@
-"""What a view shows of what was measured: filters and selects, and never touches the model."""
+"""What a view shows of what was measured. It filters and selects, and never touches the model."""
 
 from dataclasses import dataclass, replace
 
@@ -20,10 +20,10 @@ class Shown:
     """The sentences shown, and the line through them.
 
     index: intp (n,), which of the measured sentences are shown. norms: float32 (n,).
-    lengths: int32 (n,), in the view's unit, and shuffled if it says so.
-    fit: the regression, or None where there is none, and then `problem` says why.
-    n_truncated: sentences under the cutoff that are left out, as the model saw only a part of them.
-    audit: what the fast precision costs here, or None where the norms are exact.
+    lengths: int32 (n,), in the view's unit, and shuffled if the view says so.
+    fit: the regression, or None if there is none; `problem` then says why.
+    n_truncated: how many sentences under the cutoff are left out because the model saw only part of them.
+    audit: what the fast precision costs here, or None if the norms are exact.
     """
 
     index: NDArray[np.intp]
@@ -36,9 +36,9 @@ class Shown:
 
 
 def show(found: Found, view: View) -> Shown:
-    """What `view` shows of what was found; raises SettingError where the model has no such norm.
+    """What `view` shows of what was found; raises SettingError if the model has no such norm.
 
-    In a fast precision that errs by more than the norm varies nothing is shown.
+    Nothing is shown in a fast precision whose error is larger than the variation of the norm.
     """
     measurements = found.measurements
     check_pooling(view, measurements)
@@ -56,7 +56,7 @@ def show(found: Found, view: View) -> Shown:
     except UndefinedFitError as error:
         problem = str(error)
         if n_truncated:
-            problem += f" Left out: {n_truncated:,}, of which the model reads only the beginning."
+            problem += f" {n_truncated:,} left out because the model reads only their beginning."
     return Shown(index, lengths, norms, fit, problem, n_truncated, audit)
 
 
@@ -68,26 +68,26 @@ def lengths_of(found: Found, view: View, index: NDArray[np.intp]) -> NDArray[np.
 
 
 def check_pooling(view: View, measurements: Measurements) -> None:
-    """Raise SettingError where the view's pooling was not measured, or the model has none such."""
+    """Raise SettingError if the model lacks the view's pooling, or if it was not measured."""
     if view.pooling is Pooling.POOLER and not measurements.has_pooler:
         raise SettingError("pooling is pooler, but this model has no pooler. Choose cls.")
     if view.pooling in (Pooling.MEAN, Pooling.MAX) and not isinstance(measurements, Vectors):
         raise SettingError(
-            f"pooling is {view.pooling}, whose norm is known only where vectors are measured: see “Where length "
-            "lives”, or the command probe. Here it can be cls or pooler."
+            f"pooling is {view.pooling}, whose norm is known only if vectors are measured: use the page “Where length "
+            "lives” or the command probe. Here it can be cls or pooler."
         )
 
 
 def check_layer(view: View, n_layers: int) -> None:
-    """Raise SettingError where a model of so many layers lacks that of the view."""
+    """Raise SettingError if a model with `n_layers` layers lacks the view's layer."""
     if (view.layer or 0) > n_layers:
         raise SettingError(f"layer is {view.layer}, but this model has layers 0 to {n_layers}.")
 
 
 def audit_of(found: Found, view: View) -> statistics.Audit | None:
-    """The fast norms of the view's vector against exact ones; None where there are none of either.
+    """The fast norms of the view's vector compared with exact ones; None if either are missing.
 
-    Of the sentences of the view, unless these are fewer than 3.
+    Compared on the sentences that the view shows, or on all if it shows fewer than 3.
     """
     if found.audit is None:
         return None
@@ -102,7 +102,7 @@ def audit_of(found: Found, view: View) -> statistics.Audit | None:
 
 
 def unmeasurable_layers(found: Found, view: View) -> list[int]:
-    """Layers after which the norm of [CLS] varies by less than the fast precision errs."""
+    """Layers after which the norm of [CLS] varies by less than the error of the fast precision."""
     if found.audit is None:
         return []
     layers = range(found.measurements.n_layers + 1)
@@ -111,7 +111,7 @@ def unmeasurable_layers(found: Found, view: View) -> list[int]:
 
 
 def under_cutoff(measurements: Measurements, view: View) -> tuple[NDArray[np.intp], int]:
-    """Which sentences are under the cutoff and whole, and how many under it are not."""
+    """The sentences under the cutoff that were read whole, intp (n,), and how many under it were not."""
     short = measurements.n_tokens < view.length_cutoff
     index = np.flatnonzero(short & ~measurements.truncated)
     return index, int(np.count_nonzero(short)) - len(index)
@@ -119,7 +119,7 @@ def under_cutoff(measurements: Measurements, view: View) -> tuple[NDArray[np.int
 
 def _unmeasurable(audit: statistics.Audit | None) -> str:
     if audit is None:
-        return "The error of the fast precision is not yet known: some sentences have to be measured exactly first."
+        return "The error of the fast precision is not known yet: some sentences have to be measured exactly first."
     return (
         f"Not measurable in the fast precision: the norm varies by {audit.norm_sd:.2g} (standard deviation), and the "
         f"error reaches {audit.largest_error:.2g}. Choose the exact precision."

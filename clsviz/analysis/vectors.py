@@ -1,4 +1,4 @@
-"""What the vectors of a sample say about length: the layers' profile, SentLen, and what carries the norm."""
+"""What the vectors of a sample say about length: the profile of the layers, SentLen, and what makes up the norm."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -27,10 +27,7 @@ from clsviz.statistics import (
 
 @dataclass(frozen=True, eq=False)
 class SentLen:
-    """The SentLen task on a vector of so many components, and on its norm alone; None where it is undefined.
-
-    Then `problem` says why.
-    """
+    """The SentLen task on a vector of that width, and on its norm alone; None if undefined, and `problem` says why."""
 
     width: int
     vector: statistics.sentlen.Result | None
@@ -40,9 +37,9 @@ class SentLen:
 
 @dataclass(frozen=True, eq=False)
 class NormBreakdown:
-    """What carries the norm: its dimensions, and the gain and bias of the LayerNorm that the vector comes from.
+    """What makes up the norm: its dimensions, and the gain and bias of the LayerNorm that the vector comes from.
 
-    Each None where it is undefined, and then its problem says why.
+    Each is None if undefined; its problem then says why.
     """
 
     by_dimension: Dimensions | None
@@ -52,18 +49,18 @@ class NormBreakdown:
 
 
 def head(found: Found, n: int) -> Found:
-    """The same of the first n measured sentences."""
+    """The same with only the first n measured sentences."""
     return replace(found, measurements=found.measurements.head(n))
 
 
 def profiles(found: Found, view: View) -> Iterator[Profile]:
-    """What is read of the vectors, step by step (`layers.readings`), for the sentences that the view shows."""
+    """How well length is predicted from each vector, step by step (`statistics.readings`), for the sentences shown."""
     index, lengths = _used(found, view)
     yield from statistics.readings(found.vectors, index, lengths, _folds(found, index))
 
 
 def shuffled_r_squared(found: Found, view: View, profile: Profile) -> float | None:
-    """R² of the best layer's probe of [CLS] when the lengths are shuffled among the sentences: it should be about 0."""
+    """R² of the best layer's [CLS] probe with the lengths shuffled among the sentences: it should be about 0."""
     best = profile.best
     if best is None:
         return None
@@ -76,9 +73,9 @@ def shuffled_r_squared(found: Found, view: View, profile: Profile) -> float | No
 
 
 def classify(found: Found, view: View) -> SentLen:
-    """The SentLen task on the view's vector; what it asks is the number of words, whatever the unit.
+    """The SentLen task on the view's vector, which is about the number of words, whatever the view's unit.
 
-    With shuffled lengths the classes are shuffled among its sentences.
+    With shuffled lengths, the classes are shuffled among the sentences of the task.
     """
     index, _ = under_cutoff(found.measurements, view)
     try:
@@ -99,7 +96,7 @@ def classify(found: Found, view: View) -> SentLen:
 
 
 def norm_breakdown(found: Found, view: View) -> NormBreakdown:
-    """Which dimensions carry the norm of the view's vector, and what gain and bias do to it."""
+    """Which dimensions make up the norm of the view's vector, and what gain and bias do to it."""
     index, lengths = _used(found, view)
     vectors = found.vectors.of(view.pooling, view.layer)[index]
     by_dimension, by_dimension_problem = None, ""
@@ -119,7 +116,7 @@ def norm_breakdown(found: Found, view: View) -> NormBreakdown:
 
 
 def summary(found: Found, view: View, profile: Profile) -> dict[str, object]:
-    """The profile and its controls, ready for JSON; what is undefined is None."""
+    """The profile and its controls, ready for JSON; undefined values are None."""
     check_layer(view, found.vectors.n_layers)
 
     def r_squared(pooling: Pooling, layer: int | None, readout: Readout) -> float | None:
@@ -156,13 +153,13 @@ def summary(found: Found, view: View, profile: Profile) -> dict[str, object]:
 
 
 def _used(found: Found, view: View) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
-    """Which sentences are used, and their lengths."""
+    """The sentences that are used, and their lengths."""
     index, _ = under_cutoff(found.measurements, view)
     return index, lengths_of(found, view, index)
 
 
 def _folds(found: Found, index: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Number of the fold of each sentence; where there are too few for several, one, of which probes say so."""
+    """The fold of each sentence; a single fold if there are too few sentences, which the probes then report."""
     try:
         return folds_of([found.sentences[i] for i in index])
     except UndefinedFitError:

@@ -4,7 +4,8 @@ from .extraction import AUDIT_SIZE, Extraction
 from .found import Found, measurement_key
 from .job import Job, State, Steps
 from .jobs import Analysis, Jobs, MeasuringJob
-from .store import Key, Store, part_stop
+from .part import measure_parts, part_stop
+from .store import Key, Store
 
 __all__ = [
     "AUDIT_SIZE",
@@ -22,6 +23,7 @@ __all__ = [
     "State",
     "Steps",
     "Store",
+    "measure_parts",
     "measurement_key",
     "part_stop",
 ]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Encoders:
-    """The encoders that are loaded: the most recently used, as many as fit."""
+    """The encoders in memory: the most recently used ones, up to a capacity. Safe to share between threads."""
 
     def __init__(self, capacity: int = 2) -> None:
         self._capacity = capacity
@@ -20,9 +20,9 @@ class Encoders:
         self._lock = threading.Lock()
 
     def get(self, weights: models.Weights, precision: Precision = Precision.EXACT) -> "encoder.Encoder":
-        """The encoder of `weights`, loaded if need be; raises ModelError where it cannot be."""
+        """The encoder with these weights, loaded if necessary; raises ModelError where that fails."""
         key = weights.fingerprint, precision
-        with self._lock:  # held while loading, so that nothing is loaded twice
+        with self._lock:  # held while loading, so that no model is loaded twice
             if key not in self._loaded:
                 while len(self._loaded) >= self._capacity:
                     self._loaded.popitem(last=False)

@@ -13,7 +13,7 @@ MEASURING_SECONDS = 2.0
 
 
 class Machine:
-    """The machine's rate: guessed at once, and measured in the kernels of the encoder when there is time for it."""
+    """How fast this machine multiplies matrices: guessed at once, and measured properly when there is time for it."""
 
     def __init__(self) -> None:
         self._measured: float | None = None
@@ -25,7 +25,7 @@ class Machine:
         return self._measured or _guess()
 
     def measure(self) -> None:
-        """Measure for two seconds, unless that was done; better while nothing else is at work."""
+        """Measure it once, for two seconds; best while nothing else is running."""
         with self._measuring:
             if self._measured is None:
                 self._measured = encoder.product_rate(MEASURING_SECONDS)
@@ -33,7 +33,7 @@ class Machine:
 
 @functools.cache
 def _guess() -> float:
-    """The best of many short products, as others are at work while the page opens. Takes a tenth of a second."""
+    """The best of many short products, because other work runs while the page opens. Takes a tenth of a second."""
     left, right = np.ones((512, 512), np.float32), np.ones((512, 512), np.float32)
     seconds = []
     for _ in range(60):
@@ -44,23 +44,25 @@ def _guess() -> float:
 
 
 LOAD_SECONDS = 4.0
+"""About how long it takes to load a model."""
 
 
 RATE_OF_VECTORS = 0.8
-"""How many vectors are measured in the time of as many norms: the last layer is computed whole, and all is pooled."""
+"""The speed of measuring vectors, relative to norms: the last layer is computed in full, and everything is pooled."""
 
 
-TYPICAL_CHARACTERS = 75  # of a sentence, in the built-in corpora
+TYPICAL_CHARACTERS = 75
+"""Mean length of a sentence in the built-in corpora."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What it takes to complete an experiment: seconds, and megabytes to download, both about so."""
+    """About what it takes to complete an experiment: seconds, and megabytes to download."""
 
     seconds: float
     megabytes: int = 0
 
 
 def tokens_of(n_characters: float) -> float:
-    """About how many tokens a sentence of so many characters has, special ones included."""
+    """About how many tokens, special ones included, a sentence of `n_characters` has."""
     return 2 + n_characters / 4.5

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import filelock
@@ -18,7 +17,8 @@ from clsviz.measurements import MAX_LENGTH, Kind
 from clsviz.measuring.encoders import Encoders
 from clsviz.measuring.estimate import LOAD_SECONDS, RATE_OF_VECTORS, TYPICAL_CHARACTERS, Cost, Machine, tokens_of
 from clsviz.measuring.found import Found, with_audit
-from clsviz.measuring.store import Key, Store, part_stop
+from clsviz.measuring.part import measure_parts
+from clsviz.measuring.store import Key, Store
 from clsviz.progress import Progress, interruptible
 from clsviz.settings import Precision
 from clsviz.vectors import KINDS
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 AUDIT_SIZE = 256
-"""Sentences of a sample in the fast precision, the first ones, that are measured in the exact one as well."""
+"""How many sentences of a fast sample, from its start, are also measured in the exact precision."""
 
 
 class Extraction:
@@ -43,23 +43,26 @@ class Extraction:
         machine: Machine | None = None,
         kind: Kind = Kind.NORMS,
     ) -> None:
-        """Of what was `found` before nothing is read again. Vectors are measured of the beginning of the sample."""
+        """found: what an earlier extraction of the same found, which is not read again.
+
+        Vectors are measured for the start of the sample only.
+        """
         self.experiment = experiment.for_vectors if kind is Kind.VECTORS else experiment
         self.kind = kind
         self.found = found
         self.corpus = found.corpus if found else None
-        """What is known of the corpus, which may be before anything else is."""
+        """What is known about the corpus, which may be known before anything else."""
         self.sentences_per_second: float | None = None
-        """Of what this extraction measured; None while all came from the store."""
+        """The rate of this extraction; None while everything came from the store."""
         self._store = store
         self._encoders = encoders
         self._machine = machine or Machine()
 
     def look_up(self, progress: Progress) -> Cost:
-        """Find what is on this machine, without building or fetching anything, and estimate what is missing.
+        """Find what is on this machine, without building or fetching anything, and estimate the rest.
 
-        Only of a model or a dataset that the catalogue does not have the Hub is asked how large it is, and what it
-        holds.
+        The Hub is asked only about models and datasets that are not in the catalogue: how large they are, and what
+        they hold.
         """
         experiment, folder = self.experiment, self._store.corpora
         weights = self._weights_here(progress)
@@ -88,7 +91,7 @@ class Extraction:
             return None
 
     def run(self, progress: Progress) -> Found:
-        """Complete the experiment, keeping what is measured part by part; raises CancelledError or what went wrong."""
+        """Complete the experiment, storing it part by part; raises ClsvizError, and CancelledError if cancelled."""
         progress.begin("Looking for the model")
         weights = models.resolve(self.experiment.model, download=True, progress=progress)
         self._forget_unless_of(weights)
@@ -97,25 +100,24 @@ class Extraction:
                 if not corpora.build_seconds(self.experiment.corpus, self._store.corpora):
                     self._find(weights, self._draw(progress, download=False))
         if self.found is None:
-            # The model loads while the corpus is built or fetched. Whatever the precision, the exact one is needed
-            # first.
+            # The model loads while the corpus is built or fetched. Whatever the precision, the exact one comes first.
             self._load(weights, Precision.EXACT)
             self._find(weights, self._draw(progress, download=True))
         found = self.found
-        assert found is not None  # as it was looked for
+        assert found is not None  # it was just looked for
         if found.audit is not None and found.audit.n_missing:
-            # First of all, so that nothing is shown whose error is not known.
+            # Before anything else, so that nothing is shown before its error is known.
             audit = self._complete(found.audit, progress, functools.partial(with_audit, found))
             found = replace(found, audit=audit)
         return self._complete(found, progress, lambda found: found)
 
     def _forget_unless_of(self, weights: models.Weights | None) -> None:
-        """Drop what was found with other weights: a folder may hold others than when they were looked for."""
+        """Drop what was found with other weights: those in a local folder may have changed since."""
         if self.found is not None and (weights is None or self.found.weights.fingerprint != weights.fingerprint):
             self.found = None
 
     def _load(self, weights: models.Weights, precision: Precision) -> None:
-        """Begin to load an encoder, which is found loaded later on; what is wrong with it is then said."""
+        """Start loading an encoder in the background; whoever needs it later waits for it, and gets its error."""
         work = functools.partial(self._encoders.get, weights, precision)
         pool = ThreadPoolExecutor(1, thread_name_prefix="load")
         pool.submit(work)
@@ -135,7 +137,7 @@ class Extraction:
         return sample
 
     def _find(self, weights: models.Weights, sample: corpora.Sample) -> Found:
-        """What is stored of a sample."""
+        """What the store has of a sample."""
         found = Found(weights, sample, self.experiment.precision, KINDS[self.kind].none(), seed=self.experiment.seed)
         if found.precision is not Precision.EXACT:
             head = replace(sample, sentences=sample.sentences[:AUDIT_SIZE])
@@ -155,7 +157,7 @@ class Extraction:
         return Key(*of, MAX_LENGTH, found.precision.numbers, self.kind)
 
     def _read_stored(self, found: Found) -> Found:
-        """Add the parts that follow what is measured, up to the first that is missing or damaged."""
+        """Add the stored parts that follow what is there, up to the first that is missing or damaged."""
         parts = self._store.parts(self._key(found))
         read, damaged_parts = [found.measurements], found.damaged_parts
         position = len(found.measurements)
@@ -171,7 +173,7 @@ class Extraction:
         return replace(found, measurements=measurements, damaged_parts=damaged_parts, audit=audit)
 
     def _complete(self, found: Found, progress: Progress, whole: Callable[[Found], Found]) -> Found:
-        """Measure what is missing of `found`, which is `whole(found)` or a part of it."""
+        """Measure what `found` lacks; `whole(found)` is what to publish, of which `found` may be a part."""
         if not (found := self._read_stored(found)).n_missing:
             self._publish(whole(found))
             return found
@@ -182,39 +184,33 @@ class Extraction:
                 with self._store.writer(self._key(found)):
                     found = self._measure(self._read_stored(found), encoder, progress, whole)
             except filelock.Timeout:
-                progress.begin("Another process measures the same; waiting for it", len(found.sentences))
+                progress.begin("Another process is measuring the same; waiting for it", len(found.sentences))
                 time.sleep(0.5)
         self._publish(whole(found))
         return found
 
     def _measure(self, found: Found, encoder: "Encoder", progress: Progress, whole: Callable[[Found], Found]) -> Found:
-        """Measure part by part, up to the next part that is there or the end of the sample."""
+        """Measure part by part, up to the next part that is already stored or the end of the sample."""
         key = self._key(found)
         n_measured = len(found.measurements)
         end = min([len(found.sentences), *(start for start in self._store.parts(key) if start > n_measured)])
-        starts = [n_measured]
-        while starts[-1] < end:
-            starts.append(min(part_stop(starts[-1], encoder.part_size(self.kind)), end))
         checks = found.precision is not self.experiment.precision
         stage = "Measuring a few exactly" if checks else "Measuring"
         stage = "Measuring vectors" if self.kind is Kind.VECTORS else stage
         progress.begin(stage, len(found.sentences), n_measured)
-        parts = (found.sentences[start:stop] for start, stop in pairwise(starts))
-        first = began = time.monotonic()
-        for measured in encoder.stream(parts, lambda done: progress.advance(n_measured + done), self.kind):
-            part = self._store.append(key, len(found.measurements), measured, time.monotonic() - began)
-            if self.kind is Kind.VECTORS:  # from now on they are read when they are asked for
-                measured = self._store.read(part) or measured
-            began = time.monotonic()
+        parts = measure_parts(found.sentences, n_measured, end, encoder, self._store, key, progress.advance)
+        total_seconds = 0.0
+        for measured, seconds in parts:
+            total_seconds += seconds
             joined = KINDS[self.kind].concatenate([found.measurements, measured])
             found = replace(found, measurements=joined, slower_because=encoder.slower_because)
             self._publish(whole(found))
             if not checks:
-                self.sentences_per_second = (len(found.measurements) - n_measured) / (began - first)
+                self.sentences_per_second = (len(found.measurements) - n_measured) / total_seconds
         return found
 
     def _measuring_seconds(self, weights: models.Weights | None, n_sentences: int, n_characters: float) -> float:
-        """Seconds to load the model and measure: as measured here before, else from the size of the model."""
+        """Seconds to load the model and measure: from the rate measured here before, or else from the model's size."""
         if not n_sentences:
             return 0
         numbers = self.experiment.precision.numbers

@@ -12,11 +12,11 @@ from clsviz.vectors import Vectors
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What is known of an experiment's sample so far: a new value takes its place whenever a part lands.
+    """What is known of an experiment's sample so far; replaced by a new value whenever a part arrives.
 
-    sample: the sentences. measurements: of the first of them; `Vectors` where these were asked.
-    damaged_parts: of the store, dropped on the way.
-    audit: in the fast precision, what is known of its beginning in the exact one: complete before anything is measured.
+    sample: the sentences. measurements: of the first of them; `Vectors` if these were asked for.
+    damaged_parts: how many parts of the store were dropped because they were damaged.
+    audit: for the fast precision, the start of the sample measured exactly; complete before anything else is measured.
     slower_because: why what was measured here was not measured in the fastest way, or "".
     seed: of the draw.
     """
@@ -44,7 +44,7 @@ class Found:
 
     @property
     def vectors(self) -> Vectors:
-        """The measurements, where vectors were asked."""
+        """The measurements, if vectors were asked for."""
         assert isinstance(self.measurements, Vectors)
         return self.measurements
 
@@ -55,7 +55,7 @@ class Found:
 
     @property
     def n_missing(self) -> int:
-        """How many of the sentences are not yet measured."""
+        """How many sentences are not measured yet."""
         return len(self.sentences) - len(self.measurements) + (self.audit.n_missing if self.audit else 0)
 
 
@@ -65,4 +65,5 @@ def measurement_key(experiment: Experiment, kind: Kind) -> Hashable:
 
 
 def with_audit(found: Found, audit: Found) -> Found:
+    """The same with this audit."""
     return replace(found, audit=audit)

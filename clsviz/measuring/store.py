@@ -1,10 +1,10 @@
-"""The parts on disk: runs of measured sentences, addressed by what they were computed from, only ever added to.
+"""The parts on disk: runs of measured sentences, addressed by what they were computed from and only ever added to.
 
-    <store>/norms-<digest of the key>/key.json                                the key, to read
+    <store>/norms-<digest of the key>/key.json                                the key, for people to read
                                       000000032-000000064-<digest>.safetensors  sentences 32 to 63 of the sample
 
-A part is written under a temporary name, synced and renamed: a kill at any moment loses at most the part in hand. Its
-name carries the digest of its bytes, so damage of any kind is seen.
+A part is written under a temporary name, synced and renamed, so a kill at any moment loses at most the part in hand.
+Its name contains the digest of its bytes, so any damage is noticed.
 """
 
 import contextlib
@@ -30,17 +30,14 @@ from clsviz.measurements import Kind, Measurements
 from clsviz.vectors import KINDS
 
 SCHEMA = 1
-"""Raise it when a part's content changes its meaning: older parts are then left aside."""
+"""Raise it when the content of a part changes its meaning; older parts are then ignored."""
 
 
 _PART_NAME = re.compile(r"(\d{9})-(\d{9})-([0-9a-f]{16})\.safetensors")
 
 
 _DIGITS = 16
-"""Of a part's digest in its name."""
-
-
-_FIRST_PART, _LARGEST_PART = 32, 1024
+"""How much of a part's digest is in its name."""
 
 
 @dataclass(frozen=True)
@@ -53,15 +50,15 @@ class Key:
     """Fingerprint of the corpus."""
     seed: int
     max_length: int
-    """Tokens, special ones included, beyond which a sentence is cut."""
+    """Most tokens read of a sentence, special ones included."""
     precision: str
-    """Type of the numbers in which matrices were multiplied."""
+    """The dtype of matrix products."""
     kind: Kind = Kind.NORMS
     schema: int = SCHEMA
 
     @property
     def folder_name(self) -> str:
-        """Where the parts lie, below the store."""
+        """The folder of the parts, below the store."""
         text = json.dumps(asdict(self), sort_keys=True)
         return f"{self.kind}-{hashlib.sha256(text.encode()).hexdigest()[:24]}"
 
@@ -79,16 +76,16 @@ class Store:
     """The parts below one folder; several processes may share it."""
 
     def __init__(self, root: Path | None = None) -> None:
-        """A store in `root`, which is made when first written to.
+        """A store in `root`, which is created when it is first written to.
 
-        By default it is where the environment's CLSVIZ_STORE says, else in the user's cache folder.
+        By default it is where CLSVIZ_STORE says, or else in the user's cache folder.
         """
         folder = os.environ.get("CLSVIZ_STORE")
         self.root = root or (Path(folder) if folder else platformdirs.user_cache_path("clsviz"))
 
     @property
     def corpora(self) -> Path:
-        """Folder of the corpora that were built or uploaded."""
+        """The folder of corpora that were built or uploaded."""
         return self.root / "corpora"
 
     def parts(self, key: Key) -> dict[int, Part]:
@@ -99,9 +96,9 @@ class Store:
             raise self._unusable(error) from error
 
     def read(self, part: Part) -> Measurements | None:
-        """The measurements of `part`; where it is damaged, None, and it is dropped. Raises StoreError.
+        """The measurements of `part`; None if it is damaged, and then it is dropped. Raises StoreError.
 
-        The components of vectors are read when they are asked for: they may be large.
+        Vectors are read from the file only when they are needed, because they may be large.
         """
         try:
             with part.path.open("rb") as file:
@@ -117,13 +114,13 @@ class Store:
             return None  # another process found it damaged
         except OSError as error:
             raise self._unusable(error) from error
-        with contextlib.suppress(OSError):  # where it cannot be dropped it will not be taken either
+        with contextlib.suppress(OSError):  # if it cannot be dropped, it will not be used either
             part.path.unlink(missing_ok=True)
         return None
 
     def append(self, key: Key, start: int, measurements: Measurements, seconds: float) -> Part:
-        """Keep the measurements of the sentences from `start` on, which took `seconds`; raises StoreError."""
-        # What is not contiguous would be written in the order of its memory, without a word.
+        """Store measurements of the sentences from `start` on, which took `seconds`; raises StoreError."""
+        # safetensors would silently write arrays that are not contiguous in the order of their memory.
         arrays = {name: np.ascontiguousarray(array) for name, array in measurements.to_arrays().items()}
         content = safetensors.save(arrays, metadata={"seconds": f"{seconds:.6f}"})
         folder = self.root / key.folder_name
@@ -135,7 +132,7 @@ class Store:
 
     @contextlib.contextmanager
     def writer(self, key: Key) -> Iterator[None]:
-        """Hold the right to append to `key`; raises filelock.Timeout at once where another process holds it."""
+        """Hold the right to append to `key`; raises filelock.Timeout at once if another process has it."""
         folder = self.root / key.folder_name
         lock = filelock.FileLock(folder / "writer.lock", timeout=0)
         try:
@@ -156,14 +153,14 @@ class Store:
         return StoreError(f"The store {self.root} cannot be used: {error.strerror}. Choose another folder.")
 
     def rate(self, model: str, precision: str, kind: Kind = Kind.NORMS) -> float | None:
-        """Sentences per second at which the model of this fingerprint was last measured here, or None."""
+        """Sentences per second at which the model with this fingerprint was last measured here, or None."""
         try:
             of = {path: json.loads(path.read_bytes()) for path in self.root.glob(f"{kind}-*/key.json")}
             keys = [path for path, key in of.items() if (key["model"], key["precision"]) == (model, precision)]
             parts = [part for key in keys for part in _parts_in(key.parent, kind)]
             if not parts:
                 return None
-            # A large part tells best; of equally large ones, the newest.
+            # The largest part says most; among equally large ones, the newest.
             part = max(parts, key=lambda part: (part.stop - part.start, part.path.stat().st_mtime))
             with safe_open(part.path, framework="numpy") as file:
                 return (part.stop - part.start) / float(file.metadata()["seconds"])
@@ -172,10 +169,10 @@ class Store:
 
 
 class _Stored:
-    """An array in a file, which is read where it is sliced.
+    """An array in a file, read when it is sliced.
 
-    The file is mapped into memory: were it cut short meanwhile, as no part ever is by us, reading beyond its new end
-    would kill the process. So its size is looked at before.
+    The file is mapped into memory. If somebody cut it short meanwhile (we never do), reading beyond its new end would
+    kill the process, so its size is checked first.
     """
 
     def __init__(self, path: Path, tensor: Any) -> None:
@@ -183,20 +180,11 @@ class _Stored:
         self._size = path.stat().st_size
 
     def __getitem__(self, index: Any) -> NDArray[Any]:
-        with contextlib.suppress(FileNotFoundError):  # what is deleted can still be read while it is mapped
+        with contextlib.suppress(FileNotFoundError):  # a deleted file can still be read while it is mapped
             if self._path.stat().st_size != self._size:
                 raise StoreError(f"{self._path} was changed while it was in use. Reload the page to measure it again.")
         array: NDArray[Any] = self._tensor[index]
         return array
-
-
-def part_stop(start: int, largest: int = _LARGEST_PART) -> int:
-    """Where the part that begins at `start` ends, if the sample reaches so far: after `largest` sentences at most.
-
-    Small parts first, for a picture soon; each then doubles what is there, up to a bound on what a kill can lose. A
-    function of the start alone, so that an interrupted run cuts its parts, and thus its batches, like any other.
-    """
-    return start + min(max(start, _FIRST_PART), largest)
 
 
 def _parts_in(folder: Path, kind: Kind) -> list[Part]:

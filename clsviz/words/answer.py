@@ -16,21 +16,34 @@ if TYPE_CHECKING:
 
 
 STRENGTHS = [(0.05, "Hardly"), (0.25, "Weakly"), (0.6, "Partly"), (0.9, "Largely")]
+"""Words for an R² below each limit."""
 
 
 FEW_SENTENCES = 100
+"""With fewer, no answer is firm."""
 
 
 _WIDE_INTERVAL = 0.5
+"""An interval of R² wider than this says nothing."""
 
 
 SMALL_SPREAD = 0.001
+"""A norm whose standard deviation is a smaller share of its mean barely varies."""
+
+
+UNTRAINED_NORM = (
+    " In many models the last LayerNorm gives every vector the same norm until it is trained. Look at the pooler "
+    "output instead."
+)
+
+
+SHUFFLED = " As a control, lengths are shuffled across sentences, so any R² that remains is chance."
 
 
 def answer(fit: "Fit", experiment: Experiment, n_sampled: int) -> str:
-    """What the regression says, in a sentence or two with the numbers in it.
+    """What the regression says, in a sentence or two that contain the numbers.
 
-    n_sampled: sentences measured, of which those under the length cutoff are in the fit.
+    n_sampled: how many sentences were measured; those under the length cutoff are in the fit.
     """
     strength = next((word for limit, word in STRENGTHS if fit.r_squared < limit), "Almost entirely")
     low, high = fit.r_squared_interval
@@ -43,29 +56,31 @@ def answer(fit: "Fit", experiment: Experiment, n_sampled: int) -> str:
     )
     if fit.norm_sd < SMALL_SPREAD * fit.norm_mean:
         spread = number(fit.norm_sd, digits=2)
-        text += f" But the norm hardly varies here: its standard deviation is {spread}, around {fit.norm_mean:.2f}."
+        text += (
+            f" But the norm barely varies: its standard deviation is {spread}, around a mean of {fit.norm_mean:.2f}."
+        )
     if fit.n < FEW_SENTENCES:
         remedy = "raise the length cutoff" if fit.n < n_sampled / 2 else "take more"
-        text += f" These are only {fit.n} sentences: {remedy} for a firm answer."
+        text += f" That is only {fit.n} sentences; {remedy} for a firm answer."
     return text
 
 
 def result(shown: "Shown", experiment: Experiment, n_sampled: int) -> str:
-    """The answer, or why there is none, with what the precision costs it."""
+    """The answer, or why there is none, and what the precision costs."""
     text = answer(shown.fit, experiment, n_sampled) if shown.fit else shown.problem
     is_constant = not shown.fit and len(set(shown.lengths.tolist())) > 1 and len(shown.index) >= 3
     if is_constant and models.Name.parse(experiment.model).untrained:
-        text += " That is what the last LayerNorm does before it is trained, in many models: see the pooler output."
+        text += UNTRAINED_NORM
     if experiment.lengths is Lengths.SHUFFLED:
-        text += " The lengths are shuffled among the sentences, as a control: whatever is left is chance."
+        text += SHUFFLED
     return f"{text} {precision(shown.audit)}" if shown.fit and shown.audit else text
 
 
 def precision(audit: "Audit") -> str:
     """What the fast precision costs."""
     text = (
-        f"Computed in {Precision.FAST.numbers}: on {audit.n:,} sentences measured again in {Precision.EXACT.numbers}, "
-        f"the norm is off by {number(audit.mean_error)} on average and {number(audit.largest_error)} at most"
+        f"Computed in {Precision.FAST.numbers}. Compared with {Precision.EXACT.numbers} on {audit.n:,} sentences, the "
+        f"norm is off by {number(audit.mean_error)} on average and {number(audit.largest_error)} at most"
     )
     if audit.r_squared_change is None:
         return f"{text}."
@@ -73,21 +88,24 @@ def precision(audit: "Audit") -> str:
 
 
 def notes(experiment: Experiment, found: Found) -> list[str]:
-    """What the user should know of how the result came about."""
+    """What the user should know about how the result came about."""
     found_notes = []
     if len(found.sentences) < experiment.sample_size:
         n = len(found.sentences)
-        only = "one sentence; it is measured" if n == 1 else f"{n:,} sentences; all of them are measured"
+        only = "one sentence; the sample is that one" if n == 1 else f"{n:,} sentences; the sample is all of them"
         found_notes.append(f"{found.corpus.label} has only {only}.")
     damaged_parts = found.damaged_parts + (found.audit.damaged_parts if found.audit else 0)
     if damaged_parts:
-        parts = "A damaged part of the store was" if damaged_parts == 1 else f"{damaged_parts} damaged parts were"
-        found_notes.append(f"{parts} dropped: those sentences are measured again.")
+        if damaged_parts == 1:
+            text = "A damaged part of the store was discarded; its sentences are measured again."
+        else:
+            text = f"{damaged_parts} damaged parts of the store were discarded; their sentences are measured again."
+        found_notes.append(text)
     return found_notes
 
 
 def lengths_at_norms(slices: "pd.DataFrame", unit: Unit) -> str:
-    """What the norm says about the length, from `analysis.slices`."""
+    """What the norm says about the length, from `statistics.slices`."""
     if len(slices) < 3:
         return "There are too few sentences to say which lengths go with which norm."
     lowest, highest = slices.iloc[0], slices.iloc[-1]
@@ -97,9 +115,9 @@ def lengths_at_norms(slices: "pd.DataFrame", unit: Unit) -> str:
         return f"{row['lower']:.0f} to {row['upper']:.0f}"
 
     return (
-        f"Read the other way round: of the {lowest['to_share']:.0%} of sentences with the lowest norms (up to "
-        f"{number(lowest['highest'])}), nine in ten have {range_of(lowest)} {unit}; of the "
-        f"{1 - highest['from_share']:.0%} with the highest (from {number(highest['lowest'])}), {range_of(highest)}; "
+        f"The other way round: of the {lowest['to_share']:.0%} of sentences with the lowest norms (up to "
+        f"{number(lowest['highest'])}), nine in ten are {range_of(lowest)} {unit} long; of the "
+        f"{1 - highest['from_share']:.0%} with the highest ({number(highest['lowest'])} and up), {range_of(highest)}; "
         f"of the middle half, {range_of(middle)}."
     )
 
@@ -118,6 +136,6 @@ def key_numbers(shown: "Shown", unit: Unit) -> dict[str, str]:
         f"Slope per {unit.singular}": with_interval(fit.slope, fit.slope_interval),
         "Intercept": with_interval(fit.intercept, fit.intercept_interval),
         "Spearman’s ρ": number(fit.spearman),
-        "Norm": f"{number(fit.norm_mean)} on average, standard deviation {number(fit.norm_sd)}",
+        "Norm": f"mean {number(fit.norm_mean)}, standard deviation {number(fit.norm_sd)}",
         "Sentences": f"{fit.n:,}",
     }

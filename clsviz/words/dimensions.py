@@ -13,19 +13,23 @@ def dimensions_sentence(found: Dimensions) -> str:
     if not found.dominant:
         largest = int(found.order[0])
         return (
-            f"No dimension dominates the norm: the largest, number {largest}, holds {_percent(found.shares[largest])} "
-            f"of the squared norm, where {equal}."
+            f"No dimension dominates the norm. The largest, dimension {largest}, accounts for "
+            f"{_percent(found.shares[largest])} of the squared norm; {equal}."
         )
     mine = list(found.dominant)
     numbers = " and ".join(filter(None, [", ".join(map(str, mine[:-1])), str(mine[-1])]))
     one, share = len(mine) == 1, float(found.shares[mine].sum())
-    who = f"Dimension {numbers} alone holds" if one else f"{len(mine)} of {width} dimensions ({numbers}) hold"
+    who = (
+        f"Dimension {numbers} alone accounts for"
+        if one
+        else f"{len(mine)} of {width} dimensions ({numbers}) account for"
+    )
     text = f"{who} {_percent(share)} of the squared norm ({equal}{'' if one else ' each'})"
     if found.variance_shares is not None:
         text += _and_of_variance(float(found.variance_shares[mine].sum()), share, not one)
     return (
-        f"{text}; R² of the norm on length is {_r_squared(found.r_squared)} with {'it' if one else 'them'} and "
-        f"{_r_squared(found.r_squared_without)} without."
+        f"{text}. With {'it' if one else 'them'}, the R² of the norm on length is {_r_squared(found.r_squared)}; without, "
+        f"{_r_squared(found.r_squared_without)}."
     )
 
 
@@ -34,24 +38,24 @@ def layer_norm_sentence(rows: Sequence[NormOf]) -> str:
     by_name = {row.name: row for row in rows}
     whole, without, gain, bias = (by_name[name] for name in (AS_IT_IS, WITHOUT_EITHER, WITHOUT_BIAS, WITHOUT_GAIN))
     if not whole.varies and not without.varies:
-        return "The norm does not vary by more than rounding, neither with the LayerNorm’s gain and bias nor without."
+        return "The norm varies by no more than rounding error, with or without the LayerNorm’s gain and bias."
     with_gain = f"{_spread(whole)} with both gain and bias, {_spread(gain)} with the gain alone"
     if without.left_out:
         n = without.left_out
         return (
-            f"The LayerNorm’s gain all but erases {n} dimension{'s' * (n > 1)}: the norm has a standard deviation of "
-            f"{with_gain} and, as far as the other dimensions go, {_spread(bias)} with the bias alone and "
-            f"{_spread(without)} without either."
+            f"The LayerNorm’s gain all but erases {n} dimension{'s' * (n > 1)}. The norm’s standard deviation is "
+            f"{with_gain}; over the remaining dimensions it is {_spread(bias)} with the bias alone and "
+            f"{_spread(without)} with neither."
         )
     if without.varies:
         return (
-            f"The norm varies also before the LayerNorm’s gain and bias: its standard deviation is {with_gain}, "
-            f"{_spread(bias)} with the bias alone and {_spread(without)} without either."
+            f"The norm already varies before the LayerNorm’s gain and bias are applied: its standard deviation is "
+            f"{with_gain}, {_spread(bias)} with the bias alone and {_spread(without)} with neither."
         )
     return (
-        f"Before gain and bias the LayerNorm gives every sentence the same norm ({without.norm_mean:.2f}), so the "
-        f"whole variation of the norm comes from the two: its standard deviation is {with_gain} and {_spread(bias)} "
-        f"with the bias alone."
+        f"Before gain and bias, the LayerNorm gives every sentence the same norm ({without.norm_mean:.2f}), so all of "
+        f"the norm’s variation comes from those two: its standard deviation is {with_gain} and {_spread(bias)} with the "
+        "bias alone."
     )
 
 
@@ -68,10 +72,10 @@ def _percent(share: float) -> str:
 
 
 def _and_of_variance(of_variance: float, share: float, is_plural: bool) -> str:
-    """What holds such a share of the squared norm holds of its variance; others may even it out, or it others."""
+    """The share of the variance of the squared norm that goes with this share of its mean; it may be negative."""
     conjunction = "but" if of_variance < share / 2 else "and"
     if of_variance < -0.0005:
-        return " but even out some of its variance" if is_plural else " but evens out some of its variance"
+        return " but reduce its variance" if is_plural else " but reduces its variance"
     if of_variance < 0.0005:
-        return f" {conjunction} nothing of its variance"
+        return f" {conjunction} none of its variance"
     return f" {conjunction} {_percent(of_variance) if of_variance < 0.9995 else 'all'} of its variance"

@@ -8,9 +8,9 @@ _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def number(value: float, digits: int = 4, sign: str = "") -> str:
-    """A number to so many decimals, or to two significant digits where that would leave little of it.
+    """A number to that many decimals, or to two significant digits if it is too small for that.
 
-    With the sign “+” also positive numbers show theirs.
+    With sign “+”, positive numbers show theirs too.
     """
     if math.isinf(value):
         return "−∞" if value < 0 else "∞"
@@ -23,15 +23,15 @@ def number(value: float, digits: int = 4, sign: str = "") -> str:
 
 
 def cost(cost: Cost) -> str:
-    """What a run takes, to stand after its name."""
+    """What a run takes, to follow its name."""
     if not cost.seconds:
-        return "is measured already"
+        return "is already measured"
     takes = f"takes about {duration(cost.seconds)}"
     return f"downloads {cost.megabytes:,} MB and {takes}" if cost.megabytes else takes
 
 
 def duration(seconds: float) -> str:
-    """A time to wait, roughly: it is an estimate."""
+    """A time to wait, rounded, because it is an estimate."""
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
     return f"{round(seconds / 60)} min" if seconds < 90 * 60 else f"{seconds / 3600:.1f} h"
