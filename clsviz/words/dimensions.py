@@ -28,8 +28,8 @@ def dimensions_sentence(found: Dimensions) -> str:
     if found.variance_shares is not None:
         text += _and_of_variance(float(found.variance_shares[mine].sum()), share, not one)
     return (
-        f"{text}. With {'it' if one else 'them'}, the R² of the norm on length is {_r_squared(found.r_squared)}; without, "
-        f"{_r_squared(found.r_squared_without)}."
+        f"{text}. With {'it' if one else 'them'}, the R² of the norm on length is {_r_squared(found.r_squared)}; "
+        f"without, {_r_squared(found.r_squared_without)}."
     )
 
 
@@ -54,8 +54,8 @@ def layer_norm_sentence(rows: Sequence[NormOf]) -> str:
         )
     return (
         f"Before gain and bias, the LayerNorm gives every sentence the same norm ({without.norm_mean:.2f}), so all of "
-        f"the norm’s variation comes from those two: its standard deviation is {with_gain} and {_spread(bias)} with the "
-        "bias alone."
+        f"the norm’s variation comes from those two: its standard deviation is {with_gain} and {_spread(bias)} with "
+        "the bias alone."
     )
 
 

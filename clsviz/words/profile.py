@@ -10,8 +10,8 @@ _SIMILAR = 0.05
 
 
 _SENTENCES_PER_DIMENSION = 5
-"""With fewer, a probe falls clearly short: for the built-in model's last layer R² is 0.57 with 5,000 sentences, and about
-0.35 with 1,000."""
+"""With fewer, a probe falls clearly short: for the built-in model's last layer R² is 0.57 with 5,000 sentences, and
+about 0.35 with 1,000."""
 
 
 _NOTHING, _WEAK = STRENGTHS[0][0], STRENGTHS[1][0]
@@ -149,7 +149,8 @@ def _norm_at_most(profile: Profile) -> str:
         return f"Its norm does best {_place(profile, most.layer)}: {_norm_alone(most)}."
     if _known(most) < _NOTHING:
         return f"Its norm does no better: {_r_squared(most)} at most."
-    return f"But {_place(profile, most.layer)} {_norm_alone(most)}, which a linear probe of the whole vector does not pick up."
+    unseen = "which a linear probe of the whole vector does not pick up"
+    return f"But {_place(profile, most.layer)} {_norm_alone(most)}, {unseen}."
 
 
 def _poolings(profile: Profile) -> str:
@@ -196,8 +197,8 @@ def _few(profile: Profile) -> str:
         return f"That is only {profile.n} sentences; take more for a firm answer."
     if 3 <= profile.n < _SENTENCES_PER_DIMENSION * profile.width:
         return (
-            f"{profile.n:,} sentences are too few for firm figures with {profile.width:,}-dimensional vectors: with more "
-            "sentences, probes predict better."
+            f"{profile.n:,} sentences are too few for firm figures with {profile.width:,}-dimensional vectors: with "
+            "more sentences, probes predict better."
         )
     return ""
 

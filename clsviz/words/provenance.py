@@ -31,7 +31,8 @@ def differences(made_with: Mapping[str, str], found: Found) -> list[str]:
     if (model := made_with.get(MODEL_PARAMETER)) and not found.weights.fingerprint.startswith(model):
         texts.append(
             f"This is not the model the link was made with: {found.weights.label} has fingerprint "
-            f"{found.weights.fingerprint[:FINGERPRINT_DIGITS]} on this machine and had {printable(model[:64])} on that one."
+            f"{found.weights.fingerprint[:FINGERPRINT_DIGITS]} on this machine and had {printable(model[:64])} on that "
+            "one."
         )
     if (corpus := made_with.get(CORPUS_PARAMETER)) and not found.corpus.fingerprint.startswith(corpus):
         why = (
@@ -80,8 +81,8 @@ def settings(experiment: Experiment, found: Found, shown: "Shown") -> dict[str, 
         "Vector": f"L2 norm of {vector}; at most {MAX_LENGTH} tokens of a sentence are read",
         "Precision": precision(shown.audit) if shown.audit else Precision.EXACT.numbers,
         **({"Speed": f"a slower path was used: {found.slower_because}"} if found.slower_because else {}),
-        "Line": "ordinary least squares; the intervals of slope and intercept are robust to unequal spread (HC3), that of "
-        "R² is a bootstrap (BCa); sentences are treated as independent",
+        "Line": "ordinary least squares; the intervals of slope and intercept are robust to unequal spread (HC3), that "
+        "of R² is a bootstrap (BCa); sentences are treated as independent",
     }
 
 

@@ -39,7 +39,7 @@ def test_nothing_under_the_cutoff_is_explained() -> None:
     assert shown.fit is None
     assert shown.problem.endswith("Raise the cutoff.")
     shown = show(found(measurements(100).head(1)), View(length_cutoff=2))
-    assert "Left out: 1," in shown.problem
+    assert "1 left out" in shown.problem
 
 
 def test_what_the_model_does_not_have_is_refused() -> None:
@@ -85,7 +85,7 @@ def test_what_varies_less_than_the_error_is_not_shown() -> None:
 def test_a_fast_precision_that_is_not_yet_checked_is_not_shown() -> None:
     shown = show(found(measurements(50), Measurements.none()), View())
     assert shown.fit is None
-    assert "not yet known" in shown.problem
+    assert "not known yet" in shown.problem
     assert len(shown.index) == 0
 
 
@@ -119,7 +119,7 @@ def test_shuffled_lengths_are_the_same_of_other_sentences_and_always_the_same() 
 
 @pytest.mark.parametrize("pooling", [Pooling.MEAN, Pooling.MAX])
 def test_mean_and_maximum_need_vectors(pooling: Pooling) -> None:
-    with pytest.raises(SettingError, match="where vectors are measured"):
+    with pytest.raises(SettingError, match="if vectors are measured"):
         show(found(measurements(20)), View(pooling=pooling))
     pooled = np.random.default_rng(0).normal(size=(3, 2, 30, 4)).astype(np.float32)
     lengths = np.arange(1, 31, dtype=np.int32)

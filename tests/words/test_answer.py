@@ -43,7 +43,7 @@ def test_the_numbers_of_the_answer_are_those_of_the_fit() -> None:
 
 def test_a_norm_that_hardly_varies_is_said_to() -> None:
     answer = words.answer(line(0.6, scale=0.0002), Experiment(), 500)
-    assert "the norm hardly varies here: its standard deviation is 2.0 × 10⁻⁴, around 10.00" in answer
+    assert "the norm barely varies: its standard deviation is 2.0 × 10⁻⁴, around a mean of 10.00" in answer
 
 
 def test_few_sentences_are_said_to_be_few() -> None:
@@ -111,7 +111,7 @@ def test_the_other_direction_in_words() -> None:
     norms = np.concatenate([np.linspace(1, 2, 500), np.linspace(5, 6, 1000), np.linspace(9, 10, 500)])
     text = words.lengths_at_norms(slices(lengths, norms), Unit.TOKENS)
     assert "of the 1% of sentences with the lowest norms" in text
-    assert "nine in ten have 5 to 5 tokens" in text
+    assert "nine in ten are 5 to 5 tokens long" in text
     assert "of the middle half, 12 to 57" in text
     assert "too few" in words.lengths_at_norms(slices([1, 2], [3, 4]), Unit.TOKENS)
 
