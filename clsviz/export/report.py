@@ -41,7 +41,7 @@ th { font-weight: 500; color: #5b6675; white-space: nowrap }
 
 
 def report(experiment: Experiment, found: Found, shown: Shown) -> bytes:
-    """The picture with its numbers and settings, as a page of its own that needs no network."""
+    """The picture with its numbers and settings, as an HTML page that needs no network."""
     points = figures.Points(
         figures.labels_of([found.sentences[index] for index in shown.index[: figures.MOST_POINTS]]),
         shown.lengths[: figures.MOST_POINTS],

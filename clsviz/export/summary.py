@@ -13,7 +13,7 @@ from clsviz.settings import CORPUS_PARAMETER, FINGERPRINT_DIGITS, MODEL_PARAMETE
 
 
 def about(experiment: Experiment, found: Found) -> dict[str, object]:
-    """The settings of a result, and the fingerprints of what it is of, ready for JSON."""
+    """The settings of a result and the fingerprints of its model and corpus, ready for JSON."""
     return {
         "model": experiment.model,
         "model_commit": found.weights.commit or None,
@@ -43,7 +43,7 @@ def about(experiment: Experiment, found: Found) -> dict[str, object]:
 
 
 def summary(experiment: Experiment, found: Found, shown: Shown) -> dict[str, object]:
-    """The result with its settings and fingerprints, ready for JSON; what is undefined is None, `problem` says why."""
+    """The result with its settings and fingerprints, ready for JSON; undefined values are None, and `problem` says why."""
     fit = shown.fit
 
     def interval(ends: tuple[float, float]) -> list[float] | None:
@@ -71,7 +71,7 @@ def summary(experiment: Experiment, found: Found, shown: Shown) -> dict[str, obj
 
 
 def link(experiment: Experiment, found: Found) -> dict[str, str]:
-    """The experiment as URL parameters that pin what was found: commits, and what the fingerprints begin with."""
+    """The experiment as URL parameters that pin what was found: its commits, and the start of each fingerprint."""
     return words.pinned(experiment, found).to_query() | {
         MODEL_PARAMETER: found.weights.fingerprint[:FINGERPRINT_DIGITS],
         CORPUS_PARAMETER: found.corpus.fingerprint[:FINGERPRINT_DIGITS],

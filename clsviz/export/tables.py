@@ -12,7 +12,7 @@ from clsviz.measurements import Measurements
 
 
 def table(sentences: Sequence[str], measurements: Measurements) -> pd.DataFrame:
-    """A row a sentence: sentence, n_tokens, truncated, cls_0 to cls_L (norms), and pooler where there is one."""
+    """One row per sentence: sentence, n_tokens, truncated, the norms cls_0 to cls_L, and pooler if there is one."""
     columns: dict[str, object] = {
         "sentence": list(sentences[: len(measurements)]),
         "n_tokens": measurements.n_tokens,

@@ -1,4 +1,4 @@
-"""The picture: analysis results to Plotly figures. No statistics here, and no Streamlit."""
+"""The main picture: the cloud of sentences, with the line and everything that can lie over it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 MOST_POINTS = 100_000
-"""Points drawn at most; the numbers are always of all sentences."""
+"""Most points that are drawn; the numbers always cover all sentences."""
 
 
 _POINTS_IN_TRACE = 50_000
-"""A trace of 100,000 points, piled up as they are on whole lengths, freezes the hover for half a second."""
+"""A trace of 100,000 points, which pile up on whole lengths, freezes hovering for half a second."""
 
 
 _HOVER = "%{{text}}<br>%{{x}} {unit}<br>norm %{{y:.4f}}"
@@ -29,12 +29,12 @@ _MOST_NAMED = 5
 
 
 _NEVER_FADED = {"marker": {"opacity": 1}}
-"""What does not lose its colour while points are selected."""
+"""For what keeps its colour while points are selected."""
 
 
 @dataclass(frozen=True)
 class Axes:
-    """What the vertical axis shows, how far the horizontal one reaches and in what, and whose zoom is kept."""
+    """The title of the vertical axis, the reach and unit of the horizontal one, and what the zoom is kept for."""
 
     norm_title: str = "Norm of the [CLS] embedding"
     longest: int = 80
@@ -45,8 +45,8 @@ class Axes:
 class Picture(go.Figure):  # type: ignore[misc]
     """A figure of many labelled points.
 
-    The labels join it only when it is turned into JSON: checked and copied one by one, as Plotly does with a figure's
-    texts, those of 100,000 points take longer than everything else together.
+    The labels are added only when it is turned into JSON: Plotly would check and copy them one by one, and for 100,000
+    points that takes longer than everything else together.
     """
 
     def __init__(self, points: Points, palette: Palette, unit: str) -> None:
@@ -62,7 +62,7 @@ class Picture(go.Figure):  # type: ignore[misc]
 
 
 def traces_of(n: int) -> Iterator[slice]:
-    """How n points are divided among traces, which come first in every figure of `scatter`."""
+    """How n points are divided among traces; these come first in every figure made by `scatter`."""
     for start in range(0, n, _POINTS_IN_TRACE):
         yield slice(start, min(start + _POINTS_IN_TRACE, n))
 
@@ -77,10 +77,10 @@ def scatter(
     slices: pd.DataFrame | None = None,
     own: Points | None = None,
 ) -> Picture:
-    """The cloud of sentences with, where given, what else there is to see.
+    """The cloud of sentences, and whatever else is given.
 
-    fit: the regression line with its band. bins: medians and quartiles of the norm per bin of lengths. slices: ranges
-    of lengths per slice of norms. own: sentences of the visitor.
+    fit: the regression line with its band. bins: medians and quartiles of the norm by bin of lengths. slices: ranges of
+    lengths by slice of norms. own: the visitor's own sentences.
     """
     figure = Picture(points, palette, axes.unit)
     hover = _HOVER.format(unit=axes.unit)
@@ -108,19 +108,19 @@ def scatter(
         margin={"l": 8, "r": 8, "t": 32, "b": 8},  # the tools appear above the plot
         uirevision=axes.zoom_of,
     )
-    if not len(points.labels) and own is None:  # numbers at an axis of nothing would mean nothing
+    if not len(points.labels) and own is None:  # tick labels would mean nothing on an empty axis
         figure.update_layout(yaxis={"range": [0, 1], "showticklabels": False})
     return figure
 
 
 def empty(axes: Axes) -> go.Figure:
-    """The axes alone, for the time before the first points: the same size, so nothing jumps."""
+    """The axes alone, until the first points arrive: the same size, so that nothing jumps."""
     nothing = np.empty(0, dtype=np.int32)
     return scatter(Points(np.empty(0, dtype=object), nothing, nothing.astype(np.float32)), axes, Palette())
 
 
 def to_html(figure: go.Figure) -> str:
-    """A figure with all that it needs, as a piece of a page that works without a network."""
+    """A figure with everything it needs, as a piece of a page that works without a network."""
     figure.update_layout(template="plotly_white", height=560, spikedistance=20)
     markup: str = figure.to_html(full_html=False, include_plotlyjs=True, config={"displaylogo": False})
     return markup
@@ -141,7 +141,7 @@ def _cloud(points: Points, palette: Palette, unit: str) -> Iterator[go.Scattergl
 
 
 def _add_line(figure: go.Figure, fit: "Fit", points: Points, palette: Palette) -> None:
-    """The line, its band and R², as shapes: WebGL points are drawn over every trace that is not WebGL."""
+    """The line, its band and R², as shapes, because WebGL points are drawn over every trace that is not WebGL."""
     lengths = np.linspace(points.lengths.min(), points.lengths.max(), 40)
     lower, upper = fit.band(lengths)
     if np.isfinite([lower, upper]).all():

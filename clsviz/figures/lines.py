@@ -1,7 +1,7 @@
-"""Pictures with lines, over layers, lengths and dimensions: tables to Plotly figures. No statistics, no Streamlit.
+"""Lines over layers, lengths and depths.
 
-Colours are those of the palette as they are, with two digits of opacity behind them at most: Streamlit exchanges them
-for those of its theme in the text of the figure.
+Colours are those of the palette, unchanged except for up to two digits of opacity appended: Streamlit looks for them in
+the text of the figure and replaces them by its theme's.
 """
 
 import math
@@ -22,14 +22,14 @@ Floats = NDArray[np.floating[Any]]
 
 
 _FIFTH, _SIXTH = "#9a6fc4", "#219a86"
-"""Readable on white and on black, for more lines than the palette has colours."""
+"""Readable on white and on black; for more lines than the palette has colours."""
 
 
 _DASHES = ("solid", "longdash", "dot", "dashdot", "dash", "longdashdot")
 
 
 _SYMBOLS = ("circle", "diamond", "square-open", "triangle-up", "x", "star")
-"""Of two lines that coincide, as the first ones may, both are seen."""
+"""Different enough that both of two coinciding lines are seen."""
 
 
 _MOST_LINES = len(_DASHES)
@@ -44,7 +44,7 @@ _LOWEST_R_SQUARED, _MARGIN = -0.2, 0.03
 
 @dataclass(frozen=True)
 class _Style:
-    """What tells a line apart: more than its colour."""
+    """What tells a line apart, beyond its colour."""
 
     colour: str
     dash: str
@@ -54,10 +54,10 @@ class _Style:
 def layer_lines(
     table: pd.DataFrame, palette: Palette, *, unit: str = "tokens", n_layers: int | None = None
 ) -> go.Figure:
-    """How well each line's vector tells the length, by layer, over the range of the folds.
+    """How well each vector predicts length, by layer, over the range of its folds.
 
-    table: line, layer, r_squared (NaN where undefined), lowest, highest; a line of one row is a point. n_layers: the
-    last layer, where the table does not reach it yet; styles go by the order in which lines first occur.
+    table: line, layer, r_squared (NaN if undefined), lowest, highest; a line with one row is drawn as a point.
+    n_layers: the last layer, which the table may not have reached yet. Lines get their styles in order of appearance.
     """
     last = _last_layer(table, n_layers)
     figure = go.Figure()
@@ -78,7 +78,7 @@ def layer_lines(
 
 
 def norm_spread(table: pd.DataFrame, palette: Palette) -> go.Figure:
-    """How much the norm varies from sentence to sentence, as a share of its mean, by layer: layer, mean, sd."""
+    """How much the norm varies between sentences, relative to its mean, by layer. table: layer, mean, sd."""
     layers, means, sds = (table[name].to_numpy(float) for name in ("layer", "mean", "sd"))
     varies = (sds > 0) & (means > 0)
     shares = np.divide(sds, means, out=np.full(len(table), np.nan), where=varies)
@@ -113,7 +113,7 @@ def norm_spread(table: pd.DataFrame, palette: Palette) -> go.Figure:
 def growth(
     lines: pd.DataFrame, corpus: pd.DataFrame | None, palette: Palette, y_title: str, *, unit: str = "tokens"
 ) -> go.Figure:
-    """The norm of a sentence while it grows by a word at a time, over the corpus's sentences of each length.
+    """The norm of a sentence as it grows word by word, over the norms of corpus sentences of each length.
 
     lines: variant, n_words, tokens (the length in `unit`), norm, added. corpus: length, lower, median, upper.
     """
@@ -133,7 +133,7 @@ def growth(
 
 
 def layer_path(norms: pd.DataFrame, band: pd.DataFrame | None, palette: Palette) -> go.Figure:
-    """The norm of [CLS] of the visitor's sentences after every layer, over that of the corpus.
+    """The norm of [CLS] after every layer, for the visitor's sentences over those of the corpus.
 
     norms: name, layer, norm. band: layer, lower, median, upper.
     """
@@ -152,7 +152,7 @@ def layer_path(norms: pd.DataFrame, band: pd.DataFrame | None, palette: Palette)
 
 
 def relative_depth(table: pd.DataFrame, palette: Palette, *, y_title: str) -> go.Figure:
-    """A value by layer of models of different depths: model, layer, depth (0 to 1: layer of the last), value."""
+    """A value by layer for models of different depths. table: model, layer, depth (layer / last layer), value."""
     figure = go.Figure()
     for (name, rows), style in zip(_groups(table, "model"), cycle(islice(_styles(palette), _MOST_LINES)), strict=False):
         line = _line(
@@ -167,7 +167,7 @@ def relative_depth(table: pd.DataFrame, palette: Palette, *, y_title: str) -> go
 
 
 def _add_corpus(figure: go.Figure, corpus: pd.DataFrame, along: str, palette: Palette, where: str) -> None:
-    """The median of the corpus and the band between its quartiles; `where` says the place of a point."""
+    """The median of the corpus, with the band between its quartiles. where: a template that says where a point is."""
     rows = corpus.sort_values(along)
     x, lower, median, upper = (rows[name].to_numpy(float) for name in (along, "lower", "median", "upper"))
     figure.add_trace(_band(x, lower, upper, palette.points))
@@ -186,7 +186,7 @@ def _add_corpus(figure: go.Figure, corpus: pd.DataFrame, along: str, palette: Pa
 
 
 def _band(x: Floats, lower: Floats, upper: Floats, colour: str) -> go.Scatter:
-    """The area between two lines, with a gap where either is undefined; around a lone point a small box."""
+    """The area between two lines, with a gap where either is undefined; a small box around a lone point."""
     xs: list[float | None] = []
     ys: list[float | None] = []
     defined = np.flatnonzero(np.isfinite(lower + upper))
@@ -209,7 +209,7 @@ def _band(x: Floats, lower: Floats, upper: Floats, colour: str) -> go.Scatter:
 
 
 def _line(name: str, x: Floats, y: Floats, style: _Style, *, points_only: bool = False) -> go.Scatter:
-    """A line with its markers; the name is markup to Plotly, so it is escaped already."""
+    """A line with its markers. name: already escaped, because Plotly takes it for markup."""
     return go.Scatter(
         x=x,
         y=y,
@@ -221,19 +221,19 @@ def _line(name: str, x: Floats, y: Floats, style: _Style, *, points_only: bool =
 
 
 def _styles(palette: Palette) -> Iterator[_Style]:
-    """A style for each of several lines, over and over."""
+    """Styles for any number of lines, repeating."""
     colours = (palette.points, palette.line, palette.summary, palette.own, _FIFTH, _SIXTH)
     return cycle(map(_Style, colours, _DASHES, _SYMBOLS))
 
 
 def _own_styles(palette: Palette) -> Iterator[_Style]:
-    """As `_styles`, for lines of the visitor over a corpus, which has the points' colour."""
+    """As `_styles`, for a visitor's lines over a corpus, which is drawn in the colour of points."""
     colours = (palette.own, palette.line, palette.summary, _FIFTH, _SIXTH, palette.own)
     return cycle(map(_Style, colours, _DASHES, _SYMBOLS))
 
 
 def _groups(table: pd.DataFrame, by: str) -> Iterator[tuple[str, pd.DataFrame]]:
-    """The rows of each line, in the order in which lines first occur."""
+    """The rows of each line, in order of appearance."""
     for name, rows in table.groupby(by, sort=False):
         yield str(name), rows
 
@@ -269,7 +269,7 @@ def _note(figure: go.Figure, text: str, colour: str) -> None:
 
 
 def arrange(figure: go.Figure, x: dict[str, Any], y: dict[str, Any]) -> None:
-    """Axes, and a legend above, which stays readable on a phone where labels at the lines' ends would not fit."""
+    """Set the axes, and a legend above the plot: on a phone, labels at the ends of lines would not fit."""
     figure.update_layout(
         xaxis={"zeroline": False} | x,
         yaxis={"zeroline": False} | y,

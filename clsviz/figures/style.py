@@ -9,21 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 Labels = NDArray[np.object_]
-"""Hover labels, of `labels_of`: an array of strings."""
+"""Hover labels, as `labels_of` makes them: an array of strings."""
 
 
 _ROUNDING = 1e-5
-"""Of a norm: more than float32 errs by over all layers."""
+"""Relative; more than the rounding error that a float32 norm gathers over all layers."""
 
 
 MOST_IN_FULL = 20_000
+"""With more points, each is drawn smaller and has a shorter label."""
 
 
 _HOVER_WIDTH = 54
+"""Characters of a line in a hover label."""
 
 
 _UNSHOWABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Control characters, and those that would turn round the text after them."""
+"""Control characters, and those that would reverse the text after them."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class Palette:
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Sentences to draw: hover labels of `hover_label`, lengths int (n,), norms float (n,)."""
+    """Sentences to draw: hover labels from `labels_of`, lengths int32 (n,), norms float32 (n,)."""
 
     labels: Labels
     lengths: NDArray[np.int32]
@@ -47,7 +49,7 @@ class Points:
 
 
 def hover_label(sentence: str, most_lines: int = 2) -> str:
-    """A sentence as it may stand in a hover label: a few short lines at most, and nothing that is markup to Plotly."""
+    """A sentence for a hover label: a few short lines, with everything that Plotly takes for markup escaped."""
     text = _UNSHOWABLE.sub(" ", sentence[: 3 * _HOVER_WIDTH])
     lines: list[str] = []
     while text and len(lines) < most_lines:
@@ -58,13 +60,13 @@ def hover_label(sentence: str, most_lines: int = 2) -> str:
 
 
 def least_range(norms: NDArray[np.float32]) -> list[float]:
-    """What the axis shows at least: norms that differ by the rounding of their numbers alone look the same."""
+    """What the axis shows at least, so that norms that differ only by rounding error look the same."""
     mean = float(norms.mean()) if len(norms) else 0.0
     return [mean * (1 - _ROUNDING), mean * (1 + _ROUNDING)]
 
 
 def labels_of(sentences: Sequence[str]) -> Labels:
-    """Hover labels of many sentences: the more there are, the shorter, as they are most of what a browser receives."""
+    """Hover labels of many sentences; shorter if there are many, because they are most of what a browser receives."""
     most_lines = 2 if len(sentences) <= MOST_IN_FULL else 1
     labels = np.empty(len(sentences), dtype=object)
     labels[:] = [hover_label(sentence, most_lines) for sentence in sentences]
@@ -72,13 +74,14 @@ def labels_of(sentences: Sequence[str]) -> Labels:
 
 
 LONGEST_LABEL, LONGEST_NAME = 18, 26
+"""Characters of a name beside a line or a cell, and in a legend."""
 
 
 def short_name(name: str, most: int = LONGEST_LABEL) -> str:
-    """A name as it may stand beside a line or a cell."""
+    """A name, short enough to stand beside a line or a cell."""
     return hover_label(name if len(name) <= most else f"{name[: most - 1].rstrip()}…", 1)
 
 
 def label_step(n: int) -> int:
-    """Every how manieth of n labels has room on a phone."""
+    """Label step that fits a phone."""
     return 1 if n <= 13 else 2 if n <= 26 else 4
