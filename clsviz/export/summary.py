@@ -43,7 +43,7 @@ def about(experiment: Experiment, found: Found) -> dict[str, object]:
 
 
 def summary(experiment: Experiment, found: Found, shown: Shown) -> dict[str, object]:
-    """The result with its settings and fingerprints, ready for JSON; undefined values are None, and `problem` says why."""
+    """The result with its settings and fingerprints, ready for JSON; undefined values are None, `problem` says why."""
     fit = shown.fit
 
     def interval(ends: tuple[float, float]) -> list[float] | None:
