@@ -78,7 +78,7 @@ def test_the_fast_way_and_the_models_own_pool_alike(tiny_weights: Weights, monke
         "clsviz.encoder.choice._pools_alike", lambda *_: False
     )  # as where the blocks do not reproduce the model
     slow = Encoder(tiny_weights, device="cpu")
-    assert "does not reproduce" in slow.slower_because
+    assert "does not reproduce" in slow.slow_path_reason
     for pooling in POOLED:
         np.testing.assert_allclose(
             fast.vectors(SENTENCES).of(pooling, 1), slow.vectors(SENTENCES).of(pooling, 1), atol=2e-3

@@ -67,7 +67,7 @@ class Encoder:
     n_layers: number of the last layer; 0 is the embedding output.
     layer_norms: float32 (n_layers + 1, 2, width), as of `Vectors`.
     anatomy: what the model is made of, and how it reads.
-    slower_because: why the fastest way through this model could not be taken, or "".
+    slow_path_reason: why the fastest way through this model could not be taken, or "".
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Encoder:
             self.has_pooler = self._loaded.has_pooler
             self.max_length = self._loaded.max_length
             self._budget = token_budget or batches.token_budget(self._loaded.model.config, self.device)
-            self._forward, self.slower_because = self._choose_forward()
+            self._forward, self.slow_path_reason = self._choose_forward()
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise

@@ -207,7 +207,7 @@ class Extraction:
                 measured = self._store.read(part) or measured
             began = time.monotonic()
             joined = KINDS[self.kind].concatenate([found.measurements, measured])
-            found = replace(found, measurements=joined, slower_because=encoder.slower_because)
+            found = replace(found, measurements=joined, slow_path_reason=encoder.slow_path_reason)
             self._publish(whole(found))
             if not checks:
                 self.sentences_per_second = (len(found.measurements) - n_measured) / (began - first)

@@ -17,7 +17,7 @@ class Found:
     sample: the sentences. measurements: of the first of them; `Vectors` where these were asked.
     damaged_parts: of the store, dropped on the way.
     audit: in the fast precision, what is known of its beginning in the exact one: complete before anything is measured.
-    slower_because: why what was measured here was not measured in the fastest way, or "".
+    slow_path_reason: why what was measured here was not measured in the fastest way, or "".
     seed: of the draw.
     """
 
@@ -27,7 +27,7 @@ class Found:
     measurements: Measurements = field(default_factory=Measurements.none)
     damaged_parts: int = 0
     audit: "Found | None" = None
-    slower_because: str = ""
+    slow_path_reason: str = ""
     seed: int = 0
 
     @property

@@ -76,7 +76,7 @@ def settings(experiment: Experiment, found: Found, shown: "Shown") -> dict[str, 
         "Length": f"in {experiment.unit}" + (", shuffled" if experiment.lengths is Lengths.SHUFFLED else ""),
         "Vector": f"L2 norm of {vector}; sentences are read up to {MAX_LENGTH} tokens",
         "Precision": precision(shown.audit) if shown.audit else Precision.EXACT.numbers,
-        **({"Speed": f"not measured in the fastest way: {found.slower_because}"} if found.slower_because else {}),
+        **({"Speed": f"not measured in the fastest way: {found.slow_path_reason}"} if found.slow_path_reason else {}),
         "Line": "ordinary least squares; intervals robust to unequal spread (HC3), that of R² by bootstrap (BCa), as "
         "of independent sentences",
     }

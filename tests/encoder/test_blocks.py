@@ -59,9 +59,9 @@ def test_every_architecture_measures_what_its_own_forward_pass_does(folder: Path
     alone = np.concatenate([norms(encoder, [sentence]) for sentence in SENTENCES])
     np.testing.assert_allclose(alone, expected, rtol=1e-5)
     if folder.name in BUILT_LIKE_BERT:
-        assert encoder.slower_because == ""
+        assert encoder.slow_path_reason == ""
     else:
-        assert encoder.slower_because == (
+        assert encoder.slow_path_reason == (
             f"there is no fast forward pass for models of the type {folder.name}; "
             "its linear layers are replaced by faster ones"
         )
@@ -86,7 +86,7 @@ def test_every_architecture_is_nearly_right_in_the_fast_precision(folder: Path) 
 def test_every_activation_is_the_models_own(tmp_path: Path, activation: str) -> None:
     folder = write_model(tmp_path, "bert", hidden_act=activation)
     encoder = load(folder)
-    assert encoder.slower_because == ""
+    assert encoder.slow_path_reason == ""
     np.testing.assert_allclose(norms(encoder, SENTENCES), reference(folder, SENTENCES), rtol=1e-5)
 
 
@@ -94,7 +94,7 @@ def test_every_activation_is_the_models_own(tmp_path: Path, activation: str) -> 
 def test_blocks_that_are_used_again_come_in_the_models_order(tmp_path: Path, settings: dict[str, int]) -> None:
     folder = write_model(tmp_path, "albert", **settings)
     encoder = load(folder)
-    assert encoder.slower_because == ""
+    assert encoder.slow_path_reason == ""
     np.testing.assert_allclose(norms(encoder, SENTENCES), reference(folder, SENTENCES), rtol=1e-5)
 
 
@@ -102,7 +102,7 @@ def test_a_model_that_only_looks_like_its_type_runs_another_way(tmp_path: Path) 
     """ALBERT may have several blocks in a group: the fast pass knows one, and its check finds that out."""
     folder = write_model(tmp_path, "albert", inner_group_num=2)
     encoder = load(folder)
-    assert encoder.slower_because.startswith("the fast forward pass does not reproduce this model")
+    assert encoder.slow_path_reason.startswith("the fast forward pass does not reproduce this model")
     np.testing.assert_allclose(norms(encoder, SENTENCES), reference(folder, SENTENCES), rtol=1e-5)
 
 
@@ -112,8 +112,8 @@ def test_without_the_packed_layers_of_this_torch_the_result_is_the_same(
     folders = [write_model(tmp_path / name, name) for name in ("bert", "deberta-v2")]
     monkeypatch.setattr("clsviz.encoder.linear.can_pack", lambda dtype: False)
     bert, deberta = map(load, folders)
-    assert bert.slower_because == ""
-    assert deberta.slower_because.endswith("; it runs as it is")
+    assert bert.slow_path_reason == ""
+    assert deberta.slow_path_reason.endswith("; it runs as it is")
     for loaded, folder in zip((bert, deberta), folders, strict=True):
         np.testing.assert_allclose(norms(loaded, SENTENCES), reference(folder, SENTENCES), rtol=1e-5)
 
@@ -142,7 +142,7 @@ def test_linears_that_do_not_reproduce_the_model_are_put_back(tmp_path: Path, mo
     folder = write_model(tmp_path, "modernbert")
     monkeypatch.setattr(linear._Swapped, "forward", lambda self, x: Linear.forward(self, x) * 1.001)
     encoder = load(folder)
-    assert encoder.slower_because.endswith("; it runs as it is")
+    assert encoder.slow_path_reason.endswith("; it runs as it is")
     np.testing.assert_allclose(norms(encoder, SENTENCES), reference(folder, SENTENCES), rtol=1e-5)
     if has_fast_bfloat16(torch.device("cpu")):
         monkeypatch.setattr(linear._Swapped, "forward", lambda self, x: Linear.forward(self, x) * 2)
@@ -237,5 +237,5 @@ def test_what_padding_changes_is_measured_one_length_at_a_time(
     """Some models mix the padding into the sentence in spite of its mask."""
     folder = write_other(tmp_path, name, **settings)
     encoder = load(folder)
-    assert encoder.slower_because.endswith("it is changed by padding, so each length is measured by itself")
+    assert encoder.slow_path_reason.endswith("it is changed by padding, so each length is measured by itself")
     np.testing.assert_allclose(norms(encoder, SENTENCES[:32]), reference(folder, SENTENCES[:32]), rtol=1e-5)

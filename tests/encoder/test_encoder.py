@@ -309,7 +309,7 @@ def test_tokens_of_several_types_keep_them(tmp_path: Path) -> None:
         with torch.inference_mode():
             norm = float(model(**inputs).last_hidden_state[0, 0].norm())
         np.testing.assert_allclose(measured.cls_norms[index, -1], norm, rtol=1e-5)
-    assert encoder.slower_because.startswith("its tokens are of several types")
+    assert encoder.slow_path_reason.startswith("its tokens are of several types")
 
 
 def test_a_padding_token_that_the_model_lacks_does_no_harm(tmp_path: Path, tiny_encoder: Encoder) -> None:
