@@ -150,7 +150,7 @@ def test_few_sentences() -> None:
     assert text.startswith("These are only 119 sentences for the 24 components of a vector, too few for firm figures")
     assert "only" not in words.profile.paragraph(profile_of(CONSTANT + NOISE, ENCODING, n=120), "MiniLM")
     text = words.profile.paragraph(profile_of(*layers, n=9), "MiniLM")
-    assert "A probe needs at least 10 sentences; here are 9" in text
+    assert "A probe needs at least 10 sentences, and there are only 9" in text
     assert "be read best" not in text
     assert "carries" not in text
 
