@@ -48,7 +48,8 @@ def ridge_probe(vectors: ArrayLike, lengths: ArrayLike, folds: NDArray[np.intp])
     """Predict lengths (n,) from vectors (n, width) by ridge regression, each fold by a probe of the others.
 
     Scaling and penalty are chosen on the training sentences alone, the penalty by generalised cross-validation (Golub,
-    Heath and Wahba 1979). Raises UndefinedFitError where the vectors or the lengths allow no probe or no test of one.
+    Heath and Wahba 1979). folds: intp (n,), from `folds_of`. Raises UndefinedFitError where the vectors or the lengths
+    allow no probe, or no test of one.
     """
     y, x = np.asarray(lengths, dtype=float), np.asarray(vectors)
     _explain_untestable_lengths(y, folds)

@@ -104,7 +104,7 @@ def test_a_link_opens_the_scatter_of_its_cell(open_page: Callable[..., AppTest])
     scatter = charts(page)[3]
     used = np.flatnonzero(found.vectors.n_tokens < 80)
     np.testing.assert_allclose(
-        np.sort(numbers(scatter["data"][0]["y"])), np.sort(found.vectors.mean_norms[used, 1]), rtol=1e-6
+        np.sort(numbers(scatter["data"][0]["y"])), np.sort(found.vectors.norms(Pooling.MEAN, 1)[used]), rtol=1e-6
     )
     assert page.query_params["heat"] == "probe"
     assert page.query_params["pooling"] == "mean"
