@@ -1,4 +1,4 @@
-"""What was measured of sentences: the plain arrays that pass from the encoder to the store and to the analysis."""
+"""Measurements of sentences: the plain arrays that pass from the encoder to the store and on to the analysis."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from clsviz.settings import Pooling
 
 MAX_LENGTH = 512
-"""Tokens, special ones included, that are read of a sentence at most, also by models that could read more."""
+"""Most tokens read of a sentence, special ones included, even by models that could read more."""
 
 
-POOLED = (Pooling.CLS, Pooling.MEAN, Pooling.MAX)
-"""What makes a vector of the tokens after any layer, the special ones included; the pooler knows the last alone."""
+POOLED = tuple(pooling for pooling in Pooling if pooling is not Pooling.POOLER)
+"""Poolings that make a vector of the tokens after any layer, special ones included; the pooler takes the last alone."""
 
 
 class Kind(StrEnum):
-    """What is measured of a sentence."""
+    """What is measured of each sentence."""
 
     NORMS = "norms"
     VECTORS = "vectors"
@@ -29,8 +29,8 @@ class Kind(StrEnum):
 class Measurements:
     """Norms of n sentences, in the order of the sentences.
 
-    n_tokens: int32 (n,), tokens without the special ones, before truncation.
-    truncated: bool (n,), whether the model saw only the beginning.
+    n_tokens: int32 (n,), number of tokens without special ones, before truncation.
+    truncated: bool (n,), whether the model read only the beginning.
     cls_norms: float32 (n, n_layers + 1), L2 norm of [CLS] after every layer; 0 is the embedding output.
     pooler_norms: float32 (n, 1), L2 norm of the pooler output; (n, 0) where the model has no pooler.
     """
@@ -54,9 +54,9 @@ class Measurements:
         return bool(self.pooler_norms.shape[1])
 
     def norms(self, pooling: Pooling, layer: int | None) -> NDArray[np.float32]:
-        """Norms of one vector, float32 (n,): [CLS] after `layer` (None: the last), or the pooler output.
+        """Norms of [CLS] after `layer` (None: the last) or of the pooler output, float32 (n,).
 
-        Raises IndexError where the model has no such layer or no pooler, or where that pooling was not measured.
+        Raises IndexError if the model has no such layer or no pooler, or if the pooling was not measured.
         """
         if pooling is Pooling.POOLER:
             return self.pooler_norms[:, 0]
@@ -65,29 +65,29 @@ class Measurements:
         return self.cls_norms[:, self.n_layers if layer is None else layer]
 
     def head(self, n: int) -> Self:
-        """The first n."""
+        """The first n sentences."""
         return type(self)(*(getattr(self, field.name)[:n] for field in fields(self)))
 
     @classmethod
     def none(cls) -> Self:
-        """Of no sentence, by no model."""
+        """Measurements of no sentences."""
         return cls(
             np.empty(0, np.int32), np.empty(0, np.bool_), np.empty((0, 1), np.float32), np.empty((0, 0), np.float32)
         )
 
     @classmethod
     def concatenate(cls, parts: Sequence[Self]) -> Self:
-        """Several runs of sentences, measured by one model, as one."""
+        """Join the measurements of several runs of sentences by one model."""
         parts = [part for part in parts if len(part)]
         if not parts:
             return cls.none()
         return cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """As they are stored."""
+        """The arrays to store, by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
-        """What `to_arrays` gave: each an array, or what becomes one when it is sliced."""
+        """The inverse of `to_arrays`; a value is an array, or an object that becomes one when sliced."""
         return cls(**{name: array[:] for name, array in arrays.items()})

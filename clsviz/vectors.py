@@ -1,4 +1,4 @@
-"""Vectors of sentences, packed into two bytes per component, and what holds each kind of measurement."""
+"""Vectors of sentences, packed into two bytes per number, and the class that holds each kind of measurement."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -10,16 +10,18 @@ from numpy.typing import NDArray
 from clsviz.measurements import POOLED, Kind, Measurements
 from clsviz.settings import Pooling
 
+_PER_SENTENCE = tuple(field.name for field in fields(Measurements))
+
 
 @dataclass(frozen=True, eq=False)
 class Packed:
-    """Vectors of a run of n sentences, in two bytes a component; rows of a `slot` are of one pooling and layer.
+    """Vectors of a run of n sentences, in two bytes per number; a `slot` holds the vectors of one pooling and layer.
 
-    Every component is kept by how far it is from the mean of the run: so little is lost also where the vectors of all
-    sentences are nearly alike, as they are in some layers.
+    Numbers are stored as deviations from the mean vector of the run. This loses little, even where the vectors of all
+    sentences are nearly the same, as they are in some layers.
 
-    centres: float32 (slots, width), the mean vectors. scales: float32 (slots,), the largest distance of a component.
-    deviations: float16 (slots, n, width), distances in units of the scale; an array, or what reads one from a file.
+    centres: float32 (slots, width), the mean vectors. scales: float32 (slots,), the largest deviation in each slot.
+    deviations: float16 (slots, n, width), in units of the scale; an array, or an object that reads one from a file.
     """
 
     centres: NDArray[np.float32]
@@ -28,7 +30,7 @@ class Packed:
 
     @classmethod
     def of(cls, vectors: Sequence[NDArray[np.float32]]) -> Self:
-        """Pack vectors, float32 (n, width), a slot each."""
+        """Pack vectors, float32 (n, width) per slot."""
         centres = np.stack([slot.mean(axis=0) for slot in vectors])
         distances = [slot - centre for slot, centre in zip(vectors, centres, strict=True)]
         scales = np.array([np.abs(distance).max(initial=0) for distance in distances], np.float32)
@@ -46,34 +48,36 @@ class Packed:
 
 @dataclass(frozen=True, eq=False)
 class Vectors(Measurements):
-    """Vectors of n sentences, of every pooling after every layer; components are read when they are asked for.
+    """Vectors of n sentences, by pooling and layer; they are read from disk only when needed.
 
-    cls_norms, pooler_norms: as of `Measurements`, of the exact vectors.
-    mean_norms, max_norms: float32 (n, n_layers + 1), the same of the other poolings.
-    layer_norms: float32 (n_layers + 1, 2, width), gain and bias of the LayerNorm whose output the layer is; NaN where
-        it is that of none.
-    runs: the vectors, by runs of sentences; slots are cls after every layer, mean, max, and the pooler output.
+    cls_norms, pooler_norms: as in `Measurements`, computed before packing.
+    other_norms: float32 (n, n_layers + 1) for each of `POOLED` but [CLS], computed before packing.
+    layer_norms: float32 (n_layers + 1, 2, width), gain and bias of the LayerNorm whose output the layer is; NaN if the
+        layer is not the output of one.
+    runs: the packed vectors of consecutive runs of sentences. Slots: all layers of the first of `POOLED`, then of the
+        second, and so on; the pooler output comes last.
     """
 
-    mean_norms: NDArray[np.float32]
-    max_norms: NDArray[np.float32]
+    other_norms: Mapping[Pooling, NDArray[np.float32]]
     layer_norms: NDArray[np.float32]
     runs: tuple[Packed, ...]
 
     @property
     def width(self) -> int:
-        """Components of a vector."""
+        """Dimensions of a vector."""
         return int(self.layer_norms.shape[2])
 
     def norms(self, pooling: Pooling, layer: int | None) -> NDArray[np.float32]:
-        """Norms of one exact vector, float32 (n,): as of `Measurements`, and of every pooling."""
-        if pooling in (Pooling.MEAN, Pooling.MAX):
-            norms = self.mean_norms if pooling is Pooling.MEAN else self.max_norms
-            return norms[:, self.n_layers if layer is None else layer]
+        """Norms of one vector, float32 (n,), computed before packing; as in `Measurements`, for every pooling."""
+        if pooling in self.other_norms:
+            return self.other_norms[pooling][:, self.n_layers if layer is None else layer]
         return super().norms(pooling, layer)
 
     def of(self, pooling: Pooling, layer: int | None) -> NDArray[np.float32]:
-        """Vectors of one pooling after one layer, as of `norms`, float32 (n, width)."""
+        """Vectors of one pooling after one layer (None: the last), float32 (n, width).
+
+        Raises IndexError as `norms` does, and StoreError if they can no longer be read from disk.
+        """
         last = self.n_layers
         if pooling is Pooling.POOLER:
             if not self.has_pooler:
@@ -83,7 +87,7 @@ class Vectors(Measurements):
             slot = POOLED.index(pooling) * (last + 1) + range(last + 1)[last if layer is None else layer]
         unpacked = [np.empty((0, self.width), np.float32)]
         for run in self.runs:
-            if sum(map(len, unpacked)) < len(self):  # of a `head` not all are needed
+            if sum(map(len, unpacked)) < len(self):  # a `head` does not need all runs
                 unpacked.append(run.unpack(slot))
         return np.concatenate(unpacked)[: len(self)]
 
@@ -96,68 +100,86 @@ class Vectors(Measurements):
         pooler: NDArray[np.float32] | None = None,
         layer_norms: NDArray[np.float32] | None = None,
     ) -> Self:
-        """From float32 vectors by pooling and layer (3, n_layers + 1, n, width), and of the pooler (n, width)."""
+        """Pack float32 vectors by pooling and layer, (poolings, n_layers + 1, n, width), and of the pooler, (n, width).
+
+        layer_norms: all NaN by default.
+        """
         n_poolings, n_layers_and_one, _, width = pooled.shape
         slots = [*pooled.reshape(n_poolings * n_layers_and_one, -1, width), *([] if pooler is None else [pooler])]
         norms = np.stack([np.linalg.norm(slot, axis=1) for slot in slots], axis=1).astype(np.float32)
-        of_cls, of_mean, of_max, of_pooler = np.split(norms, np.arange(1, n_poolings + 1) * n_layers_and_one, axis=1)
-        nothing = np.full((n_layers_and_one, 2, width), np.nan, np.float32)
+        of_cls, *of_others, of_pooler = np.split(norms, np.arange(1, n_poolings + 1) * n_layers_and_one, axis=1)
+        no_layer_norms = np.full((n_layers_and_one, 2, width), np.nan, np.float32)
         return cls(
             n_tokens,
             truncated,
             of_cls,
             of_pooler,
-            of_mean,
-            of_max,
-            nothing if layer_norms is None else layer_norms,
+            dict(zip(POOLED[1:], of_others, strict=True)),
+            no_layer_norms if layer_norms is None else layer_norms,
             (Packed.of(slots),),
         )
 
     def head(self, n: int) -> Self:
-        """The first n."""
-        return replace(self, **{name: getattr(self, name)[:n] for name in _BY_SENTENCE})
+        """The first n sentences."""
+        return replace(
+            self,
+            **{name: getattr(self, name)[:n] for name in _PER_SENTENCE},
+            other_norms={pooling: norms[:n] for pooling, norms in self.other_norms.items()},
+        )
 
     @classmethod
     def none(cls) -> Self:
-        """Of no sentence, by no model."""
+        """Vectors of no sentences."""
         norms = np.empty((0, 1), np.float32)
         return cls(
             n_tokens=np.empty(0, np.int32),
             truncated=np.empty(0, np.bool_),
             cls_norms=norms,
             pooler_norms=norms[:, :0],
-            mean_norms=norms,
-            max_norms=norms,
+            other_norms=dict.fromkeys(POOLED[1:], norms),
             layer_norms=np.empty((1, 2, 0), np.float32),
             runs=(),
         )
 
     @classmethod
     def concatenate(cls, parts: Sequence[Self]) -> Self:
-        """Several runs of sentences, measured by one model, as one; none but the last may be a `head`."""
+        """Join the vectors of several runs of sentences by one model; only the last may be a `head`."""
         parts = [part for part in parts if len(part)]
         if not parts:
             return cls.none()
-        joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _BY_SENTENCE}
-        return replace(parts[0], **joined, runs=tuple(run for part in parts for run in part.runs))
+        return replace(
+            parts[0],
+            **{name: np.concatenate([getattr(part, name) for part in parts]) for name in _PER_SENTENCE},
+            other_norms={
+                pooling: np.concatenate([part.other_norms[pooling] for part in parts]) for pooling in POOLED[1:]
+            },
+            runs=tuple(run for part in parts for run in part.runs),
+        )
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """As they are stored: vectors of one run."""
+        """The arrays to store, by name; the norms of a pooling are named after it, such as mean_norms. For one run."""
         (run,) = self.runs
-        mine = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "runs"}
-        return mine | {field.name: getattr(run, field.name) for field in fields(run)}
+        return {
+            **{name: getattr(self, name) for name in _PER_SENTENCE},
+            **{f"{pooling}_norms": norms for pooling, norms in self.other_norms.items()},
+            "layer_norms": self.layer_norms,
+            **{field.name: getattr(run, field.name) for field in fields(run)},
+        }
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
-        """What `to_arrays` gave: each an array, or what becomes one when it is sliced, as the deviations stay."""
-        rest = {name: array[:] for name, array in arrays.items() if name != "deviations"}
-        run = Packed(rest.pop("centres"), rest.pop("scales"), arrays["deviations"])
-        return cls(**rest, runs=(run,))
+        """The inverse of `to_arrays`; a value is an array, or an object that becomes one when sliced.
 
-
-_BY_SENTENCE = ("n_tokens", "truncated", "cls_norms", "pooler_norms", "mean_norms", "max_norms")
-"""What of vectors has a row a sentence, beside the components."""
+        The deviations are kept as they are, to be read later.
+        """
+        read = {name: array[:] for name, array in arrays.items() if name != "deviations"}
+        return cls(
+            **{name: read[name] for name in _PER_SENTENCE},
+            other_norms={pooling: read[f"{pooling}_norms"] for pooling in POOLED[1:]},
+            layer_norms=read["layer_norms"],
+            runs=(Packed(read["centres"], read["scales"], arrays["deviations"]),),
+        )
 
 
 KINDS: dict[Kind, type[Measurements]] = {Kind.NORMS: Measurements, Kind.VECTORS: Vectors}
-"""What holds each kind of measurement."""
+"""The class that holds each kind of measurement."""

@@ -203,8 +203,8 @@ def _run(
         found = extraction.run(bar)
     for note in words.notes(extraction.experiment, found) + words.differences(made_with, found):
         print(f"clsviz: {_one_line(note)}", file=sys.stderr)
-    if found.slower_because:
-        print(f"clsviz: Not measured in the fastest way: {_one_line(found.slower_because)}.", file=sys.stderr)
+    if found.slow_path_reason:
+        print(f"clsviz: Not measured in the fastest way: {_one_line(found.slow_path_reason)}.", file=sys.stderr)
     return extraction, found, time.monotonic() - began
 
 
@@ -219,7 +219,7 @@ def _print_json(result: dict[str, object], extraction: "Extraction", found: "Fou
     speed = {
         "seconds": seconds,
         "sentences_per_second": extraction.sentences_per_second,
-        "slower_because": found.slower_because or None,
+        "slower_because": found.slow_path_reason or None,
     }
     print(json.dumps(result | speed, ensure_ascii=False, allow_nan=False))
 

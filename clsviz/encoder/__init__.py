@@ -1,4 +1,4 @@
-"""Sentences to measurements: tokenizer, model and device. All that knows torch."""
+"""Sentences to measurements: tokenizer, model and device. The only folder that uses torch."""
 
 import lazy_loader
 

@@ -1,24 +1,14 @@
-from . import anatomy
-from .batches import plan_batches, token_budget
-from .blocks import Blocks
+from .anatomy import Anatomy
 from .encoder import Encoder
-from .linear import ROWS, Linear, activation_name, can_pack, has_fast_bfloat16
-from .loading import load
+from .linear import Linear, has_fast_bfloat16
 from .speed import product_rate
 from .torch_import import guard_torch
 
 __all__ = [
-    "ROWS",
-    "Blocks",
+    "Anatomy",
     "Encoder",
     "Linear",
-    "activation_name",
-    "anatomy",
-    "can_pack",
     "guard_torch",
     "has_fast_bfloat16",
-    "load",
-    "plan_batches",
     "product_rate",
-    "token_budget",
 ]

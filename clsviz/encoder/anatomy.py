@@ -1,9 +1,7 @@
-"""What an encoder is made of: its parameters, its special tokens, and what its tokenizer does, as plain data."""
+"""What an encoder is made of, as plain data: its architecture, parameters, special tokens and tokenizer."""
 
-import math
 import re
 import unicodedata
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,57 +9,23 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clsviz.encoder.parameters import ATTENTION, FEED_FORWARD, Parameter, groups_in_order, parameters_of
+
 if TYPE_CHECKING:
     from clsviz.encoder.pooler import Pooler
     from clsviz.encoder.special_tokens import Frame
-
-
-EMBEDDINGS, POOLER, OTHER = "Embeddings", "Pooler", "Other"
-
-
-ATTENTION, FEED_FORWARD = "Attention", "Feed-forward"
-
-
-_BLOCK = re.compile(r"(?:^|\.)(?:layers?|albert_layer_groups|blocks?|h)\.(\d+)\.(.*)")
-
-
-_ATTENTION = re.compile(r"attention|attn|sa_layer_norm", re.IGNORECASE)
-
-
-_EMBEDDINGS = re.compile(
-    r"(?:embeddings|embeddings_project|word_embedding|wte|wpe)\.|encoder\.embedding_hidden_mapping"
-)
 
 
 _RELATIVE = re.compile(r"rel_embeddings|relative_attention_bias|relative_position|r_r_bias")
 
 
 _NO_LIMIT = 10**9
-"""Tokenizers without a limit say a huge number."""
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One named tensor of a model, as its own code calls it.
-
-    group: embeddings, a layer, the pooler, or other. part: of a layer, attention or feed-forward, each with its
-        LayerNorm; else "".
-    """
-
-    name: str
-    shape: tuple[int, ...]
-    group: str
-    part: str = ""
-
-    @property
-    def size(self) -> int:
-        """How many weights it holds."""
-        return math.prod(self.shape)
+"""Tokenizers without a limit report a huge number."""
 
 
 @dataclass(frozen=True)
 class SpecialToken:
-    """A token that stands for no text, and what for; several roles may share one."""
+    """A token with a role instead of text; several roles may share a token."""
 
     role: str
     token: str
@@ -70,10 +34,10 @@ class SpecialToken:
 
 @dataclass(frozen=True)
 class Architecture:
-    """How a model is built; None is what its configuration does not say in a usual way.
+    """How a model is built; None where its configuration does not say so in a usual way.
 
     model_class: of transformers. n_layers: number of the last layer. inner_size: width of the feed-forward.
-    positions: how the model knows where a token stands, in words.
+    positions: how the model knows the position of a token, in words.
     """
 
     model_class: str
@@ -89,10 +53,10 @@ class Architecture:
 
 @dataclass(frozen=True)
 class TokenizerFacts:
-    """What a tokenizer does to every sentence; None is what it does not say.
+    """What a tokenizer does to every sentence; None where it does not say.
 
-    n_tokens: of its vocabulary. padding_side: its habit; measurements pad on the right whatever it is.
-    model_max_length: tokens that it would let pass. prefix, suffix: the tokens, with their ids, that it puts around a
+    n_tokens: size of its vocabulary. padding_side: its habit; measurements always pad on the right.
+    model_max_length: most tokens it lets pass. prefix, suffix: the tokens, with their ids, that it puts around a
     sentence. types: token type ids of the prefix, of every token of the sentence, and of the suffix.
     """
 
@@ -110,24 +74,24 @@ class TokenizerFacts:
 
 @dataclass(frozen=True, eq=False)
 class PoolerWeights:
-    """Of a pooler like BERT's, a dense layer and tanh: weight float32 (out, in), bias float32 (out)."""
+    """Weights of a pooler like BERT's, a dense layer and tanh: weight float32 (out, in), bias float32 (out,)."""
 
     weight: NDArray[np.float32]
     bias: NDArray[np.float32]
 
     def output(self, cls: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
-        """What it makes of [CLS] vectors (n, in), float64 (n, out): tanh(W [CLS] + b), worked out by numpy alone."""
+        """The pooler output for [CLS] vectors (n, in), float64 (n, out): tanh(W [CLS] + b), computed by numpy alone."""
         return np.tanh(cls.astype(np.float64) @ self.weight.astype(np.float64).T + self.bias.astype(np.float64))
 
 
 @dataclass(frozen=True, eq=False)
 class Anatomy:
-    """All that is told of a model: what it is made of, and how it reads.
+    """What a model is made of, and how it reads a sentence.
 
-    cls_embedding: float32 (width of the word embeddings), the learned vector that [CLS] enters the model with.
-    cls_place: where [CLS] is, from the start, or from the end if negative. n_embedded: tokens that the model knows.
-    max_length: tokens that are read of a sentence here, special ones included. has_pooler: whether the model has one;
-    pooler: its weights where it is built like BERT's.
+    cls_embedding: float32 (width of the word embeddings,), the learned vector of the [CLS] token.
+    cls_place: the position of [CLS], counted from the end if negative. n_embedded: number of tokens the model knows.
+    max_length: most tokens that clsviz reads of a sentence, special ones included. has_pooler: whether the model has a
+    pooler. pooler: its weights, if it is built like BERT's.
     """
 
     architecture: Architecture
@@ -142,27 +106,27 @@ class Anatomy:
 
     @property
     def n_weights(self) -> int:
-        """Of all parameters together."""
+        """Number of weights in all parameters."""
         return sum(parameter.size for parameter in self.parameters)
 
     @property
     def cls(self) -> tuple[str, int]:
-        """[CLS], as this model writes it, and its id."""
+        """The [CLS] token as this model writes it, and its id."""
         side = self.tokenizer.prefix if self.cls_place >= 0 else self.tokenizer.suffix
         return side[self.cls_place]
 
     def parameter_table(self) -> pd.DataFrame:
-        """A row a parameter: name, shape (as 384 × 1536), weights, group, part."""
+        """One row per parameter: name, shape (such as 384 × 1536), weights, group, part."""
         rows = [(p.name, " × ".join(map(str, p.shape)), p.size, p.group, p.part) for p in self.parameters]
         return pd.DataFrame(rows, columns=["name", "shape", "weights", "group", "part"])
 
     def group_table(self) -> pd.DataFrame:
-        """A row a group, in the model's order.
+        """One row per group, in the model's order.
 
-        group, parameters, weights, share of all weights, and the weights of attention and feed_forward.
+        Columns: group, parameters, weights, share (of all weights), attention and feed_forward (weights of each).
         """
         rows = []
-        for group in _in_order(self.parameters):
+        for group in groups_in_order(self.parameters):
             of_group = [parameter for parameter in self.parameters if parameter.group == group]
             weights = sum(parameter.size for parameter in of_group)
             attention, inner = (sum(p.size for p in of_group if p.part == part) for part in (ATTENTION, FEED_FORWARD))
@@ -171,7 +135,7 @@ class Anatomy:
 
 
 def describe(model: Any, tokenizer: Any, frame: "Frame", max_length: int, pooler: "Pooler | None") -> Anatomy:
-    """What `model` and `tokenizer`, as transformers loads them, are made of; all is copied."""
+    """What `model` and `tokenizer`, as loaded by transformers, are made of; copies everything."""
     embeddings = model.get_input_embeddings()
     return Anatomy(
         architecture=_architecture(model),
@@ -184,43 +148,6 @@ def describe(model: Any, tokenizer: Any, frame: "Frame", max_length: int, pooler
         has_pooler=getattr(model, "pooler", None) is not None,
         pooler=_pooler_weights(pooler),
     )
-
-
-def parameters_of(model: Any) -> tuple[Parameter, ...]:
-    """The named parameters of a model of transformers; one that layers share is named once."""
-    n_groups = getattr(model.config, "num_hidden_groups", None)  # ALBERT goes through its few layers again and again
-    n_layers = getattr(model.config, "num_hidden_layers", None)
-    found = []
-    for name, tensor in model.named_parameters():
-        group, part = _place(name)
-        if isinstance(group, int):
-            group = _shared(group, n_groups, n_layers) if n_groups and n_layers else f"Layer {group + 1}"
-        found.append(Parameter(name, tuple(tensor.shape), group, part))
-    return tuple(found)
-
-
-def _place(name: str) -> tuple[str | int, str]:
-    """Group and part of a parameter by its name; a block is its number, from 0."""
-    if match := _BLOCK.search(name):
-        return int(match[1]), ATTENTION if _ATTENTION.search(match[2]) else FEED_FORWARD
-    if _EMBEDDINGS.match(name):
-        return EMBEDDINGS, ""
-    return POOLER if name.startswith("pooler.") else OTHER, ""
-
-
-def _shared(group: int, n_groups: int, n_layers: int) -> str:
-    """The layers that one group of ALBERT's blocks is used for."""
-    layers = [layer + 1 for layer in range(n_layers) if layer * n_groups // n_layers == group]
-    if len(layers) == 1:
-        return f"Layer {layers[0]}"
-    return f"Layers {layers[0]} to {layers[-1]}" if layers else OTHER
-
-
-def _in_order(parameters: Iterable[Parameter]) -> list[str]:
-    """The groups as a vector passes them: embeddings, layers, what is neither, pooler."""
-    groups = list(dict.fromkeys(parameter.group for parameter in parameters))
-    rank = {EMBEDDINGS: 0, OTHER: 2, POOLER: 3}
-    return sorted(groups, key=lambda group: rank.get(group, 1))
 
 
 def _architecture(model: Any) -> Architecture:
@@ -273,7 +200,7 @@ def _tokenizer(tokenizer: Any, frame: "Frame") -> TokenizerFacts:
 
 
 def _special_tokens(tokenizer: Any) -> tuple[SpecialToken, ...]:
-    """In the order of their ids."""
+    """The special tokens by id."""
     found = []
     for role, tokens in tokenizer.special_tokens_map.items():
         for token in [tokens] if isinstance(tokens, str) else tokens:
@@ -284,14 +211,14 @@ def _special_tokens(tokenizer: Any) -> tuple[SpecialToken, ...]:
 
 
 def _normalizing(tokenizer: Any) -> tuple[bool | None, bool | None]:
-    """Whether a tokenizer makes letters small, and whether it takes their accents away: found by trying it."""
+    """Whether a tokenizer lower-cases letters, and whether it strips their accents: found by trying."""
     if not tokenizer.is_fast:
         return getattr(tokenizer, "do_lower_case", None), getattr(tokenizer, "strip_accents", None)
     normalizer = tokenizer.backend_tokenizer.normalizer
     if normalizer is None:
         return False, False
-    small, plain = (unicodedata.normalize("NFC", normalizer.normalize_str(letter)) for letter in ("A", "é"))
-    return "a" in small, "e" in plain
+    lower, plain = (unicodedata.normalize("NFC", normalizer.normalize_str(letter)) for letter in ("A", "é"))
+    return "a" in lower, "e" in plain
 
 
 def _pooler_weights(pooler: "Pooler | None") -> PoolerWeights | None:
@@ -301,7 +228,7 @@ def _pooler_weights(pooler: "Pooler | None") -> PoolerWeights | None:
 
 
 def _numbers(tensor: Any) -> NDArray[np.float32]:
-    """A copy, so that nothing larger is kept."""
+    """A copy, so that nothing larger is kept alive."""
     return np.array(tensor.detach().cpu().numpy(), np.float32)
 
 

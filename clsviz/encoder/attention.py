@@ -1,4 +1,4 @@
-"""Attention over sentences that lie end to end, in groups of equal length."""
+"""The blocks of an encoder, over sentences that lie end to end in groups of equal length."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from clsviz.encoder.linear import Linear, activation_name, linear_of
 
 @dataclass(frozen=True)
 class Group:
-    """Sentences of one length, `start` to `stop` of all sentences, `first` to `last` of all tokens."""
+    """Sentences of one length: `start` to `stop` of all sentences, `first` to `last` of all tokens, ends excluded."""
 
     start: int
     stop: int
@@ -25,7 +25,7 @@ class Group:
 
 
 class Block:
-    """One block: attention and feed-forward, each added to what it was given, and normalized."""
+    """One block: attention and feed-forward, each added to its input and then normalized."""
 
     def __init__(self, module: Any, layout: Layout, n_heads: int, dtype: torch.dtype) -> None:
         query, key, value = (module.get_submodule(name) for name in (layout.query, layout.key, layout.value))
@@ -38,6 +38,7 @@ class Block:
         self._feed_forward = _FeedForward(module, layout, dtype)
 
     def __call__(self, x: Tensor, groups: Sequence[Group], biases: Sequence[Tensor | None]) -> Tensor:
+        """All tokens (n, width) after the block; biases on attention scores as in `Blocks`, one per group."""
         qkv = self._qkv(x)
         attended = qkv.new_zeros((len(qkv), qkv.shape[1] // 3))
         for group, bias in zip(groups, biases, strict=True):
@@ -50,7 +51,7 @@ class Block:
 
 
 class LastBlock:
-    """The last block for [CLS] alone, in float32: with so little left to compute, that costs nothing."""
+    """The last block, for [CLS] alone; in float32, as so little work is left that the precision costs nothing."""
 
     def __init__(self, module: Any, layout: Layout, n_heads: int) -> None:
         query, key, value = (module.get_submodule(name) for name in (layout.query, layout.key, layout.value))
@@ -64,10 +65,10 @@ class LastBlock:
         self._feed_forward = _FeedForward(module, layout, torch.float32)
 
     def __call__(self, x: Tensor, cls: Tensor, groups: Sequence[Group], biases: Sequence[Tensor | None]) -> Tensor:
-        """From all tokens and those of [CLS] (n, hidden) to [CLS] after the block."""
+        """[CLS] after the block, (n, width), from all tokens and those of [CLS], (n, width)."""
         n_heads, width, hidden = self._key.shape
         query = self._query(cls).view(-1, n_heads, width).transpose(0, 1)
-        # A key's bias would add the same to all of a sentence's scores, which softmax does not see.
+        # The key's bias would add the same to all scores of a sentence, which softmax ignores.
         through_key = torch.bmm(query, self._key).transpose(0, 1)
         means = []
         for group, bias in zip(groups, biases, strict=True):
@@ -77,7 +78,7 @@ class LastBlock:
                 scores = scores + bias[:, :, 0]
             means.append(torch.bmm(scores.softmax(-1), tokens))
         through_value = torch.bmm(torch.cat(means).transpose(0, 1), self._value).transpose(0, 1)
-        attended = through_value.flatten(1) + self._value_bias  # as a mean's weights add up to 1
+        attended = through_value.flatten(1) + self._value_bias  # added once, as attention weights add up to 1
         return self._feed_forward(self._attention_norm(self._output(attended) + cls))
 
 
@@ -101,7 +102,7 @@ class _FeedForward:
 
 
 def groups_of(lengths: list[int]) -> list[Group]:
-    """The runs of equal lengths, in their order."""
+    """The runs of equal consecutive lengths."""
     groups: list[Group] = []
     start = first = 0
     for length, run in groupby(lengths):

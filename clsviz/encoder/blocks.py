@@ -1,4 +1,18 @@
-"""The forward pass of encoders built like BERT."""
+"""A fast forward pass for encoders built like BERT: the same numbers as their own, with less work around them.
+
+- Sentences lie end to end and attention runs over groups of equal length, so nothing is padded and nothing masked.
+- Query, key and value are one product, and the activation is fused into the product before it (see `linear`).
+- For norms, only [CLS] of the last block is computed, and no keys or values: since (W q) x = q (W' x), the key's matrix
+  is applied to the query instead of to every token, and the value's matrix to the attention-weighted sum of tokens.
+
+In bfloat16 only the products are computed in it: the sums passed from block to block, and their LayerNorm, stay in
+float32. That costs no time, and makes the mean error of the built-in model's norm 5 times smaller after the last layer,
+and over 30 times after the others, than in a model that is bfloat16 throughout.
+
+On two cores of an AMD EPYC (Zen 4) the built-in model spends 87% of its time inside the products and 7% in attention
+(PyTorch's profiler, 1,024 docstring sentences, float32), so what is left to gain is in the products.
+`python -m benchmarks.encoder` compares speed with the plain model, other libraries, and what the machine can do.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,37 +22,39 @@ from torch import Tensor, nn
 
 from clsviz.encoder.attention import Block, Group, LastBlock, groups_of
 from clsviz.encoder.batches import to_device
-from clsviz.encoder.layouts import EMBEDDING_MODULES, LAYOUTS, find_module
+from clsviz.encoder.layouts import LAYOUTS, Layout, find_module
 from clsviz.encoder.linear import ROWS, Unsuited
 from clsviz.encoder.memory import is_out_of_memory
+from clsviz.encoder.pooling import pool
 
 
 class Blocks:
-    """The forward pass of an encoder built like BERT; [CLS] is the first token of every sentence.
+    """The forward pass of an encoder built like BERT, as a `choice.Forward`; [CLS] is the first token of a sentence."""
 
-    Raises Unsuited where the model is built otherwise.
-    """
+    pads = False
 
     def __init__(self, model: Any, dtype: torch.dtype) -> None:
+        """Raises Unsuited where `layouts` does not describe the model."""
         layout = LAYOUTS.get(model.config.model_type)
         if layout is None:
             raise Unsuited(f"there is no fast forward pass for models of the type {model.config.model_type}")
         self._model = model
+        self._layout: Layout = layout
         try:
             n_heads = int(model.config.num_attention_heads)
             modules = list(model.get_submodule(layout.blocks))
             n_blocks = int(model.config.num_hidden_layers)
             built = {module: Block(module, layout, n_heads, dtype) for module in modules}
-            # ALBERT goes through its few blocks again and again.
+            # ALBERT uses its few blocks repeatedly.
             self._blocks = [built[modules[i * len(modules) // n_blocks]] for i in range(n_blocks)]
             self._last = LastBlock(modules[-1], layout, n_heads)
         except (AttributeError, LookupError, TypeError, RuntimeError) as error:
             if is_out_of_memory(error):
                 raise
-            raise Unsuited("its blocks are not built as its type says") from error
+            raise Unsuited("its blocks are not built the way its type suggests") from error
 
     def __call__(self, ids: Tensor, lengths: list[int]) -> list[Tensor]:
-        """See `Forward`."""
+        """Vectors of [CLS]: see `choice.Forward`."""
         groups = groups_of(lengths)
         x, biases, first = self._begin(ids, groups)
         vectors = [x[first]]
@@ -49,20 +65,20 @@ class Blocks:
         return vectors + self._pool(vectors[-1])
 
     def pooled(self, ids: Tensor, lengths: list[int]) -> tuple[Tensor, Tensor | None]:
-        """See `Forward`."""
+        """Vectors of every pooling: see `choice.Forward`."""
         groups = groups_of(lengths)
-        x, biases, first = self._begin(ids, groups)
-        states = [_poolings(x, groups, first)]
+        x, biases, _ = self._begin(ids, groups)
+        layers = [pool(_by_group(x, groups))]
         for block in self._blocks:
             x = block(x, groups, biases)
-            states.append(_poolings(x, groups, first))
-        pooled = torch.stack(states, dim=1)
+            layers.append(pool(_by_group(x, groups)))
+        pooled = torch.stack(layers, dim=1)
         return pooled, next(iter(self._pool(pooled[0, -1])), None)
 
     def _begin(self, ids: Tensor, groups: Sequence[Group]) -> tuple[Tensor, list[Tensor | None], Tensor]:
-        """The embeddings of all tokens, end to end; what is added to attention's scores; where every [CLS] is."""
+        """The embeddings of all tokens, end to end; the biases added to attention scores; where each [CLS] is."""
         embedded = [self._embed(ids[group.start : group.stop, : group.length]) for group in groups]
-        surplus = -groups[-1].last % ROWS  # once for all products
+        surplus = -groups[-1].last % ROWS  # pad once, for all products
         x = torch.cat([*embedded, embedded[0].new_zeros((surplus, embedded[0].shape[1]))])
         biases = [self._position_bias(group.length, x) for group in groups]
         first = torch.tensor(
@@ -70,23 +86,22 @@ class Blocks:
         )
         return x, biases, to_device(first, x.device)
 
-    def take_over(self) -> None:
-        """Free the model of the blocks whose weights are here in another layout."""
-        self._model.set_submodule(LAYOUTS[self._model.config.model_type].blocks, nn.ModuleList())
+    def free_originals(self) -> None:
+        """Remove the model's own blocks, whose weights are copied here in another layout."""
+        self._model.set_submodule(self._layout.blocks, nn.ModuleList())
 
     def _embed(self, ids: Tensor) -> Tensor:
         x = ids
-        for name in EMBEDDING_MODULES:
+        for name in self._layout.embeddings:
             if (module := find_module(self._model, name)) is not None:
                 x = module(x)
         return x.flatten(0, 1)
 
     def _position_bias(self, length: int, like: Tensor) -> Tensor | None:
-        """What is added to the scores of attention, (1, heads, length, length): only MPNet has it."""
-        compute = getattr(getattr(self._model, "encoder", None), "compute_position_bias", None)
-        if compute is None:
+        """The relative position bias added to attention scores, (1, heads, length, length), if the model has one."""
+        if not self._layout.position_bias:
             return None
-        bias: Tensor = compute(like.new_empty((1, length, 1)))
+        bias: Tensor = find_module(self._model, self._layout.position_bias)(like.new_empty((1, length, 1)))
         return bias
 
     def _pool(self, cls: Tensor) -> list[Tensor]:
@@ -98,9 +113,6 @@ class Blocks:
         return [pooler(cls[:, None])]
 
 
-def _poolings(x: Tensor, groups: Sequence[Group], first: Tensor) -> Tensor:
-    """The poolings of the sentences whose tokens lie end to end in x, (3, n, hidden)."""
-    tokens = [x[group.first : group.last].view(-1, group.length, x.shape[1]) for group in groups]
-    means = torch.cat([run.mean(1) for run in tokens])
-    maxima = torch.cat([run.amax(1) for run in tokens])
-    return torch.stack([x[first], means, maxima])
+def _by_group(x: Tensor, groups: Sequence[Group]) -> list[Tensor]:
+    """The tokens of x, which lie end to end, as (n, length, width) for each group."""
+    return [x[group.first : group.last].view(-1, group.length, x.shape[1]) for group in groups]

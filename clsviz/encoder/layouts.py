@@ -1,4 +1,11 @@
-"""Where each architecture keeps the parts of a block: one row per architecture."""
+"""Where each architecture keeps the parts of a block: one row per architecture.
+
+To add an architecture, add a row to `LAYOUTS` under the `model_type` of its configuration. Print the model and fill in
+the paths of its modules. It fits if its blocks are built like BERT's: attention, then feed-forward, each added to its
+input and then normalized (post-LayerNorm), with absolute positions in the embeddings or a bias on attention scores. No
+other file changes: `choice` compares the result with the model's own forward pass whenever such a model is loaded, and
+falls back to the latter if they differ. Add the architecture to `tests/support/tiny.py` as well, so that it is tested.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -6,7 +13,12 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Layout:
-    """Where a model keeps the parts of a block: paths below the model, or below the block."""
+    """Where a model keeps its parts, as dotted paths.
+
+    blocks: the list of blocks, below the model. embeddings: the modules that lead to the first block, in order, below
+    the model; those that a model does not have are skipped. position_bias: a function that computes the bias on
+    attention scores, below the model, or "". All others: below a block.
+    """
 
     blocks: str
     query: str
@@ -18,6 +30,8 @@ class Layout:
     activation: str
     down: str
     norm: str
+    embeddings: tuple[str, ...] = ("embeddings",)
+    position_bias: str = ""
 
 
 _BERT = Layout(
@@ -35,7 +49,8 @@ _BERT = Layout(
 
 
 LAYOUTS = {
-    **dict.fromkeys(("bert", "roberta", "xlm-roberta", "camembert", "electra"), _BERT),
+    **dict.fromkeys(("bert", "roberta", "xlm-roberta", "camembert"), _BERT),
+    "electra": replace(_BERT, embeddings=("embeddings", "embeddings_project")),
     "mpnet": replace(
         _BERT,
         query="attention.attn.q",
@@ -43,6 +58,7 @@ LAYOUTS = {
         value="attention.attn.v",
         output="attention.attn.o",
         attention_norm="attention.LayerNorm",
+        position_bias="encoder.compute_position_bias",
     ),
     "distilbert": Layout(
         blocks="transformer.layer",
@@ -67,17 +83,14 @@ LAYOUTS = {
         activation="albert_layers.0.activation",
         down="albert_layers.0.ffn_output",
         norm="albert_layers.0.full_layer_layer_norm",
+        embeddings=("embeddings", "encoder.embedding_hidden_mapping_in"),
     ),
 }
-"""By the model type of the configuration: encoders whose blocks normalize after each sum, as BERT's."""
-
-
-EMBEDDING_MODULES = ("embeddings", "embeddings_project", "encoder.embedding_hidden_mapping_in")
-"""What leads to the first block, where a model has it."""
+"""By model type; all are encoders whose blocks normalize after each sum, as BERT's do."""
 
 
 def find_module(module: Any, path: str) -> Any:
-    """What lies at a dotted path below `module`, a function perhaps, or None."""
+    """What lies at a dotted path below `module` (a module or a function), or None."""
     for name in path.split("."):
         module = getattr(module, name, None)
     return module

@@ -1,4 +1,8 @@
-"""Linear layers whose weights are laid out for this machine."""
+"""Linear layers whose weights are laid out for this machine.
+
+`Linear` keeps its weight in the byte order that oneDNN multiplies fastest, as PyTorch's compiler does when it freezes a
+model. It serves two purposes: the blocks of `blocks` are made of it, and `swap_linears` puts it into any other model.
+"""
 
 import functools
 import platform
@@ -11,17 +15,17 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 ROWS = 64
-"""The number of rows in a packed product is a multiple of this, so that there are few different ones."""
+"""Rows of a packed product are padded to a multiple of this, so that few different numbers of rows occur."""
 
 
-class Unsuited(Exception):  # noqa: N818  (no error: another way is taken)
-    """A model to which a transformation does not apply; the message says why."""
+class Unsuited(Exception):  # noqa: N818  (not an error: something else is tried)
+    """A fast forward pass does not apply to a model; the message says why."""
 
 
 class Linear(nn.Module):
-    """A linear layer whose product is computed in `dtype`, from a weight laid out for this machine.
+    """A linear layer that computes its product in `dtype`, from a weight laid out for this machine.
 
-    weight: (out, in); bias: (out) or None. The result is in the precision of the product.
+    weight: (out, in); bias: (out,) or None. The result has `dtype`.
     """
 
     def __init__(self, weight: Tensor, bias: Tensor | None, dtype: torch.dtype) -> None:
@@ -33,29 +37,29 @@ class Linear(nn.Module):
         self._bias = None if bias is None else bias.detach().to(dtype)
 
     def forward(self, x: Tensor, activation: str = "") -> Tensor:
-        """The product of x (…, in) with the weight, (…, out), through the activation of that name in `_ACTIVATIONS`."""
+        """The linear layer's output for x (…, in), (…, out), through the activation of that name in `ACTIVATIONS`."""
         x = x.to(self._dtype)
         if not self._packed:
             y = functional.linear(x, self._weight, self._bias)
-            return _ACTIVATIONS[activation].function(y) if activation else y
-        fused = _ACTIVATIONS[activation].fused if activation else ("none", [], "")
+            return ACTIVATIONS[activation].function(y) if activation else y
+        fused = ACTIVATIONS[activation].fused if activation else ("none", [], "")
         rows = x.reshape(-1, x.shape[-1])
         n = len(rows)
-        if n % ROWS:  # oneDNN keeps a kernel, with its workspace, for every number of rows it has met
+        if n % ROWS:  # oneDNN keeps a kernel and its workspace for every number of rows it has seen
             rows = functional.pad(rows, (0, 0, 0, -n % ROWS))
         result: Tensor = torch.ops.mkldnn._linear_pointwise(rows, self._weight, self._bias, *fused)
         return result[:n].view(*x.shape[:-1], -1)
 
 
 class _Swapped(Linear):
-    """A `Linear` in the place of a model's own: it takes and gives what the rest of the model computes in."""
+    """A `Linear` in place of a model's own: its result has the dtype of its input, as the rest of the model expects."""
 
     def forward(self, x: Tensor, activation: str = "") -> Tensor:
         return super().forward(x, activation).to(x.dtype)
 
 
 def swap_linears(model: Any, dtype: torch.dtype) -> dict[str, nn.Module]:
-    """Replace the linear layers of `model` in place, and give back those that were there, by name."""
+    """Replace the linear layers of `model` in place, and return the original ones by name."""
     if dtype == torch.float32 and not (model.device.type == "cpu" and can_pack(dtype)):
         return {}  # nothing to gain
     linears = {name: module for name, module in model.named_modules() if type(module) is nn.Linear}
@@ -64,11 +68,12 @@ def swap_linears(model: Any, dtype: torch.dtype) -> dict[str, nn.Module]:
     return dict(linears)
 
 
-@functools.cache
 def can_pack(dtype: torch.dtype) -> bool:
-    """Whether this machine's PyTorch has oneDNN's packed linear layers in `dtype`, and gains by them."""
+    """Whether PyTorch has oneDNN's packed linear layers in `dtype`, switched on and known to be faster here."""
     if platform.machine().lower() not in ("x86_64", "amd64"):
-        return False  # elsewhere the gain was not measured
+        return False  # not measured there
+    if not torch.backends.mkldnn.enabled:
+        return False
     try:
         x = torch.ones((4, 16), dtype=dtype)
         weight = torch.ops.mkldnn._reorder_linear_weight(x)
@@ -78,7 +83,7 @@ def can_pack(dtype: torch.dtype) -> bool:
 
 
 def has_fast_bfloat16(device: torch.device) -> bool:
-    """Whether `device` computes products of bfloat16 faster than of float32."""
+    """Whether `device` multiplies matrices faster in bfloat16 than in float32."""
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     if device.type == "mps":
@@ -88,29 +93,33 @@ def has_fast_bfloat16(device: torch.device) -> bool:
 
 
 @dataclass(frozen=True)
-class _Activation:
+class Activation:
+    """An activation that oneDNN can fuse into a product."""
+
     function: Callable[[Tensor], Tensor]
     fused: tuple[str, list[float], str]
-    """What oneDNN calls it: name, parameters, variant."""
+    """How oneDNN identifies it: name, parameters, variant."""
 
 
-_ACTIVATIONS = {
-    "gelu": _Activation(functional.gelu, ("gelu", [], "none")),
-    "gelu-tanh": _Activation(functools.partial(functional.gelu, approximate="tanh"), ("gelu", [], "tanh")),
-    "relu": _Activation(functional.relu, ("relu", [], "")),
+ACTIVATIONS = {
+    "gelu": Activation(functional.gelu, ("gelu", [], "none")),
+    "gelu-tanh": Activation(functools.partial(functional.gelu, approximate="tanh"), ("gelu", [], "tanh")),
+    "relu": Activation(functional.relu, ("relu", [], "")),
 }
+"""Activations that can be fused into the product before them, by name."""
 
 
 def linear_of(module: Any, name: str, dtype: torch.dtype) -> Linear:
+    """A `Linear` with the weight and bias of the one called `name` in `module`."""
     linear = module.get_submodule(name)
     return Linear(linear.weight, linear.bias, dtype)
 
 
 def activation_name(activation: Callable[[Tensor], Tensor]) -> str:
-    """The name of an activation among those that can be fused, found by what it does, or ""."""
-    x = torch.cat([torch.linspace(-6, 6, 241), torch.linspace(-60, 60, 121)])  # some are cut off far out
+    """The name in `ACTIVATIONS` of an activation, found by comparing outputs, or "" if it is none of them."""
+    x = torch.cat([torch.linspace(-6, 6, 241), torch.linspace(-60, 60, 121)])  # some are clipped far out
     expected = activation(x)
-    for name, known in _ACTIVATIONS.items():
+    for name, known in ACTIVATIONS.items():
         if torch.allclose(known.function(x), expected, rtol=1e-6, atol=1e-6):
             return name
     return ""

@@ -1,4 +1,4 @@
-"""From a model's files to a tokenizer and a model that can run, checked before anything is measured with them."""
+"""Loading a tokenizer and a model from their files, and checking them before anything is measured."""
 
 import json
 from dataclasses import dataclass
@@ -21,11 +21,11 @@ _UNTRAINED_SEED = 0
 
 @dataclass(frozen=True)
 class Loaded:
-    """A model as it comes from its files, and what it takes to run it.
+    """A model loaded from its files, and what it takes to run it.
 
-    name: as messages call it. model: in float32, on the CPU, in evaluation mode. max_length: tokens that it reads,
-        special ones included. pooler: its steps, or None where it has none or is built otherwise. anatomy: what it is
-        made of, as it came.
+    name: what messages call it. model: of transformers, in float32, on the CPU, in evaluation mode. max_length: most
+    tokens it reads of a sentence, special ones included. pooler: its steps, or None where it has no pooler or one not
+    built like BERT's. anatomy: what it is made of.
     """
 
     name: str
@@ -40,12 +40,12 @@ class Loaded:
 
 
 def load(weights: Weights) -> Loaded:
-    """Load `weights`; raises ModelError where they are no encoder with a [CLS] token, or incomplete.
+    """Load `weights`; raises ModelError if they are incomplete, too large, or not an encoder with a [CLS] token.
 
-    Nothing is fetched, and no code that comes with a model is run.
+    Downloads nothing, and runs no code that comes with a model.
     """
     transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    transformers.utils.logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # what matters is raised below
+    transformers.utils.logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # what matters raises an error below
     try:
         tokenizer, model, loading = _read(weights)
         frame = frame_of(tokenizer, weights.name)
@@ -53,22 +53,23 @@ def load(weights: Weights) -> Loaded:
         vocabulary_size = int(model.get_input_embeddings().num_embeddings)
     except (ModelError, MemoryError):
         raise
-    except Exception as error:  # whatever a library makes of files that are damaged, or of a model that is no encoder
+    except Exception as error:  # damaged files, or a model that is not an encoder, may raise anything
         reason = first_line(error).rstrip(" .:")
         raise ModelError(
-            f"{weights.name} cannot be loaded ({reason}). Its files may be damaged, or lacking: fetch them again, "
+            f"{weights.name} cannot be loaded ({reason}). Its files may be damaged or missing: fetch them again, "
             "or choose another model."
         ) from error
     missing = set(loading["missing_keys"])
     without_pooler = {name for name in missing if name.startswith("pooler.")}
     if lacking := len(missing - without_pooler) + len(loading["mismatched_keys"]):
         raise ModelError(
-            f"{weights.name} lacks {lacking} of its encoder's weights, or has them in another shape. Choose another."
+            f"{weights.name} lacks {lacking} of its encoder's weights, or has them in a wrong shape. "
+            "Choose another model."
         )
     if max_length <= len(frame):
         raise ModelError(
-            f"{weights.name} reads {max_length} tokens at most, which leaves no room for a sentence between the "
-            f"{len(frame)} special ones. Its configuration may be wrong."
+            f"{weights.name} reads at most {max_length} tokens, which leaves no room for a sentence beside the "
+            f"{len(frame)} special tokens. Its configuration may be wrong."
         )
     if max([*frame.prefix, *frame.suffix]) >= vocabulary_size:
         raise ModelError(
@@ -76,7 +77,7 @@ def load(weights: Weights) -> Loaded:
             "together. Fetch its files again."
         )
     if without_pooler:
-        model.pooler = None  # made of chance instead of weights
+        model.pooler = None  # randomly initialised
     has_pooler = getattr(model, "pooler", None) is not None
     pooler = pooler_of(model.eval())
     facts = anatomy.describe(model, tokenizer, frame, max_length, pooler)
@@ -87,17 +88,17 @@ def _read(weights: Weights) -> tuple[Any, Any, dict[str, Any]]:
     safely: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     _check_type(weights)
     config = transformers.AutoConfig.from_pretrained(weights.folder, **safely)
-    config._attn_implementation = None  # a configuration may name one that is fetched from the Hub, and is code
+    config._attn_implementation = None  # a configuration may name code on the Hub
     if config.is_encoder_decoder:
         raise ModelError(f"{weights.name} is an encoder with a decoder. Choose an encoder, such as bert-base-uncased.")
     if getattr(config, "is_decoder", False):
         raise ModelError(f"{weights.name} is a decoder. Choose an encoder, such as bert-base-uncased.")
     check_memory(weights, config)
     tokenizer = transformers.AutoTokenizer.from_pretrained(weights.folder, **safely)
-    if tokenizer.is_fast:  # their tokenizer.json may cut or pad, and neither is wanted
+    if tokenizer.is_fast:  # tokenizer.json may ask for truncation or padding
         tokenizer.backend_tokenizer.no_truncation()
         tokenizer.backend_tokenizer.no_padding()
-    with torch.random.fork_rng(devices=[]):  # what chance gives others does not depend on what is loaded
+    with torch.random.fork_rng(devices=[]):  # loading does not disturb other random numbers
         if weights.untrained:
             torch.manual_seed(_UNTRAINED_SEED)
             model = transformers.AutoModel.from_config(  # type: ignore[no-untyped-call]
@@ -117,30 +118,30 @@ def _read(weights: Weights) -> tuple[Any, Any, dict[str, Any]]:
 
 
 def _check_type(weights: Weights) -> None:
-    """Raise ModelError where the configuration names an architecture that could only come with the model."""
+    """Raise ModelError if the architecture is not part of transformers."""
     settings = json.loads((weights.folder / "config.json").read_bytes())
     kind = settings.get("model_type")
     if kind is None or kind in transformers.CONFIG_MAPPING:
         return
     if "auto_map" in settings:
         raise ModelError(
-            f"{weights.name} cannot be loaded: it needs code that comes with it, and such code never runs here. Choose "
-            "another model."
+            f"{weights.name} cannot be loaded: it needs code that comes with it, and clsviz never runs such code. "
+            "Choose another model."
         )
     raise ModelError(
-        f"{weights.name} cannot be loaded: it is of the type “{printable(str(kind))}”, which transformers "
+        f"{weights.name} cannot be loaded: its type is “{printable(str(kind))}”, which transformers "
         f"{transformers.__version__} does not know. Choose another model."
     )
 
 
 def _max_length(tokenizer: Any, model: Any) -> int:
-    """Tokens that are read at most; limits that are none, as XLNet's of -1, do not count."""
+    """Most tokens that are read; values that mean no limit, such as XLNet's -1, do not count."""
     limits = [MAX_LENGTH, tokenizer.model_max_length, _positions(model)]
     return min(int(limit) for limit in limits if limit > 0)
 
 
 def _positions(model: Any) -> int:
-    """Tokens that the model has position embeddings for; RoBERTa and its kin reserve the first ones."""
+    """Number of tokens the model has position embeddings for; RoBERTa and its kin reserve the first ones."""
     table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
     if table is None:
         return int(getattr(model.config, "max_position_embeddings", MAX_LENGTH))

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True)
 class Pooler:
-    """The two steps of a pooler that is built like BERT's: they stay in float32, whatever the model is run in."""
+    """The two steps of a pooler built like BERT's; always in float32, whatever precision the model runs in."""
 
     dense: nn.Linear
     activation: Callable[[Tensor], Tensor]
@@ -18,9 +18,9 @@ class Pooler:
 
 @torch.inference_mode()
 def pooler_of(model: Any) -> Pooler | None:
-    """The steps of the model's pooler, if together they do what it does."""
+    """The steps of the model's pooler; None if it has none, or if the steps together do not reproduce it."""
     module: Any = getattr(model, "pooler", None)
-    if isinstance(module, nn.Linear):  # ALBERT keeps the activation beside it
+    if isinstance(module, nn.Linear):  # ALBERT keeps the activation elsewhere
         return Pooler(module, model.pooler_activation)
     dense, activation = getattr(module, "dense", None), getattr(module, "activation", None)
     if not isinstance(dense, nn.Linear) or not callable(activation):

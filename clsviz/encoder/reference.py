@@ -1,27 +1,34 @@
-"""A model's own forward pass: what the fast ways are compared with, and what is run where there is none."""
+"""A model's own forward pass: the reference for the fast ones, and the fallback where none of them applies."""
 
+from collections.abc import Sequence
+
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from clsviz.encoder.attention import groups_of
 from clsviz.encoder.loading import Loaded
+from clsviz.encoder.pooling import pool
 from clsviz.errors import ModelError
 
 
 class Plain:
-    """The code that comes with transformers, as a `kernels.Forward`."""
+    """The forward pass that comes with transformers, as a `choice.Forward`."""
 
-    def __init__(self, loaded: Loaded, device: torch.device, *, pads: bool = True) -> None:
-        """pads: whether sentences of several lengths run at once; not where padding changes them in spite of its mask.
+    pads = True
 
-        Then each length runs by itself.
+    def __init__(self, loaded: Loaded, device: torch.device, *, mixes_lengths: bool = True) -> None:
+        """mixes_lengths: run sentences of several lengths at once, padded; otherwise each length by itself.
+
+        Some models let the padding change a sentence in spite of its mask.
         """
         self._loaded = loaded
         self._device = device
-        self._pads = pads
+        self._mixes_lengths = mixes_lengths
 
     def __call__(self, ids: Tensor, lengths: list[int]) -> list[Tensor]:
-        """Vectors of [CLS]: see `kernels.Forward`."""
+        """Vectors of [CLS]: see `choice.Forward`."""
         runs = []
         for run_ids, run_lengths in self._runs(ids, lengths):
             states, pooler_output = self._states(run_ids, run_lengths)
@@ -31,8 +38,8 @@ class Plain:
         return [torch.cat(vectors) for vectors in zip(*runs, strict=True)]
 
     def pooled(self, ids: Tensor, lengths: list[int]) -> tuple[Tensor, Tensor | None]:
-        """Vectors of every pooling: see `kernels.Forward`."""
-        runs, pooler_outputs = [], []
+        """Vectors of every pooling: see `choice.Forward`."""
+        pooled, pooler_outputs = [], []
         for run_ids, run_lengths in self._runs(ids, lengths):
             states, pooler_output = self._states(run_ids, run_lengths)
             if len({state.shape for state in states}) > 1:
@@ -40,28 +47,21 @@ class Plain:
                     f"{self._loaded.name} has layers of different shapes, so they cannot be compared. Choose another "
                     "model."
                 )
-            mask = self._mask(run_ids, run_lengths)[:, :, None]
-            counts, at = mask.sum(1), self._cls(run_lengths)
-            rows = torch.arange(len(run_lengths), device=self._device)
-            poolings = [
-                torch.stack(
-                    [
-                        state[rows, at],
-                        state.masked_fill(~mask, 0).sum(1) / counts,
-                        state.masked_fill(~mask, -torch.inf).amax(1),
-                    ]
-                )
-                for state in states
+            groups = groups_of(run_lengths)
+            cls = self._loaded.frame.cls
+            layers = [
+                pool([state[group.start : group.stop, : group.length] for group in groups], cls) for state in states
             ]
-            runs.append(torch.stack(poolings, dim=1))
+            pooled.append(torch.stack(layers, dim=1))
             if pooler_output is not None:
                 pooler_outputs.append(pooler_output)
-        return torch.cat(runs, dim=2), torch.cat(pooler_outputs) if pooler_outputs else None
+        return torch.cat(pooled, dim=2), torch.cat(pooler_outputs) if pooler_outputs else None
 
-    def layer_norms(self, ids: Tensor, lengths: list[int]) -> list[nn.LayerNorm | None]:
-        """The LayerNorm whose output each layer is, found by what it gives for these sentences; None where it is none.
+    def layer_norms(self, ids: Tensor, lengths: list[int]) -> NDArray[np.float32]:
+        """Gain and bias of the LayerNorm whose output each layer is, float32 (n_layers + 1, 2, width).
 
-        Layers that hand on sums, which the next one normalizes, have none.
+        The LayerNorm is found by comparing outputs on these sentences. NaN for a layer that is the output of none: some
+        models pass on sums, which the next layer normalizes.
         """
         outputs: list[tuple[nn.LayerNorm, Tensor]] = []
         norms = [module for module in self._loaded.model.modules() if isinstance(module, nn.LayerNorm)]
@@ -72,10 +72,11 @@ class Plain:
         finally:
             for hook in hooks:
                 hook.remove()
-        return [next((norm for norm, output in outputs if torch.equal(output, state)), None) for state in states]
+        of_layers = [next((norm for norm, output in outputs if torch.equal(output, state)), None) for state in states]
+        return _gains_and_biases(of_layers, states[-1].shape[-1])
 
     def _runs(self, ids: Tensor, lengths: list[int]) -> list[tuple[Tensor, list[int]]]:
-        if self._pads:
+        if self._mixes_lengths:
             return [(ids, lengths)]
         return [
             (ids[group.start : group.stop, : group.length], lengths[group.start : group.stop])
@@ -83,7 +84,7 @@ class Plain:
         ]
 
     def _states(self, ids: Tensor, lengths: list[int]) -> tuple[list[Tensor], Tensor | None]:
-        """All tokens after every layer, (n, width, hidden) each, and the pooler output."""
+        """Hidden states of all tokens after every layer, (n, length, width) each, and the pooler output."""
         frame = self._loaded.frame
         types = {"token_type_ids": self._types(ids, lengths)} if frame.has_types else {}
         output = self._loaded.model(
@@ -100,7 +101,7 @@ class Plain:
         return torch.arange(ids.shape[1], device=self._device) < torch.tensor(lengths, device=self._device)[:, None]
 
     def _cls(self, lengths: list[int]) -> Tensor:
-        """Where [CLS] is in every row: at the end, as some encoders have it, that is another place in each."""
+        """The position of [CLS] in each row; where [CLS] comes last, it depends on the length."""
         n_tokens = torch.tensor(lengths, device=self._device)
         cls = self._loaded.frame.cls
         return torch.full_like(n_tokens, cls) if cls >= 0 else n_tokens + cls
@@ -113,3 +114,12 @@ class Plain:
         for place, kind in enumerate(after):
             types[torch.arange(len(ids)), n_tokens - len(after) + place] = kind
         return types
+
+
+def _gains_and_biases(norms: Sequence[nn.LayerNorm | None], width: int) -> NDArray[np.float32]:
+    numbers = np.full((len(norms), 2, width), np.nan, np.float32)
+    for layer, norm in enumerate(norms):
+        if norm is not None:
+            numbers[layer, 0] = 1 if norm.weight is None else norm.weight.detach().cpu().numpy()
+            numbers[layer, 1] = 0 if norm.bias is None else norm.bias.detach().cpu().numpy()
+    return numbers

@@ -1,4 +1,4 @@
-"""The special tokens that a tokenizer puts around a sentence, and where [CLS] is among them."""
+"""The special tokens that a tokenizer puts around a sentence, and the position of [CLS] among them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,7 @@ from clsviz.errors import ModelError
 class Frame:
     """What the tokenizer puts around every sentence.
 
-    prefix, suffix: token ids before and after it. cls: where [CLS] is, from the start, or from the end if negative.
+    prefix, suffix: token ids before and after it. cls: the position of [CLS], counted from the end if negative.
     types: token type ids of the prefix, of every token of the sentence, and of the suffix.
     """
 
@@ -21,7 +21,7 @@ class Frame:
 
     @property
     def has_types(self) -> bool:
-        """Whether any token type is other than 0, which is what models take by themselves."""
+        """Whether any token type differs from 0, the default of models."""
         return any([*self.types[0], self.types[1], *self.types[2]])
 
     def __len__(self) -> int:
@@ -29,9 +29,9 @@ class Frame:
 
 
 def frame_of(tokenizer: Any, name: str) -> Frame:
-    """The frame around any sentence.
+    """The frame around any sentence; raises ModelError if it holds no [CLS].
 
-    [CLS] is found by its id, once: a sentence that spells the special token itself does not mislead it.
+    [CLS] is found by its id, in the frame alone: a sentence that spells out the special token does not confuse it.
     """
     if tokenizer.cls_token_id is None:
         raise ModelError(f"{name} has no [CLS] token. Choose an encoder, such as bert-base-uncased.")
@@ -48,4 +48,4 @@ def frame_of(tokenizer: Any, name: str) -> Frame:
             return Frame(prefix, suffix, prefix.index(tokenizer.cls_token_id), around)
         if tokenizer.cls_token_id in suffix:
             return Frame(prefix, suffix, suffix.index(tokenizer.cls_token_id) - len(suffix), around)
-    raise ModelError(f"The tokenizer of {name} puts no [CLS] around a sentence. Choose another encoder.")
+    raise ModelError(f"The tokenizer of {name} adds no [CLS] to a sentence. Choose another encoder.")

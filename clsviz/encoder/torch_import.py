@@ -1,7 +1,7 @@
 """Importing torch while other threads compute.
 
-SciPy and scikit-learn ask whether an array is one of torch's as soon as sys.modules has a torch, also while another
-thread is still importing it, which takes seconds. They fail then, as it has no Tensor yet.
+As soon as sys.modules holds torch, SciPy and scikit-learn check whether an array is a torch.Tensor, even while another
+thread is still importing torch, which takes seconds. Until torch has a Tensor, these checks fail.
 """
 
 import sys
@@ -12,7 +12,7 @@ from types import ModuleType
 
 
 def guard_torch() -> None:
-    """Let torch, from the first moment of its import on, have a stand-in for its Tensor, of which no array is one."""
+    """Give torch a placeholder Tensor, which no array is an instance of, from the first moment of its import."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
 
@@ -23,7 +23,7 @@ class _Finder(MetaPathFinder):
     ) -> ModuleSpec | None:
         spec = PathFinder.find_spec(fullname, path) if fullname == "torch" else None
         if spec is None or not isinstance(spec.loader, SourceFileLoader):
-            return None  # as everything else, it is left to the finders that follow
+            return None  # left to the finders that follow
         spec.loader = _Loader(spec.loader.name, spec.loader.path)
         return spec
 

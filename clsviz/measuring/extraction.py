@@ -203,7 +203,7 @@ class Extraction:
         for measured, seconds in parts:
             total_seconds += seconds
             joined = KINDS[self.kind].concatenate([found.measurements, measured])
-            found = replace(found, measurements=joined, slower_because=encoder.slower_because)
+            found = replace(found, measurements=joined, slow_path_reason=encoder.slow_path_reason)
             self._publish(whole(found))
             if not checks:
                 self.sentences_per_second = (len(found.measurements) - n_measured) / total_seconds

@@ -17,7 +17,7 @@ class Found:
     sample: the sentences. measurements: of the first of them; `Vectors` if these were asked for.
     damaged_parts: how many parts of the store were dropped because they were damaged.
     audit: for the fast precision, the start of the sample measured exactly; complete before anything else is measured.
-    slower_because: why what was measured here was not measured in the fastest way, or "".
+    slow_path_reason: why the fastest path could not be taken, or "".
     seed: of the draw.
     """
 
@@ -27,7 +27,7 @@ class Found:
     measurements: Measurements = field(default_factory=Measurements.none)
     damaged_parts: int = 0
     audit: "Found | None" = None
-    slower_because: str = ""
+    slow_path_reason: str = ""
     seed: int = 0
 
     @property

@@ -1,4 +1,4 @@
-"""Arrays in, numbers out."""
+"""Statistics on plain arrays: arrays in, numbers out."""
 
 import lazy_loader
 

@@ -17,10 +17,10 @@ _SLICE_TAILS = (0.01, 0.05, 0.25)
 
 
 def bins(lengths: ArrayLike, norms: ArrayLike) -> pd.DataFrame:
-    """Norm given length: a row a bin of lengths that holds at least 5 sentences.
+    """Norm given length: one row per bin of lengths that holds at least 5 sentences.
 
-    Columns: first and last (lengths, inclusive), length (their mean in the bin), n, and lower, median and upper: the
-    quartiles of the norm.
+    Columns: first and last (lengths, inclusive), length (the mean in the bin), n, and lower, median and upper (the
+    quartiles of the norm).
     """
     x, y = np.asarray(lengths, dtype=int), np.asarray(norms, dtype=float)
     if not len(x):
@@ -39,11 +39,11 @@ def bins(lengths: ArrayLike, norms: ArrayLike) -> pd.DataFrame:
 
 
 def slices(lengths: ArrayLike, norms: ArrayLike) -> pd.DataFrame:
-    """Length given norm: a row a slice of the norms' distribution, from the lowest 1% to the highest 1%.
+    """Length given norm: one row per slice of the norms' distribution, from the lowest 1% to the highest 1%.
 
     Columns: from_share and to_share (of the sentences, sorted by norm), lowest and highest (norms), n, and lower,
-    median and upper: the lengths between which nine in ten sentences of the slice lie, and the middle one. The tails
-    join their neighbours where they would hold fewer than 10 sentences.
+    median and upper (the 5th, 50th and 95th percentile of the lengths in the slice). A tail that would hold fewer than
+    10 sentences joins its neighbour.
     """
     x, y = np.asarray(lengths, dtype=int), np.asarray(norms, dtype=float)
     order = np.argsort(y, kind="stable")
@@ -61,9 +61,9 @@ def slices(lengths: ArrayLike, norms: ArrayLike) -> pd.DataFrame:
 
 
 def percentile_at_length(length: int, norm: float, lengths: ArrayLike, norms: ArrayLike) -> tuple[float, int] | None:
-    """Percentage of the corpus sentences of similar length whose norm is lower, and how many such sentences there are.
+    """Percentage of the corpus sentences of similar length that have a lower norm, and the number of similar sentences.
 
-    Similar is within a tenth of the length, at least one token. None where fewer than 20 are.
+    Similar means within 10% of the length, and at least within one token. None if there are fewer than 20.
     """
     x, y = np.asarray(lengths), np.asarray(norms, dtype=float)
     similar = y[np.abs(x - length) <= max(1, round(length / 10))]

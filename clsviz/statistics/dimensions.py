@@ -1,4 +1,4 @@
-"""Which dimensions of the vectors carry their norm, and what a LayerNorm's gain and bias do to it."""
+"""Which dimensions of the vectors make up their norm, and what a LayerNorm's gain and bias do to it."""
 
 from dataclasses import dataclass, replace
 
@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 
 
 DOMINANT_TIMES = 5
-"""A dimension dominates that holds at least so many times its equal share of the squared norm."""
+"""A dimension is dominant if it holds at least this many times an equal share of the squared norm."""
 
 
 MOST_DOMINANT = 10
@@ -25,31 +25,34 @@ WITHOUT_GAIN, WITHOUT_EITHER = "without gain", "without gain and bias"
 
 
 _HALF_PRECISION = 2.0**-10 / 12**0.5
-"""Standard deviation of what float16 rounds off a number, as a share of it, at most: 10 binary digits are kept."""
+"""Largest standard deviation of float16's rounding error, relative to the number: float16 keeps 10 binary digits."""
 
 
 _SINGLE_PRECISION = 2.0**-24
-"""What float32 rounds off, as a share, and float16 of the numbers nearest to 0, as a share of the largest."""
+"""Relative rounding error of float32; also float16's error for numbers nearest 0, relative to the largest number."""
 
 
 _TIMES_ROUNDING = 3.0
+"""A norm varies if its standard deviation is more than this many times that of its rounding error."""
 
 
 _LOST = 1e-3
-"""Where rounding would shift a component of z by more than this, it is lost: z has a variance of 1."""
+"""A dimension of z is lost if rounding could shift it by more than this: z has a variance of 1."""
 
 
 @dataclass(frozen=True, eq=False)
 class Dimensions:
-    """What each dimension holds of the norm, numbered from 0.
+    """How much of the norm each dimension holds; dimensions are numbered from 0.
 
-    shares: float64 (width,), of the squared norm, summed over the sentences; they add up to 1.
-    variance_shares: float64 (width,), of the variance of the squared norm: the covariance of x_d² with |x|², over that
-        variance; they add up to 1, and are negative where a dimension evens the norm out. None where it does not vary.
-    order: intp (width,), dimensions by share, the largest first.
-    dominant: those, at most 10, that hold at least 5 times their equal share, 1 / width, by share.
-    r_squared: of the regression of the norm on length, None where it is undefined, and then `problem` says why; the
-        same “without”, of the norm over all dimensions but the dominant. norm_sd has n - 1 degrees of freedom.
+    shares: float64 (width,), share of the squared norm, summed over the sentences; adds up to 1.
+    variance_shares: float64 (width,), share of the variance of the squared norm: the covariance of x_d² and |x|²
+        divided by that variance. Adds up to 1; negative where a dimension evens the norm out. None if the norm does
+        not vary.
+    order: intp (width,), the dimensions by share, largest first.
+    dominant: the dimensions, at most 10, that hold at least 5 times an equal share (1 / width), by share.
+    r_squared: R² of the norm on length; None if undefined, and then `problem` says why. norm_sd: ddof=1.
+    r_squared_without, problem_without, norm_mean_without, norm_sd_without: the same for the norm over all dimensions
+        except the dominant ones.
     """
 
     shares: Floats
@@ -68,10 +71,11 @@ class Dimensions:
 
 @dataclass(frozen=True)
 class NormOf:
-    """The norm of the vectors, or of what they were before a LayerNorm's gain, bias or both.
+    """The norm of the vectors as they are, or with a LayerNorm's gain, bias or both undone.
 
-    r_squared: of its regression on length, None where that is undefined, and then `problem` says why.
-    varies: whether it does by more than rounding. left_out: dimensions whose gain is too near 0 to be undone.
+    r_squared: R² of the norm on length; None if undefined, and then `problem` says why. norm_sd: ddof=1.
+    varies: whether the norm varies by more than rounding. left_out: number of dimensions whose gain is too close to 0
+        to undo.
     """
 
     name: str
@@ -84,16 +88,16 @@ class NormOf:
 
 
 def dimensions(vectors: ArrayLike, lengths: ArrayLike) -> Dimensions:
-    """What dimensions hold of the norm of vectors (n, width), and how length (n,) explains it with and without them.
+    """Each dimension's share of the norm of vectors (n, width), and R² of that norm on lengths (n,).
 
-    The vectors are taken to have been stored in 16 bits (`measurements.Packed`): no R² is given of a norm that varies
-    by no more than their rounding. Raises UndefinedFitError for fewer than 3 sentences, and where all vectors are 0.
+    The vectors are assumed to have been stored in 16 bits (`vectors.Packed`), so a norm that varies by no more than
+    their rounding gets no R². Raises UndefinedFitError for fewer than 3 sentences, or if all vectors are 0.
     """
     x, y = _checked(vectors, lengths)
     squares = x * x
     total = squares.sum(axis=1)
     if not total.any():
-        raise UndefinedFitError("All components of all vectors are 0, so there is no norm to have a share in.")
+        raise UndefinedFitError("All vectors are 0 in every dimension, so there is no norm to share out.")
     shares = squares.sum(axis=0) / total.sum()
     order = np.argsort(-shares, kind="stable")
     dominant = tuple(int(d) for d in order[:MOST_DOMINANT] if shares[d] * x.shape[1] >= DOMINANT_TIMES)
@@ -118,20 +122,21 @@ def dimensions(vectors: ArrayLike, lengths: ArrayLike) -> Dimensions:
 
 
 def without_layer_norm(vectors: ArrayLike, lengths: ArrayLike, gain: ArrayLike, bias: ArrayLike) -> list[NormOf]:
-    """The norm of vectors (n, width) that a LayerNorm put out, as they are and without its bias, its gain, and both.
+    """The norm of a LayerNorm's output, vectors (n, width): as it is, without the bias, without the gain, without both.
 
-    A LayerNorm (Ba et al. 2016) makes gain * z + bias of z, whose mean is 0 and whose variance is 1 in every vector:
-    the norm of z is √width for all. That is so of vectors of one token, as [CLS]; a mean of several is no longer one.
-    The bias alone makes z + bias of it. Dimensions whose gain is so near 0 that rounding hides z are left out of both.
+    A LayerNorm (Ba et al. 2016) outputs gain * z + bias, where each z has a mean of 0 and a variance of 1, so that the
+    norm of every z is √width. This holds for the vector of one token, such as [CLS], not for a mean over tokens.
+    Without the gain the output is z + bias. Where the gain is so close to 0 that rounding hides z, the dimension is
+    left out of the two norms without gain.
 
-    gain, bias: (width,). Raises UndefinedFitError where they are NaN, and for fewer than 3 sentences.
+    gain, bias: (width,). Raises UndefinedFitError if they are NaN, and for fewer than 3 sentences.
     """
     x, y = _checked(vectors, lengths)
     g, b = np.asarray(gain, dtype=float), np.asarray(bias, dtype=float)
     if np.isnan(g).any() or np.isnan(b).any():
         raise UndefinedFitError(
-            "These vectors are not the output of a LayerNorm with gain and bias, so there are none to take away. "
-            "Choose the output of a layer that ends with one."
+            "These vectors are not the output of a LayerNorm with gain and bias, so there is nothing to undo. Choose a "
+            "layer that ends with one."
         )
     errors = _errors(x)
     kept = np.flatnonzero(np.abs(g) * _LOST > _resolution(x))
@@ -140,7 +145,7 @@ def without_layer_norm(vectors: ArrayLike, lengths: ArrayLike, gain: ArrayLike, 
     whole, plain = _norm_of(AS_IT_IS, x, errors, y), _norm_of(WITHOUT_EITHER, z, z_errors, y, left_out)
     if whole.varies and not plain.varies:
         same = f"the same for all {len(y):,} sentences ({plain.norm_mean:.4f}), up to rounding"
-        why = f"Without gain and bias the norm is {same}: the whole variation of the norm comes from gain and bias."
+        why = f"Without gain and bias the norm is {same}: all variation of the norm comes from gain and bias."
         plain = replace(plain, problem=why)
     return [
         whole,
@@ -151,7 +156,7 @@ def without_layer_norm(vectors: ArrayLike, lengths: ArrayLike, gain: ArrayLike, 
 
 
 def _checked(vectors: ArrayLike, lengths: ArrayLike) -> tuple[Floats, Floats]:
-    """Both in double precision; raises UndefinedFitError for fewer than 3 sentences."""
+    """Vectors and lengths in double precision; raises UndefinedFitError for fewer than 3 sentences."""
     x, y = np.asarray(vectors, dtype=float), np.asarray(lengths, dtype=float)
     if len(y) < 3:
         explain_undefined(y, np.linalg.norm(x, axis=1))
@@ -159,7 +164,7 @@ def _checked(vectors: ArrayLike, lengths: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def _norm_of(name: str, vectors: Floats, errors: Floats, lengths: Floats, left_out: int = 0) -> NormOf:
-    """The norm of vectors whose components have such errors, both (n, width), and its regression on length."""
+    """The norm of vectors with the given rounding errors, both (n, width), and its regression on length."""
     norms = np.linalg.norm(vectors, axis=1)
     mean, sd = float(norms.mean()), float(norms.std(ddof=1))
     varies = not _is_constant(norms) and sd > _TIMES_ROUNDING * _rounding(vectors, norms, errors)
@@ -169,7 +174,7 @@ def _norm_of(name: str, vectors: Floats, errors: Floats, lengths: Floats, left_o
         if not varies:
             explained = None
             problem = (
-                f"The norm varies by no more than the rounding of the stored vectors does: its standard deviation is "
+                f"The norm varies by no more than the rounding of the stored vectors: its standard deviation is "
                 f"{sd:.2g}, around {mean:.4f}."
             )
     except UndefinedFitError as error:
@@ -178,7 +183,7 @@ def _norm_of(name: str, vectors: Floats, errors: Floats, lengths: Floats, left_o
 
 
 def _is_constant(norms: Floats) -> bool:
-    """Whether the norms are the same up to rounding, as `analysis` takes it."""
+    """Whether the norms are the same up to rounding, by the rule that `fit` applies."""
     try:
         explain_undefined(np.arange(len(norms), dtype=float), norms)
     except UndefinedFitError:
@@ -193,20 +198,20 @@ def _variance_shares(squares: Floats, total: Floats) -> Floats:
 
 
 def _errors(vectors: Floats) -> Floats:
-    """Standard deviation of the error that every component of stored vectors may have, (n, width)."""
+    """Standard deviation of the rounding error in each number of the stored vectors, (n, width)."""
     deviations = vectors - vectors.mean(axis=0)
     errors: Floats = np.hypot(_HALF_PRECISION * deviations, _resolution(vectors))
     return errors
 
 
 def _resolution(vectors: Floats) -> Floats:
-    """Differences of the components that are lost, however near to the mean they are, (width,)."""
+    """The smallest difference that survives storage in each dimension, (width,), even close to the mean."""
     largest = np.abs(vectors - vectors.mean(axis=0)).max()
     resolution: Floats = _SINGLE_PRECISION * (largest + np.abs(vectors).max(axis=0))
     return resolution
 
 
 def _rounding(vectors: Floats, norms: Floats, errors: Floats) -> float:
-    """Standard deviation of the error of the norm, from those of the components: to first order, if independent."""
+    """Standard deviation of the norm's rounding error, propagated to first order from independent `errors`."""
     directions = np.divide(vectors, norms[:, None], out=np.zeros_like(vectors), where=norms[:, None] > 0)
     return float(np.sqrt(((directions * errors) ** 2).sum(axis=1).mean()))

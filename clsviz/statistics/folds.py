@@ -1,4 +1,4 @@
-"""The folds of cross-validation, in which sentences that are the same stay together."""
+"""Folds for cross-validation that keep identical sentences together."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -13,17 +13,17 @@ N_FOLDS = 5
 
 
 def folds_of(sentences: Sequence[str], seed: int = 0) -> NDArray[np.intp]:
-    """Number of the fold of each sentence, intp (n,), from 0 to N_FOLDS - 1.
+    """Assign each of n sentences to a fold: intp (n,), from 0 to N_FOLDS - 1.
 
     Sentences that differ only in case, accents or white space share a fold, so that no probe is tested on what it was
-    trained on. Raises UndefinedFitError where fewer than N_FOLDS are different.
+    trained on. Raises UndefinedFitError if fewer than N_FOLDS sentences are distinct.
     """
     keys = [canonical(sentence) for sentence in sentences]
     number_of = {key: number for number, key in enumerate(dict.fromkeys(keys))}
     if len(number_of) < N_FOLDS:
         raise UndefinedFitError(
             f"Only {len(number_of)} of these sentences differ by more than case, accents or white space; at least "
-            f"{N_FOLDS} must, as a probe is tested on sentences it has not seen. Take more sentences."
+            f"{N_FOLDS} must, because a probe is tested on sentences it has not seen. Take more sentences."
         )
     groups = np.array([number_of[key] for key in keys])
     folds = np.empty(len(groups), np.intp)
@@ -34,11 +34,11 @@ def folds_of(sentences: Sequence[str], seed: int = 0) -> NDArray[np.intp]:
 
 
 def canonical(sentence: str) -> str:
-    """The sentence without what may differ between two that are the same: case, accents and white space."""
+    """The sentence without case, accents and extra white space: equal for sentences that count as the same."""
     letters = (letter for letter in unicodedata.normalize("NFKD", sentence) if not unicodedata.combining(letter))
     return " ".join("".join(letters).casefold().split())
 
 
 def shuffled(lengths: ArrayLike, seed: int = 0) -> NDArray[np.generic]:
-    """The same lengths in random order: a control, as of these no probe can read anything."""
+    """The same lengths in random order: a control, because no probe can predict these from the vectors."""
     return np.random.default_rng(seed).permutation(np.asarray(lengths))

@@ -1,4 +1,4 @@
-"""How long sentences are."""
+"""The lengths of sentences."""
 
 from collections.abc import Sequence
 
@@ -9,15 +9,16 @@ from clsviz.settings import Unit
 
 
 def lengths_in(unit: Unit, sentences: Sequence[str], n_tokens: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Lengths of n sentences, int32 (n,): their tokens, which depend on the model, or what does not.
+    """Lengths of n sentences, int32 (n,): their `n_tokens`, which depend on the model, or their words or characters.
 
-    Words are what white space separates.
+    Words are separated by white space.
     """
     if unit is Unit.TOKENS:
         return n_tokens
-    count = len if unit is Unit.CHARACTERS else _n_words
+    count = len if unit is Unit.CHARACTERS else n_words
     return np.fromiter(map(count, sentences), np.int32, len(sentences))
 
 
-def _n_words(sentence: str) -> int:
+def n_words(sentence: str) -> int:
+    """Number of words, separated by white space; punctuation belongs to the word it touches."""
     return len(sentence.split())

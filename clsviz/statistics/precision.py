@@ -1,17 +1,19 @@
-"""What a fast precision costs."""
+"""What the fast precision costs."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from clsviz.statistics.line import squared_correlation
+
 
 @dataclass(frozen=True)
 class Audit:
-    """What a fast precision costs: norms of n sentences, measured in it and exactly.
+    """What the fast precision costs: the norms of n sentences in it, compared with the exact ones.
 
-    largest_error, mean_error: of the norm, absolute. norm_sd: standard deviation of the exact norms.
-    r_squared_change: R² of the fast norms less that of the exact ones; None where there is no line.
+    largest_error, mean_error: absolute errors of the norm. norm_sd: standard deviation of the exact norms, ddof=0.
+    r_squared_change: R² of the fast norms minus R² of the exact ones; None where there is no line.
     """
 
     n: int
@@ -27,10 +29,10 @@ class Audit:
 
 
 def audit(lengths: ArrayLike, exact: ArrayLike, fast: ArrayLike) -> Audit:
-    """Compare the norms of the same sentences, at least one, measured exactly and in a fast precision."""
+    """Compare the norms of the same n > 0 sentences, (n,) each, measured exactly and in the fast precision."""
     x, y, z = (np.asarray(values, dtype=float) for values in (lengths, exact, fast))
     change = None
     if len(x) >= 3 and min(x.std(), y.std(), z.std()) > 0:
-        change = float(np.corrcoef(x, z)[0, 1] ** 2 - np.corrcoef(x, y)[0, 1] ** 2)
+        change = squared_correlation(x, z) - squared_correlation(x, y)
     errors = np.abs(z - y)
     return Audit(len(x), float(errors.max()), float(errors.mean()), float(y.std()), change)

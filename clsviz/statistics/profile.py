@@ -1,4 +1,4 @@
-"""How well the length of a sentence can be read after every layer: from the norm, the whole vector, its direction."""
+"""How well length can be predicted after each layer: from the norm, from the whole vector, from its direction."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clsviz.errors import UndefinedFitError
+from clsviz.measurements import POOLED
 from clsviz.settings import Pooling
 from clsviz.statistics.line import r_squared
 from clsviz.statistics.ridge import ridge_probe, unit
@@ -19,15 +20,15 @@ Floats = NDArray[np.float64]
 
 
 _ROUNDING = 2.0**-10 / 12**0.5 / 1.4
-"""Typical error of a number kept in float16, as a share of it: even within half of its last place, mantissas of 1.4."""
+"""Typical relative error of a number stored as float16: uniform within half a unit in the last place, mantissa 1.4."""
 
 
 _TIMES_ROUNDING = 10
-"""Directions that vary by less than so many rounding errors are not read: the errors go with the length as well."""
+"""Directions that vary by less than this many rounding errors get no probe: the errors correlate with length too."""
 
 
 class Readout(StrEnum):
-    """From what of a vector the length is read."""
+    """The part of a vector that length is predicted from."""
 
     NORM = "norm"
     VECTOR = "vector"
@@ -35,20 +36,20 @@ class Readout(StrEnum):
 
 
 Step = tuple[Pooling, int | None, Readout]
-"""A vector and what is read of it; the layer of the pooler output is None."""
+"""Pooling, layer and readout to predict length from; the layer of the pooler output is None."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """How well the length can be read from one readout of one vector.
+    """How well length can be predicted from one readout of one vector.
 
-    layer: 0 is the embedding output; None that of the pooler output, which has no layer of its own.
-    r_squared: of the norm that of its simple regression on length over all sentences; else of a cross-validated ridge
-        probe (see `probes.Probe`). None where it is undefined, and then `problem` says why.
-    fold_r_squared: of each fold, where it is defined: of the norm the squared correlation within the fold, else of the
-        held-out sentences.
-    norm_mean, norm_sd: of the norm, ddof=1, in readings of the norm; else NaN.
-    predictions: float64 (n,), the lengths that the probes read; None in readings of the norm.
+    layer: 0 is the embedding output; None for the pooler output, which has no layer of its own.
+    r_squared: for the norm, R² of its regression on length over all sentences; otherwise R² of a cross-validated ridge
+        probe (see `ridge.Probe`). None if undefined, and then `problem` says why.
+    fold_r_squared: for each fold where it is defined; for the norm, the squared correlation within the fold; otherwise
+        R² on the held-out sentences.
+    norm_mean, norm_sd: of the norm, ddof=1; NaN for the other readouts.
+    predictions: float64 (n,), the lengths that the probes predict; None for the norm.
     """
 
     pooling: Pooling
@@ -64,9 +65,9 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """What was read so far of n sentences: readings by pooling, layer and readout, in the order of `steps`.
+    """The readings made so far on n sentences, by pooling, layer and readout, in the order of `steps`.
 
-    width: components of a vector.
+    width: dimensions of a vector.
     """
 
     n: int
@@ -76,7 +77,7 @@ class Profile:
     readings: Mapping[Step, Reading]
 
     def get(self, pooling: Pooling, layer: int | None, readout: Readout) -> Reading | None:
-        """One reading, or None where it is not made yet; layer None is the last, and not asked of the pooler output."""
+        """One reading, or None if it is not made yet; layer None is the last. The pooler output ignores the layer."""
         if pooling is Pooling.POOLER:
             layer = None
         elif layer is None:
@@ -84,14 +85,14 @@ class Profile:
         return self.readings.get((pooling, layer, readout))
 
     def line(self, pooling: Pooling, readout: Readout) -> list[Reading | None]:
-        """Readings after layer 0 to the last; the pooler output's stands at the last, from which it is made."""
+        """Readings after each layer from 0 on; that of the pooler output stands at the last layer, its input."""
         if pooling is Pooling.POOLER:
             return [*[None] * self.n_layers, self.get(pooling, None, readout)]
         return [self.get(pooling, layer, readout) for layer in range(self.n_layers + 1)]
 
     @property
     def best(self) -> Reading | None:
-        """The reading of the whole [CLS] vector with the highest R², the earliest of equals; None without any."""
+        """The reading of the whole [CLS] vector with the highest R², the earliest on a tie; None if there is none."""
         made = [
             reading for reading in self.line(Pooling.CLS, Readout.VECTOR) if reading and reading.r_squared is not None
         ]
@@ -99,11 +100,11 @@ class Profile:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every step is made."""
+        """Whether all readings are made."""
         return len(self.readings) == len(steps(self.n_layers, self.has_pooler))
 
     def table(self) -> pd.DataFrame:
-        """A row a reading, in the order in which they were made.
+        """One row per reading, in the order they were made.
 
         Columns: layer (Int64, missing for the pooler output), pooling, readout, r_squared, lowest_fold, highest_fold,
         norm_mean, norm_sd (NaN where undefined) and problem.
@@ -127,25 +128,26 @@ class Profile:
 
 
 def steps(n_layers: int, has_pooler: bool) -> list[Step]:
-    """What is read of a model, what is quick and what is asked first before the rest."""
+    """All readings of a model, in the order they are made: quick ones first, then the most wanted."""
     layers = range(n_layers + 1)
     pooler = [Pooling.POOLER] if has_pooler else []
     return [
-        *((pooling, layer, Readout.NORM) for pooling in (Pooling.CLS, Pooling.MEAN, Pooling.MAX) for layer in layers),
+        *((pooling, layer, Readout.NORM) for pooling in POOLED for layer in layers),
         *((pooling, None, Readout.NORM) for pooling in pooler),
         *((Pooling.CLS, layer, Readout.VECTOR) for layer in layers),
         *((pooling, None, Readout.VECTOR) for pooling in pooler),
         *((Pooling.CLS, layer, Readout.DIRECTION) for layer in layers),
-        *((pooling, layer, Readout.VECTOR) for pooling in (Pooling.MEAN, Pooling.MAX) for layer in layers),
+        *((pooling, layer, Readout.VECTOR) for pooling in POOLED[1:] for layer in layers),
     ]
 
 
 def readings(
     vectors: Vectors, index: NDArray[np.intp], lengths: NDArray[np.integer], folds: NDArray[np.intp]
 ) -> Iterator[Profile]:
-    """Read the lengths, step by step: after every one of `steps` the profile with one more reading.
+    """Predict the lengths, step by step: yields the profile after each of `steps`, with one more reading.
 
-    index: which of the sentences are used, (n,), such as those under a length cutoff. lengths, folds: of these, (n,).
+    index: intp (n,), the sentences to use, such as those under a length cutoff. lengths, folds: (n,), of these
+    sentences.
     """
     profile = Profile(len(index), vectors.width, vectors.n_layers, vectors.has_pooler, {})
     for step in steps(vectors.n_layers, vectors.has_pooler):
@@ -179,18 +181,18 @@ def _probe_reading(
     step: Step, vectors: NDArray[np.float32], lengths: NDArray[np.integer], folds: NDArray[np.intp]
 ) -> Reading:
     try:
-        read = _directions(vectors) if step[2] is Readout.DIRECTION else vectors
-        probe = ridge_probe(read, lengths, folds)
+        features = _directions(vectors) if step[2] is Readout.DIRECTION else vectors
+        probe = ridge_probe(features, lengths, folds)
     except UndefinedFitError as error:
         return Reading(*step, problem=str(error))
     return Reading(*step, probe.r_squared, probe.fold_r_squared, predictions=probe.predictions)
 
 
 def _directions(vectors: NDArray[np.float32]) -> Floats:
-    """Directions of vectors that were kept in 16 bits; raises UndefinedFitError where they vary by that rounding alone.
+    """Directions of vectors that were stored in 16 bits; raises UndefinedFitError if they vary by rounding alone.
 
-    Vectors of one direction and many norms are rounded a little to its sides, each norm in its own way: a probe would
-    read from that the norm, which is not the direction's doing.
+    Rounding turns vectors of one direction a little, by an amount that depends on their norm: a probe would recover the
+    norm from that, although the direction holds nothing.
     """
     if not len(vectors):
         return unit(vectors)
@@ -201,6 +203,6 @@ def _directions(vectors: NDArray[np.float32]) -> Floats:
     spread = ((directions - directions.mean(axis=0)) ** 2).sum(axis=1)
     if np.sqrt(spread.mean()) < _TIMES_ROUNDING * np.sqrt((rounding**2).mean()):
         raise UndefinedFitError(
-            "The direction is the same for all sentences but for rounding, so nothing can be read from it."
+            "The direction is the same for all sentences up to rounding, so length cannot be predicted from it."
         )
     return directions

@@ -1,4 +1,4 @@
-"""How well a linear probe reads the length of a sentence from its vector: cross-validated ridge regression."""
+"""How well a linear probe predicts the length of a sentence from its vector: cross-validated ridge regression."""
 
 from dataclasses import dataclass
 
@@ -16,26 +16,26 @@ Floats = NDArray[np.float64]
 
 
 STRENGTHS = tuple(float(strength) for strength in np.logspace(-3, 6, 19))
-"""Ridge penalties that are tried, on vectors whose every dimension is scaled to a variance of 1."""
+"""Ridge penalties to choose from, for vectors whose every dimension is scaled to a variance of 1."""
 
 
 _CONSTANT = 1e-6
-"""A spread below this share of the size is rounding: float32 vectors carry relative errors of some 1e-7."""
+"""A spread below this fraction of the size is rounding: float32 vectors carry relative errors near 1e-7."""
 
 
 _CANCELLED = 1e-6
-"""A variance below this share of the one it was computed from, as a difference, has lost too many digits to it."""
+"""A variance computed as a difference has lost too many digits below this fraction of what it was computed from."""
 
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """What cross-validated probes read of the length of n sentences.
+    """What cross-validated probes predict of the lengths of n sentences.
 
-    r_squared: mean over the folds; below 0 where the mean length would have been the better guess.
-    fold_r_squared: of the held-out sentences of each fold, those left out whose lengths are all the same (or that hold
-        one sentence): there is no variance to explain.
-    predictions: float64 (n,), lengths in tokens, each read by the probe that did not see the sentence.
-    strengths: the ridge penalty of each fold.
+    r_squared: mean over the folds; below 0 where the mean length would have been a better guess.
+    fold_r_squared: R² on the held-out sentences of each fold. A fold is left out if its lengths are all the same (or
+        if it holds one sentence), as there is no variance to explain.
+    predictions: float64 (n,), each length as predicted by the probe that did not see the sentence.
+    strengths: the ridge penalty chosen in each fold.
     """
 
     r_squared: float
@@ -45,26 +45,27 @@ class Probe:
 
 
 def ridge_probe(vectors: ArrayLike, lengths: ArrayLike, folds: NDArray[np.intp]) -> Probe:
-    """Read lengths (n,) from vectors (n, width) by ridge regression, fold by fold, each from the other folds.
+    """Predict lengths (n,) from vectors (n, width) by ridge regression, each fold by a probe of the others.
 
-    Scaling and penalty are found on the training sentences alone: the penalty by generalised cross-validation (Golub,
-    Heath and Wahba 1979). Raises UndefinedFitError where nothing can be read, or not told.
+    Scaling and penalty are chosen on the training sentences alone, the penalty by generalised cross-validation (Golub,
+    Heath and Wahba 1979). folds: intp (n,), from `folds_of`. Raises UndefinedFitError where the vectors or the lengths
+    allow no probe, or no test of one.
     """
     y, x = np.asarray(lengths, dtype=float), np.asarray(vectors)
-    _explain_unreadable_lengths(y, folds)
-    with threadpool_limits(1, "blas"):  # several threads gain little on matrices this small, and wait on busy cores
+    _explain_untestable_lengths(y, folds)
+    with threadpool_limits(1, "blas"):  # more threads gain little on matrices this small, and stall on busy cores
         return _probe(x, y, folds)
 
 
 def _probe(vectors: NDArray[np.floating], y: Floats, folds: NDArray[np.intp]) -> Probe:
     centre = vectors.mean(axis=0, dtype=float)
-    x = vectors - centre  # once, in float64: large offsets would cost digits in the sums of squares
+    x = vectors - centre  # once, in float64: a large offset would cost digits in the sums of squares
     gram = x.T @ x
-    _explain_unreadable_vectors(gram, centre, len(x))
+    _explain_constant_vectors(gram, centre, len(x))
     predictions, strengths, scores = np.empty(len(y)), [], []
     for fold in np.unique(folds):
         held_out = folds == fold
-        predictions[held_out], strength = _read_fold(x, y, held_out, gram, centre)
+        predictions[held_out], strength = _predict_fold(x, y, held_out, gram, centre)
         strengths.append(strength)
         if np.ptp(y[held_out]) > 0:
             scores.append(float(r2_score(y[held_out], predictions[held_out])))
@@ -72,42 +73,46 @@ def _probe(vectors: NDArray[np.floating], y: Floats, folds: NDArray[np.intp]) ->
 
 
 def unit(vectors: ArrayLike) -> Floats:
-    """The directions of vectors (n, width): each divided by its norm, float64; those of norm 0 stay 0."""
+    """The directions of vectors (n, width), float64: each vector divided by its norm; zero vectors stay zero."""
     x = np.asarray(vectors, dtype=float)
     norms = np.linalg.norm(x, axis=1, keepdims=True)
     directions: Floats = np.divide(x, norms, out=np.zeros_like(x), where=norms > 0)
     return directions
 
 
-def _explain_unreadable_lengths(lengths: Floats, folds: NDArray[np.intp]) -> None:
-    """Raise UndefinedFitError with the reason where these lengths cannot tell a good probe from a bad one."""
+def _explain_untestable_lengths(lengths: Floats, folds: NDArray[np.intp]) -> None:
+    """Raise UndefinedFitError, saying why, where these lengths cannot tell a good probe from a bad one."""
     n = len(lengths)
     if n < 2 * N_FOLDS:
         raise UndefinedFitError(
-            f"A probe needs at least {2 * N_FOLDS} sentences; here are {n}. Raise the length cutoff, or take more."
+            f"A probe needs at least {2 * N_FOLDS} sentences, and there are only {n}. Raise the length cutoff, or take "
+            "more sentences."
         )
     if np.ptp(lengths) == 0:
-        raise UndefinedFitError(f"All {n:,} sentences are of the same length: there is nothing to read.")
+        raise UndefinedFitError(f"All {n:,} sentences have the same length, so there is nothing to predict.")
     if len(np.unique(folds)) < 2:
         raise UndefinedFitError("All sentences are in one fold, so no probe can be tested. Take more sentences.")
     if all(np.ptp(lengths[folds == fold]) == 0 for fold in np.unique(folds)):
-        raise UndefinedFitError("In every fold all sentences are of one length: no probe can be tested. Take more.")
+        raise UndefinedFitError(
+            "Within every fold all sentences have the same length, so no probe can be tested. Take more sentences."
+        )
 
 
-def _explain_unreadable_vectors(gram: Floats, centre: Floats, n: int) -> None:
-    """Raise UndefinedFitError with the reason where nothing can be read from vectors of this Gram matrix and mean."""
+def _explain_constant_vectors(gram: Floats, centre: Floats, n: int) -> None:
+    """Raise UndefinedFitError where n vectors with this Gram matrix and mean are not finite or do not vary."""
     variance, size = np.trace(gram) / n, float(centre @ centre)
     if not np.isfinite(variance):
-        raise UndefinedFitError("The vector holds numbers that are not finite, so nothing can be read from it.")
+        raise UndefinedFitError("The vectors hold numbers that are not finite, so they predict nothing.")
     if variance <= _CONSTANT**2 * (size + variance):
-        raise UndefinedFitError("The vector is the same for all sentences, so nothing can be read from it.")
+        raise UndefinedFitError("The vector is the same for all sentences, so length cannot be predicted from it.")
 
 
-def _read_fold(x: Floats, y: Floats, held_out: NDArray[np.bool_], gram: Floats, centre: Floats) -> tuple[Floats, float]:
-    """Lengths of the held-out sentences, as a probe of the others reads them, and its ridge penalty.
+def _predict_fold(
+    x: Floats, y: Floats, held_out: NDArray[np.bool_], gram: Floats, centre: Floats
+) -> tuple[Floats, float]:
+    """The lengths of the held-out sentences, predicted by a probe trained on the others, and its ridge penalty.
 
-    x: all vectors less their mean `centre`. gram: x.T @ x, of which that of the training sentences is what the held-out
-    ones leave.
+    x: all vectors minus their mean `centre`. gram: x.T @ x; the held-out sentences are subtracted from it.
     """
     tested, n = x[held_out], len(x) - int(np.count_nonzero(held_out))
     mean, mean_length = -tested.sum(axis=0) / n, y[~held_out].mean()  # the sum of all x is 0
@@ -116,49 +121,49 @@ def _read_fold(x: Floats, y: Floats, held_out: NDArray[np.bool_], gram: Floats, 
         inner = gram - tested.T @ tested - n * np.outer(mean, mean)
         weights = _scales(np.diag(inner) / n, np.diag(gram) / n, centre + mean)
         values, slopes = _solve(inner * weights[:, None] * weights, weights * (x.T @ deviations))
-    else:  # the products of the sentences make a smaller matrix, of the same spectrum
+    else:  # the products of sentences make a smaller matrix with the same nonzero eigenvalues
         trained = x[~held_out] - mean
         weights = _scales((trained**2).mean(axis=0), np.diag(gram) / n, centre + mean)
         trained *= weights
         values, shares = _solve(trained @ trained.T, deviations[~held_out])
         slopes = trained.T @ shares
     slopes *= weights[:, None]
-    read = x @ slopes - mean @ slopes  # (all sentences, strengths)
-    residuals = deviations[~held_out, None] - read[~held_out]
+    predicted = x @ slopes - mean @ slopes  # (all sentences, strengths)
+    residuals = deviations[~held_out, None] - predicted[~held_out]
     best = int(np.argmin(_generalised_errors(values, residuals)))
-    return mean_length + read[held_out, best], STRENGTHS[best]
+    return mean_length + predicted[held_out, best], STRENGTHS[best]
 
 
 def _scales(variances: Floats, before: Floats, means: Floats) -> Floats:
-    """What the dimensions are multiplied by to have a variance of 1; 0 where they vary by rounding alone.
+    """The factors that scale the dimensions to a variance of 1; 0 where a dimension varies by rounding alone.
 
-    StandardScaler leaves dimensions that do not vary as they are, and as they are then 0 throughout, nothing is read
-    from them either. before: the variances from which `variances` were computed by taking the held-out ones away.
+    StandardScaler leaves such a dimension unscaled; as it is 0 throughout once centred, it predicts nothing there
+    either. before: the variances that `variances` were computed from, by subtracting the held-out sentences.
     """
     varies = variances > np.maximum(_CONSTANT**2 * means**2, _CANCELLED * before)
     return np.divide(1, np.sqrt(np.where(varies, variances, 1)), out=np.zeros_like(variances), where=varies)
 
 
 def _solve(matrix: Floats, right: Floats) -> tuple[Floats, Floats]:
-    """The eigenvalues of a symmetric matrix (k, k) that are not 0 but for rounding, and solutions (k, strengths).
+    """Solve (matrix + strength * identity) @ solution = right for every strength, for a symmetric matrix (k, k).
 
-    Solved is (matrix + strength) @ solution = right for every strength. Reduced to three diagonals by Householder's
-    reflections, the matrix is as good as diagonal for that, at a third of the time that its eigenvectors take.
+    Gives the eigenvalues that are not 0 up to rounding, and the solutions (k, strengths). Reducing the matrix to three
+    diagonals by Householder reflections serves as well as diagonalising it, in a third of the time.
     """
     if len(matrix) == 1:
         return matrix[matrix > 0], right[:, None] / (matrix + np.array(STRENGTHS))
     work = int(lapack.dsytrd_lwork(len(matrix), lower=1)[0])
-    reflected, diagonal, beside, factors, _ = lapack.dsytrd(matrix, lower=1, lwork=work)
-    reflections = np.asfortranarray(reflected[1:, :-1])  # below the first row, as a QR decomposition keeps them
+    reflected, diagonal, off_diagonal, factors, _ = lapack.dsytrd(matrix, lower=1, lwork=work)
+    reflections = np.asfortranarray(reflected[1:, :-1])  # below the first row, in the layout of a QR decomposition
 
-    def reflect(columns: Floats, how: str) -> Floats:
+    def reflect(columns: Floats, transpose: str) -> Floats:
         turned = columns.copy()
-        turned[1:] = lapack.dormqr("L", how, reflections, factors, columns[1:], 64 * len(matrix))[0]
+        turned[1:] = lapack.dormqr("L", transpose, reflections, factors, columns[1:], 64 * len(matrix))[0]
         return turned
 
-    values = linalg.eigvalsh_tridiagonal(diagonal, beside, check_finite=False)
+    values = linalg.eigvalsh_tridiagonal(diagonal, off_diagonal, check_finite=False)
     turned = reflect(right[:, None], "T")
-    solutions = [lapack.dptsv(diagonal + strength, beside, turned)[2] for strength in STRENGTHS]
+    solutions = [lapack.dptsv(diagonal + strength, off_diagonal, turned)[2] for strength in STRENGTHS]
     kept = values > values[-1] * len(values) * np.finfo(float).eps
     return values[kept], reflect(np.hstack(solutions), "N")
 
@@ -166,8 +171,8 @@ def _solve(matrix: Floats, right: Floats) -> tuple[Floats, Floats]:
 def _generalised_errors(values: Floats, residuals: Floats) -> Floats:
     """The generalised cross-validation error of each strength: n |residual|² / (n - trace of the hat matrix)².
 
-    values: eigenvalues of the products of the n standardised training vectors. residuals: of their lengths, (n,
-    strengths). One more dimension than the values say goes to the mean length.
+    values: eigenvalues of the Gram matrix of the n standardised training vectors. residuals: of the training lengths,
+    (n, strengths). The mean length takes one more degree of freedom than the values show.
     """
     n = len(residuals)
     traces = [1 + (values / (values + strength)).sum() for strength in STRENGTHS]

@@ -1,4 +1,4 @@
-"""The SentLen task (Conneau et al. 2018; SentEval): telling into which of six bins of length a sentence falls."""
+"""The SentLen task (Conneau et al. 2018; SentEval): classify sentences into six bins of length."""
 
 import copy
 from collections.abc import Sequence
@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from clsviz.errors import UndefinedFitError
 from clsviz.statistics.folds import canonical
 from clsviz.statistics.intervals import CONFIDENCE, Interval
+from clsviz.statistics.lengths import n_words
 
 Floats = NDArray[np.float64]
 
@@ -23,15 +24,15 @@ Indices = NDArray[np.intp]
 
 
 BINS: tuple[tuple[int, int], ...] = ((5, 8), (9, 12), (13, 16), (17, 20), (21, 25), (26, 28))
-"""Fewest and most words of a sentence of each class, as published."""
+"""Fewest and most words in each class, as published."""
 
 
 STRENGTHS: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
-"""C of the logistic regression, the inverse of the penalty: those that are tried, from the strongest penalty on."""
+"""C of the logistic regression (the inverse of the penalty) to choose from, strongest penalty first."""
 
 
 CHANCE = 1 / len(BINS)
-"""Accuracy of guessing, as the classes are balanced."""
+"""Accuracy of guessing: the classes are balanced."""
 
 
 FEWEST_PER_CLASS = 10
@@ -44,15 +45,15 @@ _TOLERANCE, _MOST_STEPS = 1e-4, 2000
 
 
 _CONSTANT = 1e-6
-"""A spread below this share of the norm is rounding."""
+"""A spread below this fraction of the norm is rounding."""
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Which sentences are classified, and into what; as many of each class as of any other, in each split.
+    """The sentences to classify, with balanced classes in every split.
 
-    labels: intp (n,), the bin of each sentence, -1 where it is not in the task.
-    train, dev, test: intp, indices of 60%, 20% and 20% of those that are.
+    labels: intp (n,), the bin of each sentence; -1 if it is not in the task.
+    train, dev, test: intp, indices of 60%, 20% and 20% of the sentences in the task.
     """
 
     labels: Indices
@@ -64,11 +65,11 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """How well the classes are told apart.
+    """How well the classes can be told apart.
 
-    accuracy: share of the test sentences whose class is found; interval: its 95% interval (Wilson 1927).
-    dev_accuracy: of the dev sentences, by which the strength was chosen, so that it flatters.
-    strength: C of the logistic regression. confusion: intp (6, 6), test sentences by true (row) and found class.
+    accuracy: share of test sentences classified correctly; interval: its 95% interval (Wilson 1927).
+    dev_accuracy: on the dev sentences, which chose the strength, so it is optimistic.
+    strength: C of the logistic regression. confusion: intp (6, 6), test sentences by true (row) and predicted class.
     """
 
     accuracy: float
@@ -83,7 +84,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Published:
-    """An accuracy that a paper reports for the task, in %, of other sentences and in another setup."""
+    """An accuracy in % that a paper reports for the task, on other sentences and in another setup."""
 
     name: str
     accuracy: float
@@ -102,14 +103,14 @@ PUBLISHED: tuple[Published, ...] = (
     Published("RoBERTa-base, mean", 81.96, _DECLUTR),
     Published("DistilRoBERTa, mean", 88.62, _DECLUTR),
 )
-"""Context for a result, never the same measurement: setups differ even between papers, as InferSent’s two show."""
+"""Context only, not the same measurement: setups differ even between papers, as InferSent’s two figures show."""
 
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """The model of the strength that does best on the dev sentences, fitted on the train sentences alone.
+    """The model whose strength does best on the dev sentences, fitted on the train sentences alone.
 
-    model: StandardScaler and LogisticRegression, fitted. dev_accuracy: its share of dev sentences that it gets right.
+    model: a fitted StandardScaler and LogisticRegression. dev_accuracy: its accuracy on the dev sentences.
     """
 
     model: Pipeline
@@ -125,17 +126,12 @@ class _Rows:
     labels: Indices
 
 
-def n_words(sentence: str) -> int:
-    """Words of a sentence: what white space separates, punctuation being part of the word that it touches."""
-    return len(sentence.split())
-
-
 def task(sentences: Sequence[str], seed: int = 0, most_per_class: int = _MOST_PER_CLASS) -> Task:
-    """Draw the sentences of the task and split them; raises UndefinedFitError where a bin has too few.
+    """Draw the sentences of the task and split them; raises UndefinedFitError if a bin has too few.
 
-    A word is what white space separates (`n_words`). Of sentences that are the same but for case, accents and white
-    space only the first is taken, so that none is in two splits. As many of each bin are drawn as the rarest has, at
-    most `most_per_class`: they bound the time.
+    Words are counted by `n_words`. Of sentences that differ only in case, accents or white space, the first is used, so
+    that none is in two splits. Every class gets as many sentences as the rarest bin has, at most `most_per_class`,
+    which bounds the time.
     """
     random = np.random.default_rng(seed)
     found = _bins_of(sentences)
@@ -154,11 +150,11 @@ def task(sentences: Sequence[str], seed: int = 0, most_per_class: int = _MOST_PE
 
 
 def classify(features: ArrayLike, task: Task) -> Result:
-    """Accuracy of a logistic regression from features: (n, width) of all n sentences, or (n,), one number of each.
+    """Accuracy of a logistic regression on features of all n sentences, (n, width), or (n,) for one number each.
 
-    Features are standardised; the strength of the penalty is that which does best on the dev sentences. Both, and the
-    regression, know the train sentences alone; the test sentences are looked at once, by the model that was chosen.
-    Raises UndefinedFitError where the features are the same for all train sentences, up to rounding.
+    Scaling and regression are fitted on the train sentences alone, and the penalty is the one that does best on the dev
+    sentences. The chosen model sees the test sentences once. Raises UndefinedFitError if the features are the same for
+    all train sentences, up to rounding.
     """
     choice = choose(features, task)
     test = _rows(features, task, task.test)
@@ -178,17 +174,17 @@ def classify(features: ArrayLike, task: Task) -> Result:
 
 
 def choose(features: ArrayLike, task: Task) -> Choice:
-    """The model whose accuracy on the dev sentences is best, of features as of `classify`; test sentences are not read.
+    """The model with the best accuracy on the dev sentences; never looks at the test sentences.
 
-    Raises UndefinedFitError as `classify` does.
+    Features and errors are as in `classify`.
     """
     return _search(_rows(features, task, task.train), _rows(features, task, task.dev))
 
 
 def _search(train: _Rows, dev: _Rows) -> Choice:
-    """Fit every strength on train, compare on dev; of equals the smallest C.
+    """Fit every strength on train and compare on dev; the smallest C wins a tie.
 
-    Each regression starts from the one of the strength before, which takes fewer steps to the same minimum.
+    Each fit starts from the previous one, which takes fewer steps to the same minimum.
     """
     _explain_constant(train.features)
     scaler = StandardScaler().fit(train.features)
@@ -204,21 +200,21 @@ def _search(train: _Rows, dev: _Rows) -> Choice:
 
 
 def _rows(features: ArrayLike, task: Task, index: Indices) -> _Rows:
-    """One split; in double precision, as little tells vectors apart in layers where they are nearly alike."""
+    """One split, in double precision: in some layers the vectors are nearly the same."""
     rows = np.asarray(features)[index].astype(np.float64)
     return _Rows(rows.reshape(len(index), -1), task.labels[index])
 
 
 def _explain_constant(features: Floats) -> None:
-    """Raise UndefinedFitError where the features are the same for all sentences, up to rounding."""
+    """Raise UndefinedFitError if the features are the same for all sentences, up to rounding."""
     spread = np.sqrt(features.var(axis=0).sum())
     if spread <= _CONSTANT * np.linalg.norm(features.mean(axis=0)):
         what = "norm" if features.shape[1] == 1 else "vector"
-        raise UndefinedFitError(f"The {what} is the same for all sentences, so nothing can be read from it.")
+        raise UndefinedFitError(f"The {what} is the same for all sentences, so length cannot be predicted from it.")
 
 
 def _bins_of(sentences: Sequence[str]) -> Indices:
-    """The bin of each sentence, (n,); -1 where it falls into none, or is the same as one before."""
+    """The bin of each sentence, (n,); -1 if it is in no bin, or repeats an earlier sentence."""
     seen: set[str] = set()
     found = np.full(len(sentences), -1, np.intp)
     for index, sentence in enumerate(sentences):
@@ -231,8 +227,8 @@ def _bins_of(sentences: Sequence[str]) -> Indices:
 
 def _too_few(rarest: int, n: int) -> str:
     low, high = BINS[rarest]
-    there = f"only {n} has" if n == 1 else f"only {n} have" if n else "none has"
+    count = f"only {n} has" if n == 1 else f"only {n} have" if n else "none has"
     return (
-        f"Of the sentences under the length cutoff, {there} {low} to {high} words, and each of the six bins needs at "
+        f"Of the sentences under the length cutoff, {count} {low} to {high} words, and each of the six bins needs at "
         f"least {FEWEST_PER_CLASS} different ones. Take a larger sample, another corpus or a higher cutoff."
     )

@@ -15,9 +15,9 @@ Floats = NDArray[np.float64]
 
 
 def similarities(vectors: NDArray[np.float32]) -> Floats:
-    """Cosine similarity of all pairs of vectors (n, width), float64 (n, n); NaN where one is zero: it has no direction.
+    """Cosine similarity of all pairs of vectors (n, width), float64 (n, n); NaN if either is zero and has no direction.
 
-    That of a vector with itself is exactly 1.
+    The similarity of a vector to itself is exactly 1.
     """
     exact = np.asarray(vectors, np.float64)
     table: Floats = np.clip(cosine_similarity(exact), -1, 1)
@@ -28,9 +28,9 @@ def similarities(vectors: NDArray[np.float32]) -> Floats:
 
 
 def mean_similarities(vectors: Vectors) -> Floats:
-    """Mean cosine similarity of the pairs of at least 2 sentences: float64 (3, n_layers + 1), as POOLED and layers.
+    """Mean cosine similarity of all pairs of sentences, by pooling and layer: float64 (len(POOLED), n_layers + 1).
 
-    NaN where no two vectors have a direction.
+    NaN where fewer than two vectors have a direction.
     """
     return np.array(
         [
@@ -41,9 +41,9 @@ def mean_similarities(vectors: Vectors) -> Floats:
 
 
 def typical_similarity(vectors: NDArray[np.float32]) -> float:
-    """Mean cosine similarity of two different ones of n vectors (n, width); NaN for fewer than 2 that are not zero.
+    """Mean cosine similarity over the pairs of n vectors (n, width); NaN if fewer than 2 of them are nonzero.
 
-    The sum over all pairs is the squared length of the sum of all directions.
+    The sum over all ordered pairs is the squared norm of the sum of all directions.
     """
     exact = np.asarray(vectors, np.float64)
     norms = np.linalg.norm(exact, axis=1)
@@ -57,10 +57,10 @@ def typical_similarity(vectors: NDArray[np.float32]) -> float:
 def nearest(
     vector: NDArray[np.float32], vectors: NDArray[np.float32], sentences: Sequence[str], n: int = 10
 ) -> pd.DataFrame:
-    """The n of the sentences whose vectors (n_sentences, width) are nearest by cosine: sentence, similarity, times.
+    """The n sentences whose vectors (n_sentences, width) are nearest by cosine, nearest first.
 
-    The same sentence is listed once, with how many times it is there. Vectors that are zero are near to nothing.
-    Raises SettingError where `vector`, (width,), is.
+    Columns: sentence, similarity, and times (how often the sentence occurs; it is listed once). Zero vectors are left
+    out. Raises SettingError if `vector`, (width,), is zero.
     """
     if not np.any(vector):
         raise SettingError(

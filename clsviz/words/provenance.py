@@ -80,7 +80,7 @@ def settings(experiment: Experiment, found: Found, shown: "Shown") -> dict[str, 
         "Length": f"in {experiment.unit}" + (", shuffled" if experiment.lengths is Lengths.SHUFFLED else ""),
         "Vector": f"L2 norm of {vector}; at most {MAX_LENGTH} tokens of a sentence are read",
         "Precision": precision(shown.audit) if shown.audit else Precision.EXACT.numbers,
-        **({"Speed": f"a slower path was used: {found.slower_because}"} if found.slower_because else {}),
+        **({"Speed": f"a slower path was used: {found.slow_path_reason}"} if found.slow_path_reason else {}),
         "Line": "ordinary least squares; the intervals of slope and intercept are robust to unequal spread (HC3), that "
         "of R² is a bootstrap (BCa); sentences are treated as independent",
     }

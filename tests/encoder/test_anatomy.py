@@ -7,18 +7,12 @@ import torch
 import transformers
 from safetensors import safe_open
 from safetensors.numpy import load_file
+from support.reference import encoder_of
 from support.tiny import ARCHITECTURES, write_bert, write_model
 
-from clsviz import models
-from clsviz.encoder import Encoder, anatomy
-from clsviz.encoder.anatomy import Anatomy
+from clsviz.encoder import Anatomy, Encoder
 
-SINAN = "Sinan loves a beautiful day"
 SENTENCES = ["the cat sat", "a dog", "the cat sat", "the " * 600, "home ."]
-
-
-def encoder_of(folder: Path) -> Encoder:
-    return Encoder(models.resolve(str(folder), download=False), device="cpu")
 
 
 @pytest.fixture(scope="module", params=ARCHITECTURES)
@@ -45,21 +39,6 @@ def final_vectors(folder: Path, model: transformers.PreTrainedModel, sentence: s
     pooler = getattr(output, "pooler_output", None)
     cls = output.last_hidden_state[0, 0].numpy()
     return cls, cls[:0] if pooler is None else pooler[0].numpy()
-
-
-def test_bert_base_has_as_many_parameters_as_published() -> None:
-    with torch.device("meta"):
-        parameters = anatomy.parameters_of(transformers.BertModel(transformers.BertConfig()))
-    width, inner = 768, 4 * 768
-    layer = 4 * (width * width + width) + 2 * width * inner + inner + width + 4 * width
-    embeddings = (30522 + 512 + 2 + 2) * width
-    assert len(parameters) == 199
-    assert sum(parameter.size for parameter in parameters) == embeddings + 12 * layer + width * width + width
-    assert sum(parameter.size for parameter in parameters) == 109_482_240
-    by_name = {parameter.name: parameter for parameter in parameters}
-    assert by_name["embeddings.word_embeddings.weight"].shape == (30522, 768)
-    assert by_name["encoder.layer.11.output.dense.weight"].group == "Layer 12"
-    assert {p.group for p in parameters} == {"Embeddings", *(f"Layer {i}" for i in range(1, 13)), "Pooler"}
 
 
 def test_every_parameter_in_the_file_is_listed_in_its_group(folder: Path, encoder: Encoder) -> None:
@@ -151,16 +130,6 @@ def test_weights_that_are_missing_are_no_pooler(tmp_path: Path) -> None:
     assert encoder.anatomy.pooler is None
     assert encoder.pooler_steps(np.zeros((2, 16), np.float32)) is None
     assert "Pooler" not in set(encoder.anatomy.group_table()["group"])
-
-
-def test_framed_tokens_are_all_that_the_model_reads(minilm_encoder: Encoder) -> None:
-    framed = minilm_encoder.framed_tokens(SINAN)
-    assert [identity for _, identity in framed] == [101, 8254, 2319, 7459, 1037, 3376, 2154, 102]
-    assert [token for token, _ in framed] == ["[CLS]", "sin", "##an", "loves", "a", "beautiful", "day", "[SEP]"]
-    tokenizer = transformers.AutoTokenizer.from_pretrained(minilm_encoder.weights.folder)
-    long = "many words " * 500
-    expected = tokenizer(long, truncation=True, max_length=512)["input_ids"]
-    assert [identity for _, identity in minilm_encoder.framed_tokens(long)] == expected
 
 
 def test_cls_and_pooler_are_those_of_transformers(

@@ -367,9 +367,9 @@ def test_damage_to_the_check_is_told_and_its_speed_is_not_the_fast_one(experimen
 
 def test_a_slower_way_through_a_model_is_said(tmp_path: Path, experiment: Experiment, store: Store) -> None:
     usual, _ = run(experiment, store)
-    assert usual.slower_because == ""
+    assert usual.slow_path_reason == ""
     slower, _ = run(replace(experiment, model=str(write_model(tmp_path / "m", "modernbert"))), store)
-    assert "no fast forward pass for models of the type modernbert" in slower.slower_because
+    assert "no fast forward pass for models of the type modernbert" in slower.slow_path_reason
 
 
 def test_the_next_part_is_tokenized_while_the_model_is_at_work(

@@ -12,7 +12,8 @@ import torch
 from support.tiny import write_bert, write_model
 
 from clsviz import hub
-from clsviz.encoder import Encoder, load, memory
+from clsviz.encoder import Encoder
+from clsviz.encoder.loading import load
 from clsviz.errors import ModelError
 from clsviz.models import MODELS, Name, NotDownloadedError, Weights, is_folder, label, resolution, resolve
 from clsviz.progress import Progress
@@ -419,15 +420,3 @@ def test_shared_layers_count_as_often_as_they_are_gone_through(tmp_path: Path) -
     shape = {"hidden_size": 16, "intermediate_size": 32}
     weights = resolve(str(write_model(tmp_path, "albert", **shape)), download=False)
     assert weights.n_parameters == 3 * (4 * 16**2 + 2 * 16 * 32)
-
-
-def test_the_memory_that_a_container_leaves_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-
-    monkeypatch.setattr("clsviz.encoder.memory._CGROUP", tmp_path)
-    assert memory._container_memory() == float("inf")
-    (tmp_path / "memory.max").write_text("1000\n")
-    (tmp_path / "memory.current").write_text("700\n")
-    (tmp_path / "memory.stat").write_text("anon 500\ninactive_file 150\n")
-    assert memory._container_memory() == 450
-    (tmp_path / "memory.max").write_text("max\n")
-    assert memory._container_memory() == float("inf")

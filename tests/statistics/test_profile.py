@@ -123,7 +123,7 @@ def test_what_cannot_be_read_says_why_and_the_rest_is_read(profile: Profile) -> 
     assert norm.problem.startswith("The norm is the same for all 400 sentences")
     assert norm.norm_sd == pytest.approx(0, abs=1e-6)
     assert norm.fold_r_squared == vector.fold_r_squared == ()
-    assert vector.problem == "The vector is the same for all sentences, so nothing can be read from it."
+    assert vector.problem == "The vector is the same for all sentences, so length cannot be predicted from it."
     assert "same for all" in direction.problem
     problems = {step for step, reading in profile.readings.items() if reading.problem}
     assert problems == {(Pooling.CLS, 0, readout) for readout in Readout}
@@ -135,7 +135,7 @@ def test_no_sentence_at_all_is_a_problem_of_every_step() -> None:
     assert all(reading.problem and reading.r_squared is None for reading in empty.readings.values())
     assert empty.best is None
     few = last_of(packed(), np.arange(5))
-    assert "at least 10 sentences; here are 5" in read(few, Pooling.CLS, 1, Readout.VECTOR).problem
+    assert "at least 10 sentences, and there are only 5" in read(few, Pooling.CLS, 1, Readout.VECTOR).problem
     assert few.best is None
 
 
@@ -159,7 +159,7 @@ def test_the_rounding_of_16_bits_is_not_taken_for_a_direction() -> None:
     profile = last_of(vectors)
     reading = read(profile, Pooling.CLS, 1, Readout.DIRECTION)
     assert reading.r_squared is None
-    assert reading.problem.startswith("The direction is the same for all sentences but for rounding")
+    assert reading.problem.startswith("The direction is the same for all sentences up to rounding")
     assert read(profile, Pooling.CLS, 1, Readout.VECTOR).r_squared == pytest.approx(1, abs=1e-4)
     assert read(profile, Pooling.CLS, 2, Readout.DIRECTION).r_squared == pytest.approx(
         ridge_probe(unit(pooled[0, 2]), LENGTHS, FOLDS).r_squared, abs=0.02

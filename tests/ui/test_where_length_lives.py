@@ -104,7 +104,7 @@ def test_a_link_opens_the_scatter_of_its_cell(open_page: Callable[..., AppTest])
     scatter = charts(page)[3]
     used = np.flatnonzero(found.vectors.n_tokens < 80)
     np.testing.assert_allclose(
-        np.sort(numbers(scatter["data"][0]["y"])), np.sort(found.vectors.mean_norms[used, 1]), rtol=1e-6
+        np.sort(numbers(scatter["data"][0]["y"])), np.sort(found.vectors.norms(Pooling.MEAN, 1)[used]), rtol=1e-6
     )
     assert page.query_params["heat"] == "probe"
     assert page.query_params["pooling"] == "mean"
@@ -156,10 +156,10 @@ def test_fewer_vectors_than_sentences_are_the_first_ones(open_page: Callable[...
 
 def test_tiny_samples_and_constant_lengths_explain_themselves(open_page: Callable[..., AppTest]) -> None:
     page = open_page(sample_size="4")
-    assert "A probe needs at least 10 sentences; here are 4" in answer(page)
+    assert "A probe needs at least 10 sentences, and there are only 4" in answer(page)
     assert "Take a larger sample" in texts(page)
     page = open_page(length_cutoff="2")
-    assert "here are 6" in answer(page)
+    assert "there are only 6" in answer(page)
 
 
 def test_a_model_without_a_pooler_has_one_row_less(open_page: Callable[..., AppTest], tmp_path: Path) -> None:

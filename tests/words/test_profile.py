@@ -160,7 +160,7 @@ def test_few_sentences() -> None:
     assert text.startswith("119 sentences are too few for firm figures with 24-dimensional vectors")
     assert "too few" not in words.profile.paragraph(profile_of(CONSTANT + NOISE, ENCODING, n=120), "MiniLM")
     text = words.profile.paragraph(profile_of(*layers, n=9), "MiniLM")
-    assert "A probe needs at least 10 sentences; here are 9" in text
+    assert "A probe needs at least 10 sentences, and there are only 9" in text
     assert "be predicted, best" not in text
     assert "from the direction" not in text
 

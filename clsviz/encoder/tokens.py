@@ -1,0 +1,129 @@
+"""Tokenizing: from sentences to token ids, and on to the padded rows that a model takes."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from clsviz.encoder.loading import Loaded
+from clsviz.errors import ModelError, first_line
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    """n sentences as token ids without special tokens, each distinct sentence once.
+
+    ids: int32, the tokens of all distinct sentences end to end. n_tokens: int32, the number of tokens of each.
+    order: intp (n,), which distinct sentence each sentence is.
+    """
+
+    ids: NDArray[np.int32]
+    n_tokens: NDArray[np.int32]
+    order: NDArray[np.intp]
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """Where each distinct sentence starts in `ids`."""
+        starts: NDArray[np.int64] = np.cumsum(self.n_tokens) - self.n_tokens
+        return starts
+
+
+class Tokenizer:
+    """A model's tokenizer and the frame of special tokens around a sentence; safe to share between threads."""
+
+    def __init__(self, loaded: Loaded) -> None:
+        self._name = loaded.name
+        self._tokenizer = loaded.tokenizer
+        self._frame = loaded.frame
+        self._vocabulary_size = loaded.vocabulary_size
+        self._room = loaded.max_length - len(loaded.frame)
+        padding = loaded.tokenizer.pad_token_id or 0
+        self._padding = padding if padding < loaded.vocabulary_size else 0  # any token the model knows: it is masked
+        self._lock = threading.Lock()
+
+    def tokenize(self, sentences: Sequence[str]) -> Tokens:
+        """The tokens of each sentence, before truncation.
+
+        Raises ModelError where the tokenizer fails, or gives a token the model does not know: on a GPU that would end
+        the process.
+        """
+        distinct = list(dict.fromkeys(sentences))
+        token_ids = self._token_ids(distinct)
+        n_tokens = np.fromiter(map(len, token_ids), np.int32, len(distinct))
+        ids = np.fromiter((token for row in token_ids for token in row), np.int32, int(n_tokens.sum()))
+        if ids.max(initial=0) >= self._vocabulary_size:
+            raise ModelError(
+                f"The tokenizer of {self._name} gives token {ids.max():,}, but the model knows only "
+                f"{self._vocabulary_size:,} tokens: they do not belong together. Fetch its files again."
+            )
+        position = {sentence: index for index, sentence in enumerate(distinct)}
+        order = np.fromiter((position[sentence] for sentence in sentences), np.intp, len(sentences))
+        return Tokens(ids, n_tokens, order)
+
+    def random_tokens(self, lengths: Sequence[int]) -> Tokens:
+        """Distinct sentences of random tokens, always the same; lengths without special tokens, cut to what fits."""
+        n_tokens: NDArray[np.int32] = np.minimum(lengths, self._room).astype(np.int32)
+        ids = np.random.default_rng(0).integers(self._vocabulary_size, size=n_tokens.sum(), dtype=np.int32)
+        return Tokens(ids, n_tokens, np.arange(len(n_tokens)))
+
+    def names(self, sentence: str) -> list[str]:
+        """The tokens of a sentence as text, without special tokens, before truncation."""
+        names: list[str] = self._tokenizer.convert_ids_to_tokens(self._token_ids([sentence])[0])
+        return names
+
+    def framed(self, sentence: str) -> list[tuple[str, int]]:
+        """Every token the model reads of a sentence, as text and id: with special tokens, after truncation."""
+        content = self._token_ids([sentence])[0][: self._room]
+        ids = [*self._frame.prefix, *content, *self._frame.suffix]
+        return [(str(self._tokenizer.convert_ids_to_tokens(token)), token) for token in ids]
+
+    def framed_lengths(self, tokens: Tokens) -> NDArray[np.int32]:
+        """Number of tokens the model reads of each distinct sentence: with special tokens, after truncation."""
+        lengths: NDArray[np.int32] = np.minimum(tokens.n_tokens, self._room) + np.int32(len(self._frame))
+        return lengths
+
+    def is_truncated(self, tokens: Tokens) -> NDArray[np.bool_]:
+        """Whether the model reads only the beginning of each of the n sentences, bool (n,)."""
+        truncated: NDArray[np.bool_] = tokens.n_tokens[tokens.order] > self._room
+        return truncated
+
+    def rows(self, tokens: Tokens, batch: NDArray[np.intp]) -> tuple[Tensor, list[int]]:
+        """Some of the distinct sentences as a model takes them: token ids, int64 (n, width), and each row's length.
+
+        Padded on the right, whatever the tokenizer's habit, so that no position depends on the longest row.
+        """
+        frame, lengths = self._frame, self.framed_lengths(tokens)[batch]
+        width = int(lengths.max(initial=0))
+        columns = np.arange(width - len(frame))
+        n_content = (lengths - len(frame))[:, None]
+        is_content = columns < n_content
+        ids = np.full((len(batch), width), self._padding, np.int64)
+        ids[:, : len(frame.prefix)] = frame.prefix
+        content = ids[:, len(frame.prefix) : len(frame.prefix) + len(columns)]
+        content[is_content] = tokens.ids[(tokens.starts[batch][:, None] + columns)[is_content]]
+        after = len(frame.prefix) + n_content + np.arange(len(frame.suffix))
+        np.put_along_axis(ids, after, np.array([frame.suffix], np.int64), axis=1)
+        return torch.from_numpy(ids), lengths.tolist()
+
+    def _token_ids(self, sentences: Sequence[str]) -> list[list[int]]:
+        if not sentences:
+            return []
+        try:
+            if self._tokenizer.is_fast:
+                encoded = self._tokenizer.backend_tokenizer.encode_batch_fast(list(sentences), add_special_tokens=False)
+                return [one.ids for one in encoded]
+            with self._lock:  # calling it changes its settings
+                ids: list[list[int]] = self._tokenizer(list(sentences), add_special_tokens=False, verbose=False)[
+                    "input_ids"
+                ]
+            return ids
+        except Exception as error:  # a tokenizer may raise anything, such as when it has no token for unknown text
+            raise ModelError(f"The tokenizer of {self._name} cannot read a sentence: {first_line(error)}") from error

@@ -1,0 +1,79 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tokenizers
+import transformers
+from support.reference import encoder_of
+from support.tiny import SPECIAL, WORDS, random_sentences, write_bert, write_tokenizer
+
+from clsviz.encoder import Encoder
+from clsviz.errors import ModelError
+
+SENTENCES = [*random_sentences(60, seed=3, longest=40), "cat", "", "the " * 200, "cat"]
+
+
+def test_tokens_are_shown_as_the_model_cuts_them(minilm_encoder: Encoder) -> None:
+    assert minilm_encoder.tokens("Sinan loves a beautiful day") == ["sin", "##an", "loves", "a", "beautiful", "day"]
+    assert minilm_encoder.tokens("") == []
+
+
+def test_tokens_may_be_made_ahead(tiny_encoder: Encoder) -> None:
+    tokens = tiny_encoder.tokenize(SENTENCES)
+    assert len(tokens.n_tokens) == len(set(SENTENCES))
+    ahead, at_once = tiny_encoder.measure(tokens), tiny_encoder.measure(SENTENCES)
+    assert ahead.cls_norms.tolist() == at_once.cls_norms.tolist()
+    assert ahead.n_tokens.tolist() == at_once.n_tokens.tolist()
+    assert len(tiny_encoder.measure([])) == 0
+
+
+def test_a_tokenizer_that_pads_on_the_left_changes_nothing(tmp_path: Path, tiny_encoder: Encoder) -> None:
+    folder = write_bert(tmp_path / "left")
+    write_tokenizer(folder, padding_side="left")
+    left = encoder_of(folder)
+    assert left.anatomy.tokenizer.padding_side == "left"
+    np.testing.assert_allclose(left.measure(SENTENCES).cls_norms, tiny_encoder.measure(SENTENCES).cls_norms, rtol=1e-5)
+
+
+def test_a_padding_token_that_the_model_lacks_does_no_harm(tmp_path: Path, tiny_encoder: Encoder) -> None:
+    folder = write_bert(tmp_path / "m")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    tokenizer.add_special_tokens({"pad_token": "[NEW]"})
+    tokenizer.save_pretrained(folder)
+    encoder = encoder_of(folder)
+    assert transformers.AutoTokenizer.from_pretrained(folder).pad_token_id == len(SPECIAL) + len(WORDS)
+    np.testing.assert_allclose(
+        encoder.measure(SENTENCES).cls_norms, tiny_encoder.measure(SENTENCES).cls_norms, rtol=1e-5
+    )
+
+
+def test_a_tokenizer_that_cannot_read_a_sentence_says_so(tmp_path: Path) -> None:
+    folder = write_bert(tmp_path / "m")
+    backend = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    backend.model = tokenizers.models.WordPiece({"[CLS]": 2, "[SEP]": 3, "a": 6, "cat": 7}, unk_token="[UNK]")
+    backend.save(str(folder / "tokenizer.json"))
+    encoder = encoder_of(folder)
+    assert len(encoder.measure(["a cat"])) == 1
+    with pytest.raises(ModelError, match="cannot read a sentence: WordPiece error: Missing"):
+        encoder.measure(["a dog"])
+
+
+def test_a_tokenizer_with_more_tokens_than_the_model_is_refused(tmp_path: Path) -> None:
+    folder = write_bert(tmp_path / "m")
+    model = transformers.BertModel.from_pretrained(folder)
+    model.resize_token_embeddings(len(SPECIAL) + 3)
+    model.save_pretrained(folder)
+    encoder = encoder_of(folder)
+    assert len(encoder.measure(WORDS[:3])) == 3
+    with pytest.raises(ModelError, match="gives token 8, but the model knows only 8"):
+        encoder.measure(WORDS[:4])
+
+
+def test_framed_tokens_are_all_that_the_model_reads(minilm_encoder: Encoder) -> None:
+    framed = minilm_encoder.framed_tokens("Sinan loves a beautiful day")
+    assert [identity for _, identity in framed] == [101, 8254, 2319, 7459, 1037, 3376, 2154, 102]
+    assert [token for token, _ in framed] == ["[CLS]", "sin", "##an", "loves", "a", "beautiful", "day", "[SEP]"]
+    tokenizer = transformers.AutoTokenizer.from_pretrained(minilm_encoder.weights.folder)
+    long = "many words " * 500
+    expected = tokenizer(long, truncation=True, max_length=512)["input_ids"]
+    assert [identity for _, identity in minilm_encoder.framed_tokens(long)] == expected

@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+from support.lines import sample
+
+from clsviz.statistics import bins, percentile_at_length, slices
+
+
+def test_bins_hold_the_quartiles_of_their_lengths() -> None:
+    lengths, norms = sample(3000)
+    table = bins(lengths, norms)
+    assert len(table) <= 16
+    assert table["n"].sum() == 3000
+    row = table[(table["first"] <= 22) & (table["last"] >= 22)].iloc[0]
+    inside = norms[(lengths >= row["first"]) & (lengths <= row["last"])]
+    np.testing.assert_allclose(
+        [row["lower"], row["median"], row["upper"]], np.quantile(inside.astype(float), [0.25, 0.5, 0.75])
+    )
+    assert row["n"] == len(inside)
+    assert row["length"] == pytest.approx(lengths[(lengths >= row["first"]) & (lengths <= row["last"])].mean())
+    assert (table["first"].to_numpy()[1:] == table["last"].to_numpy()[:-1] + 1).all()
+
+
+def test_bins_with_too_few_sentences_are_left_out() -> None:
+    table = bins([3] * 10 + [4] * 2, [7.0] * 12)
+    assert table["first"].tolist() == [3]
+    assert bins([], []).empty
+
+
+def test_slices_hold_the_lengths_at_their_norms() -> None:
+    lengths, norms = sample(10_000)
+    table = slices(lengths, norms)
+    assert table["n"].tolist() == [100, 400, 2000, 5000, 2000, 400, 100]
+    lowest = lengths[np.argsort(norms)[:100]]
+    first = table.iloc[0]
+    np.testing.assert_allclose(
+        [first["lower"], first["median"], first["upper"]], np.quantile(lowest, [0.05, 0.5, 0.95])
+    )
+    assert first["highest"] == np.sort(norms)[99]
+    assert (table["highest"].to_numpy()[:-1] <= table["lowest"].to_numpy()[1:]).all()
+
+
+@pytest.mark.parametrize(("n", "rows"), [(1, 1), (39, 1), (60, 3), (500, 5), (1000, 7)])
+def test_small_tails_join_their_neighbours(n: int, rows: int) -> None:
+    table = slices(*sample(n))
+    assert len(table) == rows
+    assert table["n"].sum() == n
+
+
+def test_extreme_norms_of_short_sentences_are_found_from_the_norm() -> None:
+    """The original's finding: what is far out is short, what is in the middle can be of any length."""
+    random = np.random.default_rng(0)
+    lengths = random.integers(3, 80, 50_000)
+    table = slices(lengths, 7 + random.normal(size=50_000) * (1 + 10 / lengths))
+    middle, extremes = table.iloc[3], table.iloc[[0, -1]]
+    assert (extremes["upper"] < middle["upper"] - 30).all()
+
+
+def test_the_percentile_is_among_sentences_of_similar_length() -> None:
+    lengths = np.repeat([10, 50, 100], 100)
+    norms = np.concatenate([np.arange(100), np.arange(100) + 1000, np.arange(100) + 2000]).astype(float)
+    assert percentile_at_length(50, 1024.5, lengths, norms) == (25.0, 100)
+    assert percentile_at_length(10, 5000.0, lengths, norms) == (100.0, 100)
+    assert percentile_at_length(95, 2049.5, lengths, norms) == (50.0, 100)
+    assert percentile_at_length(30, 0.0, lengths, norms) is None

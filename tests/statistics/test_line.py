@@ -1,0 +1,99 @@
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+from support.lines import sample
+
+from clsviz.errors import UndefinedFitError
+from clsviz.statistics import fit, r_squared
+
+
+def test_the_line_is_the_least_squares_one() -> None:
+    lengths, norms = sample(2000)
+    line = fit(lengths, norms)
+    design = np.stack([np.ones(2000), lengths], axis=1)
+    (intercept, slope), (residual,), *_ = np.linalg.lstsq(design, norms.astype(float))
+    assert line.intercept == pytest.approx(intercept, rel=1e-9)
+    assert line.slope == pytest.approx(slope, rel=1e-9)
+    assert line.r_squared == pytest.approx(1 - residual / ((norms - norms.mean(dtype=float)) ** 2).sum(), rel=1e-6)
+    assert line.spearman == pytest.approx(np.corrcoef(stats.rankdata(lengths), stats.rankdata(norms))[0, 1])
+    np.testing.assert_allclose(line.predict([10, 20]), intercept + slope * np.array([10, 20]))
+    assert (line.n, line.norm_mean, line.norm_sd) == (
+        2000,
+        pytest.approx(norms.mean()),
+        pytest.approx(norms.std(ddof=1)),
+    )
+
+
+def test_the_intervals_are_those_of_hc3() -> None:
+    """MacKinnon and White's formula, written out."""
+    lengths, norms = sample(500)
+    design = np.stack([np.ones(500), lengths], axis=1)
+    inverse = np.linalg.inv(design.T @ design)
+    leverage = np.einsum("ni,ij,nj->n", design, inverse, design)
+    residuals = norms - design @ (inverse @ design.T @ norms)
+    covariance = inverse @ (design.T * (residuals / (1 - leverage)) ** 2) @ design @ inverse
+    line = fit(lengths, norms)
+    margin = stats.t.ppf(0.975, 498) * np.sqrt(np.diag(covariance))
+    np.testing.assert_allclose(line.intercept_interval, line.intercept + margin[0] * np.array([-1, 1]), rtol=1e-6)
+    np.testing.assert_allclose(line.slope_interval, line.slope + margin[1] * np.array([-1, 1]), rtol=1e-6)
+    low, high = line.band([0.0, 40.0])
+    np.testing.assert_allclose([low[0], high[0]], line.intercept_interval, rtol=1e-6)
+    at = np.array([1, 40.0])
+    assert high[1] - low[1] == pytest.approx(2 * stats.t.ppf(0.975, 498) * np.sqrt(at @ covariance @ at))
+
+
+def test_a_line_that_hangs_on_one_sentence_has_no_certain_slope() -> None:
+    line = fit([5, 5, 5, 40], [7.0, 7.1, 7.3, 9.0])
+    assert line.slope == pytest.approx((9.0 - 21.4 / 3) / 35)
+    assert line.slope_interval == line.intercept_interval == (-np.inf, np.inf)
+    assert np.isinf(line.band([5, 40])).all()
+    for lengths in ([4, 4, 5], [4, 5, 4, 4], [3, 3, 3, 3, 4]):  # where that is exact, to the last bit
+        assert fit(lengths, np.arange(len(lengths)) ** 2).slope_interval == (-np.inf, np.inf)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "norms", "reason"),
+    [
+        ([], [], "shorter than the length cutoff"),
+        ([5], [7.0], "1 sentence says"),
+        ([5, 6], [7.0, 7.1], "2 sentences says"),
+        ([5, 5, 5], [7.0, 7.1, 7.2], "All 3 sentences are 5 long"),
+        ([5, 6, 7], [7.0, 7.0, 7.0], "same for all 3"),
+        ([5, 6, 7], [0.0, 0.0, 0.0], "same for all 3"),
+        ([5, 6, 7], [7.0, 7.000001, 7.0], "same for all 3"),
+    ],
+)
+def test_what_determines_no_line_says_why(lengths: list[int], norms: list[float], reason: str) -> None:
+    with pytest.raises(UndefinedFitError, match=reason):
+        fit(lengths, norms)
+
+
+def test_a_spread_above_rounding_is_one() -> None:
+    lengths = np.arange(3, 60)
+    norms = (9.714 + 5e-6 * lengths).astype(np.float32)
+    assert fit(lengths, norms).r_squared > 0.99
+
+
+def test_r_squared_alone_is_that_of_the_line() -> None:
+    for n in (3, 50, 2000):
+        lengths, norms = sample(n)
+        assert r_squared(lengths, norms) == pytest.approx(fit(lengths, norms).r_squared, rel=1e-10)
+        assert r_squared(lengths, norms) == pytest.approx(stats.linregress(lengths, norms).rvalue ** 2, rel=1e-12)
+
+
+@pytest.mark.parametrize("spread", [1e-4, 1e-2, 1.0])
+def test_the_line_keeps_its_digits_where_the_norm_hardly_varies(spread: float) -> None:
+    """As in the first layers: norms near 8 that vary by 5e-5. Compared with exact arithmetic on fractions."""
+    lengths, norms = sample(60)
+    norms = 8 + spread * (norms - norms.mean(dtype=float))
+    x, y = ([Fraction(float(value)) for value in values] for values in (lengths, norms))
+    mean_x, mean_y = sum(x) / 60, sum(y) / 60
+    xy = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True))
+    xx, yy = sum((a - mean_x) ** 2 for a in x), sum((b - mean_y) ** 2 for b in y)
+    line = fit(lengths, norms)
+    assert line.slope == pytest.approx(float(xy / xx), rel=1e-11)
+    assert line.intercept == pytest.approx(float(mean_y - xy / xx * mean_x), rel=1e-13)
+    assert line.r_squared == pytest.approx(float(xy**2 / xx / yy), rel=1e-10)
+    assert r_squared(lengths, norms) == pytest.approx(float(xy**2 / xx / yy), rel=1e-10)
