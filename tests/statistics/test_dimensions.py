@@ -109,10 +109,12 @@ def test_without_the_dominant_the_rest_is_measured() -> None:
     assert found.norm_sd_without == pytest.approx(norms.std(ddof=1))
     text = words.dimensions.dimensions_sentence(found)
     assert text.startswith(
-        f"Dimension 5 alone holds {found.shares[5]:.1%} of the squared norm (an equal share would be"
+        f"Dimension 5 alone accounts for {found.shares[5]:.1%} of the squared norm (an equal share would be"
     )
     assert f"and {found.variance_shares[5]:.1%} of its variance" in text
-    assert text.endswith(f"is {found.r_squared:.3f} with it and {found.r_squared_without:.3f} without.")
+    assert text.endswith(
+        f"With it, the R² of the norm on length is {found.r_squared:.3f}; without, {found.r_squared_without:.3f}."
+    )
 
 
 def test_one_dimension_that_carries_all() -> None:
@@ -126,7 +128,7 @@ def test_one_dimension_that_carries_all() -> None:
     assert (found.r_squared_without, found.norm_sd_without) == (None, 0)
     assert "same for all 400 sentences" in found.problem_without
     text = words.dimensions.dimensions_sentence(found)
-    assert "Dimension 7 alone holds 100.0% of the squared norm" in text
+    assert "Dimension 7 alone accounts for 100.0% of the squared norm" in text
     assert "and all of its variance" in text
     assert text.endswith("1.000 with it and undefined without.")
 
@@ -139,8 +141,8 @@ def test_equal_shares() -> None:
     assert found.dominant == ()
     assert found.r_squared == found.r_squared_without == pytest.approx(1)
     assert words.dimensions.dimensions_sentence(found) == (
-        f"No dimension dominates the norm: the largest, number {found.order[0]}, holds 3.1% of the squared norm, "
-        "where an equal share would be 3.1%."
+        f"No dimension dominates the norm. The largest, dimension {found.order[0]}, accounts for 3.1% of the squared "
+        "norm; an equal share would be 3.1%."
     )
 
 
@@ -149,11 +151,11 @@ def test_a_large_dimension_that_does_not_vary_holds_nothing_of_the_variance() ->
     vectors[:, [3, 8]] = 30, -20
     found = dimensions(vectors, lengths_of())
     assert found.dominant == (3, 8)
-    assert "2 of 32 dimensions (3 and 8) hold" in words.dimensions.dimensions_sentence(found)
-    assert "3.1% each) but nothing of its variance; R²" in words.dimensions.dimensions_sentence(found)
+    assert "2 of 32 dimensions (3 and 8) account for" in words.dimensions.dimensions_sentence(found)
+    assert "3.1% each) but none of its variance. With them, the R²" in words.dimensions.dimensions_sentence(found)
 
 
-@pytest.mark.parametrize(("sign", "says"), [(-1, "but evens out some of its variance"), (1, "and all of its variance")])
+@pytest.mark.parametrize(("sign", "says"), [(-1, "but reduces its variance"), (1, "and all of its variance")])
 def test_what_one_dimension_adds_others_may_even_out(sign: int, says: str) -> None:
     """The square of the large one goes with the norm's, or against it, and that of another against the first."""
     swing = np.random.default_rng(0).uniform(-1, 1, N)
@@ -243,7 +245,7 @@ def test_before_gain_and_bias_there_is_only_rounding(seed: int, scale: float, ou
     assert "all variation of the norm comes from gain and bias" in plain.problem
     assert rows[AS_IT_IS].r_squared is not None
     text = words.dimensions.layer_norm_sentence(list(rows.values()))
-    assert text.startswith("Before gain and bias the LayerNorm gives every sentence the same norm (5.66), so the whole")
+    assert text.startswith("Before gain and bias, the LayerNorm gives every sentence the same norm (5.66), so all of")
     assert f"(R² {rows[WITHOUT_BIAS].r_squared:.3f}) with the gain alone" in text
     assert f"(R² {rows[WITHOUT_GAIN].r_squared:.3f}) with the bias alone." in text
 
@@ -266,7 +268,7 @@ def test_a_gain_that_creates_the_variation() -> None:
     constant = rows_of(stored(gain * z), lengths, gain, np.zeros(WIDTH))
     assert not any(row.varies for row in constant.values())
     assert words.dimensions.layer_norm_sentence(list(constant.values())) == (
-        "The norm does not vary by more than rounding, neither with the LayerNorm’s gain and bias nor without."
+        "The norm varies by no more than rounding error, with or without the LayerNorm’s gain and bias."
     )
     assert "gain and bias" not in constant[WITHOUT_EITHER].problem  # where nothing varies nothing comes from them
     gain[0] = 5
@@ -296,14 +298,14 @@ def test_dimensions_that_the_gain_erases_are_left_out(gone: list[int], almost: f
         assert rows[name].r_squared == pytest.approx(r_squared_of(lengths, vectors), abs=5e-3)
     assert rows[AS_IT_IS].left_out == rows[WITHOUT_BIAS].left_out == 0
     text = words.dimensions.layer_norm_sentence(list(rows.values()))
-    assert f"all but erases {len(gone)} dimension{'s' * (len(gone) > 1)}:" in text
-    assert text.endswith(f"(R² {rows[WITHOUT_EITHER].r_squared:.3f}) without either.")
+    assert f"all but erases {len(gone)} dimension{'s' * (len(gone) > 1)}." in text
+    assert text.endswith(f"(R² {rows[WITHOUT_EITHER].r_squared:.3f}) with neither.")
 
 
 def test_where_the_gain_erases_everything_nothing_varies() -> None:
     rows = without_layer_norm(np.ones((N, WIDTH)), lengths_of(), np.zeros(WIDTH), np.ones(WIDTH))
     assert [row.left_out for row in rows] == [0, 0, WIDTH, WIDTH]
-    assert "does not vary" in words.dimensions.layer_norm_sentence(rows)
+    assert "no more than rounding error" in words.dimensions.layer_norm_sentence(rows)
 
 
 def test_of_what_no_layer_norm_put_out_nothing_is_claimed() -> None:
@@ -314,8 +316,8 @@ def test_of_what_no_layer_norm_put_out_nothing_is_claimed() -> None:
     rows = rows_of(stored(gain * means + bias), lengths, gain, bias)
     assert rows[WITHOUT_EITHER].r_squared == pytest.approx(1, abs=1e-3)
     text = words.dimensions.layer_norm_sentence(list(rows.values()))
-    assert text.startswith("The norm varies also before the LayerNorm’s gain and bias")
-    assert text.endswith("(R² 1.000) without either.")
+    assert text.startswith("The norm already varies before the LayerNorm’s gain and bias")
+    assert text.endswith("(R² 1.000) with neither.")
 
 
 @pytest.mark.parametrize("which", [0, 1])
