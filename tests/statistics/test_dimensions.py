@@ -130,7 +130,7 @@ def test_one_dimension_that_carries_all() -> None:
     text = words.dimensions.dimensions_sentence(found)
     assert "Dimension 7 alone accounts for 100.0% of the squared norm" in text
     assert "and all of its variance" in text
-    assert text.endswith("1.000 with it and undefined without.")
+    assert text.endswith("the R² of the norm on length is 1.000; without, undefined.")
 
 
 def test_equal_shares() -> None:
@@ -333,6 +333,6 @@ def test_sentences_of_one_length_still_show_where_the_variation_comes_from() -> 
     rows = rows_of(stored(gain * normalised()), np.full(N, 7), gain, np.zeros(WIDTH))
     assert (rows[AS_IT_IS].varies, rows[AS_IT_IS].r_squared) == (True, None)
     assert "are 7 long" in rows[AS_IT_IS].problem
-    assert "so the whole variation of the norm comes from the two" in words.dimensions.layer_norm_sentence(
+    assert "so all of the norm’s variation comes from those two" in words.dimensions.layer_norm_sentence(
         list(rows.values())
     )
