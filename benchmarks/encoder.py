@@ -1,21 +1,21 @@
-"""How fast the encoder is, beside what one would use instead: python -m benchmarks.encoder [--sentences N] [--json].
+"""How fast the encoder is, compared with the alternatives: python -m benchmarks.encoder [--sentences N] [--json].
 
-All ways measure the same sentences, in turns, several rounds in one process; times are medians. The ways:
+All ways measure the same sentences, in turns, over several rounds in one process; times are medians. The ways:
 
-    original        the loop of the original experiment: batches of 8, unsorted, padded to the longest of all sentences
-                    and cut to the longest of the batch
+    original        the loop of the original experiment: batches of 8, unsorted, padded to the longest sentence of all
+                    and trimmed to the longest in the batch
     transformers    the plain Hugging Face model: sorted by length, batches of 32
-    sentence-transformers    its `encode` at its defaults, with [CLS] as pooling
-    onnx            ONNX Runtime in float32, sorted, batches of 32: how sentence-transformers uses it
+    sentence-transformers    its `encode` with its defaults and [CLS] pooling
+    onnx            ONNX Runtime in float32, sorted, batches of 32, as sentence-transformers uses it
     exact, fast     ours, in both precisions, with the norms after all layers
 
-Errors are the largest of the last layer's norm, for ours of all layers', relative to the plain model in float32, one
-sentence at a time. The ceiling is the rate that the whole model would reach if it were nothing but the products of its
-linear layers, for every token, at the rate of the fastest kernel found for each of their shapes on this machine, in
-float32 (for `fast`, in bfloat16). Ours computes less than that, as only [CLS] is needed of the last layer. Peak memory
-is that of a process that goes this way alone, libraries and model included (of a card: what PyTorch allocates on it).
+The error is the largest relative error of the last layer's norm (for ours, of any layer's), compared with the plain
+model in float32, one sentence at a time. The ceiling is the rate the model would reach if it did nothing but the
+products of its linear layers for every token, with the fastest kernel found for each shape on this machine, in float32
+(for `fast`, in bfloat16). Ours computes less than that, because it needs only [CLS] of the last layer. Peak memory is
+that of a process that runs this way alone, libraries and model included (on a GPU: what PyTorch allocates there).
 
-Needs requirements-benchmarks.txt as well.
+Requires requirements-benchmarks.txt.
 """
 
 import argparse
@@ -31,6 +31,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -47,17 +48,19 @@ from clsviz.progress import Progress
 
 _GROWTH = 10
 _ROWS = 2048
-"""Tokens at a time for the ceiling's products, as many as a batch has on a CPU."""
+"""Tokens at a time in the ceiling's products: as many as a batch has on a CPU."""
+_PROCESSES = 2
+"""Processes that measure peak memory at a time; each loads the model."""
 
 
 @dataclass
 class Way:
-    """One way to the norms: `run` takes the sentences and gives the norms of the last layer."""
+    """One way to compute norms: `run` takes the sentences and gives the norms of the last layer."""
 
     name: str
     run: Callable[[Sequence[str]], Norms]
     encoder: Encoder | None
-    """Ours."""
+    """Ours; None for the others."""
     peak_megabytes: float | None
     seconds: list[float] = field(default_factory=list)
     error: float = float("nan")
@@ -66,16 +69,16 @@ class Way:
 def main() -> None:
     """Print a table, or with --json one object."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", default="minilm", help="as for clsviz, or bert-base-shape: random weights")
+    parser.add_argument("--model", default="minilm", help="as for clsviz, or bert-base-shape for random weights")
     parser.add_argument("--corpus", default="python-docs")
     parser.add_argument("--sentences", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--checked", type=int, default=300, help="sentences whose error is computed")
+    parser.add_argument("--checked", type=int, default=300, help="sentences to compute the error on")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--ways", nargs="*", help="only these")
-    parser.add_argument("--growth", action="store_true", help="ours on ten times the sentences as well")
+    parser.add_argument("--ways", nargs="*", help="run only these ways")
+    parser.add_argument("--growth", action="store_true", help="also run ours on ten times the sentences")
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--peak", type=Path, help=argparse.SUPPRESS)  # the folder of what was set up already
+    parser.add_argument("--peak", type=Path, help=argparse.SUPPRESS)  # the folder that holds what is set up
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     n = options.sentences * (_GROWTH if options.growth else 1)
@@ -95,15 +98,15 @@ def main() -> None:
 def measure(
     weights: models.Weights, sentences: list[str], options: argparse.Namespace, folder: Path
 ) -> dict[str, object]:
-    """Run all ways in turns; the result is ready for JSON."""
+    """Run all ways in turns; the result can be written as JSON."""
     sample = sentences[: options.sentences]
     makers = ways_to(weights, options.device, folder)
     wanted = options.ways or list(makers)
-    ways = [_set_up(name, make, folder, weights, options) for name, make in makers.items() if name in wanted]
+    ways = _set_up({name: make for name, make in makers.items() if name in wanted}, folder, weights, options)
     plain = Plain(weights, options.device)
     n_tokens = sum(plain.lengths(sample))
     expected = plain.one_by_one(sample[: options.checked])
-    for way in ways:  # also the first, slower, time
+    for way in ways:  # which also gets the slower first run over with
         norms = way.run(sample)[: len(expected), None]
         if way.encoder is not None:
             norms = way.encoder.measure(sample[: len(expected)]).cls_norms
@@ -120,7 +123,7 @@ def measure(
     note("")
 
     def ceiling(dtype: torch.dtype) -> float:
-        """Sentences per second, at the best round."""
+        """Sentences per second, in the best round."""
         return len(sample) / n_tokens / min(ceilings[dtype])
 
     rates = {way.name: len(sample) / statistics.median(way.seconds) for way in ways}
@@ -163,7 +166,7 @@ def measure(
 
 
 def _seconds_per_token(products: Counter[tuple[int, int]], dtype: torch.dtype, device: str) -> float:
-    """Time of all products of a token, each in the fastest kernel found for its shape."""
+    """Time of all products for one token, each with the fastest kernel found for its shape."""
     rows = _ROWS if device == "cpu" else 64 * _ROWS
     return sum(n * _product_seconds(shape, rows, dtype, device) / rows for shape, n in products.items())
 
@@ -193,7 +196,7 @@ def _product_seconds(shape: tuple[int, int], rows: int, dtype: torch.dtype, devi
 
 
 def _growth(encoder: Encoder, sentences: list[str], options: argparse.Namespace) -> dict[str, float]:
-    """Time of ten times the sentences, and the memory that each takes once the first have set everything up."""
+    """Time for ten times the sentences, and the memory added by them once everything is set up."""
     few, many = options.sentences, len(sentences)
     in_parts(encoder, sentences[:few])
     seconds: dict[int, list[float]] = {few: [], many: []}
@@ -212,27 +215,44 @@ def _growth(encoder: Encoder, sentences: list[str], options: argparse.Namespace)
     }
 
 
-def _set_up(name: str, make: Maker, folder: Path, weights: models.Weights, options: argparse.Namespace) -> Way:
-    note(f"setting up {name}")
-    run = make()
-    encoder = run.args[0] if isinstance(run, functools.partial) else None
+def _set_up(makers: dict[str, Maker], folder: Path, weights: models.Weights, options: argparse.Namespace) -> list[Way]:
+    """Make every way, while processes of their own find out how much memory each takes."""
+    runs, peaks = {}, {}
+    with ThreadPoolExecutor(_PROCESSES) as pool:
+        for name, make in makers.items():
+            note(f"setting up {name}")
+            runs[name] = make()
+            peaks[name] = _submit_peak(pool, name, folder, weights, options)
+    return [
+        Way(name, run, run.args[0] if isinstance(run, functools.partial) else None, peaks[name].result())
+        for name, run in runs.items()
+    ]
+
+
+def _submit_peak(
+    pool: ThreadPoolExecutor, name: str, folder: Path, weights: models.Weights, options: argparse.Namespace
+) -> Future[float | None]:
     command = [sys.executable, "-m", "benchmarks.encoder", f"--model={weights.folder}", f"--ways={name}"]
     command += [f"--{name}={getattr(options, name)}" for name in ("corpus", "sentences", "device")]
-    child = subprocess.run([*command, f"--peak={folder}"], capture_output=True, text=True, check=False)
-    return Way(name, run, encoder, float(child.stdout) if child.returncode == 0 else None)
+
+    def run() -> float | None:
+        child = subprocess.run([*command, f"--peak={folder}"], capture_output=True, text=True, check=False)
+        return float(child.stdout) if child.returncode == 0 else None
+
+    return pool.submit(run)
 
 
 def _peak(weights: models.Weights, sentences: list[str], options: argparse.Namespace) -> float:
-    """Megabytes that the one way asked for takes at most, model and libraries included, in a process of its own."""
+    """Peak memory in megabytes of this process, which runs a single way; libraries and model included."""
     (name,) = options.ways
     ways_to(weights, options.device, options.peak)[name]()(sentences)
     if options.device == "cuda":
         return torch.cuda.max_memory_allocated() / 2**20
-    return _status_megabytes("VmHWM")  # what getrusage says begins with what the parent had
+    return _status_megabytes("VmHWM")  # getrusage would start from the parent's peak
 
 
 def _status_megabytes(name: str) -> float:
-    """What Linux says of this process: VmRSS, the memory in use, or VmHWM, the most that was."""
+    """What Linux reports for this process: VmRSS, memory in use, or VmHWM, its peak."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(f"{name}:"))
 
@@ -270,7 +290,7 @@ def _table(result: dict[str, Any]) -> str:
         )
     if growth := result.get("growth"):
         lines.append(
-            f"\n{growth['sentences']:,} sentences take {growth['times_the_seconds']:.2f} times the time of a tenth of "
+            f"\n{growth['sentences']:,} sentences take {growth['times_the_seconds']:.2f} times as long as a tenth of "
             f"them, and {growth['megabytes_more']:.0f} MB more"
         )
     return "\n".join(lines)

@@ -1,7 +1,7 @@
 """How long the page “Where length lives” takes: python -m benchmarks.layers [--sentences N] [--model M] [--corpus C].
 
-In a store of its own: norms and then vectors of the same sentences, measured one after the other in one process; what
-the vectors take on disk; and all that the page works out, from the vectors as they are stored.
+In a store of its own, it measures norms and then vectors of the same sentences in one process, reports the size of the
+vectors on disk, and times everything that the page computes from the stored vectors.
 """
 
 import argparse
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 def main() -> None:
-    """Print a line a figure."""
+    """Print one line per figure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sentences", type=int, default=5000)
     parser.add_argument("--model", default="minilm")
@@ -42,7 +42,7 @@ def main() -> None:
             print(f"{kind}: {extraction.sentences_per_second:,.0f} sentences/s")
         found = timed("from the store", lambda: stored(experiment, store))
         print_size(found, Path(folder))
-        profile = read(found, experiment)
+        profile = predict(found, experiment)
         timed("lengths shuffled", lambda: analysis.vectors.shuffled_r_squared(found, experiment.view, profile))
         timed("SentLen", lambda: analysis.vectors.classify(found, experiment.view))
         timed("dimensions, gain and bias", lambda: analysis.vectors.norm_breakdown(found, experiment.view))
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def stored(experiment: Experiment, store: Store) -> Found:
-    """As the page opens what was measured before."""
+    """Open what was measured before, as the page does."""
     extraction = Extraction(experiment, store, Encoders(), kind=Kind.VECTORS)
     extraction.look_up(Progress())
     assert extraction.found is not None
@@ -59,19 +59,19 @@ def stored(experiment: Experiment, store: Store) -> Found:
 
 
 def print_size(found: Found, folder: Path) -> None:
-    """What the vectors take on disk."""
+    """Print the size of the vectors on disk."""
     vectors = found.vectors
     n_slots = len(POOLED) * (vectors.n_layers + 1) + vectors.has_pooler
-    n_components = len(vectors) * n_slots * vectors.width
+    n_numbers = len(vectors) * n_slots * vectors.width
     n_bytes = sum(path.stat().st_size for path in folder.glob("vectors-*/*.safetensors"))
     print(
         f"{len(vectors):,} sentences of {n_slots} vectors of {vectors.width}: {n_bytes / 1e6:,.1f} MB, "
-        f"{n_bytes / n_components:.3f} bytes a component, norms and all else included"
+        f"{n_bytes / n_numbers:.3f} bytes per number, including norms and everything else"
     )
 
 
-def read(found: Found, experiment: Experiment) -> Profile:
-    """Read the lengths, and print when the first lines of the chart are there, and when all are."""
+def predict(found: Found, experiment: Experiment) -> Profile:
+    """Run all probes, and print when the first reading is there and when all are."""
     began = time.perf_counter()
     for profile in analysis.vectors.profiles(found, experiment.view):
         if len(profile.readings) == 1:
@@ -81,7 +81,7 @@ def read(found: Found, experiment: Experiment) -> Profile:
 
 
 def timed(name: str, action: Callable[[], T]) -> T:
-    """What `action` gives, after printing how long it took."""
+    """Run `action` and print how long it took."""
     began = time.perf_counter()
     result = action()
     print(f"{name}: {time.perf_counter() - began:.2f} s")

@@ -1,4 +1,4 @@
-"""The ways to the norms of [CLS] that benchmarks.encoder compares."""
+"""The ways to compute norms of [CLS] that benchmarks.encoder compares."""
 
 import functools
 import sys
@@ -40,7 +40,7 @@ class Plain:
 
     @torch.inference_mode()
     def one_by_one(self, sentences: Sequence[str]) -> Norms:
-        """What all others are compared with: norms after every layer, float32 (n, n_layers + 1)."""
+        """The reference for all others: norms after every layer, float32 (n, n_layers + 1)."""
         norms = []
         for sentence in sentences:
             inputs = self.tokenizer(sentence, truncation=True, max_length=_MAX_LENGTH, return_tensors="pt")
@@ -50,12 +50,12 @@ class Plain:
         return np.stack(norms)
 
     def in_sorted_batches(self, sentences: Sequence[str]) -> Norms:
-        """The longest first, 32 at a time."""
+        """Longest first, in batches of 32."""
         return _in_sorted_batches(sentences, self._norms)
 
     @torch.inference_mode()
     def as_the_original(self, sentences: Sequence[str]) -> Norms:
-        """As they come, 8 at a time, padded to the longest of all and cut to the longest of the batch."""
+        """In the given order, in batches of 8, padded to the longest of all and trimmed to the longest in the batch."""
         inputs = self.tokenizer(
             list(sentences), padding=True, truncation=True, max_length=_MAX_LENGTH, return_tensors="pt"
         )
@@ -79,11 +79,11 @@ class Plain:
 
     @torch.inference_mode()
     def _products(self) -> Counter[tuple[int, int]]:
-        """How often every token is multiplied by a weight of which shape (out, in)."""
+        """How often each token is multiplied by a weight of each shape (out, in)."""
         products: Counter[tuple[int, int]] = Counter()
 
         def count(linear: torch.nn.Linear, inputs: tuple[torch.Tensor, ...], _: object) -> None:
-            if inputs[0].dim() == 3:  # of all tokens; the pooler has one a sentence
+            if inputs[0].dim() == 3:  # all tokens; the pooler sees one per sentence
                 products[tuple(linear.weight.shape)] += 1  # type: ignore[index]
 
         linears = [module for module in self.model.modules() if isinstance(module, torch.nn.Linear)]
@@ -95,7 +95,7 @@ class Plain:
 
 
 def ways_to(weights: models.Weights, device: str, folder: Path) -> dict[str, Maker]:
-    """How to set each way up, by name; ours are `functools.partial(in_parts, encoder)`."""
+    """How to set up each way, by name; ours are `functools.partial(in_parts, encoder)`."""
     plain = functools.cache(lambda: Plain(weights, device))
     ways: dict[str, Maker] = {
         "original": lambda: plain().as_the_original,
@@ -111,7 +111,7 @@ def ways_to(weights: models.Weights, device: str, folder: Path) -> dict[str, Mak
 
 
 def in_parts(encoder: Encoder, sentences: Sequence[str]) -> Norms:
-    """In parts, as clsviz measures a sample."""
+    """Norms of the last layer, measured part by part as clsviz measures a sample."""
     parts = (sentences[start : start + encoder.part_size()] for start in range(0, len(sentences), encoder.part_size()))
     return np.concatenate([measured.cls_norms[:, -1] for measured in encoder.stream(parts)])
 
@@ -173,7 +173,7 @@ def _export(model: Any, path: Path) -> None:
     mask[1, 4:] = 0
     size = {0: torch.export.Dim("batch", min=1, max=4096), 1: torch.export.Dim("width", min=2, max=_MAX_LENGTH)}
     torch.onnx.export(
-        OnlyStates(),
+        OnlyStates().eval(),
         (torch.full((2, 7), 5), mask),
         path,
         input_names=["input_ids", "attention_mask"],
@@ -184,7 +184,7 @@ def _export(model: Any, path: Path) -> None:
 
 
 def find_weights(name: str, folder: Path) -> models.Weights:
-    """The model `name`, or one of random weights in the shape of bert-base-uncased, made in `folder`."""
+    """The model `name`; for bert-base-shape, one shaped like bert-base-uncased with random weights, in `folder`."""
     if name != "bert-base-shape":
         return models.resolve(name, download=True)
     shaped = folder / "bert-base-shape"
@@ -196,5 +196,5 @@ def find_weights(name: str, folder: Path) -> models.Weights:
 
 
 def note(text: str) -> None:
-    """Say on stderr what is going on, over what was said before."""
+    """Show on stderr what is going on, replacing the previous note."""
     print(f"\r{text:60}", end="", file=sys.stderr)

@@ -14,11 +14,12 @@ from clsviz.encoder import has_fast_bfloat16
 
 @pytest.fixture(scope="module")
 def result(tmp_path_factory: pytest.TempPathFactory, text_file: Path) -> dict[str, object]:
-    """Of a tiny model, in a process of its own, as what it compares with warns of this and that."""
+    """The result for a tiny model, from a process of its own, because the libraries it compares with issue warnings."""
     folder = write_model(tmp_path_factory.mktemp("models") / "bert", "bert", max_position_embeddings=512)
     command = [sys.executable, "-m", "benchmarks.encoder", f"--model={folder}", f"--corpus={text_file}", "--json"]
     command += ["--sentences=40", "--rounds=2", "--growth"]
-    environment = {**os.environ, "CLSVIZ_STORE": str(tmp_path_factory.mktemp("store"))}
+    # One thread: on a model this small, more of them only wait for each other.
+    environment = {**os.environ, "CLSVIZ_STORE": str(tmp_path_factory.mktemp("store")), "OMP_NUM_THREADS": "1"}
     run = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout)
