@@ -224,7 +224,7 @@ def test_a_text_file_can_be_uploaded(visit: Callable[..., Page], tmp_path: Path)
     page.get_by_text("Use your own text").click()
     page.locator("input[type=file]").set_input_files(path)
     expect(page.get_by_text("40 sentences measured")).to_be_visible()
-    expect(page.get_by_text("mine.txt has only 40 sentences; all of them are measured.")).to_be_visible()
+    expect(page.get_by_text("mine.txt has only 40 sentences; the sample is all of them.")).to_be_visible()
     settle(page)
     page.reload()
     expect(page.get_by_text("40 sentences measured")).to_be_visible()
@@ -294,7 +294,7 @@ def test_a_download_shows_its_progress_can_be_cancelled_and_goes_on(
 
 
 def test_a_dataset_is_typed_by_its_id_and_offers_its_configurations(visit: Callable[..., Page], hub_page: str) -> None:
-    page = measured(visit("?sample_size=200", at=hub_page))
+    page = measured(visit("?sample_size=300", at=hub_page))
     corpus = page.get_by_role("combobox", name="Corpus")
     corpus.fill("owner/corpus")
     corpus.press("Enter")

@@ -24,7 +24,7 @@ def test_a_visitor_sees_where_length_is_and_opens_a_cell(visit: Callable[..., Pa
     page = analysed(visit(PAGE))
     expect(page.get_by_role("heading", level=1)).to_have_text("Where does MiniLM-L6 write the length of a sentence?")
     expect(
-        page.get_by_text(re.compile("can almost entirely be read from the .CLS. vector of MiniLM-L6"))
+        page.get_by_text(re.compile("can almost entirely be predicted from the .CLS. vector of MiniLM-L6"))
     ).to_be_visible()
     best, last, norm, n = figures(page)
     assert float(best) > 0.9 > float(last) > float(norm)
