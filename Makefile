@@ -1,6 +1,6 @@
 # make app: set up on the first call, and start the dashboard.
 # make test: set up on the first call, and run every check.
-# make screenshots: the pictures in docs/, made by the real app.
+# make screenshots: take pictures of the real app: those in docs/, and others in build/screenshots/.
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -20,7 +20,7 @@ test: $(VENV)/test-ready
 	$(BIN)/pytest
 
 screenshots: $(VENV)/test-ready
-	CLSVIZ_SCREENSHOTS=docs $(BIN)/pytest tests/test_browser.py -k screenshots
+	$(BIN)/pytest tests/browser -m screenshots -n 0
 
 clean:
 	rm -rf $(VENV)

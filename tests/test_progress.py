@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import pytest
 
 from clsviz.errors import CancelledError
@@ -7,7 +9,7 @@ from clsviz.progress import Progress
 def test_a_stage_counts_from_what_was_there(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([100.0, 102.0])
     progress = Progress()
-    monkeypatch.setattr("clsviz.progress.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("clsviz.progress.time", SimpleNamespace(monotonic=lambda: next(clock)))
     progress.begin("Measuring", total=1000, done=200)
     progress.advance(300)
     assert (progress.stage, progress.done, progress.total) == ("Measuring", 300, 1000)

@@ -1,6 +1,5 @@
 """The app as a visitor has it: a real server, a real browser, the real built-in model."""
 
-import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -8,12 +7,14 @@ from urllib.parse import urlencode
 
 import pandas as pd
 import pytest
-from PIL import Image
 from playwright.sync_api import Browser, Page, expect
-from support.browser import SMALL, choose, figures, hover, measured, plot, settle
+from support.browser import SMALL, begin, choose, figures, hover, measured, plot, settle
 from support.hub import Hub, environment
 from support.tiny import random_sentences, write_bert, write_dataset
 from support.visit import serve
+
+URL_SETTLES_MILLISECONDS = 2500
+"""The app takes a URL for the visitor's doing only when it comes more than two seconds after its own last change."""
 
 
 @pytest.fixture(scope="module")
@@ -48,10 +49,7 @@ def test_a_newcomer_sees_the_answer_on_real_data(visit: Callable[..., Page]) -> 
         "Does MiniLM-L6 encode the length of a sentence in the norm of its [CLS]?"
     )
     answer = page.get_by_text(re.compile("^Hardly. Length explains"))
-    run = page.get_by_role("button", name="Run")
-    expect(answer.or_(run)).to_be_visible()
-    if run.count():  # a machine so slow or busy that it takes more than half a minute
-        run.click()
+    begin(page, answer)
     expect(answer).to_be_visible()  # with the first points
     measured(page)
     r_squared, slope, _, n_used = figures(page)
@@ -60,7 +58,7 @@ def test_a_newcomer_sees_the_answer_on_real_data(visit: Callable[..., Page]) -> 
     assert 4900 < int(n_used.replace(",", "")) <= 5000
 
 
-def test_hovering_shows_the_sentence(visit: Callable[..., Page]) -> None:
+def test_hovering_shows_the_sentence_a_click_all_of_it_and_a_box_many(visit: Callable[..., Page]) -> None:
     page = measured(visit())
     sentence, tokens, norm, distance = hover(page).rsplit("<br>", 3)
     assert re.match(r"""["'(]?[A-Z]""", sentence)
@@ -68,10 +66,7 @@ def test_hovering_shows_the_sentence(visit: Callable[..., Page]) -> None:
     assert re.fullmatch(r"norm \d+\.\d{4}", norm)
     assert re.fullmatch(r"[+−-]\d+\.\d{4} off the line", distance)
 
-
-def test_a_click_shows_the_whole_sentence_and_a_box_lists_many(visit: Callable[..., Page]) -> None:
-    page = measured(visit())
-    beginning = hover(page).split("<br>")[0]
+    beginning = sentence.split("<br>")[0]
     page.mouse.down()
     page.mouse.up()
     expect(page.get_by_text(re.compile(r"^\d+ tokens · norm"))).to_be_visible()
@@ -109,7 +104,7 @@ def test_the_cutoff_and_the_layer_change_the_numbers_and_the_link(visit: Callabl
     expect(page.get_by_role("heading", level=1)).to_contain_text("its pooler output?")
     assert "1,000 sentences measured" in page.get_by_text("sentences measured").inner_text()
 
-    page.wait_for_timeout(2500)
+    page.wait_for_timeout(URL_SETTLES_MILLISECONDS)
     page.go_back()
     expect(page.get_by_role("heading", level=1)).to_contain_text("after layer 5?")
 
@@ -150,6 +145,7 @@ def test_the_copied_link_opens_the_same_picture(visit: Callable[..., Page], serv
 def test_links_to_what_is_not_yet_measured_keep_all_their_settings(visit: Callable[..., Page]) -> None:
     for seed in range(50, 56):  # what may be lost is lost in one of several
         page = visit(f"?sample_size=200&seed={seed}&length_cutoff=25&layer=1")
+        begin(page, page.get_by_text("sentences measured"))
         expect(page.get_by_text("sentences measured")).to_be_visible()
         settle(page)
         assert page.url.endswith(f"?sample_size=200&seed={seed}&length_cutoff=25&layer=1")
@@ -161,9 +157,7 @@ def test_a_run_can_be_cancelled_and_goes_on_later(visit: Callable[..., Page]) ->
     page = visit("?sample_size=10000&seed=5")
     run, cancel = page.get_by_role("button", name=re.compile("Run|Continue")), page.get_by_role("button", name="Cancel")
     measuring = page.get_by_text(re.compile(r"Measuring [\d,]+ of 10,000"))
-    expect(run.or_(measuring)).to_be_visible()
-    if run.count():
-        run.click()
+    begin(page, measuring)
     expect(measuring).to_be_visible()
     expect(page.get_by_text(re.compile("Length explains"))).to_be_visible()
     cancel.click()
@@ -230,7 +224,7 @@ def test_a_text_file_can_be_uploaded(visit: Callable[..., Page], tmp_path: Path)
     page.get_by_text("Use your own text").click()
     page.locator("input[type=file]").set_input_files(path)
     expect(page.get_by_text("40 sentences measured")).to_be_visible()
-    expect(page.get_by_text("mine.txt has only 40 sentences; all of them are measured.")).to_be_visible()
+    expect(page.get_by_text("mine.txt has only 40 sentences; the sample is all of them.")).to_be_visible()
     settle(page)
     page.reload()
     expect(page.get_by_text("40 sentences measured")).to_be_visible()
@@ -272,7 +266,7 @@ def test_everything_can_be_reached_by_keyboard_and_has_a_name(visit: Callable[..
 
 def test_a_cold_page_asks_nothing_of_the_hub(visit: Callable[..., Page], hub: Hub, hub_page: str) -> None:
     hub.requests.clear()
-    page = measured(visit(at=hub_page))
+    page = measured(visit("?sample_size=200", at=hub_page))
     expect(page.get_by_text(re.compile(r"The original downloads 4\d\d MB and takes about \d+ (s|min)"))).to_be_visible()
     page.get_by_role("button", name="The original").click()
     expect(page.get_by_role("button", name="Run · about")).to_be_visible()
@@ -300,7 +294,7 @@ def test_a_download_shows_its_progress_can_be_cancelled_and_goes_on(
 
 
 def test_a_dataset_is_typed_by_its_id_and_offers_its_configurations(visit: Callable[..., Page], hub_page: str) -> None:
-    page = measured(visit(at=hub_page))
+    page = measured(visit("?sample_size=300", at=hub_page))
     corpus = page.get_by_role("combobox", name="Corpus")
     corpus.fill("owner/corpus")
     corpus.press("Enter")
@@ -328,51 +322,6 @@ def test_pages_keep_the_settings_and_back_goes_back(visit: Callable[..., Page]) 
     settle(page)
     assert page.url.endswith(f"/{SMALL}&length_cutoff=40&layer=3")
     assert page.get_by_role("slider", name="Length cutoff").get_attribute("aria-valuetext") == "under 40"
-    page.wait_for_timeout(2500)
+    page.wait_for_timeout(URL_SETTLES_MILLISECONDS)
     page.go_back()
     expect(page.get_by_role("heading", level=1)).to_have_text("What is inside MiniLM-L6?")
-
-
-WAITED_FOR = {
-    "": ("norm-vs-length", "of 5,000 measured"),
-    "where_length_lives": ("where-length-lives", "Gain and bias of the LayerNorm"),
-    "try_a_sentence": ("try-a-sentence", "corpus sentences of about this length"),
-    "compare_models": ("compare-models", "of a linear probe, of the first"),
-    "inside_the_model": ("inside-the-model", "none is off by more than"),
-}
-"""Of every page the name of its picture, and what is there when all is."""
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize(("width", "height"), [(1400, 1000), (390, 844)], ids=["wide", "narrow"])
-@pytest.mark.parametrize("path", WAITED_FOR)
-def test_screenshots(
-    visit: Callable[..., Page], path: str, scheme: str, width: int, height: int, tmp_path: Path
-) -> None:
-    """Nothing is cut off at the side; the pictures are kept where CLSVIZ_SCREENSHOTS says."""
-    name, last = WAITED_FOR[path]
-    text = "text=The+quick+brown+fox+jumps+over+the+lazy+dog."
-    query = "?sample_size=2000&probe_size=1000" if path == "compare_models" else f"?{text}"
-    page = visit(f"{path}{query}", viewport={"width": width, "height": height}, color_scheme=scheme)
-    run, done = page.get_by_role("button", name=re.compile("^Run")), page.get_by_text(last).first
-    for _ in range(100):
-        if done.count() and not page.get_by_role("button", name="Cancel").count():
-            break
-        if run.count() and run.first.is_visible():  # a busy machine
-            run.first.click()
-        page.wait_for_timeout(1000)
-    expect(done).to_be_attached()
-    settle(page)
-    page.wait_for_timeout(1500)
-    main = page.locator("[data-testid=stMain]")
-    assert main.evaluate("node => node.scrollWidth <= node.clientWidth")
-    for figure in page.locator("[data-testid=stMetric]").all():
-        box = figure.bounding_box()
-        assert box is not None
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= width
-    folder = Path(os.environ.get("CLSVIZ_SCREENSHOTS", tmp_path))
-    picture = folder / f"{name}-{scheme}-{'wide' if width > 800 else 'narrow'}.png"
-    page.screenshot(path=picture)
-    # A third of the size; by this method colours of few points, as of the star, are not lost.
-    Image.open(picture).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE).save(picture, optimize=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.parquet as pq
 from playwright.sync_api import Page, expect
-from support.browser import settle
+from support.browser import complete, settle
 
 PAGE = "compare_models?sample_size=500"
 _ALL_ARE_READ = """() => {
@@ -21,13 +21,7 @@ _ALL_ARE_READ = """() => {
 
 def compared(page: Page) -> Page:
     """Wait until both models are measured and read."""
-    run = page.get_by_role("button", name="Run all")
-    for _ in range(240):
-        if page.evaluate(_ALL_ARE_READ):
-            break
-        if run.is_visible():  # a machine so slow or busy that it takes more than half a minute
-            run.click()
-        page.wait_for_timeout(1000)
+    complete(page, lambda: page.evaluate(_ALL_ARE_READ))
     expect(page.get_by_text(re.compile("^In MiniLM-L6 length explains"))).to_be_visible()
     expect(page.get_by_text("untrained MiniLM-L6: measured")).to_be_visible()
     settle(page)

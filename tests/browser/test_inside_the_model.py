@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.parquet as pq
 from playwright.sync_api import Page, expect
-from support.browser import settle
+from support.browser import fits, settle
 
 from clsviz import models
 
@@ -50,8 +50,7 @@ def test_a_visitor_looks_inside_and_takes_the_tables_along(
 
 def test_a_phone_shows_it_without_scrolling_sideways(visit: Callable[..., Page]) -> None:
     page = opened(visit(LINK, viewport={"width": 390, "height": 844}))
-    main = page.locator("[data-testid=stMain]")
-    assert main.evaluate("node => node.scrollWidth <= node.clientWidth")
+    assert fits(page)
     chart = page.locator(".js-plotly-plot").first.bounding_box()
     assert chart is not None
     assert chart["x"] >= 0

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 import pandas as pd
 from playwright.sync_api import Page, expect
-from support.browser import settle
+from support.browser import fits, settle
 
 TYPED = [
     "Return the value of the key.",
@@ -48,5 +48,4 @@ def test_a_phone_shows_it_all_without_scrolling_sideways(visit: Callable[..., Pa
     expect(page.get_by_text("This is the vector that the model was trained to have compared")).to_be_visible()
     expect(page.locator(".js-plotly-plot")).to_have_count(4)
     settle(page)
-    main = page.locator("[data-testid=stMain]")
-    assert main.evaluate("node => node.scrollWidth <= node.clientWidth")
+    assert fits(page)

@@ -4,17 +4,15 @@ import re
 from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
-from support.browser import figures, settle
+from support.browser import begin, figures, settle
 
 PAGE = "where_length_lives?sample_size=1000&probe_size=600"
 
 
 def analysed(page: Page) -> Page:
-    """Wait until all is measured and worked out; a busy machine may ask first."""
-    run, done = page.get_by_role("button", name=re.compile("^Run")), page.get_by_text("Gain and bias of the LayerNorm")
-    expect(run.or_(done).first).to_be_visible(timeout=180_000)
-    if run.count():
-        run.click()
+    """Wait until everything is measured and computed."""
+    done = page.get_by_text("Gain and bias of the LayerNorm")
+    begin(page, done)
     expect(done).to_be_visible(timeout=120_000)
     expect(page.get_by_text("what is known so far")).to_have_count(0)
     expect(page.locator("[data-testid=stMetricValue]")).to_have_count(4)
@@ -26,7 +24,7 @@ def test_a_visitor_sees_where_length_is_and_opens_a_cell(visit: Callable[..., Pa
     page = analysed(visit(PAGE))
     expect(page.get_by_role("heading", level=1)).to_have_text("Where does MiniLM-L6 write the length of a sentence?")
     expect(
-        page.get_by_text(re.compile("can almost entirely be read from the .CLS. vector of MiniLM-L6"))
+        page.get_by_text(re.compile("can almost entirely be predicted from the .CLS. vector of MiniLM-L6"))
     ).to_be_visible()
     best, last, norm, n = figures(page)
     assert float(best) > 0.9 > float(last) > float(norm)

@@ -1,27 +1,76 @@
 """What browser tests do on every page."""
 
+import re
+import time
+from collections.abc import Callable
+
 from playwright.sync_api import Locator, Page, expect
 
 SMALL = "?sample_size=1000"
 """What most tests open: it takes a few seconds, once."""
 
 
+def begin(page: Page, done: Locator) -> None:
+    """Press Run if the page asks first, as it does where this would take a slow or busy machine long."""
+    run = page.get_by_role("button", name=re.compile("^Run"))
+    expect(run.or_(done).first).to_be_visible()
+    if run.count() and not done.count():
+        run.click()
+
+
 def measured(page: Page) -> Page:
     """Wait until the job has ended and its picture is drawn."""
-    expect(page.get_by_text("sentences measured")).to_be_visible()
+    done = page.get_by_text("sentences measured")
+    begin(page, done)
+    expect(done).to_be_visible()
     expect(page.locator(".js-plotly-plot .gl-canvas").first).to_be_visible()
     settle(page)
     return page
 
 
+_SETTLED = """([quiet, patience]) => new Promise((resolve, reject) => {
+    const app = document.querySelector("[data-testid=stApp]");
+    let ready;
+    const wait = () => {
+        clearTimeout(ready);
+        if (app.getAttribute("data-test-script-state") == "notRunning") ready = setTimeout(end, quiet, resolve);
+    };
+    const watching = new MutationObserver(wait);
+    const tooLate = setTimeout(end, patience, () => reject(new Error("The page goes on changing.")));
+    function end(how) {
+        clearTimeout(tooLate);
+        watching.disconnect();
+        how();
+    }
+    watching.observe(document, {attributes: true, childList: true, characterData: true, subtree: true});
+    wait();
+})"""
+
+
 def settle(page: Page) -> None:
-    """Wait until the page no longer changes."""
+    """Wait until no script runs and the page has stopped changing."""
     expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
-    page.wait_for_timeout(500)
+    page.evaluate(_SETTLED, [250, 60_000])
+
+
+def complete(page: Page, is_complete: Callable[[], bool]) -> None:
+    """Wait until a page that has several jobs has done them all; press Run as often as it asks."""
+    run = page.get_by_role("button", name=re.compile("^Run"))
+    deadline = time.monotonic() + 240
+    while not is_complete():
+        assert time.monotonic() < deadline, "the page did not become complete"
+        if run.count() and run.first.is_visible():
+            run.first.click()
+        page.wait_for_timeout(200)
+
+
+def fits(page: Page) -> bool:
+    """Whether nothing has to be scrolled sideways."""
+    return bool(page.locator("[data-testid=stMain]").evaluate("node => node.scrollWidth <= node.clientWidth"))
 
 
 def choose(page: Page, label: str, option: str) -> None:
-    """Open a list and choose of it."""
+    """Open a list and choose an option."""
     page.get_by_role("combobox", name=label).click()
     page.get_by_role("option", name=option, exact=True).click()
     settle(page)

@@ -7,15 +7,11 @@ from pathlib import Path
 import pytest
 import torch
 import transformers
-from playwright.sync_api import expect
 from tokenizers import Regex, pre_tokenizers
 
 from clsviz.encoder import has_fast_bfloat16
 
 needs_bfloat16 = pytest.mark.skipif(not has_fast_bfloat16(torch.device("cpu")), reason="this processor has no bfloat16")
-
-expect.set_options(timeout=60_000)
-
 
 WORDS = [
     *("the", "a", "cat", "dog", "sat", "ran", "on", "under", "mat", "tree", "and"),

@@ -467,8 +467,17 @@ def original(hub: Hub, tiny_folder: Path, tmp_path: Path) -> Hub:
     return hub
 
 
-def test_a_cold_page_asks_nothing_of_the_network(original: Hub) -> None:
-    page = finish(AppTest.from_file(APP, default_timeout=60).run())
+@pytest.fixture
+def newcomer(monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    """A page opened with the defaults, except that fewer sentences are measured."""
+    monkeypatch.setattr(presets, "INSTANT", replace(presets.INSTANT, sample_size=300))
+    page = AppTest.from_file(APP, default_timeout=60)
+    page.query_params["sample_size"] = "300"
+    return page.run()
+
+
+def test_a_cold_page_asks_nothing_of_the_network(original: Hub, newcomer: AppTest) -> None:
+    page = finish(newcomer)
     if job_of(page).state is State.WAITING:  # a busy machine
         page.button(key="run").click().run()
         finish(page)
@@ -480,8 +489,8 @@ def test_a_cold_page_asks_nothing_of_the_network(original: Hub) -> None:
     assert not original.requests
 
 
-def test_the_original_is_two_clicks_away_with_its_cost_stated_before(original: Hub) -> None:
-    page = finish(AppTest.from_file(APP, default_timeout=60).run())
+def test_the_original_is_two_clicks_away_with_its_cost_stated_before(original: Hub, newcomer: AppTest) -> None:
+    page = finish(newcomer)
     deadline = time.monotonic() + 30
     while server.jobs().estimate(presets.ORIGINAL) is None:
         assert time.monotonic() < deadline
@@ -597,7 +606,10 @@ def test_what_is_wrong_with_a_model_of_the_hub_stands_under_its_box(
     assert job_of(page).state is State.DONE
 
 
-def test_an_uploaded_table_has_its_columns_offered(open_page: Callable[..., AppTest]) -> None:
+def test_an_uploaded_table_has_its_columns_offered(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(presets, "INSTANT", replace(presets.INSTANT, sample_size=300))
     page = finish(open_page())
     sentences = random_sentences(60, seed=4)
     rows = ["title;remark", *(f"the cat;{sentence}" for sentence in sentences)]

@@ -1,0 +1,102 @@
+"""Every page in light and dark, wide and narrow; and the pictures of them."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from playwright.sync_api import Page, ViewportSize, expect
+from support.browser import complete, fits, settle
+
+WIDE, NARROW = ViewportSize(width=1400, height=1000), ViewportSize(width=390, height=844)
+
+LAST = {
+    "": "of 5,000 measured",
+    "where_length_lives": "Gain and bias of the LayerNorm",
+    "try_a_sentence": "corpus sentences of about this length",
+    "compare_models": "of a linear probe, of the first",
+    "inside_the_model": "none is off by more than",
+}
+"""What every page shows only when everything else is there, by its path."""
+
+DOCS, OTHERS = Path(__file__).parents[2] / "docs", Path(__file__).parents[2] / "build" / "screenshots"
+SHOWN = {
+    "norm-vs-length-light-wide",
+    "where-length-lives-light-wide",
+    "try-a-sentence-light-wide",
+    "compare-models-dark-wide",
+    "inside-the-model-light-wide",
+}
+"""The pictures that the README and the documentation show."""
+
+TEXT = "text=The+quick+brown+fox+jumps+over+the+lazy+dog."
+
+
+def wait_for(page: Page, last: str) -> None:
+    """Wait until this text is there and no job runs."""
+    done, cancel = page.get_by_text(last).first, page.get_by_role("button", name="Cancel")
+    complete(page, lambda: bool(done.count() and not cancel.count()))
+    settle(page)
+
+
+def check_that_nothing_is_cut_off(page: Page, width: int) -> None:
+    assert page.locator("[data-testid=stException]").count() == 0
+    assert fits(page)
+    for figure in page.locator("[data-testid=stMetric]").all():
+        box = figure.bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+
+
+def background(page: Page) -> str:
+    return str(page.locator("[data-testid=stApp]").evaluate("node => getComputedStyle(node).backgroundColor"))
+
+
+def test_every_page_fits_in_light_and_dark_wide_and_narrow(visit: Callable[..., Page]) -> None:
+    page = visit(f"?sample_size=500&{TEXT}", viewport=WIDE, color_scheme="light")
+    links = page.locator("[data-testid=stSidebar] [data-testid=stPageLink] a")
+    expect(links).to_have_count(len(LAST))
+    for number, last in enumerate(LAST.values()):  # each begins in the scheme in which the one before it ended
+        links.nth(number).click()
+        wait_for(page, last.replace("5,000", "500"))
+        check_that_nothing_is_cut_off(page, WIDE["width"])
+        page.set_viewport_size(NARROW)
+        settle(page)
+        check_that_nothing_is_cut_off(page, NARROW["width"])
+        before = background(page)
+        page.emulate_media(color_scheme="light" if number % 2 else "dark")
+        expect(page.locator("[data-testid=stApp]")).not_to_have_css("background-color", before)
+        settle(page)
+        check_that_nothing_is_cut_off(page, NARROW["width"])
+        page.set_viewport_size(WIDE)
+        settle(page)
+        check_that_nothing_is_cut_off(page, WIDE["width"])
+
+
+@pytest.mark.screenshots
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+@pytest.mark.parametrize("path", LAST)
+def test_screenshots(visit: Callable[..., Page], path: str, scheme: str, size: ViewportSize) -> None:
+    """Pictures that are shown go to docs/, the others to build/screenshots/."""
+    query = "?sample_size=2000&probe_size=1000" if path == "compare_models" else f"?{TEXT}"
+    page = visit(f"{path}{query}", viewport=size, color_scheme=scheme)
+    wait_for(page, LAST[path])
+    page.wait_for_timeout(1500)  # what is drawn after the last change, as fonts are
+    check_that_nothing_is_cut_off(page, size["width"])
+    title = path.replace("_", "-") or "norm-vs-length"
+    name = f"{title}-{scheme}-{'wide' if size == WIDE else 'narrow'}"
+    folder = DOCS if name in SHOWN else OTHERS
+    folder.mkdir(parents=True, exist_ok=True)
+    picture = folder / f"{name}.png"
+    page.screenshot(path=picture)
+    # A third of the size. This method keeps colours that few points have, such as the star's.
+    Image.open(picture).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE).save(picture, optimize=True)
+
+
+def test_the_pictures_that_the_documents_show_are_there() -> None:
+    written = "\n".join(path.read_text(encoding="utf-8") for path in [DOCS.parent / "README.md", *DOCS.glob("*.md")])
+    assert set(re.findall(r"([\w-]+-(?:light|dark)-(?:wide|narrow))\.png", written)) == SHOWN
+    assert {path.stem for path in DOCS.glob("*-wide.png")} | {path.stem for path in DOCS.glob("*-narrow.png")} == SHOWN
