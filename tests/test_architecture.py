@@ -46,7 +46,8 @@ def test_nothing_is_unpickled(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["clsviz", "clsviz.experiment", "clsviz.corpora", "clsviz.measuring.jobs", "clsviz.cli"]
+    "module",
+    ["clsviz", "clsviz.experiment", "clsviz.corpora", "clsviz.measuring.jobs", "clsviz.api", "clsviz.cli.main"],
 )
 def test_importing_the_package_loads_nothing_heavy(module: str) -> None:
     program = f"import sys, {module}; print(*sys.modules)"
@@ -55,7 +56,20 @@ def test_importing_the_package_loads_nothing_heavy(module: str) -> None:
 
 
 def test_the_public_names_are_these() -> None:
-    assert clsviz.__all__ == ["ClsvizError", "Encoder", "Experiment", "Pooling", "Store", "fit", "resolve"]
+    assert clsviz.__all__ == [
+        "ClsvizError",
+        "Comparison",
+        "Encoder",
+        "Experiment",
+        "Fit",
+        "NormResult",
+        "Pooling",
+        "ProbeResult",
+        "compare",
+        "fit",
+        "measure",
+        "probe",
+    ]
     assert all(getattr(clsviz, name).__module__.startswith("clsviz.") for name in clsviz.__all__)
     with pytest.raises(AttributeError, match="nothing"):
         clsviz.nothing  # noqa: B018
