@@ -40,6 +40,11 @@ class Comparison:
     norms, by each model.
 
     Compared are the sentences under the length cutoff for every model, that all of them read whole.
+
+    >>> import clsviz
+    >>> both = clsviz.compare(["minilm", "untrained:minilm"], "python-docs", n=200)
+    >>> both.table()["label"].tolist()
+    ['MiniLM-L6', 'untrained MiniLM-L6']
     """
 
     experiment: Experiment

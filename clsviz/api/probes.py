@@ -32,6 +32,13 @@ class ProbeResult:
 
     experiment: what was asked. found: the sentences and their vectors.
     profile: R² by pooling, layer and readout, where a readout is the norm, the whole vector or its direction.
+
+    >>> import clsviz
+    >>> result = clsviz.probe("minilm", "python-docs", n=200)
+    >>> result.profile.best.r_squared > result.fit().r_squared
+    True
+    >>> list(result.table()["layer"][:3])
+    [0, 1, 2]
     """
 
     experiment: Experiment
