@@ -3,11 +3,14 @@
 api.md comes from the docstrings of the public names, notebook.ipynb is run with its outputs kept.
 """
 
+import ast
+import dataclasses
 import inspect
 import os
 import re
 import sys
 import tempfile
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,8 +28,7 @@ def api() -> str:
     intro = [
         "# Python API",
         "",
-        f"{inspect.getdoc(clsviz)}",
-        "",
+        *_markdown(inspect.getdoc(clsviz) or ""),
         "This page is made of the docstrings by `make docs`; their examples are run by the tests.",
         "[notebook.ipynb](notebook.ipynb) shows most of it at work.",
         "",
@@ -55,12 +57,31 @@ def _section(name: str) -> Iterator[str]:
     if name == "Encoder" or not inspect.isclass(what):
         yield from ["```python", _signature(name, what), "```", ""]
     yield from _markdown(inspect.getdoc(what) or "")
+    yield from _fields(what)
     for member, function in _members(what):
         is_property = isinstance(function, property)
         yield from ["", f"### {name}.{member}", ""]
         if not is_property:
             yield from ["```python", _signature(member, function), "```", ""]
         yield from _markdown(inspect.getdoc(function) or "")
+
+
+def _fields(what: Any) -> Iterator[str]:
+    """The fields of a dataclass of which its docstring says nothing, with what is said below them."""
+    if not dataclasses.is_dataclass(what):
+        return
+    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(what))).body
+    assert isinstance(definition, ast.ClassDef)
+    for statement, below in zip(definition.body, [*definition.body[1:], None], strict=True):
+        if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
+            continue
+        name = statement.target.id
+        if re.search(rf"^(\w+, )*{name}(, \w+)*: ", inspect.getdoc(what) or "", re.MULTILINE):
+            continue
+        text = ""
+        if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
+            text = f": {_plain(str(below.value.value))}"
+        yield f"- `{name}` ({_type(statement.annotation)}){text}"
 
 
 def _members(what: Any) -> Iterator[tuple[str, Any]]:
@@ -77,35 +98,34 @@ def _members(what: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _signature(name: str, function: Any) -> str:
-    """How it is called, one argument a line where they are many."""
-    signature = inspect.signature(function)
+    """How it is called, with the types as the source has them; one argument a line where they are many."""
+    function = function.__init__ if inspect.isclass(function) else function
+    (source,) = ast.parse(textwrap.dedent(inspect.getsource(inspect.unwrap(function)))).body
+    assert isinstance(source, ast.FunctionDef)
+    types = {argument.arg: argument.annotation for argument in [*source.args.args, *source.args.kwonlyargs]}
     arguments: list[str] = []
-    for parameter in signature.parameters.values():
+    for parameter in inspect.signature(function).parameters.values():
         if parameter.name in ("self", "cls"):
+            continue
+        if parameter.kind is parameter.VAR_KEYWORD:
+            arguments.append(f"**{parameter.name}")
             continue
         if parameter.kind is parameter.KEYWORD_ONLY and "*" not in arguments:
             arguments.append("*")
-        arguments.append(_argument(parameter))
-    returns = "" if signature.return_annotation in (None, "None") else f" -> {_type(signature.return_annotation)}"
+        default = parameter.default  # an enum's value is written as the string that it is
+        text = "" if default is parameter.empty else f" = {(str(default) if isinstance(default, str) else default)!r}"
+        arguments.append(f"{parameter.name}: {_type(types[parameter.name])}{text}")
+    returns = "" if source.returns is None or name == "Encoder" else f" -> {_type(source.returns)}"
     line = f"{name}({', '.join(arguments)}){returns}"
     if len(line) <= 100:
         return line
     return "\n".join([f"{name}(", *(f"    {argument}," for argument in arguments), f"){returns}"])
 
 
-def _argument(parameter: inspect.Parameter) -> str:
-    if parameter.kind is parameter.VAR_KEYWORD:
-        return f"**{parameter.name}"
-    default = parameter.default
-    text = f"{parameter.name}: {_type(parameter.annotation)}"
-    if default is parameter.empty:
-        return text
-    return f"{text} = {str(default)!r}" if isinstance(default, str) else f"{text} = {default!r}"
-
-
-def _type(annotation: Any) -> str:
-    text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
-    return re.sub(r"[a-z_]+\.(?=\w)", "", text).replace("'", "").replace('"', "")
+def _type(annotation: ast.expr | None) -> str:
+    """An annotation without the modules of its names."""
+    assert annotation is not None
+    return re.sub(r"[a-z_]+\.(?=\w)", "", ast.unparse(annotation)).replace("'", "")
 
 
 def _summary(what: Any) -> str:
