@@ -1,13 +1,14 @@
 # make app: set up on the first call, and start the dashboard.
 # make test: set up on the first call, and run every check.
 # make screenshots: take pictures of the real app: those in docs/, and others in build/screenshots/.
+# make docs: docs/api.md out of the docstrings, and docs/notebook.ipynb run anew.
 
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: app test screenshots clean
+.PHONY: app test docs screenshots clean
 
 app: $(VENV)/app-ready
 	$(BIN)/streamlit run app.py
@@ -18,6 +19,9 @@ test: $(VENV)/test-ready
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest
+
+docs: $(VENV)/test-ready
+	$(BIN)/python -m docs.build
 
 screenshots: $(VENV)/test-ready
 	$(BIN)/pytest tests/browser -m screenshots -n 0

@@ -1,9 +1,20 @@
-from .encoder import Encoder
+from .api import Comparison, Encoder, NormResult, ProbeResult, compare, measure, probe
 from .errors import ClsvizError
 from .experiment import Experiment
-from .measuring import Store
-from .models import resolve
 from .settings import Pooling
-from .statistics import fit
+from .statistics import Fit, fit
 
-__all__ = ["ClsvizError", "Encoder", "Experiment", "Pooling", "Store", "fit", "resolve"]
+__all__ = [
+    "ClsvizError",
+    "Comparison",
+    "Encoder",
+    "Experiment",
+    "Fit",
+    "NormResult",
+    "Pooling",
+    "ProbeResult",
+    "compare",
+    "fit",
+    "measure",
+    "probe",
+]

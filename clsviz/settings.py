@@ -62,6 +62,10 @@ PAGE_PARAMETERS = ("models", "axes", "heat", "nearest", "sentence", "word")
 """URL parameters that belong to a single page. Not part of the experiment."""
 
 
+MOST_MODELS = 6
+"""The most models in one comparison."""
+
+
 MODEL_PARAMETER, CORPUS_PARAMETER = "model_fingerprint", "corpus_fingerprint"
 """URL parameters that record what a link was made with. Not part of the experiment."""
 

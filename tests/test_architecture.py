@@ -12,7 +12,7 @@ import clsviz
 PACKAGE = Path(clsviz.__file__).parent
 HEAVY = ["torch", "transformers", "datasets", "plotly", "streamlit", "pandas", "scipy", "sklearn", "huggingface_hub"]
 
-LIGHT = ["clsviz", "clsviz.experiment", "clsviz.corpora", "clsviz.measuring.jobs", "clsviz.cli"]
+LIGHT = ["clsviz", "clsviz.experiment", "clsviz.corpora", "clsviz.measuring.jobs", "clsviz.api", "clsviz.cli.main"]
 
 ALLOWED = {
     "streamlit": {"ui"},
@@ -55,7 +55,20 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
 
 
 def test_the_public_names_are_these() -> None:
-    assert clsviz.__all__ == ["ClsvizError", "Encoder", "Experiment", "Pooling", "Store", "fit", "resolve"]
+    assert clsviz.__all__ == [
+        "ClsvizError",
+        "Comparison",
+        "Encoder",
+        "Experiment",
+        "Fit",
+        "NormResult",
+        "Pooling",
+        "ProbeResult",
+        "compare",
+        "fit",
+        "measure",
+        "probe",
+    ]
     assert all(getattr(clsviz, name).__module__.startswith("clsviz.") for name in clsviz.__all__)
     with pytest.raises(AttributeError, match="nothing"):
         clsviz.nothing  # noqa: B018

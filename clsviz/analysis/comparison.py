@@ -1,5 +1,6 @@
 """Several models on the same sentences: how much of the length each holds, in its norm and in its whole vector."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -7,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clsviz import statistics
+from clsviz import models, statistics
 from clsviz.analysis.norms import Shown, lengths_of, under_cutoff
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import View
@@ -58,6 +59,13 @@ class Row:
     def fit(self) -> statistics.Fit | None:
         """The line, where there is one."""
         return self.norms.shown.fit if self.norms else None
+
+
+def labels(names: Sequence[str]) -> list[str]:
+    """What to call each of the models, no two of them alike."""
+    short = [models.label(name) for name in names]
+    counts = Counter(short)
+    return [label if counts[label] == 1 else name for label, name in zip(short, names, strict=True)]
 
 
 def common(measured: Sequence[Measurements], view: View) -> list[NDArray[np.intp]]:
@@ -200,4 +208,5 @@ def tokens_agree(rows: Sequence[Row]) -> bool | None:
 
 
 def token_counts(rows: Sequence[Row]) -> dict[str, NDArray[np.int32]]:
+    """How many tokens each tokenizer makes of the compared sentences, int32 (n,), by the model's label."""
     return {row.label: row.norms.n_tokens for row in rows if row.norms is not None and row.is_whole}

@@ -1,4 +1,4 @@
-"""The command line."""
+"""The command line: `clsviz`, or `python -m clsviz`."""
 
 import lazy_loader
 

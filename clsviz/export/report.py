@@ -2,9 +2,10 @@
 
 import jinja2
 
-from clsviz import figures, statistics, words
+from clsviz import figures, words
 from clsviz.analysis import Shown
 from clsviz.experiment import Experiment
+from clsviz.export.picture import picture
 from clsviz.measuring import Found
 
 _REPORT = jinja2.Environment(autoescape=True).from_string("""\
@@ -42,22 +43,10 @@ th { font-weight: 500; color: #5b6675; white-space: nowrap }
 
 def report(experiment: Experiment, found: Found, shown: Shown) -> bytes:
     """The picture with its numbers and settings, as an HTML page that needs no network."""
-    points = figures.Points(
-        figures.labels_of([found.sentences[index] for index in shown.index[: figures.MOST_POINTS]]),
-        shown.lengths[: figures.MOST_POINTS],
-        shown.norms[: figures.MOST_POINTS],
-    )
-    figure = figures.scatter(
-        points,
-        figures.Axes(words.axis_title(experiment.view), int(shown.lengths.max(initial=1)), unit=experiment.unit),
-        figures.Palette(),
-        fit=shown.fit,
-        bins=statistics.bins(shown.lengths, shown.norms),
-    )
     return _REPORT.render(
         question=words.question(experiment),
         answer=words.result(shown, experiment, len(found.measurements)),
-        figure=figures.to_html(figure),  # the one piece that is markup
+        figure=figures.to_html(picture(experiment, found, shown)),  # the one piece that is markup
         tables={
             "Numbers": words.key_numbers(shown, experiment.unit),
             "Settings": {**words.settings(experiment, found, shown), "Command": words.command(experiment, found)},

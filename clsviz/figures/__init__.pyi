@@ -1,5 +1,5 @@
 from .bars import dimension_shares
-from .cloud import MOST_POINTS, Axes, empty, scatter, to_html, traces_of
+from .cloud import MOST_POINTS, Axes, Figure, empty, scatter, to_html, traces_of
 from .heat_map import heat_map, similarity
 from .lines import growth, layer_lines, layer_path, norm_spread, relative_depth
 from .panels import small_multiples
@@ -8,6 +8,7 @@ from .style import Labels, Palette, Points, hover_label, labels_of
 __all__ = [
     "MOST_POINTS",
     "Axes",
+    "Figure",
     "Labels",
     "Palette",
     "Points",

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from clsviz.statistics import Fit
 
 
+Figure = go.Figure
+"""What every function of this folder draws."""
+
+
 MOST_POINTS = 100_000
 """Most points that are drawn; the numbers always cover all sentences."""
 

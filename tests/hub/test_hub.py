@@ -857,7 +857,7 @@ def test_another_process_goes_on_with_what_is_there(hub: Hub, large_folder: Path
     hub.behave()
     hub.requests.clear()
     # The stand-in's address is in the environment alone.
-    program = "import clsviz; print(clsviz.resolve('owner/process', download=True).fingerprint)"
+    program = "from clsviz import models; print(models.resolve('owner/process', download=True).fingerprint)"
     answer = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, env=os.environ | environment(hub, cache.parent)
     )

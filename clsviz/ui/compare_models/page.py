@@ -5,18 +5,16 @@ from dataclasses import replace
 
 import streamlit as st
 
-from clsviz import models, words
+from clsviz import analysis, models, words
 from clsviz.errors import ClsvizError, ModelError, SettingError
 from clsviz.experiment import Experiment, parse_setting
 from clsviz.measurements import Kind
 from clsviz.measuring import Found, MeasuringJob, State
-from clsviz.settings import Pooling, Precision
+from clsviz.settings import MOST_MODELS, Pooling, Precision
 from clsviz.ui.compare_models import compared
-from clsviz.ui.compare_models import rows as compared_rows
 from clsviz.ui.controls import sidebar as controls
 from clsviz.ui.markdown import escape
 from clsviz.ui.state import server, session
-from clsviz.ui.state.links import MOST_MODELS
 
 PAGE = "compare-models"
 
@@ -148,7 +146,8 @@ def _status(norms: Sequence[MeasuringJob], vectors: Sequence[MeasuringJob], name
             for job in waiting:
                 session.start(job)
             st.rerun()
-        st.caption("  \n".join(_progress(*of) for of in zip(compared_rows.labels(names), norms, vectors, strict=True)))
+        labels = analysis.comparison.labels(names)
+        st.caption("  \n".join(_progress(*of) for of in zip(labels, norms, vectors, strict=True)))
 
 
 def _n_measured(jobs: Sequence[MeasuringJob]) -> tuple[int, int]:
@@ -199,7 +198,7 @@ def _errors(norms: Sequence[MeasuringJob], vectors: Sequence[MeasuringJob], name
     """What is wrong with a model, under the box in which it was chosen."""
     if message := st.session_state.get("models_message", ""):
         st.error(escape(message))
-    for label, *of_model in zip(compared_rows.labels(names), norms, vectors, strict=True):
+    for label, *of_model in zip(analysis.comparison.labels(names), norms, vectors, strict=True):
         if error := next((job.error for job in of_model if isinstance(job.error, ModelError)), None):
             st.error(escape(f"{label}: {error}"))
 

@@ -1,7 +1,6 @@
 """What is known of the compared models: what to call them, and a row of each as it is measured."""
 
 import hashlib
-from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from clsviz import analysis, models
+from clsviz import analysis
 from clsviz.experiment import Experiment, View
 from clsviz.measuring import Found, MeasuringJob, State
 from clsviz.settings import Precision
@@ -18,13 +17,6 @@ from clsviz.ui.state import server, session
 
 if TYPE_CHECKING:
     from clsviz.analysis.comparison import Norms, Row
-
-
-def labels(names: Sequence[str]) -> list[str]:
-    """What to call the models in a text, no two of them alike."""
-    short = [models.label(name) for name in names]
-    counts = Counter(short)
-    return [label if counts[label] == 1 else name for label, name in zip(short, names, strict=True)]
 
 
 def rows_of(
@@ -36,7 +28,9 @@ def rows_of(
     indices = iter(analysis.comparison.common([found.measurements for found in founds if found], experiment.view))
     is_settled = not any(job.state.is_active for job in norms)  # else which sentences are compared may change
     rows = []
-    for label, of, job, of_vectors, found in zip(labels(names), asked, norms, vectors, founds, strict=True):
+    for label, of, job, of_vectors, found in zip(
+        analysis.comparison.labels(names), asked, norms, vectors, founds, strict=True
+    ):
         row = analysis.comparison.Row(of.model, label, problem=str(job.error or of_vectors.error or ""))
         if found is not None:
             index = next(indices)

@@ -6,11 +6,7 @@ from typing import Any
 
 from clsviz.errors import SettingError
 from clsviz.experiment import parse_setting
-from clsviz.settings import PAGE_PARAMETERS, shown
-
-MOST_MODELS = 6
-"""That are compared."""
-
+from clsviz.settings import MOST_MODELS, PAGE_PARAMETERS, shown
 
 Report = Callable[[SettingError], None]
 

@@ -3,7 +3,6 @@
 import time
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import streamlit as st
 
 from clsviz import analysis, export, figures, models, statistics, words
@@ -218,11 +217,12 @@ def _set(settings: dict[str, object]) -> None:
 def _charts(profile: "Profile | None", experiment: Experiment) -> None:
 
     n_layers = profile.n_layers if profile else 1
+    lines = analysis.vectors.layer_lines(profile)
     wide, narrow = st.columns([3, 2])
     with wide:
         st.subheader("R² of the length, by layer", anchor=False)
         st.plotly_chart(
-            figures.layer_lines(_lines(profile), picture.palette(), unit=experiment.unit, n_layers=n_layers),
+            figures.layer_lines(lines, picture.palette(), unit=experiment.unit, n_layers=n_layers),
             height=_HEIGHT,
             key="lines",
             config={"displayModeBar": False},
@@ -237,31 +237,6 @@ def _charts(profile: "Profile | None", experiment: Experiment) -> None:
             config={"displayModeBar": False},
             alt="Standard deviation of the norm of [CLS] as a share of its mean, after every layer.",
         )
-
-
-def _lines(profile: "Profile | None") -> "pd.DataFrame":
-    import pandas as pd
-
-    names = {
-        (Pooling.CLS, statistics.Readout.VECTOR): "whole vector",
-        (Pooling.CLS, statistics.Readout.DIRECTION): "direction alone",
-        (Pooling.CLS, statistics.Readout.NORM): "norm alone",
-        (Pooling.MEAN, statistics.Readout.VECTOR): "mean-pooled",
-        (Pooling.POOLER, statistics.Readout.VECTOR): "pooler output",
-    }
-    rows = [
-        {
-            "line": name,
-            "layer": layer,
-            "r_squared": np.nan if reading is None or reading.r_squared is None else reading.r_squared,
-            "lowest": min(reading.fold_r_squared if reading else (), default=np.nan),
-            "highest": max(reading.fold_r_squared if reading else (), default=np.nan),
-        }
-        for (pooling, readout), name in names.items()
-        # What is not read yet has its place, so that every line keeps its colour.
-        for layer, reading in enumerate(profile.line(pooling, readout) if profile else [])
-    ]
-    return pd.DataFrame(rows, columns=["line", "layer", "r_squared", "lowest", "highest"])
 
 
 def _spread(profile: "Profile | None") -> "pd.DataFrame":

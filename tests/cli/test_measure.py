@@ -1,9 +1,4 @@
 import json
-import os
-import shlex
-import subprocess
-import sys
-from dataclasses import fields
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -12,18 +7,10 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from support.hub import Hub
-from support.tiny import needs_bfloat16, random_sentences, write_bert, write_dataset, write_model
+from support.tiny import needs_bfloat16, random_sentences, write_dataset, write_model
 
 from clsviz.cli import main
 from clsviz.encoder import Encoder
-from clsviz.experiment import Experiment
-
-
-@pytest.fixture
-def arguments(tiny_folder: Path, text_file: Path, tmp_path: Path) -> list[str]:
-    """Measure 200 sentences of the text file with the tiny model."""
-    store = str(tmp_path / "store")
-    return ["measure", f"--model={tiny_folder}", f"--corpus={text_file}", "--sample-size=200", f"--store={store}"]
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
@@ -179,66 +166,6 @@ def test_damage_to_the_store_is_reported(
     assert "A damaged part" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("changed", "named"),
-    [
-        (["--corpus=/nowhere/text.txt"], "/nowhere/text.txt"),
-        (["--corpus={tmp}/empty.txt"], "empty.txt holds no text"),
-        (["--model=/nowhere/model"], "no folder /nowhere/model"),
-        (["--model=two words"], "names no model"),
-        (["--sample-size=many"], "many"),
-        (["--sample-size=0"], "sample_size is 0"),
-        (["--layer=9"], "layers 0 to 2"),
-        (["--pooling=mean"], "pooling"),
-        (["--query=?colour=red"], "colour"),
-        (["--query=http://[?colour=red"], "colour"),
-        (["--output={tmp}/out.xlsx"], ".parquet or .csv"),
-        (["--output={tmp}/nowhere/out.csv"], "cannot be written"),
-        (["--output={tmp}"], "must end in"),
-        (["--colour=red"], "--colour"),
-        (["--store={tmp}/empty.txt/store"], "empty.txt"),
-        (["--corpus={tmp}/picture.pdf"], "picture.pdf"),
-        (["--corpus=two words"], "names no dataset"),
-        (["--column=text"], "column “text”"),
-        (["--split=test"], "split “test”"),
-        (["--segmentation=words"], "auto or none or sentences"),
-        (["--corpus=python-docs", "--configuration=plain_text"], "configuration “plain_text”"),
-        (["--model=untrained:/nowhere/model"], "no folder /nowhere/model"),
-        (["--model=minilm@main"], "one revision"),
-    ],
-)
-def test_a_mistake_is_one_line_and_status_2_and_writes_nothing(
-    arguments: list[str], tmp_path: Path, changed: list[str], named: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "empty.txt").write_text("\n\n")
-    (tmp_path / "picture.pdf").write_text("%PDF")
-    output = tmp_path / "out.csv"
-    changed = [word.format(tmp=tmp_path) for word in changed]
-    assert main([*arguments, f"--output={output}", *changed]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert len(captured.err.splitlines()) == 1
-    assert captured.err.startswith("clsviz: ")
-    assert named in captured.err
-    assert not output.exists()
-
-
-def test_no_command_is_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([]) == 2
-    assert "--help" in capsys.readouterr().err
-
-
-def test_the_help_names_every_setting(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["measure", "--help"])
-    assert ended.value.code == 0
-    text = capsys.readouterr().out
-    for field in fields(Experiment):
-        assert f"--{field.name.replace('_', '-')}" in text
-    for flag in ("query", "output", "json", "store"):
-        assert f"--{flag}" in text
-
-
 def test_a_model_without_cls_is_refused_in_one_line(
     arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -256,39 +183,6 @@ def test_a_model_without_cls_is_refused_in_one_line(
     err = capsys.readouterr().err
     assert "no [CLS] token" in err
     assert len(err.splitlines()) == 1
-
-
-def test_the_command_line_itself_with_its_progress_on_stderr(tmp_path: Path) -> None:
-    """The real model on real sentences, as a user runs it."""
-    command = [
-        "measure",
-        "--model",
-        "minilm",
-        "--corpus",
-        "python-docs",
-        "--sample-size",
-        "600",
-        "--seed",
-        "0",
-        "--length-cutoff",
-        "80",
-        "--json",
-    ]
-    output = tmp_path / "out.parquet"
-    ran = subprocess.run(
-        [sys.executable, "-m", "clsviz", *command, "--output", output, "--store", tmp_path / "store"],
-        capture_output=True,
-        text=True,
-        env=os.environ | {"PYTHONWARNINGS": "error"},
-    )
-    assert ran.returncode == 0, ran.stderr
-    result = json.loads(ran.stdout)
-    assert len(ran.stdout.splitlines()) == 1
-    assert (result["model"], result["corpus"], result["n_sampled"]) == ("minilm", "python-docs", 600)
-    assert 0 < result["r_squared"] < 0.1  # hardly, as measured before
-    assert result["norm_mean"] == pytest.approx(7.6, abs=0.2)
-    assert "Measuring" in ran.stderr
-    assert len(pd.read_parquet(output)) == 600
 
 
 @needs_bfloat16
@@ -313,11 +207,6 @@ def test_the_fast_precision_comes_with_its_error(
     assert "Computed in bfloat16: on 256 sentences measured again in float32" in capsys.readouterr().out
 
 
-def test_a_precision_that_does_not_exist_is_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*arguments, "--precision=half"]) == 2
-    assert capsys.readouterr().err == "clsviz: precision is “half”; it must be exact or fast.\n"
-
-
 def test_a_layer_that_the_model_lacks_is_refused_before_any_work(
     arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -326,41 +215,9 @@ def test_a_layer_that_the_model_lacks_is_refused_before_any_work(
     assert not (tmp_path / "store").exists()
 
 
-@pytest.mark.parametrize("flags", [["--output=" + "x" * 300 + ".csv"], ["--store="], ["--\x1b[31m=1"]])
-def test_names_that_are_none_are_one_clean_line(
-    arguments: list[str], capsys: pytest.CaptureFixture[str], flags: list[str]
-) -> None:
-    assert main([*arguments, *flags]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("clsviz: ")
-    assert error.endswith("\n")
-    assert error.rstrip("\n").isprintable()
-
-
 def test_a_fragment_of_a_link_is_no_setting(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*arguments, "--query=https://example.org/?seed=3#top", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["seed"] == 3
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
-def test_output_that_nobody_takes_is_one_line(arguments: list[str]) -> None:
-    assert main(arguments) == 0  # from now on it comes from the store, which takes no torch
-    command = [sys.executable, "-m", "clsviz", *arguments]
-    with open("/dev/full", "w") as full:
-        run = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
-    assert run.returncode == 2
-    assert run.stderr.endswith("clsviz: The result cannot be printed: No space left on device.\n")
-    closed = subprocess.run(f"{shlex.join([*command, '--json'])} | true", shell=True, stderr=subprocess.PIPE, text=True)
-    assert "Traceback" not in closed.stderr
-
-
-def test_a_terminal_without_the_characters_gets_their_codes(arguments: list[str]) -> None:
-    assert main(arguments) == 0  # from now on it comes from the store, which takes no torch
-    command = [sys.executable, "-m", "clsviz", *arguments]
-    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    run = subprocess.run(command, capture_output=True, text=True, env=ascii_only)
-    assert run.returncode == 0
-    assert "(R\\xb2 " in run.stdout
 
 
 def test_a_slower_way_is_said_on_the_side(
@@ -373,66 +230,6 @@ def test_a_slower_way_is_said_on_the_side(
     reason = json.loads(shown.out)["slower_because"]
     assert reason.startswith("there is no fast forward pass for models of the type modernbert")
     assert shown.err.endswith(f"clsviz: Not measured in the fastest way: {reason}.\n")
-
-
-def test_probing_prints_a_row_a_layer_and_writes_the_readings(
-    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    output = tmp_path / "layers.parquet"
-    command = ["probe", *arguments[1:], "--json", "--probe-size=150", f"--output={output}"]
-    assert main(command) == 0
-    result = json.loads(capsys.readouterr().out)
-    assert result["n_sampled"] == 150
-    assert [row["layer"] for row in result["layers"]] == [0, 1, 2]
-    assert set(result["layers"][0]) >= {
-        "norm_r_squared",
-        "norm_mean",
-        "norm_sd",
-        "probe_r_squared",
-        "direction_r_squared",
-        "mean_pool_probe_r_squared",
-    }
-    assert result["layers"][0]["probe_r_squared"] is None  # [CLS] is the same for all sentences there
-    assert result["layers"][1]["probe_r_squared"] > 0.5
-    assert abs(result["shuffled_probe_r_squared"]) < 0.3
-    assert result.keys() >= {"pooler_probe_r_squared", "sentlen_accuracy", "sentlen_accuracy_norm_only"}
-    table = pd.read_parquet(output)
-    at = table[(table["pooling"] == "cls") & (table["readout"] == "vector") & (table["layer"] == 1)]
-    assert at["r_squared"].item() == result["layers"][1]["probe_r_squared"]
-    assert main(command) == 0  # from the store, with the same numbers
-    again = json.loads(capsys.readouterr().out)
-    assert again["layers"] == result["layers"]
-    assert again["sentences_per_second"] is None
-    assert main([argument for argument in command if argument != "--json"]) == 0
-    assert "can" in capsys.readouterr().out.splitlines()[1]
-
-
-def test_mean_vectors_are_of_the_command_probe(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*arguments, "--pooling=mean"]) == 2
-    assert "which the command probe has" in capsys.readouterr().err
-    assert main(["probe", *arguments[1:], "--pooling=mean", "--probe-size=30", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["pooling"] == "mean"
-
-
-def test_a_pooler_that_the_model_lacks_is_one_line(
-    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = write_bert(tmp_path / "plain", pooler=False)
-    assert main(["probe", *arguments[1:], f"--model={folder}", "--pooling=pooler"]) == 2
-    assert capsys.readouterr().err.splitlines()[-1] == (
-        "clsviz: pooling is pooler, but this model has no pooler. Choose cls."
-    )
-
-
-def test_links_of_every_page_are_taken(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    link = "http://host/compare_models?models=a,b&axes=free&heat=probe&nearest=yes&sentence=2&word=3&text=x&seed=4"
-    assert main(["probe", *arguments[1:], "--probe-size=30", "--json", f"--query={link}"]) == 0
-    assert json.loads(capsys.readouterr().out)["seed"] == 4
-
-
-def test_a_tiny_sample_explains_itself(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["probe", *arguments[1:], "--probe-size=4"]) == 0
-    assert "A probe needs at least 10 sentences, and there are only 4." in capsys.readouterr().out
 
 
 def test_lengths_in_words_are_those_of_the_sentences(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,183 @@
+"""Measure norms: the main question."""
+
+import functools
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Unpack
+
+from clsviz import analysis, export, words
+from clsviz.api import notebook
+from clsviz.api.bar import Bar
+from clsviz.api.extraction import extract, open_store
+from clsviz.api.question import DEFAULT_CORPUS, DEFAULT_N, Settings, ViewSettings, question, with_view
+from clsviz.api.sentences import Corpus
+from clsviz.errors import SettingError, UndefinedFitError
+from clsviz.experiment import Experiment
+from clsviz.measurements import Kind
+from clsviz.measuring import Found
+from clsviz.settings import Pooling
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from clsviz.figures import Figure
+    from clsviz.statistics import Fit
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NormResult:
+    """The norms of one model on one sample, as `measure` returns them. A notebook shows the answer and its numbers.
+
+    experiment: what was asked, with its view: the length cutoff, layer and pooling that the answer is about.
+    found: the sentences, `found.sentences`, and their measurements, `found.measurements`.
+
+    The methods that take a view use that of the experiment unless told otherwise, by the keywords length_cutoff (only
+    sentences of fewer tokens are used), layer (0 is the embedding output, None the last), pooling (“cls” or “pooler”),
+    unit (“tokens”, “words” or “characters”) and lengths (“true”, or “shuffled” as a control). None of them runs the
+    model again.
+
+    >>> import clsviz
+    >>> result = clsviz.measure("minilm", "python-docs", n=300)
+    >>> len(result)
+    300
+    >>> result.fit(layer=1).norm_sd < result.fit(layer=6).norm_sd
+    True
+    """
+
+    experiment: Experiment
+    found: Found
+
+    def __len__(self) -> int:
+        return len(self.found.measurements)
+
+    def __repr__(self) -> str:
+        return f"NormResult({self.experiment.model} on {self.experiment.corpus}: {self.answer})"
+
+    def _repr_html_(self) -> str:
+        return notebook.to_html(
+            words.question(self.experiment),
+            self.answer,
+            notebook.numbers_table(words.key_numbers(self._shown, self.experiment.unit)),
+            words.settings(self.experiment, self.found, self._shown),
+        )
+
+    @functools.cached_property
+    def _shown(self) -> analysis.Shown:
+        return analysis.show(self.found, self.experiment.view)
+
+    @property
+    def answer(self) -> str:
+        """What the numbers say, in a few sentences."""
+        return words.result(self._shown, self.experiment, len(self))
+
+    @property
+    def notes(self) -> list[str]:
+        """What else to know, such as that the corpus has fewer sentences than were asked for."""
+        return words.notes(self.experiment, self.found)
+
+    def table(self) -> "pd.DataFrame":
+        """One row per measured sentence, in the order of the sample, whatever the view.
+
+        Columns: sentence; n_tokens (int32, without [CLS] and [SEP], before truncation); truncated (bool); cls_0 to
+        cls_L (float32, L2 norm of [CLS] after each layer); pooler (float32), where the model has one.
+
+        >>> import clsviz
+        >>> clsviz.measure("minilm", "python-docs", n=300).table().shape
+        (300, 11)
+        """
+        return export.table(self.found.sentences, self.found.measurements)
+
+    def fit(self, **view: Unpack[ViewSettings]) -> "Fit":
+        """The regression line of norm on length, with 95% intervals; takes a view.
+
+        Raises UndefinedFitError where the sentences determine no line, with the reason, and SettingError where the
+        model has no such layer or pooling.
+
+        >>> import clsviz
+        >>> result = clsviz.measure("minilm", "python-docs", n=300)
+        >>> line = result.fit(length_cutoff=40, layer=3)
+        >>> line.n == sum(result.table()["n_tokens"] < 40)
+        True
+        """
+        return fit_of(self.found, with_view(self.experiment, view))
+
+    def plot(self, **view: Unpack[ViewSettings]) -> "Figure":
+        """The picture of the main page, a plotly Figure: norm against length, the line and the medians; takes a view.
+
+        Points are drawn for 100,000 sentences at most; the line is always that of all. Raises SettingError as `fit`
+        does.
+
+        >>> import clsviz
+        >>> clsviz.measure("minilm", "python-docs", n=300).plot(unit="words").layout.xaxis.title.text
+        'Sentence length (in words)'
+        """
+        experiment = with_view(self.experiment, view)
+        figure = export.picture(experiment, self.found, analysis.show(self.found, experiment.view))
+        return figure.update_layout(template="plotly_white", height=500)
+
+    def summary(self) -> dict[str, object]:
+        """Numbers, settings and fingerprints, ready for JSON: the keys of `clsviz measure --json`."""
+        return export.summary(self.experiment, self.found, self._shown)
+
+
+def measure(
+    model: str | Experiment = "minilm",
+    corpus: Corpus = DEFAULT_CORPUS,
+    *,
+    n: int = DEFAULT_N,
+    seed: int = 0,
+    store: str | os.PathLike[str] | None = None,
+    progress: bool = True,
+    **settings: Unpack[Settings],
+) -> NormResult:
+    """Measure the norm of [CLS] of a sample of sentences, after every layer, and regress it on their length.
+
+    What was measured before comes from the store; a larger n measures only what is new.
+
+    model: a name of the catalogue, an id of the Hugging Face Hub with or without @REVISION, or a folder; “untrained:”
+        before it gives it random weights. Or a whole Experiment, such as `Experiment.from_query` makes of a link.
+    corpus: a name of the catalogue, a dataset of the Hub, the path of a text, CSV, JSON lines or Parquet file, or the
+        sentences themselves: a list of strings, a pandas Series, a column of a datasets.Dataset.
+    n: how many sentences to draw, 1 to 1,000,000; a corpus with fewer gives all it has.
+    seed: of the draw; the sample of a larger n begins with that of a smaller one.
+    store: the folder where measurements are kept; by default where CLSVIZ_STORE says, else in the user's cache.
+    progress: whether to show a bar on stderr.
+    settings: the other fields of Experiment: those of the view (length_cutoff, layer, pooling, unit, lengths), of the
+        corpus (configuration, split, column, segmentation), and precision (“exact” or “fast”).
+
+    Raises SettingError where an argument is out of range, ModelError or CorpusError where the model or the corpus
+    cannot be found, fetched or used, and StoreError where the store cannot be written; all are ClsvizError.
+
+    >>> import clsviz
+    >>> result = clsviz.measure("minilm", "python-docs", n=300, length_cutoff=60)
+    >>> print(result.answer)
+    Hardly. Length explains ...
+    >>> result.fit().r_squared < 0.2
+    True
+
+    Sentences of one's own, and a control with random weights:
+
+    >>> sentences = ["A cat.", "The dog sat on the mat.", "Then, at last, the big red dog ran home."]
+    >>> sorted(clsviz.measure("untrained:minilm", sentences).table()["n_tokens"])
+    [3, 7, 12]
+    """
+    opened = open_store(store)
+    experiment = question(model, corpus, n, seed, opened, settings)
+    check_pooling(experiment)
+    with Bar(progress) as bar:
+        _, found = extract(experiment, Kind.NORMS, opened, bar)
+    return NormResult(experiment, found)
+
+
+def check_pooling(experiment: Experiment) -> None:
+    """Raise SettingError where the norms that are asked for need whole vectors."""
+    if experiment.pooling in (Pooling.MEAN, Pooling.MAX):
+        raise SettingError(f"pooling is {experiment.pooling}, which only probe measures. Here it can be cls or pooler.")
+
+
+def fit_of(found: Found, experiment: Experiment) -> "Fit":
+    """The line of the experiment's view; raises UndefinedFitError with the reason where there is none."""
+    shown = analysis.show(found, experiment.view)
+    if shown.fit is None:
+        raise UndefinedFitError(shown.problem)
+    return shown.fit

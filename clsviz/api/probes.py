@@ -1,0 +1,167 @@
+"""Probe vectors: where the length is written, layer by layer."""
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clsviz import analysis, export, figures, statistics, words
+from clsviz.api import notebook
+from clsviz.api.bar import Bar
+from clsviz.api.extraction import extract, open_store
+from clsviz.api.norms import fit_of
+from clsviz.api.question import DEFAULT_CORPUS, Settings, ViewSettings, question, with_view
+from clsviz.api.sentences import Corpus
+from clsviz.experiment import Experiment
+from clsviz.measurements import Kind
+from clsviz.measuring import Found
+from clsviz.progress import Progress
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from clsviz.figures import Figure
+    from clsviz.statistics import Fit, Profile
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ProbeResult:
+    """How well the length can be predicted from the vectors of one model, as `probe` returns it.
+
+    experiment: what was asked. found: the sentences and their vectors.
+    profile: R² by pooling, layer and readout, where a readout is the norm, the whole vector or its direction.
+
+    >>> import clsviz
+    >>> result = clsviz.probe("minilm", "python-docs", n=200)
+    >>> result.profile.best.r_squared > result.fit().r_squared
+    True
+    >>> list(result.table()["layer"][:3])
+    [0, 1, 2]
+    """
+
+    experiment: Experiment
+    found: Found
+    profile: "Profile"
+
+    def __len__(self) -> int:
+        return len(self.found.measurements)
+
+    def __repr__(self) -> str:
+        return f"ProbeResult({self.experiment.model} on {self.experiment.corpus}: {self.answer})"
+
+    def _repr_html_(self) -> str:
+        _, n_truncated = analysis.under_cutoff(self.found.measurements, self.experiment.view)
+        rows = words.probe_settings(self.experiment, self.found, self.profile.n, n_truncated)
+        return notebook.to_html(self.question, self.answer, _layers_table(self.profile), rows)
+
+    @property
+    def question(self) -> str:
+        """What was asked, as a sentence."""
+        return f"Where does {self.found.weights.label} write the length of a sentence?"
+
+    @property
+    def answer(self) -> str:
+        """What the numbers say, in a few sentences."""
+        return words.profile.paragraph(self.profile, self.found.weights.label, self.experiment.unit)
+
+    @property
+    def notes(self) -> list[str]:
+        """What else to know, such as that the corpus has fewer sentences than were asked for."""
+        return words.notes(self.experiment.for_vectors, self.found)
+
+    def table(self) -> "pd.DataFrame":
+        """One row per reading, that is per pooling, layer and readout.
+
+        Columns: layer (Int64, missing for the pooler output), pooling, readout, r_squared (of the norm that of its
+        regression on length, else cross-validated), lowest_fold and highest_fold (R² over the folds), norm_mean and
+        norm_sd (of readings of the norm), all float64 and NaN where undefined, and problem (why, or "").
+        """
+        return self.profile.table()
+
+    def fit(self, **view: Unpack[ViewSettings]) -> "Fit":
+        """The regression line of norm on length, as `NormResult.fit`; pooling may also be “mean” or “max”."""
+        return fit_of(self.found, with_view(self.experiment, view))
+
+    def vectors(self, **view: Unpack[ViewSettings]) -> NDArray[np.float32]:
+        """The vectors of one pooling after one layer, float32 (n, width), in the order of `found.sentences`.
+
+        They are kept in 16 bits, as distances from the mean of their part. Takes layer and pooling; raises SettingError
+        where the model has no such layer or pooling.
+        """
+        experiment = with_view(self.experiment, view)
+        analysis.check_layer(experiment.view, self.found.vectors.n_layers)
+        analysis.check_pooling(experiment.view, self.found.vectors)
+        return self.found.vectors.of(experiment.pooling, experiment.layer)
+
+    def plot(self) -> "Figure":
+        """The picture of the page “Where length lives”, a plotly Figure: R² by layer, a line per readout."""
+        figure = figures.layer_lines(
+            analysis.vectors.layer_lines(self.profile),
+            figures.Palette(),
+            unit=self.experiment.unit,
+            n_layers=self.profile.n_layers,
+        )
+        return figure.update_layout(template="plotly_white", height=450)
+
+    def summary(self) -> dict[str, object]:
+        """Numbers, controls, settings and fingerprints, ready for JSON: the keys of `clsviz probe --json`."""
+        about = export.about(self.experiment, self.found)
+        return about | analysis.vectors.summary(self.found, self.experiment.view, self.profile)
+
+
+def probe(
+    model: str | Experiment = "minilm",
+    corpus: Corpus = DEFAULT_CORPUS,
+    *,
+    n: int = Experiment.probe_size,
+    seed: int = 0,
+    store: str | os.PathLike[str] | None = None,
+    progress: bool = True,
+    **settings: Unpack[Settings],
+) -> ProbeResult:
+    """Measure whole vectors, and fit probes that predict the length from them, after every layer.
+
+    The probes are ridge regressions, cross-validated in five folds.
+
+    n: how many sentences, 1 to 20,000: the first n of the sample that `measure` draws with the same seed.
+    The other arguments are those of `measure`; pooling may also be “mean” or “max”. The precision is always exact.
+
+    Raises ClsvizError as `measure` does. Too few sentences for a probe are no error: the table has the reason.
+
+    >>> import clsviz
+    >>> result = clsviz.probe("minilm", "python-docs", n=200)
+    >>> result.vectors(layer=2).shape
+    (200, 384)
+    >>> sorted(set(result.table()["readout"]))
+    ['direction', 'norm', 'vector']
+    >>> result.fit(pooling="mean").n <= 200
+    True
+    """
+    opened = open_store(store)
+    if not isinstance(model, Experiment):
+        settings = {"probe_size": n, **settings}
+        n = max(n, Experiment.sample_size)
+    experiment = question(model, corpus, n, seed, opened, settings)
+    with Bar(progress) as bar:
+        _, found = extract(experiment, Kind.VECTORS, opened, bar)
+        return ProbeResult(experiment, found, read_lengths(found, experiment, bar))
+
+
+def read_lengths(found: Found, experiment: Experiment, progress: Progress) -> "Profile":
+    """Fit every probe; raises SettingError where the model lacks the experiment's layer or pooling."""
+    analysis.check_layer(experiment.view, found.vectors.n_layers)
+    analysis.check_pooling(experiment.view, found.vectors)
+    progress.begin("Fitting probes", len(statistics.steps(found.vectors.n_layers, found.vectors.has_pooler)))
+    for profile in analysis.vectors.profiles(found, experiment.view):
+        progress.advance(len(profile.readings))
+    return profile
+
+
+def _layers_table(profile: "Profile") -> str:
+    """R² by layer, as an HTML table."""
+    lines = analysis.vectors.layer_lines(profile)
+    table: Any = lines.pivot_table(index="layer", columns="line", values="r_squared", sort=False)
+    html: str = table.rename_axis(columns=None).to_html(float_format=lambda value: f"{value:.3f}", na_rep="–", border=0)
+    return html

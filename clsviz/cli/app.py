@@ -1,0 +1,32 @@
+"""`clsviz app`: start the dashboard."""
+
+import argparse
+import runpy
+import sys
+from pathlib import Path
+
+import clsviz
+from clsviz.errors import SettingError
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run Streamlit in this process until it is stopped; its flags follow the script. The exit status."""
+    sys.argv = ["streamlit", "run", str(script()), *options.flags]
+    try:
+        runpy.run_module("streamlit", run_name="__main__", alter_sys=True)
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    return 0
+
+
+def script() -> Path:
+    """The script that Streamlit runs: it lies beside the folder .streamlit, whose settings Streamlit then takes.
+
+    In a checkout that is the app.py at its top. An installed package has copies of both in a folder of its own, where
+    nothing else lies: Streamlit lets Python import what is beside the script.
+    """
+    package = Path(clsviz.__file__).parent
+    for path in (package / "dashboard" / "app.py", package.parent / "app.py"):
+        if path.is_file():
+            return path
+    raise SettingError("The dashboard's app.py is missing from this installation. Reinstall clsviz.")

@@ -1,0 +1,167 @@
+"""The commands and their flags: one for each field of Experiment, and a few of their own."""
+
+import argparse
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import NoReturn
+from urllib.parse import parse_qsl
+
+from clsviz import corpora, models
+from clsviz.corpora import formats
+from clsviz.errors import SettingError
+from clsviz.experiment import Experiment, parse_setting
+from clsviz.settings import (
+    CORPUS_PARAMETER,
+    MODEL_PARAMETER,
+    MOST_MODELS,
+    PAGE_PARAMETERS,
+    TEXT_PARAMETER,
+    Pooling,
+    Unit,
+)
+
+_HELP = {
+    "model": f"one of {', '.join(models.MODELS)}; an id on the Hugging Face Hub, with or without @REVISION; or a local "
+    "folder. With “untrained:” in front, its weights are random",
+    "corpus": f"one of {', '.join(corpora.CORPORA)}; a dataset on the Hugging Face Hub, with or without @REVISION; or "
+    f"a local file ({', '.join(formats.SUFFIXES)})",
+    "configuration": "for a Hub dataset that has several, such as languages (default: the dataset's own)",
+    "split": "part of a Hub dataset, such as train or test (default: train, or else the first)",
+    "column": "of a table or dataset: the one that holds the text (default: the likeliest)",
+    "segmentation": "“sentences” splits texts into sentences, “none” leaves them whole, “auto” splits long ones",
+    "sample_size": "how many sentences to draw from the corpus",
+    "seed": "seed of the draw",
+    "precision": "“exact” (float32), or “fast” (bfloat16), which reports its error on a few sentences",
+    "probe_size": "how many sentences, from the start of the sample, have their vectors probed",
+    "length_cutoff": "only sentences with fewer tokens than this enter the regression",
+    "layer": "the layer whose norm is taken: 0 is the embedding output; or “last”",
+    "pooling": f"the vector whose norm is taken: {', '.join(Pooling)}; mean and max only with the command probe",
+    "unit": f"what lengths are counted in: {', '.join(Unit)}; the length cutoff is always in tokens",
+    "lengths": "“true”, or “shuffled” as a control, which should leave nothing to find",
+}
+
+
+class _Parser(argparse.ArgumentParser):
+    """Reports what is wrong with the arguments in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        raise SettingError(f"{message}. See: {self.prog} --help")
+
+
+def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
+    """The command with its options; raises SettingError where they cannot be used.
+
+    Without a command it is the app. Only that has `flags`: what is meant for Streamlit.
+    """
+    is_installed = Path(sys.argv[0]).stem == "clsviz"
+    parser = _Parser(
+        prog="clsviz" if is_installed else "python -m clsviz",
+        usage="%(prog)s [-h] [COMMAND] ...",
+        description="Does an encoder write the length of a sentence into its [CLS] vector? Without a command, the "
+        "dashboard starts.",
+    )
+    parser.set_defaults(command="app")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", prog=parser.prog)
+    commands.add_parser(
+        "app",
+        help="start the dashboard",
+        description="Start the dashboard. All options go to `streamlit run`, such as --server.port 8502.",
+        usage="%(prog)s [-h] [STREAMLIT OPTIONS]",
+    )
+    _add_measure(commands)
+    _add_probe(commands)
+    _add_compare(commands)
+    options, flags = parser.parse_known_args(words)
+    options.command = options.command or "app"
+    if flags and options.command != "app":
+        parser.error(f"unrecognized arguments: {' '.join(flags)}")
+    options.flags = flags
+    return options
+
+
+def _add_measure(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    command = _add_command(
+        commands, "measure", "measure the norm of [CLS] for a sample of sentences, and regress it on their length"
+    )
+    _add_settings(command)
+    _add_output(command, "one row per sentence")
+
+
+def _add_probe(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    command = _add_command(
+        commands, "probe", "measure whole vectors, and tell how well they predict the length, layer by layer"
+    )
+    _add_settings(command)
+    _add_output(command, "one row per layer, pooling and readout")
+
+
+def _add_compare(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    command = _add_command(commands, "compare", f"compare 2 to {MOST_MODELS} models on the same sentences")
+    command.allow_abbrev = False  # or --model would be taken for --models
+    command.add_argument("--models", nargs="+", metavar="X", help=f"2 to {MOST_MODELS} models, each {_HELP['model']}")
+    _add_settings(command, without=("model", "precision"))
+    _add_output(command, "one row per model")
+
+
+def _add_command(commands: "argparse._SubParsersAction[_Parser]", name: str, about: str) -> _Parser:
+    return commands.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}.")
+
+
+def _add_settings(command: _Parser, without: Iterable[str] = ()) -> None:
+    """A flag for each field of Experiment, but for some."""
+    for field in fields(Experiment):
+        if field.name in without:
+            continue
+        default = "last" if field.name == "layer" else field.default
+        text = _HELP[field.name] + (f" (default: {default})" if default != "" else "")
+        command.add_argument(f"--{field.name.replace('_', '-')}", metavar="X", help=text)
+    command.add_argument(
+        "--query", metavar="LINK", help="take the settings of a shared link, in quotes; other flags override it"
+    )
+
+
+def _add_output(command: _Parser, rows: str) -> None:
+    command.add_argument("--output", type=Path, metavar="FILE", help=f"write {rows} to a .parquet or .csv file")
+    command.add_argument("--json", action="store_true", help="print the result as one JSON object")
+    command.add_argument(
+        "--store",
+        type=_folder,
+        metavar="DIR",
+        help="where measurements are kept (default: $CLSVIZ_STORE, or else the user's cache)",
+    )
+
+
+def _folder(text: str) -> Path:
+    """A folder as a flag names it: shells do not expand the ~ in --store=~/folder."""
+    if not text:
+        raise SettingError("--store is empty; it must name a folder.")
+    return Path(os.path.expanduser(text))
+
+
+def experiment_of(options: argparse.Namespace) -> tuple[Experiment, dict[str, str]]:
+    """The experiment of the shared link, if any, changed by the flags; and the fingerprints that the link carries."""
+    query = _query(options)
+    for name in (TEXT_PARAMETER, *PAGE_PARAMETERS):  # what pages keep in a link beside the experiment
+        query.pop(name, None)
+    made_with = {name: query.pop(name) for name in (MODEL_PARAMETER, CORPUS_PARAMETER) if name in query}
+    for field in fields(Experiment):
+        if (text := getattr(options, field.name, None)) is not None:
+            query[field.name] = text
+    return Experiment.from_query(query), made_with
+
+
+def models_of(options: argparse.Namespace) -> list[str]:
+    """The models to compare: those of the flag, else of the shared link; raises SettingError where there are none."""
+    names = options.models or list(filter(None, _query(options).get("models", "").split(",")))
+    if not names:
+        raise SettingError(f"--models is missing; it must name 2 to {MOST_MODELS} models.")
+    return [parse_setting("model", name) for name in names]
+
+
+def _query(options: argparse.Namespace) -> dict[str, str]:
+    """The parameters of the shared link."""
+    link = options.query or ""
+    return dict(parse_qsl(link.partition("#")[0].partition("?")[2] or link, keep_blank_values=True))

@@ -1,0 +1,35 @@
+"""`clsviz measure`: norms of [CLS], and their regression on length."""
+
+import argparse
+import time
+
+from clsviz import api, measuring, words
+from clsviz.cli import arguments, output
+from clsviz.cli.speed import slow_path, speed
+from clsviz.errors import SettingError
+from clsviz.measurements import Kind
+from clsviz.settings import Pooling
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure, print, write; the exit status. Raises ClsvizError."""
+    experiment, made_with = arguments.experiment_of(options)
+    if experiment.pooling in (Pooling.MEAN, Pooling.MAX):
+        raise SettingError(
+            f"pooling is {experiment.pooling}, which only the command probe has. Here it can be cls or pooler."
+        )
+    output.check(options.output)
+    began = time.monotonic()
+    with api.Bar() as bar:
+        extraction, found = api.extract(experiment, Kind.NORMS, measuring.Store(options.store), bar)
+    seconds = time.monotonic() - began
+    result = api.NormResult(experiment, found)
+    output.print_notes([*result.notes, *words.differences(made_with, found), *slow_path(found)])
+    summary = result.summary()
+    output.write(options.output, result.table(), summary)
+    if options.json:
+        output.print_json(summary | speed(extraction, found, seconds))
+    else:
+        print(words.question(experiment))
+        print(result.answer)
+    return 0

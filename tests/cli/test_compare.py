@@ -1,0 +1,104 @@
+import json
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from support.tiny import write_bert
+
+from clsviz.cli import main
+
+
+@pytest.fixture
+def command(arguments: list[str], tiny_folder: Path, tmp_path: Path) -> list[str]:
+    """Compare the tiny model with its untrained self and a smaller one, on 200 sentences."""
+    other = write_bert(tmp_path / "other", hidden_size=8, pooler=False)
+    kept = [argument for argument in arguments[1:] if not argument.startswith("--model")]
+    return ["compare", *kept, "--models", str(tiny_folder), f"untrained:{tiny_folder}", str(other)]
+
+
+def test_the_models_are_compared_on_the_same_sentences(
+    command: list[str], arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "models.parquet"
+    assert main([*command, "--json", "--length-cutoff=20", "--layer=1", f"--output={output}"]) == 0
+    printed = capsys.readouterr().out
+    assert len(printed.splitlines()) == 1
+    result = json.loads(printed)
+    table = pd.read_parquet(output)
+    assert table["model"].tolist() == command[-3:] == [row["model"] for row in result["models"]]
+    assert json.loads(pq.read_schema(output).metadata[b"clsviz"])["answer"] == result["answer"]
+    assert table["n_sentences"].nunique() == 1
+    for row, numbers in zip(result["models"], table.to_dict("records"), strict=True):
+        assert row["n_used"] == numbers["n_sentences"]
+        assert row["probe_r_squared"] == pytest.approx(numbers["probe_r_squared"])
+        assert row["layer"] == 1
+    assert main([*arguments, "--length-cutoff=20", "--layer=1", "--json"]) == 0  # alone it says the same
+    alone = json.loads(capsys.readouterr().out)
+    for key in ("r_squared", "r_squared_interval", "slope", "norm_mean", "n_used", "model_fingerprint", "query"):
+        assert result["models"][0][key] == alone[key]
+    assert len({row["corpus_fingerprint"] for row in result["models"]}) == 1
+
+
+def test_probes_are_those_of_the_command_probe(
+    command: list[str], arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*command, "--json", "--probe-size=150"]) == 0
+    first = json.loads(capsys.readouterr().out)["models"][0]
+    assert main(["probe", *arguments[1:], "--json", "--probe-size=150"]) == 0
+    probed = json.loads(capsys.readouterr().out)
+    assert first["probe_layer"] == probed["best_layer"]
+    assert first["probe_r_squared"] == probed["layers"][probed["best_layer"]]["probe_r_squared"]
+
+
+def test_without_json_the_answer_is_in_words(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(command) == 0
+    question, answer = capsys.readouterr().out.splitlines()
+    assert question == "Which model encodes the length of a sentence in the norm of its [CLS]?"
+    assert "untrained tiny-bert" in answer
+    assert "of 200 sentences" in answer
+
+
+def test_a_link_of_the_page_is_replayed(
+    arguments: list[str], tiny_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = [argument for argument in arguments[1:] if not argument.startswith("--model")]
+    link = f"?models={tiny_folder},untrained:{tiny_folder}&seed=3&axes=free&precision=fast&corpus_fingerprint=none"
+    assert main(["compare", *kept, f"--query={link}", "--json"]) == 0
+    captured = capsys.readouterr()
+    result = json.loads(captured.out)
+    assert [row["model"] for row in result["models"]] == [str(tiny_folder), f"untrained:{tiny_folder}"]
+    assert {row["seed"] for row in result["models"]} == {3}
+    assert {row["precision"] for row in result["models"]} == {"exact"}
+    assert "compared in the exact precision" in captured.err
+    assert "not the sentences that the link was made with" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("flags", "named"),
+    [
+        ([], "--models is missing"),
+        (["--models", "minilm"], "2 to 6"),
+        (["--models", "minilm", "minilm"], "different"),
+        (["--models", *"abcdefg"], "2 to 6"),
+        (["--models", "minilm", "two words"], "two words"),
+        (["--models", "minilm", "untrained:minilm", "--pooling=mean"], "pooling is mean"),
+        (["--models", "minilm", "untrained:minilm", "--layer=7"], "layers 0 to 6"),
+        (["--models", "minilm", "untrained:minilm", "--model=minilm"], "--model"),
+    ],
+)
+def test_a_mistake_is_one_line(
+    flags: list[str], named: str, tmp_path: Path, text_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", f"--store={tmp_path}", f"--corpus={text_file}", "--sample-size=40", *flags]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert len([line for line in captured.err.splitlines() if line.startswith("clsviz: ")]) == 1
+    assert named in captured.err
+
+
+def test_a_pooler_that_one_of_the_models_lacks_is_refused(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*command, "--pooling=pooler"]) == 2
+    assert "has no pooler" in capsys.readouterr().err

@@ -1,0 +1,154 @@
+import json
+import os
+import shlex
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from clsviz.cli import main
+from clsviz.experiment import Experiment
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        (["--corpus=/nowhere/text.txt"], "/nowhere/text.txt"),
+        (["--corpus={tmp}/empty.txt"], "empty.txt holds no text"),
+        (["--model=/nowhere/model"], "no folder /nowhere/model"),
+        (["--model=two words"], "names no model"),
+        (["--sample-size=many"], "many"),
+        (["--sample-size=0"], "sample_size is 0"),
+        (["--layer=9"], "layers 0 to 2"),
+        (["--pooling=mean"], "pooling"),
+        (["--query=?colour=red"], "colour"),
+        (["--query=http://[?colour=red"], "colour"),
+        (["--output={tmp}/out.xlsx"], ".parquet or .csv"),
+        (["--output={tmp}/nowhere/out.csv"], "cannot be written"),
+        (["--output={tmp}"], "must end in"),
+        (["--colour=red"], "--colour"),
+        (["--store={tmp}/empty.txt/store"], "empty.txt"),
+        (["--corpus={tmp}/picture.pdf"], "picture.pdf"),
+        (["--corpus=two words"], "names no dataset"),
+        (["--column=text"], "column “text”"),
+        (["--split=test"], "split “test”"),
+        (["--segmentation=words"], "auto or none or sentences"),
+        (["--corpus=python-docs", "--configuration=plain_text"], "configuration “plain_text”"),
+        (["--model=untrained:/nowhere/model"], "no folder /nowhere/model"),
+        (["--model=minilm@main"], "one revision"),
+    ],
+)
+def test_a_mistake_is_one_line_and_status_2_and_writes_nothing(
+    arguments: list[str], tmp_path: Path, changed: list[str], named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty.txt").write_text("\n\n")
+    (tmp_path / "picture.pdf").write_text("%PDF")
+    output = tmp_path / "out.csv"
+    changed = [word.format(tmp=tmp_path) for word in changed]
+    assert main([*arguments, f"--output={output}", *changed]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert len(captured.err.splitlines()) == 1
+    assert captured.err.startswith("clsviz: ")
+    assert named in captured.err
+    assert not output.exists()
+
+
+def test_an_unknown_command_is_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["meassure"]) == 2
+    error = capsys.readouterr().err
+    assert "meassure" in error
+    assert "--help" in error
+
+
+def test_the_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--help"])
+    assert ended.value.code == 0
+    text = capsys.readouterr().out
+    for command in ("app", "measure", "probe", "compare"):
+        assert f"\n    {command} " in text
+
+
+@pytest.mark.parametrize("command", ["measure", "probe", "compare"])
+def test_the_help_names_every_setting(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([command, "--help"])
+    assert ended.value.code == 0
+    text = capsys.readouterr().out
+    lacking = {"model", "precision"} if command == "compare" else set()
+    for field in fields(Experiment):
+        assert (f"--{field.name.replace('_', '-')} " in text) is (field.name not in lacking)
+    for flag in ("query", "output", "json", "store", *(["models"] if command == "compare" else [])):
+        assert f"--{flag}" in text
+
+
+@pytest.mark.parametrize("flags", [["--output=" + "x" * 300 + ".csv"], ["--store="], ["--\x1b[31m=1"]])
+def test_names_that_are_none_are_one_clean_line(
+    arguments: list[str], capsys: pytest.CaptureFixture[str], flags: list[str]
+) -> None:
+    assert main([*arguments, *flags]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("clsviz: ")
+    assert error.endswith("\n")
+    assert error.rstrip("\n").isprintable()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+def test_output_that_nobody_takes_is_one_line(arguments: list[str]) -> None:
+    command = [sys.executable, "-m", "clsviz", *arguments]
+    with open("/dev/full", "w") as full:
+        run = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert run.returncode == 2
+    assert run.stderr.endswith("clsviz: The result cannot be printed: No space left on device.\n")
+    closed = subprocess.run(f"{shlex.join([*command, '--json'])} | true", shell=True, stderr=subprocess.PIPE, text=True)
+    assert "Traceback" not in closed.stderr
+
+
+def test_a_terminal_without_the_characters_gets_their_codes(arguments: list[str]) -> None:
+    command = [sys.executable, "-m", "clsviz", *arguments]
+    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    run = subprocess.run(command, capture_output=True, text=True, env=ascii_only)
+    assert run.returncode == 0
+    assert "(R\\xb2 " in run.stdout
+
+
+def test_the_command_line_itself_with_its_progress_on_stderr(tmp_path: Path) -> None:
+    """The real model on real sentences, as a user runs it."""
+    command = [
+        "measure",
+        "--model",
+        "minilm",
+        "--corpus",
+        "python-docs",
+        "--sample-size",
+        "1500",
+        "--seed",
+        "0",
+        "--length-cutoff",
+        "80",
+        "--json",
+    ]
+    output = tmp_path / "out.parquet"
+    ran = subprocess.run(
+        [sys.executable, "-m", "clsviz", *command, "--output", output, "--store", tmp_path / "store"],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONWARNINGS": "error"},
+    )
+    assert ran.returncode == 0, ran.stderr
+    result = json.loads(ran.stdout)
+    assert len(ran.stdout.splitlines()) == 1
+    assert (result["model"], result["corpus"], result["n_sampled"]) == ("minilm", "python-docs", 1500)
+    assert 0 < result["r_squared"] < 0.1  # hardly, as measured before
+    assert result["norm_mean"] == pytest.approx(7.6, abs=0.2)
+    assert "Measuring" in ran.stderr
+    assert len(pd.read_parquet(output)) == 1500
+
+
+def test_a_precision_that_does_not_exist_is_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*arguments, "--precision=half"]) == 2
+    assert capsys.readouterr().err == "clsviz: precision is “half”; it must be exact or fast.\n"
