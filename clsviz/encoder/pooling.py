@@ -1,8 +1,8 @@
 """How the tokens of a sentence become one vector: one row per pooling.
 
 To add a pooling: a member of `settings.Pooling`, its arithmetic in `POOLINGS`, and its label in `words`. Both forward
-passes, the vectors and the analysis take it from there. Stored vectors hold every pooling, so the store's schema number
-must go up as well.
+passes, `Vectors` and the profile take it from there. Stored vectors hold every pooling, so raise the store's schema
+number as well.
 """
 
 from collections.abc import Callable, Sequence
