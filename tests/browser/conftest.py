@@ -7,7 +7,10 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from support.visit import launch, serve
 
-expect.set_options(timeout=60_000)
+PATIENCE = 180_000
+"""Milliseconds, for whatever a busy machine makes slow; nothing waits longer than it must."""
+
+expect.set_options(timeout=PATIENCE)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -43,6 +46,7 @@ def visit(browser: Browser, server: str) -> Iterator[Callable[..., Page]]:
     def visit(query: str = "?sample_size=1000", at: str = server, **settings: object) -> Page:
         settings = {"viewport": {"width": 1400, "height": 1000}, "reduced_motion": "reduce"} | settings
         context = browser.new_context(**settings)
+        context.set_default_timeout(PATIENCE)
         context.grant_permissions(["clipboard-read", "clipboard-write"])
         pages.append(context.new_page())
         pages[-1].goto(at + query)

@@ -13,7 +13,7 @@ def analysed(page: Page) -> Page:
     """Wait until everything is measured and computed."""
     done = page.get_by_text("Gain and bias of the LayerNorm")
     begin(page, done)
-    expect(done).to_be_visible(timeout=120_000)
+    expect(done).to_be_visible()
     expect(page.get_by_text("what is known so far")).to_have_count(0)
     expect(page.locator("[data-testid=stMetricValue]")).to_have_count(4)
     settle(page)

@@ -26,7 +26,7 @@ def job_of(page: AppTest) -> Job:
 
 def finish(page: AppTest) -> AppTest:
     """Wait until the job of the page has ended, and show it."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while job_of(page).state.is_active:
         assert time.monotonic() < deadline, "waited in vain"
         time.sleep(0.02)

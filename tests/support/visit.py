@@ -40,7 +40,7 @@ def serve(folder: Path, **environment: str) -> Iterator[str]:
             stderr=subprocess.STDOUT,
         )
         try:
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + 180
             while not _answers(port):
                 assert time.monotonic() < deadline, (folder / "log").read_text()
                 time.sleep(0.05)

@@ -496,7 +496,7 @@ def test_the_original_is_two_clicks_away_with_its_cost_stated_before(original: H
         assert time.monotonic() < deadline
         time.sleep(0.02)
     page.run()
-    assert re.search(r"The original downloads 4\d\d MB and takes about \d+ (s|min)", texts(page))
+    assert re.search(r"The original downloads 4\d\d MB and takes about [\d.]+ (s|min|h)", texts(page))
     next(button for button in page.button if button.label == "The original").click().run()
     asked = job_of(page).work.experiment
     assert (asked.model, asked.corpus, asked.sample_size, asked.length_cutoff) == (
