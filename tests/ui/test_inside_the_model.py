@@ -24,7 +24,8 @@ from clsviz import export, models
 from clsviz.encoder import Encoder
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
-from clsviz.measuring import Extraction, Found, Jobs, State, measurement_key
+from clsviz.measuring import Extraction, Found, State, measurement_key
+from clsviz.measuring.job import Lane
 from clsviz.progress import Progress
 from clsviz.ui.inside_the_model import cls_check
 from clsviz.ui.inside_the_model.cls_check import Check
@@ -183,7 +184,7 @@ def test_what_other_settings_asked_for_does_not_go_on(
     monkeypatch: pytest.MonkeyPatch,
     tiny_folder: Path,
 ) -> None:
-    monkeypatch.setattr(Jobs, "_enqueue", lambda self, job: setattr(job, "state", State.QUEUED))
+    monkeypatch.setattr(Lane, "put", lambda self, job: setattr(job, "state", State.QUEUED))
     page = open_page(corpus=corpus, sample_size="200")
     job = server.jobs().open(Experiment(model=str(tiny_folder), corpus=corpus, sample_size=300))
     page.session_state.watched = {measurement_key(job.work.experiment, Kind.NORMS): job}

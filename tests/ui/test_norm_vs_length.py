@@ -14,14 +14,15 @@ import numpy as np
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
-from support.app import APP, answer, chart, figures, finish, job_of, plain, texts
+from support.app import APP, answer, chart, figures, finish, job_of, plain, settle, texts
 from support.hub import Hub
 from support.tiny import needs_bfloat16, random_sentences, write_dataset
 
 from clsviz import corpora, export, statistics, words
 from clsviz.encoder import Encoder
 from clsviz.errors import ModelError
-from clsviz.measuring import Cost, Extraction, Found, Job, Jobs, State
+from clsviz.measuring import Cost, Extraction, Found, Job, State
+from clsviz.measuring.job import Lane
 from clsviz.progress import Progress
 from clsviz.settings import Pooling, Segmentation
 from clsviz.ui.controls import presets
@@ -47,7 +48,7 @@ def test_the_page_answers_its_question(open_page: Callable[..., AppTest], tiny_e
 def test_before_the_first_points_everything_has_its_place(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Jobs, "_enqueue", lambda self, job: setattr(job, "state", State.QUEUED))
+    monkeypatch.setattr(Lane, "put", lambda self, job: setattr(job, "state", State.QUEUED))
     page = open_page()
     assert not page.exception
     assert [metric.value for metric in page.metric] == ["–"] * 4
@@ -326,8 +327,7 @@ def test_an_upload_without_sentences_says_so(open_page: Callable[..., AppTest], 
 )
 def test_whatever_a_visitor_types_does_something_sensible(open_page: Callable[..., AppTest], text: str) -> None:
     page = finish(open_page())
-    page.text_area(key="text").set_value(text).run()
-    assert not page.exception
+    settle(page.text_area(key="text").set_value(text).run())
     assert not page.error
     if text.isspace():
         assert len(chart(page)["data"]) == 2  # the sentences and their medians: no star
@@ -341,7 +341,7 @@ def test_whatever_a_visitor_types_does_something_sensible(open_page: Callable[..
 
 def test_an_own_sentence_is_set_beside_the_corpus(open_page: Callable[..., AppTest], tiny_encoder: Encoder) -> None:
     page = finish(open_page())
-    page.text_area(key="text").set_value("the cat sat on the mat .").run()
+    settle(page.text_area(key="text").set_value("the cat sat on the mat .").run())
     measured = tiny_encoder.measure(["the cat sat on the mat ."])
     norm = measured.cls_norms[0, -1]
     found = job_of(page).work.found.measurements
@@ -361,7 +361,7 @@ def test_what_a_visitor_types_goes_into_the_link_only_if_ticked(open_page: Calla
     assert "text" not in page.query_params
     page.checkbox(key="with_text").check().run()
     assert page.query_params["text"] == "the secret cat"
-    again = finish(open_page(text="the secret cat"))
+    again = settle(finish(open_page(text="the secret cat")))
     assert again.text_area(key="text").value == "the secret cat"
     assert "**3 tokens**" in texts(again)
     again.text_area(key="text").set_value("the other cat").run()
@@ -373,7 +373,7 @@ def test_the_view_does_not_measure_an_own_sentence_again(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = finish(open_page())
-    page.text_area(key="text").set_value("the cat sat").run()
+    settle(page.text_area(key="text").set_value("the cat sat").run())
     monkeypatch.setattr(Encoder, "measure", None)
     page.select_slider(key="layer").set_value(0).run()
     assert not page.exception
@@ -385,7 +385,7 @@ def test_a_layer_that_the_model_turns_out_not_to_have_is_never_drawn(
 ) -> None:
     """The look-up ends between the controls, which could not know, and the picture."""
     finish(open_page())
-    session.jobs.clear()
+    st.cache_resource.clear()
     drawn = threading.Event()
     look_up, draw = Extraction.look_up, controls.view_controls
 

@@ -19,7 +19,7 @@ from clsviz import corpora, statistics
 from clsviz.encoder import Encoder
 from clsviz.errors import ModelError
 from clsviz.experiment import Experiment
-from clsviz.measuring import Job, Jobs, State
+from clsviz.measuring import Job, State
 from clsviz.settings import Pooling
 from clsviz.ui.try_a_sentence import downloads as laboratory_files
 from clsviz.ui.try_a_sentence import laboratory
@@ -276,7 +276,7 @@ def test_a_model_that_has_to_be_fetched_waits_for_a_word(open_page: Callable[...
 def test_before_the_corpus_is_measured_the_sentence_is(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Jobs, "_enqueue", lambda self, job: setattr(job, "state", State.WAITING))
+    monkeypatch.setattr("clsviz.measuring.jobs.FREE_SECONDS", -1.0)
     page = finish(open_page(text=TYPED))
     assert "The corpus to set it beside is not measured yet" in answer(page)
     assert list(lines_of(charts(page)[1])) == ["as typed", "words shuffled", "one word repeated"]

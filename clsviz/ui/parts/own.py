@@ -1,7 +1,9 @@
 """The visitor's own sentences: measured at once, and set beside those of the corpus."""
 
+import time
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -10,11 +12,11 @@ from numpy.typing import NDArray
 
 from clsviz import figures, statistics
 from clsviz.corpora.segmentation import MAX_CHARACTERS
-from clsviz.errors import ClsvizError
 from clsviz.experiment import Experiment
 from clsviz.measurements import Measurements
-from clsviz.measuring import MeasuringJob
-from clsviz.settings import Unit
+from clsviz.measuring import Analysis, MeasuringJob, State
+from clsviz.models import Weights
+from clsviz.settings import Precision, Unit
 from clsviz.statistics import lengths_in
 from clsviz.ui.markdown import escape
 from clsviz.ui.state import server, session
@@ -22,7 +24,12 @@ from clsviz.words import number
 
 if TYPE_CHECKING:
     from clsviz.analysis import Shown
+    from clsviz.encoder import Encoder
 
+T = TypeVar("T")
+
+
+_POLL_SECONDS, _PATIENCE_SECONDS = 0.5, 0.1
 
 _MOST_SENTENCES, _MOST_IN_FULL = 20, 3
 
@@ -44,6 +51,66 @@ class Own:
     def points(self) -> "figures.Points":
         """As the picture marks them."""
         return figures.Points(figures.labels_of(self.sentences), self.lengths, self.norms)
+
+
+def try_sentences(
+    name: str,
+    weights: Weights,
+    sentences: Sequence[str],
+    work: "Callable[[Encoder], T]",
+    precision: Precision = Precision.EXACT,
+) -> T | None:
+    """What `work` computes from the visitor's sentences with the model, or None until it is there.
+
+    It runs as a job: until it ends, this place says so, and then the page is drawn again; if it fails, this place says
+    why. The result is kept for as long as the arguments stay the same.
+
+    name: what is computed; it tells several computations with the same sentences apart.
+    """
+    key = ("try sentences", name, weights.fingerprint, precision, *sentences)
+    kept: tuple[Hashable, T] | None = st.session_state.get(f"tried_{name}")
+    if kept is not None and kept[0] == key:
+        return kept[1]
+
+    def ask() -> Analysis[T]:
+        jobs = server.jobs()
+        return jobs.try_sentences(key, lambda: work(jobs.encoders.get(weights, precision)))
+
+    job = ask()
+    if st.session_state.get(f"asked_{name}") != key:
+        st.session_state[f"asked_{name}"] = key
+        _wait_a_moment(job)
+    if job.state is State.DONE and job.work.result is not None:
+        st.session_state[f"tried_{name}"] = key, job.work.result
+        return job.work.result
+    if job.state is State.FAILED:
+        st.error(escape(job.error))
+    else:
+        _show_measuring(ask, weights.label)
+    return None
+
+
+def _wait_a_moment(job: "Analysis[T]") -> None:
+    """With the model in memory a sentence takes milliseconds: then nothing need flicker."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while job.state.is_active and time.monotonic() < deadline:
+        time.sleep(0.005)
+
+
+def _show_measuring(ask: "Callable[[], Analysis[T]]", model: str) -> None:
+    """Say that the job is running, and draw the page again once it has ended."""
+    is_in_browser = False
+
+    def keep_up() -> None:
+        nonlocal is_in_browser
+        job = ask()  # again and again, as it runs only while somebody does
+        with st.container(border=True):
+            st.caption(f":material/hourglass_top: Measuring with {escape(model)}…")
+        if is_in_browser and not job.state.is_active:
+            st.rerun()
+        is_in_browser = True
+
+    st.fragment(keep_up, run_every=_POLL_SECONDS)()
 
 
 def box() -> None:
@@ -88,17 +155,14 @@ def measure(job: MeasuringJob, experiment: Experiment) -> Own | None:
     if found is None:
         st.caption("It is measured as soon as the first sentences of the corpus are.")
         return None
-    of = (found.weights.fingerprint, found.precision, sentences)
-    if st.session_state.get("own_of") != of:  # the view does not need the model again
-        try:
-            with st.spinner(f"Loading {found.weights.label}", show_time=True):
-                encoder = server.jobs().encoders.get(found.weights, found.precision)
-            st.session_state.own = [encoder.tokens(sentence) for sentence in sentences], encoder.measure(sentences)
-        except ClsvizError as error:
-            st.error(escape(error))
-            return None
-        st.session_state.own_of = of
-    tokens, measurements = st.session_state.own
+
+    def work(encoder: "Encoder") -> tuple[list[list[str]], Measurements]:
+        return [encoder.tokens(sentence) for sentence in sentences], encoder.measure(sentences)
+
+    measured = try_sentences("own", found.weights, sentences, work, found.precision)
+    if measured is None:
+        return None
+    tokens, measurements = measured
     lengths = lengths_in(experiment.unit, sentences, measurements.n_tokens)
     norms = measurements.norms(experiment.pooling, experiment.layer)
     return Own(sentences, tokens, measurements, experiment.unit, lengths, norms)
