@@ -75,7 +75,7 @@ def test_the_page_says_what_the_model_is_made_of(open_page: Callable[..., AppTes
     assert chart["data"][2]["y"] == ["Embeddings", "Layer 1", "Layer 2", "Pooler"]
     norm = np.linalg.norm(tensors["embeddings.word_embeddings.weight"][2])
     assert f"16 numbers that were learned, of norm {norm:.4f}" in texts(page)
-    assert server.jobs()._jobs == {}  # nothing of a corpus is needed
+    assert not page.session_state.watched  # nothing of a corpus is needed
 
 
 def test_the_pooler_is_put_to_the_test(open_page: Callable[..., AppTest], tiny_folder: Path) -> None:
