@@ -1,5 +1,6 @@
+from . import tables
 from .report import report
 from .summary import about, link, summary
-from .tables import table, to_csv, to_parquet
+from .tables import Table, table, to_csv, to_parquet
 
-__all__ = ["about", "link", "report", "summary", "table", "to_csv", "to_parquet"]
+__all__ = ["Table", "about", "link", "report", "summary", "table", "tables", "to_csv", "to_parquet"]

@@ -2,10 +2,12 @@
 
 import re
 import time
+import types
 from pathlib import Path
 from typing import Any
 
 import orjson
+import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
@@ -17,6 +19,12 @@ APP = str(Path(__file__).parents[2] / "app.py")
 
 
 TEXT = "\n".join(random_sentences(400, seed=1)).encode()
+
+
+def browse_from(monkeypatch: pytest.MonkeyPatch, host: str, address: str | None = None, **headers: str) -> None:
+    """Let pages be asked for by this host name, from this address: AppTest has neither."""
+    context = types.SimpleNamespace(ip_address=address, headers={"Host": host} | headers)
+    monkeypatch.setattr("streamlit.context", context)
 
 
 def job_of(page: AppTest) -> Job:

@@ -16,7 +16,7 @@ import pytest
 import transformers
 from safetensors.numpy import load_file
 from streamlit.testing.v1 import AppTest
-from support.app import APP, finish, go_to, job_of, plain, texts
+from support.app import APP, browse_from, finish, go_to, job_of, plain, texts
 from support.hub import Hub
 from support.tiny import SPECIAL, WORDS, write_bert, write_model, write_tokenizer
 
@@ -29,7 +29,7 @@ from clsviz.measuring.job import Lane
 from clsviz.progress import Progress
 from clsviz.ui.inside_the_model import cls_check
 from clsviz.ui.inside_the_model.cls_check import Check
-from clsviz.ui.state import server, session
+from clsviz.ui.state import server
 
 PAGE = "inside_the_model"
 SINAN = "Sinan loves a beautiful day"
@@ -236,7 +236,7 @@ def test_a_model_that_cannot_be_loaded_is_reported_in_the_sidebar(
 def test_a_link_may_not_open_a_folder_from_afar(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clsviz.ui.state.session._is_local", lambda: False)
+    browse_from(monkeypatch, "example.org")
     page = open_page()
     assert any("Folders can be opened only" in plain(warning.value) for warning in page.warning)
     assert page.session_state.model == "minilm"
@@ -246,7 +246,7 @@ def test_a_folder_is_not_opened_for_a_browser_from_afar(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = open_page()
-    monkeypatch.setattr(session, "_is_local", lambda: False)  # as with a forged message, which no link goes before
+    browse_from(monkeypatch, "example.org")  # as with a forged message, which no link goes before
     page.run()
     assert "Folders can be opened only" in plain(page.sidebar.error[0].value)
     assert not page.metric

@@ -4,7 +4,6 @@ import io
 import re
 import threading
 import time
-import types
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,7 @@ import numpy as np
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
-from support.app import APP, answer, chart, figures, finish, job_of, plain, settle, texts
+from support.app import APP, answer, browse_from, chart, figures, finish, job_of, plain, settle, texts
 from support.hub import Hub
 from support.tiny import needs_bfloat16, random_sentences, write_dataset
 
@@ -25,10 +24,10 @@ from clsviz.measuring import Cost, Extraction, Found, Job, State
 from clsviz.measuring.job import Lane
 from clsviz.progress import Progress
 from clsviz.settings import Pooling, Segmentation
+from clsviz.ui import controls
 from clsviz.ui.controls import presets
-from clsviz.ui.controls import sidebar as controls
 from clsviz.ui.markdown import escape
-from clsviz.ui.state import server, session
+from clsviz.ui.state import server, session, visitor
 
 
 def test_the_page_answers_its_question(open_page: Callable[..., AppTest], tiny_encoder: Encoder) -> None:
@@ -81,7 +80,7 @@ def test_the_fast_precision_says_what_it_costs(open_page: Callable[..., AppTest]
     assert page.query_params["precision"] == "fast"
     found = job_of(page).work.found
     errors = np.abs(found.audit.measurements.cls_norms - found.measurements.head(256).cls_norms)[:, -1]
-    assert "Computed in bfloat16: on 256 sentences measured again in float32" in answer(page)
+    assert "Computed in bfloat16. Compared with float32 on 256 sentences" in answer(page)
     assert f"{words.number(errors.mean())} on average and {words.number(errors.max())} at most" in answer(page)
     assert len(chart(page)["data"][0]["text"]) == 300
 
@@ -138,7 +137,7 @@ def test_a_path_in_a_link_is_opened_only_on_the_same_machine(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, text_file: Path
 ) -> None:
     assert figures(finish(open_page(corpus=str(text_file))))["Sentences"] == "300"
-    monkeypatch.setattr("clsviz.ui.state.session._is_local", lambda: False)
+    browse_from(monkeypatch, "example.org")
     page = finish(open_page(model="minilm", corpus="/etc/passwd"))
     assert "/etc/passwd" in page.warning[0].value
     assert page.session_state.corpus == "python-docs"
@@ -160,7 +159,7 @@ def test_what_takes_long_states_its_cost_and_waits_for_run(
 def test_a_model_that_has_to_be_downloaded_waits_for_run(open_page: Callable[..., AppTest]) -> None:
     page = finish(open_page(model="bert-base-uncased"))
     assert re.fullmatch(r"Run · about \d+ s", page.button(key="run").label)
-    assert "It downloads about 441 MB first." in texts(page)
+    assert "Downloads about 441 MB first." in texts(page)
 
 
 def test_cancelling_keeps_the_picture(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,7 +180,7 @@ def test_cancelling_keeps_the_picture(open_page: Callable[..., AppTest], monkeyp
     page.button(key="cancel").click().run()
     assert not page.exception
     assert job.state is State.CANCELLED
-    assert "64 of 300 sentences are measured." in texts(page)
+    assert "64 of 300 sentences measured so far." in texts(page)
     assert figures(page)["Sentences"] == "64"
     monkeypatch.setattr(Encoder, "measure", measure)
     page.button(key="run").click().run()
@@ -215,7 +214,7 @@ def test_a_failure_while_the_page_is_being_drawn_is_shown_too(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn = threading.Event()
-    draw = controls.sample_controls
+    draw = controls.sample.show
 
     def fail_when_drawn(*_: object) -> Cost:
         assert drawn.wait(10)
@@ -228,7 +227,7 @@ def test_a_failure_while_the_page_is_being_drawn_is_shown_too(
             time.sleep(0.01)
 
     monkeypatch.setattr(Extraction, "look_up", fail_when_drawn)
-    monkeypatch.setattr("clsviz.ui.controls.sidebar.sample_controls", draw_and_wait)
+    monkeypatch.setattr("clsviz.ui.controls.sample.show", draw_and_wait)
     polled: list[float | None] = []
     fragment = st.fragment
     monkeypatch.setattr(
@@ -242,7 +241,7 @@ def test_a_failure_while_the_page_is_being_drawn_is_shown_too(
 def test_a_folder_is_opened_only_for_a_visitor_on_the_same_machine(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clsviz.ui.state.session._is_local", lambda: False)
+    browse_from(monkeypatch, "example.org")
     page = finish(open_page())
     assert "Folders can be opened only" in page.warning[0].value
     assert page.session_state.model == "minilm"
@@ -263,10 +262,8 @@ def test_a_folder_is_opened_only_for_a_visitor_on_the_same_machine(
 def test_a_visitor_on_the_same_machine_is_told_from_others(
     address: str | None, host: str, headers: dict[str, str], is_local: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.undo()  # of the stand-in for all other tests
-    context = types.SimpleNamespace(ip_address=address, headers={"Host": host} | headers)
-    monkeypatch.setattr(st, "context", context)
-    assert session._is_local() is is_local
+    browse_from(monkeypatch, host, address, **headers)
+    assert visitor.is_local() is is_local
 
 
 def test_an_uploaded_text_becomes_the_corpus(open_page: Callable[..., AppTest]) -> None:
@@ -288,7 +285,7 @@ def test_a_forged_message_opens_no_file(
     (tmp_path / "secret.txt").write_text("one secret\ntwo secrets now\nthree secrets right here\n")
     page = finish(open_page(model="minilm", sample_size="20"))
     before = job_of(page)
-    monkeypatch.setattr("clsviz.ui.state.session._is_local", lambda: False)
+    browse_from(monkeypatch, "example.org")
     forged = replace(session.Experiment(), **{setting: str(tmp_path / "secret.txt")})
     monkeypatch.setattr(session, "experiment", lambda: forged)  # AppTest cannot send what is not on offer
     page.run()
@@ -349,7 +346,7 @@ def test_an_own_sentence_is_set_beside_the_corpus(open_page: Callable[..., AppTe
     shown = texts(page)
     assert "**7 tokens**" in shown
     assert f"norm **{norm:.4f}**" in shown
-    assert f"the line says {intercept + slope * 7:.4f} for this length" in shown
+    assert f"the line predicts {intercept + slope * 7:.4f} for this length" in shown
     similar = found.cls_norms[np.abs(found.n_tokens - 7) <= 1, -1]
     assert f"higher than {100 * (similar < norm).mean():.0f}% of the {len(similar)} corpus sentences" in shown
     assert page.code[0].value == "the  cat  sat  on  the  mat  ."
@@ -387,7 +384,7 @@ def test_a_layer_that_the_model_turns_out_not_to_have_is_never_drawn(
     finish(open_page())
     st.cache_resource.clear()
     drawn = threading.Event()
-    look_up, draw = Extraction.look_up, controls.view_controls
+    look_up, draw = Extraction.look_up, controls.view.show
 
     def look_up_when_drawn(extraction: Extraction, progress: Progress) -> Cost:
         assert drawn.wait(10)
@@ -400,7 +397,7 @@ def test_a_layer_that_the_model_turns_out_not_to_have_is_never_drawn(
             time.sleep(0.01)
 
     monkeypatch.setattr(Extraction, "look_up", look_up_when_drawn)
-    monkeypatch.setattr("clsviz.ui.controls.sidebar.view_controls", draw_and_wait)
+    monkeypatch.setattr("clsviz.ui.controls.view.show", draw_and_wait)
     page = open_page(layer="77", text="the cat")
     assert not page.exception
     assert "has no layer 77" in texts(page.run())
@@ -423,9 +420,9 @@ def test_a_public_demo_has_the_catalogue_alone_and_smaller_samples(
     assert not page.exception
     warnings = " ".join(warning.value for warning in page.warning)
     assert "public demo" in warnings
-    assert "20,000 at most" in warnings
+    assert "at most 20,000" in warnings
     assert page.session_state.model == "minilm"
-    assert "5,000 at most" in warnings
+    assert "at most 5,000" in warnings
     assert (page.session_state.sample_size, page.session_state.probe_size) == (20_000, 5_000)
     assert "/" not in "".join(page.selectbox(key="model").options)
     job_of(page).cancel()
@@ -521,7 +518,7 @@ def test_the_copied_link_pins_what_the_hub_gave(original: Hub, open_page: Callab
     assert not original.requests  # all of it is here
     assert "model_fingerprint" not in again.query_params
     other = finish(open_page(**link | {"corpus_fingerprint": "0" * 12}))
-    assert "not the sentences that the link was made with" in plain(other.warning[0].value)
+    assert "not the sentences the link was made with" in plain(other.warning[0].value)
     other.select_slider(key="length_cutoff").set_value(25).run()
     assert other.warning  # the view has nothing to do with it
     other.select_slider(key="sample_size").set_value(200).run()
@@ -558,7 +555,7 @@ def test_a_dataset_offers_what_it_declares(hub: Hub, open_page: Callable[..., Ap
 def test_a_setting_that_a_built_in_corpus_lacks_can_be_forgotten(open_page: Callable[..., AppTest]) -> None:
     page = finish(open_page(corpus="python-docs", column="x", sample_size="50"))
     assert "no column “x”" in plain(page.sidebar.error[0].value)
-    next(button for button in page.button if "declares" in button.label).click().run()
+    next(button for button in page.button if "defaults" in button.label).click().run()
     assert not finish(page).error
 
 
@@ -569,7 +566,7 @@ def test_settings_that_a_dataset_lacks_can_be_forgotten(
     hub.add("owner/corpus", write_dataset(tmp_path / "data", {"one": {"train": sentences}}), kind="dataset")
     page = finish(open_page(corpus="owner/corpus", configuration="three", sample_size="50"))
     assert "no configuration “three”. Choose one" in plain(page.sidebar.error[0].value)
-    next(button for button in page.button if "declares" in button.label).click().run()
+    next(button for button in page.button if "defaults" in button.label).click().run()
     finish(page)
     assert not page.error
     page.button(key="run").click().run()

@@ -19,7 +19,7 @@ from clsviz import corpora, statistics
 from clsviz.encoder import Encoder
 from clsviz.errors import ModelError
 from clsviz.experiment import Experiment
-from clsviz.measuring import Job, State
+from clsviz.measuring import Job
 from clsviz.settings import Pooling
 from clsviz.ui.try_a_sentence import downloads as laboratory_files
 from clsviz.ui.try_a_sentence import laboratory
@@ -174,7 +174,7 @@ def test_the_view_needs_no_model(open_page: Callable[..., AppTest], monkeypatch:
     page.select_slider(key="layer").set_value(1).run()
     assert "the norm of its [CLS] after layer 1 is" in answer(page)
     page.get_by_key("pooling").set_value("mean").run()
-    assert "the norm of its mean vector after layer 1 is" in answer(page)
+    assert "the norm of its mean-pooled vector after layer 1 is" in answer(page)
     assert "known once its vectors are measured" in answer(page)
     assert list(lines_of(charts(page)[1])) == ["as typed", "words shuffled", "one word repeated"]
     page.get_by_key("unit").set_value("words").run()

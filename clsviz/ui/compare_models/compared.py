@@ -15,7 +15,7 @@ from clsviz.measuring import MeasuringJob, State
 from clsviz.settings import Unit
 from clsviz.ui.compare_models import rows as compared_rows
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import picture, share
+from clsviz.ui.parts import chart, share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -182,9 +182,7 @@ def _pictures(experiment: Experiment, rows: "Sequence[Row]", jobs: Sequence[Meas
             sentences = [found.sentences[i] for i in view.index[:_MOST_DRAWN]]
             points = figures.Points(figures.labels_of(sentences), view.lengths[:_MOST_DRAWN], view.norms[:_MOST_DRAWN])
         panels.append((row.label, points, row.fit))
-    figure = figures.small_multiples(
-        panels, picture.palette(), shared_y=not st.session_state.axes, unit=experiment.unit
-    )
+    figure = figures.small_multiples(panels, chart.palette(), shared_y=not st.session_state.axes, unit=experiment.unit)
     said = "; ".join(f"{row.label}: " + (f"R² {row.fit.r_squared:.3f}" if row.fit else "no line") for row in rows)
     st.plotly_chart(
         figure,
@@ -210,7 +208,7 @@ def _curves(rows: "Sequence[Row]", unit: Unit) -> None:
         ),
     }
     for place, (name, (text, title)) in zip(st.columns(2, vertical_alignment="bottom"), parts.items(), strict=True):
-        figure = figures.relative_depth(curves.rename(columns={name: "value"}), picture.palette(), y_title=title)
+        figure = figures.relative_depth(curves.rename(columns={name: "value"}), chart.palette(), y_title=title)
         figure.update_yaxes(range=[max(low, _LOWEST_R_SQUARED) - _MARGIN, 1 + _MARGIN])
         with place:
             st.caption(escape(text))

@@ -11,11 +11,11 @@ from clsviz.experiment import Experiment, parse_setting
 from clsviz.measurements import Kind
 from clsviz.measuring import Found, MeasuringJob, State
 from clsviz.settings import Pooling, Precision
+from clsviz.ui import controls
 from clsviz.ui.compare_models import compared
 from clsviz.ui.compare_models import rows as compared_rows
-from clsviz.ui.controls import sidebar as controls
 from clsviz.ui.markdown import escape
-from clsviz.ui.state import server, session
+from clsviz.ui.state import server, session, url, visitor, watching
 from clsviz.ui.state.links import MOST_MODELS
 
 PAGE = "compare-models"
@@ -33,7 +33,7 @@ def _models_control() -> None:
         "Models",
         list(dict.fromkeys([*offered, *st.session_state.models])),
         default=st.session_state.models,
-        format_func=controls.model_label,
+        format_func=controls.model.label,
         key="models",
         on_change=_choose_models,
         max_selections=MOST_MODELS,
@@ -52,7 +52,7 @@ def _choose_models() -> None:
     for text in st.session_state.models:
         try:
             name = parse_setting("model", str(text))
-            if problem := session.model_problem(name):
+            if problem := visitor.model_problem(name):
                 raise ModelError(problem)
             if "," in name:
                 raise ModelError(f"“{name}” has a comma, which stands between the models of a link. Rename the folder.")
@@ -101,7 +101,7 @@ def _watch(experiment: Experiment, names: Sequence[str]) -> tuple[list[Measuring
     """The jobs of the models' norms, and of their vectors; where they cannot be, says why and stops."""
     try:
         asked = [(replace(experiment, model=name), kind) for kind in (Kind.NORMS, Kind.VECTORS) for name in names]
-        jobs = session.watch(*asked)
+        jobs = watching.watch(*asked)
     except SettingError as error:
         st.error(escape(error))
         st.stop()
@@ -140,13 +140,13 @@ def _status(norms: Sequence[MeasuringJob], vectors: Sequence[MeasuringJob], name
             st.progress(min(1.0, done / max(total, 1)), f"{done:,} of {total:,} in all")
             if st.button("Cancel", icon=":material/stop_circle:", key="cancel", width="stretch"):
                 for job in jobs:
-                    session.leave(job)
+                    watching.leave(job)
                 st.rerun()
         elif waiting and st.button(
             _run_label(waiting), icon=":material/play_arrow:", type="primary", key="run", width="stretch"
         ):
             for job in waiting:
-                session.start(job)
+                watching.start(job)
             st.rerun()
         st.caption("  \n".join(_progress(*of) for of in zip(compared_rows.labels(names), norms, vectors, strict=True)))
 
@@ -206,12 +206,12 @@ def _errors(norms: Sequence[MeasuringJob], vectors: Sequence[MeasuringJob], name
 
 def _outlines(jobs: Sequence[MeasuringJob]) -> object:
     """What the rest of the page depends on."""
-    return [(controls.outline(job), job.error is not None) for job in jobs]
+    return [(controls.status.outline(job), job.error is not None) for job in jobs]
 
 
 def page() -> None:
     """The page, drawn anew at every run."""
-    session.restore(PAGE)
+    url.restore(PAGE)
 
     if not st.session_state.models and not st.session_state.get("models_were_cleared"):
         st.session_state.models = _first_models()
@@ -226,12 +226,12 @@ def page() -> None:
         st.subheader("Sample", anchor=False)
         _models_control()
         _errors(norms, vectors, names)
-        controls.corpus_controls(norms[0])
-        controls.size_controls(of_vectors=True)
+        controls.corpus.show(norms[0])
+        controls.size.show(of_vectors=True)
         _keep_up(norms, vectors, names, outlines)
         founds = [job.work.found for job in norms]
         shallow, poolings = _fit_view_to_models([found for found in founds if found])
-        controls.view_controls(shallow, poolings)
+        controls.view.show(shallow, poolings)
         st.toggle(
             "An axis of norms for each",
             value=st.session_state.axes,
@@ -243,9 +243,9 @@ def page() -> None:
 
     links = {"models": ",".join(st.session_state.models), "axes": "free" if st.session_state.axes else ""}
 
-    query = session.write_url(experiment, PAGE, **links)
+    query = url.write(experiment, PAGE, **links)
 
-    controls.show_notes(norms[0])
+    controls.notes.show(norms[0])
 
     if experiment.precision is not Precision.EXACT:
         st.caption("Models are compared in the exact precision, as their vectors are.")

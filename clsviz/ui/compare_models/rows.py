@@ -14,7 +14,7 @@ from clsviz import analysis, models
 from clsviz.experiment import Experiment, View
 from clsviz.measuring import Found, MeasuringJob, State
 from clsviz.settings import Precision
-from clsviz.ui.state import server, session
+from clsviz.ui.state import server, watching
 
 if TYPE_CHECKING:
     from clsviz.analysis.comparison import Norms, Row
@@ -32,7 +32,7 @@ def rows_of(
 ) -> "list[analysis.comparison.Row]":
     """What is known of every model so far."""
     asked = [replace(experiment, model=name) for name in names]
-    founds = [session.found(job, of) for job, of in zip(norms, asked, strict=True)]
+    founds = [watching.found(job, of) for job, of in zip(norms, asked, strict=True)]
     indices = iter(analysis.comparison.common([found.measurements for found in founds if found], experiment.view))
     is_settled = not any(job.state.is_active for job in norms)  # else which sentences are compared may change
     rows = []

@@ -17,8 +17,7 @@ def show(error: ClsvizError | None = None) -> None:
         index=names.index(st.session_state.model),
         format_func=label,
         key="model",
-        on_change=choices.take_name,
-        args=["model", visitor.model_problem],
+        on_change=_choose,
         accept_new_options=not server.limits().is_public,
         help="The encoder. You can also type any Hugging Face Hub id, optionally with @ and a revision, or, if clsviz "
         "runs on your machine, the path of a folder. Put “untrained:” in front for the same architecture with random "
@@ -26,6 +25,11 @@ def show(error: ClsvizError | None = None) -> None:
     )
     choices.show_message("model")
     errors.show(error, Subject.MODEL)
+
+
+def _choose() -> None:
+    """Take the chosen model, or say why not."""
+    choices.take_name("model", visitor.model_problem)
 
 
 def label(name: str) -> str:

@@ -86,7 +86,7 @@ def _n_layers(found: Found | None) -> int | None:
 def _fit_to_model(found: Found | None, poolings: Sequence[Pooling]) -> None:
     """Bring layer and vector back to what the model and the page have, and say so."""
     if st.session_state.pooling not in poolings:
-        session.adjust(words.view.NO_POOLING_HERE, pooling=Pooling.CLS)
+        session.adjust(words.view.ONLY_CLS_HERE, pooling=Pooling.CLS)
     n_layers = _n_layers(found)
     if found is None or n_layers is None:
         return

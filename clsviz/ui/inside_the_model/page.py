@@ -8,11 +8,11 @@ from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
 from clsviz.measuring import MeasuringJob, State
 from clsviz.models import Weights
-from clsviz.ui.controls import sidebar as controls
+from clsviz.ui import controls
 from clsviz.ui.inside_the_model import cls_check, structure
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import own
-from clsviz.ui.state import session
+from clsviz.ui.state import session, url, visitor, watching
 
 PAGE = "inside-the-model"
 
@@ -20,17 +20,17 @@ PAGE = "inside-the-model"
 def look(name: str) -> tuple[Weights | None, MeasuringJob | None, ClsvizError | None]:
     """The model's weights where they are on this machine; else the job that could fetch them, or what is wrong."""
     try:
-        if problem := session.model_problem(name):
+        if problem := visitor.model_problem(name):
             raise ModelError(problem)
         weights = models.resolve(name, download=False)
     except models.NotDownloadedError:
         # The smallest job that fetches a model: it measures one sentence of a corpus that needs no network.
-        (job,) = session.watch((Experiment(model=name, sample_size=1), Kind.NORMS))
+        (job,) = watching.watch((Experiment(model=name, sample_size=1), Kind.NORMS))
         return None, job, job.error
     except ClsvizError as error:
-        session.watch()
+        watching.watch()
         return None, None, error
-    session.watch()
+    watching.watch()
     return weights, None, None
 
 
@@ -66,19 +66,19 @@ def show(experiment: Experiment, weights: Weights) -> None:
 
 def page() -> None:
     """The page, drawn anew at every run."""
-    session.restore(PAGE)
+    url.restore(PAGE)
 
     experiment = session.experiment()
 
     weights, job, error = look(experiment.model)
 
     with st.sidebar:
-        controls.model_control(error)
+        controls.model.show(error)
         error_place = st.empty()
         if job is not None:
-            controls.status(job, controls.outline(job))
+            controls.status.show(job, controls.status.outline(job))
 
-    session.write_url(experiment, PAGE)
+    url.write(experiment, PAGE)
 
     for note in session.notes():
         st.warning(escape(note))

@@ -26,7 +26,7 @@ def _word(name: str, word: str) -> Callable[[str, Report], bool]:
 
 
 def _place(name: str) -> Callable[[str, Report], int]:
-    """The number, from 1, of one of the visitor's sentences or of a word in it; only the page knows how many there are."""
+    """The number, from 1, of a sentence of the visitor or of a word in it; the page knows how many there are."""
 
     def place(text: str, report: Report) -> int:
         if not re.fullmatch("[1-9][0-9]{0,2}", text or "1"):

@@ -12,7 +12,7 @@ from clsviz.experiment import Experiment
 from clsviz.measuring import Found, MeasuringJob
 from clsviz.settings import Lengths, Pooling, Precision
 from clsviz.ui.parts import share
-from clsviz.ui.state import session
+from clsviz.ui.state import watching
 from clsviz.ui.try_a_sentence.laboratory import Typed, beside
 from clsviz.ui.try_a_sentence.pairs import nearest_table, similarity_table
 from clsviz.ui.try_a_sentence.sections import growth_band, layer_table, pooler_table
@@ -23,7 +23,7 @@ def downloads(
 ) -> None:
     """A button for each table and format; the tables are made when asked for."""
     corpus = beside(jobs, experiment)
-    vectors = session.found(jobs[1], experiment) if len(jobs) > 1 else None
+    vectors = watching.found(jobs[1], experiment) if len(jobs) > 1 else None
     has_band = corpus is not None and corpus.layer_band is not None
     # A table, and the corpus's measurements that are in it.
     tables: dict[str, tuple[Callable[[], pd.DataFrame], Found | None]] = {

@@ -17,7 +17,7 @@ from clsviz.measuring import Found, MeasuringJob
 from clsviz.settings import Lengths, Pooling, Precision
 from clsviz.statistics import lengths_in
 from clsviz.ui.markdown import escape
-from clsviz.ui.state import server, session
+from clsviz.ui.state import server, watching
 from clsviz.vectors import Vectors
 
 if TYPE_CHECKING:
@@ -181,10 +181,10 @@ def beside(jobs: list[MeasuringJob], experiment: Experiment) -> Beside | None:
     """
     experiment = replace(experiment, lengths=Lengths.TRUE)
     needed = Pooling.POOLER if experiment.pooling is Pooling.POOLER else Pooling.CLS
-    found = session.found(jobs[0], replace(experiment, pooling=needed))
+    found = watching.found(jobs[0], replace(experiment, pooling=needed))
     if found is None:
         return None
-    vectors = session.found(jobs[1], experiment) if len(jobs) > 1 else None
+    vectors = watching.found(jobs[1], experiment) if len(jobs) > 1 else None
     return _beside((found.key, vectors and vectors.key), experiment, found, vectors)
 
 

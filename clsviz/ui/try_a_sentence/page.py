@@ -5,10 +5,10 @@ import streamlit as st
 from clsviz import models
 from clsviz.measurements import Kind
 from clsviz.measuring import State
-from clsviz.ui.controls import sidebar as controls
+from clsviz.ui import controls
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import own, share
-from clsviz.ui.state import session
+from clsviz.ui.state import session, url, watching
 from clsviz.ui.try_a_sentence import downloads as laboratory_files
 from clsviz.ui.try_a_sentence import laboratory
 from clsviz.ui.try_a_sentence import pairs as laboratory_pairs
@@ -29,20 +29,20 @@ _NOTHING_YET = {
 
 def page() -> None:
     """The page, drawn anew at every run."""
-    session.restore(PAGE)
+    url.restore(PAGE)
 
     laboratory.settle()
 
-    experiment, jobs = session.begin(PAGE, Kind.NORMS, *([Kind.VECTORS] if st.session_state.nearest else []))
+    experiment, jobs = watching.begin(PAGE, Kind.NORMS, *([Kind.VECTORS] if st.session_state.nearest else []))
 
     jobs = laboratory_pairs.begin(jobs)
 
-    outlines = [controls.outline(job) for job in jobs]
+    outlines = [controls.status.outline(job) for job in jobs]
 
     with st.sidebar:
-        controls.sample_controls(jobs[0])
-        controls.status(jobs[0], outlines[0])
-        controls.view_controls(jobs[0].work.found, laboratory.POOLINGS)
+        controls.sample.show(jobs[0])
+        controls.status.show(jobs[0], outlines[0])
+        controls.view.show(jobs[0].work.found, laboratory.POOLINGS)
 
     experiment = session.experiment()  # the view may have been brought back to what the model has
 
@@ -50,7 +50,7 @@ def page() -> None:
 
     model = models.label(experiment.model)
 
-    controls.show_notes(jobs[0])
+    controls.notes.show(jobs[0])
 
     st.title(escape(f"What does {model} make of a sentence?"), anchor=False)
 
@@ -63,7 +63,7 @@ def page() -> None:
     if typed is None:
         if jobs[0].work.found is None:  # else the box has said what is wrong
             answer_place.markdown(_NOTHING_YET.get(jobs[0].state, "Looking for the model. It takes a moment."))
-        session.write_url(experiment, PAGE, **laboratory.query())
+        url.write(experiment, PAGE, **laboratory.query())
         st.stop()
 
     found = jobs[0].work.found
@@ -101,10 +101,10 @@ def page() -> None:
 
     if len(jobs) > 1:
         if jobs[1].state is not State.DONE:
-            controls.status(jobs[1], outlines[1], name="vectors")
+            controls.status.show(jobs[1], outlines[1], name="vectors")
         st.fragment(laboratory_pairs.near, run_every=every)(typed, at, jobs[1], experiment)
 
-    query = session.write_url(experiment, PAGE, **laboratory.query())
+    query = url.write(experiment, PAGE, **laboratory.query())
 
     with tools_place.container(horizontal=True, width="content"):
         share.copy_link(experiment, found, query)

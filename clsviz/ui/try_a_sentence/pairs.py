@@ -13,10 +13,9 @@ from clsviz.experiment import Experiment
 from clsviz.measurements import POOLED, Kind
 from clsviz.measuring import RATE_OF_VECTORS, Found, MeasuringJob, State
 from clsviz.settings import Pooling, Precision
-from clsviz.ui.controls import sidebar as controls
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts.picture import palette
-from clsviz.ui.state import server, session
+from clsviz.ui.parts.chart import palette
+from clsviz.ui.state import server, watching
 from clsviz.ui.try_a_sentence.laboratory import Typed
 from clsviz.ui.try_a_sentence.sections import quoted
 
@@ -91,7 +90,7 @@ def pairs(typed: Typed, experiment: Experiment) -> None:
     with right:
         st.markdown("**All pairs on average**, by vector and layer")
         means = statistics.mean_similarities(typed.vectors)
-        rows, columns = [controls.POOLING_NAMES[pooling] for pooling in POOLED], list(map(str, range(means.shape[1])))
+        rows, columns = [words.POOLINGS[pooling].short for pooling in POOLED], list(map(str, range(means.shape[1])))
         least = min(_LEAST_COLOURED, float(np.nanmin(means, initial=1)))
         figure = figures.heat_map(means, rows, columns, palette(), marked=_place(typed, experiment), zmin=least)
         st.plotly_chart(figure, key="mean_similarity", config=_STILL, alt=_MEANS)
@@ -161,7 +160,7 @@ def _want() -> None:
 def begin(jobs: list[MeasuringJob]) -> list[MeasuringJob]:
     """The jobs, with that for vectors started if the visitor has just asked for it."""
     if len(jobs) > 1 and st.session_state.pop("nearest_wanted", False):
-        return [jobs[0], session.start(jobs[1])]
+        return [jobs[0], watching.start(jobs[1])]
     return jobs
 
 
@@ -179,7 +178,7 @@ def _cost(job: MeasuringJob, experiment: Experiment) -> str:
 
 def near(typed: Typed, at: int, job: MeasuringJob, experiment: Experiment) -> None:
     """The nearest of the corpus, as far as its vectors are measured."""
-    found = session.found(job, experiment)
+    found = watching.found(job, experiment)
     if found is None:
         if job.state is State.WAITING:
             st.caption("Press Run to measure the corpus’s vectors.")

@@ -12,7 +12,7 @@ from clsviz.measuring import MeasuringJob
 from clsviz.settings import Pooling, printable
 from clsviz.statistics import lengths_in
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts.picture import palette
+from clsviz.ui.parts.chart import palette
 from clsviz.ui.try_a_sentence.laboratory import Beside, Typed, beside
 from clsviz.words import number
 
