@@ -19,7 +19,7 @@ from support.tiny import needs_bfloat16, random_sentences, write_dataset
 
 from clsviz import corpora, export, statistics, words
 from clsviz.encoder import Encoder
-from clsviz.errors import ModelError
+from clsviz.errors import ClsvizError, CorpusError, ModelError, SettingError, StoreError, UnexpectedError
 from clsviz.measuring import Cost, Extraction, Found, Job, State
 from clsviz.measuring.job import Lane
 from clsviz.progress import Progress
@@ -649,3 +649,95 @@ def test_a_public_demo_takes_links_but_no_revisions_of_them(
     page = finish(open_page(model="owner/any", corpus="owner/any"))
     assert len(page.warning) == 2
     assert (page.session_state.model, page.session_state.corpus) == ("minilm", "python-docs")
+
+
+@pytest.mark.parametrize(
+    ("error", "after", "before"),
+    [
+        (ModelError, "model", "corpus"),
+        (CorpusError, "corpus", "sample_size"),
+        (StoreError, "run", "length_cutoff"),
+        (UnexpectedError, "run", "length_cutoff"),
+    ],
+)
+def test_an_error_stands_where_its_cause_is(
+    open_page: Callable[..., AppTest],
+    monkeypatch: pytest.MonkeyPatch,
+    error: type[ClsvizError],
+    after: str,
+    before: str,
+) -> None:
+    def fail(extraction: Extraction, progress: Progress) -> Cost:
+        raise error() if error is UnexpectedError else error("It is full of bees.")
+
+    monkeypatch.setattr(Extraction, "look_up", fail)
+    page = finish(open_page())
+    (message,) = page.error
+    elements = list(page.sidebar)
+    place = elements.index(page.sidebar.error[0])
+    keys = [getattr(element, "key", None) for element in elements]
+    assert keys.index(after) < place < keys.index(before)
+    assert ("bees" in message.value) != (error is UnexpectedError)
+
+
+def test_an_error_about_the_settings_stands_above_the_picture(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(extraction: Extraction, progress: Progress) -> Cost:
+        raise SettingError("The layer is one too many.")
+
+    monkeypatch.setattr(Extraction, "look_up", fail)
+    page = finish(open_page())
+    assert [error.value for error in page.main.error] == ["The layer is one too many."]
+    assert not page.sidebar.error
+    elements = list(page.main)
+    assert elements.index(page.main.error[0]) < elements.index(page.title[0])
+
+
+def test_nothing_waits_for_a_visitors_own_sentence(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = finish(open_page())
+    is_free = threading.Event()
+    tokens = Encoder.tokens
+
+    def slow(encoder: Encoder, sentence: str) -> list[str]:
+        assert is_free.wait(30)
+        return tokens(encoder, sentence)
+
+    monkeypatch.setattr(Encoder, "tokens", slow)
+    page.text_area(key="text").set_value("the cat sat").run()
+    assert "Measuring with tiny-bert…" in texts(page)
+    assert "**3 tokens**" not in texts(page)
+    other = finish(open_page(text="the dog"))
+    for drawn in (page, other):
+        assert figures(drawn)["Sentences"] == "300"
+        assert not drawn.exception
+    is_free.set()
+    assert "**3 tokens**" in texts(settle(page))
+    assert "**2 tokens**" in texts(settle(other))
+    assert "Measuring with" not in texts(page)
+
+
+def test_a_sentence_that_cannot_be_measured_says_why(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(encoder: Encoder, sentence: str) -> list[str]:
+        raise ModelError("It needs more memory than there is.")
+
+    monkeypatch.setattr(Encoder, "tokens", fail)
+    page = settle(finish(open_page(text="the cat sat")))
+    assert [error.value for error in page.main.error] == ["It needs more memory than there is."]
+    assert figures(page)["Sentences"] == "300"
+
+
+def test_lengths_are_shuffled_by_a_button_and_back_by_another_click(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page())
+    before = figures(page)
+    page.button(key="control-Shuffle lengths").click().run()
+    assert page.query_params["lengths"] == "shuffled"
+    assert "lengths are shuffled across sentences" in answer(page)
+    assert float(figures(page)["R²"]) < 0.1
+    page.button(key="control-Shuffle lengths").click().run()
+    assert "lengths" not in page.query_params
+    assert figures(page) == before

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
@@ -16,8 +17,6 @@ from clsviz.ui.parts import own
 from clsviz.ui.state import watching
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from clsviz.analysis import Shown
     from clsviz.encoder import Encoder
 
@@ -38,8 +37,8 @@ class TypedSentences:
     tokens: list[list[str]]
     measurements: Measurements
     unit: Unit
-    lengths: "NDArray[np.int32]"
-    norms: "NDArray[np.float32]"
+    lengths: NDArray[np.int32]
+    norms: NDArray[np.float32]
 
     def points(self) -> "figures.Points":
         """As the picture marks them."""
