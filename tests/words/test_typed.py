@@ -13,9 +13,8 @@ SHOWN = Shown(np.arange(len(LENGTHS)), LENGTHS, NORMS, None, "no line", 0)
 def test_a_sentence_is_set_beside_those_of_about_its_length() -> None:
     text = words.typed.facts(10, 9.0, Unit.TOKENS, SHOWN, is_truncated=False)
     n = np.sum(np.abs(LENGTHS - 10) <= 1)
-    assert (
-        text == f"**10 tokens** · norm **9.0000** · higher than 100% of the {n} corpus sentences of about this length"
-    )
+    among = f"higher than 100% of the {n} corpus sentences of about this length"
+    assert text == f"**10 tokens** · norm **9.0000** · {among}"
 
 
 @pytest.mark.parametrize(
