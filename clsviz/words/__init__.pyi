@@ -1,4 +1,4 @@
-from . import comparison, dimensions, growth, profile, sentlen, typed, view, waiting
+from . import anatomy, comparison, dimensions, growth, profile, sentlen, try_a_sentence, typed, view, waiting
 from .answer import answer, key_numbers, lengths_at_norms, notes, result
 from .how_to_read import HOW_TO_READ, HOW_TO_READ_LAYERS
 from .labels import POOLINGS, axis_title, question, vector_name
@@ -9,6 +9,7 @@ __all__ = [
     "HOW_TO_READ",
     "HOW_TO_READ_LAYERS",
     "POOLINGS",
+    "anatomy",
     "answer",
     "axis_title",
     "command",
@@ -29,6 +30,7 @@ __all__ = [
     "result",
     "sentlen",
     "settings",
+    "try_a_sentence",
     "typed",
     "vector_name",
     "view",
