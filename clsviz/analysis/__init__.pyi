@@ -1,15 +1,21 @@
-from . import comparison, growth, vectors
+from . import comparison, growth, pooler_check, typed, vectors
+from .context import CorpusContext, Missing, corpus_context
 from .norms import Shown, audit_of, check_layer, check_pooling, lengths_of, show, under_cutoff, unmeasurable_layers
 
 __all__ = [
+    "CorpusContext",
+    "Missing",
     "Shown",
     "audit_of",
     "check_layer",
     "check_pooling",
     "comparison",
+    "corpus_context",
     "growth",
     "lengths_of",
+    "pooler_check",
     "show",
+    "typed",
     "under_cutoff",
     "unmeasurable_layers",
     "vectors",

@@ -1,4 +1,4 @@
-"""Several models on the same sentences: how much of the length each holds, in its norm and in its whole vector."""
+"""Several models on the same sentences: how well length explains their norms and is predicted from their vectors."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -22,11 +22,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Norms:
-    """What the norms of one model say of the compared sentences.
+    """One model's norms of the n compared sentences.
 
     shown: the sentences, their lengths and norms, and the line. n_tokens: int32 (n,), by the model's own tokenizer.
-    r_squared: float64 (n_layers + 1,), of the regression of the norm of [CLS] on length after every layer; NaN where it
-        is undefined.
+    r_squared: float64 (n_layers + 1,), of the regression of the norm of [CLS] on length after every layer; NaN where
+        undefined.
     """
 
     shown: Shown
@@ -38,10 +38,10 @@ class Norms:
 class Row:
     """What is known of one of the compared models so far.
 
-    label: tells it apart from the others. n_sampled: sentences of the sample. is_whole: whether all are measured.
-    norms: None while nothing is measured. profile: what is read of its vectors, of the first sentences.
-    is_read: whether no more will be.
-    problem: why there is no more, or "".
+    label: unique among the models. n_sampled: sentences of the sample. is_whole: whether all of them are measured.
+    norms: None while nothing is measured. profile: probes of its vectors, fitted to the first sentences of the sample.
+    is_read: whether the profile is final.
+    problem: why something is missing, or "".
     """
 
     model: str
@@ -69,10 +69,10 @@ def labels(names: Sequence[str]) -> list[str]:
 
 
 def common(measured: Sequence[Measurements], view: View) -> list[NDArray[np.intp]]:
-    """Which of each model's measured sentences are under the length cutoff, and whole, for every model.
+    """Which of each model's measured sentences are under the length cutoff and not truncated for any model.
 
-    measured: of the first sentences of one sample, by each model as many as it has. A sentence that some have not
-    measured yet is judged by the others; where all have measured the sample the answers are equal.
+    measured: one per model, each of the first sentences of the same sample. Models that have not measured a sentence
+    yet have no say in it; once all have measured the sample, the answers are equal. Returns intp arrays.
     """
     fits_all = np.ones(max(map(len, measured), default=0), bool)
     for measurements in measured:
@@ -83,9 +83,9 @@ def common(measured: Sequence[Measurements], view: View) -> list[NDArray[np.intp
 
 
 def norms_of(found: Found, view: View, index: NDArray[np.intp]) -> Norms:
-    """What one model's norms say of the sentences of `index`, in the view's unit and of its vector.
+    """One model's norms of the sentences in `index`, of the view's vector and with lengths in its unit.
 
-    Raises IndexError where the model has no such layer or pooler.
+    Raises IndexError if the model has no such layer or pooler.
     """
     measurements = found.measurements
     lengths = lengths_of(found, view, index)
@@ -108,25 +108,26 @@ def _r_squared(lengths: NDArray[np.int32], norms: NDArray[np.float32]) -> float:
 
 
 def read_vectors(found: Found, view: View, index: NDArray[np.intp]) -> Iterator[Profile]:
-    """Read the length from the whole [CLS] vector after every layer, step by step, of those of `index` that have one.
+    """Predict length from the whole [CLS] vector after every layer, and yield what is known after each step.
 
-    found: with vectors. Raises UndefinedFitError where too few of the sentences differ.
+    found: with vectors; sentences of `index` whose vectors are not measured are left out.
+    Raises UndefinedFitError if too few of the sentences differ.
     """
     index = index[index < len(found.measurements)]
     folds = folds_of([found.sentences[i] for i in index])
     for profile in readings(found.vectors, index, lengths_of(found, view, index), folds):
         yield profile
         if all(profile.line(Pooling.CLS, Readout.VECTOR)):
-            return  # what else could be read is not compared
+            return  # the other probes are not compared
 
 
 def table(rows: Sequence[Row]) -> pd.DataFrame:
-    """A row a model; what is not known, or undefined, is missing.
+    """One row per model; whatever is unknown or undefined is missing.
 
     Columns: model, label, n_sentences, r_squared with its 95% interval r_squared_low to r_squared_high, slope with
-    slope_low and slope_high, spearman, probe_r_squared (of the whole [CLS] vector after the layer it is read from best,
-    cross-validated), probe_layer, n_layers, norm_mean, norm_sd, mean_length, mean_tokens, sentences_per_second,
-    n_parameters (weights that every token is multiplied with), problem.
+    slope_low and slope_high, spearman, probe_r_squared (cross-validated, of the whole [CLS] vector after the layer
+    where it is highest), probe_layer, n_layers, norm_mean, norm_sd, mean_length, mean_tokens, sentences_per_second,
+    n_parameters (weights in the matrices that every token is multiplied by), problem.
     """
     return pd.DataFrame(map(_cells, rows)).astype(
         dict.fromkeys(("n_sentences", "probe_layer", "n_layers", "n_parameters"), "Int64")
@@ -164,9 +165,9 @@ def _cells(row: Row) -> dict[str, object]:
 
 
 def curves(rows: Sequence[Row]) -> pd.DataFrame:
-    """R² by model and layer: of the norm of [CLS], and of a probe of its whole vector; missing where undefined.
+    """R² by model and layer, of the norm of [CLS] and of a probe of its whole vector; missing where undefined.
 
-    Columns: model (its label), layer, depth (0 to 1: the layer of the last), norm, vector.
+    Columns: model (its label), layer, depth (layer divided by the last layer, 0 to 1), norm, vector.
     """
     parts = []
     for row in rows:
@@ -183,7 +184,7 @@ def curves(rows: Sequence[Row]) -> pd.DataFrame:
 
 
 def points(rows: Sequence[Row], sentences: Sequence[str]) -> pd.DataFrame:
-    """A row a model and compared sentence: model (its label), sentence, n_tokens, length, norm."""
+    """One row per model and compared sentence: model (its label), sentence, n_tokens, length, norm."""
     parts = [
         pd.DataFrame(
             {
@@ -202,7 +203,7 @@ def points(rows: Sequence[Row], sentences: Sequence[str]) -> pd.DataFrame:
 
 
 def tokens_agree(rows: Sequence[Row]) -> bool | None:
-    """Whether all tokenizers make equally many tokens of every sentence; None while that is not known."""
+    """Whether all tokenizers give every sentence the same number of tokens; None while that is not known."""
     first, *others = token_counts(rows).values() or [np.empty(0, np.int32)]
     return all(np.array_equal(first, other) for other in others) if others and len(first) else None
 

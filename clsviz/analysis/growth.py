@@ -1,4 +1,4 @@
-"""A sentence that grows by a word at a time, and the corpus it is set beside."""
+"""A sentence that grows one word at a time, and the norms of the corpus to compare it with."""
 
 import re
 from collections.abc import Sequence
@@ -9,17 +9,19 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from clsviz import statistics
+from clsviz.experiment import View
+from clsviz.vectors import Vectors
 
 MOST_WORDS = 60
-"""Of a sentence that is grown."""
+"""How many words a sentence is grown to at most."""
 
 
 _BEYOND = 1.2
-"""How much further than the longest grown sentence the corpus is looked at, as its last bin has to be whole."""
+"""How far past the longest grown sentence the corpus is included, so that the last bin is complete."""
 
 
 class Variant(StrEnum):
-    """In what way a sentence is grown."""
+    """How a sentence is grown."""
 
     TYPED = "as typed"
     SHUFFLED = "words shuffled"
@@ -27,15 +29,15 @@ class Variant(StrEnum):
 
 
 def words_of(sentence: str) -> list[str]:
-    """What white space separates, the first MOST_WORDS."""
+    """The first MOST_WORDS words, separated by white space."""
     return sentence.split()[:MOST_WORDS]
 
 
 def grown(sentence: str, variant: Variant, *, seed: int = 0, word: str | None = None) -> list[str]:
-    """What has been said after every word of the sentence, up to MOST_WORDS words.
+    """The sentence after each of its words, up to MOST_WORDS.
 
-    As typed, with its words in another order, drawn by the seed, or with `word` in the place of each: the first one
-    unless told otherwise. The words shuffled are in another order than as typed wherever there is one.
+    The words are as typed, in another order drawn with the seed, or all replaced by `word` (by default the first one).
+    Shuffled words differ in order from the typed ones wherever a different order exists.
     """
     words = words_of(sentence)
     if variant is Variant.TYPED:  # with the white space as typed, so that the last is the sentence itself
@@ -48,16 +50,27 @@ def grown(sentence: str, variant: Variant, *, seed: int = 0, word: str | None = 
     return [" ".join(words[:n]) for n in range(1, len(words) + 1)]
 
 
-def _in_another_order(words: list[str], seed: int) -> list[str]:
-    generator = np.random.default_rng(seed)
-    while True:
-        shuffled = [words[index] for index in generator.permutation(len(words))]
-        if shuffled != words or len(set(words)) < 2:
-            return shuffled
+def texts(sentence: str, *, seed: int = 0, word: str | None = None) -> pd.DataFrame:
+    """The sentence grown in every variant, one row per text: variant, n_words, text, added (its last word)."""
+    rows = [
+        (variant.value, n_words, text, text.split()[-1])
+        for variant in Variant
+        for n_words, text in enumerate(grown(sentence, variant, seed=seed, word=word), 1)
+    ]
+    return pd.DataFrame(rows, columns=["variant", "n_words", "text", "added"])
+
+
+def with_norms(texts: pd.DataFrame, vectors: Vectors, view: View) -> pd.DataFrame:
+    """The `texts` with two more columns: tokens (the length in the view's unit) and norm (of the view's vector).
+
+    vectors: of the texts, in their order.
+    """
+    lengths = statistics.lengths_in(view.unit, texts["text"].tolist(), vectors.n_tokens)
+    return texts.assign(tokens=lengths, norm=vectors.norms(view.pooling, view.layer))
 
 
 def length_band(lengths: ArrayLike, norms: ArrayLike, longest: int) -> pd.DataFrame | None:
-    """Norm given length, as `analysis.bins`, for sentences that grow to `longest`; None where too few are so short."""
+    """Norm by length, as in `statistics.bins`, up to sentences of length `longest`; None if too few are that short."""
     x, y = np.asarray(lengths), np.asarray(norms)
     near = x <= max(longest * _BEYOND, longest + 2)
     table = statistics.bins(x[near], y[near])
@@ -67,7 +80,7 @@ def length_band(lengths: ArrayLike, norms: ArrayLike, longest: int) -> pd.DataFr
 def layer_band(norms: NDArray[np.float32], unknown: Sequence[int] = ()) -> pd.DataFrame | None:
     """Quartiles of norms, float32 (n, n_layers + 1), after every layer: layer, lower, median, upper.
 
-    NaN after the layers that are `unknown`; None where there are fewer than 3 sentences.
+    NaN after the layers in `unknown`; None for fewer than 3 sentences.
     """
     if len(norms) < 3:
         return None
@@ -76,3 +89,11 @@ def layer_band(norms: NDArray[np.float32], unknown: Sequence[int] = ()) -> pd.Da
     table = pd.DataFrame(quartiles.T, columns=["lower", "median", "upper"])
     table.insert(0, "layer", np.arange(norms.shape[1]))
     return table
+
+
+def _in_another_order(words: list[str], seed: int) -> list[str]:
+    generator = np.random.default_rng(seed)
+    while True:
+        shuffled = [words[index] for index in generator.permutation(len(words))]
+        if shuffled != words or len(set(words)) < 2:
+            return shuffled

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from clsviz import statistics
@@ -58,34 +57,6 @@ def profiles(found: Found, view: View) -> Iterator[Profile]:
     """How well length is predicted from each vector, step by step (`statistics.readings`), for the sentences shown."""
     index, lengths = _used(found, view)
     yield from statistics.readings(found.vectors, index, lengths, _folds(found, index))
-
-
-_LINES = {
-    (Pooling.CLS, Readout.VECTOR): "whole vector",
-    (Pooling.CLS, Readout.DIRECTION): "direction alone",
-    (Pooling.CLS, Readout.NORM): "norm alone",
-    (Pooling.MEAN, Readout.VECTOR): "mean-pooled",
-    (Pooling.POOLER, Readout.VECTOR): "pooler output",
-}
-
-
-def layer_lines(profile: Profile | None) -> pd.DataFrame:
-    """What `figures.layer_lines` draws, one row per line and layer: line, layer, r_squared, lowest, highest.
-
-    Readings that are still missing have a row of NaN, so that every line keeps its colour.
-    """
-    rows = [
-        {
-            "line": name,
-            "layer": layer,
-            "r_squared": np.nan if reading is None or reading.r_squared is None else reading.r_squared,
-            "lowest": min(reading.fold_r_squared if reading else (), default=np.nan),
-            "highest": max(reading.fold_r_squared if reading else (), default=np.nan),
-        }
-        for (pooling, readout), name in _LINES.items()
-        for layer, reading in enumerate(profile.line(pooling, readout) if profile else [])
-    ]
-    return pd.DataFrame(rows, columns=["line", "layer", "r_squared", "lowest", "highest"])
 
 
 def shuffled_r_squared(found: Found, view: View, profile: Profile) -> float | None:

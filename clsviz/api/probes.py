@@ -98,7 +98,7 @@ class ProbeResult:
     def plot(self) -> "Figure":
         """The picture of the page “Where length lives”, a plotly Figure: R² by layer, a line per readout."""
         figure = figures.layer_lines(
-            analysis.vectors.layer_lines(self.profile),
+            export.tables.r_squared_by_layer(self.profile),
             figures.Palette(),
             unit=self.experiment.unit,
             n_layers=self.profile.n_layers,
@@ -161,7 +161,7 @@ def read_lengths(found: Found, experiment: Experiment, progress: Progress) -> "P
 
 def _layers_table(profile: "Profile") -> str:
     """R² by layer, as an HTML table."""
-    lines = analysis.vectors.layer_lines(profile)
+    lines = export.tables.r_squared_by_layer(profile)
     table: Any = lines.pivot_table(index="layer", columns="line", values="r_squared", sort=False)
     html: str = table.rename_axis(columns=None).to_html(float_format=lambda value: f"{value:.3f}", na_rep="–", border=0)
     return html

@@ -1,6 +1,7 @@
+from . import tables
 from .picture import picture
 from .report import report
 from .summary import about, link, summary
-from .tables import table, to_csv, to_parquet
+from .tables import Table, table, to_csv, to_parquet
 
-__all__ = ["about", "link", "picture", "report", "summary", "table", "to_csv", "to_parquet"]
+__all__ = ["Table", "about", "link", "picture", "report", "summary", "table", "tables", "to_csv", "to_parquet"]

@@ -1,14 +1,24 @@
-"""Tables that the user takes along, as CSV or Parquet."""
+"""Tables, on the page and as CSV or Parquet to take along."""
 
 import io
 import json
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
+from clsviz import words
+from clsviz.analysis import Shown
+from clsviz.analysis.vectors import SentLen
 from clsviz.measurements import Measurements
+from clsviz.settings import Pooling, Unit
+from clsviz.statistics import Dimensions, NormOf, Profile, Readout, percentile_at_length
+from clsviz.statistics.sentlen import CHANCE
+
+Table = pd.DataFrame
 
 
 def table(sentences: Sequence[str], measurements: Measurements) -> pd.DataFrame:
@@ -36,3 +46,110 @@ def to_parquet(table: pd.DataFrame, about: Mapping[str, object]) -> bytes:
     buffer = io.BytesIO()
     pq.write_table(arrow, buffer)
     return buffer.getvalue()
+
+
+def r_squared_by_layer(profile: Profile | None) -> pd.DataFrame:
+    """One row per layer of every line: line, layer, r_squared (NaN where undefined), lowest and highest of the folds.
+
+    Without a profile, or where it is not complete, every line still has its rows, so that it keeps its colour.
+    """
+    rows = [
+        {
+            "line": name,
+            "layer": layer,
+            "r_squared": np.nan if reading is None or reading.r_squared is None else reading.r_squared,
+            "lowest": min(reading.fold_r_squared if reading else (), default=np.nan),
+            "highest": max(reading.fold_r_squared if reading else (), default=np.nan),
+        }
+        for (pooling, readout), name in words.profile.LINES.items()
+        for layer, reading in enumerate(profile.line(pooling, readout) if profile else [])
+    ]
+    return pd.DataFrame(rows, columns=["line", "layer", "r_squared", "lowest", "highest"])
+
+
+def r_squared_by_vector(profile: Profile, poolings: Sequence[Pooling], readout: Readout) -> NDArray[np.float64]:
+    """R² of one readout, (n_poolings, n_layers + 1), NaN where it is undefined or not there yet."""
+    return np.array(
+        [
+            [
+                np.nan if reading is None or reading.r_squared is None else reading.r_squared
+                for reading in profile.line(pooling, readout)
+            ]
+            for pooling in poolings
+        ]
+    )
+
+
+def norm_spread(profile: Profile | None) -> pd.DataFrame:
+    """One row per layer: layer, and the mean and sd of the norm of [CLS] after it."""
+    readings = profile.line(Pooling.CLS, Readout.NORM) if profile else []
+    rows = [(layer, reading.norm_mean, reading.norm_sd) for layer, reading in enumerate(readings) if reading]
+    return pd.DataFrame(rows, columns=["layer", "mean", "sd"])
+
+
+def sentlen(found: SentLen) -> pd.DataFrame:
+    """One row each for the whole vector, for its norm alone, and for guessing."""
+    rows = [
+        (name, result.accuracy, *result.interval, result.n_train, result.n_dev, result.n_test)
+        for name, result in (("the whole vector", found.vector), ("its norm alone", found.norm))
+        if result is not None
+    ]
+    columns = ["From", "Accuracy", "Lowest", "Highest", "Train", "Dev", "Test"]
+    table = pd.DataFrame([*rows, ("guessing", CHANCE, None, None, None, None, None)], columns=columns)
+    return table.astype(dict.fromkeys(("Train", "Dev", "Test"), "Int64") | {"Lowest": float, "Highest": float})
+
+
+def layer_norm(rows: Sequence[NormOf]) -> pd.DataFrame:
+    """One row per variant of the vector: the mean and standard deviation of its norm, and their R² on length."""
+    return pd.DataFrame(
+        [(row.name, row.norm_mean, row.norm_sd, row.r_squared) for row in rows],
+        columns=["Norm", "Mean", "SD", "R²"],
+    ).astype({"R²": float})
+
+
+def dimensions(found: Dimensions) -> pd.DataFrame:
+    """One row per dimension, the largest share of the squared norm first."""
+    shares = {"dimension": found.order, "share_of_squared_norm": found.shares[found.order]}
+    if found.variance_shares is not None:
+        shares["share_of_its_variance"] = found.variance_shares[found.order]
+    return pd.DataFrame(shares)
+
+
+def selected(sentences: Sequence[str], index: NDArray[np.intp], shown: Shown, unit: Unit) -> pd.DataFrame:
+    """One row per sentence selected in a scatter: itself, its length and norm, and its residual if there is a line.
+
+    sentences: those of the sample. index: intp (n,), of the selected ones among those shown.
+    """
+    lengths, norms = shown.lengths[index], shown.norms[index]
+    table = pd.DataFrame(
+        {"Sentence": [sentences[i] for i in shown.index[index]], unit.capitalize(): lengths, "Norm": norms}
+    )
+    if shown.fit:
+        table["Residual"] = norms - shown.fit.predict(lengths)
+    return table
+
+
+def typed(
+    sentences: Sequence[str],
+    tokens: Sequence[list[str]],
+    lengths: NDArray[np.int32],
+    norms: NDArray[np.float32],
+    unit: Unit,
+    shown: Shown,
+) -> pd.DataFrame:
+    """One row per sentence of the visitor, set beside the line and the corpus."""
+    among = [
+        percentile_at_length(int(length), float(norm), shown.lengths, shown.norms)
+        for length, norm in zip(lengths, norms, strict=True)
+    ]
+    return pd.DataFrame(
+        {
+            "": np.arange(1, len(sentences) + 1),
+            "Sentence": list(sentences),
+            unit.capitalize(): lengths,
+            "Norm": norms,
+            "Norm on the line": shown.fit.predict(lengths) if shown.fit else np.nan,
+            "Percentile at this length": [entry[0] if entry else np.nan for entry in among],
+            "Tokenized": [words.typed.tokens(of_sentence) for of_sentence in tokens],
+        }
+    )

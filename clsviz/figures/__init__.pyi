@@ -1,6 +1,6 @@
-from .bars import dimension_shares
+from .bars import dimension_shares, weights_by_group
 from .cloud import MOST_POINTS, Axes, Figure, empty, scatter, to_html, traces_of
-from .heat_map import heat_map, similarity
+from .heat_map import heat_map
 from .lines import growth, layer_lines, layer_path, norm_spread, relative_depth
 from .panels import small_multiples
 from .style import Labels, Palette, Points, hover_label, labels_of
@@ -23,8 +23,8 @@ __all__ = [
     "norm_spread",
     "relative_depth",
     "scatter",
-    "similarity",
     "small_multiples",
     "to_html",
     "traces_of",
+    "weights_by_group",
 ]

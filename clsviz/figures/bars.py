@@ -1,6 +1,7 @@
-"""Bars: the shares of dimensions."""
+"""Bars: the shares of dimensions, and the weights of a model's groups of parameters."""
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
@@ -18,6 +19,55 @@ def dimension_shares(shares: Floats, order: NDArray[np.intp], palette: Palette, 
         hovertemplate="dimension %{x}<br>%{y:.2%} of the squared norm<extra></extra>",
     )
     figure = go.Figure(bars)
-    x = {"title": "Dimension, by its share", "type": "category", "tickangle": -90, "dtick": 1, "tickfont": {"size": 10}}
+    x = {"title": "Dimension, by share", "type": "category", "tickangle": -90, "dtick": 1, "tickfont": {"size": 10}}
     arrange(figure, x, {"title": "Share of the squared norm", "tickformat": "~%", "rangemode": "tozero"})
     return figure.update_layout(showlegend=False, bargap=0.25)
+
+
+def weights_by_group(groups: pd.DataFrame, palette: Palette) -> go.Figure:
+    """Weights per group of parameters, with attention and feed-forward told apart and the share at the end of each bar.
+
+    groups: one row per group, with the columns group, weights, share, attention and feed_forward.
+    """
+    rest = groups["weights"] - groups["attention"] - groups["feed_forward"]
+    parts = [
+        ("Attention", groups["attention"], palette.points),
+        ("Feed-forward", groups["feed_forward"], f"{palette.points}73"),
+        ("Other", rest, f"{palette.summary}8c"),
+    ]
+    figure = go.Figure()
+    for name, weights, colour in parts:
+        figure.add_bar(
+            x=weights,
+            y=groups["group"],
+            name=name,
+            orientation="h",
+            marker={"color": colour, "line": {"width": 0}},
+            hovertemplate=f"%{{y}}, {name.lower()}: %{{x:,}} weights<extra></extra>",
+        )
+    figure.add_bar(  # of zero length: it holds the labels at the ends of the other bars
+        x=np.zeros(len(groups)),
+        y=groups["group"],
+        orientation="h",
+        text=[f"{share:.1%}" for share in groups["share"]],
+        textposition="outside",
+        cliponaxis=False,
+        showlegend=False,
+        hoverinfo="skip",
+    )
+    return figure.update_layout(
+        barmode="stack",
+        bargap=0.25,
+        xaxis={"title": "Weights", "tickformat": "~s", "fixedrange": True},
+        yaxis={"autorange": "reversed", "fixedrange": True, "ticksuffix": " "},
+        legend={
+            "orientation": "h",
+            "entrywidth": 0,
+            "traceorder": "normal",
+            "x": -0.15,  # reaches over the names of the bars: on a phone it would not fit in one line otherwise
+            "xanchor": "left",
+            "y": 1.02,
+            "yanchor": "bottom",
+        },
+        margin={"l": 8, "r": 48, "t": 28, "b": 8},
+    )

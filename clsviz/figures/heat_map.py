@@ -1,4 +1,4 @@
-"""Pictures of coloured cells with their numbers: tables to Plotly figures. No statistics here, and no Streamlit."""
+"""Tables drawn as coloured cells with a number in each. No statistics here, and no Streamlit."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,17 +7,17 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from clsviz.figures.style import LONGEST_LABEL, Palette, hover_label, label_step, short_name
+from clsviz.figures.style import Palette, hover_label, label_step, short_name
 
 Floats = NDArray[np.floating[Any]]
 
 
 _LEAST, _MOST = "14", "8c"
-"""Opacities, in hexadecimal, so that a number in the summaries' colour can be read on every cell."""
+"""Opacities in hexadecimal, chosen so that numbers in the summaries' colour are readable on every cell."""
 
 
-_MOST_NUMBERED, _MOST_CHARACTERS = 12, 52
-"""Sentences whose similarities stand in the cells; characters in a row of cells, beyond which they are made smaller."""
+_MOST_CHARACTERS = 52
+"""Up to how many characters one row of cells keeps the font size that fits a phone."""
 
 
 _HEIGHT = 44
@@ -35,9 +35,10 @@ def heat_map(
     value_format: str = ".2f",
     column_title: str = "Layer",
 ) -> go.Figure:
-    """A number in every cell, float (rows, columns); NaN is undefined and blank.
+    """A coloured cell with its number for each of the values, float (rows, columns); NaN is left blank.
 
-    A click on a cell selects a point of trace 1, whose customdata is (row, column).
+    marked: the row and column of a cell to frame. Clicking a cell selects a point of trace 1, whose customdata is
+    (row, column).
     """
     cells = np.asarray(values, float).reshape(len(rows), len(columns))
     defined = np.isfinite(cells)
@@ -63,32 +64,8 @@ def heat_map(
     return figure.update_layout(height=_HEIGHT * len(rows) + 70)
 
 
-def similarity(
-    matrix: Floats, names: Sequence[str], palette: Palette, *, zmin: float = 0.3, value_format: str = ".2f"
-) -> go.Figure:
-    """Cosine similarities of sentences, float (n, n), from zmin to 1; with numbers in the cells where there is room."""
-    n = len(names)
-    cells = np.asarray(matrix, float).reshape(n, n)
-    texts = _formatted(cells, value_format)
-    few = n <= _MOST_NUMBERED
-    figure = _cells(cells, texts if few else np.full_like(texts, ""), palette, zmin, 1)
-    places = np.argwhere(np.full(cells.shape, True))
-    hover = [
-        f"{row + 1}: {hover_label(names[row], 1)}<br>{column + 1}: {hover_label(names[column], 1)}<br>"
-        + (f"similarity {texts[row, column]}" if texts[row, column] else "undefined")
-        for row, column in places
-    ]
-    figure.add_trace(_targets(places, hover))
-    numbers = [str(index + 1) for index in range(n)]
-    most = LONGEST_LABEL if n <= 5 else 10  # many columns need the room
-    labels = [f"{short_name(name, most)}  {index}" for name, index in zip(names, numbers, strict=True)]
-    _label_cells(figure, labels, numbers, "")
-    return figure.update_layout(height=(_HEIGHT if few else 20) * n + 70)
-
-
 def _cells(cells: Floats, texts: NDArray[np.str_], palette: Palette, zmin: float, zmax: float) -> go.Figure:
-    """Coloured cells; those without a text may be of the full colour."""
-    most = _MOST if (texts != "").any() else "ff"
+    """The cells themselves; a leading zero is left out so that numbers fit a phone."""
     short = [
         [text.replace("0.", ".", 1) if text.lstrip("−").startswith("0.") else text for text in row] for row in texts
     ]
@@ -99,7 +76,7 @@ def _cells(cells: Floats, texts: NDArray[np.str_], palette: Palette, zmin: float
             text=short,
             texttemplate="%{text}",
             textfont={"color": palette.summary} | ({"size": 11} if fits_a_phone else {}),
-            colorscale=[[0, palette.points + _LEAST], [1, palette.points + most]],
+            colorscale=[[0, palette.points + _LEAST], [1, palette.points + _MOST]],
             zmin=zmin,
             zmax=zmax,
             xgap=2,
@@ -111,7 +88,7 @@ def _cells(cells: Floats, texts: NDArray[np.str_], palette: Palette, zmin: float
 
 
 def _targets(places: NDArray[np.intp], hover: list[str]) -> go.Scatter:
-    """Points that nobody sees, one a cell, as Plotly selects no cells; small, so that the nearest is the cell's own."""
+    """Invisible points, one per cell, because Plotly cannot select cells; small, so that each cell's own is nearest."""
     unseen = {"marker": {"opacity": 0}}
     return go.Scatter(
         x=places[:, 1],

@@ -1,4 +1,4 @@
-"""Pictures side by side, one for each of several models. No statistics here, and no Streamlit."""
+"""Pictures side by side, one per model. No statistics here, and no Streamlit."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 _HEIGHT, _TITLES_HEIGHT = 230, 72
-"""Of a panel, in pixels, and of what is above it: two lines of its name, and the numbers of the panel over it."""
+"""Pixels of a panel, and of the space above it: two lines of its name, and the axis numbers of the panel over it."""
 
 
 _LINE = 18
-"""Characters of a name for which a panel has room on a phone."""
+"""How many characters of a name fit over a panel on a phone."""
 
 
 _FONT_SIZE = 12
@@ -28,12 +28,12 @@ _FONT_SIZE = 12
 def small_multiples(
     panels: Sequence[tuple[str, Points, "Fit | None"]], palette: Palette, *, shared_y: bool, unit: str = "tokens"
 ) -> go.Figure:
-    """Norm against length, a panel for each model: its label, a few thousand points at most, and its line.
+    """Norm against length, one panel per model: its label, a few thousand points at most, and its line.
 
-    The points are no WebGL, which would lie over the line, and of which browsers allow a page only some eight pictures.
+    The points do not use WebGL, which would cover the line, and which browsers limit to some eight pictures per page.
     """
     n = max(len(panels), 1)
-    n_columns = min(n, 2)  # of three, a phone leaves too little
+    n_columns = min(n, 2)  # three would be too narrow on a phone
     figure = _grid([label for label, _, _ in panels], n_columns, shared_y, f"Length (in {unit})")
     longest = max((int(points.lengths.max(initial=1)) for _, points, _ in panels), default=1)
     for index, (_, points, fit) in enumerate(panels):
@@ -52,7 +52,7 @@ def small_multiples(
 
 
 def _grid(labels: Sequence[str], n_columns: int, shared_y: bool, x_title: str) -> go.Figure:
-    """Empty panels under their names, over a title for all of them: a phone has no room for one a column."""
+    """Empty panels under their names, with one title for all x axes: a phone has no room for one per column."""
     n = max(len(labels), 1)
     n_rows = math.ceil(n / n_columns)
     height = n_rows * (_HEIGHT + _TITLES_HEIGHT) - _TITLES_HEIGHT
@@ -79,19 +79,19 @@ def _grid(labels: Sequence[str], n_columns: int, shared_y: bool, x_title: str) -
 def _norms(points: Points, shared_y: bool, *, is_first: bool) -> dict[str, object]:
     """The vertical axis of a panel.
 
-    Numbers of its own stand at the outer side: between the panels a phone has no room for them.
+    Axes that are not shared have their numbers at the outer side: a phone has no room for them between the panels.
     """
     title = {"text": "Norm", "standoff": 6, "font": {"size": _FONT_SIZE}}
     axis: dict[str, object] = {"zeroline": False, "title": title if is_first else None}
     if len(points.norms):
         axis["autorangeoptions"] = {"include": least_range(points.norms)}
-    elif not shared_y:  # numbers at an axis of nothing would mean nothing
+    elif not shared_y:  # without points, numbers on the axis would mean nothing
         axis |= {"range": [0, 1], "showticklabels": False}
     return axis | ({} if shared_y or is_first else {"side": "right"})
 
 
 def _in_two_lines(label: str) -> str:
-    """A name above its panel; of a long one the start, and the end, which tells apart what comes from one place."""
+    """A name above its panel; a long one keeps its start and its end, which tells models of the same origin apart."""
     if len(label) <= _LINE:
         return hover_label(label)
     cut = next((at + 1 for mark in " /-_" if (at := label.rfind(mark, 1, _LINE)) > 0), _LINE)

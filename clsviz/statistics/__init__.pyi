@@ -16,7 +16,7 @@ from .line import Fit, fit, r_squared
 from .precision import Audit, audit
 from .profile import Profile, Reading, Readout, readings, steps
 from .ridge import STRENGTHS, ridge_probe, unit
-from .similarity import mean_similarities, nearest, similarities, typical_similarity
+from .similarity import nearest, percentiles_among_pairs, similarities, typical_similarity
 
 __all__ = [
     "AS_IT_IS",
@@ -38,9 +38,9 @@ __all__ = [
     "fit",
     "folds_of",
     "lengths_in",
-    "mean_similarities",
     "nearest",
     "percentile_at_length",
+    "percentiles_among_pairs",
     "r_squared",
     "readings",
     "ridge_probe",

@@ -8,16 +8,14 @@ from numpy.typing import NDArray
 from sklearn.metrics.pairwise import cosine_similarity
 
 from clsviz.errors import SettingError
-from clsviz.measurements import POOLED
-from clsviz.vectors import Vectors
 
 Floats = NDArray[np.float64]
 
 
 def similarities(vectors: NDArray[np.float32]) -> Floats:
-    """Cosine similarity of all pairs of vectors (n, width), float64 (n, n); NaN if either is zero and has no direction.
+    """Cosine similarities of all pairs of n vectors (n, width): float64 (n, n), exactly 1 on the diagonal.
 
-    The similarity of a vector to itself is exactly 1.
+    NaN where one of the two is zero, because a zero vector has no direction.
     """
     exact = np.asarray(vectors, np.float64)
     table: Floats = np.clip(cosine_similarity(exact), -1, 1)
@@ -27,21 +25,8 @@ def similarities(vectors: NDArray[np.float32]) -> Floats:
     return table
 
 
-def mean_similarities(vectors: Vectors) -> Floats:
-    """Mean cosine similarity of all pairs of sentences, by pooling and layer: float64 (len(POOLED), n_layers + 1).
-
-    NaN where fewer than two vectors have a direction.
-    """
-    return np.array(
-        [
-            [typical_similarity(vectors.of(pooling, layer)) for layer in range(vectors.n_layers + 1)]
-            for pooling in POOLED
-        ]
-    )
-
-
 def typical_similarity(vectors: NDArray[np.float32]) -> float:
-    """Mean cosine similarity over the pairs of n vectors (n, width); NaN if fewer than 2 of them are nonzero.
+    """Mean cosine similarity over all pairs of n vectors (n, width); NaN if fewer than 2 of them are not zero.
 
     The sum over all ordered pairs is the squared norm of the sum of all directions.
     """
@@ -54,13 +39,27 @@ def typical_similarity(vectors: NDArray[np.float32]) -> float:
     return float(((directions.sum(axis=0) ** 2).sum() - n) / (n * (n - 1)))
 
 
+def percentiles_among_pairs(values: Floats, vectors: NDArray[np.float32]) -> Floats:
+    """For each of m similarities, the percentage of pairs of n vectors (n, width) that are less alike: float64 (m,).
+
+    NaN where the similarity is, and everywhere if fewer than 2 of the vectors have a direction.
+    """
+    table = similarities(vectors)
+    pairs = table[np.triu_indices(len(table), 1)]
+    pairs = np.sort(pairs[np.isfinite(pairs)])
+    if not len(pairs):
+        return np.full(len(values), np.nan)
+    percentages = 100 * np.searchsorted(pairs, values, side="left") / len(pairs)
+    return np.where(np.isfinite(values), percentages, np.nan)
+
+
 def nearest(
     vector: NDArray[np.float32], vectors: NDArray[np.float32], sentences: Sequence[str], n: int = 10
 ) -> pd.DataFrame:
-    """The n sentences whose vectors (n_sentences, width) are nearest by cosine, nearest first.
+    """The n sentences whose vectors (n_sentences, width) are nearest by cosine: sentence, similarity, times.
 
-    Columns: sentence, similarity, and times (how often the sentence occurs; it is listed once). Zero vectors are left
-    out. Raises SettingError if `vector`, (width,), is zero.
+    A sentence that occurs several times is listed once, with its count. Zero vectors are near nothing.
+    Raises SettingError if `vector`, (width,), is zero.
     """
     if not np.any(vector):
         raise SettingError(

@@ -11,7 +11,7 @@ from clsviz.ui.state import session
 from clsviz.ui.try_a_sentence.page import page as try_a_sentence
 from clsviz.ui.where_length_lives.page import page as where_length_lives
 
-_ICON = Path(__file__).parent / "icon.svg"  # wherever the server was started
+_ICON = Path(__file__).parent / "icon.svg"  # absolute, whatever folder the server was started in
 
 
 def main() -> None:
@@ -35,7 +35,7 @@ def main() -> None:
     links = st.sidebar.container(gap="xxsmall")
     try:
         page.run()
-    finally:  # also of a page that stops early
+    finally:  # a page may stop early
         with links:
-            for other in pages:  # with the settings, which Streamlit's own menu would leave behind
+            for other in pages:  # Streamlit's own menu would drop the settings
                 st.page_link(other, query_params=session.query())

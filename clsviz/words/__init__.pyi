@@ -1,13 +1,15 @@
-from . import comparison, dimensions, growth, profile
+from . import anatomy, comparison, dimensions, growth, profile, sentlen, try_a_sentence, typed, view, waiting
 from .answer import answer, key_numbers, lengths_at_norms, notes, result
 from .how_to_read import HOW_TO_READ, HOW_TO_READ_LAYERS
-from .labels import axis_title, question, vector_name
+from .labels import POOLINGS, axis_title, question, vector_name
 from .numbers import cost, duration, number
 from .provenance import command, differences, pinned, probe_settings, settings
 
 __all__ = [
     "HOW_TO_READ",
     "HOW_TO_READ_LAYERS",
+    "POOLINGS",
+    "anatomy",
     "answer",
     "axis_title",
     "command",
@@ -26,6 +28,11 @@ __all__ = [
     "profile",
     "question",
     "result",
+    "sentlen",
     "settings",
+    "try_a_sentence",
+    "typed",
     "vector_name",
+    "view",
+    "waiting",
 ]

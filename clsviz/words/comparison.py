@@ -1,17 +1,21 @@
-"""What comparing models showed."""
+"""What comparing models shows."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from clsviz import analysis, models, statistics
 from clsviz.analysis.comparison import Row
-from clsviz.experiment import Experiment
+from clsviz.experiment import Experiment, View
+from clsviz.measuring import Found, State
 from clsviz.settings import Lengths, Unit
-from clsviz.words.answer import FEW_SENTENCES, SMALL_SPREAD, STRENGTHS
+from clsviz.words import provenance
+from clsviz.words.answer import FEW_SENTENCES, SHUFFLED, SMALL_SPREAD, STRENGTHS, UNTRAINED_NORM
+from clsviz.words.labels import axis_title
 from clsviz.words.numbers import number
 
 
 def answer(rows: Sequence[Row], experiment: Experiment) -> str:
-    """Whose norm tells most of the length and whose least, of the models that have measured the whole sample."""
+    """Where length explains most and where least of the norm, of the models that have measured the whole sample."""
     whole = [row for row in rows if row.norms is not None and row.is_whole]
     if not whole:
         return ""
@@ -19,44 +23,45 @@ def answer(rows: Sequence[Row], experiment: Experiment) -> str:
     assert first.norms is not None  # it is one of the whole
     text = " ".join(filter(None, [_ranking(whole), *(_lack(row) for row in whole if row.fit is None)]))
     text += (
-        f" Compared are {len(first.norms.n_tokens):,} of {first.n_sampled:,} sentences: those under "
+        f" The comparison uses {len(first.norms.n_tokens):,} of {first.n_sampled:,} sentences: those under "
         f"{experiment.length_cutoff} tokens for every model."
     )
     few = [row for row in whole if row.fit and row.fit.n < FEW_SENTENCES]
     if few:
-        text += " So few sentences give no firm answer."
+        text += " That is too few for a firm answer."
     if experiment.lengths is Lengths.SHUFFLED:
-        text += " The lengths are shuffled among them, as a control: whatever is left is chance."
+        text += SHUFFLED
     partly = [row.label for row in rows if row not in whole]
     if partly:
-        text += f" Left out here, as not measured on all of them: {', '.join(partly)}."
+        text += f" Not included, because not measured on the whole sample: {', '.join(partly)}."
     return text
 
 
 def _ranking(rows: Sequence[Row]) -> str:
     fits = {row.label: row.fit for row in rows if row.fit is not None}
     if not fits:
-        return "In none of them is there a line."
+        return "None of the models has a regression line here."
     most, least = max(fits, key=lambda label: fits[label].r_squared), min(fits, key=lambda label: fits[label].r_squared)
-    text = "Hardly in any. " if len(rows) == len(fits) > 1 and fits[most].r_squared < STRENGTHS[0][0] else ""
+    text = "Hardly in any of them. " if len(rows) == len(fits) > 1 and fits[most].r_squared < STRENGTHS[0][0] else ""
     if len(fits) == 1:
-        text += f"In {most} length explains {_explained(fits[most])}."
+        text += f"In {most}, length explains {_explained(fits[most])}."
     elif f"{fits[most].r_squared:.3f}" == f"{fits[least].r_squared:.3f}":
         all_of = "both" if len(fits) == 2 else f"all {len(fits)}"
-        text += f"As much in {all_of}: length explains {_explained(fits[most])}."
+        text += f"The same in {all_of}: length explains {_explained(fits[most])}."
     else:
         text += (
             f"Most in {most}, where length explains {_explained(fits[most])}; least in {least}, where it explains "
             f"{_explained(fits[least], '')}."
         )
         if fits[most].r_squared_interval[0] <= fits[least].r_squared_interval[1]:
-            text += " The intervals overlap, so the order may be chance."
+            text += " The intervals overlap, so the order may be due to chance."
     for label in dict.fromkeys([most, least]):
         fit = fits[label]
         if fit.norm_sd < SMALL_SPREAD * fit.norm_mean:
             spread = number(fit.norm_sd, digits=2)
             text += (
-                f" In {label} the norm hardly varies: its standard deviation is {spread}, around {fit.norm_mean:.2f}."
+                f" In {label}, the norm barely varies: its standard deviation is {spread}, around a mean of "
+                f"{fit.norm_mean:.2f}."
             )
     return text
 
@@ -69,26 +74,93 @@ def _explained(fit: statistics.Fit, of: str = " of the norm’s variance") -> st
 def _lack(row: Row) -> str:
     assert row.norms is not None  # asked only where there is a view
     shown = row.norms.shown
-    text = f"In {row.label} there is no line: {shown.problem[:1].lower()}{shown.problem[1:]}"
+    text = f"There is no regression line for {row.label}: {shown.problem[:1].lower()}{shown.problem[1:]}"
     is_constant = len(shown.index) >= 3 and len(set(shown.lengths.tolist())) > 1
     if is_constant and models.Name.parse(row.model).untrained:
-        text += " That is what a LayerNorm does before it is trained, in many models: see the pooler output."
+        text += UNTRAINED_NORM
     return text
 
 
 def tokenizers(rows: Sequence[Row], unit: Unit) -> str:
-    """Whether the lengths of the models can be set side by side, or "" while that is not known."""
+    """Whether the models' lengths can be compared, or "" while that is not known."""
     agree = analysis.comparison.tokens_agree(rows)
     if agree is None:
         return ""
     if unit is not Unit.TOKENS:
         return f"Lengths are counted in {unit}, which are the same for all models; the cutoff is in tokens."
     if agree:
-        return "The tokenizers of these models cut every sentence into equally many tokens."
+        return "These models’ tokenizers give every sentence the same number of tokens."
     means = ", ".join(
-        f"{counts.mean():.1f} by {label}" for label, counts in analysis.comparison.token_counts(rows).items()
+        f"{counts.mean():.1f} {'tokens ' if not index else ''}for {label}"
+        for index, (label, counts) in enumerate(analysis.comparison.token_counts(rows).items())
     )
     return (
-        f"The same sentences have different lengths, as every model has its own tokenizer: {means} tokens on average. "
-        "A slope per token is not the same thing for each; words are."
+        f"Each model has its own tokenizer, so the same sentences differ in length: on average {means}. A slope per "
+        "token therefore means something different for each model; a slope per word does not."
     )
+
+
+def waiting(states: Sequence[State]) -> str:
+    """Why there is no answer yet, from the states of all jobs."""
+    if any(state.is_active for state in states):
+        return "Models are measured one after another. Rows and pictures fill in as results arrive."
+    if State.WAITING in states:
+        return (
+            "Press Run all in the sidebar to start. This takes a while or needs a download, so it does not start on "
+            "its own."
+        )
+    if all(state is State.FAILED for state in states):
+        return "Nothing was measured. See the sidebar for the reason."
+    return "No model has been measured on the whole sample yet. Press Continue in the sidebar to resume."
+
+
+def pictures(rows: Sequence[Row], view: View) -> str:
+    """What the pictures of norm against length show, for those who cannot see them."""
+    said = "; ".join(f"{row.label}: " + (f"R² {row.fit.r_squared:.3f}" if row.fit else "no line") for row in rows)
+    return f"{axis_title(view)} against sentence length, one picture per model. {said}."
+
+
+def norm_curves(unit: Unit) -> str:
+    """What the picture of R² of the norm by layer shows."""
+    return f"From the norm of [CLS]: R² of its regression on length in {unit}."
+
+
+def probe_curves(rows: Sequence[Row]) -> str:
+    """What the picture of R² of the probes by layer shows, and how many sentences they are fitted to."""
+    numbers = sorted({row.profile.n for row in rows if row.profile})
+    of = (
+        f"on the first {' or '.join(f'{n:,}' for n in numbers)} sentences"
+        if numbers
+        else "once the vectors are measured"
+    )
+    return f"From the whole [CLS] vector: cross-validated R² of a linear probe, {of}."
+
+
+def settings(experiment: Experiment, measured: Sequence[tuple[Row, Found]]) -> dict[str, str]:
+    """How the comparison came about, by name; measured: at least one model, with its norms."""
+    (first, found), *_ = measured
+    assert first.norms is not None  # it is measured
+    of_first = provenance.settings(replace(experiment, model=first.model), found, first.norms.shown)
+    shared = {name: of_first[name] for name in ("Corpus", "Sample", "Length", "Precision", "Line")}
+    shared["Sample"] = f"{len(found.sentences):,} sentences, {found.sample.drawn}"
+    shared["Compared"] = (
+        f"sentences of fewer than {experiment.length_cutoff} tokens for every model that all of them read in full"
+    )
+    of_models = {
+        f"Model {row.label}": f"{found.weights.pinned}, fingerprint {found.weights.fingerprint[:16]}"
+        for row, found in measured
+    }
+    return of_models | shared
+
+
+HOW_TO_READ = """\
+All models are measured on the same sentences. R² is the share of the norm’s variance that a straight line on length \
+explains: 0 is none, 1 is all. It does not say how much the norm varies in the first place; for that, see its standard \
+deviation. The slope also depends on the size of a model’s vectors, so do not compare slopes between models; R² and \
+Spearman’s ρ can be compared.
+
+The lower pictures show every layer, from the embeddings to the last, on a scale that does not depend on the number of \
+layers. On the left, how much of the norm of [CLS] length explains; on the right, how well a linear probe predicts \
+length from the whole vector. A gap between the two is length that can be predicted from the vector but not from its \
+norm. A model with random weights is a control: whatever it shows as well comes from the architecture, not from \
+training."""

@@ -1,29 +1,55 @@
-"""What each thing is called, once."""
+"""What each thing is called, written once. Adding a pooling is a row in POOLINGS."""
+
+from dataclasses import dataclass
 
 from clsviz import models
 from clsviz.experiment import Experiment, View
 from clsviz.settings import Pooling
 
 
-def vector_name(view: View) -> str:
-    """Which vector the norm is of, to stand after “the norm of”."""
-    if view.pooling is Pooling.POOLER:
-        return "its pooler output"
-    vector = {Pooling.MEAN: "its mean vector", Pooling.MAX: "its maximum vector"}.get(view.pooling, "its [CLS]")
-    if view.layer is None:
+@dataclass(frozen=True)
+class PoolingLabels:
+    """What the vector of a pooling is called.
+
+    short: on a control, or beside a row of a picture. noun: in a sentence, after “its”. on_axis: after “Norm of the”.
+    described: in full, in a sentence. line: in the legend of a chart over layers; "" if it has no line there.
+    """
+
+    short: str
+    noun: str
+    on_axis: str
+    described: str
+    line: str = ""
+
+
+POOLINGS = {
+    Pooling.CLS: PoolingLabels("[CLS]", "[CLS]", "[CLS] embedding", "[CLS]", "whole vector"),
+    Pooling.MEAN: PoolingLabels(
+        "Mean", "mean-pooled vector", "mean-pooled vector", "the mean of all token vectors", "mean-pooled"
+    ),
+    Pooling.MAX: PoolingLabels("Max", "max-pooled vector", "max-pooled vector", "the maximum over all token vectors"),
+    Pooling.POOLER: PoolingLabels(
+        "Pooler output", "pooler output", "pooler output", "the pooler output", "pooler output"
+    ),
+}
+
+
+def vector_name(view: View, article: str = "its") -> str:
+    """Which vector the norm is of, to stand after “the norm of”; article: “its” or “the”."""
+    noun = POOLINGS[view.pooling].noun
+    vector = noun if article == "the" and view.pooling is Pooling.CLS else f"{article} {noun}"
+    if view.pooling is Pooling.POOLER or view.layer is None:
         return vector
     return f"{vector} after layer {view.layer}" if view.layer else f"{vector} at the embedding layer"
 
 
 def question(experiment: Experiment) -> str:
-    """What the page asks."""
+    """What the main page asks."""
     model = models.label(experiment.model)
     return f"Does {model} encode the length of a sentence in the norm of {vector_name(experiment.view)}?"
 
 
 def axis_title(view: View) -> str:
-    """Title of the axis of norms; for the last layer, the original's."""
-    if view.pooling is Pooling.POOLER:
-        return "Norm of the pooler output"
-    vector = {Pooling.MEAN: "mean vector", Pooling.MAX: "maximum vector"}.get(view.pooling, "[CLS] embedding")
-    return f"Norm of the {vector}" + ("" if view.layer is None else f", layer {view.layer}")
+    """Title of the axis of norms; for the last layer, that of the original experiment."""
+    title = f"Norm of the {POOLINGS[view.pooling].on_axis}"
+    return title if view.pooling is Pooling.POOLER or view.layer is None else f"{title}, layer {view.layer}"

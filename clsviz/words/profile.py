@@ -1,8 +1,11 @@
 """What a profile of the layers says, as a paragraph in plain words that holds for any model."""
 
-from clsviz.settings import Pooling
+from clsviz import models
+from clsviz.experiment import Experiment
+from clsviz.settings import Lengths, Pooling
 from clsviz.statistics import Profile, Reading, Readout, steps
 from clsviz.words.answer import FEW_SENTENCES, SMALL_SPREAD, STRENGTHS
+from clsviz.words.labels import POOLINGS
 from clsviz.words.numbers import number
 
 _SIMILAR = 0.05
@@ -18,8 +21,34 @@ _NOTHING, _WEAK = STRENGTHS[0][0], STRENGTHS[1][0]
 """Below the first, hardly anything is predicted; below the second, little is."""
 
 
-_OTHERS = {Pooling.MEAN: "the mean of all token vectors", Pooling.POOLER: "the pooler output"}
+_OTHERS = {
+    pooling: labels.described for pooling, labels in POOLINGS.items() if labels.line and pooling is not Pooling.CLS
+}
 """What is compared with [CLS], as it is called in a sentence."""
+
+
+_READOUTS = {
+    Readout.VECTOR: "whole vector",
+    Readout.DIRECTION: "direction alone",
+    Readout.NORM: "norm alone",
+}
+
+LINES = {(Pooling.CLS, readout): name for readout, name in _READOUTS.items()} | {
+    (pooling, Readout.VECTOR): labels.line for pooling, labels in POOLINGS.items() if labels.line
+}
+"""The lines of the chart of R² by layer, in the order of their colours."""
+
+
+def answer(profile: Profile | None, experiment: Experiment) -> str:
+    """The paragraph of a profile, or what stands in its place, with the controls that are on named first."""
+    if profile is None:
+        return "Fitting probes…"
+    text = paragraph(profile, models.label(experiment.model), experiment.unit)
+    if experiment.lengths is Lengths.SHUFFLED:
+        text = f"Control: lengths are shuffled across sentences, so whatever the probes find is chance. {text}"
+    if models.Name.parse(experiment.model).untrained:
+        text = f"Control: these weights are random, so whatever the probes find is there without training. {text}"
+    return text
 
 
 def paragraph(profile: Profile, model: str, unit: str = "tokens") -> str:

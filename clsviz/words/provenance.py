@@ -20,6 +20,7 @@ from clsviz.settings import (
     printable,
 )
 from clsviz.words.answer import precision
+from clsviz.words.labels import POOLINGS
 
 if TYPE_CHECKING:
     from clsviz.analysis import Shown
@@ -69,11 +70,9 @@ def origin(found: Found) -> dict[str, str]:
 def settings(experiment: Experiment, found: Found, shown: "Shown") -> dict[str, str]:
     """How the result came about, by name."""
     n_layers = found.measurements.n_layers
-    vector = f"[CLS] after layer {n_layers if experiment.layer is None else experiment.layer} of {n_layers}"
-    if experiment.pooling is Pooling.POOLER:
-        vector = "the pooler output"
-    if experiment.pooling in (Pooling.MEAN, Pooling.MAX):
-        vector = vector.replace("[CLS]", f"the {experiment.pooling} of all token vectors")
+    vector = POOLINGS[experiment.pooling].described
+    if experiment.pooling is not Pooling.POOLER:
+        vector += f" after layer {n_layers if experiment.layer is None else experiment.layer} of {n_layers}"
     return {
         **origin(found),
         "Shown": used(experiment, len(shown.index), shown.n_truncated),

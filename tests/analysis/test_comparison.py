@@ -255,49 +255,49 @@ def test_the_answer_names_most_and_least(row_of: Callable[..., Row]) -> None:
     assert weak
     assert text.startswith(f"Most in strong, where length explains {strong.r_squared:.1%} of the norm’s variance (R² ")
     assert f"least in weak, where it explains {weak.r_squared:.1%} (R² {weak.r_squared:.3f}, 95% interval" in text
-    assert text.endswith("Compared are 500 of 600 sentences: those under 40 tokens for every model.")
+    assert text.endswith("The comparison uses 500 of 600 sentences: those under 40 tokens for every model.")
     assert "overlap" not in text
     assert words.comparison.answer(rows[::-1], Experiment(length_cutoff=40)) == text
 
 
 def test_the_answer_says_where_the_order_may_be_chance_or_there_is_none(row_of: Callable[..., Row]) -> None:
-    assert "The intervals overlap, so the order may be chance." in words.comparison.answer(
+    assert "The intervals overlap, so the order may be due to chance." in words.comparison.answer(
         [row_of("one", 0.5), row_of("other", 0.55)], Experiment()
     )
     one = row_of("one", 0.5)
     assert words.comparison.answer([one, replace(one, label="same")], Experiment()).startswith(
-        "As much in both: length explains "
+        "The same in both: length explains "
     )
     assert words.comparison.answer([one, replace(one, label="a"), replace(one, label="b")], Experiment()).startswith(
-        "As much in all 3:"
+        "The same in all 3:"
     )
     assert words.comparison.answer([row_of("one", 0.01), row_of("other", 0.1)], Experiment()).startswith(
-        "Hardly in any. Most in other"
+        "Hardly in any of them. Most in other"
     )
 
 
 def test_the_answer_explains_what_has_no_line(row_of: Callable[..., Row]) -> None:
     constant = row_of("constant", 1.0, spread=0.0)
     text = words.comparison.answer([row_of("one", 0.5), constant], Experiment())
-    assert text.startswith("In one length explains ")
-    assert "In constant there is no line: the norm is the same for all 500 sentences (7.0000)" in text
-    assert "before it is trained" not in text
-    assert "before it is trained" in words.comparison.answer(
-        [replace(constant, model="untrained:minilm")], Experiment()
+    assert text.startswith("In one, length explains ")
+    assert "There is no regression line for constant: the norm is the same for all 500 sentences (7.0000)" in text
+    assert "until it is trained" not in text
+    assert "until it is trained" in words.comparison.answer([replace(constant, model="untrained:minilm")], Experiment())
+    assert words.comparison.answer([constant], Experiment()).startswith(
+        "None of the models has a regression line here. There is"
     )
-    assert words.comparison.answer([constant], Experiment()).startswith("In none of them is there a line. In constant")
     still = words.comparison.answer([row_of("still", 0.5, spread=0.0001), row_of("other", 2)], Experiment())
-    assert "In still the norm hardly varies: its standard deviation is 1.1 × 10⁻⁴, around 7.00." in still
-    assert "as a control" in words.comparison.answer([constant], Experiment(lengths=Lengths.SHUFFLED))
+    assert "In still, the norm barely varies: its standard deviation is 1.1 × 10⁻⁴, around a mean of 7.00." in still
+    assert "As a control" in words.comparison.answer([constant], Experiment(lengths=Lengths.SHUFFLED))
 
 
 def test_a_model_that_is_still_measured_is_not_ranked(row_of: Callable[..., Row]) -> None:
     rows = [row_of("one", 0.5), row_of("other", 0.1), replace(row_of("early", 3), is_whole=False)]
     text = words.comparison.answer(rows, Experiment())
     assert text.startswith("Most in one")
-    assert text.endswith("Left out here, as not measured on all of them: early.")
+    assert text.endswith("Not included, because not measured on the whole sample: early.")
     assert words.comparison.answer([*rows, Row("failed", "failed")], Experiment()).endswith(
-        "on all of them: early, failed."
+        "on the whole sample: early, failed."
     )
     assert words.comparison.answer(rows[2:], Experiment()) == ""
 
@@ -305,7 +305,7 @@ def test_a_model_that_is_still_measured_is_not_ranked(row_of: Callable[..., Row]
 def test_whether_lengths_compare_is_said(rows: list[Row], row_of: Callable[..., Row]) -> None:
     assert analysis.comparison.tokens_agree(rows) is False
     first, second = (row.norms.n_tokens.mean() for row in rows if row.norms)
-    assert f"{first:.1f} by tiny-bert, {second:.1f} by by-pieces tokens on average" in words.comparison.tokenizers(
+    assert f"on average {first:.1f} tokens for tiny-bert, {second:.1f} for by-pieces." in words.comparison.tokenizers(
         rows, Unit.TOKENS
     )
     assert words.comparison.tokenizers(rows, Unit.WORDS).startswith(
@@ -313,7 +313,7 @@ def test_whether_lengths_compare_is_said(rows: list[Row], row_of: Callable[..., 
     )
     alike = [row_of("one", 0.5), row_of("other", 0.1)]
     assert analysis.comparison.tokens_agree(alike) is True
-    assert "equally many tokens" in words.comparison.tokenizers(alike, Unit.TOKENS)
+    assert "the same number of tokens" in words.comparison.tokenizers(alike, Unit.TOKENS)
     assert analysis.comparison.tokens_agree(alike[:1]) is None
     assert analysis.comparison.tokens_agree([alike[0], replace(alike[1], is_whole=False)]) is None
 
@@ -327,4 +327,4 @@ def test_shuffled_lengths_are_of_the_same_sentences(
     own = rows[0].norms.shown.lengths
     assert sorted(shuffled.shown.lengths) == sorted(own)
     assert shuffled.shown.lengths.tolist() != own.tolist()
-    assert shuffled.view.norms.tolist() == rows[0].norms.shown.norms.tolist()
+    assert shuffled.shown.norms.tolist() == rows[0].norms.shown.norms.tolist()

@@ -14,7 +14,7 @@ from clsviz.encoder import Encoder
 from clsviz.errors import SettingError
 from clsviz.measurements import POOLED
 from clsviz.settings import Pooling
-from clsviz.statistics import mean_similarities, nearest, similarities, typical_similarity
+from clsviz.statistics import nearest, percentiles_among_pairs, similarities, typical_similarity
 
 FOX = "The quick  brown fox\tjumps."
 
@@ -77,12 +77,12 @@ def lines(**norms: list[float]) -> pd.DataFrame:
 def test_what_growth_shows_is_said_with_its_numbers() -> None:
     said = words.growth.growth_said(lines(typed=[7, 9, 6.5, 8], shuffled=[7, 7, 7, 7.25]))
     assert said == (
-        "As typed, the norm is 7.0000 after the first word and 8.0000 after all 4, and between 6.5000 and 9.0000 on "
-        "the way. With shuffled, it ends at 7.2500."
+        "As typed, the norm is 7.0000 after the first word and 8.0000 after all 4, and stays between 6.5000 and 9.0000 "
+        "along the way. With shuffled, it ends at 7.2500."
     )
     still = words.growth.growth_said(lines(typed=[7, 7.002], shuffled=[7, 7.004]))
-    assert still.endswith("hardly any change: all these norms lie within 0.0040 of each other.")
-    assert "one word" in words.growth.growth_said(lines(typed=[7], shuffled=[7]))
+    assert still.endswith("hardly any change: all of these norms lie within 0.0040 of one another.")
+    assert "only one word" in words.growth.growth_said(lines(typed=[7], shuffled=[7]))
     assert words.growth.growth_said(lines()) == ""
 
 
@@ -134,13 +134,22 @@ def test_a_vector_that_is_zero_is_similar_to_nothing() -> None:
 
 def test_the_typical_similarity_is_the_mean_of_all_pairs(tiny_encoder: Encoder) -> None:
     vectors = tiny_encoder.vectors(random_sentences(6, seed=3))
-    means = mean_similarities(vectors)
-    assert means.shape == (3, 3)
-    for row, pooling in enumerate(POOLED):
+    for pooling in POOLED:
         for layer in range(3):
             of = vectors.of(pooling, layer)
             pairs = [cosine(of[a], of[b]) for a in range(6) for b in range(a)]
-            assert means[row, layer] == pytest.approx(np.mean(pairs), abs=1e-6)
+            assert typical_similarity(of) == pytest.approx(np.mean(pairs), abs=1e-6)
+
+
+def test_a_similarity_is_ranked_among_all_pairs() -> None:
+    vectors = np.array(
+        [[1, 0], [0, 1], [-1, 0], [0, 0]], np.float32
+    )  # pairs of 0, −1 and 0, and those without direction
+    np.testing.assert_array_equal(
+        percentiles_among_pairs(np.array([0.5, 0, -0.5, -1, np.nan]), vectors), [100, 100 / 3, 100 / 3, 0, np.nan]
+    )
+    assert np.isnan(percentiles_among_pairs(np.array([0.5]), vectors[:1])).all()
+    assert np.isnan(percentiles_among_pairs(np.array([0.5]), vectors[2:])).all()
 
 
 def test_the_nearest_are_those_that_a_look_at_each_finds(tiny_encoder: Encoder) -> None:

@@ -22,7 +22,7 @@ _ALL_ARE_READ = """() => {
 def compared(page: Page) -> Page:
     """Wait until both models are measured and read."""
     complete(page, lambda: page.evaluate(_ALL_ARE_READ))
-    expect(page.get_by_text(re.compile("^In MiniLM-L6 length explains"))).to_be_visible()
+    expect(page.get_by_text(re.compile("^In MiniLM-L6, length explains"))).to_be_visible()
     expect(page.get_by_text("untrained MiniLM-L6: measured")).to_be_visible()
     settle(page)
     assert page.evaluate(_ALL_ARE_READ)
@@ -45,7 +45,7 @@ def test_a_newcomer_sees_a_model_beside_its_untrained_self(
         "Which model encodes the length of a sentence in the norm of its [CLS]?"
     )
     assert "models=minilm%2Cuntrained%3Aminilm" in page.url
-    n = int(re.search(r"Compared are (\d+) of 500 sentences", page.locator("body").inner_text()).group(1))
+    n = int(re.search(r"The comparison uses (\d+) of 500 sentences", page.locator("body").inner_text()).group(1))
     assert clouds(page) == [n, n]
     assert page.locator("[data-testid=stDataFrame]").count() == 1
 
@@ -68,7 +68,7 @@ def test_a_newcomer_sees_a_model_beside_its_untrained_self(
 
 def test_axes_models_and_units_travel_in_the_link(visit: Callable[..., Page], server: str) -> None:
     page = compared(visit(PAGE))
-    page.get_by_text("An axis of norms for each", exact=True).click()
+    page.get_by_text("Separate norm axes", exact=True).click()
     expect(page).to_have_url(re.compile("axes=free"))
     page.get_by_text("Words", exact=True).click()
     expect(page).to_have_url(re.compile("unit=words"))
@@ -82,7 +82,7 @@ def test_axes_models_and_units_travel_in_the_link(visit: Callable[..., Page], se
     settle(other)
     assert "axes=free" in other.url
     assert "unit=words" in other.url
-    toggle = "An axis of norms for each"
+    toggle = "Separate norm axes"
     assert other.get_by_role("switch", name=toggle).or_(other.get_by_role("checkbox", name=toggle)).is_checked()
     assert other.locator("[data-testid=stAlert]").count() == 0
     assert clouds(other) == clouds(page)
@@ -99,4 +99,4 @@ def test_a_model_that_is_none_is_refused_beside_those_that_go_on(visit: Callable
     settle(page)
     assert len(clouds(page)) == 3
     assert clouds(page)[2] == 0
-    expect(page.get_by_text(re.compile("^In MiniLM-L6 length explains"))).to_be_visible()
+    expect(page.get_by_text(re.compile("^In MiniLM-L6, length explains"))).to_be_visible()

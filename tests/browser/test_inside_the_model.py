@@ -16,7 +16,7 @@ LINK = "inside_the_model?text=Sinan+loves+a+beautiful+day"
 
 def opened(page: Page) -> Page:
     expect(page.get_by_role("heading", level=1)).to_have_text("What is inside MiniLM-L6?")
-    expect(page.get_by_text("of 384 numbers none is off by more than")).to_be_visible()
+    expect(page.get_by_text("none of its 384 numbers is off by more than")).to_be_visible()
     settle(page)
     return page
 
@@ -42,7 +42,7 @@ def test_a_visitor_looks_inside_and_takes_the_tables_along(
     assert parquet["name"].to_pylist() == table["name"].tolist()
     assert json.loads(parquet.schema.metadata[b"clsviz"])["model_fingerprint"] == fingerprint
     page.keyboard.press("Escape")
-    page.get_by_role("textbox", name="Type a sentence, or several").fill("A quick brown fox")
+    page.get_by_role("textbox", name="Type one or more sentences").fill("A quick brown fox")
     page.get_by_role("button", name="Measure").click()
     expect(page.get_by_text("Your sentence: “A quick brown fox”")).to_be_visible()
     expect(page.get_by_text("As the model reads it: 6 tokens")).to_be_visible()

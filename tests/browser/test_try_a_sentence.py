@@ -1,4 +1,4 @@
-"""The laboratory as a visitor has it: a real server, a real browser, the real built-in model."""
+"""The page “Try a sentence” as a visitor has it: a real server, a real browser, the real built-in model."""
 
 import io
 from collections.abc import Callable
@@ -24,13 +24,14 @@ def test_a_visitor_tries_sentences(visit: Callable[..., Page]) -> None:
     expect(page.locator(".js-plotly-plot")).to_have_count(2)
     for token_id in ("101", "4248", "102"):  # [CLS], “quick” in BERT's vocabulary, [SEP]
         expect(page.get_by_text(token_id, exact=True)).to_be_visible()
-    page.get_by_role("textbox", name="Type a sentence").fill("\n".join(TYPED))
+    page.get_by_role("textbox", name="Type one or more sentences").fill("\n".join(TYPED))
     page.get_by_role("button", name="Measure").click()
-    expect(page.get_by_text("Most alike are 1 and 3")).to_be_visible()
-    expect(page.locator(".js-plotly-plot")).to_have_count(4)
+    expect(page.get_by_text("“Return the value of the key.” has 7 tokens")).to_be_visible()
+    expect(page.locator(".js-plotly-plot")).to_have_count(2)
     assert "text=" not in page.url
-    page.get_by_text("Nearest sentences of the corpus", exact=True).click()
-    expect(page.get_by_text("Nearest to “Return the value of the key.” by [CLS], of 500 sentences.")).to_be_visible()
+    page.get_by_text("Find the nearest corpus sentences", exact=True).click()
+    expect(page.get_by_text("Nearest to “Return the value of the key.” by [CLS], among 500 sentences.")).to_be_visible()
+    expect(page.get_by_text("Similarity of “Return the value of the key.” to the others you typed")).to_be_visible()
     settle(page)
     assert "nearest=yes" in page.url
     page.locator("[data-testid=stPopoverButton]").click()
@@ -43,9 +44,9 @@ def test_a_visitor_tries_sentences(visit: Callable[..., Page]) -> None:
 
 
 def test_a_phone_shows_it_all_without_scrolling_sideways(visit: Callable[..., Page]) -> None:
-    query = {"sample_size": 500, "text": "\n".join(TYPED), "pooling": "mean"}
+    query = {"sample_size": 500, "text": "\n".join(TYPED), "pooling": "mean", "nearest": "yes"}
     page = visit("try_a_sentence?" + urlencode(query), viewport={"width": 390, "height": 844})
-    expect(page.get_by_text("This is the vector that the model was trained to have compared")).to_be_visible()
-    expect(page.locator(".js-plotly-plot")).to_have_count(4)
+    expect(page.get_by_text("This is the vector the model was trained to compare by cosine")).to_be_visible()
+    expect(page.locator(".js-plotly-plot")).to_have_count(2)
     settle(page)
     assert fits(page)

@@ -35,23 +35,23 @@ def test_a_visitor_sees_where_length_is_and_opens_a_cell(visit: Callable[..., Pa
     assert drawing is not None
     # Rows are the poolings, columns the layers 0 to 6: the mean, after layer 2.
     page.mouse.click(drawing["x"] + drawing["width"] * 2.5 / 7, drawing["y"] + drawing["height"] * 1.5 / 4)
-    expect(page.get_by_role("heading", name="Norm of the mean vector, layer 2")).to_be_visible()
+    expect(page.get_by_role("heading", name="Norm of the mean-pooled vector, layer 2")).to_be_visible()
     expect(page).to_have_url(re.compile("layer=2&pooling=mean"))
     settle(page)
     page.get_by_role("button", name="Copy link").click()
     link = page.evaluate("navigator.clipboard.readText()")
     assert link.startswith(f"{server}where_length_lives?")
     other = analysed(visit(link.removeprefix(server)))
-    expect(other.get_by_role("heading", name="Norm of the mean vector, layer 2")).to_be_visible()
+    expect(other.get_by_role("heading", name="Norm of the mean-pooled vector, layer 2")).to_be_visible()
     assert figures(other) == figures(page)
 
 
 def test_a_control_is_one_click(visit: Callable[..., Page]) -> None:
     page = analysed(visit(PAGE))
-    page.get_by_role("button", name="Shuffled lengths").click()
+    page.get_by_role("button", name="Shuffle lengths").click()
     expect(page.get_by_text("Control: the lengths are shuffled")).to_be_visible()
     best = page.locator("[data-testid=stMetricValue]").first
     expect(best).to_have_text(re.compile(r"^(0\.0|−)"))  # as whatever is read is chance
     expect(page).to_have_url(re.compile("lengths=shuffled"))
-    page.get_by_role("button", name="Shuffled lengths").click()
+    page.get_by_role("button", name="Shuffle lengths").click()
     expect(page.get_by_text("Control: the lengths are shuffled")).to_have_count(0)

@@ -21,6 +21,11 @@ def test_a_heat_map_shows_numbers_and_leaves_the_undefined_blank() -> None:
     assert list(figure.layout.yaxis.ticktext) == ["[CLS]", "mean<br>of tokens"]
 
 
+def test_names_are_no_markup() -> None:
+    figure = figures.heat_map(np.ones((1, 1)), [EVIL], ["<b>0"], PALETTE)
+    assert "<b>" not in figure.data[1].text[0] + figure.layout.yaxis.ticktext[0] + figure.layout.xaxis.ticktext[0]
+
+
 def test_a_click_anywhere_in_a_cell_selects_its_point_and_changes_no_colour() -> None:
     cells, targets = figures.heat_map(np.ones((2, 3)), ["a", "b"], ["0", "1", "2"], PALETTE).data
     assert cells.hoverinfo == "skip"
@@ -69,22 +74,10 @@ def test_numbers_can_be_read_on_every_cell_of_either_theme(palette: Palette) -> 
         assert (lighter + 0.05) / (darker + 0.05) > 4.5
 
 
-def test_similarities_are_numbered_while_there_is_room() -> None:
-    matrix = np.array([[1, 0.456], [0.456, 1]])
-    figure = figures.similarity(matrix, [EVIL, "Short."], PALETTE, zmin=0.2)
-    cells, targets = figure.data
-    assert np.array(cells.text).tolist() == [["1.00", ".46"], [".46", "1.00"]]
-    assert (cells.zmin, cells.zmax) == (0.2, 1)
-    assert targets.text[1].endswith("2: Short.<br>similarity 0.46")
-    many = figures.similarity(np.eye(13), [f"Sentence {at}" for at in range(13)], PALETTE)
-    assert set(np.array(many.data[0].text).ravel()) == {""}
-    assert "similarity 1.00" in many.data[1].text[0]
-
-
 def test_little_or_nothing_to_draw_still_makes_a_figure() -> None:
     nothing = figures.heat_map(np.empty((0, 0)), [], [], PALETTE)
     undefined = figures.heat_map(np.full((1, 2), np.nan), ["a"], ["0", "1"], PALETTE)
-    for figure in (nothing, undefined, figures.similarity(np.empty((0, 0)), [], PALETTE)):
+    for figure in (nothing, undefined):
         assert np.isfinite(ranges_of(figure)).all()
 
 

@@ -2,20 +2,29 @@
 
 import re
 import time
+import types
 from pathlib import Path
 from typing import Any
 
 import orjson
+import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from clsviz.measuring import Job
+from clsviz.ui.state import server
 from support.tiny import random_sentences
 
 APP = str(Path(__file__).parents[2] / "app.py")
 
 
 TEXT = "\n".join(random_sentences(400, seed=1)).encode()
+
+
+def browse_from(monkeypatch: pytest.MonkeyPatch, host: str, address: str | None = None, **headers: str) -> None:
+    """Let pages be asked for by this host name, from this address: AppTest has neither."""
+    context = types.SimpleNamespace(ip_address=address, headers={"Host": host} | headers)
+    monkeypatch.setattr("streamlit.context", context)
 
 
 def job_of(page: AppTest) -> Job:
@@ -31,6 +40,20 @@ def finish(page: AppTest) -> AppTest:
         assert time.monotonic() < deadline, "waited in vain"
         time.sleep(0.02)
     page.run()
+    assert not page.exception
+    return page
+
+
+def settle(page: AppTest) -> AppTest:
+    """Run the page until nothing that it asked for is still being computed, and all of it is shown."""
+    deadline, n_settled = time.monotonic() + 60, 0
+    while n_settled < 2:  # a run may ask for what it shows only in the next
+        assert time.monotonic() < deadline, "waited in vain"
+        is_idle = server.jobs().is_idle
+        n_settled = n_settled + 1 if is_idle else 0
+        time.sleep(0.02)
+        if is_idle:
+            page.run()
     assert not page.exception
     return page
 

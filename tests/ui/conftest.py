@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
-from support.app import APP, TEXT
+from support.app import APP, TEXT, browse_from
 
 from clsviz import corpora
-from clsviz.ui.state import server, session
+from clsviz.ui.state import server
 
 
 @pytest.fixture(autouse=True)
 def own_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A server of its own for every test: nothing measured yet, no jobs."""
     monkeypatch.setenv("CLSVIZ_STORE", str(tmp_path / "store"))
-    monkeypatch.setattr(session, "_is_local", lambda: True)  # AppTest has no address
+    browse_from(monkeypatch, "localhost")
     monkeypatch.setattr("clsviz.measuring.estimate.MEASURING_SECONDS", 0.01)
     st.cache_resource.clear()
     yield

@@ -1,6 +1,7 @@
 """The page “Compare models”, without a browser."""
 
 import re
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -106,7 +107,7 @@ def test_the_models_are_measured_on_the_same_sentences(open_page: Callable[..., 
         assert row["n_parameters"] == found.weights.n_parameters
         assert row["sentences_per_second"] > 0
         assert row["probe_r_squared"] > row["r_squared"]
-    assert f"Compared are {len(both)} of 200 sentences: those under 20 tokens for every model." in texts(page)
+    assert f"The comparison uses {len(both)} of 200 sentences: those under 20 tokens for every model." in texts(page)
     pictures, of_norm, of_vector = charts(page)
     assert [len(cloud["text"]) for cloud in panels(pictures)] == [len(both)] * 2
     assert [len(figure["data"]) for figure in (of_norm, of_vector)] == [2, 2]
@@ -116,7 +117,7 @@ def test_the_models_are_measured_on_the_same_sentences(open_page: Callable[..., 
 
 def test_lengths_by_other_tokenizers_are_pointed_out_and_words_offered(open_page: Callable[..., AppTest]) -> None:
     page = finish(open_page())
-    assert "The same sentences have different lengths, as every model has its own tokenizer" in texts(page)
+    assert "Each model has its own tokenizer, so the same sentences differ in length" in texts(page)
     x = [cloud["x"] for cloud in panels(charts(page)[0])]
     assert x[0] != x[1]
     page.button(key="count_in_words").click().run()
@@ -156,9 +157,9 @@ def test_without_models_in_the_link_the_current_one_meets_its_untrained_self(
     page = finish(open_page(models=None, model=folders[0], sample_size="100"))
     assert page.query_params["models"] == f"{folders[0]},untrained:{folders[0]}"
     assert set(table(page).index) == {"tiny-bert", "untrained tiny-bert"}
-    assert "In untrained tiny-bert there is no line: the norm is the same for all" in texts(page)
-    assert "before it is trained" in texts(page)
-    assert "equally many tokens" in texts(page)
+    assert "There is no regression line for untrained tiny-bert: the norm is the same for all" in texts(page)
+    assert "until it is trained" in texts(page)
+    assert "the same number of tokens" in texts(page)
     page.segmented_control(key="pooling").set_value(Pooling.POOLER).run()
     assert table(finish(page))["r_squared"].notna().all()
 
@@ -181,16 +182,50 @@ def test_a_model_that_fails_says_why_in_its_row_and_the_others_go_on(
     assert not page.sidebar.error
 
 
+def test_an_error_about_the_corpus_stands_once_under_its_box(open_page: Callable[..., AppTest], tmp_path: Path) -> None:
+    path = tmp_path / "empty.txt"
+    path.write_text("\n")
+    page = finish(open_page(corpus=str(path)))
+    (error,) = page.sidebar.error
+    assert "empty.txt" in plain(error.value)
+    order = [element.key or element.type for element in page.sidebar if element.key or element.type == "error"]
+    assert order.index("models") < order.index("corpus") < order.index("error") < order.index("sample_size")
+    assert table(page)["problem"].str.contains("empty.txt").all()
+
+
+def test_an_error_about_the_store_stands_once_beside_the_run_button(
+    open_page: Callable[..., AppTest], tmp_path: Path
+) -> None:
+    finish(open_page())
+    server.jobs().close()
+    st.cache_resource.clear()  # another server
+    for folder in (tmp_path / "store").glob("norms-*"):
+        shutil.rmtree(folder)
+        folder.write_text("no folder")
+    page = finish(open_page())
+    (error,) = page.sidebar.error  # the same for both models
+    assert plain(error.value).startswith("tiny-bert, by-pieces: ")
+    assert "cannot be used" in plain(error.value)
+    order = [element.key or element.type for element in page.sidebar if element.key or element.type == "error"]
+    assert (
+        order.index("models") < order.index("corpus") < order.index("run") < order.index("error") < order.index("layer")
+    )
+    assert table(page)["problem"].str.contains("cannot be used").all()
+
+
 def test_names_that_cannot_be_compared_are_refused_with_a_message(
     open_page: Callable[..., AppTest], folders: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Extraction, "look_up", lambda self, progress: Cost(240.0))
     page = open_page()
     for more, message in (
-        ([folders[0]], "is compared already"),
+        ([folders[0]], "is already in the comparison"),
         (["x" * 600], "model is “xxx"),
-        (["owner/a,b"], "has a comma"),
-        ([f"owner/model{number}" for number in range(5)], "6 models at most can be compared: owner/model4"),
+        (["owner/a,b"], "contains a comma"),
+        (
+            [f"owner/model{number}" for number in range(5)],
+            "At most 6 models can be compared, so owner/model4 was left out",
+        ),
     ):
         page.multiselect(key="models").set_value([*folders, *more]).run()
         assert message in texts(page), more
@@ -214,7 +249,7 @@ def test_one_button_starts_all_that_waits(open_page: Callable[..., AppTest], mon
     monkeypatch.setattr(Extraction, "look_up", lambda self, progress: Cost(60.0, 100))
     page = finish(open_page())
     assert all(job.state is State.WAITING for job in jobs_of(page))
-    assert page.button(key="run").label == "Run all · about 4 min, 200 MB"
+    assert page.button(key="run").label == "Run all · about 4 min · 200 MB"
     assert "Press Run all" in texts(page)
     assert table(page)["r_squared"].isna().all()
     page.button(key="run").click().run()
@@ -244,8 +279,11 @@ def test_cancelling_keeps_what_is_measured_and_ranks_nothing_by_it(
     wait_for(lambda: not any(job.state.is_active for job in jobs_of(page)))
     page.run()
     assert page.button(key="run").label == "Continue"
-    assert re.search("No model is measured on the whole sample yet|not measured on all of them: by-pieces", texts(page))
-    assert "by-pieces: stopped, 64 of 200 norms" in texts(page)
+    assert re.search(
+        "No model has been measured on the whole sample yet|not measured on the whole sample: by-pieces",
+        texts(page),
+    )
+    assert "by-pieces: stopped at 64 of 200 norms" in texts(page)
     assert 0 < table(page).loc["by-pieces", "n_sentences"] < 64
     monkeypatch.setattr(Encoder, "measure", measure)
     page.button(key="run").click().run()
@@ -267,7 +305,7 @@ def test_small_and_constant_samples_explain_themselves(open_page: Callable[..., 
     page = finish(open_page(sample_size="2", length_cutoff="512"))
     assert "at least 3 are needed" in texts(page)
     page = finish(open_page(sample_size="200", length_cutoff="2"))
-    assert "In none of them is there a line" in texts(page)
+    assert "None of the models has a regression line here" in texts(page)
     page = finish(open_page(layer="0"))
     assert "the norm is the same for all" in texts(page)
     assert table(page)["r_squared"].isna().all()
@@ -280,8 +318,8 @@ def test_the_view_is_brought_back_to_what_all_models_have(open_page: Callable[..
     assert page.session_state.pooling is Pooling.CLS
     assert page.session_state.precision is Precision.FAST  # which the main page still has
     assert all(job.work.experiment.precision is Precision.EXACT for job in page.session_state.watched.values())
-    assert "compared in the exact precision" in texts(page)
-    assert "Layer 2 is the last of tiny-bert: of every model it is now the last." in texts(page)
+    assert "compared in exact precision" in texts(page)
+    assert "Layer 2 is the last layer of tiny-bert. Every model now shows its last layer." in texts(page)
     assert page.select_slider(key="layer").options == ["0", "1", "last"]
     page.select_slider(key="layer").set_value(1).run()
     assert "its \\[CLS\\] after layer 1?" in page.main.title[0].value
@@ -302,5 +340,5 @@ def test_what_is_read_of_all_layers_stays_when_another_is_chosen(open_page: Call
 
 def test_shuffled_lengths_are_said(open_page: Callable[..., AppTest]) -> None:
     page = finish(open_page(lengths="shuffled", unit=str(Unit.CHARACTERS)))
-    assert "shuffled among them, as a control" in texts(page)
+    assert "As a control, lengths are shuffled across sentences" in texts(page)
     assert (table(page)["probe_r_squared"] < 0.1).all()

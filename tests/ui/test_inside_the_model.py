@@ -1,6 +1,5 @@
 """The page “Inside the model”, without a browser."""
 
-import io
 import json
 import shutil
 import threading
@@ -11,24 +10,21 @@ from pathlib import Path
 import numpy as np
 import orjson
 import pandas as pd
-import pyarrow.parquet as pq
 import pytest
 import transformers
 from safetensors.numpy import load_file
 from streamlit.testing.v1 import AppTest
-from support.app import APP, finish, go_to, job_of, plain, texts
+from support.app import APP, browse_from, finish, go_to, job_of, plain, settle, texts
 from support.hub import Hub
 from support.tiny import SPECIAL, WORDS, write_bert, write_model, write_tokenizer
 
-from clsviz import export, models
 from clsviz.encoder import Encoder
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
-from clsviz.measuring import Extraction, Found, Jobs, State, measurement_key
+from clsviz.measuring import Extraction, Found, State, measurement_key
+from clsviz.measuring.job import Lane
 from clsviz.progress import Progress
-from clsviz.ui.inside_the_model import cls_check
-from clsviz.ui.inside_the_model.cls_check import Check
-from clsviz.ui.state import server, session
+from clsviz.ui.state import server
 
 PAGE = "inside_the_model"
 SINAN = "Sinan loves a beautiful day"
@@ -42,9 +38,7 @@ def open_page(tiny_folder: Path) -> Callable[..., AppTest]:
         page = go_to(AppTest.from_file(APP, default_timeout=60), PAGE)
         for name, value in ({"model": str(tiny_folder)} | query).items():
             page.query_params[name] = value
-        page.run()
-        assert not page.exception
-        return page
+        return settle(page.run())
 
     return open_page
 
@@ -61,25 +55,25 @@ def test_the_page_says_what_the_model_is_made_of(open_page: Callable[..., AppTes
     assert plain(page.title[0].value) == "What is inside tiny-bert?"
     assert (
         f"{n_weights:,} weights in {len(tensors)} named parameters: a BertModel of 2 layers with 2 attention heads "
-        "each, whose vectors have 16 numbers, and a vocabulary of 26 tokens." in texts(page)
+        "each, 16-dimensional vectors and a vocabulary of 26 tokens." in texts(page)
     )
     assert [metric.value for metric in page.metric] == [f"{n_weights / 1e6:,.1f} M", f"{len(tensors)}", "2", "16"]
     parameters = tables(page)["part"]
     assert dict(zip(parameters["name"], parameters["weights"], strict=True)) == {
         name: tensor.size for name, tensor in tensors.items()
     }
-    special = tables(page)["Stands for"]
+    special = tables(page)["Role"]
     assert dict(zip(special["Token"], special["Id"], strict=True))["[CLS]"] == 2
     chart = orjson.loads(page.get("plotly_chart")[0].proto.spec)
     assert chart["data"][2]["y"] == ["Embeddings", "Layer 1", "Layer 2", "Pooler"]
     norm = np.linalg.norm(tensors["embeddings.word_embeddings.weight"][2])
-    assert f"16 numbers that were learned, of norm {norm:.4f}" in texts(page)
-    assert server.jobs()._jobs == {}  # nothing of a corpus is needed
+    assert f"16 numbers, learned in training, with norm {norm:.4f}" in texts(page)
+    assert not page.session_state.watched  # nothing of a corpus is needed
 
 
 def test_the_pooler_is_put_to_the_test(open_page: Callable[..., AppTest], tiny_folder: Path) -> None:
     page = open_page(text="the big cat sat\nanother line")
-    assert "of 16 numbers none is off by more than" in page.success[0].value
+    assert "none of its 16 numbers is off by more than" in page.success[0].value
     assert not page.warning
     assert "The first of your 2: “the big cat sat”" in texts(page)
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_folder)
@@ -89,7 +83,7 @@ def test_the_pooler_is_put_to_the_test(open_page: Callable[..., AppTest], tiny_f
         tensors["pooler.dense.weight"] @ numbers["[CLS]"].to_numpy(np.float32) + tensors["pooler.dense.bias"]
     )
     np.testing.assert_allclose(numbers["Pooler output"], pooled, atol=1e-5)
-    page.text_area(key="text").set_value("a dog").run()
+    settle(page.text_area(key="text").set_value("a dog").run())
     assert "Your sentence: “a dog”" in texts(page)
     assert len(tables(page)["Id"]) == 4
 
@@ -129,7 +123,7 @@ def test_models_that_are_built_otherwise_are_shown(
 def test_random_weights_are_not_called_learned(open_page: Callable[..., AppTest], tiny_folder: Path) -> None:
     page = open_page(model=f"untrained:{tiny_folder}")
     assert "What is inside untrained tiny-bert?" in texts(page)
-    assert "16 numbers that were drawn at random" in texts(page)
+    assert "16 numbers, drawn at random" in texts(page)
     assert page.success
 
 
@@ -183,8 +177,8 @@ def test_what_other_settings_asked_for_does_not_go_on(
     monkeypatch: pytest.MonkeyPatch,
     tiny_folder: Path,
 ) -> None:
-    monkeypatch.setattr(Jobs, "_enqueue", lambda self, job: setattr(job, "state", State.QUEUED))
     page = open_page(corpus=corpus, sample_size="200")
+    monkeypatch.setattr(Lane, "put", lambda self, job: setattr(job, "state", State.QUEUED))
     job = server.jobs().open(Experiment(model=str(tiny_folder), corpus=corpus, sample_size=300))
     page.session_state.watched = {measurement_key(job.work.experiment, Kind.NORMS): job}
     page.run()
@@ -206,7 +200,7 @@ def test_a_model_of_the_hub_is_fetched_when_asked(open_page: Callable[..., AppTe
     hub.add("google-bert/bert-base-uncased", write_bert(tmp_path / "model", num_hidden_layers=4))
     page = open_page(model="bert-base-uncased")
     finish(page)
-    assert "not on this machine yet. Press the button in the sidebar to download them, about 441 MB." in texts(page)
+    assert "not on this machine yet. Press the button in the sidebar to download them (about 441 MB)." in texts(page)
     assert not hub.requests
     page.button(key="run").click().run()
     finish(page)
@@ -218,7 +212,7 @@ def test_a_model_of_the_hub_is_fetched_when_asked(open_page: Callable[..., AppTe
 def test_a_model_that_is_nowhere_is_reported_in_the_sidebar(open_page: Callable[..., AppTest], tmp_path: Path) -> None:
     page = open_page(model=str(tmp_path / "no-such-folder"))
     assert "no-such-folder" in plain(page.sidebar.error[0].value)
-    assert "It cannot be opened. The sidebar says why." in texts(page)
+    assert "See the sidebar for the reason." in texts(page)
 
 
 def test_a_model_that_cannot_be_loaded_is_reported_in_the_sidebar(
@@ -229,13 +223,13 @@ def test_a_model_that_cannot_be_loaded_is_reported_in_the_sidebar(
     (folder / "config.json").write_text(json.dumps(settings | {"num_hidden_layers": 3}))
     page = open_page(model=str(folder))
     assert "lacks" in plain(page.sidebar.error[0].value)
-    assert "It cannot be opened. The sidebar says why." in texts(page)
+    assert "or the reason if it cannot be opened" in texts(page)
 
 
 def test_a_link_may_not_open_a_folder_from_afar(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clsviz.ui.state.session._is_local", lambda: False)
+    browse_from(monkeypatch, "example.org")
     page = open_page()
     assert any("Folders can be opened only" in plain(warning.value) for warning in page.warning)
     assert page.session_state.model == "minilm"
@@ -245,7 +239,7 @@ def test_a_folder_is_not_opened_for_a_browser_from_afar(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = open_page()
-    monkeypatch.setattr(session, "_is_local", lambda: False)  # as with a forged message, which no link goes before
+    browse_from(monkeypatch, "example.org")  # as with a forged message, which no link goes before
     page.run()
     assert "Folders can be opened only" in plain(page.sidebar.error[0].value)
     assert not page.metric
@@ -257,26 +251,12 @@ def test_the_built_in_model_reads_the_known_sentence(
     server.jobs().encoders._loaded[(minilm_encoder.weights.fingerprint, minilm_encoder.precision)] = minilm_encoder
     page = open_page(model="minilm", text=SINAN)
     assert tables(page)["Id"]["Id"].tolist() == [101, 8254, 2319, 7459, 1037, 3376, 2154, 102]
-    check: Check = page.session_state.checked
+    shown = tables(page)["Pooler output"]
     measured = minilm_encoder.measure([SINAN])
-    assert np.linalg.norm(check.cls) == pytest.approx(float(measured.cls_norms[0, -1]), rel=1e-5)
-    assert np.linalg.norm(check.pooler) == pytest.approx(float(measured.pooler_norms[0, 0]), rel=1e-5)
-    assert f"After layer 0, the embedding output, its norm is {measured.cls_norms[0, 0]:.4f}: the same" in texts(page)
+    assert np.linalg.norm(shown["[CLS]"]) == pytest.approx(float(measured.cls_norms[0, -1]), rel=1e-5)
+    assert np.linalg.norm(shown["Pooler output"]) == pytest.approx(float(measured.pooler_norms[0, 0]), rel=1e-5)
+    assert f"After layer 0, the embedding output, its norm is {measured.cls_norms[0, 0]:.4f}, the same" in texts(page)
     facts = texts(page).replace("*", "")
     assert "Feed-forward: 1,536 wide, gelu" in facts
-    assert "Letters: capitals become small, accents are dropped" in facts
+    assert "Case and accents: lower-cased, accents stripped" in facts
     assert "Around a sentence: [CLS] … [SEP]" in facts
-
-
-def test_the_files_hold_what_is_shown(tmp_path: Path) -> None:
-    encoder = Encoder(models.resolve(str(write_model(tmp_path, "albert")), download=False), device="cpu")
-    cls, pooler = encoder.cls_and_pooler(["the cat"])
-    check = Check("the cat", encoder.framed_tokens("the cat"), cls[0], pooler[0], 1.0)
-    table = cls_check.cls_table(encoder.anatomy, check)
-    assert table.columns.tolist() == ["component", "input_embedding", "cls", "expected", "pooler"]
-    read = pd.read_csv(io.BytesIO(export.to_csv(table)))
-    assert read["input_embedding"].notna().sum() == 8  # ALBERT's words are narrower than its layers
-    np.testing.assert_allclose(read["pooler"], read["expected"], atol=1e-6)
-    np.testing.assert_allclose(read["cls"], cls[0], rtol=1e-6)
-    stored = pq.read_table(io.BytesIO(export.to_parquet(table, {"model": "albert"})))
-    assert json.loads(stored.schema.metadata[b"clsviz"]) == {"model": "albert"}

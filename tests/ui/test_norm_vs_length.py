@@ -4,7 +4,6 @@ import io
 import re
 import threading
 import time
-import types
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,19 +13,19 @@ import numpy as np
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
-from support.app import APP, answer, chart, figures, finish, job_of, plain, texts
+from support.app import APP, answer, browse_from, chart, figures, finish, job_of, plain, settle, texts
 from support.hub import Hub
 from support.tiny import needs_bfloat16, random_sentences, write_dataset
 
 from clsviz import corpora, export, statistics, words
 from clsviz.encoder import Encoder
-from clsviz.errors import ModelError
-from clsviz.measuring import Cost, Extraction, Found, Job, Jobs, State
+from clsviz.errors import ClsvizError, CorpusError, ModelError, SettingError, StoreError, UnexpectedError
+from clsviz.measuring import Cost, Extraction, Found, Job, State
+from clsviz.measuring.job import Lane
 from clsviz.progress import Progress
 from clsviz.settings import Pooling, Segmentation
+from clsviz.ui import controls
 from clsviz.ui.controls import presets
-from clsviz.ui.controls import sidebar as controls
-from clsviz.ui.markdown import escape
 from clsviz.ui.state import server, session
 
 
@@ -47,7 +46,7 @@ def test_the_page_answers_its_question(open_page: Callable[..., AppTest], tiny_e
 def test_before_the_first_points_everything_has_its_place(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Jobs, "_enqueue", lambda self, job: setattr(job, "state", State.QUEUED))
+    monkeypatch.setattr(Lane, "put", lambda self, job: setattr(job, "state", State.QUEUED))
     page = open_page()
     assert not page.exception
     assert [metric.value for metric in page.metric] == ["–"] * 4
@@ -80,7 +79,7 @@ def test_the_fast_precision_says_what_it_costs(open_page: Callable[..., AppTest]
     assert page.query_params["precision"] == "fast"
     found = job_of(page).work.found
     errors = np.abs(found.audit.measurements.cls_norms - found.measurements.head(256).cls_norms)[:, -1]
-    assert "Computed in bfloat16: on 256 sentences measured again in float32" in answer(page)
+    assert "Computed in bfloat16. Compared with float32 on 256 sentences" in answer(page)
     assert f"{words.number(errors.mean())} on average and {words.number(errors.max())} at most" in answer(page)
     assert len(chart(page)["data"][0]["text"]) == 300
 
@@ -137,7 +136,7 @@ def test_a_path_in_a_link_is_opened_only_on_the_same_machine(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, text_file: Path
 ) -> None:
     assert figures(finish(open_page(corpus=str(text_file))))["Sentences"] == "300"
-    monkeypatch.setattr("clsviz.ui.state.session._is_local", lambda: False)
+    browse_from(monkeypatch, "example.org")
     page = finish(open_page(model="minilm", corpus="/etc/passwd"))
     assert "/etc/passwd" in page.warning[0].value
     assert page.session_state.corpus == "python-docs"
@@ -159,7 +158,7 @@ def test_what_takes_long_states_its_cost_and_waits_for_run(
 def test_a_model_that_has_to_be_downloaded_waits_for_run(open_page: Callable[..., AppTest]) -> None:
     page = finish(open_page(model="bert-base-uncased"))
     assert re.fullmatch(r"Run · about \d+ s", page.button(key="run").label)
-    assert "It downloads about 441 MB first." in texts(page)
+    assert "Downloads about 441 MB first." in texts(page)
 
 
 def test_cancelling_keeps_the_picture(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,7 +179,7 @@ def test_cancelling_keeps_the_picture(open_page: Callable[..., AppTest], monkeyp
     page.button(key="cancel").click().run()
     assert not page.exception
     assert job.state is State.CANCELLED
-    assert "64 of 300 sentences are measured." in texts(page)
+    assert "64 of 300 sentences measured so far." in texts(page)
     assert figures(page)["Sentences"] == "64"
     monkeypatch.setattr(Encoder, "measure", measure)
     page.button(key="run").click().run()
@@ -214,7 +213,7 @@ def test_a_failure_while_the_page_is_being_drawn_is_shown_too(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn = threading.Event()
-    draw = controls.sample_controls
+    draw = controls.sample.show
 
     def fail_when_drawn(*_: object) -> Cost:
         assert drawn.wait(10)
@@ -227,7 +226,7 @@ def test_a_failure_while_the_page_is_being_drawn_is_shown_too(
             time.sleep(0.01)
 
     monkeypatch.setattr(Extraction, "look_up", fail_when_drawn)
-    monkeypatch.setattr("clsviz.ui.controls.sidebar.sample_controls", draw_and_wait)
+    monkeypatch.setattr("clsviz.ui.controls.sample.show", draw_and_wait)
     polled: list[float | None] = []
     fragment = st.fragment
     monkeypatch.setattr(
@@ -241,31 +240,10 @@ def test_a_failure_while_the_page_is_being_drawn_is_shown_too(
 def test_a_folder_is_opened_only_for_a_visitor_on_the_same_machine(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clsviz.ui.state.session._is_local", lambda: False)
+    browse_from(monkeypatch, "example.org")
     page = finish(open_page())
     assert "Folders can be opened only" in page.warning[0].value
     assert page.session_state.model == "minilm"
-
-
-@pytest.mark.parametrize(
-    ("address", "host", "headers", "is_local"),
-    [
-        (None, "localhost:8501", {}, True),
-        (None, "127.0.0.1:8501", {}, True),
-        ("::ffff:127.0.0.1", "127.0.0.1:8501", {}, True),  # of a server that listens on all addresses
-        ("::ffff:192.0.2.1", "localhost:8501", {}, False),
-        ("192.0.2.1", "localhost:8501", {}, False),
-        (None, "example.org", {}, False),
-        (None, "localhost", {"X-Forwarded-For": "192.0.2.1"}, False),
-    ],
-)
-def test_a_visitor_on_the_same_machine_is_told_from_others(
-    address: str | None, host: str, headers: dict[str, str], is_local: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.undo()  # of the stand-in for all other tests
-    context = types.SimpleNamespace(ip_address=address, headers={"Host": host} | headers)
-    monkeypatch.setattr(st, "context", context)
-    assert session._is_local() is is_local
 
 
 def test_an_uploaded_text_becomes_the_corpus(open_page: Callable[..., AppTest]) -> None:
@@ -287,7 +265,7 @@ def test_a_forged_message_opens_no_file(
     (tmp_path / "secret.txt").write_text("one secret\ntwo secrets now\nthree secrets right here\n")
     page = finish(open_page(model="minilm", sample_size="20"))
     before = job_of(page)
-    monkeypatch.setattr("clsviz.ui.state.session._is_local", lambda: False)
+    browse_from(monkeypatch, "example.org")
     forged = replace(session.Experiment(), **{setting: str(tmp_path / "secret.txt")})
     monkeypatch.setattr(session, "experiment", lambda: forged)  # AppTest cannot send what is not on offer
     page.run()
@@ -326,8 +304,7 @@ def test_an_upload_without_sentences_says_so(open_page: Callable[..., AppTest], 
 )
 def test_whatever_a_visitor_types_does_something_sensible(open_page: Callable[..., AppTest], text: str) -> None:
     page = finish(open_page())
-    page.text_area(key="text").set_value(text).run()
-    assert not page.exception
+    settle(page.text_area(key="text").set_value(text).run())
     assert not page.error
     if text.isspace():
         assert len(chart(page)["data"]) == 2  # the sentences and their medians: no star
@@ -341,7 +318,7 @@ def test_whatever_a_visitor_types_does_something_sensible(open_page: Callable[..
 
 def test_an_own_sentence_is_set_beside_the_corpus(open_page: Callable[..., AppTest], tiny_encoder: Encoder) -> None:
     page = finish(open_page())
-    page.text_area(key="text").set_value("the cat sat on the mat .").run()
+    settle(page.text_area(key="text").set_value("the cat sat on the mat .").run())
     measured = tiny_encoder.measure(["the cat sat on the mat ."])
     norm = measured.cls_norms[0, -1]
     found = job_of(page).work.found.measurements
@@ -349,7 +326,7 @@ def test_an_own_sentence_is_set_beside_the_corpus(open_page: Callable[..., AppTe
     shown = texts(page)
     assert "**7 tokens**" in shown
     assert f"norm **{norm:.4f}**" in shown
-    assert f"the line says {intercept + slope * 7:.4f} for this length" in shown
+    assert f"the line predicts {intercept + slope * 7:.4f} for this length" in shown
     similar = found.cls_norms[np.abs(found.n_tokens - 7) <= 1, -1]
     assert f"higher than {100 * (similar < norm).mean():.0f}% of the {len(similar)} corpus sentences" in shown
     assert page.code[0].value == "the  cat  sat  on  the  mat  ."
@@ -361,7 +338,7 @@ def test_what_a_visitor_types_goes_into_the_link_only_if_ticked(open_page: Calla
     assert "text" not in page.query_params
     page.checkbox(key="with_text").check().run()
     assert page.query_params["text"] == "the secret cat"
-    again = finish(open_page(text="the secret cat"))
+    again = settle(finish(open_page(text="the secret cat")))
     assert again.text_area(key="text").value == "the secret cat"
     assert "**3 tokens**" in texts(again)
     again.text_area(key="text").set_value("the other cat").run()
@@ -373,7 +350,7 @@ def test_the_view_does_not_measure_an_own_sentence_again(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = finish(open_page())
-    page.text_area(key="text").set_value("the cat sat").run()
+    settle(page.text_area(key="text").set_value("the cat sat").run())
     monkeypatch.setattr(Encoder, "measure", None)
     page.select_slider(key="layer").set_value(0).run()
     assert not page.exception
@@ -385,9 +362,9 @@ def test_a_layer_that_the_model_turns_out_not_to_have_is_never_drawn(
 ) -> None:
     """The look-up ends between the controls, which could not know, and the picture."""
     finish(open_page())
-    session.jobs.clear()
+    st.cache_resource.clear()
     drawn = threading.Event()
-    look_up, draw = Extraction.look_up, controls.view_controls
+    look_up, draw = Extraction.look_up, controls.view.show
 
     def look_up_when_drawn(extraction: Extraction, progress: Progress) -> Cost:
         assert drawn.wait(10)
@@ -400,7 +377,7 @@ def test_a_layer_that_the_model_turns_out_not_to_have_is_never_drawn(
             time.sleep(0.01)
 
     monkeypatch.setattr(Extraction, "look_up", look_up_when_drawn)
-    monkeypatch.setattr("clsviz.ui.controls.sidebar.view_controls", draw_and_wait)
+    monkeypatch.setattr("clsviz.ui.controls.view.show", draw_and_wait)
     page = open_page(layer="77", text="the cat")
     assert not page.exception
     assert "has no layer 77" in texts(page.run())
@@ -423,36 +400,12 @@ def test_a_public_demo_has_the_catalogue_alone_and_smaller_samples(
     assert not page.exception
     warnings = " ".join(warning.value for warning in page.warning)
     assert "public demo" in warnings
-    assert "20,000 at most" in warnings
+    assert "at most 20,000" in warnings
     assert page.session_state.model == "minilm"
-    assert "5,000 at most" in warnings
+    assert "at most 5,000" in warnings
     assert (page.session_state.sample_size, page.session_state.probe_size) == (20_000, 5_000)
     assert "/" not in "".join(page.selectbox(key="model").options)
     job_of(page).cancel()
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "**bold**",
-        ":red[x]",
-        "$x$",
-        "<b>",
-        "[a](b)",
-        "`c`",
-        "# title",
-        "a -- b -> c",
-        "x@y.org",
-        "www.example.org",
-        "1 < 2 & 3",
-        ":material/check: :streamlit:",
-        "https://example.org",
-    ],
-)
-def test_escaped_text_keeps_its_words_and_loses_its_markup(text: str) -> None:
-    escaped = escape(text)
-    assert plain(escaped) == text
-    assert escaped != text
 
 
 @pytest.fixture
@@ -530,7 +483,7 @@ def test_the_copied_link_pins_what_the_hub_gave(original: Hub, open_page: Callab
     assert not original.requests  # all of it is here
     assert "model_fingerprint" not in again.query_params
     other = finish(open_page(**link | {"corpus_fingerprint": "0" * 12}))
-    assert "not the sentences that the link was made with" in plain(other.warning[0].value)
+    assert "not the sentences the link was made with" in plain(other.warning[0].value)
     other.select_slider(key="length_cutoff").set_value(25).run()
     assert other.warning  # the view has nothing to do with it
     other.select_slider(key="sample_size").set_value(200).run()
@@ -567,7 +520,7 @@ def test_a_dataset_offers_what_it_declares(hub: Hub, open_page: Callable[..., Ap
 def test_a_setting_that_a_built_in_corpus_lacks_can_be_forgotten(open_page: Callable[..., AppTest]) -> None:
     page = finish(open_page(corpus="python-docs", column="x", sample_size="50"))
     assert "no column “x”" in plain(page.sidebar.error[0].value)
-    next(button for button in page.button if "declares" in button.label).click().run()
+    next(button for button in page.button if "defaults" in button.label).click().run()
     assert not finish(page).error
 
 
@@ -578,7 +531,7 @@ def test_settings_that_a_dataset_lacks_can_be_forgotten(
     hub.add("owner/corpus", write_dataset(tmp_path / "data", {"one": {"train": sentences}}), kind="dataset")
     page = finish(open_page(corpus="owner/corpus", configuration="three", sample_size="50"))
     assert "no configuration “three”. Choose one" in plain(page.sidebar.error[0].value)
-    next(button for button in page.button if "declares" in button.label).click().run()
+    next(button for button in page.button if "defaults" in button.label).click().run()
     finish(page)
     assert not page.error
     page.button(key="run").click().run()
@@ -650,7 +603,7 @@ def test_an_untrained_model_is_a_choice(open_page: Callable[..., AppTest]) -> No
     assert "Does untrained MiniLM-L6 encode" in texts(page)
     assert figures(page)["R²"] != "–"
     page.segmented_control(key="pooling").set_value(Pooling.CLS).run()
-    assert "before it is trained" in answer(page)
+    assert "until it is trained" in answer(page)
 
 
 def test_a_public_demo_takes_links_but_no_revisions_of_them(
@@ -664,3 +617,95 @@ def test_a_public_demo_takes_links_but_no_revisions_of_them(
     page = finish(open_page(model="owner/any", corpus="owner/any"))
     assert len(page.warning) == 2
     assert (page.session_state.model, page.session_state.corpus) == ("minilm", "python-docs")
+
+
+@pytest.mark.parametrize(
+    ("error", "after", "before"),
+    [
+        (ModelError, "model", "corpus"),
+        (CorpusError, "corpus", "sample_size"),
+        (StoreError, "run", "length_cutoff"),
+        (UnexpectedError, "run", "length_cutoff"),
+    ],
+)
+def test_an_error_stands_where_its_cause_is(
+    open_page: Callable[..., AppTest],
+    monkeypatch: pytest.MonkeyPatch,
+    error: type[ClsvizError],
+    after: str,
+    before: str,
+) -> None:
+    def fail(extraction: Extraction, progress: Progress) -> Cost:
+        raise error() if error is UnexpectedError else error("It is full of bees.")
+
+    monkeypatch.setattr(Extraction, "look_up", fail)
+    page = finish(open_page())
+    (message,) = page.error
+    elements = list(page.sidebar)
+    place = elements.index(page.sidebar.error[0])
+    keys = [getattr(element, "key", None) for element in elements]
+    assert keys.index(after) < place < keys.index(before)
+    assert ("bees" in message.value) != (error is UnexpectedError)
+
+
+def test_an_error_about_the_settings_stands_above_the_picture(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(extraction: Extraction, progress: Progress) -> Cost:
+        raise SettingError("The layer is one too many.")
+
+    monkeypatch.setattr(Extraction, "look_up", fail)
+    page = finish(open_page())
+    assert [error.value for error in page.main.error] == ["The layer is one too many."]
+    assert not page.sidebar.error
+    elements = list(page.main)
+    assert elements.index(page.main.error[0]) < elements.index(page.title[0])
+
+
+def test_nothing_waits_for_a_visitors_own_sentence(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = finish(open_page())
+    is_free = threading.Event()
+    tokens = Encoder.tokens
+
+    def slow(encoder: Encoder, sentence: str) -> list[str]:
+        assert is_free.wait(30)
+        return tokens(encoder, sentence)
+
+    monkeypatch.setattr(Encoder, "tokens", slow)
+    page.text_area(key="text").set_value("the cat sat").run()
+    assert "Measuring with tiny-bert…" in texts(page)
+    assert "**3 tokens**" not in texts(page)
+    other = finish(open_page(text="the dog"))
+    for drawn in (page, other):
+        assert figures(drawn)["Sentences"] == "300"
+        assert not drawn.exception
+    is_free.set()
+    assert "**3 tokens**" in texts(settle(page))
+    assert "**2 tokens**" in texts(settle(other))
+    assert "Measuring with" not in texts(page)
+
+
+def test_a_sentence_that_cannot_be_measured_says_why(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(encoder: Encoder, sentence: str) -> list[str]:
+        raise ModelError("It needs more memory than there is.")
+
+    monkeypatch.setattr(Encoder, "tokens", fail)
+    page = settle(finish(open_page(text="the cat sat")))
+    assert [error.value for error in page.main.error] == ["It needs more memory than there is."]
+    assert figures(page)["Sentences"] == "300"
+
+
+def test_lengths_are_shuffled_by_a_button_and_back_by_another_click(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page())
+    before = figures(page)
+    page.button(key="control-Shuffle lengths").click().run()
+    assert page.query_params["lengths"] == "shuffled"
+    assert "lengths are shuffled across sentences" in answer(page)
+    assert float(figures(page)["R²"]) < 0.1
+    page.button(key="control-Shuffle lengths").click().run()
+    assert "lengths" not in page.query_params
+    assert figures(page) == before

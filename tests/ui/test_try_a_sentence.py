@@ -1,30 +1,25 @@
-"""The laboratory's logic, without a browser."""
+"""The page “Try a sentence”, without a browser."""
 
 import base64
 import io
-import time
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import orjson
-import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.app import APP, go_to, plain, texts
+from support.app import APP, go_to, plain, settle, texts
 from support.tiny import needs_bfloat16, random_sentences, write_bert
 
 from clsviz import corpora, statistics
 from clsviz.encoder import Encoder
 from clsviz.errors import ModelError
-from clsviz.experiment import Experiment
-from clsviz.measuring import Job, Jobs, State
+from clsviz.measuring import Job
 from clsviz.settings import Pooling
-from clsviz.ui.try_a_sentence import downloads as laboratory_files
-from clsviz.ui.try_a_sentence import laboratory
-from clsviz.ui.try_a_sentence import pairs as laboratory_pairs
-from clsviz.ui.try_a_sentence import sections as laboratory_sections
+from clsviz.ui.try_a_sentence import choices
 from clsviz.vectors import Vectors
 
 PAGE = "try_a_sentence"
@@ -33,7 +28,7 @@ TYPED = "the cat sat on the mat .\na big dog ran under the old tree\nthe cat sat
 
 @pytest.fixture
 def open_page(tiny_folder: Path, corpus: str) -> Callable[..., AppTest]:
-    """Open a link to the laboratory, by default with 300 sentences by the tiny model."""
+    """Open a link to the page, by default with 300 sentences by the tiny model."""
 
     def open_page(**query: str) -> AppTest:
         page = AppTest.from_file(APP, default_timeout=60)
@@ -51,13 +46,7 @@ def jobs_of(page: AppTest) -> list[Job]:
 
 def finish(page: AppTest) -> AppTest:
     """Wait until all jobs of the page have ended, and show what they found."""
-    deadline = time.monotonic() + 60
-    while any(job.state.is_active for job in jobs_of(page)):
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.02)
-    page.run()
-    assert not page.exception
-    return page
+    return settle(page)
 
 
 def answer(page: AppTest) -> str:
@@ -87,7 +76,7 @@ def test_an_example_is_shown_to_who_typed_nothing_and_is_not_in_the_link(
     open_page: Callable[..., AppTest], tiny_encoder: Encoder
 ) -> None:
     page = finish(open_page())
-    norm = tiny_encoder.measure([laboratory.EXAMPLE]).cls_norms[0, -1]
+    norm = tiny_encoder.measure([choices.EXAMPLE]).cls_norms[0, -1]
     assert answer(page).startswith("This is an example; type your own below. “The quick brown fox")
     assert f"the norm of its [CLS] is {norm:.4f}" in answer(page)
     assert "text" not in page.query_params
@@ -96,8 +85,8 @@ def test_an_example_is_shown_to_who_typed_nothing_and_is_not_in_the_link(
         "What the model reads",
         "Norm of [CLS] after every layer",
         "Grow it, word by word",
-        "Raw [CLS] beside the pooler output",
-        "Which sentences of the corpus are nearest?",
+        "Raw [CLS] and the pooler output",
+        "Which corpus sentences are nearest?",
     ]
 
 
@@ -174,8 +163,8 @@ def test_the_view_needs_no_model(open_page: Callable[..., AppTest], monkeypatch:
     page.select_slider(key="layer").set_value(1).run()
     assert "the norm of its [CLS] after layer 1 is" in answer(page)
     page.get_by_key("pooling").set_value("mean").run()
-    assert "the norm of its mean vector after layer 1 is" in answer(page)
-    assert "known once its vectors are measured" in answer(page)
+    assert "the norm of its mean-pooled vector after layer 1 is" in answer(page)
+    assert "measure the corpus’s vectors below" in answer(page)
     assert list(lines_of(charts(page)[1])) == ["as typed", "words shuffled", "one word repeated"]
     page.get_by_key("unit").set_value("words").run()
     assert "has 7 words" in answer(page)
@@ -219,17 +208,28 @@ def test_a_model_without_a_pooler_says_so(open_page: Callable[..., AppTest], tmp
     assert not page.metric
 
 
-def test_several_sentences_are_compared(open_page: Callable[..., AppTest], tiny_encoder: Encoder) -> None:
+def cosines(vectors: np.ndarray) -> np.ndarray:
+    directions = vectors.astype(float) / np.linalg.norm(vectors.astype(float), axis=1, keepdims=True)
+    return directions @ directions.T
+
+
+def test_several_sentences_are_compared_by_where_they_rank_among_corpus_pairs(
+    open_page: Callable[..., AppTest], tiny_encoder: Encoder
+) -> None:
     page = finish(open_page(text=TYPED))
-    assert "How alike are they?" in headers(page)
+    assert not [table for table in page.dataframe if "Less alike" in table.value]  # corpus vectors are not measured
+    page.selectbox(key="sentence").set_value(2).run()
+    page = finish(page.toggle(key="nearest").set_value(True).run())
     assert "not trained to be compared by cosine" in texts(page)
-    of = tiny_encoder.vectors(TYPED.splitlines()).of(Pooling.CLS, None).astype(float)
-    of /= np.linalg.norm(of, axis=1, keepdims=True)
-    cells = charts(page)[2]["data"][0]["z"]
-    cells = decoded(cells).reshape(3, 3) if isinstance(cells, dict) else np.array(cells)
-    np.testing.assert_allclose(cells, of @ of.T, atol=1e-6)
-    means = charts(page)[3]["data"][0]
-    assert np.shape(means["text"]) == (3, 3)  # poolings and layers
+    of = cosines(tiny_encoder.vectors(TYPED.splitlines()).of(Pooling.CLS, None))
+    corpus = cosines(jobs_of(page)[1].work.found.vectors.of(Pooling.CLS, None))
+    pairs = corpus[np.triu_indices(len(corpus), 1)]
+    table = page.dataframe[-1].value
+    assert table["Sentence"].tolist() == [TYPED.splitlines()[0], TYPED.splitlines()[2]]
+    np.testing.assert_allclose(table["Similarity"], [of[1, 0], of[1, 2]], atol=1e-5)
+    np.testing.assert_allclose(
+        table["Less alike"], [100 * (pairs < of[1, 0]).mean(), 100 * (pairs < of[1, 2]).mean()], atol=0.1
+    )
     page.get_by_key("pooling").set_value("mean").run()
     assert "not trained to be compared by cosine" in texts(page)  # nobody knows how this model was trained
 
@@ -256,7 +256,7 @@ def test_nearest_sentences_are_measured_when_asked_for(
         page.run()
         upper = np.triu_indices(len(sentences), 1)
         typical = float((of[:-1] @ of[:-1].T)[upper].mean())
-        assert f"two random ones of the corpus have a similarity of {typical:.3f} on average" in texts(page)
+        assert f"two random corpus sentences have a similarity of {typical:.3f} on average" in texts(page)
         assert not page.exception
     page.get_by_key("pooling").set_value("mean").run()
     assert "corpus sentences of about this length" in answer(page)  # now the corpus's mean vectors are known
@@ -276,11 +276,10 @@ def test_a_model_that_has_to_be_fetched_waits_for_a_word(open_page: Callable[...
 def test_before_the_corpus_is_measured_the_sentence_is(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Jobs, "_enqueue", lambda self, job: setattr(job, "state", State.WAITING))
-    page = finish(open_page(text=TYPED))
-    assert "The corpus to set it beside is not measured yet" in answer(page)
+    monkeypatch.setattr("clsviz.measuring.jobs.FREE_SECONDS", -1.0)
+    page = finish(open_page(text=TYPED, nearest="yes"))
+    assert "The corpus to compare it with has not been measured yet" in answer(page)
     assert list(lines_of(charts(page)[1])) == ["as typed", "words shuffled", "one word repeated"]
-    finish(page.toggle(key="nearest").set_value(True).run())
     assert "Press Run to measure the corpus’s vectors" in texts(page)
     assert not page.exception
 
@@ -295,6 +294,31 @@ def test_an_encoder_that_fails_says_why(open_page: Callable[..., AppTest], monke
     assert "Looking for the model" not in texts(page)
 
 
+def test_no_page_waits_while_the_sentences_are_measured(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_go_on = threading.Event()
+    measure = Encoder.cls_and_pooler
+
+    def held(self: Encoder, sentences: list[str]) -> Any:
+        assert may_go_on.wait(60)
+        return measure(self, sentences)
+
+    monkeypatch.setattr(Encoder, "cls_and_pooler", held)
+    page = open_page(text=TYPED)
+    while jobs_of(page)[0].work.found is None:
+        page.run()
+    page.run()
+    assert "Measuring with tiny-bert" in texts(page)
+    assert page.text_area(key="text").value == TYPED
+    assert not charts(page)
+    other = open_page(model="bert-base-uncased")  # of another visitor
+    assert answer(other).startswith(("Press Run in the sidebar", "Looking for the model"))
+    may_go_on.set()
+    assert answer(finish(page)).startswith("“the cat sat on the mat .” has 7 tokens")
+    assert "Measuring with" not in texts(page)
+
+
 @pytest.mark.parametrize("content", ["the cat sat\n", "the cat sat\na dog ran\n", "the cat\n" * 50])
 def test_tiny_and_constant_corpora_explain_themselves(
     open_page: Callable[..., AppTest], tmp_path: Path, content: str
@@ -302,20 +326,20 @@ def test_tiny_and_constant_corpora_explain_themselves(
     small = corpora.keep_upload(io.BytesIO(content.encode()), "few.txt", tmp_path / "store" / "corpora")
     page = finish(open_page(corpus=small, text=TYPED))
     assert "too few corpus sentences of about this length" in answer(page) or "50 corpus sentences" in answer(page)
-    assert len(charts(page)) == 4
+    assert len(charts(page)) == 2
 
 
 def test_nothing_under_the_cutoff_is_explained(open_page: Callable[..., AppTest], tmp_path: Path) -> None:
     long = corpora.keep_upload(io.BytesIO(b"the cat sat on the mat\n" * 5), "long.txt", tmp_path / "store" / "corpora")
     page = finish(open_page(corpus=long, length_cutoff="3", text=TYPED))
-    assert texts(page).count("Too few corpus sentences are under 3 tokens for a band") == 2
+    assert texts(page).count("Too few corpus sentences are under 3 tokens to draw a band") == 2
 
 
 def test_odd_text_is_shown_as_it_is(open_page: Callable[..., AppTest]) -> None:
     page = finish(open_page(text="**bold** :material/check: [a](http://b)\n$x$ <i> ``` # c\n" + "a " * 700))
     assert answer(page).startswith("“**bold** :material/check: [a](http://b)” has")
     page.selectbox(key="sentence").set_value(3).run()
-    assert "The model reads only its beginning" in answer(page)
+    assert "the model reads only its beginning" in answer(page)
     assert len(lines_of(charts(page)[1])["as typed"]["text"]) == 60
     assert not page.exception
 
@@ -329,7 +353,7 @@ def test_norms_of_the_fast_precision_are_shown_where_they_can_be(
     assert page.metric[0].delta.startswith("corpus ")
     monkeypatch.setattr(statistics.Audit, "is_measurable", property(lambda audit: audit.largest_error == 0))
     page.select_slider(key="length_cutoff").set_value(75).run()
-    assert "The fast precision errs by more than the corpus’s norms vary here" in answer(page)
+    assert "In fast precision the error exceeds the variation of the corpus’s norms" in answer(page)
     assert list(lines_of(charts(page)[1])) == ["as typed", "words shuffled", "one word repeated"]
     assert page.metric[0].delta == "–"
 
@@ -347,7 +371,7 @@ def test_a_link_restores_all_that_the_page_has(open_page: Callable[..., AppTest]
 
 def test_more_sentences_than_are_measured_are_counted(open_page: Callable[..., AppTest]) -> None:
     page = finish(open_page(text="\n".join(random_sentences(25, seed=5))))
-    assert "The first 20 of 25 lines are measured" in texts(page)
+    assert "Only the first 20 of 25 lines are measured" in texts(page)
     assert len(page.selectbox(key="sentence").options) == 20
 
 
@@ -356,7 +380,7 @@ def test_every_table_that_is_drawn_can_be_taken_along(open_page: Callable[..., A
     page.toggle(key="nearest").set_value(True).run()
     page = finish(page)
     buttons = [button.proto.label for button in page.get("download_button")]
-    tables = ["Tokens", "Norms by layer", "Growth", "Corpus by length", "Pooler", "Similarity", "Nearest"]
+    tables = ["Tokens", "Norms by layer", "Norms by word", "Corpus by length", "Pooler", "Nearest", "Similarity"]
     assert buttons == [f"{table} ({kind})" for table in tables for kind in ("CSV", "Parquet")]
 
 
@@ -371,33 +395,12 @@ def test_every_table_says_in_which_numbers_it_was_measured(
     page = finish(finish(open_page(precision="fast", text=TYPED, nearest="yes", probe_size="200")))
     of_corpus = {label: (about.get("corpus_numbers"), about.get("n_measured")) for label, about in said.items()}
     fast = ("bfloat16", 300)
-    assert of_corpus == dict.fromkeys(["Tokens", "Growth", "Pooler", "Similarity"], (None, None)) | {
+    assert of_corpus == dict.fromkeys(["Tokens", "Norms by word", "Pooler"], (None, None)) | {
         "Norms by layer": fast,
         "Corpus by length": fast,
         "Nearest": ("float32", 200),
+        "Similarity": ("float32", 200),
     }
     assert {about["numbers"] for about in said.values()} == {"float32"}
     page.get_by_key("pooling").set_value("mean").run()
     assert said["Corpus by length"]["corpus_numbers"] == "float32"  # mean vectors are always measured exactly
-
-
-def test_the_tables_hold_what_is_drawn(tiny_encoder: Encoder) -> None:
-    sentences = TYPED.splitlines()
-    typed = laboratory._measured(tiny_encoder, sentences)
-    tokens = laboratory_files.token_table(typed)
-    assert tokens[tokens["sentence"] == 3]["token"].tolist() == ["[CLS]", "the", "cat", "sat", "[SEP]"]
-    layers = laboratory_sections.layer_table(typed, None)
-    np.testing.assert_allclose(
-        layers.pivot(index="sentence", columns="layer", values="norm"),
-        tiny_encoder.measure(sentences).cls_norms,
-        rtol=1e-5,
-    )
-    pooler = laboratory_sections.pooler_table(typed)
-    assert pooler.columns.tolist() == ["sentence", "cls", "dense", "pooler", "near_one"]
-    np.testing.assert_allclose(pooler["pooler"], tiny_encoder.measure(sentences).pooler_norms[:, 0], rtol=1e-5)
-    pairs = laboratory_pairs.similarity_table(typed, Experiment())
-    assert len(pairs) == 9
-    same = pairs[pairs["first"] == pairs["second"]]
-    assert isinstance(same, pd.DataFrame)
-    assert same["first_sentence"].tolist() == sentences
-    assert (same["similarity"] == 1).all()

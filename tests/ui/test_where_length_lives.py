@@ -25,7 +25,7 @@ from clsviz.measuring import State
 from clsviz.models import UNTRAINED
 from clsviz.settings import Lengths, Pooling, Unit
 from clsviz.ui.state import server
-from clsviz.ui.where_length_lives import cells, layers
+from clsviz.ui.where_length_lives import cells, profile
 
 PAGE = "where_length_lives"
 
@@ -86,7 +86,7 @@ def test_the_page_says_where_length_is_and_draws_it(open_page: Callable[..., App
     lines, spread, heat, scatter, *_ = charts(page)
     norms = found.vectors.norms(Pooling.CLS, 2)[used]
     expected = stats.pearsonr(found.vectors.n_tokens[used], norms).statistic ** 2
-    assert float(figures(page)["Last norm"]) == pytest.approx(expected, abs=6e-4)
+    assert float(figures(page)["Last layer’s norm"]) == pytest.approx(expected, abs=6e-4)
     names = [trace.get("name") for trace in lines["data"]]
     for line in ("whole vector", "direction alone", "norm alone", "mean-pooled", "pooler output"):
         assert line in names
@@ -117,7 +117,7 @@ def test_every_control_is_one_click_and_another_takes_it_back(open_page: Callabl
     page = open_page()
     before = charts(page)[0]["data"]
     for label, name, value in (
-        ("Shuffled lengths", "lengths", Lengths.SHUFFLED),
+        ("Shuffle lengths", "lengths", Lengths.SHUFFLED),
         ("In words", "unit", Unit.WORDS),
         ("In characters", "unit", Unit.CHARACTERS),
     ):
@@ -128,7 +128,7 @@ def test_every_control_is_one_click_and_another_takes_it_back(open_page: Callabl
             assert charts(page)[0]["layout"]["yaxis"]["title"]["text"] == f"R² of length in {value}"
         assert (charts(page)[0]["data"] != before) == (value is not Unit.WORDS)  # every word of theirs is a token
         if value is Lengths.SHUFFLED:
-            assert answer(page).startswith("Control: the lengths are shuffled")
+            assert answer(page).startswith("Control: lengths are shuffled")
             assert float(figures(page)["Best layer"].replace("−", "-")) < 0.1
         page.button(key=f"control-{label}").click().run()
         finish(page)
@@ -207,18 +207,15 @@ def test_settings_of_the_page_that_cannot_be_used_are_named(open_page: Callable[
     [(0, 1, Pooling.CLS, 1), (1, 0, Pooling.MEAN, 0), (2, 2, Pooling.MAX, "last"), (3, 2, Pooling.POOLER, "last")],
 )
 def test_a_click_on_a_cell_chooses_it(
-    open_page: Callable[..., AppTest],
     monkeypatch: pytest.MonkeyPatch,
     row: int,
     layer: int,
     pooling: Pooling,
     chosen: int | str,
 ) -> None:
-    page = open_page()
-    selection = types.SimpleNamespace(selection=types.SimpleNamespace(points=[{"customdata": [row, layer]}]))
-    state = types.SimpleNamespace(cells=selection, watched=page.session_state.watched, pooling=None, layer=None)
+    state = types.SimpleNamespace(pooling=None, layer=None)
     monkeypatch.setattr(st, "session_state", state)
-    cells._choose_cell()
+    cells.choose(row, layer, n_layers=2)
     assert (state.pooling, state.layer) == (pooling, chosen)
 
 
@@ -227,8 +224,8 @@ def test_while_vectors_come_the_profile_is_of_a_round_number_of_them(
 ) -> None:
     page = open_page()
     job, experiment = job_of(page), page.session_state.written.experiment
-    monkeypatch.setattr("clsviz.ui.state.session.found", lambda job, experiment: job.work.found)
-    assert len(layers._shown(job, experiment).vectors) == 300
+    monkeypatch.setattr("clsviz.ui.state.watching.found", lambda job, experiment: job.work.found)
+    assert len(profile.covered(job, experiment).vectors) == 300
     monkeypatch.setattr(job, "state", State.RUNNING)
-    assert len(layers._shown(job, experiment).vectors) == 256
+    assert len(profile.covered(job, experiment).vectors) == 256
     monkeypatch.setattr(job, "state", State.DONE)

@@ -1,4 +1,4 @@
-"""Where a newcomer starts: two experiments, one that shows at once, and the original's."""
+"""Where a newcomer starts: an experiment that shows something at once, and the original one."""
 
 import streamlit as st
 
@@ -10,7 +10,6 @@ from clsviz.ui.state import server, session
 
 INSTANT = Experiment()
 
-
 ORIGINAL = Experiment(
     model="bert-base-uncased",
     corpus="bookcorpus",
@@ -19,24 +18,19 @@ ORIGINAL = Experiment(
 )
 
 
-_MEGABYTES = models.download_megabytes(ORIGINAL.model, Progress()) + corpora.download_megabytes(
-    ORIGINAL.corpus, ORIGINAL.sample_size
-)
-
-
 _POLL_SECONDS = 2.0
 
 
 def show() -> None:
-    """The two buttons, and what the second costs on this machine."""
+    """The two buttons, and what the original costs on this machine."""
     with st.container(horizontal=True):
-        _button("Instant", "bolt", INSTANT, "The built-in model on the docstrings of this Python. It needs no network.")
+        _button("Instant", "bolt", INSTANT, "The built-in model on the docstrings of this Python. Needs no network.")
         _button(
             "The original",
             "history_edu",
             ORIGINAL,
-            f"BERT base on {ORIGINAL.sample_size:,} sentences of BookCorpus, those of fewer than 80 tokens: the "
-            "experiment of 2021. It does not start before you press Run.",
+            f"BERT base on {ORIGINAL.sample_size:,} sentences of BookCorpus, keeping those under "
+            f"{ORIGINAL.length_cutoff} tokens: the 2021 experiment. Nothing starts until you press Run.",
         )
     was_known = server.jobs().estimate(ORIGINAL) is not None
     is_in_browser = False
@@ -44,13 +38,19 @@ def show() -> None:
     def keep_up() -> None:
         nonlocal is_in_browser
         cost = server.jobs().estimate(ORIGINAL)
-        takes = words.cost(cost) if cost else f"downloads up to {_MEGABYTES:,} MB; its time here is being found out"
-        st.caption(escape(f"The original {takes}."))
+        estimating = f"downloads up to {_megabytes():,} MB. Estimating how long it takes on this machine…"
+        st.caption(escape(f"The original {words.cost(cost)}." if cost else f"The original {estimating}"))
         if is_in_browser and not was_known and cost:
-            st.rerun()  # so that nothing is asked any more; not at once, as that would break the page off
+            st.rerun()  # to stop polling; not at once, as that would break the page off
         is_in_browser = True
 
     st.fragment(keep_up, run_every=None if was_known else _POLL_SECONDS)()
+
+
+def _megabytes() -> int:
+    """The most that the original downloads."""
+    of_corpus = corpora.download_megabytes(ORIGINAL.corpus, ORIGINAL.sample_size)
+    return models.download_megabytes(ORIGINAL.model, Progress()) + of_corpus
 
 
 def _button(label: str, icon: str, experiment: Experiment, about: str) -> None:

@@ -1,95 +1,98 @@
-"""The page of what a model is made of: its parameters, its tokens, where [CLS] begins, and its pooler."""
+"""Page: what a model is made of, where [CLS] begins, and whether the pooler output follows from it."""
 
 import streamlit as st
 
-from clsviz import models
+from clsviz import models, words
+from clsviz.encoder.anatomy import Anatomy
 from clsviz.errors import ClsvizError, ModelError
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
 from clsviz.measuring import MeasuringJob, State
 from clsviz.models import Weights
-from clsviz.ui.controls import sidebar as controls
+from clsviz.ui import controls
 from clsviz.ui.inside_the_model import cls_check, structure
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import own
-from clsviz.ui.state import session
+from clsviz.ui.state import session, url, visitor, watching
 
 PAGE = "inside-the-model"
 
 
-def look(name: str) -> tuple[Weights | None, MeasuringJob | None, ClsvizError | None]:
-    """The model's weights where they are on this machine; else the job that could fetch them, or what is wrong."""
+_HEIGHT_OF_BEGINNING, _HEIGHT_OF_CHECK = 120, 400
+
+
+def page() -> None:
+    """Draw the page; called on every run."""
+    url.restore(PAGE)
+    experiment = session.experiment()
+    weights, job, error = _weights_or_job(experiment.model)
+    anatomy = None
+    with st.sidebar:
+        controls.model.show(error)
+        if weights is not None:  # under the box of the model: that it is being loaded, or why it cannot be
+            anatomy = structure.anatomy_of(weights)
+        if job is not None:
+            controls.status.show(job, controls.status.outline(job))
+    url.write(experiment, PAGE)
+    for note in session.notes():
+        st.warning(escape(note))
+    st.title(escape(f"What is inside {models.label(experiment.model)}?"), anchor=False)
+    if weights is None:
+        st.markdown(escape(_waiting(job)))
+    elif anatomy is None:
+        st.markdown("This model is not loaded. The sidebar shows the progress, or the reason if it cannot be opened.")
+    else:
+        _show(experiment, weights, anatomy)
+
+
+def _weights_or_job(name: str) -> tuple[Weights | None, MeasuringJob | None, ClsvizError | None]:
+    """The model's weights if they are on this machine; otherwise the job that could fetch them, or what is wrong."""
     try:
-        if problem := session.model_problem(name):
+        if problem := visitor.model_problem(name):
             raise ModelError(problem)
         weights = models.resolve(name, download=False)
     except models.NotDownloadedError:
         # The smallest job that fetches a model: it measures one sentence of a corpus that needs no network.
-        (job,) = session.watch((Experiment(model=name, sample_size=1), Kind.NORMS))
+        (job,) = watching.watch((Experiment(model=name, sample_size=1), Kind.NORMS))
         return None, job, job.error
     except ClsvizError as error:
-        session.watch()
+        watching.watch()
         return None, None, error
-    session.watch()
+    watching.watch()
     return weights, None, None
 
 
-def show_waiting(job: MeasuringJob | None) -> None:
+def _waiting(job: MeasuringJob | None) -> str:
     """Why there is nothing to show yet."""
     if job is None or job.state is State.FAILED:
-        text = "It cannot be opened. The sidebar says why."
-    elif job.state is State.LOOKING:
-        text = "It is not on this machine. Looking for how large it is."
-    elif job.state.is_active:
-        text = "It is being fetched. The sidebar says how far that is."
-    else:
-        size = f", about {job.cost.megabytes:,} MB" if job.cost and job.cost.megabytes else ""
-        text = f"Its weights are not on this machine yet. Press the button in the sidebar to download them{size}."
-    st.markdown(escape(text))
+        return "This model cannot be opened. See the sidebar for the reason."
+    if job.state is State.LOOKING:
+        return "This model is not on this machine yet. Looking up its size…"
+    if job.state.is_active:
+        return "Downloading the model. The sidebar shows the progress."
+    size = f" (about {job.cost.megabytes:,} MB)" if job.cost and job.cost.megabytes else ""
+    return f"Its weights are not on this machine yet. Press the button in the sidebar to download them{size}."
 
 
-def show(experiment: Experiment, weights: Weights) -> None:
-    """The whole page; raises ModelError where the model cannot be used."""
-    with st.spinner(f"Loading {escape(weights.label)}", show_time=True):
-        anatomy = structure.anatomy_of(weights.fingerprint, weights)
-        check = cls_check.measure(weights)
-    st.markdown(escape(structure.answer(anatomy)))
+def _show(experiment: Experiment, weights: Weights, anatomy: Anatomy) -> None:
+    """Everything below the title; what needs a sentence appears once it is measured."""
+    st.markdown(escape(words.anatomy.answer(anatomy)))
     structure.show_figures(anatomy)
-    with st.container(horizontal=True, horizontal_alignment="right"):
-        cls_check.downloads(experiment, weights, anatomy, check)
+    tools_place = st.container(horizontal=True, horizontal_alignment="right")
     structure.show_parameters(anatomy, weights.label)
     structure.show_facts(anatomy, weights)
-    cls_check.show_beginning(anatomy, check, untrained=weights.untrained)
+    st.subheader("Where [CLS] begins", anchor=False)
+    beginning_place = st.container()
     own.box()
-    cls_check.show_check(anatomy, check)
-
-
-def page() -> None:
-    """The page, drawn anew at every run."""
-    session.restore(PAGE)
-
-    experiment = session.experiment()
-
-    weights, job, error = look(experiment.model)
-
-    with st.sidebar:
-        controls.model_control(error)
-        error_place = st.empty()
-        if job is not None:
-            controls.status(job, controls.outline(job))
-
-    session.write_url(experiment, PAGE)
-
-    for note in session.notes():
-        st.warning(escape(note))
-
-    st.title(escape(f"What is inside {models.label(experiment.model)}?"), anchor=False)
-
-    if weights is None:
-        show_waiting(job)
+    typed = [line.strip() for line in st.session_state.text.splitlines() if line.strip()]
+    st.subheader("Does the pooler, applied to [CLS], give the pooler output?", anchor=False)
+    check = cls_check.measure(weights, typed)
+    if check is None:  # so that nothing moves when it is there
+        beginning_place.container(height=_HEIGHT_OF_BEGINNING, border=False)
+        st.container(height=_HEIGHT_OF_CHECK, border=False)
     else:
-        try:
-            show(experiment, weights)
-        except ClsvizError as failed:
-            error_place.error(escape(failed))
-            st.markdown("It cannot be opened. The sidebar says why.")
+        with beginning_place:
+            cls_check.show_beginning(anatomy, check, untrained=weights.untrained)
+        cls_check.show_check(anatomy, check, len(typed))
+    with tools_place:
+        cls_check.downloads(experiment, weights, anatomy, check)

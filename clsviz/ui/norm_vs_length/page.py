@@ -3,46 +3,36 @@
 import streamlit as st
 
 from clsviz.measurements import Kind
-from clsviz.ui.controls import presets
-from clsviz.ui.controls import sidebar as controls
-from clsviz.ui.parts import own, picture
-from clsviz.ui.state import session
+from clsviz.ui import controls
+from clsviz.ui.norm_vs_length import picture, typed
+from clsviz.ui.parts import chart, own
+from clsviz.ui.state import session, url, watching
 
 PAGE = "norm-vs-length"
 
 
 def page() -> None:
     """The page, drawn anew at every run."""
-    experiment, (job,) = session.begin(PAGE, Kind.NORMS)
-
-    outline = controls.outline(job)
-
+    experiment, (job,) = watching.begin(PAGE, Kind.NORMS)
+    outline = controls.status.outline(job)
     with st.sidebar:
-        presets.show()
-        controls.sample_controls(job)
-        controls.status(job, outline)
-        controls.view_controls(job.work.found)
-
+        controls.presets.show()
+        controls.sample.show(job)
+        controls.status.show(job, outline)
+        controls.view.show(job.work.found)
     experiment = session.experiment()  # the view may have been brought back to what the model has
+    query = url.write(experiment, PAGE)
+    controls.notes.show(job)
 
-    query = session.write_url(experiment, PAGE)
-
-    controls.show_notes(job)
-
-    # Measured before the picture is drawn, which marks it, and shown below it.
+    # The visitor's sentences are measured before the picture is drawn, which marks them, but shown below it.
     picture_place, own_place = st.container(), st.container()
-
     with own_place:
         own.box()
-        mine = own.measure(job, experiment)
-
+        sentences = typed.measure(job, experiment)
     with picture_place:
-        picture.show(job, experiment, mine, query)
-
-    found = session.found(job, experiment)
-
-    if mine and found:
+        picture.show(job, experiment, sentences.points() if sentences else None, query)
+    found = watching.found(job, experiment)
+    if sentences and found:
         with own_place:
-            own.show(mine, picture.view_of(found, experiment))
-
+            typed.show(sentences, chart.view_of(found, experiment))
     picture.explain(job, experiment)

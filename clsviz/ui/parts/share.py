@@ -1,4 +1,4 @@
-"""What leaves the page: the link, and the downloads."""
+"""What a visitor takes along: the link, the downloads, and how a result was measured."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -11,12 +11,11 @@ from clsviz import export
 from clsviz.experiment import Experiment
 from clsviz.hub import shortened
 from clsviz.measuring import Found
+from clsviz.ui.markdown import escape
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from clsviz.analysis import Shown
-
+    from clsviz.export import Table
 
 _COPY_LINK = st.components.v2.component(
     "clsviz.copy_link",
@@ -67,7 +66,7 @@ def copy_link(experiment: Experiment, found: Found, query: dict[str, str]) -> No
 
 
 def downloads(experiment: Experiment, found: Found, view: "Shown") -> None:
-    """The table and the picture as files, made when asked for."""
+    """The table and the picture as files, each made when asked for."""
 
     def report() -> bytes:
         return export.report(experiment, found, view)
@@ -89,17 +88,25 @@ def downloads(experiment: Experiment, found: Found, view: "Shown") -> None:
         )
 
 
+def how_it_was_measured(rows: Mapping[str, str], command: str) -> None:
+    """How a result came about, by name, and the command line that measures the same."""
+    with st.expander("How it was measured"):
+        st.markdown("\n".join(f"- **{name}:** {escape(text)}" for name, text in rows.items()))
+        st.markdown("The same from the command line:")
+        st.code(command, language="shell", wrap_lines=True)
+
+
 def file_name(experiment: Experiment, found: Found) -> str:
-    """What a download of a result is called, without its ending: by what it is of, with commits."""
+    """The name of a result's downloads, without an ending: model, corpus and their commits."""
     commits = [shortened(commit) for commit in (found.weights.commit, found.corpus.pinned.partition("@")[2]) if commit]
     names = [experiment.model.partition("@")[0], experiment.corpus.partition("@")[0], *commits]
     return "-".join(re.findall(r"\w+", f"clsviz {' '.join(names)}", re.ASCII))
 
 
 def table_downloads(
-    label: str, name: str, table: Callable[[], "pd.DataFrame"], about: Callable[[], Mapping[str, object]]
+    label: str, name: str, table: "Callable[[], Table]", about: Callable[[], Mapping[str, object]]
 ) -> None:
-    """Buttons of one table as CSV and as Parquet with what it is about, each made when asked for."""
+    """Buttons for one table as CSV, and as Parquet with `about` in its metadata; each file is made when asked for."""
     kinds: dict[str, tuple[str, str, Callable[[], bytes]]] = {
         "CSV": ("csv", "text/csv", lambda: export.to_csv(table())),
         "Parquet": ("parquet", "application/vnd.apache.parquet", lambda: export.to_parquet(table(), about())),

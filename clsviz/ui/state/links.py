@@ -1,4 +1,4 @@
-"""What single pages have beside the experiment, as it stands in their links."""
+"""The settings of single pages, which are not part of the experiment, as they are written in links."""
 
 import re
 from collections.abc import Callable
@@ -12,7 +12,7 @@ Report = Callable[[SettingError], None]
 
 
 def _word(name: str, word: str) -> Callable[[str, Report], bool]:
-    """A setting that is on where the link has this word, and off where it is left out."""
+    """A setting that is on if the link has this word, and off if it is left out."""
 
     def is_on(text: str, report: Report) -> bool:
         if text not in ("", word):
@@ -23,7 +23,7 @@ def _word(name: str, word: str) -> Callable[[str, Report], bool]:
 
 
 def _place(name: str) -> Callable[[str, Report], int]:
-    """Which of the visitor's sentences, or of the words of one, from 1; the page knows how many there are."""
+    """The number, from 1, of a sentence of the visitor or of a word in it; the page knows how many there are."""
 
     def place(text: str, report: Report) -> int:
         if not re.fullmatch("[1-9][0-9]{0,2}", text or "1"):
@@ -35,7 +35,7 @@ def _place(name: str) -> Callable[[str, Report], int]:
 
 
 def _models(text: str, report: Report) -> list[str]:
-    """The models of a comparison, without those that cannot be used."""
+    """The models of a comparison, without those that cannot be used, which are reported."""
     found: list[str] = []
     for part in filter(None, text.split(",")):
         try:
@@ -45,7 +45,7 @@ def _models(text: str, report: Report) -> list[str]:
         else:
             found += [name] if name not in found else []
     if len(found) > MOST_MODELS:
-        report(SettingError(f"models names {len(found)}; {MOST_MODELS} at most can be compared."))
+        report(SettingError(f"models lists {len(found)}; at most {MOST_MODELS} can be compared."))
     return found[:MOST_MODELS]
 
 
@@ -57,7 +57,6 @@ EXTRAS: dict[str, Callable[[str, Report], Any]] = {
     "sentence": _place("sentence"),
     "word": _place("word"),
 }
-"""By the name in the link, which is also that in the session's state: what it means, and of "" the default."""
-
+"""How each is read, by its name in links and in the session's state; "" gives the default."""
 
 assert tuple(EXTRAS) == PAGE_PARAMETERS

@@ -23,7 +23,7 @@ class _Server:
 
 @st.cache_resource(show_spinner=False)
 def _server() -> _Server:
-    """Made once, when the first visitor comes."""
+    """Created once, when the first visitor comes."""
     guard_torch()  # jobs import it while pages compute
     limits = limits_of(os.environ)
     return _Server(limits, Jobs(Store(), Encoders(limits.n_encoders)))
@@ -40,7 +40,7 @@ def jobs() -> Jobs:
 
 
 def analyse(steps: Callable[[Found, View], Iterator[T]], found: Found, view: View) -> Analysis[T]:
-    """`steps` of what was found and a view of it, running or done, shared by all who look at the same."""
+    """The job that takes `steps` with what was found and a view of it, shared by everyone who looks at the same."""
     return jobs().analyse((steps.__module__, steps.__qualname__, found.key, view), lambda: steps(found, view))
 
 

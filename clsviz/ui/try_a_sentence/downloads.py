@@ -1,45 +1,50 @@
-"""What leaves the laboratory: every table that is drawn, as CSV or Parquet."""
+"""Every table that this page draws, as CSV or Parquet."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from urllib.parse import urlencode
 
 import pandas as pd
 import streamlit as st
 
-from clsviz import export
+from clsviz import analysis, export
+from clsviz.analysis.typed import TypedSentences
 from clsviz.experiment import Experiment
 from clsviz.measuring import Found, MeasuringJob
 from clsviz.settings import Lengths, Pooling, Precision
 from clsviz.ui.parts import share
-from clsviz.ui.state import session
-from clsviz.ui.try_a_sentence.laboratory import Typed, beside
-from clsviz.ui.try_a_sentence.pairs import nearest_table, similarity_table
-from clsviz.ui.try_a_sentence.sections import growth_band, layer_table, pooler_table
+from clsviz.ui.state import watching
+from clsviz.ui.try_a_sentence import measured, nearest
 
 
-def downloads(
-    typed: Typed, at: int, grown: pd.DataFrame | None, jobs: list[MeasuringJob], experiment: Experiment, found: Found
+def show(
+    typed: TypedSentences,
+    at: int,
+    grown: pd.DataFrame | None,
+    jobs: list[MeasuringJob],
+    experiment: Experiment,
+    found: Found,
 ) -> None:
-    """A button for each table and format; the tables are made when asked for."""
-    corpus = beside(jobs, experiment)
-    vectors = session.found(jobs[1], experiment) if len(jobs) > 1 else None
+    """One button per table and format; the tables are made when asked for."""
+    view, corpus = experiment.view, measured.corpus_context(jobs, experiment)
+    vectors = watching.found(jobs[1], experiment) if len(jobs) > 1 else None
     has_band = corpus is not None and corpus.layer_band is not None
-    # A table, and the corpus's measurements that are in it.
+    # Each table, and the corpus measurements that are in it.
     tables: dict[str, tuple[Callable[[], pd.DataFrame], Found | None]] = {
-        "Tokens": (lambda: token_table(typed), None),
-        "Norms by layer": (lambda: layer_table(typed, corpus), found if has_band else None),
+        "Tokens": (lambda: analysis.typed.token_table(typed), None),
+        "Norms by layer": (lambda: analysis.typed.layer_table(typed, corpus), found if has_band else None),
     }
     if grown is not None:
-        tables["Growth"] = lambda: grown.rename(columns={"tokens": "length"}), None
-        if (band := growth_band(grown, corpus)) is not None:
-            of_band = vectors if experiment.pooling in (Pooling.MEAN, Pooling.MAX) else found
+        tables["Norms by word"] = lambda: grown.rename(columns={"tokens": "length"}), None
+        band = corpus.length_band(int(grown["tokens"].max())) if corpus else None
+        if band is not None:
+            of_band = vectors if view.pooling in (Pooling.MEAN, Pooling.MAX) else found
             tables["Corpus by length"] = lambda: band, of_band
-    tables["Pooler"] = lambda: pooler_table(typed), None
-    if len(typed.sentences) > 1:
-        tables["Similarity"] = lambda: similarity_table(typed, experiment), None
+    tables["Pooler"] = lambda: analysis.typed.pooler_table(typed), None
     if vectors is not None:
-        tables["Nearest"] = lambda: nearest_table(typed, at, vectors, experiment), vectors
+        tables["Nearest"] = lambda: nearest.nearest_table(typed, at, vectors, view), vectors
+        if len(typed.sentences) > 1:
+            tables["Similarity"] = lambda: nearest.similarity_table(typed, vectors, view), vectors
     name = share.file_name(experiment, found)
     with st.popover("Download", icon=":material/download:"):
         for label, (table, of) in tables.items():
@@ -48,24 +53,14 @@ def downloads(
                     label,
                     f"{name}-{label.lower().replace(' ', '-')}",
                     table,
-                    partial(about, typed, experiment, found, of),
+                    partial(_about, typed, experiment, found, of),
                 )
 
 
-def token_table(typed: Typed) -> pd.DataFrame:
-    """All that the model reads: sentence (its number, from 1), position (from 0), token, id."""
-    rows = [
-        (number, position, token, token_id)
-        for number, read in enumerate(typed.tokens, 1)
-        for position, (token, token_id) in enumerate(read)
-    ]
-    return pd.DataFrame(rows, columns=["sentence", "position", "token", "id"])
+def _about(typed: TypedSentences, experiment: Experiment, found: Found, of: Found | None) -> Mapping[str, object]:
+    """How a table was made, ready for JSON; `of` are the corpus measurements that are in it, if any.
 
-
-def about(typed: Typed, experiment: Experiment, found: Found, of: Found | None) -> dict[str, object]:
-    """With what a table was made, ready for JSON; `of` are the corpus's measurements that are in it, if any.
-
-    The visitor's own sentences are measured exactly, whatever the precision of the corpus.
+    The visitor's own sentences are always measured exactly, whatever the precision of the corpus.
     """
     made_with: dict[str, object] = {
         "model": found.weights.pinned,

@@ -1,27 +1,24 @@
-"""R² by layer and pooling, a cell each, and the scatter of the cell that is chosen."""
+"""R² by layer and pooling, one cell each, and the scatter of the chosen cell."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
 import streamlit as st
 
-from clsviz import figures, statistics, words
+from clsviz import export, figures, statistics, words
 from clsviz.experiment import Experiment
 from clsviz.measuring import Found
 from clsviz.settings import Pooling
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import picture
+from clsviz.ui.parts import chart, selection
 from clsviz.ui.state import session
 
 if TYPE_CHECKING:
     from clsviz.statistics import Profile
 
 
-_ROWS = {Pooling.CLS: "[CLS]", Pooling.MEAN: "mean", Pooling.MAX: "max", Pooling.POOLER: "pooler output"}
-
-
 def show(profile: "Profile", found: Found, experiment: Experiment) -> None:
-    """Both."""
+    """The cells, and below them the scatter."""
     _heat_map(profile, experiment)
     _scatter(found, experiment)
 
@@ -31,7 +28,7 @@ def _heat_map(profile: "Profile", experiment: Experiment) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
         st.subheader("R² by vector", anchor=False)
         st.segmented_control(
-            "What is read",
+            "Predict length from",
             [False, True],
             default=st.session_state.heat,
             format_func={False: "The norm alone", True: "The whole vector"}.__getitem__,
@@ -40,49 +37,46 @@ def _heat_map(profile: "Profile", experiment: Experiment) -> None:
             label_visibility="collapsed",
         )
     readout = statistics.Readout.VECTOR if st.session_state.heat else statistics.Readout.NORM
-    poolings = [pooling for pooling in _ROWS if profile.has_pooler or pooling is not Pooling.POOLER]
-    lines = [profile.line(pooling, readout) for pooling in poolings]
-    values = np.array(
-        [
-            [np.nan if reading is None or reading.r_squared is None else reading.r_squared for reading in line]
-            for line in lines
-        ]
-    )
+    poolings = [pooling for pooling in words.POOLINGS if profile.has_pooler or pooling is not Pooling.POOLER]
     layer = profile.n_layers if experiment.layer is None or experiment.pooling is Pooling.POOLER else experiment.layer
     st.plotly_chart(
         figures.heat_map(
-            values,
-            [_ROWS[pooling] for pooling in poolings],
+            export.tables.r_squared_by_vector(profile, poolings, readout),
+            [words.POOLINGS[pooling].short for pooling in poolings],
             [str(layer) for layer in range(profile.n_layers + 1)],
-            picture.palette(),
+            chart.palette(),
             marked=(poolings.index(experiment.pooling), layer),
         ),
         key="cells",
-        on_select=_choose_cell,
+        on_select=partial(_choose_clicked, profile.n_layers),
         selection_mode="points",
         config={"displayModeBar": False},
-        alt=f"R² of the length by layer and pooling, as read from the {readout}.",
+        alt=f"R² for length by layer and pooling, from the {readout}.",
     )
     st.caption(
-        "A click on a cell opens the scatter of that vector’s norm. Where a cell is empty there is nothing to read: "
-        "the vector, or its norm, is the same for all sentences."
+        "Click a cell to open the scatter of that vector’s norm. Where a cell is empty there is nothing to predict "
+        "from: the vector, or its norm, is the same for all sentences."
     )
 
 
-def _choose_cell() -> None:
+def _choose_clicked(n_layers: int) -> None:
     points = st.session_state.cells.selection.points
     if points:
         row, layer = points[0]["customdata"]
-        st.session_state.pooling = list(_ROWS)[row]
-        st.session_state.layer = layer if st.session_state.pooling is not Pooling.POOLER else session.LAST
-        found = next(iter(st.session_state.watched.values())).work.found
-        if found is not None and layer == found.measurements.n_layers:
-            st.session_state.layer = session.LAST
+        choose(row, layer, n_layers)
+
+
+def choose(row: int, layer: int, n_layers: int) -> None:
+    """Make the vector of a cell the view."""
+    pooling = list(words.POOLINGS)[row]
+    is_last = pooling is Pooling.POOLER or layer == n_layers
+    st.session_state.pooling = pooling
+    st.session_state.layer = session.LAST if is_last else layer
 
 
 def _scatter(found: Found, experiment: Experiment) -> None:
-    view = picture.view_of(found, experiment)
+    shown = chart.view_of(found, experiment)
     st.subheader(words.axis_title(experiment.view), anchor=False)
-    st.markdown(escape(words.result(view, experiment, len(found.measurements))))
-    selected = picture.chart(experiment, found, view, None)
-    picture.selection(experiment, found, view, selected)
+    st.markdown(escape(words.result(shown, experiment, len(found.measurements))))
+    selected = chart.show(experiment, found, shown)
+    selection.show(found, shown, selected, experiment.unit)

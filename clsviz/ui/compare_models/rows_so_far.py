@@ -1,62 +1,58 @@
-"""What is known of the compared models: what to call them, and a row of each as it is measured."""
+"""What is known of each compared model so far, as rows of the comparison."""
 
 import hashlib
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
 from clsviz import analysis
+from clsviz.analysis.comparison import Norms, Row
 from clsviz.experiment import Experiment, View
 from clsviz.measuring import Found, MeasuringJob, State
 from clsviz.settings import Precision
-from clsviz.ui.state import server, session
-
-if TYPE_CHECKING:
-    from clsviz.analysis.comparison import Norms, Row
+from clsviz.ui.state import server, watching
 
 
 def rows_of(
     experiment: Experiment, names: Sequence[str], norms: Sequence[MeasuringJob], vectors: Sequence[MeasuringJob]
-) -> "list[analysis.comparison.Row]":
-    """What is known of every model so far."""
-    asked = [replace(experiment, model=name) for name in names]
-    founds = [session.found(job, of) for job, of in zip(norms, asked, strict=True)]
+) -> list[Row]:
+    """One row per model, in the order of their names."""
+    experiments = [replace(experiment, model=name) for name in names]
+    founds = [watching.found(job, of) for job, of in zip(norms, experiments, strict=True)]
     indices = iter(analysis.comparison.common([found.measurements for found in founds if found], experiment.view))
-    is_settled = not any(job.state.is_active for job in norms)  # else which sentences are compared may change
+    is_settled = not any(job.state.is_active for job in norms)  # until then, which sentences are compared may change
+    labels = analysis.comparison.labels(names)
     rows = []
-    for label, of, job, of_vectors, found in zip(
-        analysis.comparison.labels(names), asked, norms, vectors, founds, strict=True
-    ):
-        row = analysis.comparison.Row(of.model, label, problem=str(job.error or of_vectors.error or ""))
+    for label, of, job, of_vectors, found in zip(labels, experiments, norms, vectors, founds, strict=True):
+        row = Row(of.model, label, problem=str(job.error or of_vectors.error or ""))
         if found is not None:
             index = next(indices)
-            row = _with_norms(row, job, found, of, index)
+            row = _with_norms(row, job, found, of.view, index)
             if is_settled and of_vectors.state is State.DONE and of_vectors.work.found:
-                row = _with_profile(row, of_vectors.work.found, of, index)
+                row = _with_profile(row, of_vectors.work.found, of.view, index)
         rows.append(row)
     return rows
 
 
-def _with_norms(row: "Row", job: MeasuringJob, found: Found, experiment: Experiment, index: NDArray[np.intp]) -> "Row":
+def _with_norms(row: Row, job: MeasuringJob, found: Found, view: View, index: NDArray[np.intp]) -> Row:
     rate = job.work.sentences_per_second or _rate(found.weights.fingerprint, len(found.measurements))
     return replace(
         row,
         n_sampled=len(found.sentences),
         is_whole=not found.n_missing,
-        norms=_norms(found.key, experiment.view, _digest(index), found, index),
+        norms=_norms(found.key, view, _digest(index), found, index),
         sentences_per_second=rate,
         n_parameters=found.weights.n_parameters,
     )
 
 
-def _with_profile(row: "Row", found: Found, experiment: Experiment, index: NDArray[np.intp]) -> "Row":
-    """The row with what is read of the vectors so far; that goes on for as long as somebody looks on."""
+def _with_profile(row: Row, found: Found, view: View, index: NDArray[np.intp]) -> Row:
+    """The row with the probes so far; they continue only while somebody is looking."""
     index = index[index < len(found.measurements)]
-    view = experiment.view.of_all_vectors  # every layer is probed, whichever is shown
+    view = view.of_all_vectors  # every layer is probed, whichever is shown
     key = "compare", found.key, view, _digest(index)
     analysed = server.jobs().analyse(key, lambda: analysis.comparison.read_vectors(found, view, index))
     is_read = not analysed.state.is_active
@@ -68,11 +64,11 @@ def _digest(index: NDArray[np.intp]) -> str:
 
 
 @st.cache_resource(max_entries=24, show_spinner=False)
-def _norms(key: Hashable, view: View, digest: str, _found: Found, _index: NDArray[np.intp]) -> "Norms":
+def _norms(key: Hashable, view: View, digest: str, _found: Found, _index: NDArray[np.intp]) -> Norms:
     return analysis.comparison.norms_of(_found, view, _index)
 
 
 @st.cache_resource(max_entries=24, show_spinner=False)
 def _rate(fingerprint: str, n_measured: int) -> float | None:
-    """Sentences per second at which the model was last measured here, looked up whenever there are more."""
+    """Sentences per second when the model was last measured on this machine; looked up again when there are more."""
     return server.jobs().store.rate(fingerprint, Precision.EXACT.numbers)

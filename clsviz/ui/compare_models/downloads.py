@@ -1,0 +1,53 @@
+"""The comparison as a link and as files."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from urllib.parse import urlencode
+
+import pandas as pd
+import streamlit as st
+
+from clsviz import analysis, export
+from clsviz.analysis.comparison import Row
+from clsviz.experiment import Experiment
+from clsviz.measuring import MeasuringJob
+from clsviz.ui.parts import share
+
+
+def copy_link(experiment: Experiment, rows: Sequence[Row], jobs: Sequence[MeasuringJob], query: dict[str, str]) -> None:
+    """The link to this comparison, with the commits of what was found; its fingerprints are the first model's."""
+    founds = [job.work.found for job in jobs]
+    names = [found.weights.pinned if found else row.model for found, row in zip(founds, rows, strict=True)]
+    if (found := founds[0]) and "models" in query:
+        first = replace(experiment, model=rows[0].model)
+        share.copy_link(first, found, query | {"models": ",".join(names)})
+
+
+def show(experiment: Experiment, rows: Sequence[Row], jobs: Sequence[MeasuringJob], query: dict[str, str]) -> None:
+    """The tables as files, made when asked for."""
+    found = next((job.work.found for job in jobs if job.work.found), None)
+    sentences = found.sentences if found else []
+    tables: dict[str, Callable[[], pd.DataFrame]] = {
+        "Table": lambda: analysis.comparison.table(rows),
+        "Layers": lambda: analysis.comparison.curves(rows),
+        "Sentences": lambda: analysis.comparison.points(rows, sentences),
+    }
+    about = partial(_about, experiment, rows, jobs, query)
+    with st.popover("Download", icon=":material/download:", disabled=not any(row.norms for row in rows)):
+        for name, table in tables.items():
+            share.table_downloads(name, f"clsviz-comparison-{name.lower()}", table, about)
+
+
+def _about(
+    experiment: Experiment, rows: Sequence[Row], jobs: Sequence[MeasuringJob], query: dict[str, str]
+) -> dict[str, object]:
+    """The settings and fingerprints, ready for JSON."""
+    return {
+        "query": "?" + urlencode(query),
+        "models": [
+            export.summary(replace(experiment, model=row.model), job.work.found, row.norms.shown)
+            for row, job in zip(rows, jobs, strict=True)
+            if row.norms and job.work.found
+        ],
+    }

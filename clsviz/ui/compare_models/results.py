@@ -1,0 +1,145 @@
+"""The results of the comparison: the answer, the table, one picture per model, and their layers."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from clsviz import analysis, figures, words
+from clsviz.analysis.comparison import Row
+from clsviz.experiment import Experiment
+from clsviz.measuring import MeasuringJob
+from clsviz.settings import Unit
+from clsviz.ui.compare_models import downloads, table
+from clsviz.ui.compare_models.rows_so_far import rows_of
+from clsviz.ui.markdown import escape
+from clsviz.ui.parts.chart import palette
+
+_POLL_SECONDS = 1.0
+
+
+_MOST_DRAWN = 2_000
+"""How many points each picture has at most; the numbers use all of them."""
+
+
+_CURVES_HEIGHT = 340
+
+
+_LOWEST_R_SQUARED, _MARGIN = -0.2, 0.04
+
+
+def show(
+    experiment: Experiment,
+    names: Sequence[str],
+    norms: Sequence[MeasuringJob],
+    vectors: Sequence[MeasuringJob],
+    query: dict[str, str],
+) -> None:
+    """All of it, redrawn while there is more to come."""
+    question = f"Which model encodes the length of a sentence in the norm of {words.vector_name(experiment.view)}?"
+    st.title(escape(question), anchor=False)
+    place = st.empty()
+    jobs = [*norms, *vectors]
+    if not any(job.work.found for job in norms):  # something to read while libraries are loaded for the rest
+        place.markdown(escape(words.comparison.waiting([job.state for job in jobs])))
+    known = rows_of(experiment, names, norms, vectors)
+    place.empty()
+    is_open = _is_open(known, jobs)
+    first: list[Row] | None = known
+    is_in_browser = False
+
+    def draw() -> None:
+        nonlocal first, is_in_browser
+        rows = first or rows_of(experiment, names, norms, vectors)
+        first = None
+        _draw(experiment, rows, norms, vectors, query)
+        if is_in_browser and is_open and not _is_open(rows, jobs):
+            st.rerun()  # without polling
+        is_in_browser = True
+
+    st.fragment(draw, run_every=_POLL_SECONDS if is_open else None)()
+
+
+def _is_open(rows: Sequence[Row], jobs: Sequence[MeasuringJob]) -> bool:
+    return any(job.state.is_active for job in jobs) or not all(row.is_read for row in rows)
+
+
+def _draw(
+    experiment: Experiment,
+    rows: Sequence[Row],
+    norms: Sequence[MeasuringJob],
+    vectors: Sequence[MeasuringJob],
+    query: dict[str, str],
+) -> None:
+    waiting = words.comparison.waiting([job.state for job in (*norms, *vectors)])
+    st.markdown(escape(words.comparison.answer(rows, experiment) or waiting))
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.markdown(escape(words.comparison.tokenizers(rows, experiment.unit)), width="stretch")
+        if experiment.unit is Unit.TOKENS and analysis.comparison.tokens_agree(rows) is False:
+            st.button("Count in words", on_click=_count_in_words, key="count_in_words")
+        downloads.copy_link(experiment, rows, norms, query)
+        downloads.show(experiment, rows, norms, query)
+    if len(st.session_state.models) < 2:
+        st.info("Choose at least two models in the sidebar.", icon=":material/compare_arrows:")
+    table.show(rows, experiment.unit)
+    _pictures(experiment, rows, norms)
+    _curves(rows, experiment.unit)
+    _explain(experiment, rows, norms)
+
+
+def _count_in_words() -> None:
+    st.session_state.unit = Unit.WORDS
+
+
+def _pictures(experiment: Experiment, rows: Sequence[Row], jobs: Sequence[MeasuringJob]) -> None:
+    """Norm against length for every model, with an empty picture for those that are not measured yet."""
+    st.subheader(f"{words.axis_title(experiment.view)} against length", anchor=False)
+    nothing = figures.Points(np.empty(0, object), np.empty(0, np.int32), np.empty(0, np.float32))
+    panels = []
+    for row, job in zip(rows, jobs, strict=True):
+        points, found = nothing, job.work.found
+        if row.norms is not None and found is not None:
+            shown = row.norms.shown
+            labels = figures.labels_of([found.sentences[i] for i in shown.index[:_MOST_DRAWN]])
+            points = figures.Points(labels, shown.lengths[:_MOST_DRAWN], shown.norms[:_MOST_DRAWN])
+        panels.append((row.label, points, row.fit))
+    st.plotly_chart(
+        figures.small_multiples(panels, palette(), shared_y=not st.session_state.axes, unit=experiment.unit),
+        key="small_multiples",
+        config={"displayModeBar": False},
+        alt=words.comparison.pictures(rows, experiment.view),
+    )
+    most = max((len(row.norms.shown.index) for row in rows if row.norms), default=0)
+    if most > _MOST_DRAWN:
+        st.caption(f"Each picture shows {_MOST_DRAWN:,} of {most:,} sentences; the numbers use all of them.")
+
+
+def _curves(rows: Sequence[Row], unit: Unit) -> None:
+    """R² of the norm and of the probes, layer by layer, over the relative depth."""
+    st.subheader("Layer by layer", anchor=False)
+    curves = analysis.comparison.curves(rows)
+    low = float(np.nanmin(curves[["norm", "vector"]].to_numpy(float), initial=0))
+    parts = {
+        "norm": (words.comparison.norm_curves(unit), "R² of the norm"),
+        "vector": (words.comparison.probe_curves(rows), "R² of a probe"),
+    }
+    for place, (name, (text, title)) in zip(st.columns(2, vertical_alignment="bottom"), parts.items(), strict=True):
+        figure = figures.relative_depth(curves.rename(columns={name: "value"}), palette(), y_title=title)
+        figure.update_yaxes(range=[max(low, _LOWEST_R_SQUARED) - _MARGIN, 1 + _MARGIN])
+        with place:
+            st.caption(escape(text))
+            st.plotly_chart(
+                figure, height=_CURVES_HEIGHT, key=f"curves_{name}", config={"displayModeBar": False}, alt=text
+            )
+
+
+def _explain(experiment: Experiment, rows: Sequence[Row], jobs: Sequence[MeasuringJob]) -> None:
+    """How to read the page, and how its numbers came about."""
+    with st.expander("How to read this page"):
+        st.markdown(words.comparison.HOW_TO_READ)
+    known = [(row, job.work.found) for row, job in zip(rows, jobs, strict=True)]
+    measured = [(row, found) for row, found in known if found and row.norms]
+    if measured:
+        facts = words.comparison.settings(experiment, measured)
+        with st.expander("How it was measured"):
+            st.markdown("\n".join(f"- **{escape(name)}:** {escape(text)}" for name, text in facts.items()))

@@ -1,0 +1,156 @@
+"""Which corpus, which of its texts, and the visitor's own."""
+
+import streamlit as st
+
+from clsviz import corpora
+from clsviz.corpora import Corpus, formats
+from clsviz.corpora.segmentation import LONG_TEXT
+from clsviz.errors import ClsvizError, CorpusError, Subject
+from clsviz.measuring import MeasuringJob, State
+from clsviz.settings import Segmentation
+from clsviz.ui.controls import choices, errors
+from clsviz.ui.state import server, visitor
+
+_TEXT_HELP = {
+    "configuration": "A Hub dataset may have several, such as one per language.",
+    "split": "The parts a dataset is divided into, such as train and test.",
+    "column": "The column that holds the text.",
+}
+"""The settings that choose among the texts of a corpus; each depends on those before it."""
+
+_SEGMENTATION_LABELS = {Segmentation.AUTO: "Auto", Segmentation.NONE: "No", Segmentation.SENTENCES: "Yes"}
+
+
+def show(job: MeasuringJob) -> None:
+    """The controls, with what is wrong with the corpus."""
+    _list()
+    is_lost = corpora.is_upload(st.session_state.corpus) and isinstance(job.error, CorpusError)
+    with st.expander("Use your own text", expanded=is_lost):
+        st.file_uploader(
+            "A text file",
+            type=sorted({suffix.rpartition(".")[2] for suffix in formats.SUFFIXES}),
+            key="upload",
+            on_change=_keep_upload,
+            help="Plain text (one text per line), a table (CSV, TSV, JSON lines) or Parquet. All but Parquet may be "
+            "gzipped. The file is kept in this server’s store, so that links to it keep working.",
+        )
+    choices.show_message("corpus")
+    errors.show(job.error, Subject.CORPUS)
+    corpus = _known_corpus(job)
+    if corpus is None and any(st.session_state[setting] for setting in _TEXT_HELP):
+        st.button("Use the dataset’s defaults", on_click=_forget_texts, width="stretch")
+    if corpora.is_built_in(st.session_state.corpus):
+        st.session_state.segmentation = st.session_state.segmentation  # or it is forgotten along with its control
+    else:
+        _texts(corpus)
+
+
+def _list() -> None:
+    names = choices.including(st.session_state.corpus, [*corpora.CORPORA, *st.session_state.get("uploads", [])])
+    st.selectbox(
+        "Corpus",
+        names,
+        index=names.index(st.session_state.corpus),
+        format_func=_label,
+        key="corpus",
+        on_change=_choose,
+        accept_new_options=not server.limits().is_public,
+        help="Where the sentences come from. The first two are docstrings: of this Python, and of its installed "
+        "packages as well. The others come from the Hugging Face Hub. You can also type any Hub dataset id or, if "
+        "clsviz runs on your machine, the path of a file.",
+    )
+
+
+def _label(name: str) -> str:
+    """What the list calls a corpus: no two are alike, because the browser sends back what it shows."""
+    if not corpora.is_upload(name):
+        return name if corpora.is_file(name) else corpora.label(name)
+    try:
+        file_name = corpora.upload_label(name, server.jobs().store.corpora)
+    except CorpusError:
+        file_name = corpora.label(name)
+    return f"{file_name} ({name[7:11]})"
+
+
+def _texts(corpus: Corpus | None) -> None:
+    """Which of the corpus's texts are taken, and what counts as a sentence in them, where there is a choice."""
+    with st.expander("Which texts", expanded=not corpora.is_in_catalogue(st.session_state.corpus)):
+        for setting, options in _options(corpus).items():
+            decided = st.session_state[setting] or getattr(corpus.selection, setting) if corpus else ""
+            if len(options) > 1:
+                key = _key_of(setting)
+                st.session_state[key] = decided if decided in options else options[0]  # also after the browser's Back
+                st.selectbox(
+                    setting.capitalize(),
+                    options,
+                    index=options.index(st.session_state[key]),
+                    key=key,
+                    on_change=_choose_texts,
+                    args=[setting],
+                    help=_TEXT_HELP[setting],
+                )
+        st.segmented_control(
+            "Cut into sentences",
+            list(Segmentation),
+            default=st.session_state.segmentation,
+            format_func=_SEGMENTATION_LABELS.__getitem__,
+            key="segmentation",
+            required=True,
+            help="Cut texts into sentences, with rules for English. Auto does so if they average more than "
+            f"{LONG_TEXT} characters.",
+        )
+
+
+def _known_corpus(job: MeasuringJob) -> Corpus | None:
+    """What the job knows of the chosen corpus; while it is looking, what the job before knew, so that nothing jumps."""
+    if job.work.corpus is not None:
+        st.session_state.known_corpus = job.work.corpus
+    known: Corpus | None = st.session_state.get("known_corpus")
+    is_known = known is not None and known.selection.corpus == st.session_state.corpus
+    return known if is_known and job.state is not State.FAILED else None
+
+
+def _options(corpus: Corpus | None) -> dict[str, tuple[str, ...]]:
+    """The configurations, splits and columns of a corpus."""
+    if corpus is None:
+        return {}
+    return {"configuration": corpus.configurations, "split": corpus.splits, "column": corpus.columns}
+
+
+def _key_of(setting: str) -> str:
+    return f"chosen_{setting}_{st.session_state.corpus}"
+
+
+def _choose() -> None:
+    """Take the chosen corpus, with its own defaults, or say why not."""
+    if choices.take_name("corpus", visitor.corpus_problem):
+        _forget_texts()
+
+
+def _choose_texts(setting: str) -> None:
+    """Take the chosen configuration, split or column; what depends on it goes back to the dataset's default."""
+    settings = list(_TEXT_HELP)
+    for later in settings[settings.index(setting) :]:
+        st.session_state[later] = ""
+    st.session_state[setting] = st.session_state[_key_of(setting)]
+
+
+def _forget_texts() -> None:
+    for setting in _TEXT_HELP:
+        st.session_state[setting] = ""
+
+
+def _keep_upload() -> None:
+    """Make the uploaded file the corpus, or say why not."""
+    st.session_state.corpus_message = ""
+    if st.session_state.upload is None:
+        return
+    file = st.session_state.upload
+    try:
+        name = corpora.keep_upload(file, file.name, server.jobs().store.corpora)
+    except ClsvizError as error:
+        st.session_state.corpus_message = str(error)
+    else:
+        st.session_state.uploads = list(dict.fromkeys([*st.session_state.get("uploads", []), name]))
+        st.session_state.corpus = name
+        _forget_texts()

@@ -1,0 +1,55 @@
+"""How large the sample is, which one it is, and how exactly it is measured."""
+
+import streamlit as st
+
+from clsviz.settings import RANGES, Precision
+from clsviz.ui.controls import choices
+from clsviz.ui.state import server
+
+_SIZES = (200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
+
+_PROBE_SIZES = (200, 500, 1_000, 2_000, 5_000, 10_000, 20_000)
+
+
+def show(*, of_vectors: bool) -> None:
+    """The controls; of_vectors: whether vectors are measured, which are always exact, and not norms."""
+    limits = server.limits()
+    _slider(
+        "Sentences",
+        "sample_size",
+        [size for size in _SIZES if size <= limits.sample_size],
+        "How many sentences to draw from the corpus. A larger sample contains the smaller ones.",
+    )
+    if of_vectors:
+        _slider(
+            "Vectors for the first",
+            "probe_size",
+            [size for size in _PROBE_SIZES if size <= limits.probe_size],
+            "Whole vectors are measured for this many sentences, from the start of the sample. They take more room "
+            "than norms: about 17 kB per sentence with the built-in model, 60 kB with BERT base.",
+        )
+    lowest, highest = RANGES["seed"]
+    seed = st.session_state.seed
+    st.number_input("Seed", lowest, highest, seed, key="seed", help="A different seed draws different sentences.")
+    if not of_vectors:
+        st.segmented_control(
+            "Precision",
+            list(Precision),
+            default=st.session_state.precision,
+            format_func=str.capitalize,
+            key="precision",
+            required=True,
+            help="Exact computes in float32. Fast multiplies matrices in bfloat16 and measures some sentences both "
+            "ways to report its error. A norm that varies by less than that error is not shown.",
+        )
+
+
+def _slider(label: str, setting: str, sizes: list[int], about: str) -> None:
+    st.select_slider(
+        label,
+        choices.including(st.session_state[setting], sizes, in_order=True),
+        value=st.session_state[setting],
+        format_func=lambda size: f"{size:,}",
+        key=setting,
+        help=about,
+    )

@@ -1,0 +1,97 @@
+"""How far a job is, with the button that starts or stops it."""
+
+import streamlit as st
+
+from clsviz import words
+from clsviz.measuring import MeasuringJob, State
+from clsviz.ui.controls import errors
+from clsviz.ui.markdown import escape
+from clsviz.ui.state import server, watching
+
+_POLL_SECONDS = 0.5
+
+_HEIGHT = 124  # two lines, a bar and a button, so that nothing below moves
+
+
+def show(job: MeasuringJob, before: tuple[bool, bool, bool], name: str = "") -> None:
+    """The status, which keeps itself up to date while the job is active.
+
+    before: the job's outline before anything was drawn. Once that no longer holds, the page is drawn again; not at
+        once, because a page that is broken off reaches the browser without the values of its controls.
+    name: tells the buttons of several jobs apart.
+    """
+    is_in_browser = False
+
+    def keep_up() -> None:
+        nonlocal is_in_browser
+        _show(job, name)  # first, so that no click on its button is lost
+        if is_in_browser and before != outline(job):
+            st.rerun()  # the whole page
+        is_in_browser = True
+
+    will_change = job.state.is_active or before != outline(job)
+    st.fragment(keep_up, run_every=_POLL_SECONDS if will_change else None)()
+
+
+def outline(job: MeasuringJob) -> tuple[bool, bool, bool]:
+    """What the rest of the page depends on: whether the job is active, knows its sentences, and has measured any."""
+    found = job.work.found
+    return job.state.is_active, found is not None, found is not None and len(found.measurements) > 0
+
+
+def _show(job: MeasuringJob, name: str) -> None:
+    with st.container(height=_HEIGHT, border=False):
+        state = job.state
+        if state is State.QUEUED:
+            ahead = server.jobs().n_ahead_of(job)
+            st.progress(0.0, f"Queued: {ahead} {'run' if ahead == 1 else 'runs'} ahead of this one")
+            _cancel_button(job, name)
+        elif state.is_active:
+            _progress(job)
+            _cancel_button(job, name)
+        elif state is State.DONE:
+            n = len(job.work.found.sentences) if job.work.found else 0
+            st.caption(f":material/check: {n:,} sentence{'' if n == 1 else 's'} measured")
+        else:
+            _run_button(job, name)
+    errors.show(job.error, *errors.OF_THE_RUN)
+
+
+def _progress(job: MeasuringJob) -> None:
+    stage, done, total, rate, left = job.stage, job.done, job.total, job.rate, job.seconds_left  # its thread goes on
+    if not total:
+        st.progress(0.0, escape(stage) or "Looking for earlier measurements")
+        return
+    unit = f" {job.unit}" if job.unit else ""
+    pace = f" · {rate:,.0f}{unit}/s · {words.duration(left)} left" if left is not None else ""
+    st.progress(min(1.0, done / total), f"{escape(stage)} {done:,} of {total:,}{unit}{pace}")
+
+
+def _run_button(job: MeasuringJob, name: str) -> None:
+    label = _run_label(job)
+    if st.button(label, icon=":material/play_arrow:", type="primary", key=f"run{name}", width="stretch"):
+        watching.start(job)
+        st.rerun()
+    if job.state is State.WAITING and job.cost and job.cost.megabytes:
+        st.caption(f"Downloads about {job.cost.megabytes:,} MB first.")
+    found = job.work.found
+    if found and len(found.measurements):
+        st.caption(f"{len(found.measurements):,} of {len(found.sentences):,} sentences measured so far.")
+
+
+def _run_label(job: MeasuringJob) -> str:
+    if job.state is State.FAILED:
+        return "Try again"
+    if job.state is State.CANCELLED:
+        return "Continue"
+    if job.cost is None:
+        return "Run"
+    return f"Run · about {words.duration(job.cost.seconds)}"
+
+
+def _cancel_button(job: MeasuringJob, name: str) -> None:
+    if st.button("Cancel", icon=":material/stop_circle:", key=f"cancel{name}", width="stretch"):
+        watching.leave(job)
+        if job.state.is_active:
+            st.toast("Another visitor is waiting for the same run, so it continues.")
+        st.rerun()

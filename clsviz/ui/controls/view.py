@@ -1,0 +1,97 @@
+"""The view: which of what was measured is shown."""
+
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+from clsviz import analysis, words
+from clsviz.measuring import Found
+from clsviz.settings import Pooling, Unit
+from clsviz.ui.controls import choices
+from clsviz.ui.state import session
+
+_CUTOFFS = (*range(5, 100, 5), *range(100, 200, 10), *range(200, 501, 50), 512)
+
+
+def show(found: Found | None, poolings: Sequence[Pooling] = (Pooling.CLS, Pooling.POOLER)) -> None:
+    """The controls; poolings: those that can be chosen."""
+    st.subheader("View", anchor=False)
+    st.select_slider(
+        "Length cutoff",
+        choices.including(st.session_state.length_cutoff, _CUTOFFS, in_order=True),
+        value=st.session_state.length_cutoff,
+        format_func=lambda cutoff: f"under {cutoff}",
+        key="length_cutoff",
+        help="Only sentences with fewer tokens than this are shown and enter the regression. [CLS] and [SEP] are not "
+        "counted.",
+    )
+    _fit_to_model(found, poolings)
+    _vector(poolings)
+    _layer(found)
+    st.segmented_control(
+        "Count length in",
+        list(Unit),
+        default=st.session_state.unit,
+        format_func=str.capitalize,
+        key="unit",
+        required=True,
+        help="Tokens are what this model’s tokenizer splits a sentence into. Words (separated by white space) and "
+        "characters are the same for all models.",
+    )
+
+
+def _vector(poolings: Sequence[Pooling]) -> None:
+    st.segmented_control(
+        "Vector",
+        list(poolings),
+        default=st.session_state.pooling,
+        format_func=lambda pooling: words.POOLINGS[pooling].short,
+        key="pooling",
+        required=True,
+        help="[CLS] is the vector of the token that stands for the whole sentence. The pooler output is [CLS] from "
+        "the last layer, passed through a dense layer and tanh."
+        + (" Mean and max are taken over all token vectors." if Pooling.MEAN in poolings else ""),
+    )
+
+
+def _layer(found: Found | None) -> None:
+    n_layers = _n_layers(found)
+    st.select_slider(
+        "Layer",
+        choices.including(st.session_state.layer, [*range(n_layers or 1), session.LAST], in_order=True),
+        value=st.session_state.layer,
+        format_func=_layer_name(found, n_layers),
+        key="layer",
+        disabled=n_layers is None or st.session_state.pooling is Pooling.POOLER,
+        help="The layer after which the vector is taken; 0 is the embedding output.",
+    )
+
+
+def _layer_name(found: Found | None, n_layers: int | None) -> Callable[[int | str], str]:
+    """What the slider calls a layer; with the fast precision it marks those that cannot be measured."""
+    if found is None or found.audit is None or not len(found.measurements):
+        return str
+    lost = analysis.unmeasurable_layers(found, session.experiment().view)
+    return lambda layer: (
+        f"{layer} (not measurable)" if (n_layers if layer == session.LAST else layer) in lost else str(layer)
+    )
+
+
+def _n_layers(found: Found | None) -> int | None:
+    if found is None:
+        return None
+    return found.measurements.n_layers if len(found.measurements) else found.weights.n_layers
+
+
+def _fit_to_model(found: Found | None, poolings: Sequence[Pooling]) -> None:
+    """Bring layer and vector back to what the model and the page have, and say so."""
+    if st.session_state.pooling not in poolings:
+        session.adjust(words.view.ONLY_CLS_HERE, pooling=Pooling.CLS)
+    n_layers = _n_layers(found)
+    if found is None or n_layers is None:
+        return
+    label, layer = found.weights.label, st.session_state.layer
+    if layer != session.LAST and layer >= n_layers:
+        session.adjust(words.view.no_layer(label, layer, n_layers) if layer > n_layers else "", layer=session.LAST)
+    if st.session_state.pooling is Pooling.POOLER and len(found.measurements) and not found.measurements.has_pooler:
+        session.adjust(words.view.no_pooler(label), pooling=Pooling.CLS)

@@ -1,0 +1,72 @@
+"""The settings in step with the address bar."""
+
+import time
+from dataclasses import fields
+
+import streamlit as st
+
+from clsviz.errors import SettingError
+from clsviz.experiment import Experiment
+from clsviz.settings import CORPUS_PARAMETER, MODEL_PARAMETER, TEXT_PARAMETER
+from clsviz.ui.state import session, visitor
+from clsviz.ui.state.links import EXTRAS
+
+_MOST_PROBLEMS = 5
+
+_SETTLING_SECONDS = 2.0
+
+_KEPT = [*(field.name for field in fields(Experiment)), "text", "with_text", *EXTRAS]
+"""The visitor's settings among the session's state."""
+
+
+def restore(page: str) -> None:
+    """Take the settings from the URL: when a page opens, and after the browser's Back or Forward.
+
+    For a moment after a change the browser still sends the old URL. So a URL counts as the visitor's doing only after
+    that moment, and only if no setting was changed at the same time.
+    """
+    for name, value in st.session_state.get("kept", {}).items():
+        # Streamlit forgets the state of controls that are not drawn, such as those of another page.
+        st.session_state[name] = st.session_state.get(name, value)
+    query = st.query_params.to_dict()
+    written = session.written()
+    if written is not None and (
+        query == written.query
+        or (page == written.page and session.experiment() != written.experiment)
+        or (page == written.page and time.monotonic() - written.seconds < _SETTLING_SECONDS)
+    ):
+        return
+    problems: list[SettingError] = []
+    text = query.pop(TEXT_PARAMETER, "")
+    for name, read in EXTRAS.items():
+        if name in query or written is None or written.page == page:  # another page's link does not have them
+            st.session_state[name] = read(query.pop(name, ""), problems.append)
+    st.session_state.models = visitor.admitted_models(st.session_state.models, problems.append)
+    made_with = {name: query.pop(name) for name in (MODEL_PARAMETER, CORPUS_PARAMETER) if name in query}
+    experiment = visitor.admitted(Experiment.from_query(query, problems.append), problems.append)
+    session.choose(experiment)
+    st.session_state.made_with = (experiment.measurement_key, made_with)
+    st.session_state.text = st.session_state.text_of_link = text
+    st.session_state.with_text = bool(text)
+    st.session_state.notes = (session.experiment(), _notes(problems))
+
+
+def _notes(problems: list[SettingError]) -> list[str]:
+    notes = [f"In the link: {problem}" for problem in problems[:_MOST_PROBLEMS]]
+    if len(problems) > _MOST_PROBLEMS:
+        notes.append(f"In the link: {len(problems) - _MOST_PROBLEMS:,} more settings cannot be used.")
+    return notes
+
+
+def write(experiment: Experiment, page: str, **extras: str) -> dict[str, str]:
+    """Put the settings, and the page's own `extras`, into the address bar; returns them as URL parameters."""
+    query = experiment.to_query() | {name: text for name, text in extras.items() if text}
+    if st.session_state.with_text and st.session_state.text.strip():
+        query[TEXT_PARAMETER] = st.session_state.text
+    if query != st.query_params.to_dict():
+        st.query_params.from_dict(query)
+    written = session.written()
+    st.session_state.kept = {name: st.session_state[name] for name in _KEPT}
+    if written is None or (written.page, written.query) != (page, query):
+        st.session_state.written = session.Written(page, query, experiment, time.monotonic())
+    return query

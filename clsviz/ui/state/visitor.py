@@ -1,0 +1,107 @@
+"""What this visitor may ask for: on a public server less, and files of this machine only from a browser on it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlsplit
+
+import streamlit as st
+
+from clsviz import corpora, models
+from clsviz.errors import SettingError
+from clsviz.experiment import Experiment
+from clsviz.settings import shown
+from clsviz.ui.state import server
+
+
+def admitted(experiment: Experiment, report: Callable[[SettingError], None]) -> Experiment:
+    """The experiment with whatever this visitor may not ask for reported and replaced by the default."""
+    default = Experiment()
+    limits = server.limits()
+    if limits.is_public:  # the catalogue decides on the commit; a link made with another one gets a note
+        experiment = replace(experiment, model=unpinned(experiment.model), corpus=unpinned(experiment.corpus))
+    if problem := model_problem(experiment.model):
+        report(SettingError(problem))
+        experiment = replace(experiment, model=default.model)
+    if problem := corpus_problem(experiment.corpus):
+        report(SettingError(problem))
+        experiment = replace(experiment, corpus=default.corpus, configuration="", split="", column="")
+    for name, most in (("sample_size", limits.sample_size), ("probe_size", limits.probe_size)):
+        if getattr(experiment, name) > most:
+            report(SettingError(f"{name} is {getattr(experiment, name):,}; on this server it can be at most {most:,}."))
+            limited: dict[str, Any] = {name: most}
+            experiment = replace(experiment, **limited)
+    return experiment
+
+
+def check(experiment: Experiment) -> None:
+    """Raise SettingError if the experiment has anything that this visitor may not ask for."""
+    admitted(experiment, _refuse)
+
+
+def admitted_models(names: list[str], report: Callable[[SettingError], None]) -> list[str]:
+    """Those models of a link to a comparison that this visitor may ask for; the others are reported."""
+    admitted = []
+    for name in dict.fromkeys(unpinned(name) if server.limits().is_public else name for name in names):
+        if problem := model_problem(name):
+            report(SettingError(problem))
+        else:
+            admitted.append(name)
+    return admitted
+
+
+def unpinned(name: str) -> str:
+    """The name of a model or corpus without its revision."""
+    return name.partition("@")[0]
+
+
+def model_problem(name: str) -> str:
+    """Why this visitor may not ask for the model `name`, or ""."""
+    base = models.Name.parse(name).base
+    if server.limits().is_public and base not in models.MODELS:
+        known = ", ".join(models.MODELS)
+        return (
+            f"model is “{shown(name)}”, which this public demo does not offer. Choose one of {known}, or run clsviz on "
+            "your own machine for any model."
+        )
+    if models.is_folder(base) and not is_local():
+        return (
+            f"model is the folder “{shown(name)}”. Folders can be opened only from a browser on the machine that "
+            "clsviz runs on."
+        )
+    return ""
+
+
+def corpus_problem(name: str) -> str:
+    """Why this visitor may not ask for the corpus `name`, or ""."""
+    if corpora.is_in_catalogue(name) or corpora.is_upload(name):
+        return ""
+    if server.limits().is_public:
+        known = ", ".join(corpora.CORPORA)
+        return (
+            f"corpus is “{shown(name)}”, which this public demo does not offer. Choose one of {known}, or upload a "
+            "file."
+        )
+    if corpora.is_file(name) and not is_local():
+        return (
+            f"corpus is the file “{shown(name)}”. Paths can be opened only from a browser on the machine that clsviz "
+            "runs on. Upload the file instead."
+        )
+    return ""
+
+
+def is_local() -> bool:
+    """Whether the browser runs on this machine.
+
+    A proxy on this machine gives itself away by the host name in the request, or by what it says of the visitor.
+    Behind a proxy that hides both, set CLSVIZ_PUBLIC.
+    """
+    headers = st.context.headers
+    host = urlsplit(f"//{headers.get('Host', '')}").hostname
+    is_proxied = any(name in headers for name in ("Forwarded", "X-Forwarded-For", "X-Real-Ip"))
+    address = (st.context.ip_address or "").removeprefix("::ffff:")  # an IPv4 address on an IPv6 socket
+    return address in ("", "127.0.0.1") and host in ("localhost", "127.0.0.1", "::1") and not is_proxied
+
+
+def _refuse(problem: SettingError) -> None:
+    raise problem

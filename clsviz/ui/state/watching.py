@@ -1,0 +1,102 @@
+"""The jobs that this session watches, and so keeps going."""
+
+from collections.abc import Callable, Hashable
+from dataclasses import replace
+
+import streamlit as st
+from streamlit.runtime import exists, get_instance
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from clsviz.errors import SettingError
+from clsviz.experiment import Experiment
+from clsviz.measurements import Kind
+from clsviz.measuring import Found, MeasuringJob, measurement_key
+from clsviz.settings import Pooling
+from clsviz.ui.markdown import escape
+from clsviz.ui.state import server, session, url, visitor
+from clsviz.vectors import Vectors
+
+
+def begin(page: str, *kinds: Kind) -> tuple[Experiment, list[MeasuringJob]]:
+    """The experiment of a page that is about to be drawn, and its jobs; if it cannot be measured, say why and stop."""
+    url.restore(page)
+    try:
+        experiment = session.experiment()
+        return experiment, watch(*((experiment, kind) for kind in kinds))
+    except SettingError as error:
+        st.error(escape(error))
+        st.stop()
+
+
+def watch(*wanted: tuple[Experiment, Kind]) -> list[MeasuringJob]:
+    """The jobs of these experiments, which this session now watches instead of any others.
+
+    A job that another page started goes on for as long as its settings are those of this page. What the browser sends
+    is checked here as well, since a forged message can hold values that no control offers. Raises SettingError.
+    """
+    for experiment, _ in wanted:
+        visitor.check(experiment)
+    before: dict[Hashable, MeasuringJob] = st.session_state.get("watched", {})
+    watched = {
+        key: before[key] if key in before else server.jobs().open(experiment, kind)
+        for experiment, kind in wanted
+        for key in [measurement_key(experiment, kind)]
+    }
+    keys = _keys_of_all_pages()
+    _replace(before, {key: job for key, job in before.items() if job.state.is_active and key in keys} | watched)
+    return [watched[measurement_key(experiment, kind)] for experiment, kind in wanted]
+
+
+def _keys_of_all_pages() -> set[Hashable]:
+    """The keys of whatever any page could ask for with the current settings."""
+    names = {st.session_state.model, *st.session_state.models}
+    return {measurement_key(replace(session.experiment(), model=name), kind) for name in names for kind in Kind}
+
+
+def start(job: MeasuringJob) -> MeasuringJob:
+    """Start a job that waits for it, or restart one that ended early; returns the one that takes its place."""
+    experiment, kind = job.work.experiment, job.work.kind
+    visitor.check(experiment)
+    before: dict[Hashable, MeasuringJob] = st.session_state.watched
+    started = server.jobs().open(experiment, kind, start=True)
+    _replace(before, before | {measurement_key(experiment, kind): started})
+    return started
+
+
+def leave(job: MeasuringJob) -> None:
+    """Stop watching the job; it is cancelled unless somebody else watches it."""
+    job.leave(_session_id())
+
+
+def found(job: MeasuringJob, experiment: Experiment) -> Found | None:
+    """What is measured so far, or None while it does not cover the experiment's view.
+
+    The controls may have been drawn before the model was known, and so ask for a layer or pooler that it lacks. The
+    next run of the page corrects them.
+    """
+    found = job.work.found
+    if found is None or not len(found.measurements) or (experiment.layer or 0) > found.measurements.n_layers:
+        return None
+    if experiment.pooling is Pooling.POOLER:
+        return found if found.measurements.has_pooler else None
+    return found if experiment.pooling is Pooling.CLS or isinstance(found.measurements, Vectors) else None
+
+
+def _replace(before: dict[Hashable, MeasuringJob], watched: dict[Hashable, MeasuringJob]) -> None:
+    for job in before.values():
+        if job not in watched.values():
+            leave(job)
+    for job in watched.values():
+        job.watch(_session_id(), _is_connected(_session_id()))
+    st.session_state.watched = watched
+
+
+def _session_id() -> str:
+    context = get_script_run_ctx()
+    assert context is not None  # pages run in a session
+    return context.session_id
+
+
+def _is_connected(session_id: str) -> Callable[[], bool]:
+    """Whether the session's browser is connected; outside a server, in tests, it always is."""
+    return lambda: not exists() or get_instance().is_active_session(session_id)

@@ -1,0 +1,63 @@
+"""What the visitor chooses on this page: one of their sentences to look at, and one of its words to repeat."""
+
+import streamlit as st
+
+from clsviz import analysis
+from clsviz.measurements import POOLED
+from clsviz.settings import Pooling
+
+POOLINGS = (*POOLED, Pooling.POOLER)
+
+
+EXAMPLE = "The quick brown fox jumps over the lazy dog."
+"""Measured for visitors who have typed nothing."""
+
+
+_DEFAULTS: dict[str, object] = {"nearest": False, "sentence": 1, "word": 1}
+"""This page's own settings. Sentence and word are numbers, from 1, so that no link contains text unasked."""
+
+
+def reset_for_new_text() -> None:
+    """Go back to the first sentence and word when the text has changed."""
+    if st.session_state.get("text_chosen_from", st.session_state.text) != st.session_state.text:
+        st.session_state.sentence = st.session_state.word = 1
+    st.session_state.text_chosen_from = st.session_state.text
+
+
+def query() -> dict[str, str]:
+    """The page's own settings as URL parameters; "" for those that have their defaults."""
+    written = {"nearest": "yes", "sentence": str(st.session_state.sentence), "word": str(st.session_state.word)}
+    return {name: written[name] if st.session_state[name] != value else "" for name, value in _DEFAULTS.items()}
+
+
+def choose_sentence(sentences: list[str]) -> int:
+    """The index of the sentence to look at."""
+    n = len(sentences)
+    if not 1 <= st.session_state.sentence <= n:
+        st.session_state.sentence = 1
+    if n > 1:
+        st.selectbox(
+            "Sentence",
+            range(1, n + 1),
+            index=st.session_state.sentence - 1,
+            format_func=lambda number: f"{number}. {sentences[number - 1]}",
+            key="sentence",
+        )
+    return int(st.session_state.sentence) - 1
+
+
+def choose_word(sentence: str) -> str:
+    """The word of the sentence to repeat."""
+    words = analysis.growth.words_of(sentence)
+    if not 1 <= st.session_state.word <= len(words):
+        st.session_state.word = 1
+    st.selectbox(
+        "Word to repeat",
+        range(1, len(words) + 1),
+        index=st.session_state.word - 1,
+        format_func=lambda number: words[number - 1],
+        key="word",
+        width=260,
+        help="One of the lines repeats this word as many times as the sentence has words.",
+    )
+    return words[int(st.session_state.word) - 1]

@@ -1,0 +1,55 @@
+"""What is measured for this page: the visitor's sentences, the same as they grow, and the corpus beside them."""
+
+from collections.abc import Hashable
+from dataclasses import replace
+
+import pandas as pd
+import streamlit as st
+
+from clsviz import analysis
+from clsviz.analysis import CorpusContext
+from clsviz.analysis.typed import TypedSentences
+from clsviz.experiment import Experiment, View
+from clsviz.measuring import Found, MeasuringJob
+from clsviz.settings import Lengths, Pooling
+from clsviz.ui.parts import own
+from clsviz.ui.state import watching
+
+
+def typed_sentences(found: Found, view: View, sentences: list[str]) -> TypedSentences | None:
+    """The measured sentences; None, with the reason shown here, while they are not there."""
+    typed = own.try_sentences(
+        "typed", found.weights, sentences, lambda encoder: analysis.typed.measure(encoder, sentences)
+    )
+    if typed is None or not typed.has(view):  # then the controls are about to follow the model
+        return None
+    return typed
+
+
+def growth(found: Found, experiment: Experiment, sentence: str, word: str) -> pd.DataFrame | None:
+    """The norms while the sentence grows, as in `analysis.growth.with_norms`; None, with the reason shown here."""
+    texts = analysis.growth.texts(sentence, seed=experiment.seed, word=word)
+    prefixes = texts["text"].tolist()
+    vectors = own.try_sentences(
+        "growth", found.weights, prefixes, lambda encoder: analysis.typed.measure_norms(encoder, prefixes)
+    )
+    return None if vectors is None else analysis.growth.with_norms(texts, vectors, experiment.view)
+
+
+def corpus_context(jobs: list[MeasuringJob], experiment: Experiment) -> CorpusContext | None:
+    """The corpus as far as the jobs, for norms and possibly vectors, have measured it; None while there is nothing.
+
+    Lengths are always the sentences' own: shuffling is a control for R², which this page does not show.
+    """
+    experiment = replace(experiment, lengths=Lengths.TRUE)
+    needed = Pooling.POOLER if experiment.pooling is Pooling.POOLER else Pooling.CLS
+    found = watching.found(jobs[0], replace(experiment, pooling=needed))
+    if found is None:
+        return None
+    vectors = watching.found(jobs[1], experiment) if len(jobs) > 1 else None
+    return _corpus_context((found.key, vectors and vectors.key), experiment.view, found, vectors)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _corpus_context(key: Hashable, view: View, _norms: Found, _vectors: Found | None) -> CorpusContext:
+    return analysis.corpus_context(_norms, _vectors, view)

@@ -1,0 +1,135 @@
+"""What a model is made of, and what becomes of [CLS] in it, in prose."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clsviz.analysis.pooler_check import TOLERANCE, Check, largest_error
+from clsviz.encoder.anatomy import Anatomy
+from clsviz.models import Weights
+from clsviz.words.numbers import number
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_LONGEST_QUOTE = 120
+
+
+_ROLES = {
+    "cls": "whole sentence",
+    "sep": "end of a sentence",
+    "pad": "padding",
+    "unk": "unknown piece of text",
+    "mask": "masked word, in training",
+    "bos": "start of a text",
+    "eos": "end of a text",
+}
+
+
+def answer(anatomy: Anatomy) -> str:
+    """The model in one sentence."""
+    built = anatomy.architecture
+    heads = f" with {built.n_heads} attention heads each" if built.n_heads else ""
+    layers = f" of {built.n_layers} layers{heads}" if built.n_layers else ""
+    width = f"{built.hidden_size:,}-dimensional vectors and " if built.hidden_size else ""
+    article = "an" if built.model_class[0] in "AEIOU" else "a"
+    return (
+        f"{anatomy.n_weights:,} weights in {len(anatomy.parameters)} named parameters: {article} {built.model_class}"
+        f"{layers}, {width}a vocabulary of {anatomy.n_embedded:,} tokens."
+    )
+
+
+def largest_group(groups: "pd.DataFrame", label: str) -> str:
+    """Which group has most of the weights; for the table see `Anatomy.group_table`."""
+    largest = groups.nlargest(1, "weights").iloc[0]
+    return f"Weights of {label} by group: the largest, {largest['group']}, has {largest['share']:.0%} of them."
+
+
+def role(name: str) -> str:
+    """What a special token stands for, by its name in transformers."""
+    return _ROLES.get(name, name)
+
+
+def model_facts(anatomy: Anatomy, weights: Weights) -> dict[str, str]:
+    """How the model is built, by name."""
+    built = anatomy.architecture
+    pooler = "a dense layer and tanh" if anatomy.pooler else "not like BERT’s"
+    facts = {
+        "Class": f"{built.model_class} (type {built.model_type})",
+        "Attention": f"{built.n_heads} heads in every layer" if built.n_heads else "",
+        "Feed-forward": f"{built.inner_size:,} wide, {built.activation}" if built.inner_size else built.activation,
+        "LayerNorm": f"ε = {number(built.layer_norm_eps)}" if built.layer_norm_eps is not None else "",
+        "Positions": built.positions,
+        "Pooler": pooler if anatomy.has_pooler else "none",
+        "Weights": "randomly initialised, as a control" if weights.untrained else "",
+        "Fingerprint": weights.fingerprint[:16],
+    }
+    return {name: text for name, text in facts.items() if text}
+
+
+def tokenizer_facts(anatomy: Anatomy) -> dict[str, str]:
+    """What the tokenizer does, by name."""
+    facts = anatomy.tokenizer
+    unlike = "" if facts.n_tokens == anatomy.n_embedded else f"; the model has room for {anatomy.n_embedded:,}"
+    case = {True: "lower-cased", False: "case kept", None: ""}[facts.lower_cases]
+    accents = {True: "accents stripped", False: "accents kept", None: ""}[facts.strips_accents]
+    before, after = (" ".join(token for token, _ in side) for side in (facts.prefix, facts.suffix))
+    types = {*facts.types[0], facts.types[1], *facts.types[2]}
+    place = anatomy.cls_place
+    ordinal = {0: "first", -1: "last"}.get(place, f"position {place}")
+    limit = f"{facts.model_max_length:,} tokens according to the tokenizer; " if facts.model_max_length else ""
+    return {
+        "Class": facts.class_name,
+        "Vocabulary": f"{facts.n_tokens:,} tokens{unlike}",
+        "Case and accents": ", ".join(filter(None, [case, accents])) or "not stated",
+        "Around a sentence": f"{before} … {after}".strip(),
+        "[CLS]": f"{ordinal}; written {anatomy.cls[0]}, id {anatomy.cls[1]:,}",
+        "Token types": f"{types.pop()} for all"
+        if len(types) == 1
+        else f"{facts.types[1]} for words, others for the special tokens",
+        "Padding": f"on the {facts.padding_side} by default; clsviz always pads on the right, and masks it",
+        "Maximum length": f"{limit}clsviz reads {anatomy.max_length:,}",
+    }
+
+
+def beginning(anatomy: Anatomy, check: Check, *, untrained: bool) -> str:
+    """The vector that [CLS] enters the model with, and its norm before the first layer."""
+    vector, (token, token_id) = anatomy.cls_embedding, anatomy.cls
+    origin = "drawn at random" if untrained else "learned in training"
+    text = (
+        f"{token} enters as row {token_id:,} of the word embeddings: {len(vector):,} numbers, {origin}, with norm "
+        f"{number(float(np.linalg.norm(vector)))}. After layer 0, the embedding output, its norm is "
+        f"{number(check.embedded_norm)}"
+    )
+    is_constant = anatomy.cls_place == 0  # elsewhere its position may depend on the words
+    return text + (
+        ", the same for every sentence, because none of the words has reached it yet." if is_constant else "."
+    )
+
+
+def checked_sentence(anatomy: Anatomy, check: Check, n_typed: int) -> str:
+    """Which sentence is checked, and how; n_typed: how many the visitor typed."""
+    which = {0: "An example, since you have not typed a sentence", 1: "Your sentence"}
+    sentence = check.sentence if len(check.sentence) <= _LONGEST_QUOTE else f"{check.sentence[:_LONGEST_QUOTE]}…"
+    text = f"{which.get(n_typed, f'The first of your {n_typed:,}')}: “{sentence}”."
+    if anatomy.pooler:
+        text += (
+            " The pooler output is recomputed from its [CLS] after the last layer, as tanh(W [CLS] + b) in float64, "
+            "and compared with what the model gave."
+        )
+    return text
+
+
+def verdict(anatomy: Anatomy, check: Check) -> tuple[bool | None, str]:
+    """Whether the pooler output is what the pooler makes of [CLS], None where that cannot be checked, and in words."""
+    if not anatomy.has_pooler:
+        return None, "This model has no pooler, so there is nothing to check."
+    error = largest_error(anatomy, check)
+    if error is None:
+        return None, "This model’s pooler is not built like BERT’s, so it is not recomputed here."
+    if error <= TOLERANCE:
+        return True, f"Yes: none of its {len(check.pooler):,} numbers is off by more than {number(error)}."
+    return False, (
+        f"No: it is off by up to {number(error)}. This model’s pooler takes something other than the last layer’s "
+        "[CLS] as input."
+    )

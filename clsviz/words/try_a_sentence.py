@@ -1,0 +1,176 @@
+"""What the model makes of a visitor's own sentences, in prose."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from clsviz import models, statistics
+from clsviz.analysis import CorpusContext, Missing
+from clsviz.analysis.growth import MOST_WORDS
+from clsviz.analysis.typed import TypedSentences
+from clsviz.experiment import Experiment, View
+from clsviz.settings import Pooling
+from clsviz.words.labels import vector_name
+from clsviz.words.numbers import duration, number
+
+_TRAINED_ON_MEANS = ("minilm", "all-mpnet-base-v2")
+"""sentence-transformers models of the catalogue whose sentence vector is the mean after the last layer."""
+
+
+_LONGEST_QUOTE = 90
+
+
+_MISSING = {
+    Missing.VECTORS: "To compare this norm with the corpus, measure the corpus’s vectors below.",
+    Missing.PRECISION: "In fast precision the error exceeds the variation of the corpus’s norms. Choose exact "
+    "precision to see them.",
+}
+
+
+def quoted(sentence: str, most: int = _LONGEST_QUOTE) -> str:
+    """The sentence in quotation marks, shortened to `most` characters."""
+    return f"“{sentence if len(sentence) <= most else f'{sentence[: most - 1].rstrip()}…'}”"
+
+
+def answer(typed: TypedSentences, at: int, corpus: CorpusContext | None, view: View, *, is_example: bool) -> str:
+    """Length and norm of one sentence, and how many corpus sentences of its length have a lower norm."""
+    length, norm = typed.length(at, view), typed.norm(at, view)
+    said = "This is an example; type your own below. " if is_example else ""
+    said += f"{quoted(typed.sentences[at])} has {length:,} {view.unit.singular if length == 1 else view.unit}, and "
+    said += f"the norm of {vector_name(view)} is {norm:.4f}"
+    if corpus is None:
+        rest = ". The corpus to compare it with has not been measured yet."
+    elif corpus.norms is None:
+        rest = f". {missing(corpus)}"
+    elif among := statistics.percentile_at_length(length, norm, corpus.lengths, corpus.norms):
+        rest = f": higher than {among[0]:.0f}% of the {among[1]:,} corpus sentences of about this length."
+    else:
+        rest = ". There are too few corpus sentences of about this length for a comparison."
+    if typed.vectors.truncated[at]:
+        rest += " The sentence is too long: the model reads only its beginning."
+    return said + rest
+
+
+def missing(corpus: CorpusContext) -> str:
+    """Why the corpus's norms cannot be shown and what to do about it, or ""."""
+    return _MISSING[corpus.missing] if corpus.missing else ""
+
+
+def tokens(typed: TypedSentences, at: int, n_shown: int) -> str:
+    """How many tokens the model reads, and how many of them are the sentence's own."""
+    n, n_own = len(typed.tokens[at]), int(typed.vectors.n_tokens[at])
+    cut = " (cut to what the model can read)" if typed.vectors.truncated[at] else ""
+    return (
+        f"{n:,} tokens with their ids: {n_own:,} from the sentence{cut}, plus the special tokens that the tokenizer "
+        f"adds around them." + (f" The first {n_shown} are shown; the download has all of them." if n > n_shown else "")
+    )
+
+
+def layers(typed: TypedSentences, at: int, corpus: CorpusContext | None) -> str:
+    """The norm of [CLS] at both ends of the model, and where the corpus lies after the last layer."""
+    norms = typed.vectors.cls_norms[at]
+    said = f"From {number(norms[0])} at the embedding layer to {number(norms[-1])} after the last."
+    band = corpus.layer_band if corpus else None
+    if band is not None and np.isfinite(band["lower"].iloc[-1]):
+        last = band.iloc[-1]
+        said += f" After the last layer, the middle half of the corpus lies between {number(last['lower'])} and "
+        said += f"{number(last['upper'])}."
+    return said
+
+
+def layers_note(corpus: CorpusContext | None, length_cutoff: int) -> str:
+    """What the band of the corpus holds, or why there is none; "" before the corpus is measured."""
+    if corpus is None:
+        return ""
+    if corpus.layer_band is None:
+        return _too_few(length_cutoff)
+    text = f"The band holds the middle half of the corpus’s sentences under {length_cutoff} tokens. Where the norm "
+    text += "barely varies, the band is so thin that it looks like a line."
+    lost = corpus.layer_band.loc[corpus.layer_band["median"].isna(), "layer"].tolist()
+    if lost:
+        text += f" After layer {', '.join(map(str, lost))}, the error of the fast precision exceeds the variation of "
+        text += "the norm, so there is no band."
+    return text
+
+
+def growth_note(corpus: CorpusContext | None, length_cutoff: int, *, has_band: bool) -> str:
+    """How sentences are grown, and why the corpus has no band where it has none."""
+    text = f"Words are separated by white space; only the first {MOST_WORDS} are used. The seed determines how they "
+    text += "are shuffled."
+    if corpus is not None and corpus.missing:
+        text += f" {missing(corpus)}"
+    elif corpus is not None and not has_band:
+        text += f" {_too_few(length_cutoff)}"
+    return text
+
+
+def _too_few(length_cutoff: int) -> str:
+    return f"Too few corpus sentences are under {length_cutoff} tokens to draw a band. Raise the cutoff."
+
+
+def pooler(typed: TypedSentences, at: int, model: str) -> str:
+    """What lies between [CLS] after the last layer and the pooler output."""
+    if typed.near_one is None:
+        return _without_steps(typed, at, model)
+    width = typed.vectors.width
+    dense = f"a dense layer ({width:,} × {width:,} weights and a bias)"
+    if not typed.is_tanh:
+        return f"Between raw [CLS] and the pooler output are {dense} and an activation."
+    return (
+        f"Between raw [CLS] and the pooler output are {dense} and tanh, which squeezes every dimension into the range "
+        f"−1 to 1, so the norm is at most √{width:,} = {width**0.5:.1f}. {typed.near_one[at]:.0%} of the dimensions "
+        "are beyond ±0.99, where tanh is almost flat."
+    )
+
+
+def _without_steps(typed: TypedSentences, at: int, model: str) -> str:
+    said = f"The norm of raw [CLS] after the last layer is {number(float(typed.raw_norms[at]))}. "
+    if not typed.vectors.has_pooler:
+        return said + f"{model} has no pooler: nothing more is computed from [CLS] after its last layer."
+    output = float(typed.vectors.norms(Pooling.POOLER, None)[at])
+    return said + (
+        f"The norm of the pooler output is {number(output)}. This model’s pooler is built in an unusual way, so its "
+        "steps are not shown."
+    )
+
+
+def is_trained_for_cosine(experiment: Experiment) -> bool:
+    """Whether the view's vector is known to be one that was trained to be compared by cosine."""
+    name = models.Name.parse(experiment.model)
+    is_mean = experiment.pooling is Pooling.MEAN and experiment.layer is None
+    return name.base in _TRAINED_ON_MEANS and not name.untrained and is_mean
+
+
+def cosine_note(experiment: Experiment) -> str:
+    """How far cosine similarities of the view's vectors can be trusted."""
+    if is_trained_for_cosine(experiment):
+        return "This is the vector the model was trained to compare by cosine: the mean after its last layer."
+    return (
+        "Read similarities with care. The [CLS] and mean vectors of BERT as released were not trained to be compared "
+        "by cosine, and its author says they are not meant to be. They all point in much the same direction, so most "
+        "pairs look alike whatever the sentences say: go by the order and by the comparison with random pairs, not by "
+        "the values. sentence-transformers models are trained for it, each with its own pooling; for MiniLM-L6 and "
+        "MPNet that is the mean after the last layer."
+    )
+
+
+def nearest(sentence: str, view: View, n_compared: int, typical: float) -> str:
+    """To what the nearest sentences are near, among how many; typical: similarity of two random ones, may be NaN."""
+    said = f"Nearest to {quoted(sentence)} by {vector_name(view, 'the')}, among {n_compared:,} sentences."
+    if np.isfinite(typical):
+        said += f" For comparison, two random corpus sentences have a similarity of {typical:.3f} on average."
+    return said
+
+
+def similarities(sentence: str, view: View, others: Sequence[str]) -> str:
+    """What the table of one sentence's similarities to the other typed ones shows."""
+    return (
+        f"Similarity of {quoted(sentence)} to {'the other sentence' if len(others) == 1 else 'the others'} you typed, "
+        f"by {vector_name(view, 'the')}, and how many pairs of random corpus sentences are less alike."
+    )
+
+
+def nearest_cost(n: int, seconds: float | None) -> str:
+    """What finding the nearest sentences takes; seconds: None where that is not known."""
+    said = f"This measures whole vectors for the first {n:,} sentences of the sample, once."
+    return said + (f" It takes about {duration(seconds)} unless it has been done already." if seconds else "")

@@ -1,0 +1,35 @@
+"""What is said of a sentence that the visitor typed, beside those of the corpus."""
+
+from typing import TYPE_CHECKING
+
+from clsviz.settings import Unit
+from clsviz.statistics import percentile_at_length
+from clsviz.words.numbers import number
+
+if TYPE_CHECKING:
+    from clsviz.analysis import Shown
+
+_MOST_TOKENS = 80
+
+
+def facts(length: int, norm: float, unit: Unit, shown: "Shown", *, is_truncated: bool) -> str:
+    """Its length and norm against the regression line and the corpus, as Markdown."""
+    facts = [f"**{length:,} {unit.singular if length == 1 else unit}**", f"norm **{norm:.4f}**"]
+    if shown.fit:
+        line = float(shown.fit.predict(length))
+        facts.append(f"the line predicts {line:.4f} for this length (residual {number(norm - line, sign='+')})")
+    if among := percentile_at_length(length, norm, shown.lengths, shown.norms):
+        facts.append(f"higher than {among[0]:.0f}% of the {among[1]:,} corpus sentences of about this length")
+    else:
+        facts.append("too few corpus sentences of about this length for a comparison")
+    if len(shown.lengths) and length > shown.lengths.max():
+        facts.append(":orange[longer than any sentence in the picture, so it may fall outside it]")
+    if is_truncated:
+        facts.append(":orange[too long: the model reads only the beginning]")
+    return " · ".join(facts)
+
+
+def tokens(tokens: list[str]) -> str:
+    """The tokens of a sentence, as far as there is room."""
+    rest = len(tokens) - _MOST_TOKENS
+    return "  ".join(tokens[:_MOST_TOKENS]) + (f"  … and {rest:,} more" if rest > 0 else "")

@@ -1,0 +1,15 @@
+"""Notes on views that a model or a page does not have."""
+
+ONLY_CLS_HERE = (
+    "Norms of mean- and max-pooled vectors are on the page “Where length lives”. This page now shows the norm of [CLS]."
+)
+
+
+def no_layer(model: str, layer: int, n_layers: int) -> str:
+    """That the model, called by its label, has no such layer."""
+    return f"{model} has no layer {layer}. Showing its last, layer {n_layers}."
+
+
+def no_pooler(model: str) -> str:
+    """That the model, called by its label, has no pooler."""
+    return f"{model} has no pooler. Showing the norm of [CLS] instead."

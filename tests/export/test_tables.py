@@ -1,0 +1,88 @@
+import numpy as np
+import pytest
+
+from clsviz import export, words
+from clsviz.analysis import Shown
+from clsviz.analysis.vectors import SentLen
+from clsviz.settings import Pooling, Unit
+from clsviz.statistics import NormOf, Profile, Reading, Readout, dimensions, fit, sentlen
+
+LENGTHS = np.arange(3, 53, dtype=np.int32)
+NORMS = (7 + 0.01 * LENGTHS + 0.05 * np.sin(LENGTHS)).astype(np.float32)
+SHOWN = Shown(np.arange(100, 150), LENGTHS, NORMS, fit(LENGTHS, NORMS), "", 0)
+
+
+def profile() -> Profile:
+    """Two of the readings of a model with one layer."""
+    readings = {
+        (Pooling.CLS, 0, Readout.NORM): Reading(Pooling.CLS, 0, Readout.NORM, 0.5, (0.4, 0.6), "", 7.0, 0.25),
+        (Pooling.POOLER, None, Readout.VECTOR): Reading(Pooling.POOLER, None, Readout.VECTOR, 0.75, (0.7, 0.8)),
+    }
+    return Profile(50, 16, 1, True, readings)
+
+
+def test_every_line_over_layers_has_its_rows_whether_it_is_known_or_not() -> None:
+    table = export.tables.r_squared_by_layer(profile())
+    assert table["line"].drop_duplicates().tolist() == list(words.profile.LINES.values())
+    assert len(table) == 2 * len(words.profile.LINES)
+    known = table.dropna(subset="r_squared")
+    assert known.to_numpy().tolist() == [["norm alone", 0, 0.5, 0.4, 0.6], ["pooler output", 1, 0.75, 0.7, 0.8]]
+    assert export.tables.r_squared_by_layer(None).empty
+
+
+def test_cells_have_a_row_per_pooling_and_a_column_per_layer() -> None:
+    poolings = [Pooling.CLS, Pooling.POOLER]
+    np.testing.assert_equal(
+        export.tables.r_squared_by_vector(profile(), poolings, Readout.NORM), [[0.5, np.nan], [np.nan, np.nan]]
+    )
+    np.testing.assert_equal(
+        export.tables.r_squared_by_vector(profile(), poolings, Readout.VECTOR), [[np.nan, np.nan], [np.nan, 0.75]]
+    )
+
+
+def test_the_spread_of_the_norm_has_the_layers_that_are_known() -> None:
+    assert export.tables.norm_spread(profile()).to_numpy().tolist() == [[0, 7.0, 0.25]]
+    assert export.tables.norm_spread(None).empty
+
+
+def test_sentlen_is_set_beside_guessing() -> None:
+    result = sentlen.Result(0.5, (0.4, 0.6), 0.55, 1.0, 60, 12, 24, np.zeros((6, 6), np.intp))
+    table = export.tables.sentlen(SentLen(16, result, None, "constant"))
+    assert table["From"].tolist() == ["the whole vector", "guessing"]
+    assert table["Accuracy"].tolist() == pytest.approx([0.5, 1 / 6])
+    assert table.loc[0, ["Lowest", "Highest", "Train", "Dev", "Test"]].tolist() == [0.4, 0.6, 60, 12, 24]
+    assert table.loc[1, ["Lowest", "Train"]].isna().all()
+
+
+def test_an_undefined_r_squared_of_a_layer_norm_is_missing() -> None:
+    table = export.tables.layer_norm([NormOf("as it is", 7.0, 0.0, None, "constant", False)])
+    assert table["R²"].isna().all()
+    assert table[["Norm", "Mean", "SD"]].to_numpy().tolist() == [["as it is", 7.0, 0.0]]
+
+
+def test_dimensions_come_with_the_largest_share_first() -> None:
+    vectors = np.stack([np.full(50, 1.0), np.full(50, 3.0), np.full(50, 2.0)], axis=1) * LENGTHS[:, None]
+    table = export.tables.dimensions(dimensions(vectors, LENGTHS))
+    assert table["dimension"].tolist() == [1, 2, 0]
+    for column in ("share_of_squared_norm", "share_of_its_variance"):
+        assert table[column].tolist() == pytest.approx([9 / 14, 4 / 14, 1 / 14])
+
+
+def test_selected_sentences_have_the_distance_from_the_line() -> None:
+    sentences = [f"sentence {i}" for i in range(200)]
+    table = export.tables.selected(sentences, np.array([0, 49]), SHOWN, Unit.WORDS)
+    assert table.columns.tolist() == ["Sentence", "Words", "Norm", "Residual"]
+    assert table["Sentence"].tolist() == ["sentence 100", "sentence 149"]
+    slope, intercept = np.polyfit(LENGTHS, NORMS, 1)
+    np.testing.assert_allclose(table["Residual"], NORMS[[0, 49]] - intercept - slope * LENGTHS[[0, 49]], atol=1e-6)
+
+
+def test_typed_sentences_are_set_beside_the_corpus() -> None:
+    lengths, norms = np.array([20, 300], np.int32), np.array([9.0, 7.0], np.float32)
+    table = export.tables.typed(["a", "b"], [["a"], ["b"] * 300], lengths, norms, Unit.TOKENS, SHOWN)
+    assert table["Tokens"].tolist() == [20, 300]
+    assert table["Tokenized"][0] == "a"
+    assert table["Tokenized"][1].endswith("… and 220 more")
+    slope, intercept = np.polyfit(LENGTHS, NORMS, 1)
+    np.testing.assert_allclose(table["Norm on the line"], intercept + slope * lengths, rtol=1e-6)
+    assert table["Percentile at this length"].isna().all()  # fewer than 20 are of similar length
