@@ -55,7 +55,7 @@ def test_importing_the_package_loads_nothing_heavy(module: str) -> None:
 
 
 def test_the_public_names_are_these() -> None:
-    assert clsviz.__all__ == ["ClsvizError", "Encoder", "Experiment", "Pooling", "Store", "fit", "resolve"]
+    assert clsviz.__all__ == ["ClsvizError", "Encoder", "Experiment", "Pooling", "Store", "fit"]
     assert all(getattr(clsviz, name).__module__.startswith("clsviz.") for name in clsviz.__all__)
     with pytest.raises(AttributeError, match="nothing"):
         clsviz.nothing  # noqa: B018

@@ -67,7 +67,7 @@ def check(vectors: Vectors, pooled: list[np.ndarray], pooler: np.ndarray | None,
 def test_vectors_are_those_of_transformers_one_sentence_at_a_time(model_type: str, tmp_path: Path) -> None:
     assert model_type in ARCHITECTURES
     folder = write_model(tmp_path / "model", model_type)
-    encoder = Encoder(models.resolve(str(folder), download=False), device="cpu", token_budget=24)
+    encoder = Encoder(models.find(str(folder)), device="cpu", token_budget=24)
     check(encoder.vectors(SENTENCES), *expected_of(folder, SENTENCES))
 
 
@@ -100,7 +100,7 @@ def test_vectors_have_the_same_norms_as_norms_have(minilm_encoder: Encoder) -> N
 
 def test_the_gain_and_bias_of_each_layer_are_found(tmp_path: Path) -> None:
     folder = write_bert(tmp_path / "bert")
-    encoder = Encoder(models.resolve(str(folder), download=False), device="cpu")
+    encoder = Encoder(models.find(str(folder)), device="cpu")
     model = transformers.AutoModel.from_pretrained(folder)
     norms = [model.embeddings.LayerNorm, *(layer.output.LayerNorm for layer in model.encoder.layer)]
     expected = np.stack([[norm.weight.detach().numpy(), norm.bias.detach().numpy()] for norm in norms])
@@ -110,7 +110,7 @@ def test_the_gain_and_bias_of_each_layer_are_found(tmp_path: Path) -> None:
 
 def test_a_layer_that_hands_on_sums_has_no_gain(tmp_path: Path) -> None:
     folder = write_model(tmp_path / "modernbert", "modernbert")
-    gains = Encoder(models.resolve(str(folder), download=False), device="cpu").layer_norms[:, 0, 0]
+    gains = Encoder(models.find(str(folder)), device="cpu").layer_norms[:, 0, 0]
     assert np.isnan(gains).tolist() == [False, True, True, False]
 
 

@@ -197,7 +197,7 @@ def _run(
     began = time.monotonic()
     extraction = measuring.Extraction(experiment, measuring.Store(options.store), measuring.Encoders(), kind=kind)
     with _Bar() as bar:
-        weights = models.resolve(experiment.model, download=True, progress=bar)
+        weights = models.fetch(experiment.model, bar)
         if weights.n_layers is not None:
             analysis.check_layer(experiment, weights.n_layers)  # before any work
         found = extraction.run(bar)

@@ -1,11 +1,13 @@
 """From a model's name to weights with a fingerprint."""
 
+import contextlib
 import fnmatch
 import hashlib
 import importlib.util
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from clsviz import hub
@@ -41,16 +43,29 @@ def download_megabytes(name: str, progress: Progress) -> int:
     return 1 + sum(file.size for file in files) // 10**6
 
 
-def resolve(name: str, *, download: bool, progress: Progress | None = None) -> Weights:
-    """Find the weights of `name`: of the catalogue, a local folder, or a repository of the Hugging Face Hub.
+def find(name: str) -> Weights:
+    """The weights of `name` on this machine: of the catalogue, in a local folder, or in the cache of the Hub.
 
-    After an @ a name of the Hub may have a revision: a branch, a tag or a commit. With “untrained:” before it, it means
-    random weights in the place of the model's own.
+    A name on the Hub may end in @ and a revision: a branch, a tag or a commit. “untrained:” before a name means random
+    weights in place of the model's own.
 
-    The network is used only with `download`, and only for what is not on this machine; where it would be needed
-    without, NotDownloadedError is raised. Raises ModelError where there is no such model or its files are not usable,
-    and CancelledError where `progress` is asked to stop.
+    Raises NotDownloadedError where the weights have to be downloaded first, and ModelError where there is no such model
+    or its files are unusable.
     """
+    return _weights(name, _cached)
+
+
+def fetch(name: str, progress: Progress | None = None) -> Weights:
+    """The weights of `name`, as `find` gives them; downloads from the Hugging Face Hub whatever is missing.
+
+    Raises ModelError as `find` does and where the download fails, and CancelledError as soon as `progress` is told to
+    stop.
+    """
+    return _weights(name, partial(_cached_or_downloaded, progress=progress or Progress()))
+
+
+def _weights(name: str, folder_of: Callable[[Name], Path]) -> Weights:
+    """The weights of `name`; `folder_of` gives the folder in the cache where the name is a repository of the Hub."""
     parsed = checked_name(name)
     commit = ""
     if parsed.base == "minilm":
@@ -60,7 +75,7 @@ def resolve(name: str, *, download: bool, progress: Progress | None = None) -> W
     elif is_folder(parsed.base):
         folder = Path(os.path.expanduser(parsed.base))
     else:
-        folder = _from_hub(parsed, download, progress or Progress())
+        folder = folder_of(parsed)
         commit = next((part for part in folder.parts[::-1] if COMMIT.fullmatch(part)), "")
     folder = _transformer_part(folder)
     files = model_files.checked_files(printable(str(replace(parsed, untrained=False))), folder, parsed.untrained)
@@ -78,13 +93,22 @@ def _built_in() -> Path:
     return Path(package.origin).parent / "model"
 
 
-def _from_hub(name: Name, download: bool, progress: Progress) -> Path:
-    revision = name.revision or None
-    kept = hub.cached_folder(name.repo, revision, ("config.json", "modules.json"))
-    if kept is not None and _is_complete(kept, name.untrained):
-        return kept
-    if not download:
+def _cached(name: Name) -> Path:
+    """The folder of the user's cache that holds a model of the Hub; raises NotDownloadedError."""
+    folder = hub.cached_folder(name.repo, name.revision or None, ("config.json", "modules.json"))
+    if folder is None or not _is_complete(folder, name.untrained):
         raise NotDownloadedError(f"{name} has to be downloaded from the Hugging Face Hub first.")
+    return folder
+
+
+def _cached_or_downloaded(name: Name, progress: Progress) -> Path:
+    with contextlib.suppress(NotDownloadedError):
+        return _cached(name)
+    return _download(name, progress)
+
+
+def _download(name: Name, progress: Progress) -> Path:
+    """Download a model of the Hub, small files first, and return its folder in the user's cache."""
     repository, below, files = _needed(name, progress)
     n_settings = sum(not fnmatch.fnmatch(file.path, "*.safetensors*") for file in files)
     folder = hub.fetch(repository, files[:n_settings], progress)
@@ -93,7 +117,7 @@ def _from_hub(name: Name, download: bool, progress: Progress) -> Path:
         hub.fetch(repository, files[n_settings:], progress)
     if not repository.matching([below + model_files.TOKENIZER_SETTINGS]):
         hub.note_absence(repository, below + model_files.TOKENIZER_SETTINGS)
-    hub.remember(repository, revision)
+    hub.remember(repository, name.revision or None)
     return folder
 
 

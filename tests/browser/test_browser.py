@@ -313,7 +313,7 @@ def test_a_dataset_is_typed_by_its_id_and_offers_its_configurations(visit: Calla
     corpus.fill("owner/[evil](http://127.0.0.1)**<b>x")
     corpus.press("Enter")
     error = page.locator("[data-testid=stSidebar] [data-testid=stAlert]")
-    expect(error).to_contain_text("**<b>x” names no dataset")
+    expect(error).to_contain_text("**<b>x” is not the name of a dataset")
     assert error.locator("a, b, strong").count() == 0
 
 

@@ -198,7 +198,7 @@ def test_damage_to_the_store_is_reported(
         (["--colour=red"], "--colour"),
         (["--store={tmp}/empty.txt/store"], "empty.txt"),
         (["--corpus={tmp}/picture.pdf"], "picture.pdf"),
-        (["--corpus=two words"], "names no dataset"),
+        (["--corpus=two words"], "is not the name of a dataset"),
         (["--column=text"], "column “text”"),
         (["--split=test"], "split “test”"),
         (["--segmentation=words"], "auto or none or sentences"),

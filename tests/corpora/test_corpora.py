@@ -21,7 +21,7 @@ from support.hub import Hub
 from support.tiny import write_dataset
 
 from clsviz import corpora
-from clsviz.corpora import CORPORA, Corpus, Dataset, NotDownloadedError, Source, draw, formats, keep_upload, open_corpus
+from clsviz.corpora import CORPORA, Corpus, Dataset, NotDownloadedError, Source, formats, keep_upload
 from clsviz.corpora.segmentation import MAX_CHARACTERS
 from clsviz.errors import CancelledError, CorpusError
 from clsviz.experiment import Selection
@@ -33,11 +33,11 @@ LONG = [f"This is the beginning of text {index}. " + "It goes on and on. " * 20 
 
 
 def sentences_of(name: str, folder: Path, size: int = 10**6, seed: int = 0, **settings: str) -> list[str]:
-    return draw(Selection(name, **settings), size, seed, folder, Progress(), download=False).sentences
+    return corpora.find_sample(Selection(name, **settings), size, seed, folder, Progress()).sentences
 
 
 def opened(name: str, folder: Path, **settings: str) -> Corpus:
-    return open_corpus(Selection(name, **settings), folder, Progress(), download=False)
+    return corpora.find_corpus(Selection(name, **settings), folder, Progress())
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_a_sample_is_the_same_for_ever(hundred: str, kept: Path) -> None:
 
 
 def test_a_small_corpus_is_used_whole(hundred: str, kept: Path) -> None:
-    sample = draw(Selection(hundred), 1000, 0, kept, Progress(), download=False)
+    sample = corpora.find_sample(Selection(hundred), 1000, 0, kept, Progress())
     assert sorted(sample.sentences) == sorted(SENTENCES)
     assert sample.drawn == "drawn at random from 100, seed 0"
 
@@ -90,13 +90,13 @@ def test_the_standard_library_gives_thousands_of_sentences_and_is_kept(
 ) -> None:
     progress = Progress()
     assert corpora.build_seconds("python-docs", kept) > 0
-    sample = draw(Selection("python-docs"), 10**6, 0, kept, progress, download=False)
+    sample = corpora.find_sample(Selection("python-docs"), 10**6, 0, kept, progress)
     assert len(sample.sentences) > 5000
     assert len(set(sample.sentences)) == len(sample.sentences) == sample.corpus.n_sentences
     assert progress.done == progress.total > 100
     assert corpora.build_seconds("python-docs", kept) == 0
     monkeypatch.setattr("clsviz.corpora.docstrings.gather", None)  # what is kept is not gathered again
-    again = draw(Selection("python-docs"), 10**6, 0, kept, Progress(), download=False)
+    again = corpora.find_sample(Selection("python-docs"), 10**6, 0, kept, Progress())
     assert (again.sentences, again.corpus) == (sample.sentences, sample.corpus)
 
 
@@ -167,7 +167,7 @@ def test_building_a_corpus_can_be_cancelled(kept: Path) -> None:
     progress = Progress()
     progress.cancel()
     with pytest.raises(CancelledError):
-        open_corpus(Selection("small"), kept, progress, download=False)
+        corpora.find_corpus(Selection("small"), kept, progress)
     assert corpora.build_seconds("small", kept) == 1
     assert not kept.exists()
 
@@ -421,10 +421,10 @@ def test_reading_a_large_file_can_be_cancelled(tmp_path: Path, kept: Path) -> No
     path.write_text("\n".join(f"Sentence number {index} of many." for index in range(200_000)))
     for looks in (0, 1, 5):
         with pytest.raises(CancelledError):
-            draw(Selection(str(path)), 10, 0, kept, Stopping(looks), download=False)
+            corpora.find_sample(Selection(str(path)), 10, 0, kept, Stopping(looks))
     assert not kept.exists() or not list(kept.iterdir())
     stopping = Stopping(1000)
-    draw(Selection(str(path)), 10, 0, kept, stopping, download=False)
+    corpora.find_sample(Selection(str(path)), 10, 0, kept, stopping)
     assert stopping.looks < 1000 - 20  # it is looked at for every batch
 
 
@@ -494,7 +494,7 @@ def publish(hub: Hub, repo: str, folder: Path, splits: dict[str, dict[str, list[
 
 
 def fetched(name: str, folder: Path, size: int = 10**6, **settings: str) -> corpora.Sample:
-    return draw(Selection(name, **settings), size, 0, folder, Progress(), download=True)
+    return corpora.fetch_sample(Selection(name, **settings), size, 0, folder, Progress())
 
 
 def test_what_a_dataset_declares_is_offered_and_the_likeliest_taken(
@@ -502,7 +502,7 @@ def test_what_a_dataset_declares_is_offered_and_the_likeliest_taken(
 ) -> None:
     splits = {"de": {"test": ["Ein Satz."], "train": LONG}, "en": {"train": SENTENCES}}
     commit = publish(hub, repo, tmp_path, splits)
-    corpus = open_corpus(Selection(repo), kept, Progress(), download=True)
+    corpus = corpora.fetch_corpus(Selection(repo), kept, Progress())
     assert corpus.selection == Selection(repo, "de", "train", "text", Segmentation.SENTENCES)
     assert (corpus.configurations, corpus.splits, corpus.columns) == (("de", "en"), ("test", "train"), ("text",))
     assert (corpus.label, corpus.n_sentences, corpus.pinned) == (repo, None, f"{repo}@{commit}")
@@ -516,7 +516,7 @@ def test_what_a_dataset_declares_is_offered_and_the_likeliest_taken(
         ("column", r"no column “x” that holds text\. Choose text"),
     ):
         with pytest.raises(CorpusError, match=message):
-            open_corpus(Selection(repo, **{setting: "x"}), kept, Progress(), download=True)
+            corpora.fetch_corpus(Selection(repo, **{setting: "x"}), kept, Progress())
 
 
 def test_the_segmentation_of_a_dataset_is_part_of_the_experiment(
@@ -560,7 +560,7 @@ def test_each_part_of_a_dataset_has_a_fingerprint_of_its_own(hub: Hub, repo: str
     fingerprints = {
         opened_on_hub.fingerprint
         for settings in ({}, {"column": "title"}, {"split": "test"}, {"segmentation": Segmentation.SENTENCES})
-        if (opened_on_hub := open_corpus(Selection(repo, **settings), kept, Progress(), download=True))
+        if (opened_on_hub := corpora.fetch_corpus(Selection(repo, **settings), kept, Progress()))
     }
     assert len(fingerprints) == 4
 
@@ -583,18 +583,18 @@ def test_without_the_network_what_is_not_kept_is_told(hub: Hub, repo: str, tmp_p
     publish(hub, repo, tmp_path, {"default": {"train": SENTENCES}})
     for name in (repo, f"{repo}@main", "bookcorpus", "me/nothing"):
         with pytest.raises(NotDownloadedError, match="has to be read from the Hugging Face Hub first"):
-            draw(Selection(name), 10, 0, kept, Progress(), download=False)
+            corpora.find_sample(Selection(name), 10, 0, kept, Progress())
         with pytest.raises(NotDownloadedError):
-            open_corpus(Selection(name), kept, Progress(), download=False)
+            corpora.find_corpus(Selection(name), kept, Progress())
     assert hub.requests == []
-    open_corpus(Selection(repo), kept, Progress(), download=True)
+    corpora.fetch_corpus(Selection(repo), kept, Progress())
     n_requests = len(hub.requests)
-    assert open_corpus(Selection(repo), kept, Progress(), download=False).selection.split == "train"
+    assert corpora.find_corpus(Selection(repo), kept, Progress()).selection.split == "train"
     with pytest.raises(NotDownloadedError):
-        draw(Selection(repo), 10, 0, kept, Progress(), download=False)
+        corpora.find_sample(Selection(repo), 10, 0, kept, Progress())
     assert len(hub.requests) == n_requests
     whole = fetched(repo, kept).sentences
-    assert draw(Selection(repo), 10, 0, kept, Progress(), download=False).sentences == whole[:10]
+    assert corpora.find_sample(Selection(repo), 10, 0, kept, Progress()).sentences == whole[:10]
 
 
 @pytest.mark.parametrize("name", [name for name, entry in CORPORA.items() if isinstance(entry, Dataset)])
@@ -633,7 +633,7 @@ def test_what_is_no_dataset_leads_nowhere(hub: Hub, kept: Path, name: str) -> No
             fetched(name, kept)
         return
     assert corpora.is_on_hub(name)
-    with pytest.raises(CorpusError, match=r"names no dataset|has no dataset|has no revision"):
+    with pytest.raises(CorpusError, match=r"is not the name of a dataset|has no dataset|has no revision"):
         fetched(name, kept)
     assert not kept.exists() or not list(kept.iterdir())
 
@@ -679,18 +679,18 @@ def test_waiting_for_the_hub_can_be_cancelled(hub: Hub, repo: str, tmp_path: Pat
         threading.Timer(0.3, progress.cancel).start()
         began = time.monotonic()
         with pytest.raises(CancelledError):
-            draw(Selection(repo), 10, 0, kept, progress, download=True)
+            corpora.fetch_sample(Selection(repo), 10, 0, kept, progress)
         assert time.monotonic() - began < 2
         hub.behave()
-        open_corpus(Selection(repo), kept, Progress(), download=True) if what == "/api/*" else None
+        corpora.fetch_corpus(Selection(repo), kept, Progress()) if what == "/api/*" else None
     assert len(fetched(repo, kept).sentences) == 100
 
 
 def test_a_misspelt_name_is_answered_with_the_one_that_is_near(hub: Hub, kept: Path) -> None:
     with pytest.raises(CorpusError, match="Perhaps ag-news was meant"):
-        corpora.draw(Selection("ag_news"), 10, 0, kept, Progress(), download=True)
+        corpora.fetch_sample(Selection("ag_news"), 10, 0, kept, Progress())
 
 
 def test_a_built_in_corpus_has_no_revisions(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="no revisions"):
-        corpora.draw(Selection("python-docs@main"), 10, 0, tmp_path, Progress(), download=False)
+        corpora.find_sample(Selection("python-docs@main"), 10, 0, tmp_path, Progress())

@@ -18,7 +18,7 @@ SENTENCES = ["the cat sat", "a dog", "the cat sat", "the " * 600, "home ."]
 
 
 def encoder_of(folder: Path) -> Encoder:
-    return Encoder(models.resolve(str(folder), download=False), device="cpu")
+    return Encoder(models.find(str(folder)), device="cpu")
 
 
 @pytest.fixture(scope="module", params=ARCHITECTURES)

@@ -20,7 +20,7 @@ SENTENCES = [*random_sentences(30, seed=4, longest=40), "cat", "", "the " * 300 
 
 
 def load(folder: Path, **settings: Any) -> Encoder:
-    return Encoder(models.resolve(str(folder), download=False), device="cpu", **settings)
+    return Encoder(models.find(str(folder)), device="cpu", **settings)
 
 
 def reference(folder: Path, sentences: list[str]) -> np.ndarray:

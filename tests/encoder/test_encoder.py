@@ -203,7 +203,7 @@ def test_a_sentence_that_spells_the_special_token_does_not_mislead(tiny_encoder:
 def test_a_tokenizer_that_pads_on_the_left_changes_nothing(tmp_path: Path, tiny_encoder: Encoder) -> None:
     folder = write_bert(tmp_path / "left")
     write_tokenizer(folder, padding_side="left")
-    left = Encoder(models.resolve(str(folder), download=False), device="cpu")
+    left = Encoder(models.find(str(folder)), device="cpu")
     assert left._loaded.tokenizer.padding_side == "left"
     np.testing.assert_allclose(left.measure(SENTENCES).cls_norms, tiny_encoder.measure(SENTENCES).cls_norms, rtol=1e-5)
 
@@ -218,7 +218,7 @@ def test_a_cls_token_at_the_end_is_found(tmp_path: Path, tiny_encoder: Encoder) 
         single="$A [SEP] [CLS]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
     backend.save(str(folder / "tokenizer.json"))
-    encoder = Encoder(models.resolve(str(folder), download=False), device="cpu")
+    encoder = Encoder(models.find(str(folder)), device="cpu")
     measured = encoder.measure(["the cat sat", "a dog"])
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     model = transformers.AutoModel.from_pretrained(folder).eval()
@@ -231,7 +231,7 @@ def test_a_cls_token_at_the_end_is_found(tmp_path: Path, tiny_encoder: Encoder) 
 
 
 def test_a_model_without_pooler_has_no_pooler_norm(tmp_path: Path) -> None:
-    encoder = Encoder(models.resolve(str(write_bert(tmp_path / "m", pooler=False)), download=False), device="cpu")
+    encoder = Encoder(models.find(str(write_bert(tmp_path / "m", pooler=False))), device="cpu")
     assert not encoder.has_pooler
     assert encoder.measure(["the cat"]).pooler_norms.shape == (1, 0)
 
@@ -248,7 +248,7 @@ def test_roberta_has_fewer_positions_than_its_table(tmp_path: Path) -> None:
     )
     transformers.RobertaModel(config).save_pretrained(tmp_path)
     write_tokenizer(tmp_path)
-    encoder = Encoder(models.resolve(str(tmp_path), download=False), device="cpu")
+    encoder = Encoder(models.find(str(tmp_path)), device="cpu")
     assert encoder.max_length == 33
     measured = encoder.measure(["the " * 31, "the " * 32])
     assert measured.truncated.tolist() == [False, True]
@@ -261,7 +261,7 @@ def test_a_decoder_is_refused(tmp_path: Path) -> None:
     settings = tmp_path / "tokenizer_config.json"
     settings.write_text(settings.read_text().replace('"cls_token": "[CLS]",', ""))
     with pytest.raises(ModelError, match=r"no \[CLS\] token"):
-        Encoder(models.resolve(str(tmp_path), download=False))
+        Encoder(models.find(str(tmp_path)))
 
 
 def test_a_model_whose_cls_sees_nothing_is_refused(tmp_path: Path) -> None:
@@ -270,7 +270,7 @@ def test_a_model_whose_cls_sees_nothing_is_refused(tmp_path: Path) -> None:
     transformers.GPT2Model(config).save_pretrained(tmp_path)
     write_tokenizer(tmp_path)
     with pytest.raises(ModelError, match="does not see the words that follow it: this is a decoder"):
-        Encoder(models.resolve(str(tmp_path), download=False))
+        Encoder(models.find(str(tmp_path)))
 
 
 def test_a_decoder_with_something_before_its_cls_is_refused(tmp_path: Path) -> None:
@@ -285,7 +285,7 @@ def test_a_decoder_with_something_before_its_cls_is_refused(tmp_path: Path) -> N
     )
     backend.save(str(tmp_path / "tokenizer.json"))
     with pytest.raises(ModelError, match="this is a decoder"):
-        Encoder(models.resolve(str(tmp_path), download=False))
+        Encoder(models.find(str(tmp_path)))
 
 
 def test_tokens_of_several_types_keep_them(tmp_path: Path) -> None:
@@ -299,7 +299,7 @@ def test_tokens_of_several_types_keep_them(tmp_path: Path) -> None:
         single="[CLS]:2 $A:1 [SEP]:0", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
     backend.save(str(folder / "tokenizer.json"))
-    encoder = Encoder(models.resolve(str(folder), download=False), device="cpu")
+    encoder = Encoder(models.find(str(folder)), device="cpu")
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     model = transformers.AutoModel.from_pretrained(folder).eval()
     measured = encoder.measure(["the cat sat", "a dog"])
@@ -317,7 +317,7 @@ def test_a_padding_token_that_the_model_lacks_does_no_harm(tmp_path: Path, tiny_
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     tokenizer.add_special_tokens({"pad_token": "[NEW]"})
     tokenizer.save_pretrained(folder)
-    encoder = Encoder(models.resolve(str(folder), download=False), device="cpu")
+    encoder = Encoder(models.find(str(folder)), device="cpu")
     assert encoder._loaded.tokenizer.pad_token_id == len(SPECIAL) + len(WORDS)
     np.testing.assert_allclose(
         encoder.measure(SENTENCES).cls_norms, tiny_encoder.measure(SENTENCES).cls_norms, rtol=1e-5
@@ -330,7 +330,7 @@ def test_special_tokens_that_the_model_lacks_are_refused(tmp_path: Path) -> None
     model.resize_token_embeddings(3)  # without [SEP]
     model.save_pretrained(folder)
     with pytest.raises(ModelError, match="has special tokens that the model does not know"):
-        Encoder(models.resolve(str(folder), download=False))
+        Encoder(models.find(str(folder)))
 
 
 def test_a_tokenizer_that_cannot_read_a_sentence_says_so(tmp_path: Path) -> None:
@@ -340,7 +340,7 @@ def test_a_tokenizer_that_cannot_read_a_sentence_says_so(tmp_path: Path) -> None
     backend = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
     backend.model = tokenizers.models.WordPiece({"[CLS]": 2, "[SEP]": 3, "a": 6, "cat": 7}, unk_token="[UNK]")
     backend.save(str(folder / "tokenizer.json"))
-    encoder = Encoder(models.resolve(str(folder), download=False))
+    encoder = Encoder(models.find(str(folder)))
     assert len(encoder.measure(["a cat"])) == 1
     with pytest.raises(ModelError, match="cannot read a sentence: WordPiece error: Missing"):
         encoder.measure(["a dog"])
@@ -359,14 +359,14 @@ def test_too_little_memory_for_the_model_is_explained(tiny_weights: Weights, mon
 
 def test_a_bert_that_decodes_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="is a decoder"):
-        Encoder(models.resolve(str(write_bert(tmp_path / "m", is_decoder=True)), download=False))
+        Encoder(models.find(str(write_bert(tmp_path / "m", is_decoder=True))))
 
 
 @pytest.mark.parametrize("limit", [-1, 0])
 def test_a_limit_that_is_none_does_not_count(tmp_path: Path, tiny_encoder: Encoder, limit: int) -> None:
     folder = write_bert(tmp_path / "m")
     write_tokenizer(folder, model_max_length=limit)
-    encoder = Encoder(models.resolve(str(folder), download=False), device="cpu")
+    encoder = Encoder(models.find(str(folder)), device="cpu")
     assert encoder.max_length == tiny_encoder.max_length == 64
 
 
@@ -374,7 +374,7 @@ def test_a_model_without_room_for_a_sentence_is_refused(tmp_path: Path) -> None:
     folder = write_bert(tmp_path / "m")
     write_tokenizer(folder, model_max_length=2)
     with pytest.raises(ModelError, match="reads 2 tokens at most, which leaves no room"):
-        Encoder(models.resolve(str(folder), download=False))
+        Encoder(models.find(str(folder)))
 
 
 def test_a_model_of_pictures_is_refused(tmp_path: Path) -> None:
@@ -384,7 +384,7 @@ def test_a_model_of_pictures_is_refused(tmp_path: Path) -> None:
     transformers.ViTModel(config).save_pretrained(tmp_path)
     write_tokenizer(tmp_path)
     with pytest.raises(ModelError, match="cannot be loaded"):
-        Encoder(models.resolve(str(tmp_path), download=False))
+        Encoder(models.find(str(tmp_path)))
 
 
 @pytest.mark.parametrize("single", ["[CLS] [CLS] $A [SEP]", "$A [SEP]", "$A"])
@@ -397,7 +397,7 @@ def test_frames_of_all_kinds_are_measured_or_refused(tmp_path: Path, single: str
         single=single, special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
     backend.save(str(folder / "tokenizer.json"))
-    weights = models.resolve(str(folder), download=False)
+    weights = models.find(str(folder))
     if "[CLS]" in single:
         assert Encoder(weights, device="cpu").measure(["the cat"]).n_tokens.tolist() == [2]
     else:
@@ -419,7 +419,7 @@ def test_an_encoder_with_a_decoder_is_refused(tmp_path: Path) -> None:
     transformers.T5Model(config).save_pretrained(tmp_path)
     write_tokenizer(tmp_path)
     with pytest.raises(ModelError, match="with a decoder"):
-        Encoder(models.resolve(str(tmp_path), download=False))
+        Encoder(models.find(str(tmp_path)))
 
 
 def test_incomplete_weights_are_refused(tmp_path: Path) -> None:
@@ -429,7 +429,7 @@ def test_incomplete_weights_are_refused(tmp_path: Path) -> None:
     tensors = {name: tensor for name, tensor in load_file(path).items() if "layer.1" not in name}
     save_file(tensors, path, metadata={"format": "pt"})
     with pytest.raises(ModelError, match="lacks 16 of its encoder's weights"):
-        Encoder(models.resolve(str(path.parent), download=False))
+        Encoder(models.find(str(path.parent)))
 
 
 def test_weights_of_another_shape_are_refused(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -437,7 +437,7 @@ def test_weights_of_another_shape_are_refused(tmp_path: Path, capfd: pytest.Capt
     config = folder / "config.json"
     config.write_text(json.dumps(json.loads(config.read_text()) | {"intermediate_size": 64}))
     with pytest.raises(ModelError, match="lacks 6 of its encoder's weights"):  # of two layers: dense, bias, dense
-        Encoder(models.resolve(str(folder), download=False))
+        Encoder(models.find(str(folder)))
     assert capfd.readouterr().err == ""  # the library's own report would be more than one line
 
 
@@ -446,7 +446,7 @@ def test_a_tokenizer_with_more_tokens_than_the_model_is_refused(tmp_path: Path) 
     model = transformers.BertModel.from_pretrained(folder)
     model.resize_token_embeddings(len(SPECIAL) + 3)
     model.save_pretrained(folder)
-    encoder = Encoder(models.resolve(str(folder), download=False))
+    encoder = Encoder(models.find(str(folder)))
     assert len(encoder.measure(WORDS[:3])) == 3
     with pytest.raises(ModelError, match="gives token 8, but the model has only 8"):
         encoder.measure(WORDS[:4])
@@ -464,7 +464,7 @@ def test_damaged_files_are_refused_in_one_sentence(tmp_path: Path, name: str, co
     folder = write_bert(tmp_path / "m")
     (folder / name).write_text(content)
     with pytest.raises(ModelError, match="cannot be loaded") as caught:
-        Encoder(models.resolve(str(folder), download=False))
+        Encoder(models.find(str(folder)))
     assert "\n" not in str(caught.value)
 
 
@@ -473,8 +473,8 @@ def test_code_that_comes_with_a_model_is_not_run(tmp_path: Path) -> None:
     (folder / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nclass Model: pass\n")
     config = folder / "config.json"
     config.write_text(config.read_text().replace("{", '{"auto_map": {"AutoModel": "evil.Model"},', 1))
-    Encoder(models.resolve(str(folder), download=False)).measure(["the cat"])
+    Encoder(models.find(str(folder))).measure(["the cat"])
     config.write_text('{"model_type": "evil", "auto_map": {"AutoConfig": "evil.Config", "AutoModel": "evil.Model"}}')
     with pytest.raises(ModelError, match="cannot be loaded"):
-        Encoder(models.resolve(str(folder), download=False))
+        Encoder(models.find(str(folder)))
     assert not (tmp_path / "ran").exists()

@@ -29,7 +29,7 @@ from support.tiny import ARCHITECTURES, WORDS, write_bert, write_model
 from clsviz import models
 from clsviz.encoder import Encoder
 from clsviz.errors import CancelledError, ModelError
-from clsviz.models import NotDownloadedError, Weights, resolve
+from clsviz.models import NotDownloadedError, Weights
 from clsviz.progress import Progress
 
 WEIGHTS = "model.safetensors"
@@ -94,7 +94,7 @@ class Watched(Progress):
 
 
 def fingerprint(folder: Path, before: str = "") -> str:
-    return resolve(f"{before}{folder}", download=False).fingerprint
+    return models.find(f"{before}{folder}").fingerprint
 
 
 def norms(weights: Weights) -> Any:
@@ -110,7 +110,7 @@ def change(path: Path, **settings: object) -> None:
 def refusal(name: str, **options: Any) -> str:
     """The sentence that refuses a model: of the user's kind, on one line, naming it, and saying what to do."""
     with pytest.raises(ModelError) as refused:
-        resolve(name, download=True, **options)
+        models.fetch(name, **options)
     assert type(refused.value) is ModelError
     message = str(refused.value)
     assert message.isprintable()
@@ -164,7 +164,7 @@ def test_every_architecture_is_measured_as_from_its_folder(model_type: str, hub:
     if is_roberta:
         write_byte_level_tokenizer(folder)
     commit = hub.add(f"owner/{model_type}", folder)
-    weights = resolve(f"owner/{model_type}", download=True)
+    weights = models.fetch(f"owner/{model_type}")
     assert weights.commit == commit
     assert weights.fingerprint == fingerprint(folder)
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
@@ -197,14 +197,14 @@ def test_a_multilingual_bert_is_measured_as_from_its_folder(hub: Hub, tmp_path: 
         cls_token="[CLS]", sep_token="[SEP]", pad_token="[PAD]", unk_token="[UNK]", mask_token="[MASK]",
     ).save_pretrained(folder)  # fmt: skip
     hub.add("owner/multilingual", folder)
-    encoder = Encoder(resolve("owner/multilingual", download=True), device="cpu")
+    encoder = Encoder(models.fetch("owner/multilingual"), device="cpu")
     sentences = ["Der Hund läuft", "der hund", "Собака бежит", "犬走る", "dogs", "كلب"]
     assert [encoder.tokens(sentence) for sentence in sentences] == [
         ["Der", "Hund", "läuft"], ["[UNK]", "[UNK]"], ["Собака", "бежит"], ["犬", "走", "る"], ["dog", "##s"], ["كلب"],
     ]  # fmt: skip
     measured = encoder.measure(sentences)
     assert measured.n_tokens.tolist() == [3, 2, 2, 3, 2, 1]
-    here = Encoder(resolve(str(folder), download=False), device="cpu").measure(sentences)
+    here = Encoder(models.find(str(folder)), device="cpu").measure(sentences)
     np.testing.assert_array_equal(measured.cls_norms, here.cls_norms)
 
 
@@ -226,9 +226,9 @@ sentencepiece.SentencePieceTrainer.train(
     (folder / "spm.vocab").unlink()
     (folder / "tokenizer_config.json").write_text('{"do_lower_case": false, "vocab_type": "spm"}')
     hub.add("owner/pieces", folder)
-    encoder = Encoder(resolve("owner/pieces", download=True), device="cpu")
+    encoder = Encoder(models.fetch("owner/pieces"), device="cpu")
     assert "".join(encoder.tokens(SENTENCES[1])).replace("▁", " ").strip() == SENTENCES[1]
-    here = Encoder(resolve(str(folder), download=False), device="cpu").measure(SENTENCES).cls_norms
+    here = Encoder(models.find(str(folder)), device="cpu").measure(SENTENCES).cls_norms
     np.testing.assert_array_equal(encoder.measure(SENTENCES).cls_norms, here)
 
 
@@ -258,18 +258,18 @@ def test_of_a_sentence_transformer_the_transformer_is_taken(
     assert models.download_megabytes(name, Progress()) == 1
     assert not hub.bytes_sent(f"*{WEIGHTS}")
     with pytest.raises(NotDownloadedError):
-        resolve(name, download=False)
-    weights = resolve(name, download=True)
+        models.find(name)
+    weights = models.fetch(name)
     assert (weights.commit, weights.fingerprint) == (commit, fingerprint(tiny_folder))
     assert weights.folder.name == (below or commit)
     assert hub.bytes_sent(f"*{WEIGHTS}") == (tiny_folder / WEIGHTS).stat().st_size
-    np.testing.assert_array_equal(norms(weights), norms(resolve(str(tiny_folder), download=False)))
-    assert resolve(str(tmp_path / "st"), download=False).fingerprint == weights.fingerprint
+    np.testing.assert_array_equal(norms(weights), norms(models.find(str(tiny_folder))))
+    assert models.find(str(tmp_path / "st")).fingerprint == weights.fingerprint
 
     hub.requests.clear()
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     for again in (name, f"{name}@main", f"{name}@{commit}"):
-        assert resolve(again, download=True).folder == weights.folder
+        assert models.fetch(again).folder == weights.folder
     assert not hub.requests
 
 
@@ -277,7 +277,7 @@ def test_of_a_sentence_transformer_the_transformer_is_taken(
 def test_a_damaged_list_of_modules_is_passed_over(content: str, hub: Hub, folder: Path) -> None:
     (folder / "modules.json").write_text(content)
     hub.add("owner/modules", folder)
-    assert resolve("owner/modules", download=True).fingerprint == fingerprint(folder)
+    assert models.fetch("owner/modules").fingerprint == fingerprint(folder)
 
 
 # Revisions -------------------------------------------------------------------------------------------------------
@@ -286,15 +286,15 @@ def test_a_damaged_list_of_modules_is_passed_over(content: str, hub: Hub, folder
 def test_a_model_of_the_hub_is_the_same_as_its_folder(hub: Hub, tiny_folder: Path) -> None:
     commit = hub.add("owner/tiny", tiny_folder)
     with pytest.raises(NotDownloadedError, match=r"owner/tiny has to be downloaded"):
-        resolve("owner/tiny", download=False)
+        models.find("owner/tiny")
     assert not hub.requests
-    weights = resolve("owner/tiny", download=True)
+    weights = models.fetch("owner/tiny")
     assert weights.commit == commit
     assert weights.pinned == f"owner/tiny@{commit}"
     assert weights.fingerprint == fingerprint(tiny_folder)
     hub.requests.clear()
     for name in ("owner/tiny", f"owner/tiny@{commit}"):
-        assert resolve(name, download=False).folder == weights.folder
+        assert models.find(name).folder == weights.folder
     assert not hub.requests
 
 
@@ -307,15 +307,15 @@ def test_a_revision_is_a_branch_a_tag_a_pull_request_or_a_commit(hub: Hub, folde
             fingerprint(folder),
         )
     for revision, (commit, digest) in expected.items():
-        weights = resolve(f"owner/many@{revision}", download=True)
+        weights = models.fetch(f"owner/many@{revision}")
         assert (weights.commit, weights.fingerprint) == (commit, digest)
         assert weights.pinned == f"owner/many@{commit}"
-        assert resolve(f"owner/many@{commit}", download=False).folder == weights.folder
+        assert models.find(f"owner/many@{commit}").folder == weights.folder
     assert len({digest for _, digest in expected.values()}) == 5
     hub.requests.clear()
     for revision, (commit, _) in expected.items():
-        assert resolve(f"owner/many@{revision}", download=False).commit == commit
-    assert resolve("owner/many", download=False).commit == expected["main"][0]
+        assert models.find(f"owner/many@{revision}").commit == commit
+    assert models.find("owner/many").commit == expected["main"][0]
     assert not hub.requests
 
 
@@ -323,21 +323,21 @@ def test_a_whole_commit_is_found_without_its_branch(hub: Hub, folder: Path) -> N
     first, digest = hub.add("owner/past", folder), fingerprint(folder)
     change(folder / "config.json", note="moved")
     hub.add("owner/past", folder)
-    assert resolve(f"owner/past@{first}", download=True).fingerprint == digest
+    assert models.fetch(f"owner/past@{first}").fingerprint == digest
 
 
 def test_a_name_without_a_revision_stays_at_what_is_there(hub: Hub, folder: Path) -> None:
     first, old = hub.add("owner/moving", folder), fingerprint(folder)
-    resolve("owner/moving", download=True)
+    models.fetch("owner/moving")
     change(folder / "config.json", note="moved")
     second, new = hub.add("owner/moving", folder), fingerprint(folder)
     hub.requests.clear()
-    assert resolve("owner/moving", download=True).commit == first
+    assert models.fetch("owner/moving").commit == first
     assert not hub.requests
-    pinned = resolve(f"owner/moving@{second}", download=True)
+    pinned = models.fetch(f"owner/moving@{second}")
     assert (pinned.commit, pinned.fingerprint) == (second, new)
     assert not hub.bytes_sent(f"*{WEIGHTS}")  # the same as before: the cache has them
-    kept = resolve("owner/moving", download=True)
+    kept = models.fetch("owner/moving")
     assert (kept.commit, kept.fingerprint) == (first, old)
 
 
@@ -345,9 +345,9 @@ def test_a_repository_that_moved_is_found_again_by_its_old_name(hub: Hub, folder
     """As bert-base-cased, which is google-bert/bert-base-cased now: the Hub answers with the new name."""
     hub.add("new-owner/moved", folder)
     hub._repos["model", "old"] = hub._repos["model", "new-owner/moved"]
-    weights = resolve("old", download=True)
+    weights = models.fetch("old")
     hub.requests.clear()
-    assert resolve("old", download=False).folder == weights.folder
+    assert models.find("old").folder == weights.folder
     assert not hub.requests
 
 
@@ -356,15 +356,15 @@ def test_a_repository_that_moved_is_found_again_by_its_old_name(hub: Hub, folder
 
 def test_what_is_cached_needs_no_network(hub: Hub, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     commit = hub.add("owner/kept", folder)
-    weights = resolve("owner/kept", download=True)
+    weights = models.fetch("owner/kept")
     hub.requests.clear()
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")  # where nobody listens
     for offline in (False, True):
         monkeypatch.setattr(constants, "HF_HUB_OFFLINE", offline)
         for name in ("owner/kept", "owner/kept@main", f"owner/kept@{commit}"):
-            assert resolve(name, download=True).folder == weights.folder
-        assert resolve("untrained:owner/kept", download=True).commit == commit
-    np.testing.assert_array_equal(norms(weights), norms(resolve(str(folder), download=False)))
+            assert models.fetch(name).folder == weights.folder
+        assert models.fetch("untrained:owner/kept").commit == commit
+    np.testing.assert_array_equal(norms(weights), norms(models.find(str(folder))))
     assert not hub.requests
 
 
@@ -386,18 +386,18 @@ def test_what_other_programs_have_left_is_completed(files: list[str], untrained:
         hf_hub_download("owner/half", file)
     hub.requests.clear()
     name = "untrained:owner/half" if untrained else "owner/half"
-    weights = resolve(name, download=True)
+    weights = models.fetch(name)
     assert weights.fingerprint == fingerprint(folder, "untrained:" if untrained else "")
     assert not {Path(path).name for path in fetched(hub)} & set(files)
-    assert resolve(name, download=False) == weights
+    assert models.find(name) == weights
 
 
 def test_a_tokenizer_without_settings_is_complete(hub: Hub, folder: Path) -> None:
     (folder / "tokenizer_config.json").unlink()
     hub.add("owner/plain", folder)
-    weights = resolve("owner/plain", download=True)
+    weights = models.fetch("owner/plain")
     hub.requests.clear()
-    assert resolve("owner/plain", download=False) == weights
+    assert models.find("owner/plain") == weights
     assert not hub.requests
 
 
@@ -407,10 +407,10 @@ def test_an_interrupted_download_for_an_untrained_one_is_not_taken_for_complete(
     hub.misbehave("*/tokenizer_config.json", "500")
     assert "(500)" in refusal("untrained:owner/settings")
     with pytest.raises(NotDownloadedError):
-        resolve("untrained:owner/settings", download=False)
+        models.find("untrained:owner/settings")
     hub.behave()
-    resolve("untrained:owner/settings", download=True)
-    assert resolve("untrained:owner/settings", download=False)
+    models.fetch("untrained:owner/settings")
+    assert models.find("untrained:owner/settings")
 
 
 # Downloads -------------------------------------------------------------------------------------------------------
@@ -432,14 +432,14 @@ def test_a_download_that_was_cut_goes_on_where_it_was(hub: Hub, large_folder: Pa
     there, size = part.stat().st_size, (large_folder / WEIGHTS).stat().st_size
     assert size / 2 - CHUNK < there < size
     with pytest.raises(NotDownloadedError):
-        resolve("owner/cut", download=False)
+        models.find("owner/cut")
     assert "broke off" in refusal("owner/cut")  # and what is there stays
 
     hub.behave()
     there = part.stat().st_size
     hub.requests.clear()
     progress = Watched()
-    assert resolve("owner/cut", download=True, progress=progress).fingerprint == fingerprint(large_folder)
+    assert models.fetch("owner/cut", progress=progress).fingerprint == fingerprint(large_folder)
     assert [r.range for r in hub.requests if r.method == "GET" and r.path.endswith(WEIGHTS)] == [f"bytes={there}-"]
     assert hub.bytes_sent(f"*{WEIGHTS}") == size - there
     assert ("Downloading owner/cut", "MB", there // 10**6, size // 10**6) in progress.told
@@ -451,9 +451,9 @@ def test_a_download_that_was_cancelled_goes_on_where_it_was(hub: Hub, large_fold
     size = (large_folder / WEIGHTS).stat().st_size
     hub.misbehave(f"*{WEIGHTS}", "slow", seconds=0.005)
     with pytest.raises(CancelledError):
-        resolve("owner/cancelled", download=True, progress=Watched(cancel_at=size // 2 // 10**6))
+        models.fetch("owner/cancelled", progress=Watched(cancel_at=size // 2 // 10**6))
     hub.behave()
-    weights = resolve("owner/cancelled", download=True)
+    weights = models.fetch("owner/cancelled")
     assert (weights.commit, weights.fingerprint) == (commit, fingerprint(large_folder))
     first, second = [r for r in hub.requests if r.method == "GET" and r.path.endswith(WEIGHTS)]
     assert first.n_bytes < size
@@ -468,10 +468,10 @@ def test_a_download_is_cancelled_although_nothing_arrives(hub: Hub, large_folder
     threading.Timer(0.3, progress.cancel).start()
     began = time.monotonic()
     with pytest.raises(CancelledError):
-        resolve("owner/stalled", download=True, progress=progress)
+        models.fetch("owner/stalled", progress=progress)
     assert 0.3 <= time.monotonic() - began < 1.3
     hub.behave()
-    assert resolve("owner/stalled", download=True).fingerprint == fingerprint(large_folder)
+    assert models.fetch("owner/stalled").fingerprint == fingerprint(large_folder)
 
 
 def test_looking_for_a_model_is_cancelled_although_nothing_arrives(hub: Hub, tiny_folder: Path) -> None:
@@ -481,7 +481,7 @@ def test_looking_for_a_model_is_cancelled_although_nothing_arrives(hub: Hub, tin
     threading.Timer(0.2, progress.cancel).start()
     began = time.monotonic()
     with pytest.raises(CancelledError):
-        resolve("owner/silent", download=True, progress=progress)
+        models.fetch("owner/silent", progress=progress)
     assert time.monotonic() - began < 1.2
     hub.closing = True  # what it waits for ends
     for thread in threading.enumerate():
@@ -493,7 +493,7 @@ def test_looking_for_a_model_is_cancelled_although_nothing_arrives(hub: Hub, tin
 def test_progress_is_of_megabytes_and_never_goes_back(hub: Hub, large_folder: Path) -> None:
     hub.add("owner/progress", large_folder)
     progress = Watched()
-    resolve("owner/progress", download=True, progress=progress)
+    models.fetch("owner/progress", progress=progress)
     assert progress.told[0] == ("Looking for owner/progress on the Hugging Face Hub", "", 0, 0)
     total = (large_folder / WEIGHTS).stat().st_size // 10**6
     downloaded = [
@@ -512,8 +512,8 @@ def test_damage_on_the_way_is_noticed(file: str, hub: Hub, folder: Path, cache: 
     assert_whole(cache)
     assert not list(cache.glob(f"*/snapshots/*/{file}"))
     with pytest.raises(NotDownloadedError):
-        resolve("owner/damaged", download=False)
-    assert resolve("owner/damaged", download=True).fingerprint == fingerprint(folder)
+        models.find("owner/damaged")
+    assert models.fetch("owner/damaged").fingerprint == fingerprint(folder)
     assert_whole(cache)
 
 
@@ -522,7 +522,7 @@ def test_a_file_that_ends_early_is_completed(hub: Hub, folder: Path, cache: Path
     hub.misbehave(f"*{WEIGHTS}", "wrong-length", times=1)
     assert "broke off" in refusal("owner/short")
     hub.requests.clear()
-    assert resolve("owner/short", download=True).fingerprint == fingerprint(folder)
+    assert models.fetch("owner/short").fingerprint == fingerprint(folder)
     assert hub.bytes_sent(f"*{WEIGHTS}") == 1
     assert_whole(cache)
 
@@ -544,13 +544,13 @@ def test_an_interrupted_download_of_shards_is_not_taken_for_complete(
     hub.misbehave(f"*/{last}", "500")
     assert "(500)" in refusal("owner/shards")
     with pytest.raises(NotDownloadedError):
-        resolve("owner/shards", download=False)
+        models.find("owner/shards")
     hub.behave()
     hub.requests.clear()
-    weights = resolve("owner/shards", download=True)
+    weights = models.fetch("owner/shards")
     assert [Path(path).name for path in fetched(hub)] == [last]
     assert weights.fingerprint == fingerprint(folder)
-    np.testing.assert_array_equal(norms(weights), norms(resolve(str(large_folder), download=False)))
+    np.testing.assert_array_equal(norms(weights), norms(models.find(str(large_folder))))
     assert_whole(cache)
 
 
@@ -563,15 +563,15 @@ def test_a_shard_without_the_list_of_all_is_not_taken_for_complete(
     for file in [*files, min(path.name for path in folder.glob("*.safetensors"))]:
         hf_hub_download("owner/shard", file)
     with pytest.raises(NotDownloadedError):
-        resolve("owner/shard", download=False)
-    assert resolve("owner/shard", download=True).fingerprint == fingerprint(folder)
+        models.find("owner/shard")
+    assert models.fetch("owner/shard").fingerprint == fingerprint(folder)
 
 
 def test_two_at_once_fetch_a_model_once(hub: Hub, large_folder: Path, cache: Path) -> None:
     hub.add("owner/twice", large_folder)
     hub.misbehave(f"*{WEIGHTS}", "slow", seconds=0.002)
     with ThreadPoolExecutor(2) as pool:
-        both = list(pool.map(lambda _: resolve("owner/twice", download=True), range(2)))
+        both = list(pool.map(lambda _: models.fetch("owner/twice"), range(2)))
     assert both[0] == both[1]
     assert both[0].fingerprint == fingerprint(large_folder)
     assert hub.bytes_sent(f"*{WEIGHTS}") == (large_folder / WEIGHTS).stat().st_size
@@ -605,9 +605,9 @@ def test_each_refusal_is_one_sentence(how: str, message: str, place: str, hub: H
     hub.misbehave(place, how)
     assert refusal("owner/refused").endswith(message)
     with pytest.raises(NotDownloadedError):
-        resolve("owner/refused", download=False)
+        models.find("owner/refused")
     hub.behave()
-    assert resolve("owner/refused", download=True).fingerprint == fingerprint(folder)
+    assert models.fetch("owner/refused").fingerprint == fingerprint(folder)
 
 
 @pytest.mark.parametrize("kind", ["private", "gated"])
@@ -618,7 +618,7 @@ def test_what_is_not_for_all_takes_a_token(kind: str, hub: Hub, folder: Path, mo
     assert message.endswith("hf auth login.")
     assert not fetched(hub, WEIGHTS)
     monkeypatch.setenv("HF_TOKEN", TOKEN)
-    assert resolve(f"owner/{kind}", download=True).fingerprint == fingerprint(folder)
+    assert models.fetch(f"owner/{kind}").fingerprint == fingerprint(folder)
 
 
 def test_a_hub_that_nobody_answers_for_is_one_sentence(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -658,7 +658,7 @@ def test_pickled_weights_are_refused_before_anything_is_fetched(hub: Hub, folder
     assert "refs/pr/" in message
     assert not fetched(hub)
     assert not list(cache.rglob("*.bin"))
-    assert resolve("untrained:owner/pickled", download=True).untrained
+    assert models.fetch("untrained:owner/pickled").untrained
 
 
 @pytest.mark.parametrize(
@@ -701,7 +701,7 @@ def test_a_decoder_is_refused_before_its_weights_are_fetched(
 def test_an_encoder_is_not_taken_for_a_decoder(architecture: str, hub: Hub, folder: Path) -> None:
     change(folder / "config.json", architectures=[architecture])
     hub.add("owner/encoder", folder)
-    assert resolve("owner/encoder", download=True).fingerprint == fingerprint(folder)
+    assert models.fetch("owner/encoder").fingerprint == fingerprint(folder)
 
 
 def test_a_real_decoder_is_refused(hub: Hub, folder: Path) -> None:
@@ -710,7 +710,7 @@ def test_a_real_decoder_is_refused(hub: Hub, folder: Path) -> None:
     transformers.GPT2Model(config).save_pretrained(folder)
     hub.add("owner/gpt", folder)
     with pytest.raises(ModelError, match=r"The \[CLS\] of owner/gpt does not see the words that follow it"):
-        Encoder(resolve("owner/gpt", download=True), device="cpu")
+        Encoder(models.fetch("owner/gpt"), device="cpu")
 
 
 def refused_when_loaded(weights: Weights) -> str:
@@ -726,7 +726,7 @@ def refused_when_loaded(weights: Weights) -> str:
 def test_code_that_comes_with_a_model_never_runs(
     model_type: str, elsewhere: str, hub: Hub, folder: Path, tmp_path: Path
 ) -> None:
-    expected = norms(resolve(str(folder), download=False))
+    expected = norms(models.find(str(folder)))
     trace = tmp_path / "it-ran"
     for path in (folder, tmp_path / "code"):
         path.mkdir(exist_ok=True)
@@ -737,7 +737,7 @@ def test_code_that_comes_with_a_model_never_runs(
     change(folder / "config.json", model_type=model_type, auto_map=classes)
     change(folder / "tokenizer_config.json", auto_map={"AutoTokenizer": [f"{elsewhere}tokenizing.Tokenizer", None]})
     hub.add("owner/custom", folder)
-    weights = resolve("owner/custom", download=True)
+    weights = models.fetch("owner/custom")
     if model_type == "bert":
         np.testing.assert_array_equal(norms(weights), expected)
     else:
@@ -749,10 +749,10 @@ def test_code_that_comes_with_a_model_never_runs(
 
 def test_code_that_a_configuration_asks_for_is_not_fetched(hub: Hub, folder: Path) -> None:
     """An implementation of attention may be named by its repository: built code, which would be run."""
-    expected = norms(resolve(str(folder), download=False))
+    expected = norms(models.find(str(folder)))
     change(folder / "config.json", attn_implementation="owner/kernel")
     hub.add("owner/attention", folder)
-    weights = resolve("owner/attention", download=True)
+    weights = models.fetch("owner/attention")
     hub.requests.clear()
     np.testing.assert_array_equal(norms(weights), expected)
     assert not hub.requests
@@ -761,7 +761,7 @@ def test_code_that_a_configuration_asks_for_is_not_fetched(hub: Hub, folder: Pat
 def test_an_unknown_architecture_is_named(hub: Hub, folder: Path) -> None:
     change(folder / "config.json", model_type="of-tomorrow")
     hub.add("owner/tomorrow", folder)
-    message = refused_when_loaded(resolve("owner/tomorrow", download=True))
+    message = refused_when_loaded(models.fetch("owner/tomorrow"))
     assert f"is of the type “of-tomorrow”, which transformers {transformers.__version__} does not know" in message
 
 
@@ -791,13 +791,13 @@ def test_all_shards_have_to_find_room(
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
 def test_a_disk_that_fills_up_is_one_sentence(hub: Hub, large_folder: Path, cache: Path) -> None:
     hub.add("owner/filling", large_folder)
-    resolve("untrained:owner/filling", download=True)
+    models.fetch("untrained:owner/filling")
     digest = hashlib.sha256((large_folder / WEIGHTS).read_bytes()).hexdigest()
     part = next(cache.glob("*/blobs")) / f"{digest}.clsviz-part"
     part.symlink_to("/dev/full")
     assert f"The disk is too full for owner/filling ({os.strerror(errno.ENOSPC)})" in refusal("owner/filling")
     part.unlink()
-    assert resolve("owner/filling", download=True).fingerprint == fingerprint(large_folder)
+    assert models.fetch("owner/filling").fingerprint == fingerprint(large_folder)
 
 
 def test_a_cache_that_cannot_be_written_is_named(hub: Hub, folder: Path, cache: Path) -> None:
@@ -813,7 +813,7 @@ def test_too_little_memory_is_said_before_the_weights_are_read(
     hub: Hub, large_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hub.add("owner/memory", large_folder)
-    weights = resolve("owner/memory", download=True)
+    weights = models.fetch("owner/memory")
 
     def read(*_: object, **__: object) -> None:
         raise AssertionError("the weights are read")
@@ -826,7 +826,7 @@ def test_too_little_memory_is_said_before_the_weights_are_read(
         Encoder(weights, device="cpu")
     assert "Close other programs" in str(refused.value)
     with pytest.raises(ModelError, match=r"untrained memory needs about"):
-        Encoder(resolve("untrained:owner/memory", download=True), device="cpu")
+        Encoder(models.fetch("untrained:owner/memory"), device="cpu")
 
 
 # Untrained -------------------------------------------------------------------------------------------------------
@@ -835,18 +835,18 @@ def test_too_little_memory_is_said_before_the_weights_are_read(
 def test_an_untrained_model_of_the_hub_fetches_no_weights(hub: Hub, large_folder: Path) -> None:
     commit = hub.add("owner/control", large_folder)
     assert models.download_megabytes("untrained:owner/control", Progress()) == 1
-    weights = resolve("untrained:owner/control", download=True)
+    weights = models.fetch("untrained:owner/control")
     assert weights.commit == commit
     assert weights.pinned == f"untrained:owner/control@{commit}"
     assert weights.fingerprint == fingerprint(large_folder, "untrained:")
     control = norms(weights)
-    np.testing.assert_array_equal(control, norms(resolve(f"untrained:{large_folder}", download=False)))
+    np.testing.assert_array_equal(control, norms(models.find(f"untrained:{large_folder}")))
     assert not fetched(hub, WEIGHTS)
-    trained = resolve("owner/control", download=True)
+    trained = models.fetch("owner/control")
     assert trained.fingerprint == fingerprint(large_folder) != weights.fingerprint
     assert not np.isclose(norms(trained), control).any()
     hub.requests.clear()
-    assert resolve("untrained:owner/control", download=False) == weights
+    assert models.find("untrained:owner/control") == weights
     assert not hub.requests
 
 
@@ -857,7 +857,7 @@ def test_another_process_goes_on_with_what_is_there(hub: Hub, large_folder: Path
     hub.behave()
     hub.requests.clear()
     # The stand-in's address is in the environment alone.
-    program = "import clsviz; print(clsviz.resolve('owner/process', download=True).fingerprint)"
+    program = "from clsviz import models; print(models.fetch('owner/process').fingerprint)"
     answer = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, env=os.environ | environment(hub, cache.parent)
     )

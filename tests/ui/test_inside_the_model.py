@@ -269,7 +269,7 @@ def test_the_built_in_model_reads_the_known_sentence(
 
 
 def test_the_files_hold_what_is_shown(tmp_path: Path) -> None:
-    encoder = Encoder(models.resolve(str(write_model(tmp_path, "albert")), download=False), device="cpu")
+    encoder = Encoder(models.find(str(write_model(tmp_path, "albert"))), device="cpu")
     cls, pooler = encoder.cls_and_pooler(["the cat"])
     check = Check("the cat", encoder.framed_tokens("the cat"), cls[0], pooler[0], 1.0)
     table = cls_check.cls_table(encoder.anatomy, check)

@@ -22,7 +22,7 @@ def look(name: str) -> tuple[Weights | None, Job | None, ClsvizError | None]:
     try:
         if problem := session.model_problem(name):
             raise ModelError(problem)
-        weights = models.resolve(name, download=False)
+        weights = models.find(name)
     except models.NotDownloadedError:
         # The smallest job that fetches a model: it measures one sentence of a corpus that needs no network.
         (job,) = session.watch((Experiment(model=name, sample_size=1), Kind.NORMS))
