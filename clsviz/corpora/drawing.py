@@ -31,19 +31,19 @@ def find_sample(selection: Selection, size: int, seed: int, folder: Path, progre
     A larger sample with the same seed begins with the smaller one. Uses no network; keeps and raises as `find_corpus`
     does.
     """
-    return _drawn(selection, size, seed, datasets.Offline(folder), folder, progress)
+    if is_on_hub(selection.corpus):
+        return _from_hub(selection, size, seed, datasets.Offline(folder), progress)
+    return _local(selection, size, seed, folder, progress)
 
 
 def fetch_sample(selection: Selection, size: int, seed: int, folder: Path, progress: Progress) -> Sample:
     """The same sample as `find_sample`; what is not yet kept in `folder` is fetched from the Hugging Face Hub."""
-    return _drawn(selection, size, seed, datasets.Online(folder), folder, progress)
-
-
-def _drawn(
-    selection: Selection, size: int, seed: int, source: datasets.Offline, folder: Path, progress: Progress
-) -> Sample:
     if is_on_hub(selection.corpus):
-        return _from_hub(selection, size, seed, source, progress)
+        return _from_hub(selection, size, seed, datasets.Online(folder), progress)
+    return _local(selection, size, seed, folder, progress)
+
+
+def _local(selection: Selection, size: int, seed: int, folder: Path, progress: Progress) -> Sample:
     for _ in range(2):
         path, corpus = make_corpus(selection, folder, progress)
         assert corpus.n_sentences is not None  # since all of them are here
@@ -57,7 +57,7 @@ def _drawn(
     raise CorpusError(f"{corpus.label} cannot be kept in {folder}. Choose another place for the store.")
 
 
-def _from_hub(selection: Selection, size: int, seed: int, source: datasets.Offline, progress: Progress) -> Sample:
+def _from_hub(selection: Selection, size: int, seed: int, source: "datasets.Offline", progress: Progress) -> Sample:
     split, corpus = open_split(selection, source, progress)
     cut = corpus.selection.segmentation is Segmentation.SENTENCES
     try:

@@ -15,7 +15,7 @@ from clsviz.progress import Progress
 from clsviz.settings import Segmentation, printable
 
 
-def open_split(selection: Selection, source: datasets.Offline, progress: Progress) -> tuple[datasets.Split, Corpus]:
+def open_split(selection: Selection, source: "datasets.Offline", progress: Progress) -> "tuple[datasets.Split, Corpus]":
     """The split that the user selected, or the dataset's default, and what is known of it.
 
     Raises NotDownloadedError where `source` does not have it, CorpusError and CancelledError.
@@ -26,7 +26,7 @@ def open_split(selection: Selection, source: datasets.Offline, progress: Progres
         raise not_downloaded(selection.corpus) from None
 
 
-def _opened(selection: Selection, source: datasets.Offline, progress: Progress) -> tuple[datasets.Split, Corpus]:
+def _opened(selection: Selection, source: "datasets.Offline", progress: Progress) -> "tuple[datasets.Split, Corpus]":
     base, _, revision = selection.corpus.partition("@")
     entry = CORPORA.get(base)
     repo = entry.repo if isinstance(entry, Dataset) else base
@@ -60,7 +60,7 @@ def _opened(selection: Selection, source: datasets.Offline, progress: Progress) 
     return split, corpus
 
 
-def _with_defaults(selection: Selection, entry: Dataset, listing: datasets.Listing) -> Selection:
+def _with_defaults(selection: Selection, entry: Dataset, listing: "datasets.Listing") -> Selection:
     """The selection with what the catalogue says for what the user left open, as far as the dataset has it."""
     configuration = selection.configuration
     if not configuration and entry.configuration in listing.splits:

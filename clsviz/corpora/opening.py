@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from clsviz.corpora import datasets
 from clsviz.corpora.catalogue import is_on_hub
 from clsviz.corpora.corpus import Corpus
-from clsviz.corpora.datasets import Offline, Online
 from clsviz.corpora.local import make_corpus
 from clsviz.corpora.on_hub import open_split
 from clsviz.experiment import Selection
@@ -17,15 +17,13 @@ def find_corpus(selection: Selection, folder: Path, progress: Progress) -> Corpu
     Raises NotDownloadedError where the Hugging Face Hub would have to be asked, CorpusError where there is no such
     corpus or it cannot be read, and CancelledError as soon as `progress` is told to stop.
     """
-    return _opened(selection, Offline(folder), folder, progress)
+    if is_on_hub(selection.corpus):
+        return open_split(selection, datasets.Offline(folder), progress)[1]
+    return make_corpus(selection, folder, progress)[1]
 
 
 def fetch_corpus(selection: Selection, folder: Path, progress: Progress) -> Corpus:
     """The corpus, as `find_corpus` gives it; what is not yet kept in `folder` is fetched from the Hugging Face Hub."""
-    return _opened(selection, Online(folder), folder, progress)
-
-
-def _opened(selection: Selection, source: Offline, folder: Path, progress: Progress) -> Corpus:
     if is_on_hub(selection.corpus):
-        return open_split(selection, source, progress)[1]
+        return open_split(selection, datasets.Online(folder), progress)[1]
     return make_corpus(selection, folder, progress)[1]

@@ -592,8 +592,8 @@ def test_long_texts_fill_a_round_as_well(hub: Hub, repo: str, tmp_path: Path, ke
         ("403", r"does not let you read \S+ \(403\)"),
         ("gated", r"is gated\. Ask for access on its page"),
         ("404", r"has no dataset \S+, or it is private\. Check its name"),
-        ("429", r"too many requests .*\(429\)\. Wait some minutes"),
-        ("500", r"cannot give \S+ at the moment \(500\)\. Try again later"),
+        ("429", r"too many requests .*\(429\)\. Wait a few minutes"),
+        ("500", r"cannot serve \S+ at the moment \(500\)\. Try again later"),
     ],
 )
 @pytest.mark.parametrize("where", ["/api/datasets/*", "*/resolve/*"])
@@ -625,7 +625,7 @@ def test_a_fault_while_the_card_is_read_is_not_taken_for_a_dataset_without_data(
     with contextlib.suppress(CorpusError):
         assert not listing_of(repo, kept).is_conversion  # as not all of these are needed
         return
-    with pytest.raises(CorpusError, match=f"{repo} (?!has no Parquet files)|{repo}, or|for {repo}|give {repo}"):
+    with pytest.raises(CorpusError, match=f"{repo} (?!has no Parquet files)|{repo}, or|for {repo}|serve {repo}"):
         listing_of(repo, kept)
 
 
