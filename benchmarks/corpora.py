@@ -51,7 +51,7 @@ def measure(corpus: str, size: int) -> dict[str, float]:
     """The seconds and the megabytes that a sample takes, with nothing kept; of the memory, the most of all so far."""
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        sample = corpora.draw(Selection(corpus), size, 0, Path(folder), Progress(), download=True)
+        sample = corpora.fetch_sample(Selection(corpus), size, 0, Path(folder), Progress())
     assert len(sample.sentences) == size
     status = Path("/proc/self/status").read_text().splitlines()
     (peak,) = (int(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM"))

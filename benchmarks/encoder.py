@@ -82,11 +82,11 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     n = options.sentences * (_GROWTH if options.growth else 1)
-    sentences = corpora.draw(Selection(options.corpus), n, 0, Store().corpora, Progress(), download=True).sentences
+    sentences = corpora.fetch_sample(Selection(options.corpus), n, 0, Store().corpora, Progress()).sentences
     if len(sentences) < n:
         sys.exit(f"{options.corpus} has only {len(sentences):,} sentences of {n:,}. Take fewer, or another corpus.")
     if options.peak:
-        weights = models.resolve(options.model, download=False)
+        weights = models.find(options.model)
         print(_peak(weights, sentences, options))
         return
     with tempfile.TemporaryDirectory() as folder:

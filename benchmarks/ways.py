@@ -186,13 +186,13 @@ def _export(model: Any, path: Path) -> None:
 def find_weights(name: str, folder: Path) -> models.Weights:
     """The model `name`; for bert-base-shape, one shaped like bert-base-uncased with random weights, in `folder`."""
     if name != "bert-base-shape":
-        return models.resolve(name, download=True)
+        return models.fetch(name)
     shaped = folder / "bert-base-shape"
-    tokenizer = transformers.AutoTokenizer.from_pretrained(models.resolve("minilm", download=False).folder)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(models.find("minilm").folder)
     tokenizer.save_pretrained(shaped)  # its vocabulary is that of bert-base-uncased
     torch.manual_seed(0)
     transformers.BertModel(transformers.BertConfig()).save_pretrained(shaped)
-    return models.resolve(str(shaped), download=False)
+    return models.find(str(shaped))
 
 
 def note(text: str) -> None:

@@ -1,4 +1,4 @@
-"""Files that are whole or absent: written beside their place, synced, and renamed; and the digest of one."""
+"""Files that are either whole or absent: written beside their place, synced and renamed; and a file's digest."""
 
 import contextlib
 import functools
@@ -13,9 +13,9 @@ from clsviz.errors import StoreError
 
 @contextlib.contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path`: what the block writes there takes the place of `path` when it ends well.
+    """A temporary path beside `path`; what the block writes there replaces `path` when the block succeeds.
 
-    Raises StoreError where the place cannot be written; then, and when the block raises, nothing is left behind.
+    Raises StoreError if the place cannot be written. Then, or if the block raises, nothing is left behind.
     """
     temporary = path.with_name(f".new-{secrets.token_hex(8)}{path.suffix}")
     try:
@@ -29,19 +29,19 @@ def new_file(path: Path) -> Iterator[Path]:
     except OSError as error:
         raise StoreError(f"{path} cannot be written ({error.strerror or error}). Choose another place.") from error
     finally:
-        with contextlib.suppress(OSError):  # a place that cannot be written has nothing to remove either
+        with contextlib.suppress(OSError):  # where nothing could be written, there is nothing to remove
             temporary.unlink(missing_ok=True)
 
 
 def sha256(path: Path) -> str:
-    """Of a file's content, in hexadecimal; computed once as long as its size and time stay the same. Raises OSError."""
+    """SHA-256 of a file in hexadecimal, computed once while its size and time stay the same; raises OSError."""
     status = os.stat(path)
     return _sha256_of(path, status.st_size, status.st_mtime_ns)
 
 
 @functools.lru_cache(maxsize=256)
 def _sha256_of(path: Path, size: int, modified_ns: int) -> str:
-    """Digest of the file as of that size and time: hashing a model takes a second per gigabyte."""
+    """Digest of the file while it has that size and time: hashing a model takes a second per gigabyte."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

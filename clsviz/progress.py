@@ -1,4 +1,4 @@
-"""How far a long task is, as plain fields that another thread may read, and a way to stop it."""
+"""How far a long task has come, as plain fields that another thread may read, and a way to stop it."""
 
 import threading
 import time
@@ -12,16 +12,16 @@ T = TypeVar("T")
 
 
 class Progress:
-    """The stage a task is in, and how far: written by the thread that works, read by any other."""
+    """The stage a task is in, and how far it has come: written by the thread that works, read by any other."""
 
     def __init__(self) -> None:
         self.stage = ""
-        """What is being done, for the user to read."""
+        """What is being done, in words for the user."""
         self.done = 0
         self.total = 0
-        """Units of the stage; 0 while their number is not known."""
+        """Units in the stage; 0 while their number is unknown."""
         self.unit = ""
-        """What the units are, where the stage does not say it: MB, of 10^6 bytes."""
+        """What the units are, if the stage does not say: MB means 10^6 bytes."""
         self.rate = 0.0
         """Units per second since the stage began."""
         self._began = time.monotonic()
@@ -29,24 +29,24 @@ class Progress:
         self._cancelled = False
 
     def begin(self, stage: str, total: int = 0, done: int = 0, unit: str = "") -> None:
-        """Enter a stage of `total` units, `done` of them already there; raises CancelledError if so asked."""
+        """Enter a stage of `total` units, `done` of which are finished; raises CancelledError if told to stop."""
         self.check()
         self.stage, self.total, self.done, self.rate, self.unit = stage, total, done, 0.0, unit
         self._began, self._start = time.monotonic(), done
 
     def advance(self, done: int) -> None:
-        """Say that `done` units of the stage are there; raises CancelledError if so asked."""
+        """Say that `done` units of the stage are finished; raises CancelledError if told to stop."""
         self.check()
         self.done = done
         self.rate = (done - self._start) / max(time.monotonic() - self._began, 1e-9)
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds until the stage ends at its present rate, or None while that is not known."""
+        """Seconds until the stage ends at its present rate, or None while that is unknown."""
         return (self.total - self.done) / self.rate if self.rate and self.total else None
 
     def cancel(self) -> None:
-        """Ask the task to stop: it does at its next call of `begin`, `advance` or `check`."""
+        """Tell the task to stop, which it does at its next call of `begin`, `advance` or `check`."""
         self._cancelled = True
 
     def check(self) -> None:
@@ -56,17 +56,17 @@ class Progress:
 
 
 def interruptible(work: Callable[[], T], progress: Progress, *, daemon: bool = True) -> T:
-    """What `work` returns or raises; CancelledError as soon as `progress` is asked to stop.
+    """Run `work` in a thread and return its result; raises what it raises, and CancelledError when `progress` stops.
 
-    Then `work`, which may be waiting for an answer from afar, is left to itself in a thread of its own. What may not be
-    at work when the interpreter ends, as torch, is no daemon.
+    After a cancellation the thread, which may be waiting for the network, is left to finish by itself. Use
+    `daemon=False` for work that must not be running when the interpreter exits, such as torch.
     """
     future: Future[T] = Future()
 
     def run() -> None:
         try:
             future.set_result(work())
-        except BaseException as error:  # raised below, where it is waited for
+        except BaseException as error:  # raised again below, in the thread that waits
             future.set_exception(error)
 
     threading.Thread(target=run, name="interruptible", daemon=daemon).start()

@@ -30,7 +30,7 @@ def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_weights(tiny_folder: Path) -> Weights:
-    return models.resolve(str(tiny_folder), download=False)
+    return models.find(str(tiny_folder))
 
 
 @pytest.fixture(scope="session")
@@ -40,7 +40,7 @@ def tiny_encoder(tiny_weights: Weights) -> Encoder:
 
 @pytest.fixture(scope="session")
 def minilm_encoder() -> Encoder:
-    return Encoder(models.resolve("minilm", download=False), device="cpu")
+    return Encoder(models.find("minilm"), device="cpu")
 
 
 @pytest.fixture(scope="session")

@@ -53,7 +53,7 @@ class Encoder:
         progress: bool = True,
     ) -> None:
         with Bar(progress) as bar:
-            weights = models.resolve(parse_setting("model", model), download=True, progress=bar)
+            weights = models.fetch(parse_setting("model", model), progress=bar)
         self._encoder = encoder.Encoder(weights, parse_setting("precision", precision), device)
         self.name = weights.name
         self.label = weights.label

@@ -22,7 +22,7 @@ def extract(
 
     A layer that the model does not have is reported before any work is done.
     """
-    weights = models.resolve(experiment.model, download=True, progress=progress)
+    weights = models.fetch(experiment.model, progress=progress)
     if weights.n_layers is not None:
         analysis.check_layer(experiment.view, weights.n_layers)
     extraction = Extraction(experiment, store, encoders or Encoders(), kind=kind)

@@ -11,8 +11,10 @@ from .catalogue import (
     is_upload,
     label,
 )
-from .drawing import Sample, draw
-from .opening import Corpus, NotDownloadedError, build_seconds, open_corpus
+from .corpus import Corpus, NotDownloadedError
+from .drawing import Sample, fetch_sample, find_sample
+from .local import build_seconds
+from .opening import fetch_corpus, find_corpus
 from .uploads import keep_upload, upload_label
 
 __all__ = [
@@ -26,7 +28,10 @@ __all__ = [
     "datasets",
     "docstrings",
     "download_megabytes",
-    "draw",
+    "fetch_corpus",
+    "fetch_sample",
+    "find_corpus",
+    "find_sample",
     "formats",
     "is_built_in",
     "is_file",
@@ -36,7 +41,6 @@ __all__ = [
     "keep_upload",
     "kept",
     "label",
-    "open_corpus",
     "segmentation",
     "upload_label",
 ]

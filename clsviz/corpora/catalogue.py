@@ -13,8 +13,8 @@ from pathlib import Path
 from clsviz import hub
 from clsviz.corpora import docstrings, formats
 
-_TYPICAL = 5, 60
-"""Megabytes read over the network for the smallest sample of a dataset, and bytes for every sentence of any."""
+_TYPICAL_COST = 5, 60
+"""What a dataset outside the catalogue takes to read: megabytes for the smallest sample, and bytes per sentence."""
 
 
 _UPLOAD = re.compile(r"upload-[0-9a-f]{32}")
@@ -22,11 +22,11 @@ _UPLOAD = re.compile(r"upload-[0-9a-f]{32}")
 
 @dataclass(frozen=True)
 class Source:
-    """An entry of the corpus catalogue that is made of docstrings.
+    """A corpus in the catalogue that is made from docstrings.
 
     files: lists the Python files whose docstrings are the corpus.
     version: changes whenever the corpus may have.
-    build_seconds: about how long it takes to build, on a machine of two cores.
+    build_seconds: about how long it takes to build on a machine with two cores.
     """
 
     label: str
@@ -38,10 +38,10 @@ class Source:
 
 @dataclass(frozen=True)
 class Dataset:
-    """An entry of the corpus catalogue that is on the Hugging Face Hub.
+    """A corpus in the catalogue that is on the Hugging Face Hub.
 
-    megabytes, bytes_per_sentence: about how much is read over the network for the smallest sample, and for every
-        sentence of any.
+    megabytes, bytes_per_sentence: about how much is read over the network for the smallest sample, and for each
+        further sentence.
     """
 
     label: str
@@ -63,7 +63,7 @@ def _installed_packages() -> list[str]:
     return _standard_library() + [path for root in roots for path in docstrings.python_files(root)]
 
 
-@functools.cache  # hundreds of files to read, and what is installed stays so while a program runs
+@functools.cache  # hundreds of files to read, which do not change while a program runs
 def _package_versions() -> str:
     return "\n".join(sorted({f"{package.name} {package.version}" for package in importlib.metadata.distributions()}))
 
@@ -119,22 +119,22 @@ CORPORA: dict[str, Source | Dataset] = {
         bytes_per_sentence=20,
     ),
 }
-"""The corpus catalogue. The first two need no network."""
+"""The first two need no network."""
 
 
 def is_in_catalogue(name: str) -> bool:
-    """Whether `name` is of the catalogue, with or without a revision."""
+    """Whether `name` is in the catalogue, with or without a revision."""
     base, at, _ = name.partition("@")
     return isinstance(CORPORA.get(base), Dataset) or (base in CORPORA and not at)
 
 
 def is_built_in(name: str) -> bool:
-    """Whether `name` is made of docstrings of this machine."""
+    """Whether `name` is made from docstrings on this machine."""
     return isinstance(CORPORA.get(name), Source)
 
 
 def is_on_hub(name: str) -> bool:
-    """Whether `name` means a dataset of the Hugging Face Hub."""
+    """Whether `name` means a dataset on the Hugging Face Hub."""
     base = name.partition("@")[0]
     if base in CORPORA:
         return isinstance(CORPORA[base], Dataset)
@@ -142,7 +142,7 @@ def is_on_hub(name: str) -> bool:
 
 
 def is_file(name: str) -> bool:
-    """Whether `name` means a local file rather than a dataset of the Hub."""
+    """Whether `name` means a local file rather than a dataset on the Hub."""
     if name in CORPORA or is_upload(name):
         return False
     is_path = name.startswith(("/", "./", "../", "~", "\\")) or name.lower().endswith(formats.SUFFIXES)
@@ -150,12 +150,12 @@ def is_file(name: str) -> bool:
 
 
 def is_upload(name: str) -> bool:
-    """Whether `name` has the form of an uploaded file's name: content-addressed, so it leads to no other file."""
+    """Whether `name` has the form of an upload's name, which is made from its content and so leads to no other file."""
     return _UPLOAD.fullmatch(name) is not None
 
 
 def label(name: str) -> str:
-    """How to call the corpus `name` in a text, as far as its name tells."""
+    """What to call the corpus `name` in a text, as far as its name tells."""
     base, _, revision = name.partition("@")
     if base in CORPORA:
         return CORPORA[base].label + (f" @ {hub.shortened(revision)}" if revision else "")
@@ -165,9 +165,9 @@ def label(name: str) -> str:
 
 
 def download_megabytes(name: str, size: int) -> int:
-    """About how much has to be read over the network for a sample; 0 for a corpus that is no dataset of the Hub."""
+    """About how many megabytes a sample takes to read over the network; 0 unless the corpus is on the Hub."""
     if not is_on_hub(name):
         return 0
     source = CORPORA.get(name.partition("@")[0])
-    least, each = (source.megabytes, source.bytes_per_sentence) if isinstance(source, Dataset) else _TYPICAL
+    least, each = (source.megabytes, source.bytes_per_sentence) if isinstance(source, Dataset) else _TYPICAL_COST
     return least + size * each // 10**6

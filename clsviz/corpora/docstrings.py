@@ -1,8 +1,8 @@
-"""English sentences out of Python docstrings, read with ``ast`` and never imported.
+"""English sentences from Python docstrings, read with ``ast`` and never imported.
 
-Run as ``python -m clsviz.corpora.docstrings`` this is the worker of `gather`: file paths come in on stdin, one a
-line; for each goes out, in the same order, one line of JSON: the list of its sentences. A process of its own,
-because parsing holds the interpreter's lock, and the model loads meanwhile.
+Run as ``python -m clsviz.corpora.docstrings``, this is the worker of `gather`: it takes file paths on stdin, one per
+line, and answers each, in the same order, with one line of JSON: the list of its sentences. It is a separate process
+because parsing holds the interpreter's lock while the model is loading.
 """
 
 import ast
@@ -24,7 +24,7 @@ from clsviz.errors import CorpusError
 from clsviz.progress import Progress
 
 SCHEMA = 2
-"""Raise it when the sentences found in the same files change."""
+"""Increase it when different sentences are found in the same files."""
 
 
 _NOT_SOURCE = {"test", "tests", "testing", "idle_test", "site-packages", "dist-packages", "__pycache__"}
@@ -69,7 +69,7 @@ _SENTENCE = re.compile(r"""["'(]?[A-Z].*[^\s.][.!?]["')]?$""", re.DOTALL)
 
 
 def python_files(root: str | Path) -> list[str]:
-    """Paths of the Python files under `root`, tests and nested site-packages left out, in a stable order."""
+    """Paths of the Python files under `root` in a stable order, without tests and nested site-packages."""
     found: list[str] = []
     for folder, subfolders, files in os.walk(root):
         subfolders[:] = sorted(name for name in subfolders if name not in _NOT_SOURCE)
@@ -82,10 +82,10 @@ def python_files(root: str | Path) -> list[str]:
 
 
 def docstrings(source: bytes) -> Iterator[str]:
-    """Docstrings of a module, its classes and functions; nothing where `source` is not Python."""
+    """Docstrings of a module, its classes and functions; none if `source` is not Python."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of invalid escapes in other people's code
+            warnings.simplefilter("ignore")  # about invalid escapes in other people's code
             nodes: list[ast.AST] = [ast.parse(source)]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
@@ -93,13 +93,13 @@ def docstrings(source: bytes) -> Iterator[str]:
         node = nodes.pop()
         if isinstance(node, _DOCUMENTED) and (docstring := ast.get_docstring(node)):
             yield docstring
-        # Only statements hold definitions: leaving expressions aside makes this ten times faster than ast.walk.
+        # Only statements hold definitions: skipping expressions makes this ten times faster than ast.walk.
         for block in ("finalbody", "orelse", "handlers", "body"):
             nodes.extend(reversed(getattr(node, block, [])) if not isinstance(node, ast.Lambda | ast.IfExp) else [])
 
 
 def paragraphs(docstring: str) -> Iterator[str]:
-    """Runs of unindented prose lines, joined: what is indented in a docstring is code, a list or a parameter."""
+    """Runs of unindented prose lines, joined; indented lines of a docstring are code, lists or parameters."""
     run: list[str] = []
     for line in docstring.splitlines():
         if not line.strip() or line[0].isspace() or _NOT_PROSE.match(line):
@@ -113,7 +113,7 @@ def paragraphs(docstring: str) -> Iterator[str]:
 
 
 def is_sentence(text: str) -> bool:
-    """Whether a reader would take `text` for an English sentence: a capital, an end mark, words, and no code."""
+    """Whether `text` looks like an English sentence: a capital, words, an end mark, and no code."""
     words = text.split()
     plain = sum(character.isascii() and (character.isalpha() or character == " ") for character in text)
     return (
@@ -128,7 +128,7 @@ def is_sentence(text: str) -> bool:
 
 
 def sentences(docstring: str) -> list[str]:
-    """The English sentences of one docstring, in order, markup removed."""
+    """The English sentences of one docstring, in order, without markup."""
     found: list[str] = []
     for paragraph in paragraphs(docstring):
         for pattern, replacement in _MARKUP:
@@ -139,9 +139,9 @@ def sentences(docstring: str) -> list[str]:
 
 
 def gather(files: Sequence[str], progress: Progress) -> list[str]:
-    """The distinct sentences in the docstrings of the files, found by worker processes, in file order.
+    """The distinct sentences in the docstrings of the files, in file order, found by worker processes.
 
-    Raises CorpusError where a worker dies, and CancelledError.
+    Raises CorpusError if a worker dies, and CancelledError.
     """
     progress.begin("Reading Python file", total=len(files))
     n_workers = min(4, os.cpu_count() or 1, 1 + len(files) // 2000)
@@ -158,7 +158,7 @@ def gather(files: Sequence[str], progress: Progress) -> list[str]:
 
 
 def _start_worker(stack: contextlib.ExitStack, files: Sequence[str]) -> IO[str]:
-    """Start a worker on `files`, to be ended with `stack`: where it answers, a line a file."""
+    """Start a worker on `files` that ends with `stack`, and return its answers, one line per file."""
     python_path = os.pathsep.join(filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")]))
     worker = stack.enter_context(
         subprocess.Popen(
@@ -166,17 +166,17 @@ def _start_worker(stack: contextlib.ExitStack, files: Sequence[str]) -> IO[str]:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             encoding="utf-8",
-            errors="surrogateescape",  # as paths may be in any encoding
+            errors="surrogateescape",  # paths may be in any encoding
             env=os.environ | {"PYTHONPATH": python_path, "PYTHONUTF8": "1"},
         )
     )
     stack.callback(worker.kill)
-    assert worker.stdin is not None  # both are pipes
+    assert worker.stdin is not None  # since both are pipes
     assert worker.stdout is not None
     with (
         contextlib.suppress(BrokenPipeError),
         worker.stdin as stdin,
-    ):  # a worker that died shows when it does not answer
+    ):  # a worker that died will not answer
         stdin.write("\n".join(files))
     return worker.stdout
 
@@ -189,7 +189,7 @@ def main() -> None:
         try:
             source = Path(path).read_bytes()
         except OSError:
-            source = b""  # gone or unreadable since it was listed: it has no sentences
+            source = b""  # gone or unreadable since it was listed
         found = [sentence for docstring in docstrings(source) for sentence in sentences(docstring)]
         sys.stdout.write(json.dumps(found) + "\n")
 

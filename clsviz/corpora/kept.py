@@ -1,4 +1,4 @@
-"""Sentences kept in a Parquet file, of which any few are read without the others filling the memory."""
+"""Sentences kept in a Parquet file, from which any few are read without loading the rest."""
 
 import hashlib
 import json
@@ -24,8 +24,8 @@ _COLUMNS = pa.schema([pa.field("sentence", pa.large_string(), nullable=False)])
 class About:
     """What is known of a file of sentences.
 
-    fingerprint: SHA-256 of the sentences, in hexadecimal. columns: that could have been chosen of what it was made of.
-    column: that was. cut: whether texts were cut into sentences.
+    fingerprint: SHA-256 of the sentences, in hexadecimal. columns: those that could have been chosen in the file that
+    the sentences come from. column: the one that was. cut: whether texts were cut into sentences.
     """
 
     fingerprint: str
@@ -36,7 +36,7 @@ class About:
 
 
 def keep(batches: Iterable[list[str]], path: Path, *, columns: list[str], column: str, cut: bool) -> About:
-    """Write the sentences of all batches to `path`; raises StoreError where that cannot be done."""
+    """Write the sentences of all batches to `path`; raises StoreError if that fails."""
     digest = hashlib.sha256()
     n_sentences = 0
     with (
@@ -57,7 +57,7 @@ def keep(batches: Iterable[list[str]], path: Path, *, columns: list[str], column
 
 
 def about(path: Path) -> About | None:
-    """What is known of the file at `path`; None where there is none, or it is damaged."""
+    """What is known of the file at `path`; None if there is none or it is damaged."""
     try:
         return _about(pq.read_metadata(path))
     except (OSError, pa.ArrowException, ValueError, LookupError, TypeError):
@@ -65,7 +65,7 @@ def about(path: Path) -> About | None:
 
 
 def _about(metadata: pq.FileMetaData) -> About:
-    """What a file says of itself; raises one of many errors where it is damaged."""
+    """What a file says of itself; raises one of many errors if it is damaged."""
     described = metadata.metadata[b"clsviz"]
     if metadata.metadata[b"clsviz-digest"].decode() != _digest(described):
         raise ValueError("its description is damaged")
@@ -80,7 +80,7 @@ def _digest(content: bytes) -> str:
 
 
 def rows(path: Path, order: NDArray[np.intp]) -> list[str] | None:
-    """The sentences with these numbers, in this order; None where the file is damaged."""
+    """The sentences with these numbers, int (n,), in this order; None if the file is damaged."""
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]

@@ -1,4 +1,5 @@
 from .cache import cached_folder, is_known_to_lack, note_absence, remember
+from .card import read_card
 from .download import fetch
 from .failures import NoRevisionError, reporting
 from .names import COMMIT, is_revision, shortened, suggestion
@@ -16,6 +17,7 @@ __all__ = [
     "is_revision",
     "note_absence",
     "open_repository",
+    "read_card",
     "remember",
     "reporting",
     "shortened",

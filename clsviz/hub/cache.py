@@ -1,9 +1,13 @@
-"""The user's cache of the Hub, which other programs share: what is in it, and where."""
+"""The user's cache of the Hub, which other programs share: what it holds, and where."""
 
 import contextlib
 import re
 from collections.abc import Iterable
 from pathlib import Path
+
+import huggingface_hub
+from huggingface_hub import constants
+from huggingface_hub.file_download import repo_folder_name
 
 from clsviz.atomic import new_file
 from clsviz.errors import StoreError
@@ -11,33 +15,34 @@ from clsviz.hub.failures import reporting
 from clsviz.hub.repository import File, Repository
 
 DIGEST = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+"""A Git blob's SHA-1, or the SHA-256 of a large file."""
 
 
 def cached_folder(name: str, revision: str | None, paths: Iterable[str]) -> Path | None:
-    """Folder of the user's cache with a model's files as of `revision`, if any of `paths` is among them."""
-    import huggingface_hub as hub
-
+    """The cache's folder with a model's files at `revision`, if any of `paths` is in it."""
     with reporting(name, "model"):
         for path in paths:
-            found = hub.try_to_load_from_cache(name, path, revision=revision, cache_dir=hub.constants.HF_HUB_CACHE)
+            found = huggingface_hub.try_to_load_from_cache(
+                name, path, revision=revision, cache_dir=constants.HF_HUB_CACHE
+            )
             if isinstance(found, str):
                 return Path(found).parents[path.count("/")]
     return None
 
 
 def remember(repository: Repository, revision: str | None) -> None:
-    """Let the cache know which commit `revision` stands for, in the way of its library: files are found by it then."""
+    """Note in the cache, as its library does, which commit `revision` means, so that files are found by it."""
     revision = revision or "main"
     if revision != repository.commit:
         with (
-            contextlib.suppress(StoreError),  # without it the files are found by their commit only
+            contextlib.suppress(StoreError),  # the files are then found by their commit only
             new_file(repository_folder(repository) / "refs" / revision) as temporary,
         ):
             temporary.write_text(repository.commit)
 
 
 def note_absence(repository: Repository, path: str) -> None:
-    """Let the cache know that the repository's commit has no such file, in the way of its library."""
+    """Note in the cache, as its library does, that the repository's commit has no such file."""
     with (
         contextlib.suppress(StoreError),
         new_file(repository_folder(repository) / ".no_exist" / repository.commit / path),
@@ -51,11 +56,8 @@ def is_known_to_lack(folder: Path, path: str) -> bool:
 
 
 def repository_folder(repository: Repository) -> Path:
-    """The repository's folder in the user's cache."""
-    from huggingface_hub.constants import HF_HUB_CACHE
-    from huggingface_hub.file_download import repo_folder_name
-
-    return Path(HF_HUB_CACHE) / repo_folder_name(repo_id=repository.name, repo_type=repository.kind)
+    """The repository's folder in the cache."""
+    return Path(constants.HF_HUB_CACHE) / repo_folder_name(repo_id=repository.name, repo_type=repository.kind)
 
 
 def blob_path(repository: Repository, file: File) -> Path:
@@ -64,15 +66,15 @@ def blob_path(repository: Repository, file: File) -> Path:
 
 
 def partial_path(blob: Path) -> Path:
-    """Where the beginning of a file is while the rest is not there."""
+    """Where a file is kept until all of it has arrived."""
     return blob.with_name(f"{blob.name}.clsviz-part")
 
 
 def cached_bytes(repository: Repository, file: File) -> int:
     """How many bytes of a file are in the cache."""
-    blob = blob_path(repository, file)
     if not DIGEST.fullmatch(file.digest):
         return 0
+    blob = blob_path(repository, file)
     if blob.exists():
         return file.size
     part = partial_path(blob)

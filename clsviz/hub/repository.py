@@ -1,4 +1,4 @@
-"""What a repository of the Hugging Face Hub holds, as of one commit."""
+"""What a repository on the Hugging Face Hub holds at one commit."""
 
 import fnmatch
 from collections.abc import Iterable
@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx2
+from huggingface_hub import HfApi, constants
+from huggingface_hub.errors import HFValidationError
+from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
 from clsviz.errors import first_line
 from clsviz.hub.failures import NonsenseError, reporting, silence_library
@@ -18,8 +21,8 @@ _TIMEOUT_SECONDS = 10.0
 class File:
     """A file of a repository.
 
-    path: below the repository's root, with “/”. size: in bytes. digest: of its content, hexadecimal: SHA-256 where it
-    is kept as a large file, else Git's.
+    path: below the repository's root, with “/”. size: in bytes. digest: of its content, in hexadecimal: SHA-256 if it
+    is stored as a large file, else Git's SHA-1.
     """
 
     path: str
@@ -29,7 +32,7 @@ class File:
 
 @dataclass(frozen=True)
 class Repository:
-    """A repository as of one commit. kind: model or dataset."""
+    """A repository at one commit; kind: model or dataset."""
 
     name: str
     kind: str
@@ -37,7 +40,7 @@ class Repository:
     files: tuple[File, ...]
 
     def matching(self, patterns: Iterable[str]) -> list[File]:
-        """The files whose paths match any of the patterns, as of a shell; “/” has to be written."""
+        """The files whose paths match any of the shell patterns, in which “/” must be written out."""
         patterns = list(patterns)
         return [
             file
@@ -47,10 +50,7 @@ class Repository:
 
 
 def is_id(name: str) -> bool:
-    """Whether `name` has the form of a repository's: owner/name, or name."""
-    from huggingface_hub.errors import HFValidationError
-    from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
-
+    """Whether `name` has the form of a repository's name: owner/name, or name."""
     try:
         validate_repo_id(name)
     except HFValidationError:
@@ -61,14 +61,11 @@ def is_id(name: str) -> bool:
 def open_repository(name: str, kind: str, revision: str | None = None) -> Repository:
     """What the repository `name` holds at `revision`: a branch, tag or commit; by default its main branch.
 
-    Raises ModelError or CorpusError, by its kind, where it cannot be found or may not be read.
+    Raises ModelError or CorpusError, by its kind, if it cannot be found or may not be read.
     """
-    import huggingface_hub as hub
-    from huggingface_hub.errors import HFValidationError
-
     silence_library()
     with reporting(name, kind, revision):
-        api = hub.HfApi(endpoint=hub.constants.ENDPOINT)
+        api = HfApi(endpoint=constants.ENDPOINT)
         look: Any = api.model_info if kind == "model" else api.dataset_info
         try:
             info = look(name, revision=revision, timeout=_TIMEOUT_SECONDS, files_metadata=True)
@@ -83,7 +80,7 @@ def open_repository(name: str, kind: str, revision: str | None = None) -> Reposi
 
 
 def _file(sibling: Any) -> File:
-    """A file as the client lists it; raises ValueError where it is not described as it should."""
+    """A file as the client lists it; raises ValueError if its description makes no sense."""
     digest = sibling.lfs.sha256 if sibling.lfs else sibling.blob_id or ""
     size = sibling.size or 0
     if not (isinstance(sibling.rfilename, str) and isinstance(size, int) and size >= 0 and isinstance(digest, str)):

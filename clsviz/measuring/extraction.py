@@ -65,7 +65,7 @@ class Extraction:
         they hold.
         """
         experiment, folder = self.experiment, self._store.corpora
-        weights = self._weights_here(progress)
+        weights = self._weights_here()
         self._forget_unless_of(weights)
         megabytes = 0 if weights else models.download_megabytes(experiment.model, progress)
         seconds = corpora.build_seconds(experiment.corpus, folder)
@@ -73,10 +73,10 @@ class Extraction:
             return self._cost(self._publish(self._read_stored(self.found)))
         if not seconds:
             try:
-                sample = self._draw(progress, download=False)
+                sample = self._draw(corpora.find_sample, progress)
             except corpora.NotDownloadedError:
                 if not corpora.is_in_catalogue(experiment.corpus):
-                    self.corpus = corpora.open_corpus(experiment.selection, folder, progress, download=True)
+                    self.corpus = corpora.fetch_corpus(experiment.selection, folder, progress)
                 megabytes += corpora.download_megabytes(experiment.corpus, experiment.sample_size)
             else:
                 if weights:
@@ -84,25 +84,25 @@ class Extraction:
         seconds += self._measuring_seconds(weights, experiment.sample_size, TYPICAL_CHARACTERS)
         return Cost(seconds, megabytes)
 
-    def _weights_here(self, progress: Progress) -> models.Weights | None:
+    def _weights_here(self) -> models.Weights | None:
         try:
-            return models.resolve(self.experiment.model, download=False, progress=progress)
+            return models.find(self.experiment.model)
         except models.NotDownloadedError:
             return None
 
     def run(self, progress: Progress) -> Found:
         """Complete the experiment, storing it part by part; raises ClsvizError, and CancelledError if cancelled."""
         progress.begin("Looking for the model")
-        weights = models.resolve(self.experiment.model, download=True, progress=progress)
+        weights = models.fetch(self.experiment.model, progress)
         self._forget_unless_of(weights)
         if self.found is None:
             with contextlib.suppress(corpora.NotDownloadedError):
                 if not corpora.build_seconds(self.experiment.corpus, self._store.corpora):
-                    self._find(weights, self._draw(progress, download=False))
+                    self._find(weights, self._draw(corpora.find_sample, progress))
         if self.found is None:
             # The model loads while the corpus is built or fetched. Whatever the precision, the exact one comes first.
             self._load(weights, Precision.EXACT)
-            self._find(weights, self._draw(progress, download=True))
+            self._find(weights, self._draw(corpora.fetch_sample, progress))
         found = self.found
         assert found is not None  # it was just looked for
         if found.audit is not None and found.audit.n_missing:
@@ -123,16 +123,9 @@ class Extraction:
         pool.submit(work)
         pool.shutdown(wait=False)
 
-    def _draw(self, progress: Progress, *, download: bool) -> corpora.Sample:
+    def _draw(self, draw: Callable[..., corpora.Sample], progress: Progress) -> corpora.Sample:
         experiment = self.experiment
-        sample = corpora.draw(
-            experiment.selection,
-            experiment.sample_size,
-            experiment.seed,
-            self._store.corpora,
-            progress,
-            download=download,
-        )
+        sample = draw(experiment.selection, experiment.sample_size, experiment.seed, self._store.corpora, progress)
         self.corpus = sample.corpus
         return sample
 

@@ -1,7 +1,8 @@
 from . import files
 from .catalogue import MODELS
 from .names import UNTRAINED, Name, is_folder, label
-from .resolution import NotDownloadedError, download_megabytes, resolve
+from .on_hub import NotDownloadedError, download_megabytes
+from .resolution import fetch, find
 from .weights import Weights, n_parameters
 
 __all__ = [
@@ -11,9 +12,10 @@ __all__ = [
     "NotDownloadedError",
     "Weights",
     "download_megabytes",
+    "fetch",
     "files",
+    "find",
     "is_folder",
     "label",
     "n_parameters",
-    "resolve",
 ]

@@ -8,7 +8,7 @@ class Model:
     """An entry of the model catalogue.
 
     repo: its repository on the Hugging Face Hub, or "" for the built-in model.
-    megabytes: size of the download. megaparameters: weights, in millions, that every token is multiplied with.
+    megabytes: size of the download. megaparameters: weights, in millions, that every token is multiplied by.
     """
 
     label: str
@@ -30,4 +30,4 @@ MODELS = {
     "all-mpnet-base-v2": Model("MPNet base, of sentences", "sentence-transformers/all-mpnet-base-v2", 439, 86),
     "modernbert-base": Model("ModernBERT base", "answerdotai/ModernBERT-base", 601, 110),
 }
-"""The model catalogue. The first is built in and needs no network."""
+"""The first is built in and needs no network."""

@@ -1,4 +1,4 @@
-"""The files of a model: which are needed, what is wrong with those that are there, and their fingerprint."""
+"""The files of a model: which it needs, what is wrong with them, and their fingerprint."""
 
 import hashlib
 import json
@@ -25,22 +25,25 @@ TOKENIZER = (
 
 
 VOCABULARY = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
-"""Without one of these the other files are no tokenizer."""
+"""Without one of these, the other files do not make a tokenizer."""
 
 
 FILES = ("config.json", *TOKENIZER, *WEIGHTS)
 
 
 DAMAGE = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, SafetensorError)
-"""What reading a file raises that holds something else than it should."""
+"""What reading a file raises if it does not hold what it should."""
 
 
 _DECODER = re.compile(r".*ForCausalLM|(?!XLNet|.*With).*LMHeadModel")
-"""Classes that predict the next token. XLNet's and XLM's are called so as well, and are read from both sides."""
+"""Classes that predict the next token. XLNet's and XLM's have such names too, but see both sides of a token."""
 
 
 def transformer_path(folder: Path) -> str:
-    """The folder that modules.json names for the transformer, with a “/” behind it, or "" where it names none."""
+    """The subfolder that modules.json names for the transformer, ending in “/”, or "" if it names none.
+
+    Repositories of sentence-transformers may have the model in a folder of its own.
+    """
     try:
         if not (folder / "modules.json").is_file():
             return ""
@@ -53,34 +56,34 @@ def transformer_path(folder: Path) -> str:
 
 
 def refuse_lacking(name: str, has_configuration: bool, has_vocabulary: bool) -> None:
-    """Raise ModelError where the configuration or the tokenizer is missing."""
+    """Raise ModelError if the configuration or the tokenizer is missing."""
     if not has_configuration:
-        raise ModelError(f"{name} is no model: it has no config.json. Choose another.")
+        raise ModelError(f"{name} is not a model: it has no config.json. Choose another.")
     if not has_vocabulary:
         raise ModelError(
-            f"{name} has no tokenizer beside its weights. Choose another, or save its tokenizer there as well."
+            f"{name} has no tokenizer beside its weights. Choose another, or save its tokenizer there too."
         )
 
 
 def refuse_pickle(name: str, weights: list[str], all_files: list[str]) -> None:
-    """Raise ModelError where no weights are safetensors; `all_files` tell which others there are."""
+    """Raise ModelError if no weights are safetensors; `all_files` are searched for other formats."""
     if any(path.endswith(".safetensors") for path in weights):
         return
     if not any(path.endswith((".bin", ".pt", ".h5", ".ckpt", ".msgpack")) for path in all_files):
-        raise ModelError(f"{name} holds no weights of a model: it has no model.safetensors. Choose another.")
+        raise ModelError(f"{name} holds no model weights: it has no model.safetensors. Choose another.")
     raise ModelError(
-        f"{name} has no weights in the safetensors format. Other formats can run code when loaded, and are not: look "
-        "on its page for a pull request that adds model.safetensors and name it with @refs/pr/ and its number, or "
-        "convert them with transformers' save_pretrained."
+        f"{name} has no weights in the safetensors format. Other formats can run code when loaded, so they are "
+        "refused. Look on its page for a pull request that adds model.safetensors and name it with @refs/pr/ and its "
+        "number, or convert them with transformers' save_pretrained."
     )
 
 
 def refuse_decoder(name: str, path: Path) -> None:
-    """Raise ModelError where the configuration alone tells that this is no encoder: before its weights are fetched."""
+    """Raise ModelError if the configuration alone shows that this is not an encoder, before its weights are fetched."""
     try:
         config = json.loads(path.read_bytes())
     except (ValueError, RecursionError):
-        return  # said when it is loaded
+        return  # loading it tells what is wrong
     if not isinstance(config, dict):
         return
     architectures = config.get("architectures") or []
@@ -92,7 +95,7 @@ def refuse_decoder(name: str, path: Path) -> None:
 
 
 def checked_files(name: str, folder: Path, untrained: bool) -> list[Path]:
-    """The files of a model in `folder`, sorted; raises ModelError where something needed is missing."""
+    """The files of a model in `folder`, sorted; raises ModelError if something it needs is missing or damaged."""
     if not os.path.isdir(folder):
         raise ModelError(f"There is no folder {name}.")
     refuse_lacking(name, (folder / "config.json").is_file(), bool(matching(folder, VOCABULARY)))
@@ -104,7 +107,7 @@ def checked_files(name: str, folder: Path, untrained: bool) -> list[Path]:
         strangers = weight_files_named(folder) - {path.name for path in files}
         for path in matching(folder, () if untrained else WEIGHTS[:1]):
             with safe_open(path, framework="numpy"):
-                pass  # its header can be read
+                pass  # only to see that its header can be read
     except DAMAGE as error:
         raise ModelError(f"{name} is damaged ({first_line(error)}). Fetch its files again.") from error
     if strangers and not untrained:
@@ -113,7 +116,7 @@ def checked_files(name: str, folder: Path, untrained: bool) -> list[Path]:
 
 
 def weight_files_named(folder: Path) -> set[str]:
-    """Names of the files that the configuration and the indexes of the weights say hold them."""
+    """Names of the files that hold the weights, as the configuration and the indexes say."""
     config = json.loads((folder / "config.json").read_bytes())
     if not isinstance(config, dict):
         raise ValueError("its config.json holds no settings")
@@ -128,10 +131,10 @@ def matching(folder: Path, patterns: Iterable[str]) -> list[Path]:
     return sorted({path for pattern in patterns for path in folder.glob(pattern) if path.is_file()})
 
 
-def read_of(files: list[Path]) -> list[Path]:
-    """Those of a model's files that it is loaded from: beside a tokenizer.json the other vocabularies are not read.
+def loaded_files(files: list[Path]) -> list[Path]:
+    """The files that a model is loaded from; if it has a tokenizer.json, other vocabularies are not read.
 
-    Programs differ in whether they fetch them, and the fingerprint must not.
+    Some programs fetch those too, and the fingerprint must not depend on that.
     """
     has_all = any(path.name == "tokenizer.json" for path in files)
     others = [pattern for pattern in (*VOCABULARY, "merges.txt", "bpe.codes") if pattern != "tokenizer.json"]

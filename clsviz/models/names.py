@@ -1,4 +1,4 @@
-"""A model's name, taken apart, and what to call the model."""
+"""The parts of a model's name, and its label."""
 
 import os
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from clsviz.models.catalogue import MODELS
 from clsviz.settings import printable
 
 UNTRAINED = "untrained:"
-"""Before a model's name: its architecture with random weights."""
+"""Put before a model's name: its architecture with random weights."""
 
 
 @dataclass(frozen=True)
 class Name:
-    """A model's name, taken apart: [untrained:]base[@revision].
+    """The parts of a model's name: [untrained:]base[@revision].
 
-    base: of the catalogue, a repository of the Hugging Face Hub, or a local folder, which has no revision.
+    base: a name in the catalogue, a repository on the Hugging Face Hub, or a local folder, which has no revision.
     """
 
     base: str
@@ -36,7 +36,7 @@ class Name:
 
     @property
     def repo(self) -> str:
-        """Its repository on the Hub, or "" where it is none."""
+        """Its repository on the Hub; "" for a local folder and the built-in model."""
         if is_folder(self.base):
             return ""
         return MODELS[self.base].repo if self.base in MODELS else self.base
@@ -46,7 +46,7 @@ class Name:
 
 
 def label(name: str) -> str:
-    """How to call the model `name` in a text."""
+    """What to call the model `name` in a text."""
     parsed = Name.parse(name)
     text = MODELS[parsed.base].label if parsed.base in MODELS else Path(parsed.base).name or parsed.base
     if parsed.revision:
@@ -55,22 +55,22 @@ def label(name: str) -> str:
 
 
 def is_folder(name: str) -> bool:
-    """Whether `name` means a folder of this machine rather than a repository of the Hub."""
+    """Whether `name` means a folder on this machine rather than a repository on the Hub."""
     return name not in MODELS and (name.startswith(("/", "./", "../", "~", "\\")) or os.path.isdir(name))
 
 
 def checked_name(text: str) -> Name:
-    """The parts of `text`; raises ModelError where they can be those of no model."""
+    """The parts of `text`; raises ModelError if they cannot name a model."""
     name = Name.parse(text)
     if not is_folder(name.base):
         if name.base not in MODELS and not hub.is_id(name.base):
             raise ModelError(
-                f"“{printable(text)}” names no model. Choose one of the list, or give an id of the Hugging Face Hub, "
-                "as owner/name."
+                f"“{printable(text)}” is not the name of a model. Choose one from the list, or give an id from the "
+                "Hugging Face Hub, as in owner/name."
             )
         if "@" in text and not hub.is_revision(name.revision):
             raise ModelError(
-                f"“{printable(text)}” names no revision after the @. Name a branch, a tag or a whole commit there, or "
-                "leave out the @."
+                f"“{printable(text)}” has no valid revision after the @. Name a branch, a tag or a full commit there, "
+                "or leave out the @."
             )
     return name

@@ -1,4 +1,4 @@
-"""A model's files in a local folder, and what their headers say of it."""
+"""A model's files in a local folder, and what their headers say."""
 
 import functools
 import json
@@ -18,8 +18,8 @@ class Weights:
     """A model's files in a local folder, and what they hold.
 
     fingerprint: SHA-256 over the names and contents of all files that its measurements depend on, in hexadecimal.
-    commit: of its repository on the Hugging Face Hub, or "".
-    untrained: whether random weights, always the same, take the place of those in the folder.
+    commit: that of its repository on the Hugging Face Hub, or "" if it has none. untrained: whether random weights,
+    always the same ones, take the place of those in the folder.
     """
 
     name: str
@@ -31,23 +31,23 @@ class Weights:
 
     @property
     def pinned(self) -> str:
-        """The name that will always mean these weights, where there is one: with its commit."""
+        """The name with its commit, if it has one, so that it always means these weights."""
         return str(replace(Name.parse(self.name), revision=self.commit)) if self.commit else self.name
 
     @functools.cached_property
     def n_layers(self) -> int | None:
-        """Number of the last layer, or None where the configuration does not say it in a usual way."""
+        """Number of the last layer, or None if the configuration does not say it in a usual way."""
         return _number(self._config, "num_hidden_layers", "n_layers")
 
     @functools.cached_property
     def n_parameters(self) -> int:
-        """Weights that every token is multiplied with: all matrices but the embeddings."""
+        """Weights that every token is multiplied by: all matrices except the embeddings."""
         n = 0
         for path in self.folder.glob("*.safetensors"):
             with safe_open(path, framework="numpy") as tensors:
                 shapes = [tensors.get_slice(name).get_shape() for name in tensors.keys() if "embedding" not in name]  # noqa: SIM118
             n += sum(math.prod(shape) for shape in shapes if len(shape) == 2)
-        if n and "num_hidden_groups" not in self._config:  # ALBERT goes through the same layer several times
+        if n and "num_hidden_groups" not in self._config:  # ALBERT runs the same layer several times
             return n
         width = _number(self._config, "hidden_size", "dim") or 768
         inner = _number(self._config, "intermediate_size", "hidden_dim") or 4 * width
@@ -65,6 +65,6 @@ def _number(config: dict[str, Any], *names: str) -> int | None:
 
 
 def n_parameters(name: str) -> int:
-    """As of `Weights`, of a model of the catalogue that is not here; for others that of BERT base."""
+    """`Weights.n_parameters` of a model that is not on this machine; if the catalogue lacks it, that of BERT base."""
     base = Name.parse(name).base
     return 10**6 * (MODELS[base].megaparameters if base in MODELS else MODELS["bert-base-uncased"].megaparameters)

@@ -117,7 +117,7 @@ def test_similarities_are_those_of_sentence_transformers(minilm_encoder: Encoder
     from sentence_transformers import SentenceTransformer
 
     typed = ["A dog sleeps.", "The cat is asleep on the mat.", "Return the key's value.", "Return the value of a key."]
-    folder = models.resolve("minilm", download=False).folder
+    folder = models.find("minilm").folder
     theirs = SentenceTransformer(str(folder), device="cpu").encode(typed, normalize_embeddings=True)
     ours = similarities(minilm_encoder.vectors(typed).of(Pooling.MEAN, None))
     np.testing.assert_allclose(ours, theirs @ theirs.T, atol=5e-5)

@@ -16,7 +16,7 @@ from clsviz.encoder import Encoder
 @pytest.fixture(scope="module")
 def albert(tmp_path_factory: pytest.TempPathFactory) -> Encoder:
     folder = write_model(tmp_path_factory.mktemp("models"), "albert")
-    return Encoder(models.resolve(str(folder), download=False), device="cpu")
+    return Encoder(models.find(str(folder)), device="cpu")
 
 
 def test_the_table_has_one_row_per_dimension_and_survives_as_a_file(albert: Encoder) -> None:

@@ -211,7 +211,7 @@ def test_a_model_that_cannot_be_reached_is_one_sentence_and_the_page_stays(visit
     expect(error).to_contain_text("The Hugging Face Hub cannot be reached for google/electra-small-discriminator")
     model.fill("not a model, <b>surely</b>")
     model.press("Enter")
-    expect(error).to_contain_text("“not a model, <b>surely</b>” names no model")
+    expect(error).to_contain_text("“not a model, <b>surely</b>” is not the name of a model")
     model.fill("MiniLM-L6")
     model.press("Enter")
     measured(page)
@@ -309,7 +309,7 @@ def test_a_dataset_is_typed_by_its_id_and_offers_its_configurations(visit: Calla
     corpus.fill("owner/[evil](http://127.0.0.1)**<b>x")
     corpus.press("Enter")
     error = page.locator("[data-testid=stSidebar] [data-testid=stAlert]")
-    expect(error).to_contain_text("**<b>x” names no dataset")
+    expect(error).to_contain_text("**<b>x” is not the name of a dataset")
     assert error.locator("a, b, strong").count() == 0
 
 

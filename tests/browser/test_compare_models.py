@@ -94,7 +94,7 @@ def test_a_model_that_is_none_is_refused_beside_those_that_go_on(visit: Callable
     box.fill("owner/[evil](http://127.0.0.1)**<b>x")
     box.press("Enter")
     error = page.locator("[data-testid=stSidebar] [data-testid=stAlert]")
-    expect(error).to_contain_text("names no model")
+    expect(error).to_contain_text("is not the name of a model")
     assert error.locator("a, b, strong").count() == 0
     settle(page)
     assert len(clouds(page)) == 3

@@ -20,7 +20,7 @@ SENTENCES = [*random_sentences(30, seed=4, longest=40), "cat", "", "the " * 300 
 
 
 def load_from(folder: Path) -> Loaded:
-    return load(models.resolve(str(folder), download=False))
+    return load(models.find(str(folder)))
 
 
 def test_a_model_that_only_looks_like_its_type_runs_another_way(tmp_path: Path) -> None:

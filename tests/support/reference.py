@@ -12,7 +12,7 @@ from clsviz.encoder import Encoder
 
 
 def encoder_of(folder: Path, **settings: Any) -> Encoder:
-    return Encoder(models.resolve(str(folder), download=False), device="cpu", **settings)
+    return Encoder(models.find(str(folder)), device="cpu", **settings)
 
 
 def norms_by_transformers(folder: Path, sentences: list[str]) -> np.ndarray:

@@ -197,10 +197,11 @@ def test_two_visitors_share_one_job(open_page: Callable[..., AppTest]) -> None:
 def test_a_failure_of_the_model_stands_under_its_box_and_the_page_stays(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def unreachable(name: str, *, download: bool, progress: Progress) -> None:
+    def unreachable(name: str, progress: Progress | None = None) -> None:
         raise ModelError(f"The Hugging Face Hub cannot be reached for {name}.")
 
-    monkeypatch.setattr("clsviz.models.resolve", unreachable)
+    monkeypatch.setattr("clsviz.models.find", unreachable)
+    monkeypatch.setattr("clsviz.models.fetch", unreachable)
     page = finish(open_page(model="google/electra-small-discriminator"))
     assert "cannot be reached for google/electra" in page.sidebar.error[0].value.replace("\\", "")
     assert page.button(key="run").label == "Try again"

@@ -1,5 +1,7 @@
-from .listing import Listing, listed, open_listing
-from .rounds import DRAWING, FILES_AT_ONCE
+from .listing import Listing, listed
+from .rounds import DRAWING, Limits
+from .source import Offline, Online
 from .split import Draw, Split
+from .storage import NotKeptError
 
-__all__ = ["DRAWING", "FILES_AT_ONCE", "Draw", "Listing", "Split", "listed", "open_listing"]
+__all__ = ["DRAWING", "Draw", "Limits", "Listing", "NotKeptError", "Offline", "Online", "Split", "listed"]

@@ -1,6 +1,9 @@
-"""A file of the Hub of which only what is read is fetched."""
+"""A file on the Hub that is fetched only as far as it is read."""
 
 import io
+
+from huggingface_hub import constants, hf_hub_url, hf_raise_for_status
+from huggingface_hub.utils import build_hf_headers, http_backoff  # type: ignore[attr-defined]
 
 from clsviz import hub
 from clsviz.corpora.datasets.listing import Listing
@@ -8,9 +11,9 @@ from clsviz.hub import File
 
 
 class RemoteFile(io.RawIOBase):
-    """A file of the Hub of which only what is read is fetched; n_bytes: how much that was.
+    """A file on the Hub that is fetched only as far as it is read; n_bytes: how much that was.
 
-    The file system of huggingface_hub does the same, but asks for the dataset again first, and refuses one that has no
+    The file system of huggingface_hub does the same, but first asks for the dataset again, and refuses one without an
     owner.
     """
 
@@ -20,22 +23,22 @@ class RemoteFile(io.RawIOBase):
         self._file = file
         self._position = 0
 
-    def readable(self) -> bool:
+    def readable(self) -> bool:  # noqa: D102
         return True
 
-    def seekable(self) -> bool:
+    def seekable(self) -> bool:  # noqa: D102
         return True
 
-    def tell(self) -> int:
+    def tell(self) -> int:  # noqa: D102
         return self._position
 
-    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:  # noqa: D102
         start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._file.size}[whence]
         self._position = max(0, start + offset)
         return self._position
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """The next bytes, fewer than `size` where the file ends; raises CorpusError where they do not arrive."""
+        """The next `size` bytes, fewer if the file ends before; raises CorpusError if they do not arrive."""
         stop = self._file.size if size is None or size < 0 else min(self._position + size, self._file.size)
         if stop <= self._position:
             return b""
@@ -46,9 +49,6 @@ class RemoteFile(io.RawIOBase):
         return found
 
     def _fetch(self, start: int, stop: int) -> bytes:
-        from huggingface_hub import constants, hf_hub_url
-        from huggingface_hub.utils import build_hf_headers, hf_raise_for_status, http_backoff  # type: ignore[attr-defined]
-
         url = hf_hub_url(
             self._listing.repo, self._file.path, repo_type="dataset", revision=self._listing.commit,
             endpoint=constants.ENDPOINT,
@@ -58,5 +58,5 @@ class RemoteFile(io.RawIOBase):
         hf_raise_for_status(response)
         found: bytes = response.content
         if len(found) != stop - start:
-            raise OSError(f"{len(found):,} bytes came in the place of {stop - start:,}")
+            raise OSError(f"{len(found):,} bytes arrived instead of {stop - start:,}")
         return found

@@ -1,12 +1,15 @@
 from .columns import BATCH_SIZE, Table, is_text, rank
 from .encoding import PIECE_BYTES
+from .files import Limits
 from .parquet import n_bytes_of, values_of
-from .table import SUFFIXES, check, open_table, suffix
+from .table import FORMATS, SUFFIXES, check, open_table, suffix
 
 __all__ = [
     "BATCH_SIZE",
+    "FORMATS",
     "PIECE_BYTES",
     "SUFFIXES",
+    "Limits",
     "Table",
     "check",
     "is_text",

@@ -1,4 +1,4 @@
-"""Columns of a table: which hold text, and which of them is the likeliest."""
+"""Columns of a table: which of them hold text, likeliest first."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,20 +7,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from clsviz.corpora.formats.lines import no_text
+from clsviz.corpora.formats.files import TextFile, no_text
 from clsviz.errors import CorpusError
 from clsviz.settings import is_name, printable, shown
 
-MAX_COLUMNS = 1000
-"""Of a table, strings or not; one of more is not about texts."""
-
-
 BATCH_SIZE = 10_000
-"""Texts that are handed on at once, at most."""
+"""The most texts that are passed on at once."""
 
 
 SAMPLE_ROWS = 200
-"""First rows of a table, from which the columns that hold text are told."""
+"""Rows at the beginning of a table that show which columns hold text."""
 
 
 _SHOWN_COLUMNS = 12
@@ -30,18 +26,18 @@ _KNOWN_NAMES = (
     *("text", "sentence", "content", "premise", "document", "review", "comment", "body"),
     *("sentence1", "question", "article", "abstract", "message", "tweet", "description", "title"),
 )
-"""Of columns that hold the text a table is about, likeliest first."""
+"""Names that the main column of text tends to have, likeliest first."""
 
 
 Values = Iterator[Sequence[str | None]]
-"""What a column holds, piece by piece, as it stands in the file."""
+"""The values of a column, piece by piece, as they are in the file."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A local file of texts, under the name to show in messages.
+    """A local file of texts; name: as messages show it.
 
-    columns: those that hold text, likeliest first; none where the file is a text a line.
+    columns: those that hold text, likeliest first; none if the file has one text per line.
     """
 
     path: Path
@@ -51,10 +47,10 @@ class Table:
     _read: Callable[[str], Values] = field(repr=False, compare=False)
 
     def texts(self, column: str = "") -> Iterator[list[str]]:
-        """The texts of a column, the likeliest if none is named, in batches of at most BATCH_SIZE.
+        """The texts of a column, by default the likeliest, in batches of at most BATCH_SIZE.
 
-        Runs of white space, line breaks included, are one space; blanks and nulls are left out. Raises CorpusError
-        where there is no such column, and on the way where the file is damaged or the column holds no text at all.
+        Runs of white space, including line breaks, become one space; blanks and nulls are left out. Raises CorpusError
+        if there is no such column, and while reading if the file is damaged or the column holds no text at all.
         """
         if column and column not in self.columns:
             raise CorpusError(
@@ -64,7 +60,7 @@ class Table:
 
     def _choices(self) -> str:
         if not self.columns:
-            return "It has no columns: it is a text a line."
+            return "It has no columns: each line is a text."
         more = len(self.columns) - _SHOWN_COLUMNS
         names = ", ".join(map(shown, self.columns[:_SHOWN_COLUMNS])) + (f" and {more:,} more" if more > 0 else "")
         return f"Choose one of these: {names}."
@@ -88,23 +84,17 @@ def is_text(kind: Any) -> bool:
 
 
 def rank(column: str, mean_length: float) -> tuple[int, float]:
-    """What sorts columns of text by how likely they hold what a table is about: known names, then long texts, first."""
+    """A key that sorts columns of text, the main one first: by known names, then by length."""
     known = column.strip().casefold()
     return (_KNOWN_NAMES.index(known) if known in _KNOWN_NAMES else len(_KNOWN_NAMES)), -mean_length
 
 
-# Columns, texts and messages
-
-
 def text_columns(sample: Mapping[str, Iterable[str | None]], name: str) -> tuple[str, ...]:
-    """The columns that hold text by their first values, likeliest first; raises CorpusError where there is none.
-
-    They come in the order of the known names, then of the mean length of a value.
-    """
+    """The columns whose first values hold text, likeliest first; raises CorpusError if there is none."""
     ranks: dict[str, tuple[int, float]] = {}
     for column, values in sample.items():
         if not is_name(column):
-            continue  # no setting could hold it
+            continue  # no setting could hold such a name
         texts = _texts(values)
         if 2 * sum(any(map(str.isalpha, text)) for text in texts) > len(texts):
             ranks[column] = rank(column, sum(map(len, texts)) / len(texts))
@@ -114,10 +104,11 @@ def text_columns(sample: Mapping[str, Iterable[str | None]], name: str) -> tuple
 
 
 def _texts(values: Iterable[str | None]) -> list[str]:
-    """The values that are not blank, every run of white space in them one space."""
+    """The values that are not blank, with every run of white space made one space."""
     return [text for value in values if value and (text := " ".join(value.split()))]
 
 
-def check_width(n_columns: int, name: str) -> None:
-    if n_columns > MAX_COLUMNS:
-        raise CorpusError(f"{name} has {n_columns:,} columns, and at most {MAX_COLUMNS:,} are read. Leave some out.")
+def check_width(n_columns: int, file: TextFile) -> None:
+    """Raise CorpusError if a table has too many columns to be one of texts."""
+    if n_columns > (most := file.limits.columns):
+        raise CorpusError(f"{file.name} has {n_columns:,} columns, and at most {most:,} are read. Leave some out.")

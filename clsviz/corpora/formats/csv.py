@@ -1,4 +1,4 @@
-"""Tables with a header, as comma- or tab-separated values."""
+"""Tables with a header, with comma- or tab-separated values."""
 
 import csv
 import io
@@ -14,7 +14,7 @@ import pyarrow.csv as pc
 
 from clsviz.corpora.formats.columns import SAMPLE_ROWS, Table, Values, check_width, text_columns
 from clsviz.corpora.formats.encoding import PIECE_BYTES, decoded, find_encoding
-from clsviz.corpora.formats.lines import CHUNK_BYTES, MAX_ROW_BYTES, TextFile, megabytes
+from clsviz.corpora.formats.files import TextFile, megabytes
 from clsviz.errors import CorpusError, first_line
 from clsviz.settings import printable
 
@@ -22,10 +22,7 @@ _DELIMITERS = ",;\t|"
 
 
 _END = "\x1e\x1e\x1e"
-"""Stands in a row after the last: where it is not found as such, an open quote has swallowed it."""
-
-
-# Tables with a header
+"""A row added after the last: if it is not found there, an open quote has swallowed it."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +35,14 @@ class _Csv:
     is_quoted: bool
 
     def batches(self, columns: Sequence[int] = (), end: str = "") -> Iterator[Any]:
-        """Record batches of some columns as strings, or of all as what they seem to be; the first row is the header.
+        """Record batches of some columns as strings, or of all with inferred types; the first row is the header.
 
-        end: rows to read after those of the file. Raises CorpusError where a row has another number of fields than the
-        header.
+        end: rows to read after those of the file. Raises CorpusError if a row has more or fewer fields than the header.
         """
-        stream = io.BufferedReader(_Utf8(itertools.chain(decoded(self.file, self.encoding), [f"\n{end}"])), CHUNK_BYTES)
-        names = [f"f{index}" for index in columns]  # as the library calls the columns of a file without a header
+        limits = self.file.limits
+        characters = itertools.chain(decoded(self.file, self.encoding), [f"\n{end}"])
+        stream = io.BufferedReader(_Utf8(characters), limits.chunk_bytes)
+        names = [f"f{index}" for index in columns]  # the library's names for the columns of a file without a header
         strings = {"column_types": dict.fromkeys(names, pa.string()), "include_columns": names}
         refused: list[Any] = []
 
@@ -55,9 +53,9 @@ class _Csv:
         try:
             with pc.open_csv(
                 stream,
-                # Without threads, as only then rows are numbered; and it is fast enough.
+                # Rows are numbered only without threads, which is fast enough.
                 read_options=pc.ReadOptions(
-                    autogenerate_column_names=True, block_size=MAX_ROW_BYTES, use_threads=False
+                    autogenerate_column_names=True, block_size=limits.row_bytes, use_threads=False
                 ),
                 parse_options=pc.ParseOptions(
                     delimiter=self.delimiter,
@@ -78,20 +76,20 @@ class _Csv:
             delimiter = "tab" if self.delimiter == "\t" else f"“{self.delimiter}”"
             return CorpusError(
                 f"Row {row.number:,} of {self.file.name} has {fields}, its header {row.expected_columns}. "
-                f"Mend the row: a field that holds a {delimiter} or a line break needs quotes around it."
+                f"Fix the row: a field that contains a {delimiter} or a line break needs quotes around it."
             )
         if "straddl" in str(error):
             return CorpusError(
-                f"{self.file.name} has a row of over {megabytes(MAX_ROW_BYTES)}. "
+                f"{self.file.name} has a row of over {megabytes(self.file.limits.row_bytes)}. "
                 "Look for a quote that is opened and never closed."
             )
         return CorpusError(
-            f"{self.file.name} cannot be read as a table: {printable(first_line(error))}. Write it anew."
+            f"{self.file.name} cannot be read as a table: {printable(first_line(error))}. Write it again."
         )
 
 
 class _Utf8(io.RawIOBase):
-    """Characters as a file of bytes, for a library that reads UTF-8."""
+    """Characters as a stream of bytes, for a library that reads UTF-8."""
 
     def __init__(self, texts: Iterator[str]) -> None:
         self._texts = texts
@@ -113,18 +111,29 @@ class _Utf8(io.RawIOBase):
         return size
 
 
-def open_csv(file: TextFile, name: str, *, is_tsv: bool) -> Table:
+def open_csv(file: TextFile) -> Table:
+    """A table whose delimiter is found in its first lines; raises CorpusError if it cannot be read or has no text."""
     encoding = find_encoding(file)
     piece = _first_lines(file, encoding)
-    delimiter = "\t" if is_tsv else _find_delimiter(piece)
+    return _opened(file, encoding, _find_delimiter(piece), piece)
+
+
+def open_tsv(file: TextFile) -> Table:
+    """A table with tabs between its columns; raises CorpusError if it cannot be read or has no text."""
+    encoding = find_encoding(file)
+    return _opened(file, encoding, "\t", _first_lines(file, encoding))
+
+
+def _opened(file: TextFile, encoding: str, delimiter: str, piece: Sequence[str]) -> Table:
+    """A table that begins with the lines `piece`."""
     table = _Csv(file, encoding, delimiter, is_quoted=not _has_mere_quotes(piece, delimiter))
-    check_width(piece[0].count(delimiter) // 2, file.name)  # roughly, before they are all built: some may be quoted
+    check_width(piece[0].count(delimiter) // 2, file)  # roughly, since some may be quoted; building them takes memory
     n_columns = next(table.batches()).num_columns
-    check_width(n_columns, file.name)
+    check_width(n_columns, file)
     sample = _first_rows(table, n_columns)
     names = _unique_names([values[0] for values in sample])
     columns = text_columns({name: values[1:] for name, values in zip(names, sample, strict=True)}, file.name)
-    return Table(file.path, name, encoding, columns, lambda column: _csv_values(table, names.index(column), n_columns))
+    return Table(file.path, file.name, encoding, columns, lambda column: _values(table, names.index(column), n_columns))
 
 
 def _first_rows(table: _Csv, n_columns: int) -> list[list[str]]:
@@ -138,8 +147,8 @@ def _first_rows(table: _Csv, n_columns: int) -> list[list[str]]:
     return rows
 
 
-def _csv_values(table: _Csv, column: int, n_columns: int) -> Values:
-    """What a column holds, without its header; raises CorpusError where a quote is never closed."""
+def _values(table: _Csv, column: int, n_columns: int) -> Values:
+    """The values of a column, without its header; raises CorpusError if a quote is never closed."""
     values: list[str] = []
     header, n_rows = 1, 0
     for batch in table.batches([column], table.delimiter.join([_END] * n_columns)):
@@ -154,7 +163,7 @@ def _csv_values(table: _Csv, column: int, n_columns: int) -> Values:
 
 
 def _first_lines(file: TextFile, encoding: str) -> list[str]:
-    """The lines at the beginning of a file that are not blank, all of them whole."""
+    """The whole lines at the beginning of a file, without blank ones."""
     piece = ""
     for text in decoded(file, encoding):
         piece = (piece + text).lstrip("\n")
@@ -165,11 +174,11 @@ def _first_lines(file: TextFile, encoding: str) -> list[str]:
 
 
 def _find_delimiter(lines: Sequence[str]) -> str:
-    """What stands between the names of the header, and, where that can be several, evenly in the rows as well."""
+    """What separates the names in the header; if that is ambiguous, what occurs evenly in the rows as well."""
     candidates = [delimiter for delimiter in _DELIMITERS if delimiter in lines[0]] or [","]
     if len(candidates) == 1:
         return candidates[0]
-    try:  # of a few lines, as it looks for quotes in quadratic time
+    try:  # on a few lines only, since it looks for quotes in quadratic time
         found = csv.Sniffer().sniff("\n".join(lines[:20])[:10_000], "".join(candidates)).delimiter
     except csv.Error:
         return candidates[0]
@@ -177,9 +186,9 @@ def _find_delimiter(lines: Sequence[str]) -> str:
 
 
 def _has_mere_quotes(lines: Sequence[str], delimiter: str) -> bool:
-    """Whether quotes are characters like any other, as in many files with tabs, where they would swallow rows.
+    """Whether quotes are ordinary characters, as in many files with tabs, where they would otherwise swallow rows.
 
-    So it is where a field begins with one and is not quoted as a whole, and yet all lines have as many fields.
+    They are if a field begins with one without being quoted as a whole, while all lines have the same number of fields.
     """
     if delimiter != "\t" or "\t" not in lines[0] or len({line.count("\t") for line in lines}) > 1:
         return False
@@ -188,7 +197,7 @@ def _has_mere_quotes(lines: Sequence[str], delimiter: str) -> bool:
 
 
 def _unique_names(header: Iterable[str]) -> list[str]:
-    """The names of a header, none of them empty, none twice."""
+    """The names in a header, made unique and none of them empty."""
     names: dict[str, None] = {}
     copies: Counter[str] = Counter()
     for number, cell in enumerate(header, 1):

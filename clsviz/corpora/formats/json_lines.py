@@ -7,18 +7,39 @@ from typing import Any
 
 import orjson
 
-from clsviz.corpora.formats.columns import SAMPLE_ROWS, Values, check_width
+from clsviz.corpora.formats.columns import SAMPLE_ROWS, Table, Values, check_width, text_columns
 from clsviz.corpora.formats.encoding import BadByteError
-from clsviz.corpora.formats.lines import TextFile, lines
+from clsviz.corpora.formats.files import TextFile
+from clsviz.corpora.formats.lines import lines
 from clsviz.errors import CorpusError
 
-# JSON lines
+
+def open_json_lines(file: TextFile) -> Table:
+    """A file of JSON objects, their keys being the columns; raises CorpusError if none holds text."""
+    columns = text_columns(_sample(file), file.name)
+    return Table(file.path, file.name, "utf-8", columns, lambda column: _values(file, column))
+
+
+def _sample(file: TextFile) -> dict[str, list[str]]:
+    """The strings in the first lines, by their keys."""
+    sample: dict[str, list[str]] = {}
+    for found in itertools.islice(itertools.chain.from_iterable(_objects(file)), SAMPLE_ROWS):
+        for key, value in found.items():
+            if isinstance(value, str):
+                sample.setdefault(key, []).append(value)
+    check_width(len(sample), file)
+    return sample
+
+
+def _values(file: TextFile, key: str) -> Values:
+    for objects in _objects(file):
+        yield [value for found in objects if isinstance(value := found.get(key), str)]
 
 
 def _objects(file: TextFile) -> Iterator[list[dict[str, Any]]]:
-    """The objects of a file, as many at once as a chunk holds; raises CorpusError at a line that is none."""
+    """The objects of a file, as many at a time as a chunk holds; raises CorpusError at a line that is not one."""
     number = 0
-    for found in lines(file.chunks(), b"\n", file.name):
+    for found in lines(file.chunks(), b"\n", file):
         objects = []
         for line in found:
             number += 1
@@ -41,21 +62,5 @@ def _object(line: bytes, number: int, name: str) -> dict[str, Any]:
     else:
         if isinstance(value, dict):
             return value
-        problem = "is no JSON object"
-    raise CorpusError(f'Line {number:,} of {name} {problem}. Give one object a line, as {{"text": "…"}}.')
-
-
-def sample_of_objects(file: TextFile) -> dict[str, list[str]]:
-    """The strings in the first lines, by their keys."""
-    sample: dict[str, list[str]] = {}
-    for found in itertools.islice(itertools.chain.from_iterable(_objects(file)), SAMPLE_ROWS):
-        for key, value in found.items():
-            if isinstance(value, str):
-                sample.setdefault(key, []).append(value)
-    check_width(len(sample), file.name)
-    return sample
-
-
-def json_values(file: TextFile, key: str) -> Values:
-    for objects in _objects(file):
-        yield [value for found in objects if isinstance(value := found.get(key), str)]
+        problem = "is not a JSON object"
+    raise CorpusError(f'Line {number:,} of {name} {problem}. Give one object per line, as in {{"text": "…"}}.')

@@ -1,4 +1,4 @@
-"""Local Parquet files."""
+"""Local Parquet files, and columns of text in any."""
 
 import contextlib
 from collections.abc import Iterator
@@ -10,51 +10,40 @@ import pyarrow.compute as compute
 import pyarrow.parquet as pq
 
 from clsviz.corpora.formats.columns import BATCH_SIZE, SAMPLE_ROWS, Table, Values, check_width, is_text, text_columns
-from clsviz.corpora.formats.lines import (
-    CHUNK_BYTES,
-    MAX_ROW_BYTES,
-    MAX_TEXT_BYTES,
-    TextFile,
-    megabytes,
-    too_much_text,
-    unreadable,
-)
+from clsviz.corpora.formats.files import TextFile, megabytes, too_much_text, unreadable
 from clsviz.errors import CorpusError, first_line
 from clsviz.settings import printable
 
-_MAX_CHUNK_BYTES, _MAX_BATCH_BYTES = 512 * 2**20, 64 * 2**20
-"""Of a column of a row group, and of what is read of it at once, both unpacked."""
 
-
-# Parquet
-
-
-def open_parquet(file: TextFile, name: str) -> Table:
+def open_parquet(file: TextFile) -> Table:
+    """The columns of text in a Parquet file; raises CorpusError if it has none, is damaged or is too large."""
+    limits = file.limits
     with _parquet(file) as table:
-        check_width(len(table.schema_arrow), file.name)
+        check_width(len(table.schema_arrow), file)
         names = [column.name for column in table.schema_arrow if is_text(column.type)]
         groups = [table.metadata.row_group(index) for index in range(table.num_row_groups)]
         n_bytes = sum(group.total_byte_size for group in groups)
         chunks = (group.column(index) for group in groups for index in range(group.num_columns))
         largest = max((chunk.total_uncompressed_size for chunk in chunks), default=0)
-        # Long texts come in smaller batches, for the sake of the memory.
-        batch_size = max(1, min(BATCH_SIZE, MAX_ROW_BYTES * table.metadata.num_rows // max(1, n_bytes)))
-    if n_bytes > MAX_TEXT_BYTES:
-        raise too_much_text(file.name)
-    if largest > _MAX_CHUNK_BYTES:
-        limit = megabytes(_MAX_CHUNK_BYTES)
-        raise CorpusError(f"{file.name} is made of row groups of over {limit}. Write it with smaller ones.")
-    sample = {name: next(_parquet_values(file, SAMPLE_ROWS, name), []) for name in dict.fromkeys(names)}
+        # Long texts come in smaller batches, to save memory.
+        batch_size = max(1, min(BATCH_SIZE, limits.row_bytes * table.metadata.num_rows // max(1, n_bytes)))
+    if n_bytes > limits.text_bytes:
+        raise too_much_text(file)
+    if largest > limits.column_bytes:
+        raise CorpusError(
+            f"{file.name} is made of row groups of over {megabytes(limits.column_bytes)}. Write it with smaller ones."
+        )
+    sample = {name: next(_values(file, SAMPLE_ROWS, name), []) for name in dict.fromkeys(names)}
     columns = text_columns(sample, file.name)
-    return Table(file.path, name, "utf-8", columns, partial(_parquet_values, file, batch_size))
+    return Table(file.path, file.name, "utf-8", columns, partial(_values, file, batch_size))
 
 
-def _parquet_values(file: TextFile, batch_size: int, column: str) -> Values:
+def _values(file: TextFile, batch_size: int, column: str) -> Values:
     with _parquet(file, column) as table:
         for batch in table.iter_batches(batch_size, columns=[column]):
             values = values_of(batch, column)
-            if n_bytes_of(values) > _MAX_BATCH_BYTES:
-                limit = megabytes(_MAX_BATCH_BYTES)
+            if n_bytes_of(values) > file.limits.batch_bytes:
+                limit = megabytes(file.limits.batch_bytes)
                 raise CorpusError(f"{file.name} holds over {limit} in {len(values):,} texts. Give shorter ones.")
             yield values.to_pylist()
 
@@ -66,7 +55,7 @@ def values_of(batch: pa.RecordBatch, column: str) -> pa.Array:
 
 
 def n_bytes_of(values: pa.Array) -> int:
-    """Size of texts, as if none was stored once and meant twice."""
+    """Size of texts, counting those that are stored once as often as they occur."""
     if not pa.types.is_dictionary(values.type):
         return int(values.nbytes)
     lengths = compute.binary_length(values.dictionary.cast(pa.large_string()))
@@ -75,17 +64,17 @@ def n_bytes_of(values: pa.Array) -> int:
 
 @contextlib.contextmanager
 def _parquet(file: TextFile, column: str = "") -> Iterator[Any]:
-    """An open Parquet file, with the texts of a column as they are stored: once, where they are meant often.
+    """An open Parquet file; repeated texts of `column` are held only once.
 
-    Raises CorpusError where it is none or damaged, also for what is read in the block.
+    Raises CorpusError if it is not one or is damaged, also for whatever is read in the block.
     """
     try:
         with (
             file.path.open("rb") as stream,
-            # Without buffering ahead, as that would be a whole group of rows.
+            # Without buffering ahead, which would read a whole row group.
             pq.ParquetFile(
                 stream,
-                buffer_size=CHUNK_BYTES,
+                buffer_size=file.limits.chunk_bytes,
                 pre_buffer=False,
                 page_checksum_verification=True,
                 read_dictionary=[column] if column else None,
@@ -96,5 +85,6 @@ def _parquet(file: TextFile, column: str = "") -> Iterator[Any]:
         if isinstance(error, OSError) and error.errno:
             raise unreadable(file.name, error) from None
         raise CorpusError(
-            f"{file.name} is no Parquet file, or a damaged one ({printable(first_line(error))}). Write or copy it anew."
+            f"{file.name} is not a Parquet file, or a damaged one ({printable(first_line(error))}). Write or copy it "
+            "again."
         ) from None

@@ -50,7 +50,7 @@ def _weights_or_job(name: str) -> tuple[Weights | None, MeasuringJob | None, Cls
     try:
         if problem := visitor.model_problem(name):
             raise ModelError(problem)
-        weights = models.resolve(name, download=False)
+        weights = models.find(name)
     except models.NotDownloadedError:
         # The smallest job that fetches a model: it measures one sentence of a corpus that needs no network.
         (job,) = watching.watch((Experiment(model=name, sample_size=1), Kind.NORMS))

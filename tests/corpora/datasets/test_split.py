@@ -23,12 +23,12 @@ from support.hub import STRANGER, TOKEN, Hub
 from support.tiny import write_dataset
 
 from benchmarks import corpora as benchmark
-from clsviz.corpora import datasets
-from clsviz.corpora.datasets import Draw, Listing, Split, open_listing
+from clsviz.corpora.datasets import Draw, Limits, Listing, NotKeptError, Offline, Online, Split
 from clsviz.errors import CancelledError, CorpusError
 from clsviz.progress import Progress
 
 TEXTS = [f"Sentence number {index}." for index in range(1000)]
+SMALL = Limits(round_texts=100)
 
 
 @pytest.fixture(autouse=True)
@@ -62,14 +62,12 @@ def publish(hub: Hub, repo: str, folder: Path, texts: list[str] | pa.Table = TEX
     return hub.add(repo, folder, kind="dataset")
 
 
-def listing_of(repo: str, kept: Path, revision: str = "", *, download: bool = True) -> Listing:
-    listing = open_listing(repo, revision, kept, Progress(), download=download)
-    assert listing is not None
-    return listing
+def listing_of(repo: str, kept: Path, revision: str = "") -> Listing:
+    return Online(kept).listing(repo, revision, Progress())
 
 
-def opened(repo: str, kept: Path, configuration: str = "", split: str = "") -> Split:
-    return Split(listing_of(repo, kept), configuration, split, kept)
+def opened(repo: str, kept: Path, configuration: str = "", split: str = "", limits: Limits | None = None) -> Split:
+    return Online(kept, limits).split(listing_of(repo, kept), configuration, split)
 
 
 def draw(
@@ -81,9 +79,7 @@ def draw(
     cut: bool = False,
     progress: Progress | None = None,
 ) -> Draw:
-    found = split.draw(size, seed, column, progress or Progress(), cut=cut, download=True)
-    assert found is not None
-    return found
+    return split.draw(size, seed, column, progress or Progress(), cut=cut)
 
 
 def declared(listing: Listing) -> dict[str, dict[str, list[str]]]:
@@ -191,7 +187,7 @@ def test_of_other_formats_the_conversion_is_read(hub: Hub, repo: str, tmp_path: 
     (tmp_path / "own" / "train.csv").write_text("text\nA cat.\n")
     hub.add(repo, tmp_path / "own", kind="dataset")
     with pytest.raises(CorpusError, match="the Hugging Face Hub has not converted it"):
-        open_listing(repo, "", kept, Progress(), download=True)
+        listing_of(repo, kept)
     converted = write_dataset(tmp_path / "converted", {"default": {"train": ["A cat."]}})
     hub.add(repo, converted, kind="dataset", revision="refs/convert/parquet")
     assert draw(opened(repo, kept)).sentences == ["A cat."]
@@ -217,9 +213,9 @@ def test_what_is_not_there_is_named_with_what_is(hub: Hub, repo: str, tmp_path: 
     hub.add(repo, write_dataset(tmp_path / "own", splits), kind="dataset")
     listing = listing_of(repo, kept)
     with pytest.raises(CorpusError, match=r"no configuration “x�”\. Choose c00, c01, .*, c11 or one of 8 more\."):
-        Split(listing, "x\n", "", kept)
+        Online(kept).split(listing, "x\n", "")
     with pytest.raises(CorpusError, match=r"no split “x” in c00\. Choose test, train\."):
-        Split(listing, "", "x", kept)
+        Online(kept).split(listing, "", "x")
 
 
 @pytest.mark.parametrize("broken", ["configs: 3", "configs:\n- config_name: [", "configs:\n- data_files: none/*.x"])
@@ -230,7 +226,7 @@ def test_a_card_that_cannot_be_read_is_no_fault_of_the_network(
     (tmp_path / "own" / "README.md").write_text(f"---\n{broken}\n---\n")
     publish(hub, repo, tmp_path / "own", TEXTS[:3])
     with pytest.raises(CorpusError, match="has no Parquet files"):
-        open_listing(repo, "", kept, Progress(), download=True)
+        listing_of(repo, kept)
 
 
 # Columns
@@ -238,9 +234,7 @@ def test_a_card_that_cannot_be_read_is_no_fault_of_the_network(
 
 def columns_of(hub: Hub, repo: str, folder: Path, table: pa.Table) -> dict[str, float]:
     publish(hub, repo, folder / "own", table)
-    columns = opened(repo, folder / "kept").columns(Progress(), download=True)
-    assert columns is not None
-    return columns
+    return opened(repo, folder / "kept").columns(Progress())
 
 
 def test_the_likeliest_column_is_the_first(hub: Hub, repo: str, tmp_path: Path) -> None:
@@ -320,26 +314,19 @@ def test_files_that_differ_in_the_column_are_named(
     write(folder / "train-0.parquet", pa.table({"text": ["A cat."] * 100}))
     write(folder / "train-1.parquet", pa.table({"id": [1, 2]} if other is None else {"text": other}))
     hub.add(repo, folder, kind="dataset")
-    with pytest.raises(CorpusError, match="has files without the column “text”, or where it is not of texts"):
+    with pytest.raises(CorpusError, match="has files without the column “text”, or where it does not hold text"):
         draw(opened(repo, kept))
 
 
 # Samples
 
 
-@pytest.fixture
-def small_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clsviz.corpora.datasets.split.ROUND_TEXTS", 100)
-    monkeypatch.setattr("clsviz.corpora.datasets.rounds.ROUND_TEXTS", 100)
-
-
-@pytest.mark.usefixtures("small_rounds")
 @pytest.mark.parametrize("cut", [False, True])
 def test_a_larger_sample_begins_with_the_smaller(hub: Hub, repo: str, tmp_path: Path, kept: Path, cut: bool) -> None:
     texts = [f"{text} It is one. It is text {index}." for index, text in enumerate(TEXTS)] if cut else TEXTS
     publish(hub, repo, tmp_path / "own", texts)
-    whole = draw(opened(repo, tmp_path / "elsewhere"), cut=cut)
-    split = opened(repo, kept)
+    whole = draw(opened(repo, tmp_path / "elsewhere", limits=SMALL), cut=cut)
+    split = opened(repo, kept, limits=SMALL)
     for size in (1, 99, 100, 101, 400):
         found = draw(split, size, cut=cut)
         assert found.sentences == whole.sentences[:size]
@@ -352,34 +339,40 @@ def test_a_larger_sample_begins_with_the_smaller(hub: Hub, repo: str, tmp_path: 
     assert sum(abs(one - another) == 1 for one, another in itertools.pairwise(numbers)) < 15
 
 
-@pytest.mark.usefixtures("small_rounds")
 def test_growing_reads_only_what_is_new(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
     publish(hub, repo, tmp_path / "own")
-    draw(opened(repo, kept), 30)
+    draw(opened(repo, kept, limits=SMALL), 30)
     assert len(ranges(hub)) == 1 + 5  # the footer, and a round of five row groups
     for size, n_groups in ((100, 0), (101, 5), (350, 10), (10**6, 50 - 20)):
         before = len(hub.requests)
-        draw(opened(repo, kept), size)  # in what a new process has: the folder
+        draw(opened(repo, kept, limits=SMALL), size)  # in what a new process has: the folder
         assert len(hub.requests) - before == len(ranges(hub, before)) == n_groups
     assert len(set(ranges(hub))) == len(ranges(hub)) == 51
 
 
-@pytest.mark.usefixtures("small_rounds")
 def test_what_is_kept_is_drawn_without_the_network(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
     publish(hub, repo, tmp_path / "own")
-    whole = draw(opened(repo, kept))
+    whole = draw(opened(repo, kept, limits=SMALL))
     hub.requests.clear()
-    split = Split(listing_of(repo, kept, download=False), "", "", kept)
-    assert split.draw(10**6, 0, "text", Progress(), cut=False, download=False) == whole
-    assert split.draw(70, 0, "text", Progress(), cut=False, download=True).sentences == whole.sentences[:70]
-    for seed, column, cut in ((1, "text", False), (0, "other", False), (0, "text", True)):
-        if column == "text":  # else the footer says that there is none
-            assert split.draw(1, seed, column, Progress(), cut=cut, download=False) is None
-    assert split.columns(Progress(), download=False) == split.columns(Progress(), download=True)
-    assert open_listing("me/other", "", kept, Progress(), download=False) is None
-    empty = Split(listing_of(repo, kept), "", "", tmp_path / "empty")
-    assert empty.columns(Progress(), download=False) is None
-    assert empty.draw(1, 0, "text", Progress(), cut=False, download=False) is None
+    offline = Offline(kept, SMALL)
+    listing = offline.listing(repo, "", Progress())
+    split = offline.split(listing, "", "")
+    assert split.draw(10**6, 0, "text", Progress(), cut=False) == whole
+    online = Online(kept, SMALL).split(listing, "", "")
+    assert online.draw(70, 0, "text", Progress(), cut=False).sentences == whole.sentences[:70]
+    for seed, cut in ((1, False), (0, True)):
+        with pytest.raises(NotKeptError):
+            split.draw(1, seed, "text", Progress(), cut=cut)
+    assert split.columns(Progress()) == online.columns(Progress())
+    with pytest.raises(NotKeptError):
+        split.mean_characters("text", Progress())
+    with pytest.raises(NotKeptError):
+        offline.listing("me/other", "", Progress())
+    empty = Offline(tmp_path / "empty").split(listing, "", "")
+    with pytest.raises(NotKeptError):
+        empty.columns(Progress())
+    with pytest.raises(NotKeptError):
+        empty.draw(1, 0, "text", Progress(), cut=False)
     assert hub.requests == []
 
 
@@ -397,29 +390,28 @@ class Stopping(Progress):
             self.cancel()
 
 
-@pytest.mark.usefixtures("small_rounds")
 @pytest.mark.parametrize("how", ["cancel", "cut", "500", "wrong-length", "429"])
 def test_an_interrupted_draw_goes_on(hub: Hub, repo: str, tmp_path: Path, kept: Path, how: str) -> None:
     for number in range(5):
         write(tmp_path / "own" / "data" / f"train-{number}.parquet", TEXTS[200 * number : 200 * (number + 1)])
     hub.add(repo, tmp_path / "own", kind="dataset")
-    expected = draw(opened(repo, tmp_path / "elsewhere")).sentences
-    split = opened(repo, kept)
+    expected = draw(opened(repo, tmp_path / "elsewhere", limits=SMALL)).sentences
+    split = opened(repo, kept, limits=SMALL)
     draw(split, 1)  # the footers are there
     if how == "cancel":
         with pytest.raises(CancelledError):
-            draw(opened(repo, kept), progress=Stopping(at=17))
+            draw(opened(repo, kept, limits=SMALL), progress=Stopping(at=17))
     else:
         hub.misbehave("*/data/train-2.parquet", how)
         with pytest.raises(CorpusError, match=repo):
-            draw(opened(repo, kept))
+            draw(opened(repo, kept, limits=SMALL))
         hub.behave()
     rounds = len(list(kept.rglob("round-*")))
     assert 1 <= rounds < 10
     while any(thread.name == "interruptible" for thread in threading.enumerate()):
         time.sleep(0.01)  # what was being read when it was cancelled still arrives
     before = len(hub.requests)
-    assert draw(opened(repo, kept)).sentences == expected
+    assert draw(opened(repo, kept, limits=SMALL)).sentences == expected
     assert len(ranges(hub, before)) == 50 - 5 * rounds
     assert not list(kept.rglob(".new-*"))
 
@@ -432,14 +424,13 @@ def test_a_short_interruption_is_not_noticed(hub: Hub, repo: str, tmp_path: Path
     assert Counter(draw(split).sentences) == Counter(TEXTS)
 
 
-@pytest.mark.usefixtures("small_rounds")
 @pytest.mark.parametrize("name", ["round-000001-*", "footer-*", "listing-*"])
 @pytest.mark.parametrize("damage", ["truncated", "flipped", "emptied", "removed"])
 def test_what_is_kept_and_damaged_is_fetched_again(
     hub: Hub, repo: str, tmp_path: Path, kept: Path, name: str, damage: str
 ) -> None:
     publish(hub, repo, tmp_path / "own")
-    whole = draw(opened(repo, kept))
+    whole = draw(opened(repo, kept, limits=SMALL))
     before = {path: path.read_bytes() for path in kept.rglob(name)}
     assert before
     for path, content in before.items():
@@ -452,7 +443,7 @@ def test_what_is_kept_and_damaged_is_fetched_again(
         )
         if damage == "removed":
             path.unlink()
-    assert draw(opened(repo, kept)) == whole
+    assert draw(opened(repo, kept, limits=SMALL)) == whole
     assert {path: path.read_bytes() for path in kept.rglob(name)} == before
 
 
@@ -467,7 +458,7 @@ def test_all_of_many_files_are_reached(hub: Hub, repo: str, tmp_path: Path, kept
     hub.add(repo, tmp_path / "own", kind="dataset")
     split = opened(repo, kept)
     first = draw(split, 10)
-    assert 10 <= first.n_files <= datasets.FILES_AT_ONCE
+    assert 10 <= first.n_files <= Limits().files_at_once
     assert len(list(kept.rglob("footer-*"))) == first.n_files
     whole = draw(split)
     assert Counter(whole.sentences) == Counter(TEXTS)
@@ -489,28 +480,24 @@ class LocalFile(io.FileIO):
 
 
 @pytest.fixture
-def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Draws that take neither the network nor the disk's time."""
-    monkeypatch.setattr(
-        "clsviz.corpora.datasets.remote_file.RemoteFile", lambda _, file: LocalFile(tmp_path / "own" / file.path)
-    )
-    monkeypatch.setattr(
-        "clsviz.corpora.datasets.split.RemoteFile", lambda _, file: LocalFile(tmp_path / "own" / file.path)
-    )
+def without_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draws that do not wait for the disk."""
     monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
-@pytest.mark.usefixtures("quick")
-def test_every_sentence_is_as_likely_as_the_others(
-    hub: Hub, repo: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Over many seeds, of a round that is a part of the whole."""
-    monkeypatch.setattr("clsviz.corpora.datasets.split.ROUND_TEXTS", 12)
-    monkeypatch.setattr("clsviz.corpora.datasets.rounds.ROUND_TEXTS", 12)
+def local_split(repo: str, folder: Path, round_texts: int) -> Split:
+    """A split whose files are read from `folder`, not over the network."""
+    source = Online(folder, Limits(round_texts), lambda _, file: LocalFile(folder / "own" / file.path))
+    return source.split(listing_of(repo, folder), "", "")
+
+
+@pytest.mark.usefixtures("without_disk")
+def test_every_sentence_is_as_likely_as_the_others(hub: Hub, repo: str, tmp_path: Path) -> None:
+    """Over many seeds, in a round that is a part of the whole."""
     publish(hub, repo, tmp_path / "own", TEXTS[:48], rows=4)
-    listing = listing_of(repo, tmp_path)
     n_draws, size = 300, 8
-    draws = [draw(Split(listing, "", "", tmp_path), size, seed).sentences for seed in range(n_draws)]
+    split = local_split(repo, tmp_path, round_texts=12)
+    draws = [draw(split, size, seed).sentences for seed in range(n_draws)]
     first = Counter(sentences[0] for sentences in draws)
     assert scipy.stats.chisquare([first[text] for text in TEXTS[:48]]).pvalue > 0.01
     drawn = Counter(itertools.chain.from_iterable(draws))
@@ -523,13 +510,9 @@ def test_every_sentence_is_as_likely_as_the_others(
     )
 
 
-@pytest.mark.usefixtures("quick")
-def test_the_sentences_of_large_files_are_as_likely_as_those_of_small_ones(
-    hub: Hub, repo: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("without_disk")
+def test_the_sentences_of_large_files_are_as_likely_as_those_of_small_ones(hub: Hub, repo: str, tmp_path: Path) -> None:
     """Only 16 files are looked into at once: of each the same share, or a large one would lend too few."""
-    monkeypatch.setattr("clsviz.corpora.datasets.split.ROUND_TEXTS", 5)
-    monkeypatch.setattr("clsviz.corpora.datasets.rounds.ROUND_TEXTS", 5)
     choose = random.Random(0)
     texts = [f"{number} {choose.randbytes(1500).hex()}" for number in range(320)]
     shares = [40, *[1] * 24]  # of five texts
@@ -537,8 +520,7 @@ def test_the_sentences_of_large_files_are_as_likely_as_those_of_small_ones(
         start = 5 * sum(shares[:number])
         write(tmp_path / "own" / f"train-{number:02}.parquet", texts[start : start + 5 * share], rows=5)
     hub.add(repo, tmp_path / "own", kind="dataset")
-    listing = listing_of(repo, tmp_path)
-    split = Split(listing, "", "", tmp_path)
+    split = local_split(repo, tmp_path, round_texts=5)
     n_large = sum(int(draw(split, 1, seed).sentences[0].split()[0]) < 200 for seed in range(300))
     assert n_large / 300 == pytest.approx(40 / 64, abs=0.09)  # three times its standard deviation; files alike: 0.47
 
@@ -570,41 +552,33 @@ def test_a_sample_of_a_large_dataset_leaves_most_of_it_unread(
     assert found.n_bytes < again.n_bytes == hub.bytes_sent("*.parquet") < 0.1 * size
 
 
-def test_large_row_groups_are_refused(
-    hub: Hub, repo: str, tmp_path: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("clsviz.corpora.datasets.split._LARGEST_GROUP_BYTES", 2 * 2**20)
+def test_large_row_groups_are_refused(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
     publish(hub, repo, tmp_path / "own", [random.Random(i).randbytes(500).hex() for i in range(5000)], rows=5000)
-    with pytest.raises(CorpusError, match="kept in row groups of over 2 MB, of which one fills the memory"):
-        draw(opened(repo, kept))
+    with pytest.raises(CorpusError, match="stored in row groups of over 2 MB, any of which would fill the memory"):
+        draw(opened(repo, kept, limits=Limits(group_bytes=2 * 2**20)))
     assert hub.bytes_sent("*.parquet") < 2**20
 
 
 @pytest.mark.parametrize("is_coded", [False, True])
 def test_row_groups_that_are_larger_than_they_say_are_refused(
-    hub: Hub, repo: str, tmp_path: Path, kept: Path, monkeypatch: pytest.MonkeyPatch, is_coded: bool
+    hub: Hub, repo: str, tmp_path: Path, kept: Path, is_coded: bool
 ) -> None:
-    """A long text, stored once and meant a thousand times."""
-    monkeypatch.setattr("clsviz.corpora.datasets.split._LARGEST_GROUP_BYTES", 20 * 2**20)
+    """A long text, stored once and repeated a thousand times."""
     texts = pa.array(["a" * 2**17] * 1000)
     publish(
         hub, repo, tmp_path / "own", pa.table({"text": texts.dictionary_encode() if is_coded else texts}), rows=1000
     )
     assert opened(repo, kept).n_bytes < 2**17
     tracemalloc.start()
-    with pytest.raises(CorpusError, match="kept in row groups of over 20 MB"):
-        draw(opened(repo, kept))
+    with pytest.raises(CorpusError, match="stored in row groups of over 20 MB"):
+        draw(opened(repo, kept, limits=Limits(group_bytes=20 * 2**20)))
     assert tracemalloc.get_traced_memory()[1] < 60 * 2**20
     tracemalloc.stop()
 
 
-def test_long_texts_fill_a_round_as_well(
-    hub: Hub, repo: str, tmp_path: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("clsviz.corpora.datasets.split.ROUND_BYTES", 2**16)
-    monkeypatch.setattr("clsviz.corpora.datasets.rounds.ROUND_BYTES", 2**16)
+def test_long_texts_fill_a_round_as_well(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
     publish(hub, repo, tmp_path / "own", [random.Random(i).randbytes(1000).hex() for i in range(1000)], rows=10)
-    found = draw(opened(repo, kept), 10)
+    found = draw(opened(repo, kept, limits=Limits(round_bytes=2**16)), 10)
     assert 3 <= found.n_row_groups <= 4  # of 20 KB each, and what else is in them
 
 
@@ -618,8 +592,8 @@ def test_long_texts_fill_a_round_as_well(
         ("403", r"does not let you read \S+ \(403\)"),
         ("gated", r"is gated\. Ask for access on its page"),
         ("404", r"has no dataset \S+, or it is private\. Check its name"),
-        ("429", r"too many requests .*\(429\)\. Wait some minutes"),
-        ("500", r"cannot give \S+ at the moment \(500\)\. Try again later"),
+        ("429", r"too many requests .*\(429\)\. Wait a few minutes"),
+        ("500", r"cannot serve \S+ at the moment \(500\)\. Try again later"),
     ],
 )
 @pytest.mark.parametrize("where", ["/api/datasets/*", "*/resolve/*"])
@@ -651,8 +625,8 @@ def test_a_fault_while_the_card_is_read_is_not_taken_for_a_dataset_without_data(
     with contextlib.suppress(CorpusError):
         assert not listing_of(repo, kept).is_conversion  # as not all of these are needed
         return
-    with pytest.raises(CorpusError, match=f"{repo} (?!has no Parquet files)|{repo}, or|for {repo}|give {repo}"):
-        open_listing(repo, "", kept, Progress(), download=True)
+    with pytest.raises(CorpusError, match=f"{repo} (?!has no Parquet files)|{repo}, or|for {repo}|serve {repo}"):
+        listing_of(repo, kept)
 
 
 def test_private_and_gated_datasets_want_a_token(
@@ -684,22 +658,22 @@ def test_a_gated_conversion_wants_a_token_only_when_it_is_read(
 
 def test_what_is_missing_is_named(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
     with pytest.raises(CorpusError, match=r"has no dataset me/nothing, or it is private"):
-        open_listing("me/nothing", "", kept, Progress(), download=True)
+        listing_of("me/nothing", kept)
     publish(hub, repo, tmp_path / "own")
     with pytest.raises(CorpusError, match="has no revision “v9”"):
-        open_listing(repo, "v9", kept, Progress(), download=True)
+        listing_of(repo, kept, "v9")
     script = hub.add(f"{repo}-script", write_script(tmp_path / "script", f"{repo}-script"), kind="dataset")
-    with pytest.raises(CorpusError, match=r"the Hugging Face Hub has not converted it to th"):
-        open_listing(f"{repo}-script", "", kept, Progress(), download=True)
+    with pytest.raises(CorpusError, match=r"the Hugging Face Hub has not converted it to Parquet"):
+        listing_of(f"{repo}-script", kept)
     with pytest.raises(
-        CorpusError, match=r"has no Parquet files at its revision “\w{40}”. Leave out what follows the @"
+        CorpusError, match=r"has no Parquet files at its revision “\w{40}”. Leave out the @ and what follows it"
     ):
-        open_listing(f"{repo}-script", script, kept, Progress(), download=True)
+        listing_of(f"{repo}-script", kept, script)
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "README.md").write_text("Nothing yet.")
     hub.add(f"{repo}-empty", tmp_path / "empty", kind="dataset")
     with pytest.raises(CorpusError, match="has no Parquet files"):
-        open_listing(f"{repo}-empty", "", kept, Progress(), download=True)
+        listing_of(f"{repo}-empty", kept)
     assert not list(kept.glob("listing-*"))
 
 
@@ -715,7 +689,7 @@ def test_a_hub_that_cannot_be_reached(
     with pytest.raises(
         CorpusError, match=r"cannot be reached for me/other \(.*\)\. Check the connection and try again"
     ):
-        open_listing("me/other", "", kept, Progress(), download=True)
+        listing_of("me/other", kept)
     with pytest.raises(CorpusError, match="cannot be reached for"):
         draw(split)
 
@@ -745,8 +719,8 @@ def test_a_hub_that_cannot_be_reached(
     ],
 )
 def test_what_is_no_name_of_a_dataset_is_not_asked_for(hub: Hub, kept: Path, name: str) -> None:
-    with pytest.raises(CorpusError, match="names no dataset"):
-        open_listing(name, "", kept, Progress(), download=True)
+    with pytest.raises(CorpusError, match="is not the name of a dataset"):
+        listing_of(name, kept)
     assert hub.requests == []
     assert not kept.exists()
 
@@ -755,9 +729,9 @@ def test_what_is_no_name_of_a_dataset_is_not_asked_for(hub: Hub, kept: Path, nam
 def test_a_strange_revision_leads_nowhere(hub: Hub, repo: str, tmp_path: Path, kept: Path, revision: str) -> None:
     publish(hub, repo, tmp_path / "own")
     with pytest.raises(CorpusError, match=f"{repo} has no revision|names no"):
-        open_listing(repo, revision, kept, Progress(), download=True)
+        listing_of(repo, kept, revision)
     with pytest.raises(CorpusError, match="has no dataset datasets/x"):
-        open_listing("datasets/x", "", kept, Progress(), download=True)
+        listing_of("datasets/x", kept)
     assert not list(kept.glob("listing-*"))
 
 

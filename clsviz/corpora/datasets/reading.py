@@ -1,0 +1,130 @@
+"""Reading a split on the Hub: the footers of its files, and the texts of their row groups."""
+
+import contextlib
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import pyarrow.parquet as pq
+
+from clsviz.corpora import formats
+from clsviz.corpora.datasets.footers import checked_group_size, reporting_damage
+from clsviz.corpora.datasets.listing import Listing
+from clsviz.corpora.datasets.remote_file import RemoteFile
+from clsviz.corpora.datasets.rounds import Limits, RowGroup
+from clsviz.hub import File
+from clsviz.progress import Progress, interruptible
+
+_BATCH_TEXTS = 100
+"""Unpacked at once: a text may be stored once and repeated many times."""
+
+
+_HEAD_TEXTS, _HEAD_BYTES = 200, 2**17
+"""How many texts of a column are read to see how long they are, and how many bytes are fetched at a time for that."""
+
+
+_THREADS = 8
+
+
+class Reader:
+    """Reads the files of a split on the Hub; raises CorpusError where they cannot be read.
+
+    It raises CancelledError as soon as the progress it is given is told to stop.
+    """
+
+    def __init__(
+        self,
+        listing: Listing,
+        files: Sequence[File],
+        limits: Limits,
+        open_file: Callable[[Listing, File], RemoteFile],
+    ) -> None:
+        self._listing = listing
+        self._files = files
+        self._limits = limits
+        self._open_file = open_file
+
+    def footers(
+        self, files: Sequence[int], progress: Progress, keep: Callable[[int, pq.FileMetaData, int], None]
+    ) -> None:
+        """Read the footers of files, and `keep` each as it comes, with its file's number and the bytes it took."""
+
+        def read(index: int) -> None:
+            progress.check()
+            with self._opened(index) as stream:
+                footer = pq.ParquetFile(stream).metadata
+            keep(index, footer, stream.n_bytes)
+
+        def read_all() -> None:
+            with ThreadPoolExecutor(_THREADS) as pool:
+                for done, _ in enumerate(pool.map(read, files), 1):
+                    progress.advance(done)
+
+        progress.begin(f"Looking into {self._listing.repo}", len(files))
+        interruptible(read_all, progress)
+
+    def mean_characters(self, file: int, footer: pq.FileMetaData, column: str, progress: Progress) -> tuple[float, int]:
+        """Mean length of the first texts of a column, and how many bytes it took to read them."""
+
+        def read() -> tuple[float, int]:
+            filled = [group for group in range(footer.num_row_groups) if footer.row_group(group).num_rows]
+            with (
+                self._opened(file) as stream,
+                pq.ParquetFile(stream, metadata=footer, buffer_size=_HEAD_BYTES, pre_buffer=False) as table,
+            ):
+                batches = table.iter_batches(_HEAD_TEXTS, row_groups=filled[:1], columns=[column])
+                lengths = [
+                    len(text)
+                    for batch in itertools.islice(batches, 1)
+                    for text in formats.values_of(batch, column).to_pylist()
+                    if text
+                ]
+                return sum(lengths) / max(1, len(lengths)), stream.n_bytes
+
+        progress.begin(f"Looking into {self._listing.repo}")
+        return interruptible(read, progress)
+
+    def texts(
+        self, groups: Sequence[RowGroup], footers: Mapping[int, pq.FileMetaData], column: str, progress: Progress
+    ) -> tuple[list[str], int]:
+        """The texts of row groups, in their order, and how many bytes it took to read them."""
+
+        def read(group: RowGroup) -> tuple[list[str], int]:
+            progress.check()  # those still waiting for their turn end at once
+            with self._opened(group.file) as stream:
+                return self._texts(stream, footers[group.file], group.number, column), stream.n_bytes
+
+        def read_all() -> tuple[list[str], int]:
+            texts: list[str] = []
+            n_bytes = 0
+            with ThreadPoolExecutor(_THREADS) as pool:
+                for done, (found, n_read) in enumerate(pool.map(read, groups), 1):
+                    texts += found
+                    n_bytes += n_read
+                    progress.advance(done)
+            return texts, n_bytes
+
+        return interruptible(read_all, progress)
+
+    def _texts(self, stream: RemoteFile, footer: pq.FileMetaData, group: int, column: str) -> list[str]:
+        """The texts of a row group; raises CorpusError if they turn out to be larger than the footer says."""
+        texts: list[str] = []
+        n_bytes = 0
+        with pq.ParquetFile(
+            stream, metadata=footer, page_checksum_verification=True, read_dictionary=[column]
+        ) as table:
+            for batch in table.iter_batches(_BATCH_TEXTS, row_groups=[group], columns=[column]):
+                values = formats.values_of(batch, column)
+                n_bytes = checked_group_size(
+                    n_bytes + formats.n_bytes_of(values), self._limits.group_bytes, self._listing.repo
+                )
+                texts += filter(None, values.to_pylist())
+        return texts
+
+    @contextlib.contextmanager
+    def _opened(self, index: int) -> Iterator[RemoteFile]:
+        with (
+            reporting_damage(self._listing.repo),
+            self._open_file(self._listing, self._files[index]) as stream,
+        ):
+            yield stream

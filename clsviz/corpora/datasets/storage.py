@@ -1,0 +1,93 @@
+"""What is kept of a split: footers of its files, mean lengths of texts, and rounds of sentences."""
+
+import contextlib
+import hashlib
+import io
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from clsviz.atomic import new_file
+
+SCHEMA = 2
+"""Increase it when the meaning of what is kept changes."""
+
+
+_KEPT = re.compile(r"(footer-\d{6}|round-\d{6}|head-[0-9a-f]{16})-(?P<n_bytes>\d+)-(?P<digest>[0-9a-f]{16})\.parquet")
+"""A file's name: what it holds, how many bytes were read over the network for it, and the digest of its content."""
+
+
+class NotKeptError(Exception):
+    """What is wanted is not on this machine and would have to be fetched."""
+
+
+class Storage:
+    """A folder that keeps what was read; a damaged file counts as missing and is removed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._footers: dict[int, pq.FileMetaData] = {}
+
+    def below(self, name: str) -> "Storage":
+        """Storage in a subfolder."""
+        return Storage(self._folder / name)
+
+    def footer(self, file: int) -> pq.FileMetaData | None:
+        """The footer of the file with this number."""
+        if file not in self._footers and (kept := self._load(f"footer-{file:06}")):
+            self._footers[file] = pq.read_metadata(pa.BufferReader(kept[0]))
+        return self._footers.get(file)
+
+    def keep_footer(self, file: int, footer: pq.FileMetaData, n_bytes: int) -> None:
+        """Keep the footer of a file; reading it took `n_bytes`."""
+        content = io.BytesIO()
+        footer.write_metadata_file(content)
+        self._keep(f"footer-{file:06}", n_bytes, content.getvalue())
+        self._footers[file] = footer
+
+    def mean_characters(self, column: str) -> float | None:
+        """The mean length of a column's first texts."""
+        kept = self._load(_head(column))
+        return kept and float(kept[0])
+
+    def keep_mean_characters(self, column: str, mean: float, n_bytes: int) -> None:
+        """Keep the mean length of a column's first texts; reading them took `n_bytes`."""
+        self._keep(_head(column), n_bytes, str(mean).encode())
+
+    def round(self, number: int) -> tuple[list[str], int] | None:
+        """The sentences of a round, and how many bytes were read for them."""
+        kept = self._load(f"round-{number:06}")
+        return kept and (pq.read_table(pa.BufferReader(kept[0]))["sentence"].to_pylist(), kept[1])
+
+    def keep_round(self, number: int, sentences: list[str], n_bytes: int) -> None:
+        """Keep the sentences of a round; reading them took `n_bytes`."""
+        content = io.BytesIO()
+        pq.write_table(pa.table({"sentence": pa.array(sentences, pa.large_string())}), content, use_dictionary=False)
+        self._keep(f"round-{number:06}", n_bytes, content.getvalue())
+
+    def bytes_looked_into(self, files: Iterable[int]) -> int:
+        """How many bytes were read for the footers of files and the lengths of texts."""
+        patterns = [*(f"footer-{file:06}-*" for file in files), "head-*"]
+        matches = [_KEPT.fullmatch(path.name) for pattern in patterns for path in self._folder.glob(pattern)]
+        return sum(int(match["n_bytes"]) for match in matches if match)
+
+    def _keep(self, name: str, n_bytes: int, content: bytes) -> None:
+        digest = hashlib.sha256(content).hexdigest()[:16]
+        with new_file(self._folder / f"{name}-{n_bytes}-{digest}.parquet") as temporary:
+            temporary.write_bytes(content)
+
+    def _load(self, name: str) -> tuple[bytes, int] | None:
+        for path in self._folder.glob(f"{name}-*.parquet"):
+            with contextlib.suppress(OSError):
+                content, match = path.read_bytes(), _KEPT.fullmatch(path.name)
+                if match and hashlib.sha256(content).hexdigest()[:16] == match["digest"]:
+                    return content, int(match["n_bytes"])
+                path.unlink()
+        return None
+
+
+def _head(column: str) -> str:
+    return f"head-{hashlib.sha256(column.encode()).hexdigest()[:16]}"

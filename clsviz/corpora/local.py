@@ -1,0 +1,120 @@
+"""Corpora made on this machine, from docstrings or from a file: their sentences are kept in one Parquet file."""
+
+import itertools
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from clsviz.atomic import sha256
+from clsviz.corpora import docstrings, formats, kept, segmentation
+from clsviz.corpora.catalogue import CORPORA, Source, is_built_in, is_upload, label
+from clsviz.corpora.corpus import Corpus
+from clsviz.corpora.uploads import short_digest, upload_label, upload_name
+from clsviz.errors import CorpusError
+from clsviz.experiment import Selection
+from clsviz.progress import Progress
+from clsviz.settings import Segmentation, printable
+
+_SCHEMA = 1
+"""Increase it when different sentences are kept of the same file."""
+
+
+def build_seconds(name: str, folder: Path) -> float:
+    """About how long it takes to build a corpus of the catalogue; 0 if it is built already or quick to build."""
+    source = CORPORA.get(name)
+    if not isinstance(source, Source) or os.path.exists(_source_path(name, source, folder)):
+        return 0
+    return source.build_seconds
+
+
+def make_corpus(selection: Selection, folder: Path, progress: Progress) -> tuple[Path, Corpus]:
+    """The file in `folder` that holds a corpus's sentences, made now if it is missing, and what is known of it."""
+    name = selection.corpus
+    source = CORPORA.get(name)
+    _refuse_settings(selection)
+    if isinstance(source, Source):
+        made_label = source.label
+        path, about = _made_of_docstrings(name, source, folder, progress)
+    else:
+        file = folder / name if is_upload(name) else Path(os.path.expanduser(name))
+        made_label = upload_label(name, folder) if is_upload(name) else file.name
+        path, about = _made_of_file(selection, file, made_label, folder, progress)
+    cut = Segmentation.SENTENCES if about.cut else Segmentation.NONE
+    decided = replace(selection, column=about.column, segmentation=cut)
+    return path, Corpus(decided, made_label, about.fingerprint, about.n_sentences, name, columns=tuple(about.columns))
+
+
+def _refuse_settings(selection: Selection) -> None:
+    """Raise CorpusError at a setting that a corpus of this machine does not have."""
+    name = selection.corpus
+    if is_built_in(name.partition("@")[0]) and "@" in name:
+        raise CorpusError(
+            f"{label(name)} is made on this machine and has no revisions. Leave out the @ and what follows it."
+        )
+    for setting in ("configuration", "split", "column") if name in CORPORA else ("configuration", "split"):
+        if value := getattr(selection, setting):
+            raise CorpusError(f"{label(name)} has no {setting} “{printable(value)}”. Leave that setting out.")
+
+
+def _made_of_docstrings(name: str, source: Source, folder: Path, progress: Progress) -> tuple[Path, kept.About]:
+    path = _source_path(name, source, folder)
+    about = kept.about(path)
+    if about is None:
+        sentences = docstrings.gather(source.files(), progress)
+        if not sentences:
+            raise CorpusError(f"No docstrings were found for “{name}”: this Python comes without its sources.")
+        about = kept.keep([sentences], path, columns=[], column="", cut=False)
+    return path, about
+
+
+def _made_of_file(
+    selection: Selection, file: Path, name: str, folder: Path, progress: Progress
+) -> tuple[Path, kept.About]:
+    progress.begin(f"Reading {printable(name)}")
+    formats.check(file, name)
+    digest, suffix = _digest_of(file), formats.suffix(name)
+    if is_upload(selection.corpus) and selection.corpus != upload_name(digest, suffix):
+        raise CorpusError(f"The copy of your upload {printable(name)} is damaged. Upload it again.")
+    wanted = (digest, suffix, selection.column, selection.segmentation.value)
+    path = folder / f"file-{short_digest(*wanted, segmentation.VERSION, str(_SCHEMA))}.parquet"
+    about = kept.about(path)
+    if about is None:
+        about = _keep_file(selection, file, name, path, progress)
+    if not about.n_sentences:
+        raise CorpusError(
+            f"{printable(name)} holds no sentence of up to {segmentation.MAX_CHARACTERS:,} characters. Choose to cut "
+            "its texts into sentences, or another file."
+        )
+    return path, about
+
+
+def _keep_file(selection: Selection, file: Path, name: str, path: Path, progress: Progress) -> kept.About:
+    """Keep the sentences of a file at `path`."""
+    table = formats.open_table(file, name)
+    batches = table.texts(selection.column)
+    first = next(batches)
+    how = selection.segmentation
+    if how is Segmentation.AUTO:
+        how = segmentation.chosen_for(sum(map(len, first)) / len(first))
+    cut = how is Segmentation.SENTENCES
+
+    def sentences() -> Iterator[list[str]]:
+        for texts in itertools.chain([first], batches):
+            progress.check()
+            yield segmentation.sentences(texts, cut=cut)
+
+    column = selection.column or next(iter(table.columns), "")
+    return kept.keep(sentences(), path, columns=list(table.columns), column=column, cut=cut)
+
+
+def _source_path(name: str, source: Source, folder: Path) -> Path:
+    return folder / f"{name}-{short_digest(str(docstrings.SCHEMA), source.version())[:16]}.parquet"
+
+
+def _digest_of(path: Path) -> str:
+    """SHA-256 of a file; raises CorpusError if it cannot be read."""
+    try:
+        return sha256(path)
+    except OSError as error:
+        raise CorpusError(f"{printable(path.name)} cannot be read: {error.strerror}. Make it readable.") from None

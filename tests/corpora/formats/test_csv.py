@@ -1,0 +1,110 @@
+import csv
+import io
+import random
+from pathlib import Path
+
+import pytest
+from support.files import put, read, read_file, rows_as_csv
+
+from clsviz.corpora.formats import open_table
+from clsviz.errors import CorpusError
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_the_delimiter_of_a_csv_is_found(tmp_path: Path, delimiter: str) -> None:
+    rows = [["id", "label", "text"], *([str(n), "a", f"Well; text, with | and\ttab, {n}"] for n in range(50))]
+    table = open_table(put(tmp_path / "a.csv", rows_as_csv(rows, delimiter=delimiter)))
+    assert table.columns == ("text", "label")
+    assert read(table) == [" ".join(row[2].split()) for row in rows[1:]]
+
+
+def test_a_csv_of_one_column_needs_no_delimiter(tmp_path: Path) -> None:
+    texts = ["One; of | many", "Another; of | many"]
+    assert read_file(put(tmp_path / "a.csv", "\n".join(["text", *texts]).encode())) == texts
+
+
+def test_a_header_of_several_delimiters_is_decided_by_the_rows(tmp_path: Path) -> None:
+    rows = [["id", "text, as it was"], *([str(n), f"A sentence {n}"] for n in range(30))]
+    assert read_file(put(tmp_path / "a.csv", rows_as_csv(rows, delimiter=";"))) == [row[1] for row in rows[1:]]
+    odd = b"a,b;c|d\n"  # nothing to decide by: the comma
+    assert open_table(put(tmp_path / "b.csv", odd + b"Word,words\n")).columns == ("b;c|d", "a")
+
+
+def test_quotes_and_line_breaks_in_fields_at_the_borders_of_blocks(tmp_path: Path) -> None:
+    draw = random.Random(0)
+    rows = [[str(n), "".join(draw.choices('ab c",\n\r', k=draw.randint(1, 60)))] for n in range(2000)]
+    content = rows_as_csv([["id", "text"], ["0", "Letters"], *rows])
+    expected = [" ".join(row["text"].split()) for row in csv.DictReader(io.StringIO(content.decode(), newline=""))]
+    assert read_file(put(tmp_path / "a.csv", content), row_bytes=256) == [text for text in expected if text]
+
+
+def test_all_columns_are_read_as_strings(tmp_path: Path) -> None:
+    rows = [["text"], *[["A word"]] * 150, ["007"], ["NA"], ["null"], ["2020-01-01"], ["1e5"]]
+    texts = read_file(put(tmp_path / "a.csv", rows_as_csv(rows)))
+    assert texts[150:] == ["007", "NA", "null", "2020-01-01", "1e5"]
+
+
+@pytest.mark.parametrize("place", [3, 20_000])
+@pytest.mark.parametrize(("row", "fields"), [("8,A,B", "3 fields"), ("8", "1 field")])
+def test_a_row_of_another_number_of_fields_is_named(tmp_path: Path, place: int, row: str, fields: str) -> None:
+    lines = ["id,text", *(f"{n},A sentence." for n in range(2, 30_000))]
+    lines[place - 1] = row
+    path = put(tmp_path / "a.csv", "\n".join(lines).encode())
+    with pytest.raises(CorpusError, match=rf"Row {place:,} of a\.csv has {fields}, its header 2\. Fix"):
+        read_file(path)
+
+
+@pytest.mark.parametrize("column", ["text", "label"])
+@pytest.mark.parametrize("n_more", [0, 5])
+def test_a_quote_that_is_never_closed_is_named(tmp_path: Path, column: str, n_more: int) -> None:
+    """Without it, the rest of the file would silently be one text."""
+    content = "\n".join(["text,label", "One,good", 'Two,"bad', *["Three,good"] * n_more])
+    with pytest.raises(CorpusError, match=r"Row 3 of a\.csv opens a quote"):
+        read_file(put(tmp_path / "a.csv", content.encode()), column)
+
+
+def test_a_quote_that_swallows_a_large_file_is_explained(tmp_path: Path) -> None:
+    content = 'text,label\n"One,good\n' + "Two,bad\n" * 2_000_000
+    with pytest.raises(CorpusError, match=r"a\.csv has a row of over 4 MB.*quote"):
+        read_file(put(tmp_path / "a.csv", content.encode()))
+
+
+def test_names_of_columns_are_made_unique(tmp_path: Path) -> None:
+    header = ["text", "text", "", " ", "text (2)", "text", "column 3", "two\nlines"]
+    table = open_table(put(tmp_path / "a.csv", rows_as_csv([header, list("abcdefgh")])))
+    expected = ["text", "text (2)", "column 3", "column 4", "text (2) (2)", "text (3)", "column 3 (2)", "two lines"]
+    assert list(table.columns) == expected
+    assert [read(table, column) for column in expected] == [[letter] for letter in "abcdefgh"]
+
+
+@pytest.mark.parametrize("content", ["text", "text\n", "id,text\r\n", "\n\nid,text\n\n"])
+def test_a_header_alone_holds_no_text(tmp_path: Path, content: str) -> None:
+    with pytest.raises(CorpusError, match=r"a\.csv holds no text"):
+        open_table(put(tmp_path / "a.csv", content.encode()))
+
+
+def test_blank_lines_do_not_matter(tmp_path: Path) -> None:
+    content = "\n" * 300_000 + "id,text\n\n1,One\n\n\n2,Two\n\n"
+    assert read_file(put(tmp_path / "a.csv", content.encode())) == ["One", "Two"]
+
+
+def test_quotes_in_a_tsv_that_was_written_without_quoting_are_characters(tmp_path: Path) -> None:
+    texts = ['"Hello" she said', 'He said "no"', '"', '"Whole"']
+    content = "\n".join(["id\ttext", *(f"{n}\t{text}" for n, text in enumerate(texts))])
+    assert read_file(put(tmp_path / "a.tsv", content.encode())) == texts
+
+
+def test_a_tsv_that_was_written_with_quoting_is_read_with_it(tmp_path: Path) -> None:
+    texts = ['"Hello" she said', "A\ttab", "Two\nlines", '"Whole"']
+    content = rows_as_csv([["id", "text"], *enumerate(texts)], delimiter="\t")
+    assert read_file(put(tmp_path / "a.tsv", content)) == [" ".join(text.split()) for text in texts]
+    content = rows_as_csv([["text"], ["Two\nlines"]], delimiter="\t")
+    assert read_file(put(tmp_path / "b.tsv", content)) == ["Two lines"]
+
+
+@pytest.mark.parametrize("size", [400_000, 4_000_000])
+def test_a_header_of_commas_is_refused_before_its_columns_are_built(tmp_path: Path, size: int) -> None:
+    path = tmp_path / "commas.csv"
+    path.write_text("," * size + "\n")
+    with pytest.raises(CorpusError, match="columns"):
+        open_table(path)

@@ -1,0 +1,251 @@
+import hashlib
+import io
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.corpora import LONG, SENTENCES, content_of, opened, sentences_of
+
+from clsviz import corpora
+from clsviz.corpora import formats, keep_upload
+from clsviz.corpora.segmentation import MAX_CHARACTERS
+from clsviz.errors import CancelledError, CorpusError
+from clsviz.experiment import Selection
+from clsviz.progress import Progress
+from clsviz.settings import Segmentation
+
+
+def test_the_fingerprint_is_of_the_content(hundred: str, kept: Path) -> None:
+    corpus = opened(hundred, kept)
+    assert corpus.fingerprint == hashlib.sha256("\n".join(SENTENCES).encode()).hexdigest()
+    assert (corpus.n_sentences, corpus.label, corpus.pinned) == (100, "hundred.txt", hundred)
+    assert (corpus.columns, corpus.splits, corpus.configurations) == ((), (), ())
+
+
+def test_the_standard_library_gives_thousands_of_sentences_and_is_kept(
+    kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    progress = Progress()
+    assert corpora.build_seconds("python-docs", kept) > 0
+    sample = corpora.find_sample(Selection("python-docs"), 10**6, 0, kept, progress)
+    assert len(sample.sentences) > 5000
+    assert len(set(sample.sentences)) == len(sample.sentences) == sample.corpus.n_sentences
+    assert progress.done == progress.total > 100
+    assert corpora.build_seconds("python-docs", kept) == 0
+    monkeypatch.setattr("clsviz.corpora.docstrings.gather", None)  # what is kept is not gathered again
+    again = corpora.find_sample(Selection("python-docs"), 10**6, 0, kept, Progress())
+    assert (again.sentences, again.corpus) == (sample.sentences, sample.corpus)
+
+
+@pytest.mark.usefixtures("small_source")
+def test_sentences_are_kept_once_and_in_order(kept: Path) -> None:
+    corpus = opened("small", kept)
+    (path,) = kept.glob("small-*.parquet")
+    assert corpora.kept.rows(path, np.arange(3)) == [
+        "The first sentence.",
+        "The second sentence.",
+        "The third sentence.",
+    ]
+    assert (corpus.label, corpus.n_sentences, corpus.pinned) == ("Small", 3, "small")
+    assert corpus.selection == Selection("small", segmentation=Segmentation.NONE)
+
+
+@pytest.mark.usefixtures("small_source")
+def test_a_damaged_corpus_is_built_again(kept: Path) -> None:
+    whole = sentences_of("small", kept)
+    (path,) = kept.glob("small-*.parquet")
+    content = path.read_bytes()
+    for damaged in (b"", content[: len(content) // 2], content.replace(b"second", b"Second")):
+        path.write_bytes(damaged)
+        assert sentences_of("small", kept) == whole
+        assert path.read_bytes() == content
+
+
+@pytest.mark.usefixtures("small_source")
+def test_building_a_corpus_can_be_cancelled(kept: Path) -> None:
+    progress = Progress()
+    progress.cancel()
+    with pytest.raises(CancelledError):
+        corpora.find_corpus(Selection("small"), kept, progress)
+    assert corpora.build_seconds("small", kept) == 1
+    assert not kept.exists()
+
+
+def test_no_docstrings_at_all_is_explained(small_source: Path, kept: Path) -> None:
+    for path in small_source.iterdir():
+        path.write_text("x = 1")
+    with pytest.raises(CorpusError, match="without its sources"):
+        opened("small", kept)
+
+
+@pytest.mark.usefixtures("small_source")
+def test_a_worker_that_dies_is_reported(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(CorpusError, match="broke off"):
+        opened("small", kept)
+
+
+@pytest.mark.usefixtures("small_source")
+@pytest.mark.parametrize("setting", ["configuration", "split", "column"])
+def test_documentation_has_none_of_the_settings_of_a_dataset(kept: Path, setting: str) -> None:
+    with pytest.raises(CorpusError, match=f"Small has no {setting} “x”. Leave that setting out"):
+        opened("small", kept, **{setting: "x"})
+
+
+@pytest.mark.parametrize("suffix", formats.SUFFIXES)
+def test_a_file_of_every_format(tmp_path: Path, kept: Path, suffix: str) -> None:
+    path = tmp_path / f"texts{suffix}"
+    path.write_bytes(content_of(suffix, SENTENCES))
+    corpus = opened(str(path), kept)
+    assert corpus.fingerprint == hashlib.sha256("\n".join(SENTENCES).encode()).hexdigest()
+    assert corpus.columns == (() if suffix.startswith(".txt") else ("text", "title"))
+    assert corpus.selection.column == ("" if suffix.startswith(".txt") else "text")
+    assert sorted(sentences_of(str(path), kept)) == sorted(SENTENCES)
+    assert [file.suffix for file in kept.iterdir()] == [".parquet"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_a_text_file_in_any_encoding(tmp_path: Path, kept: Path, encoding: str) -> None:
+    sentences = ["Der Löwe schläft heute Nacht.", "Ein zweiter Satz für größere Gewissheit.", "Übermäßig süße Äpfel."]
+    path = tmp_path / "text.txt"
+    path.write_bytes("\r\n".join(["", *sentences, "   ", ""]).encode(encoding))
+    assert sorted(sentences_of(str(path), kept)) == sorted(sentences)
+    assert opened(str(path), kept).fingerprint == hashlib.sha256("\n".join(sentences).encode()).hexdigest()
+
+
+def test_a_stray_byte_is_named_with_its_line(tmp_path: Path, kept: Path) -> None:
+    """Read in another encoding, all the other lines would silently be wrong."""
+    content = "Übermäßig süße Äpfel.\nEin zweiter Satz.\n".encode() + b"Caf\xe9.\n" + "Größe.\n".encode()
+    path = tmp_path / "text.txt"
+    path.write_bytes(content)
+    with pytest.raises(CorpusError, match=r"Line 3 of text\.txt is damaged: its byte 0xe9"):
+        opened(str(path), kept)
+    with pytest.raises(CorpusError, match=r"Line 3 of mine\.txt is damaged"):
+        keep_upload(io.BytesIO(content), "mine.txt", kept)
+    assert not kept.exists() or not list(kept.iterdir())
+
+
+@pytest.mark.parametrize("content", [b"", b"\n \n\t\n", b"PNG\0\0\0"])
+def test_a_file_without_sentences_is_refused_and_not_kept(tmp_path: Path, kept: Path, content: bytes) -> None:
+    path = tmp_path / "text.txt"
+    path.write_bytes(content)
+    with pytest.raises(CorpusError, match=r"text\.txt"):
+        opened(str(path), kept)
+    with pytest.raises(CorpusError, match=r"mine\.txt"):
+        keep_upload(io.BytesIO(content), "mine.txt", kept)
+    assert not kept.exists() or not list(kept.iterdir())
+
+
+def test_what_is_not_there_or_no_file_is_named(tmp_path: Path, kept: Path) -> None:
+    with pytest.raises(CorpusError, match=r"There is no file “.*none\.txt”"):
+        opened(str(tmp_path / "none.txt"), kept)
+    with pytest.raises(CorpusError, match="it is not a regular file"):
+        opened(str(tmp_path), kept)
+    other = tmp_path / "text.docx"
+    other.write_text("Some text.")
+    with pytest.raises(CorpusError, match=r"text\.docx is in no known format"):
+        opened(str(other), kept)
+    with pytest.raises(CorpusError, match="cannot be read"):
+        opened("./a\0b.txt", kept)
+    for setting in ("configuration", "split"):
+        with pytest.raises(CorpusError, match=f"has no {setting} “x”"):
+            opened(str(other), kept, **{setting: "x"})
+
+
+def test_a_file_that_cannot_be_opened_is_named(tmp_path: Path, kept: Path) -> None:
+    path = tmp_path / "text.txt"
+    path.symlink_to("/proc/self/mem")  # a regular file that even root cannot read from its start
+    with pytest.raises(CorpusError, match=r"text\.txt cannot be read: Input/output error"):
+        opened(str(path), kept)
+
+
+@pytest.mark.timeout(20)
+def test_a_pipe_is_refused_without_waiting_for_it(tmp_path: Path, kept: Path) -> None:
+    path = tmp_path / "pipe.txt"
+    os.mkfifo(path)
+    with pytest.raises(CorpusError, match="it is not a regular file"):
+        opened(str(path), kept)
+
+
+def test_a_file_that_is_too_large_is_refused(tmp_path: Path, kept: Path) -> None:
+    path = tmp_path / "text.txt"
+    with path.open("wb") as file:
+        file.truncate(200 * 2**20 + 1)  # takes no room on the disk
+    with pytest.raises(CorpusError, match=r"text\.txt is larger than 200 MB"):
+        opened(str(path), kept)
+    with path.open("rb") as file, pytest.raises(CorpusError, match=r"mine\.txt is larger than 200 MB"):
+        keep_upload(file, "mine.txt", kept)
+    assert not kept.exists() or not list(kept.iterdir())
+
+
+def test_what_is_no_sentence_by_its_length_is_left_out(kept: Path) -> None:
+    longest = "a" * MAX_CHARACTERS
+    name = keep_upload(io.BytesIO(f"One.\n{longest}a\n{longest}\n".encode()), "long.txt", kept)
+    assert sorted(sentences_of(name, kept, segmentation=Segmentation.NONE)) == ["One.", longest]
+    only = keep_upload(io.BytesIO(f"{longest}a".encode()), "long.txt", kept)
+    with pytest.raises(CorpusError, match=r"long\.txt holds no sentence of up to 100,000 characters"):
+        sentences_of(only, kept)
+    with pytest.raises(CorpusError, match="holds no sentence"):
+        sentences_of(only, kept)  # of what is kept by now
+
+
+def test_a_column_is_chosen_or_named(tmp_path: Path, kept: Path) -> None:
+    path = tmp_path / "texts.csv"
+    path.write_bytes(content_of(".csv", SENTENCES))
+    likeliest = opened(str(path), kept)
+    assert (likeliest.selection.column, likeliest.columns) == ("text", ("text", "title"))
+    title = opened(str(path), kept, column="title")
+    assert title.selection.column == "title"
+    assert title.fingerprint == hashlib.sha256("\n".join(f"Title {i}" for i in range(100)).encode()).hexdigest()
+    assert opened(str(path), kept, column="text").fingerprint == likeliest.fingerprint
+    assert sorted(sentences_of(str(path), kept, column="title")) == sorted(f"Title {i}" for i in range(100))
+    with pytest.raises(CorpusError, match=r"has no column “x” that holds text\. Choose one of these: text, title"):
+        opened(str(path), kept, column="x")
+
+
+def test_long_texts_are_cut_into_sentences_unless_told_otherwise(tmp_path: Path, kept: Path) -> None:
+    path = tmp_path / "texts.jsonl"
+    path.write_bytes(content_of(".jsonl", LONG))
+    pieces = Counter(piece.rstrip(".") + "." for text in LONG for piece in text.split(". "))
+    assert max(map(len, pieces)) < 50
+    auto = opened(str(path), kept)
+    assert auto.selection.segmentation is Segmentation.SENTENCES
+    assert Counter(sentences_of(str(path), kept)) == pieces
+    explicit = opened(str(path), kept, segmentation=Segmentation.SENTENCES)
+    assert (explicit.fingerprint, explicit.selection) == (auto.fingerprint, auto.selection)
+    whole = opened(str(path), kept, segmentation=Segmentation.NONE)
+    assert whole.selection.segmentation is Segmentation.NONE
+    assert whole.fingerprint == hashlib.sha256("\n".join(LONG).encode()).hexdigest() != auto.fingerprint
+    assert sorted(sentences_of(str(path), kept, segmentation=Segmentation.NONE)) == sorted(LONG)
+    titles = opened(str(path), kept, column="title")
+    assert titles.selection.segmentation is Segmentation.NONE
+
+
+def test_short_texts_are_left_whole_unless_told_otherwise(tmp_path: Path, kept: Path) -> None:
+    path = tmp_path / "texts.txt"
+    path.write_text("One cat. Two dogs.\nThree trees.\n")
+    assert opened(str(path), kept).selection.segmentation is Segmentation.NONE
+    assert sorted(sentences_of(str(path), kept)) == ["One cat. Two dogs.", "Three trees."]
+    cut = sentences_of(str(path), kept, segmentation=Segmentation.SENTENCES)
+    assert sorted(cut) == ["One cat.", "Three trees.", "Two dogs."]
+
+
+def test_a_file_that_changes_is_read_anew(hundred: str, kept: Path) -> None:
+    first = opened(hundred, kept)
+    status = Path(hundred).stat()
+    Path(hundred).write_text("\n".join(SENTENCES).replace("number 4", "number 5"))
+    os.utime(hundred, ns=(status.st_atime_ns, status.st_mtime_ns + 1))
+    assert Path(hundred).stat().st_size == status.st_size
+    second = opened(hundred, kept)
+    assert second.fingerprint != first.fingerprint
+    assert "Sentence number 4." not in sentences_of(hundred, kept)
+    Path(hundred).write_text("\n".join(SENTENCES))
+    assert opened(hundred, kept).fingerprint == first.fingerprint
+
+
+def test_a_built_in_corpus_has_no_revisions(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="no revisions"):
+        corpora.find_sample(Selection("python-docs@main"), 10, 0, tmp_path, Progress())
