@@ -342,3 +342,6 @@ def test_shuffled_lengths_are_said(open_page: Callable[..., AppTest]) -> None:
     page = finish(open_page(lengths="shuffled", unit=str(Unit.CHARACTERS)))
     assert "As a control, lengths are shuffled across sentences" in texts(page)
     assert (table(page)["probe_r_squared"] < 0.1).all()
+    finish(page.button(key="control-Shuffle lengths").click().run())
+    assert "lengths are shuffled across sentences" not in texts(page)
+    assert "lengths" not in page.query_params

@@ -157,7 +157,7 @@ def test_what_takes_long_states_its_cost_and_waits_for_run(
 
 def test_a_model_that_has_to_be_downloaded_waits_for_run(open_page: Callable[..., AppTest]) -> None:
     page = finish(open_page(model="bert-base-uncased"))
-    assert re.fullmatch(r"Run · about \d+ s", page.button(key="run").label)
+    assert re.fullmatch(r"Run · about \d+ (s|min)", page.button(key="run").label)
     assert "Downloads about 441 MB first." in texts(page)
 
 

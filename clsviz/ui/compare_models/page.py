@@ -14,6 +14,7 @@ from clsviz.settings import Pooling, Precision
 from clsviz.ui import controls
 from clsviz.ui.compare_models import model_box, results, status
 from clsviz.ui.markdown import escape
+from clsviz.ui.parts import toggle
 from clsviz.ui.state import session, url, watching
 
 PAGE = "compare-models"
@@ -40,6 +41,7 @@ def page() -> None:
             key="axes",
             help="Give each picture its own norm axis. Otherwise they share one, as they do for length.",
         )
+        toggle.shuffled_lengths(session.experiment())
     experiment = session.experiment()  # the controls may have changed the view to one that all models have
     links = {"models": ",".join(st.session_state.models), "axes": "free" if st.session_state.axes else ""}
     query = url.write(experiment, PAGE, **links)

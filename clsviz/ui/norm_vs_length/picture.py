@@ -18,10 +18,6 @@ if TYPE_CHECKING:
 
 _POLL_SECONDS = 1.0
 
-_SHUFFLE_HELP = (
-    "As a control, gives every sentence the length of another, drawn at random: any R² that remains is chance."
-)
-
 
 def show(job: MeasuringJob, experiment: Experiment, own: "figures.Points | None", query: dict[str, str]) -> None:
     """Draw it all; while the job is active it redraws itself, as there is more to show.
@@ -111,7 +107,7 @@ def _toolbar(experiment: Experiment, found: Found, shown: "Shown", query: dict[s
                 label_visibility="collapsed",
             )
         with st.container(horizontal=True, horizontal_alignment="right", width="content"):
-            toggle.shuffled_lengths(experiment, _SHUFFLE_HELP)
+            toggle.shuffled_lengths(experiment)
             share.copy_link(experiment, found, query)
             share.downloads(experiment, found, shown)
     return overlays

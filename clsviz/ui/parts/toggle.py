@@ -19,8 +19,9 @@ def show(label: str, settings: dict[str, object], about: str, *, is_on: bool) ->
     )
 
 
-def shuffled_lengths(experiment: Experiment, about: str) -> None:
+def shuffled_lengths(experiment: Experiment) -> None:
     """The control of shuffled lengths."""
+    about = "As a control, gives every sentence the length of another, drawn at random: any R² that remains is chance."
     is_shuffled = experiment.lengths is Lengths.SHUFFLED
     lengths = Lengths.TRUE if is_shuffled else Lengths.SHUFFLED
     show("Shuffle lengths", {"lengths": lengths}, about, is_on=is_shuffled)

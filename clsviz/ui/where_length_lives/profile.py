@@ -160,9 +160,7 @@ def _controls(experiment: Experiment) -> None:
     base = experiment.model.removeprefix(models.UNTRAINED)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("Controls:", width="content")
-        toggle.shuffled_lengths(
-            experiment, "Gives every sentence the length of another, drawn at random. R² should fall to about 0."
-        )
+        toggle.shuffled_lengths(experiment)
         toggle.show(
             "Untrained model",
             {"model": base if untrained else models.UNTRAINED + base},

@@ -45,6 +45,7 @@ def _accuracies(result: "SentLen") -> None:
             "Lowest": st.column_config.NumberColumn("95% interval from", format="percent"),
             "Highest": st.column_config.NumberColumn("to", format="percent"),
         },
+        placeholder="–",
         alt="Accuracy of the SentLen task",
     )
     if caveat := words.sentlen.caveat(result):
