@@ -8,8 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from clsviz.encoder import Encoder
-    from clsviz.encoder.anatomy import Anatomy
+    from clsviz.encoder import Anatomy, Encoder
 
 
 TOLERANCE = 1e-5

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clsviz.analysis.pooler_check import TOLERANCE, Check, largest_error
-from clsviz.encoder.anatomy import Anatomy
+from clsviz.encoder import Anatomy
 from clsviz.models import Weights
 from clsviz.words.numbers import number
 

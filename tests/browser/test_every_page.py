@@ -15,8 +15,8 @@ LAST = {
     "": "of 5,000 measured",
     "where_length_lives": "Gain and bias of the LayerNorm",
     "try_a_sentence": "corpus sentences of about this length",
-    "compare_models": "of a linear probe, of the first",
-    "inside_the_model": "none is off by more than",
+    "compare_models": "of a linear probe, on the first",
+    "inside_the_model": "numbers is off by more than",
 }
 """What every page shows only when everything else is there, by its path."""
 

@@ -142,7 +142,7 @@ def test_growth_is_measured_word_by_word(open_page: Callable[..., AppTest], tiny
         norms = [tiny_encoder.measure([prefix]).cls_norms[0, -1] for prefix in prefixes]
         np.testing.assert_allclose(decoded(lines[name]["y"]), norms, rtol=1e-5)
         np.testing.assert_array_equal(decoded(lines[name]["x"]), range(1, 8))
-    page.selectbox(key="word").set_value(2).run()
+    finish(page.selectbox(key="word").set_value(2).run())
     assert page.query_params["word"] == "2"
     norms = [tiny_encoder.measure([" ".join(["cat"] * n)]).cls_norms[0, -1] for n in range(1, 8)]
     np.testing.assert_allclose(decoded(lines_of(charts(page)[1])["one word repeated"]["y"]), norms, rtol=1e-5)
@@ -178,10 +178,10 @@ def test_the_view_needs_no_model(open_page: Callable[..., AppTest], monkeypatch:
 
 def test_another_sentence_can_be_looked_at(open_page: Callable[..., AppTest]) -> None:
     page = finish(open_page(text=TYPED))
-    page.selectbox(key="sentence").set_value(2).run()
+    finish(page.selectbox(key="sentence").set_value(2).run())
     assert answer(page).startswith("“a big dog ran under the old tree” has 8 tokens")
     assert page.query_params["sentence"] == "2"
-    page.text_area(key="text").set_value("a cat\na dog\na tree").run()
+    finish(page.text_area(key="text").set_value("a cat\na dog\na tree").run())
     assert answer(page).startswith("“a cat”")
     assert "sentence" not in page.query_params
 
@@ -218,7 +218,7 @@ def test_several_sentences_are_compared_by_where_they_rank_among_corpus_pairs(
 ) -> None:
     page = finish(open_page(text=TYPED))
     assert not [table for table in page.dataframe if "Less alike" in table.value]  # corpus vectors are not measured
-    page.selectbox(key="sentence").set_value(2).run()
+    finish(page.selectbox(key="sentence").set_value(2).run())
     page = finish(page.toggle(key="nearest").set_value(True).run())
     assert "not trained to be compared by cosine" in texts(page)
     of = cosines(tiny_encoder.vectors(TYPED.splitlines()).of(Pooling.CLS, None))
@@ -338,7 +338,7 @@ def test_nothing_under_the_cutoff_is_explained(open_page: Callable[..., AppTest]
 def test_odd_text_is_shown_as_it_is(open_page: Callable[..., AppTest]) -> None:
     page = finish(open_page(text="**bold** :material/check: [a](http://b)\n$x$ <i> ``` # c\n" + "a " * 700))
     assert answer(page).startswith("“**bold** :material/check: [a](http://b)” has")
-    page.selectbox(key="sentence").set_value(3).run()
+    finish(page.selectbox(key="sentence").set_value(3).run())
     assert "the model reads only its beginning" in answer(page)
     assert len(lines_of(charts(page)[1])["as typed"]["text"]) == 60
     assert not page.exception

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from clsviz import analysis, words
 from clsviz.analysis.pooler_check import Check
-from clsviz.encoder.anatomy import Anatomy
+from clsviz.encoder import Anatomy
 from clsviz.experiment import Experiment
 from clsviz.models import Weights
 from clsviz.ui.markdown import escape

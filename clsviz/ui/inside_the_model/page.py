@@ -3,7 +3,7 @@
 import streamlit as st
 
 from clsviz import models, words
-from clsviz.encoder.anatomy import Anatomy
+from clsviz.encoder import Anatomy
 from clsviz.errors import ClsvizError, ModelError
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind

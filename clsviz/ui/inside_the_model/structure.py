@@ -4,7 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from clsviz import figures, words
-from clsviz.encoder.anatomy import Anatomy
+from clsviz.encoder import Anatomy
 from clsviz.models import Weights
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import own
