@@ -36,8 +36,9 @@ _MOST_DRAWN = 2000
 class Comparison:
     """What two to six models make of the same sentences, as `compare` returns it.
 
-    experiment: what was asked, but for the model. rows: what is known of each model. founds: the sentences and their
-    norms, by each model.
+    experiment: what was asked, but for the model.
+    rows: what is known of each model.
+    founds: the sentences and their norms, by each model.
 
     Compared are the sentences under the length cutoff for every model, that all of them read whole.
 
@@ -125,8 +126,9 @@ class Comparison:
     def plot(self, *, shared_y: bool = True, **view: Unpack[ViewSettings]) -> "Figure":
         """Norm against length, a plotly Figure with a panel for each model; takes a view.
 
-        Each panel has 2,000 points at most; the lines are of all sentences. shared_y: whether all panels have the same
-        axis of norms.
+        Each panel has 2,000 points at most; the lines are of all sentences.
+
+        shared_y: whether all panels have the same axis of norms.
         """
         experiment = with_view(self.experiment, view)
         panels = []

@@ -19,12 +19,17 @@ if TYPE_CHECKING:
 class Encoder:
     """A loaded model that measures any sentences, one by one; nothing is sampled or stored.
 
-    model: a name as `measure` takes it. precision: “exact” (float32) or “fast” (bfloat16). device: “cpu”, “cuda” or
-    “mps”; by default the best there is. progress: whether to show a bar on stderr while the model is downloaded.
+    model: a name as `measure` takes it.
+    precision: “exact” (float32) or “fast” (bfloat16).
+    device: “cpu”, “cuda” or “mps”; by default the best there is.
+    progress: whether to show a bar on stderr while the model is downloaded.
 
-    name, label: what the model is called, by programs and in texts. n_layers: number of the last layer; 0 is the
-    embedding output. max_length: tokens, special ones included, beyond which a sentence is cut. has_pooler: whether
-    the model has a pooler.
+    It has these attributes:
+
+    name, label: what the model is called, by programs and in texts.
+    n_layers: number of the last layer; 0 is the embedding output.
+    max_length: tokens, special ones included, beyond which a sentence is cut.
+    has_pooler: whether the model has a pooler.
 
     Raises ModelError where there is no such model, or it is not an encoder with a [CLS] token.
 

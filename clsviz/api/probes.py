@@ -30,14 +30,15 @@ if TYPE_CHECKING:
 class ProbeResult:
     """How well the length can be predicted from the vectors of one model, as `probe` returns it.
 
-    experiment: what was asked. found: the sentences and their vectors.
+    experiment: what was asked.
+    found: the sentences and their vectors.
     profile: R² by pooling, layer and readout, where a readout is the norm, the whole vector or its direction.
 
     >>> import clsviz
     >>> result = clsviz.probe("minilm", "python-docs", n=200)
     >>> result.profile.best.r_squared > result.fit().r_squared
     True
-    >>> list(result.table()["layer"][:3])
+    >>> result.table()["layer"].head(3).tolist()
     [0, 1, 2]
     """
 

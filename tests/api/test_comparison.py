@@ -40,7 +40,8 @@ def test_the_notebook_shows_a_row_for_each_model(compared: clsviz.Comparison) ->
     assert "<td>untrained tiny-bert</td>" in shown
     assert f"{compared.table()['r_squared'][0]:.3f}" in shown
     assert compared.answer in repr(compared)
-    assert "equally many tokens" in compared.answer
+    assert compared.tokenizers in compared.answer
+    assert "the same number of tokens" in compared.tokenizers
 
 
 def test_models_that_cannot_be_compared_are_an_error_of_ours(compared: clsviz.Comparison) -> None:

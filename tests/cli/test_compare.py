@@ -71,7 +71,7 @@ def test_a_link_of_the_page_is_replayed(
     assert {row["seed"] for row in result["models"]} == {3}
     assert {row["precision"] for row in result["models"]} == {"exact"}
     assert "compared in the exact precision" in captured.err
-    assert "not the sentences that the link was made with" in captured.err
+    assert "not the sentences the link was made with" in captured.err
 
 
 @pytest.mark.parametrize(
