@@ -1,9 +1,8 @@
 """What a sample of a corpus costs: python -m benchmarks.corpora [--sentences N] [--megabytes N].
 
-Files of random sentences, .txt and .csv: the time from nothing kept to a sample of N sentences of one, and the most
-memory that it takes. And the share of its bytes that a sample of a tenth as many reads of a dataset of a million
-sentences in a thousand row groups, on a stand-in for the Hugging Face Hub on this machine. Every one in a process of
-its own.
+For .txt and .csv files of random sentences: the time from an empty store to a sample of N sentences, and the most
+memory it takes. For a dataset of a million sentences in a thousand row groups, on a stand-in for the Hub on this
+machine: the share of its bytes that a sample of N / 10 sentences reads. Each runs in a process of its own.
 """
 
 import argparse
@@ -31,7 +30,7 @@ _DATASET = "owner/large"
 
 
 def main() -> None:
-    """Print a line a figure."""
+    """Print one line per figure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sentences", type=int, default=100_000)
     parser.add_argument("--megabytes", type=int, default=200)
@@ -48,7 +47,7 @@ def main() -> None:
 
 
 def measure(corpus: str, size: int) -> dict[str, float]:
-    """The seconds and the megabytes that a sample takes, with nothing kept; of the memory, the most of all so far."""
+    """The seconds that a sample takes with an empty store, and the most megabytes of memory in use so far."""
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         sample = corpora.fetch_sample(Selection(corpus), size, 0, Path(folder), Progress())
@@ -70,8 +69,8 @@ def report_file(path: Path, megabytes: int, size: int) -> None:
 
 
 def report_dataset(folder: Path, size: int) -> None:
-    """Measure a sample of a dataset of the stand-in."""
-    stand_in = importlib.import_module("tests.hub")  # at run time: tests are not type-checked
+    """Measure a sample of a dataset on the stand-in."""
+    stand_in = importlib.import_module("tests.support.hub")  # at run time, since tests are not type-checked
     write_dataset(folder / "data" / "train.parquet")
     n_bytes = (folder / "data" / "train.parquet").stat().st_size
     with stand_in.serve_hub() as hub:
@@ -85,7 +84,7 @@ def report_dataset(folder: Path, size: int) -> None:
 
 
 def random_sentences(n: int, seed: int = 0) -> pa.Array:
-    """Sentences of 10 words, some as common as in a text, with the number of each at its end: no two are the same."""
+    """Distinct sentences of 10 words, as frequent as in a real text, each ending in its number."""
     random = np.random.default_rng(seed)
     letters = random.integers(97, 123, (20_000, 12), np.uint8).view("S12").ravel()
     words = pa.array([word[: 2 + index % 10].decode() for index, word in enumerate(letters)])
@@ -104,7 +103,7 @@ def write_dataset(path: Path, n: int = 1_000_000, n_row_groups: int = 1000) -> l
 
 
 def write_file(path: Path, n_bytes: int) -> None:
-    """Write so many bytes of sentences to a file, one a line, or in the second column of a table."""
+    """Write `n_bytes` of sentences to a file, one per line, or in the second column of a table."""
     block = random_sentences(100_000)
     table = pa.table({"id": np.arange(len(block)), "text": block, "source": ["somewhere"] * len(block)})
     is_table = path.suffix == ".csv"

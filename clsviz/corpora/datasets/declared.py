@@ -30,7 +30,7 @@ _CONVERTED = re.compile(r"(?P<configuration>[^/]+)/(?P<split>[^/]+)/\d{4,}\.parq
 _NOT_DATA = {
     *("README.md", "config.json", "dataset_info.json", "dataset_infos.json", "dummy_data.zip", "dataset_dict.json"),
 }
-"""Files that tell no split by their names."""
+"""Files that describe a dataset."""
 
 
 _OTHER_FORMATS = {
@@ -190,7 +190,7 @@ def _usual_patterns(files: Iterable[File]) -> dict[str, list[str]]:
 
     https://huggingface.co/docs/datasets/repository_structure
     """
-    paths = [file.path for file in files if _is_visible(file.path) and PurePosixPath(file.path).name not in _NOT_DATA]
+    paths = [file.path for file in files if _may_be_data(file.path)]
     shards = {match["split"] for path in paths if (match := _SHARD.fullmatch(path))}
     if shards:
         usual = [split for split in _SPLIT_WORDS if split in shards]
@@ -220,13 +220,14 @@ def _files(declared: _Configuration, files: Sequence[File]) -> dict[str, list[Fi
 
 
 def _matching(paths: Iterable[str], patterns: Iterable[str]) -> list[str]:
-    """The paths that match any of the patterns, hidden ones left out."""
+    """The paths that match any of the patterns, without hidden files and those that describe the dataset."""
     matches = [re.compile(glob_translate(pattern)).fullmatch for pattern in patterns]
-    return [path for path in paths if _is_visible(path) and any(match(path) for match in matches)]
+    return [path for path in paths if _may_be_data(path) and any(match(path) for match in matches)]
 
 
-def _is_visible(path: str) -> bool:
-    return not any(part.startswith((".", "__")) for part in path.split("/"))
+def _may_be_data(path: str) -> bool:
+    parts = path.split("/")
+    return parts[-1] not in _NOT_DATA and not any(part.startswith((".", "__")) for part in parts)
 
 
 def _is_parquet(splits: dict[str, list[File]]) -> bool:
