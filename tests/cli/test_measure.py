@@ -204,7 +204,7 @@ def test_the_fast_precision_comes_with_its_error(
     assert json.loads(pq.read_schema(exact).metadata[b"clsviz"])["audit"] is None
     capsys.readouterr()
     assert main([*arguments, "--sample-size=300", "--precision=fast"]) == 0
-    assert "Computed in bfloat16: on 256 sentences measured again in float32" in capsys.readouterr().out
+    assert "Computed in bfloat16. Compared with float32 on 256 sentences" in capsys.readouterr().out
 
 
 def test_a_layer_that_the_model_lacks_is_refused_before_any_work(

@@ -65,4 +65,4 @@ def test_links_of_every_page_are_taken(arguments: list[str], capsys: pytest.Capt
 
 def test_a_tiny_sample_explains_itself(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["probe", *arguments[1:], "--probe-size=4"]) == 0
-    assert "A probe needs at least 10 sentences; here are 4." in capsys.readouterr().out
+    assert "A probe needs at least 10 sentences, and there are only 4" in capsys.readouterr().out
