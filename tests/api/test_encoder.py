@@ -54,7 +54,7 @@ def test_what_cannot_be_is_an_error_of_ours(encoder: clsviz.Encoder, tmp_path: P
         (lambda: encoder.vectors(["a cat.", 3]), "Item 2"),  # type: ignore[list-item]
         (lambda: encoder.norms(SENTENCES, layer=3), "layers 0 to 2"),
         (lambda: encoder.norms(SENTENCES, pooling="sum"), "pooling is “sum”"),
-        (lambda: clsviz.Encoder("two words"), "names no model"),
+        (lambda: clsviz.Encoder("two words"), "is not the name of a model"),
         (lambda: clsviz.Encoder(str(tmp_path), precision="half"), "config.json|precision"),
     ]:
         with pytest.raises(clsviz.ClsvizError, match=named):

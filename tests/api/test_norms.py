@@ -81,7 +81,7 @@ def test_an_experiment_of_a_link_is_replayed(result: clsviz.NormResult, api_stor
         ({"pooling": "sum"}, "cls or mean or max or pooler"),
         ({"layer": 3}, "layers 0 to 2"),
         ({"colour": "red"}, "no setting “colour”"),
-        ({"model": "two words"}, "names no model"),
+        ({"model": "two words"}, "is not the name of a model"),
         ({"corpus": "/nowhere/a.txt"}, "/nowhere/a.txt"),
         ({"column": "text"}, "column “text”"),
     ],

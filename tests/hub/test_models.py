@@ -257,7 +257,7 @@ def test_an_unknown_architecture_is_named(hub: Hub, folder: Path) -> None:
     change(folder / "config.json", model_type="of-tomorrow")
     hub.add("owner/tomorrow", folder)
     message = refused_when_loaded(models.fetch("owner/tomorrow"))
-    assert f"is of the type “of-tomorrow”, which transformers {transformers.__version__} does not know" in message
+    assert f"its type is “of-tomorrow”, which transformers {transformers.__version__} does not know" in message
 
 
 def test_too_little_memory_is_said_before_the_weights_are_read(

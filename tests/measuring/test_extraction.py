@@ -361,7 +361,7 @@ def test_damage_to_the_check_is_told_and_its_speed_is_not_the_fast_one(experimen
     exact[64].path.write_bytes(b"")
     mended, second = run(fast, store)
     assert second.sentences_per_second is None
-    assert words.notes(fast, mended) == ["A damaged part of the store was dropped: those sentences are measured again."]
+    assert words.notes(fast, mended) == ["A damaged part of the store was discarded; its sentences are measured again."]
     assert equal(mended.audit.measurements, whole.audit.measurements)
 
 

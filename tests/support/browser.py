@@ -50,7 +50,7 @@ _SETTLED = """([quiet, patience]) => new Promise((resolve, reject) => {
 def settle(page: Page) -> None:
     """Wait until no script runs and the page has stopped changing."""
     expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
-    page.evaluate(_SETTLED, [250, 60_000])
+    page.evaluate(_SETTLED, [700, 120_000])
 
 
 def complete(page: Page, is_complete: Callable[[], bool]) -> None:
