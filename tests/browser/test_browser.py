@@ -112,7 +112,7 @@ def test_the_cutoff_and_the_layer_change_the_numbers_and_the_link(visit: Callabl
 
 def test_a_typed_sentence_gets_its_star_and_its_numbers(visit: Callable[..., Page]) -> None:
     page = measured(visit())
-    page.get_by_role("textbox", name="Type a sentence").fill(
+    page.get_by_role("textbox", name="Type one or more sentences").fill(
         "Sinan loves a beautiful day\n<img src=x onerror=alert(1)> **bold**"
     )
     page.get_by_role("button", name="Measure").click()
@@ -126,7 +126,7 @@ def test_a_typed_sentence_gets_its_star_and_its_numbers(visit: Callable[..., Pag
 
 def test_the_copied_link_opens_the_same_picture(visit: Callable[..., Page], server: str) -> None:
     page = measured(visit("?sample_size=1000&length_cutoff=25&layer=5"))
-    page.get_by_role("textbox", name="Type a sentence").fill("A sentence & a half: 100% mine?")
+    page.get_by_role("textbox", name="Type one or more sentences").fill("A sentence & a half: 100% mine?")
     page.get_by_role("button", name="Measure").click()
     expect(page.get_by_text("yours")).to_be_visible()
     page.get_by_text("Include it in the link").click()
@@ -139,7 +139,7 @@ def test_the_copied_link_opens_the_same_picture(visit: Callable[..., Page], serv
     other = measured(visit(link.removeprefix(server)))
     assert figures(other) == figures(page)
     assert other.get_by_role("slider", name="Length cutoff").get_attribute("aria-valuetext") == "under 25"
-    expect(other.get_by_role("textbox", name="Type a sentence")).to_have_value("A sentence & a half: 100% mine?")
+    expect(other.get_by_role("textbox", name="Type one or more sentences")).to_have_value("A sentence & a half: 100% mine?")
     expect(other.locator(".annotation-text", has_text="yours")).to_be_visible()
 
 
