@@ -18,7 +18,8 @@ test: $(VENV)/test-ready
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest
+	$(BIN)/pytest --ignore tests/browser
+	$(BIN)/pytest -n 0 tests/browser # by itself: a browser and its server keep two cores busy
 
 docs: $(VENV)/test-ready
 	$(BIN)/python -m docs.build

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from support.visit import launch, serve
 
-PATIENCE = 40_000
+PATIENCE = 180_000
 """Milliseconds, for whatever a busy machine makes slow; nothing waits longer than it must."""
 
 expect.set_options(timeout=PATIENCE)
