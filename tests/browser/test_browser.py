@@ -139,7 +139,9 @@ def test_the_copied_link_opens_the_same_picture(visit: Callable[..., Page], serv
     other = measured(visit(link.removeprefix(server)))
     assert figures(other) == figures(page)
     assert other.get_by_role("slider", name="Length cutoff").get_attribute("aria-valuetext") == "under 25"
-    expect(other.get_by_role("textbox", name="Type one or more sentences")).to_have_value("A sentence & a half: 100% mine?")
+    expect(other.get_by_role("textbox", name="Type one or more sentences")).to_have_value(
+        "A sentence & a half: 100% mine?"
+    )
     expect(other.locator(".annotation-text", has_text="yours")).to_be_visible()
 
 
