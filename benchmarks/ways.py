@@ -26,8 +26,8 @@ class Plain:
     """The untouched Hugging Face model, and the ways that use it."""
 
     def __init__(self, weights: models.Weights, device: str) -> None:
-        transformers.utils.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
-        transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        transformers.utils.logging.set_verbosity_error()
+        transformers.utils.logging.disable_progress_bar()
         self.device = device
         self.tokenizer = transformers.AutoTokenizer.from_pretrained(weights.folder)
         model = transformers.AutoModel.from_pretrained(weights.folder, use_safetensors=True, dtype=torch.float32)

@@ -44,8 +44,8 @@ def load(weights: Weights) -> Loaded:
 
     Downloads nothing, and runs no code that comes with a model.
     """
-    transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    transformers.utils.logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # what matters raises an error below
+    transformers.utils.logging.disable_progress_bar()
+    transformers.utils.logging.set_verbosity_error()  # what matters raises an error below
     try:
         tokenizer, model, loading = _read(weights)
         frame = frame_of(tokenizer, weights.name)
@@ -101,9 +101,7 @@ def _read(weights: Weights) -> tuple[Any, Any, dict[str, Any]]:
     with torch.random.fork_rng(devices=[]):  # loading does not disturb other random numbers
         if weights.untrained:
             torch.manual_seed(_UNTRAINED_SEED)
-            model = transformers.AutoModel.from_config(  # type: ignore[no-untyped-call]
-                config, dtype=torch.float32, trust_remote_code=False
-            )
+            model = transformers.AutoModel.from_config(config, dtype=torch.float32, trust_remote_code=False)
             return tokenizer, model, {"missing_keys": [], "mismatched_keys": []}
         model, loading = transformers.AutoModel.from_pretrained(
             weights.folder,

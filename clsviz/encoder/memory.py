@@ -33,7 +33,7 @@ def check_memory(weights: Weights, config: Any) -> None:
     config: the model's, of transformers.
     """
     with torch.device("meta"):
-        model = transformers.AutoModel.from_config(config, trust_remote_code=False)  # type: ignore[no-untyped-call]
+        model = transformers.AutoModel.from_config(config, trust_remote_code=False)
     needed = _MEMORY_FACTOR * 4 * sum(parameter.numel() for parameter in model.parameters())
     available = min(psutil.virtual_memory().available, container_memory())
     if needed > available:

@@ -11,6 +11,8 @@ from support.tiny import write_model
 from benchmarks.ways import Plain
 from clsviz.encoder import has_fast_bfloat16
 
+pytestmark = pytest.mark.xdist_group("benchmarks")  # the result takes half a minute
+
 
 @pytest.fixture(scope="module")
 def result(tmp_path_factory: pytest.TempPathFactory, text_file: Path) -> dict[str, object]:

@@ -7,12 +7,13 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from support.visit import launch, serve
 
-PATIENCE = 180_000
+PATIENCE = 45_000
 """Milliseconds, for whatever a busy machine makes slow; nothing waits longer than it must."""
 
 expect.set_options(timeout=PATIENCE)
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the tests of this folder in one worker, which alone pays for the server and the browser."""
     for item in items:

@@ -6,11 +6,23 @@ from pathlib import Path
 
 import pytest
 import streamlit as st
+from streamlit.components.v2.manifest_scanner import scan_component_manifests
 from streamlit.testing.v1 import AppTest
 from support.app import APP, TEXT, browse_from
 
 from clsviz import corpora
+from clsviz.encoder import product_rate
 from clsviz.ui.state import server
+
+
+@pytest.fixture(scope="session", autouse=True)
+def once() -> Iterator[None]:
+    """Do once what each page would do anew: time this machine, and look for components among all that is installed."""
+    manifests, rate = scan_component_manifests(), product_rate(0.01)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("streamlit.components.v2.manifest_scanner.scan_component_manifests", lambda: manifests)
+        patch.setattr("clsviz.encoder.product_rate", lambda seconds: rate)
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -18,7 +30,6 @@ def own_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     """A server of its own for every test: nothing measured yet, no jobs."""
     monkeypatch.setenv("CLSVIZ_STORE", str(tmp_path / "store"))
     browse_from(monkeypatch, "localhost")
-    monkeypatch.setattr("clsviz.measuring.estimate.MEASURING_SECONDS", 0.01)
     st.cache_resource.clear()
     yield
     server.jobs().close()
