@@ -18,8 +18,7 @@ test: $(VENV)/test-ready
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest --ignore tests/browser
-	$(BIN)/pytest -n 0 tests/browser # by itself: a browser and its server keep two cores busy
+	$(BIN)/pytest
 
 docs: $(VENV)/test-ready
 	$(BIN)/python -m docs.build

@@ -1,5 +1,6 @@
 """How well a linear probe predicts the length of a sentence from its vector: cross-validated ridge regression."""
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 from scipy.linalg import lapack
 from sklearn.metrics import r2_score
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from clsviz.errors import UndefinedFitError
 from clsviz.statistics.folds import N_FOLDS
@@ -53,8 +54,14 @@ def ridge_probe(vectors: ArrayLike, lengths: ArrayLike, folds: NDArray[np.intp])
     """
     y, x = np.asarray(lengths, dtype=float), np.asarray(vectors)
     _explain_untestable_lengths(y, folds)
-    with threadpool_limits(1, "blas"):  # more threads gain little on matrices this small, and stall on busy cores
+    with _threads().limit(limits=1, user_api="blas"):  # more threads gain little on matrices this small, and stall on busy cores
         return _probe(x, y, folds)
+
+
+@functools.cache
+def _threads() -> ThreadpoolController:
+    """What sets the number of threads of numpy's and scipy's BLAS; to find them takes some 10 ms."""
+    return ThreadpoolController()
 
 
 def _probe(vectors: NDArray[np.floating], y: Floats, folds: NDArray[np.intp]) -> Probe:
