@@ -153,7 +153,7 @@ def test_links_to_what_is_not_yet_measured_keep_all_their_settings(visit: Callab
         settle(page)
         assert page.url.endswith(f"?sample_size=200&seed={seed}&length_cutoff=25&layer=1")
         expect(page.get_by_label("Seed", exact=True)).to_have_value(str(seed))
-        page.context.close()
+        page.close()
 
 
 def test_a_run_can_be_cancelled_and_goes_on_later(visit: Callable[..., Page]) -> None:
@@ -165,7 +165,7 @@ def test_a_run_can_be_cancelled_and_goes_on_later(visit: Callable[..., Page]) ->
     expect(page.get_by_text(re.compile("Length explains"))).to_be_visible()
     cancel.click()
     expect(run).to_be_visible()
-    expect(page.get_by_text(re.compile(r"[\d,]+ of 10,000 sentences are measured"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"[\d,]+ of 10,000 sentences measured so far"))).to_be_visible()
     settle(page)
     kept = int(figures(page)[3].replace(",", ""))
     assert 0 < kept < 10_000
