@@ -55,7 +55,6 @@ def hub(hub_server: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hub
     hub_server.behave()
     hub_server.requests.clear()
     point_at(hub_server, tmp_path / "cache", monkeypatch)
-    monkeypatch.setattr("huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE", 10 * 2**20)  # which a download changes
     return hub_server
 
 

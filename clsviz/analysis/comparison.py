@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clsviz import models, statistics
-from clsviz.analysis.norms import Shown, lengths_of, under_cutoff
+from clsviz.analysis.norms import Shown, lengths_of, shown_of, under_cutoff
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import View
 from clsviz.measurements import Measurements
@@ -88,15 +88,8 @@ def norms_of(found: Found, view: View, index: NDArray[np.intp]) -> Norms:
     Raises IndexError if the model has no such layer or pooler.
     """
     measurements = found.measurements
-    lengths = lengths_of(found, view, index)
-    norms = measurements.norms(view.pooling, view.layer)[index]
-    fit, problem = None, ""
-    try:
-        fit = statistics.fit(lengths, norms)
-    except UndefinedFitError as error:
-        problem = str(error)
-    shown = Shown(index, lengths, norms, fit, problem, 0)
-    r_squared = [_r_squared(lengths, measurements.cls_norms[index, k]) for k in range(measurements.n_layers + 1)]
+    shown = shown_of(found, view, index)
+    r_squared = [_r_squared(shown.lengths, measurements.cls_norms[index, k]) for k in range(measurements.n_layers + 1)]
     return Norms(shown, measurements.n_tokens[index], np.array(r_squared))
 
 

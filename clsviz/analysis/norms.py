@@ -31,7 +31,7 @@ class Shown:
     norms: NDArray[np.float32]
     fit: statistics.Fit | None
     problem: str
-    n_truncated: int
+    n_truncated: int = 0
     audit: statistics.Audit | None = None
 
 
@@ -48,16 +48,23 @@ def show(found: Found, view: View) -> Shown:
         nothing = np.empty(0, np.intp)
         return Shown(nothing, measurements.n_tokens[:0], np.empty(0, np.float32), None, _unmeasurable(audit), 0, audit)
     index, n_truncated = under_cutoff(measurements, view)
+    shown = replace(shown_of(found, view, index), n_truncated=n_truncated, audit=audit)
+    if shown.problem and n_truncated:
+        problem = f"{shown.problem} {n_truncated:,} left out because the model reads only their beginning."
+        shown = replace(shown, problem=problem)
+    return shown
+
+
+def shown_of(found: Found, view: View, index: NDArray[np.intp]) -> Shown:
+    """The sentences in `index`, and the line through them; raises IndexError if the model has no such layer."""
     lengths = lengths_of(found, view, index)
-    norms = measurements.norms(view.pooling, view.layer)[index]
+    norms = found.measurements.norms(view.pooling, view.layer)[index]
     fit, problem = None, ""
     try:
         fit = statistics.fit(lengths, norms)
     except UndefinedFitError as error:
         problem = str(error)
-        if n_truncated:
-            problem += f" {n_truncated:,} left out because the model reads only their beginning."
-    return Shown(index, lengths, norms, fit, problem, n_truncated, audit)
+    return Shown(index, lengths, norms, fit, problem)
 
 
 def lengths_of(found: Found, view: View, index: NDArray[np.intp]) -> NDArray[np.int32]:

@@ -54,7 +54,9 @@ def ridge_probe(vectors: ArrayLike, lengths: ArrayLike, folds: NDArray[np.intp])
     """
     y, x = np.asarray(lengths, dtype=float), np.asarray(vectors)
     _explain_untestable_lengths(y, folds)
-    with _threads().limit(limits=1, user_api="blas"):  # more threads gain little on matrices this small, and stall on busy cores
+    with _threads().limit(
+        limits=1, user_api="blas"
+    ):  # more threads gain little on matrices this small, and stall on busy cores
         return _probe(x, y, folds)
 
 

@@ -82,30 +82,6 @@ class Result:
     confusion: Indices
 
 
-@dataclass(frozen=True)
-class Published:
-    """An accuracy in % that a paper reports for the task, on other sentences and in another setup."""
-
-    name: str
-    accuracy: float
-    source: str
-
-
-_DECLUTR = "Giorgi et al. 2021 (DeCLUTR), Table 3"
-
-
-PUBLISHED: tuple[Published, ...] = (
-    Published("GloVe", 57.82, _DECLUTR),
-    Published("fastText", 55.46, _DECLUTR),
-    Published("InferSent", 78.76, _DECLUTR),
-    Published("InferSent", 71.7, "another paper, in another setup"),
-    Published("Universal Sentence Encoder", 73.14, _DECLUTR),
-    Published("RoBERTa-base, mean", 81.96, _DECLUTR),
-    Published("DistilRoBERTa, mean", 88.62, _DECLUTR),
-)
-"""Context only, not the same measurement: setups differ even between papers, as InferSent’s two figures show."""
-
-
 @dataclass(frozen=True, eq=False)
 class Choice:
     """The model whose strength does best on the dev sentences, fitted on the train sentences alone.

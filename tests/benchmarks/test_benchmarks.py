@@ -2,6 +2,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,16 +16,24 @@ pytestmark = pytest.mark.xdist_group("benchmarks")  # the result takes half a mi
 
 
 @pytest.fixture(scope="module")
-def result(tmp_path_factory: pytest.TempPathFactory, text_file: Path) -> dict[str, object]:
-    """The result for a tiny model, from a process of its own, because the libraries it compares with issue warnings."""
+def run(tmp_path_factory: pytest.TempPathFactory, text_file: Path) -> Callable[..., dict[str, object]]:
+    """Run the benchmark with a tiny model, in a process of its own: the libraries it compares with issue warnings."""
     folder = write_model(tmp_path_factory.mktemp("models") / "bert", "bert", max_position_embeddings=512)
-    command = [sys.executable, "-m", "benchmarks.encoder", f"--model={folder}", f"--corpus={text_file}", "--json"]
-    command += ["--sentences=40", "--rounds=2", "--growth"]
     # One thread: on a model this small, more of them only wait for each other.
     environment = {**os.environ, "CLSVIZ_STORE": str(tmp_path_factory.mktemp("store")), "OMP_NUM_THREADS": "1"}
-    run = subprocess.run(command, capture_output=True, text=True, env=environment)
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout)
+
+    def run(*options: str) -> dict[str, object]:
+        command = [sys.executable, "-m", "benchmarks.encoder", f"--model={folder}", f"--corpus={text_file}", "--json"]
+        ran = subprocess.run([*command, "--sentences=40", *options], capture_output=True, text=True, env=environment)
+        assert ran.returncode == 0, ran.stderr
+        return json.loads(ran.stdout)
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def result(run: Callable[..., dict[str, object]]) -> dict[str, object]:
+    return run("--rounds=2", "--growth", "--no-memory")
 
 
 def test_every_way_measures_the_same_norms(result: dict[str, object]) -> None:
@@ -37,9 +46,15 @@ def test_every_way_measures_the_same_norms(result: dict[str, object]) -> None:
         assert row["ratio"] == pytest.approx(
             row["sentences_per_second"] / rows["sentence-transformers"]["sentences_per_second"]
         )
-        assert row["peak_megabytes"] > 100
         assert row["tokens_per_second"] > row["sentences_per_second"] > 0
         assert ("ceiling_fraction" in row) == (row["name"] in ("exact", "fast"))
+        assert row["peak_megabytes"] is None
+
+
+def test_the_memory_of_a_way_is_that_of_a_process_that_runs_it_alone(run: Callable[..., dict[str, object]]) -> None:
+    (row,) = run("--rounds=1", "--ways=exact")["rows"]
+    assert row["name"] == "exact"
+    assert 100 < row["peak_megabytes"] < 4000
 
 
 def test_the_growth_is_of_ten_times_the_sentences(result: dict[str, object]) -> None:
