@@ -92,8 +92,7 @@ def test_screenshots(visit: Callable[..., Page], path: str, scheme: str, size: V
     folder.mkdir(parents=True, exist_ok=True)
     picture = folder / f"{name}.png"
     page.screenshot(path=picture)
-    # A third of the size. This method keeps colours that few points have, such as the star's.
-    Image.open(picture).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE).save(picture, optimize=True)
+    Image.open(picture).convert("RGB").save(picture, optimize=True)
 
 
 def test_the_pictures_that_the_documents_show_are_there() -> None:
