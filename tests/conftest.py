@@ -22,6 +22,16 @@ from clsviz.encoder import Encoder
 from clsviz.measuring import Store
 from clsviz.models import Weights
 
+TOGETHER = {"api", "benchmarks", "browser", "ui"}
+"""Folders whose tests run in one worker: they share what takes long to set up."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        folder = item.path.relative_to(Path(__file__).parent).parts[0]
+        if folder in TOGETHER:
+            item.add_marker(pytest.mark.xdist_group(folder))
+
 
 @pytest.fixture(scope="session")
 def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -12,8 +12,6 @@ from support.tiny import write_model
 from benchmarks.ways import Plain
 from clsviz.encoder import has_fast_bfloat16
 
-pytestmark = pytest.mark.xdist_group("benchmarks")  # the result takes half a minute
-
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory, text_file: Path) -> Callable[..., dict[str, object]]:

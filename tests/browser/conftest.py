@@ -1,7 +1,6 @@
 """One server and one browser for every test that visits a page."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
@@ -13,13 +12,6 @@ PATIENCE = 180_000
 """Milliseconds, for whatever a busy machine makes slow; nothing waits longer than it must."""
 
 expect.set_options(timeout=PATIENCE)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the tests of this folder in one worker, which alone pays for the server and the browser."""
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("browser"))
 
 
 @pytest.fixture(scope="session")
