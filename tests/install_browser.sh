@@ -9,11 +9,11 @@ if "$1" install chromium 2>/dev/null; then
     exit 0
 fi
 echo "Playwright cannot download its Chromium here; taking the system's."
-for name in chromium chromium-browser google-chrome; do
+for name in chromium-headless-shell chromium chromium-browser google-chrome; do
     command -v "$name" >/dev/null && exit 0
 done
 if command -v apt-get >/dev/null; then
-    $sudo apt-get update -qq && $sudo apt-get install -qq --yes chromium >/dev/null && exit 0
+    $sudo apt-get update -qq && $sudo apt-get install -qq --yes chromium-headless-shell >/dev/null && exit 0
 elif command -v dnf >/dev/null; then
     $sudo dnf install --quiet --assumeyes chromium && exit 0
 fi
