@@ -26,6 +26,7 @@ TOGETHER = {"api", "benchmarks", "browser", "ui"}
 """Folders whose tests run in one worker: they share what takes long to set up."""
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         folder = item.path.relative_to(Path(__file__).parent).parts[0]

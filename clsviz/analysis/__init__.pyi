@@ -1,6 +1,16 @@
 from . import comparison, growth, pooler_check, typed, vectors
 from .context import CorpusContext, Missing, corpus_context
-from .norms import Shown, audit_of, check_layer, check_pooling, lengths_of, show, under_cutoff, unmeasurable_layers
+from .norms import (
+    Shown,
+    audit_of,
+    check_layer,
+    check_pooling,
+    lengths_of,
+    shape_of,
+    show,
+    under_cutoff,
+    unmeasurable_layers,
+)
 
 __all__ = [
     "CorpusContext",
@@ -14,6 +24,7 @@ __all__ = [
     "growth",
     "lengths_of",
     "pooler_check",
+    "shape_of",
     "show",
     "typed",
     "under_cutoff",

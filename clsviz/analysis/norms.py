@@ -67,6 +67,11 @@ def shown_of(found: Found, view: View, index: NDArray[np.intp]) -> Shown:
     return Shown(index, lengths, norms, fit, problem)
 
 
+def shape_of(found: Found, shown: Shown) -> statistics.Shape:
+    """How the norms shown depend on length beyond the line; raises UndefinedFitError where that cannot be said."""
+    return statistics.shape([found.sentences[i] for i in shown.index], shown.lengths, shown.norms)
+
+
 def lengths_of(found: Found, view: View, index: NDArray[np.intp]) -> NDArray[np.int32]:
     """Lengths of some of the measured sentences as the view counts them, int32 (len(index),)."""
     sentences = [] if view.unit is Unit.TOKENS else [found.sentences[i] for i in index]

@@ -117,7 +117,7 @@ class NormResult:
 
     def summary(self) -> dict[str, object]:
         """Numbers, settings and fingerprints, ready for JSON: the keys of `clsviz measure --json`."""
-        return export.summary(self.experiment, self.found, self._shown)
+        return export.summary(self.experiment, self.found, self._shown) | export.shape(self.found, self._shown)
 
 
 def measure(

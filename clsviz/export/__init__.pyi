@@ -1,7 +1,7 @@
 from . import tables
 from .picture import picture
 from .report import report
-from .summary import about, link, summary
+from .summary import about, link, shape, summary
 from .tables import Table, table, to_csv, to_parquet
 
-__all__ = ["Table", "about", "link", "picture", "report", "summary", "table", "tables", "to_csv", "to_parquet"]
+__all__ = ["Table", "about", "link", "picture", "report", "shape", "summary", "table", "tables", "to_csv", "to_parquet"]

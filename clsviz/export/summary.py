@@ -1,15 +1,17 @@
 """A result with its settings and fingerprints, ready for JSON, and as a link."""
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from urllib.parse import urlencode
 
 from clsviz import words
-from clsviz.analysis import Shown, unmeasurable_layers
+from clsviz.analysis import Shown, shape_of, unmeasurable_layers
+from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment
 from clsviz.measurements import MAX_LENGTH
 from clsviz.measuring import Found
 from clsviz.settings import CORPUS_PARAMETER, FINGERPRINT_DIGITS, MODEL_PARAMETER
+from clsviz.statistics import Shape
 
 
 def about(experiment: Experiment, found: Found) -> dict[str, object]:
@@ -68,6 +70,24 @@ def summary(experiment: Experiment, found: Found, shown: Shown) -> dict[str, obj
         "norm_sd": fit and fit.norm_sd,
         "problem": shown.problem or None,
     }
+
+
+def shape(found: Found, shown: Shown) -> dict[str, object]:
+    """What a straight line leaves out, ready for JSON; undefined values are None, `shape_problem` says why."""
+    try:
+        numbers, problem = asdict(shape_of(found, shown)), None
+    except UndefinedFitError as error:
+        numbers, problem = dict.fromkeys(field.name for field in fields(Shape)), str(error)
+    if numbers["quantile_slopes"]:
+        numbers["quantile_slopes"] = {str(key): slope for key, slope in numbers["quantile_slopes"].items()}
+    defined = {name: _defined(value) for name, value in numbers.items()}
+    return {**defined, "shape_problem": problem}
+
+
+def _defined(value: object) -> object:
+    """The value, or None in place of a number or an interval that is not finite."""
+    ends = value if isinstance(value, tuple) else (value,)
+    return None if any(isinstance(end, float) and not math.isfinite(end) for end in ends) else value
 
 
 def link(experiment: Experiment, found: Found) -> dict[str, str]:

@@ -16,6 +16,7 @@ from .line import Fit, fit, r_squared
 from .precision import Audit, audit
 from .profile import Profile, Reading, Readout, readings, steps
 from .ridge import STRENGTHS, ridge_probe, unit
+from .shape import Extremes, Shape, shape
 from .similarity import nearest, percentiles_among_pairs, similarities, typical_similarity
 
 __all__ = [
@@ -27,11 +28,13 @@ __all__ = [
     "WITHOUT_GAIN",
     "Audit",
     "Dimensions",
+    "Extremes",
     "Fit",
     "NormOf",
     "Profile",
     "Reading",
     "Readout",
+    "Shape",
     "audit",
     "bins",
     "dimensions",
@@ -45,6 +48,7 @@ __all__ = [
     "readings",
     "ridge_probe",
     "sentlen",
+    "shape",
     "shuffled",
     "similarities",
     "slices",

@@ -38,6 +38,13 @@ def test_a_fit_is_the_line_of_its_view(result: clsviz.NormResult) -> None:
     assert result.fit(lengths="shuffled").r_squared < 0.05
 
 
+def test_what_cannot_be_said_of_few_sentences_is_missing_with_the_reason(tiny_folder: Path, api_store: Path) -> None:
+    few = clsviz.measure(str(tiny_folder), random_sentences(40, seed=3), store=api_store).summary()
+    assert few["r_squared"] is not None
+    assert few["curve_r_squared"] is few["extreme_norms"] is few["quantile_slopes"] is None
+    assert "at least 100 sentences" in few["shape_problem"]
+
+
 def test_the_summary_and_the_answer_tell_the_same_line(result: clsviz.NormResult) -> None:
     assert result.summary()["r_squared"] == result.fit().r_squared
     assert f"R² {result.fit().r_squared:.3f}" in result.answer

@@ -36,6 +36,16 @@ def test_measuring_writes_a_row_a_sentence_and_prints_one_object(
     )
     low, high = result["r_squared_interval"]
     assert low <= result["r_squared"] <= high
+    by_length = used.sort_values("n_tokens", kind="stable")
+    shortest = by_length["cls_2"][by_length["n_tokens"] <= used["n_tokens"].quantile(0.2)]
+    longest = by_length["cls_2"][by_length["n_tokens"] >= used["n_tokens"].quantile(0.8)]
+    assert result["spread_ratio"] == pytest.approx(shortest.std() / longest.std(), rel=1e-3)
+    assert result["spread_ratio_interval"][0] < result["spread_ratio"] < result["spread_ratio_interval"][1]
+    assert list(result["quantile_slopes"]) == ["0.05", "0.5", "0.95"]
+    assert result["curve_r_squared"] < 1
+    assert result["mutual_information_null"] >= 0
+    assert result["extreme_norms"]["n"] == 2
+    assert result["shape_problem"] is None
     assert result["spearman"] == pytest.approx(used["n_tokens"].corr(used["cls_2"], method="spearman"))
     assert result["seconds"] > 0
     assert result["sentences_per_second"] > 0
