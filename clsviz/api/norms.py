@@ -151,7 +151,7 @@ def measure(
     >>> import clsviz
     >>> result = clsviz.measure("minilm", "python-docs", n=300, length_cutoff=60)
     >>> print(result.answer)
-    Hardly. Length explains ...
+    Hardly, as far as a straight line can tell. Length explains ...
     >>> result.fit().r_squared < 0.2
     True
 

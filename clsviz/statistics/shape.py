@@ -62,8 +62,9 @@ class Shape:
 
     curve_r_squared: cross-validated R² of a cubic regression spline, the mean over the folds; below 0 where the mean
         norm would have been a better guess.
-    spread_ratio: standard deviation of the norms of the shortest fifth over that of the longest; NaN where the norms
-        of the longest are all the same. spread_ratio_interval: its 95% interval, by the percentile bootstrap.
+    spread_ratio: standard deviation of the norms of the shortest fifth over that of the longest; NaN where these are
+        the same sentences, or where the norms of the longest are all the same.
+    spread_ratio_interval: its 95% interval, by the percentile bootstrap.
     quantile_slopes: change of the norm's 5%, 50% and 95% quantile per unit of the natural logarithm of length, by
         quantile regression (Koenker and Bassett 1978); by quantile.
     mutual_information: in nats, estimated from nearest neighbours (Kraskov, Stögbauer and Grassberger 2004).
@@ -122,7 +123,7 @@ def _spread(x: Floats, y: Floats) -> tuple[float, Interval]:
         values: Floats = first.std(axis=axis, ddof=1) / second.std(axis=axis, ddof=1)
         return values
 
-    if min(len(shortest), len(longest)) < 3 or longest.std() <= ROUNDING * abs(y.mean()):
+    if low == high or min(len(shortest), len(longest)) < 3 or longest.std() <= ROUNDING * abs(y.mean()):
         return math.nan, (math.nan, math.nan)
     interval = stats.bootstrap(
         (shortest, longest),

@@ -19,6 +19,10 @@ STRENGTHS = [(0.05, "Hardly"), (0.25, "Weakly"), (0.6, "Partly"), (0.9, "Largely
 """Words for an R² below each limit."""
 
 
+AS_A_LINE = "as far as a straight line can tell"
+"""Norms that are a curve of the length, such as a U, have an R² near 0."""
+
+
 FEW_SENTENCES = 100
 """With fewer, no answer is firm."""
 
@@ -45,12 +49,16 @@ def answer(fit: "Fit", experiment: Experiment, n_sampled: int) -> str:
 
     n_sampled: how many sentences were measured; those under the length cutoff are in the fit.
     """
-    strength = next((word for limit, word in STRENGTHS if fit.r_squared < limit), "Almost entirely")
     low, high = fit.r_squared_interval
     if high - low > _WIDE_INTERVAL:
-        strength = "Too few sentences to say"
+        verdict = "Too few sentences to say"
+    elif low == 0:
+        verdict = "A straight line here cannot be told apart from chance"
+    else:
+        strength = next((word for limit, word in STRENGTHS if fit.r_squared < limit), "Almost entirely")
+        verdict = f"{strength}, {AS_A_LINE}"
     text = (
-        f"{strength}. Length explains {fit.r_squared:.1%} of the norm’s variance (R² {fit.r_squared:.3f}, 95% interval "
+        f"{verdict}. Length explains {fit.r_squared:.1%} of the norm’s variance (R² {fit.r_squared:.3f}, 95% interval "
         f"{low:.3f} to {high:.3f}; {fit.n:,} of {n_sampled:,} sentences, "
         f"those under {experiment.length_cutoff} tokens)."
     )

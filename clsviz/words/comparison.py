@@ -9,7 +9,7 @@ from clsviz.experiment import Experiment, View
 from clsviz.measuring import Found, State
 from clsviz.settings import Lengths, Unit
 from clsviz.words import provenance
-from clsviz.words.answer import FEW_SENTENCES, SHUFFLED, SMALL_SPREAD, STRENGTHS, UNTRAINED_NORM
+from clsviz.words.answer import AS_A_LINE, FEW_SENTENCES, SHUFFLED, SMALL_SPREAD, STRENGTHS, UNTRAINED_NORM
 from clsviz.words.labels import axis_title
 from clsviz.words.numbers import number
 
@@ -42,7 +42,9 @@ def _ranking(rows: Sequence[Row]) -> str:
     if not fits:
         return "None of the models has a regression line here."
     most, least = max(fits, key=lambda label: fits[label].r_squared), min(fits, key=lambda label: fits[label].r_squared)
-    text = "Hardly in any of them. " if len(rows) == len(fits) > 1 and fits[most].r_squared < STRENGTHS[0][0] else ""
+    text = ""
+    if len(rows) == len(fits) > 1 and fits[most].r_squared < STRENGTHS[0][0]:
+        text = f"Hardly in any of them, {AS_A_LINE}. "
     if len(fits) == 1:
         text += f"In {most}, length explains {_explained(fits[most])}."
     elif f"{fits[most].r_squared:.3f}" == f"{fits[least].r_squared:.3f}":

@@ -272,7 +272,7 @@ def test_the_answer_says_where_the_order_may_be_chance_or_there_is_none(row_of: 
         "The same in all 3:"
     )
     assert words.comparison.answer([row_of("one", 0.01), row_of("other", 0.1)], Experiment()).startswith(
-        "Hardly in any of them. Most in other"
+        "Hardly in any of them, as far as a straight line can tell. Most in other"
     )
 
 

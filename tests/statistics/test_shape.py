@@ -89,6 +89,12 @@ def test_two_lengths_are_enough_and_few_sentences_are_not() -> None:
     x = np.tile([5, 9], 100)
     found = shape_of(x, x + noise(200))
     assert found.curve_r_squared > 0.5
+    mostly_one = shape_of(np.repeat([5, 9], [180, 20]), 9 + noise(200))
+    assert np.isnan(
+        [mostly_one.spread_ratio, *mostly_one.spread_ratio_interval]
+    ).all()  # shortest and longest are the same
+    same_at_first = shape_of(np.repeat([5, 9], [2000, 500]), 9 + noise(2500))
+    assert same_at_first.mutual_information <= same_at_first.mutual_information_null
     with pytest.raises(UndefinedFitError, match="at least 100 sentences"):
         shape_of(lengths(99), 9 + noise(99))
     with pytest.raises(UndefinedFitError):

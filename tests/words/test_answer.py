@@ -23,14 +23,28 @@ def line(strength: float, n: int = 500, scale: float = 1.0) -> object:
 
 @pytest.mark.parametrize(
     ("strength", "word"),
-    [(0.0, "Hardly"), (0.15, "Weakly"), (0.4, "Partly"), (0.75, "Largely"), (0.97, "Almost entirely")],
+    [(0.03, "Hardly"), (0.15, "Weakly"), (0.4, "Partly"), (0.75, "Largely"), (0.97, "Almost entirely")],
 )
 def test_the_answer_says_how_much(strength: float, word: str) -> None:
     answer = words.answer(line(strength), Experiment(), 600)
-    assert answer.startswith(f"{word}. Length explains ")
+    assert answer.startswith(f"{word}, as far as a straight line can tell. Length explains ")
     assert "500 of 600 sentences, those under 80 tokens" in answer
     assert "hardly varies" not in answer
     assert "only" not in answer
+
+
+def test_a_line_that_may_be_chance_is_not_called_weak() -> None:
+    random = np.random.default_rng(1)
+    by_chance = fit(random.integers(3, 80, 30), 10 + random.normal(size=30))
+    assert by_chance.r_squared_interval[0] == 0
+    answer = words.answer(by_chance, Experiment(), 30)
+    assert answer.startswith("A straight line here cannot be told apart from chance. Length explains ")
+
+
+def test_of_norms_that_are_a_u_of_the_length_only_the_line_is_denied() -> None:
+    lengths = np.tile(np.arange(3, 60), 20)
+    answer = words.answer(fit(lengths, 9 + ((lengths - 31) / 20) ** 2), Experiment(), len(lengths))
+    assert answer.startswith("A straight line here cannot be told apart from chance.")
 
 
 def test_the_numbers_of_the_answer_are_those_of_the_fit() -> None:
