@@ -91,8 +91,6 @@ def _leverage(x: Floats) -> Floats:
 def r_squared(lengths: ArrayLike, norms: ArrayLike) -> float:
     """R² of the line of norms on lengths alone, much faster than `fit`; raises UndefinedFitError as `fit` does."""
     x, y = np.asarray(lengths, dtype=float), np.asarray(norms, dtype=float)
-    if not np.isfinite(y).all():
-        raise UndefinedFitError("The norm is not finite for every sentence, so there is no line.")
     explain_undefined(x, y)
     return squared_correlation(x, y)
 
@@ -105,6 +103,8 @@ def squared_correlation(x: Floats, y: Floats) -> float:
 def explain_undefined(lengths: Floats, norms: Floats) -> None:
     """Raise UndefinedFitError, saying why, where these sentences determine no regression line."""
     n = len(lengths)
+    if not np.isfinite(norms).all():
+        raise UndefinedFitError("The norm is not finite for every sentence, so there is no line.")
     if n == 0:
         raise UndefinedFitError("No whole sentence is shorter than the length cutoff. Raise the cutoff.")
     if n < 3:

@@ -3,6 +3,7 @@ import pytest
 from scipy import stats
 
 from clsviz.errors import UndefinedFitError
+from clsviz.statistics.line import fit
 from clsviz.statistics.shape import Shape, shape
 
 N = 2000
@@ -99,3 +100,10 @@ def test_two_lengths_are_enough_and_few_sentences_are_not() -> None:
         shape_of(lengths(99), 9 + noise(99))
     with pytest.raises(UndefinedFitError):
         shape_of(np.full(200, 5), 9 + noise(200))
+
+
+def test_norms_that_are_not_finite_have_neither_a_line_nor_a_shape() -> None:
+    norms = np.append(9 + noise(199), np.nan)
+    for describe in (fit, shape_of):
+        with pytest.raises(UndefinedFitError, match="not finite"):
+            describe(lengths(200), norms)
