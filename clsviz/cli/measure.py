@@ -25,7 +25,7 @@ def run(options: argparse.Namespace) -> int:
     seconds = time.monotonic() - began
     result = api.NormResult(experiment, found)
     output.print_notes([*result.notes, *words.differences(made_with, found), *slow_path(found)])
-    summary = result.summary()
+    summary = result.summary() if options.output or options.json else {}  # it takes a second
     output.write(options.output, result.table(), summary)
     if options.json:
         output.print_json(summary | speed(extraction, found, seconds))

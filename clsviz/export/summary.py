@@ -47,10 +47,6 @@ def about(experiment: Experiment, found: Found) -> dict[str, object]:
 def summary(experiment: Experiment, found: Found, shown: Shown) -> dict[str, object]:
     """The result with its settings and fingerprints, ready for JSON; undefined values are None, `problem` says why."""
     fit = shown.fit
-
-    def interval(ends: tuple[float, float]) -> list[float] | None:
-        return list(ends) if all(map(math.isfinite, ends)) else None
-
     return about(experiment, found) | {
         "audit": None
         if shown.audit is None
@@ -60,11 +56,11 @@ def summary(experiment: Experiment, found: Found, shown: Shown) -> dict[str, obj
         },
         "n_used": len(shown.index),
         "r_squared": fit and fit.r_squared,
-        "r_squared_interval": fit and interval(fit.r_squared_interval),
+        "r_squared_interval": fit and _defined(fit.r_squared_interval),
         "slope": fit and fit.slope,
-        "slope_interval": fit and interval(fit.slope_interval),
+        "slope_interval": fit and _defined(fit.slope_interval),
         "intercept": fit and fit.intercept,
-        "intercept_interval": fit and interval(fit.intercept_interval),
+        "intercept_interval": fit and _defined(fit.intercept_interval),
         "spearman": fit and fit.spearman,
         "norm_mean": fit and fit.norm_mean,
         "norm_sd": fit and fit.norm_sd,
@@ -85,9 +81,10 @@ def shape(found: Found, shown: Shown) -> dict[str, object]:
 
 
 def _defined(value: object) -> object:
-    """The value, or None in place of a number or an interval that is not finite."""
-    ends = value if isinstance(value, tuple) else (value,)
-    return None if any(isinstance(end, float) and not math.isfinite(end) for end in ends) else value
+    """The value, an interval as a list; or None in place of a number or an interval that is not finite."""
+    if isinstance(value, tuple):
+        return list(value) if all(map(math.isfinite, value)) else None
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def link(experiment: Experiment, found: Found) -> dict[str, str]:
