@@ -1,6 +1,7 @@
 from .bars import dimension_shares, weights_by_group
 from .cloud import MOST_POINTS, Axes, Figure, empty, scatter, to_html, traces_of
 from .heat_map import heat_map
+from .length_map import length_map, remedy_bars
 from .lines import growth, layer_lines, layer_path, norm_spread, relative_depth
 from .panels import small_multiples
 from .style import Labels, Palette, Points, hover_label, labels_of
@@ -20,8 +21,10 @@ __all__ = [
     "labels_of",
     "layer_lines",
     "layer_path",
+    "length_map",
     "norm_spread",
     "relative_depth",
+    "remedy_bars",
     "scatter",
     "small_multiples",
     "to_html",

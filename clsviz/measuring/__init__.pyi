@@ -6,6 +6,7 @@ from .job import Job, State, Steps
 from .jobs import Analysis, Jobs, MeasuringJob
 from .part import measure_parts, part_stop
 from .store import Key, Store
+from .texts import measure_texts
 
 __all__ = [
     "AUDIT_SIZE",
@@ -24,6 +25,7 @@ __all__ = [
     "Steps",
     "Store",
     "measure_parts",
+    "measure_texts",
     "measurement_key",
     "part_stop",
 ]

@@ -1,4 +1,16 @@
-from . import anatomy, comparison, dimensions, growth, profile, sentlen, try_a_sentence, typed, view, waiting
+from . import (
+    anatomy,
+    comparison,
+    dimensions,
+    growth,
+    profile,
+    sentlen,
+    similarity,
+    try_a_sentence,
+    typed,
+    view,
+    waiting,
+)
 from .answer import answer, key_numbers, lengths_at_norms, notes, result
 from .how_to_read import HOW_TO_READ, HOW_TO_READ_LAYERS
 from .labels import POOLINGS, axis_title, question, vector_name
@@ -30,6 +42,7 @@ __all__ = [
     "result",
     "sentlen",
     "settings",
+    "similarity",
     "try_a_sentence",
     "typed",
     "vector_name",

@@ -42,7 +42,7 @@ def test_probing_prints_a_row_a_layer_and_writes_the_readings(
 
 def test_mean_vectors_are_of_the_command_probe(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*arguments, "--pooling=mean"]) == 2
-    assert "which only the command probe has" in capsys.readouterr().err
+    assert "which only the commands probe and similarity have" in capsys.readouterr().err
     assert main(["probe", *arguments[1:], "--pooling=mean", "--probe-size=30", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["pooling"] == "mean"
 
