@@ -1,7 +1,7 @@
 from .bars import dimension_shares, weights_by_group
 from .cloud import MOST_POINTS, Axes, Figure, empty, scatter, to_html, traces_of
 from .heat_map import heat_map
-from .length_map import length_map, remedy_bars
+from .length_map import joined, length_map, remedy_bars, times_found
 from .lines import growth, layer_lines, layer_path, norm_spread, relative_depth
 from .panels import small_multiples
 from .style import Labels, Palette, Points, hover_label, labels_of
@@ -18,6 +18,7 @@ __all__ = [
     "growth",
     "heat_map",
     "hover_label",
+    "joined",
     "labels_of",
     "layer_lines",
     "layer_path",
@@ -27,6 +28,7 @@ __all__ = [
     "remedy_bars",
     "scatter",
     "small_multiples",
+    "times_found",
     "to_html",
     "traces_of",
     "weights_by_group",

@@ -72,3 +72,53 @@ def remedy_bars(table: pd.DataFrame, palette: Palette, chance: float) -> go.Figu
     arrange(figure, x, {"fixedrange": True, "ticksuffix": " "})
     figure.add_vrect(x0=-chance, x1=chance, fillcolor=palette.line, opacity=0.18, line_width=0)
     return figure.update_layout(showlegend=False, bargap=0.3, height=44 * len(table) + 70)
+
+
+def times_found(
+    times: NDArray[np.float64], by_words: NDArray[np.float64], spans: Sequence[str], palette: Palette, unit: str
+) -> go.Figure:
+    """How often sentences of each span of length are found, float64 (n,), beside a search by shared words (or NaN)."""
+    figure = go.Figure()
+    for name, values, colour in (("this vector", times, palette.points), ("shared words", by_words, palette.summary)):
+        figure.add_bar(
+            x=list(spans),
+            y=values,
+            name=name,
+            marker={"color": colour + ("" if colour == palette.points else "8c"), "line": {"width": 0}},
+            hovertemplate="%{x} " + unit + "<br>among the ten nearest of %{y:.1f}<extra>%{fullData.name}</extra>",
+        )
+    x = {"title": f"{unit.capitalize()} of the sentence found", "type": "category", "tickfont": _SMALL}
+    arrange(figure, x | {"fixedrange": True}, {"title": "Times found", "rangemode": "tozero", "fixedrange": True})
+    figure.add_hline(y=10, line={"color": palette.line, "width": 2, "dash": "dash"})
+    return figure.update_layout(bargap=0.25)
+
+
+def joined(table: pd.DataFrame, palette: Palette) -> go.Figure:
+    """Mean cosines by how many sentences a text is joined from; dotted, those of shared words.
+
+    table: sentences, and for both cosine and tfidf: _with_own_first_sentence, _with_another_text,
+    _with_another_sentence.
+    """
+    figure = go.Figure()
+    lines = (
+        ("own_first_sentence", "its own first sentence", palette.points, "circle"),
+        ("another_text", "another such text", palette.line, "diamond"),
+        ("another_sentence", "another single sentence", palette.summary, "square-open"),
+    )
+    for key, name, colour, symbol in lines:
+        for kind, dash in (("cosine", "solid"), ("tfidf", "dot")):
+            figure.add_scatter(
+                x=table["sentences"],
+                y=table[f"{kind}_with_{key}"],
+                name=name,
+                mode="lines+markers",
+                line={"color": colour, "dash": dash, "width": 2 if kind == "cosine" else 1.5},
+                marker={"color": colour, "symbol": symbol, "size": 8 if kind == "cosine" else 5},
+                showlegend=kind == "cosine",
+                customdata=table["tokens"],
+                hovertemplate="%{x} sentences, %{customdata:.0f} tokens<br>%{y:.3f}<extra>"
+                + f"{name}{', by shared words' if kind == 'tfidf' else ''}</extra>",
+            )
+    x = {"title": "Sentences in a text", "type": "log", "tickvals": table["sentences"].tolist(), "fixedrange": True}
+    arrange(figure, x, {"title": "Mean cosine with …", "fixedrange": True})
+    return figure

@@ -45,7 +45,7 @@ class Directions:
     @functools.cached_property
     def own(self) -> Floats:
         """The cosine of each sentence with itself, less the offset: float64 (n,)."""
-        squares = self.deviations.multiply(self.deviations) if self._is_sparse else self.deviations**2
+        squares = self.deviations.multiply(self.deviations) if self.is_sparse else self.deviations**2
         own: Floats = 2 * self.along + np.asarray(squares.sum(axis=1)).ravel()
         return own
 
@@ -53,10 +53,11 @@ class Directions:
     def squares(self) -> float:
         """The sum of the squared products of all deviations, each with each: from their smaller Gram matrix."""
         gram = self.deviations.T @ self.deviations
-        return float((gram.data**2).sum() if self._is_sparse else (gram**2).sum())
+        return float((gram.data**2).sum() if self.is_sparse else (gram**2).sum())
 
     @property
-    def _is_sparse(self) -> bool:
+    def is_sparse(self) -> bool:
+        """Whether the deviations are."""
         return bool(sparse.issparse(self.deviations))
 
 
@@ -85,8 +86,9 @@ def mean_cosines(of: Directions, groups: NDArray[np.intp]) -> tuple[Floats, floa
     n, own, counts = len(groups), of.own, np.bincount(groups)
     along = np.bincount(groups, of.along)
     sums: Any = sparse.csr_matrix((np.ones(n), (groups, np.arange(n)))) @ of.deviations
-    products = sums @ sums.T
-    products = products.toarray() if sparse.issparse(products) else products
+    products: Any = sums @ sums.T
+    if of.is_sparse:
+        products = products.toarray()
     totals = np.outer(counts, along) + np.outer(along, counts) + products - np.diag(np.bincount(groups, own))
     pairs = np.outer(counts, counts) - np.diag(counts)
     cells: Floats = np.divide(totals, pairs, out=np.zeros_like(totals), where=pairs > 0)

@@ -11,7 +11,7 @@ from clsviz.measuring import Found
 from clsviz.settings import Lengths, Pooling, Precision, Unit
 from clsviz.statistics import Remedy
 from clsviz.words.labels import POOLINGS
-from clsviz.words.numbers import number
+from clsviz.words.numbers import duration, number
 from clsviz.words.provenance import origin, used
 
 QUESTION = "Does length bend my search?"
@@ -45,12 +45,6 @@ ABOUT_MAP = (
 ABOUT_REMEDIES = (
     "Rank correlation of a sentence’s length with the mean length of its ten nearest, where a fifth of the sentences "
     "searches the others, and the remedy has seen only those."
-)
-
-
-ABOUT_JOINED = (
-    "Random sentences are joined to texts of two, four and eight, which have nothing in common but their length. They "
-    "have to be measured first."
 )
 
 
@@ -188,6 +182,15 @@ def neighbours(found: Similarity, unit: Unit) -> str:
     if found.by_words is None:
         return f"{text} {found.by_words_problem}"
     return f"{text} By shared words it is {found.by_words.times_found[0]:.1f} and {found.by_words.times_found[-1]:.1f}."
+
+
+def joined_cost(seconds: float | None) -> str:
+    """What measuring joined sentences is for, and what it takes, if that is known."""
+    takes = "takes a moment" if seconds is None else f"takes about {duration(seconds)}"
+    return (
+        "Joins random sentences to texts of two, four and eight, to see how alike texts become by being long. "
+        f"Measuring them {takes}; turn it off to stop."
+    )
 
 
 def joined(rows: Sequence[Joined]) -> str:

@@ -56,6 +56,7 @@ EXTRAS: dict[str, Callable[[str, Report], Any]] = {
     "nearest": _word("nearest", "yes"),
     "sentence": _place("sentence"),
     "word": _place("word"),
+    "joined": _word("joined", "yes"),
 }
 """How each is read, by its name in links and in the session's state; "" gives the default."""
 
