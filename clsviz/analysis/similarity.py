@@ -106,15 +106,15 @@ def compare(found: Found, view: View) -> Iterator[Similarity]:
     except UndefinedFitError as error:
         so_far = replace(so_far, by_words_problem=str(error))
     yield so_far
-    as_it_is = replace(_way(bias, view.pooling), held_out=_held_out(None, vectors, lengths))
-    so_far = replace(so_far, remedies=(as_it_is,))
+    numbers = bias.length_share, bias.neighbour_correlation, bias.lengths_apart, _held_out(None, vectors, lengths)
+    so_far = replace(so_far, remedies=(Way(view.pooling, None, *numbers),))
     yield so_far
     for remedy in Remedy:
-        way = _after(remedy, vectors, lengths, view.pooling, bias)
+        way = _way(view.pooling, remedy, vectors, lengths, bias)
         so_far = replace(so_far, remedies=(*so_far.remedies, way))
         yield so_far
     for pooling in _others(found, view):
-        way = _other(found.vectors.of(pooling, view.layer)[index], lengths, pooling, bias)
+        way = _way(pooling, None, found.vectors.of(pooling, view.layer)[index], lengths, bias)
         so_far = replace(so_far, poolings=(*so_far.poolings, way))
         yield so_far
 
@@ -130,40 +130,23 @@ def _others(found: Found, view: View) -> list[Pooling]:
     return [pooling for pooling in _COMPARED if pooling is not view.pooling and has.get(pooling, True)]
 
 
-def _way(bias: LengthBias, pooling: Pooling, remedy: Remedy | None = None, before: LengthBias | None = None) -> Way:
-    return Way(
-        pooling,
-        remedy,
-        bias.length_share,
-        bias.neighbour_correlation,
-        bias.lengths_apart,
-        kept=statistics.share_kept(before.neighbours, bias.neighbours) if before else None,
-    )
-
-
-def _other(vectors: NDArray[np.float32], lengths: NDArray[np.int32], pooling: Pooling, before: LengthBias) -> Way:
-    try:
-        bias = statistics.length_bias(statistics.directions_of(vectors), lengths)
-    except UndefinedFitError as error:
-        return Way(pooling, problem=str(error))
-    return _way(bias, pooling, before=before)
-
-
-def _after(
-    remedy: Remedy,
+def _way(
+    pooling: Pooling,
+    remedy: Remedy | None,
     vectors: NDArray[np.float32],
     lengths: NDArray[np.int32],
-    pooling: Pooling,
     before: LengthBias,
 ) -> Way:
-    """What a remedy leaves: fitted to all sentences, and once more to those that are searched alone."""
+    """Another way to compare; before: what it is compared with."""
     try:
-        mended = remedies.fit(remedy, vectors, lengths)(vectors)
+        mended = vectors if remedy is None else remedies.fit(remedy, vectors, lengths)(vectors)
         bias = statistics.length_bias(statistics.directions_of(mended), lengths)
         held_out = _held_out(remedy, vectors, lengths)
     except UndefinedFitError as error:
         return Way(pooling, remedy, problem=str(error))
-    return replace(_way(bias, pooling, remedy, before), held_out=held_out)
+    kept = statistics.share_kept(before.neighbours, bias.neighbours)
+    numbers = bias.length_share, bias.neighbour_correlation, bias.lengths_apart
+    return Way(pooling, remedy, *numbers, held_out, kept)
 
 
 def _held_out(remedy: Remedy | None, vectors: NDArray[np.float32], lengths: NDArray[np.int32]) -> float:

@@ -43,7 +43,7 @@ def length_map(cosines: NDArray[np.float64], spans: Sequence[str], palette: Pale
     figure.data[1].text = labels
     step = 1 if max(map(len, spans)) <= 5 else 2
     figure.update_xaxes(tickfont=_SMALL, tickvals=list(range(0, len(spans), step)), ticktext=spans[::step])
-    figure.update_yaxes(tickfont=_SMALL, title={"text": f"{unit.capitalize()} of the other", "standoff": 4})
+    figure.update_yaxes(tickfont=_SMALL, title={"text": f"{unit.capitalize()} of the other", "standoff": 10})
     return figure.update_layout(height=470, margin={"t": 8})
 
 

@@ -47,23 +47,30 @@ def _bars(similarity: "Similarity") -> pd.DataFrame:
 
 def _table(similarity: "Similarity") -> None:
     table = export.similarity.ways(similarity)
-    two, percent = st.column_config.NumberColumn(format="%.2f"), st.column_config.NumberColumn(format="percent")
-    columns = {
-        "vector": "Vector",
-        "remedy": "Remedy",
-        "neighbor_length_correlation": "Correlation",
-        "neighbors_kept": "Neighbours kept",
-        "length_share_of_cosine": "Cosines by length",
-    }
-    problems = [problem for problem in table["problem"] if problem]
+    alone = table["remedy"] == ""
+    is_plain = alone | (table["remedy"] == words.similarity.REMEDIES[None])
+    mended = table["vector"] + ", " + table["remedy"].map(words.similarity.uncapitalized)
+    shown = pd.DataFrame(
+        {
+            "Way to compare": table["vector"].where(is_plain, mended),
+            "Correlation": table["held_out_correlation"].where(~alone, table["neighbor_length_correlation"]),
+            "Kept": 100 * table["neighbors_kept"],
+            "By length": 100 * table["length_share_of_cosine"],
+        }
+    )
     st.dataframe(
-        table[[*columns]].rename(columns=columns),
+        shown,
         hide_index=True,
-        column_config={"Correlation": two, "Neighbours kept": percent, "Cosines by length": percent},
+        column_config={
+            "Way to compare": st.column_config.TextColumn(width=190),
+            "Correlation": st.column_config.NumberColumn(format="%.2f", width=80),
+            "Kept": st.column_config.NumberColumn(format="%.0f%%", width=60),
+            "By length": st.column_config.NumberColumn(format="%.1f%%", width=75),
+        },
         placeholder="–",
         alt="All ways to compare the sentences",
     )
-    for problem in dict.fromkeys(problems):
+    for problem in dict.fromkeys(filter(None, table["problem"])):
         st.caption(escape(problem))
 
 
