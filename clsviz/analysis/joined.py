@@ -45,7 +45,8 @@ def join(found: Found, view: View, measure: Callable[[Sequence[str]], Vectors]) 
     """Join random sentences under the cutoff to texts of 1, 2, 4 and 8, and compare; one more size at each step.
 
     measure: gives the vectors of texts by the model that `found` is by. A text that the model cannot read whole is left
-    out in every size. Raises UndefinedFitError where there are too few.
+    out in every size, and a size that would leave too few is left out itself. Raises UndefinedFitError where there are
+    too few sentences for any.
     """
     check_pooling(view, found.measurements)
     check_layer(view, found.vectors.n_layers)
@@ -53,29 +54,47 @@ def join(found: Found, view: View, measure: Callable[[Sequence[str]], Vectors]) 
     index = shown[statistics.first_of_each([found.sentences[i] for i in shown])]
     n = min(MOST_TEXTS, len(index) // SIZES[-1])
     groups = index[: n * SIZES[-1]].reshape(n, SIZES[-1])
-    _check(n)
     texts = {size: [" ".join(found.sentences[i] for i in group[:size]) for group in groups] for size in SIZES}
-    longest = measure(texts[SIZES[-1]])
+    sizes, longest = _readable(texts, measure)
     whole = np.flatnonzero(~longest.truncated)
-    _check(len(whole))
-    try:
-        words = np.split(
-            statistics.tf_idf([text for of_size in texts.values() for text in of_size]).toarray(), len(SIZES)
-        )
-    except UndefinedFitError:
-        words = []
+    words = _words([texts[size] for size in sizes])
     first = found.vectors.of(view.pooling, view.layer)[groups[:, 0]]
     rows: tuple[Joined, ...] = ()
-    for place, size in enumerate(SIZES):
+    for size in sizes:
         if size == 1:
             vectors, n_tokens = first, found.measurements.n_tokens[groups[:, 0]]
         else:
-            measured = longest if size == SIZES[-1] else measure(texts[size])
+            measured = longest if size == sizes[-1] else measure(texts[size])
             vectors, n_tokens = measured.of(view.pooling, view.layer), measured.n_tokens
-        of_words = _means(words[0][whole], words[place][whole]) if words else (None, None, None)
-        row = Joined(size, len(whole), float(n_tokens[whole].mean()), *_means(first[whole], vectors[whole]), *of_words)
-        rows = (*rows, row)
+        of_words = _means(words[0][whole], words[len(rows)][whole]) if words else (None, None, None)
+        of_vectors = _means(first[whole], vectors[whole])
+        rows = (*rows, Joined(size, len(whole), float(n_tokens[whole].mean()), *of_vectors, *of_words))
         yield rows
+
+
+def _readable(
+    texts: dict[int, list[str]], measure: Callable[[Sequence[str]], Vectors]
+) -> tuple[tuple[int, ...], Vectors]:
+    """The sizes of which the model reads enough texts whole, and the vectors of the largest."""
+    for last in range(len(SIZES), 1, -1):
+        if len(texts[1]) < _LEAST_TEXTS:
+            break
+        longest = measure(texts[SIZES[last - 1]])
+        if np.count_nonzero(~longest.truncated) >= _LEAST_TEXTS:
+            return SIZES[:last], longest
+    raise UndefinedFitError(
+        f"Joining sentences takes at least {_LEAST_TEXTS * SIZES[-1]} different sentences, of which the model can read "
+        "several at once. Take more sentences, or lower the length cutoff."
+    )
+
+
+def _words(texts: list[list[str]]) -> list[NDArray[np.float64]]:
+    """The shared words of texts of every size, (n, words) each; none where there are no words."""
+    try:
+        weights = statistics.tf_idf([text for of_size in texts for text in of_size])
+    except UndefinedFitError:
+        return []
+    return np.split(weights.toarray(), len(texts))
 
 
 def _means(first: NDArray[np.floating], vectors: NDArray[np.floating]) -> tuple[float, float, float]:
@@ -84,11 +103,3 @@ def _means(first: NDArray[np.floating], vectors: NDArray[np.floating]) -> tuple[
     products, of_texts = texts @ sentences.T, texts @ texts.T
     others = ~np.eye(len(texts), dtype=bool)
     return float(np.diag(products).mean()), float(products[others].mean()), float(of_texts[others].mean())
-
-
-def _check(n: int) -> None:
-    if n < _LEAST_TEXTS:
-        raise UndefinedFitError(
-            f"Joining sentences takes at least {_LEAST_TEXTS} texts of {SIZES[-1]} that the model reads whole, and "
-            f"there are only {n}. Take more sentences, or lower the length cutoff."
-        )

@@ -66,9 +66,9 @@ def directions_of(vectors: ArrayLike) -> Directions:
 
     Raises UndefinedFitError where they are not finite, or all the same.
     """
-    of_norm_one = unit(vectors)
-    if not np.isfinite(of_norm_one).all():
+    if not np.isfinite(vectors).all():
         raise UndefinedFitError("The vectors hold numbers that are not finite, so none is nearer than another.")
+    of_norm_one = unit(vectors)
     centre = of_norm_one.mean(axis=0)
     deviations = of_norm_one - centre
     if (deviations**2).sum(axis=1).mean() <= _CONSTANT**2:

@@ -58,7 +58,7 @@ def test_a_pooler_that_the_model_lacks_is_one_line(
 
 
 def test_links_of_every_page_are_taken(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    link = "http://host/compare_models?models=a,b&axes=free&heat=probe&nearest=yes&sentence=2&word=3&text=x&seed=4"
+    link = "http://host/compare_models?models=a,b&axes=free&heat=probe&nearest=yes&sentence=2&word=3&joined=yes&text=x&seed=4"
     assert main(["probe", *arguments[1:], "--probe-size=30", "--json", f"--query={link}"]) == 0
     assert json.loads(capsys.readouterr().out)["seed"] == 4
 
