@@ -41,9 +41,9 @@ def length_map(cosines: NDArray[np.float64], spans: Sequence[str], palette: Pale
         for row, column in np.ndindex(cosines.shape)
     ]
     figure.data[1].text = labels
-    step = 1 if max(map(len, spans)) <= 5 else 2
+    step = 1 if max(map(len, spans)) <= 4 else 2  # a phone has no room for more
     figure.update_xaxes(tickfont=_SMALL, tickvals=list(range(0, len(spans), step)), ticktext=spans[::step])
-    figure.update_yaxes(tickfont=_SMALL, title={"text": f"{unit.capitalize()} of the other", "standoff": 10})
+    figure.update_yaxes(tickfont=_SMALL, title={"text": f"{unit.capitalize()} of the other", "standoff": 16})
     return figure.update_layout(height=470, margin={"t": 8})
 
 
@@ -87,7 +87,13 @@ def times_found(
             marker={"color": colour + ("" if colour == palette.points else "8c"), "line": {"width": 0}},
             hovertemplate="%{x} " + unit + "<br>among the ten nearest of %{y:.1f}<extra>%{fullData.name}</extra>",
         )
-    x = {"title": f"{unit.capitalize()} of the sentence found", "type": "category", "tickfont": _SMALL}
+    x = {
+        "title": f"{unit.capitalize()} of the sentence found",
+        "type": "category",
+        "tickfont": _SMALL,
+        "tickangle": 0,
+        "dtick": 2,
+    }
     arrange(figure, x | {"fixedrange": True}, {"title": "Times found", "rangemode": "tozero", "fixedrange": True})
     figure.add_hline(y=10, line={"color": palette.line, "width": 2, "dash": "dash"})
     return figure.update_layout(bargap=0.25)

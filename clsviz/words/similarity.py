@@ -29,7 +29,7 @@ REMEDIES = {
     None: "As it is",
     Remedy.CENTRED: "Centred",
     Remedy.WHITENED: "Whitened",
-    Remedy.ERASED: "Without length (LEACE)",
+    Remedy.ERASED: "Length erased",
 }
 
 
@@ -54,6 +54,12 @@ ABOUT_REMEDIES = (
     "searches the others, and the remedy has seen only those; so it may differ a little from the one above. The red "
     "band is as far as shuffled lengths reach. Kept: the share of the ten nearest that are those without a remedy. By "
     "length: the share of the differences between cosines that the two lengths account for."
+)
+
+
+ABOUT_JOINED = (
+    "Mean cosine of a text with the first of its own sentences, with another text of as many, and with a single "
+    "sentence of another text. Dotted: the same of the words they share."
 )
 
 

@@ -35,7 +35,7 @@ def test_the_table_of_pairs_has_every_cell(similarity: Similarity) -> None:
 
 def test_the_table_of_ways_has_remedies_vectors_and_words(similarity: Similarity) -> None:
     table = export.similarity.ways(similarity)
-    assert table["remedy"].tolist() == ["As it is", "Centred", "Whitened", "Without length (LEACE)", "As it is", ""]
+    assert table["remedy"].tolist() == ["As it is", "Centred", "Whitened", "Length erased", "As it is", ""]
     assert table["vector"].tolist() == ["[CLS]"] * 4 + ["Mean", "Shared words (tf-idf)"]
     assert table["neighbors_kept"].isna().tolist() == [True, False, False, False, False, True]
     assert table["length_share_of_cosine"].iloc[0] == similarity.bias.length_share

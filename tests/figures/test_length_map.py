@@ -17,7 +17,7 @@ def test_every_cell_has_its_number_and_says_what_it_is() -> None:
     assert cells.text[0][0] == ".10"
     assert targets.text[12] == "4–7 and 6–9 words<br>mean cosine 0.172727"
     assert figure.layout.xaxis.title.text == "Words of the one sentence"
-    assert list(figure.layout.xaxis.ticktext) == SPANS
+    assert list(figure.layout.yaxis.ticktext) == SPANS
 
 
 @pytest.mark.parametrize(("spread", "text"), [(0.3, ".90"), (0.05, ".900"), (1e-5, ".9000")])
@@ -27,8 +27,9 @@ def test_cells_that_are_nearly_alike_have_more_digits(spread: float, text: str) 
 
 
 def test_long_spans_are_named_at_every_second_cell() -> None:
-    spans = [f"{low}–{low + 30}" for low in range(100, 200, 10)]
-    assert list(figures.length_map(COSINES, spans, PALETTE).layout.xaxis.ticktext) == spans[::2]
+    assert list(figures.length_map(COSINES, SPANS, PALETTE).layout.xaxis.ticktext) == SPANS[::2]
+    short = [f"{low}–{low + 1}" for low in range(10)]
+    assert list(figures.length_map(COSINES, short, PALETTE).layout.xaxis.ticktext) == short
 
 
 def test_remedies_are_bars_over_the_band_of_chance() -> None:

@@ -52,6 +52,7 @@ def show(found: Found, experiment: Experiment) -> None:
         config={"displayModeBar": False},
         alt="Mean cosines of texts by how many sentences they are joined from.",
     )
+    st.caption(words.similarity.ABOUT_JOINED)
 
 
 def _seconds(found: Found) -> float | None:

@@ -62,10 +62,10 @@ def _table(similarity: "Similarity") -> None:
         shown,
         hide_index=True,
         column_config={
-            "Way to compare": st.column_config.TextColumn(width=190),
+            "Way to compare": st.column_config.TextColumn(width=150),
             "Correlation": st.column_config.NumberColumn(format="%.2f", width=80),
-            "Kept": st.column_config.NumberColumn(format="%.0f%%", width=60),
-            "By length": st.column_config.NumberColumn(format="%.1f%%", width=75),
+            "Kept": st.column_config.NumberColumn(format="%.0f%%", width=50),
+            "By length": st.column_config.NumberColumn(format="%.1f%%", width=70),
         },
         placeholder="–",
         alt="All ways to compare the sentences",

@@ -74,7 +74,8 @@ def _show(job: MeasuringJob, experiment: Experiment, query: dict[str, str]) -> N
     remedies.show(similarity)
     with st.expander("Which lengths are found more often?"):
         remedies.times_found(similarity, experiment)
-    if not job.state.is_active:  # before that, they would be other sentences every time
+    assert compared is not None
+    if not (job.state.is_active or compared.state.is_active):  # else they would be other sentences every time, and wait
         with st.expander("What if sentences are joined?", expanded=st.session_state.joined):
             joined.show(found, experiment)
     with st.expander("How to read this page"):
