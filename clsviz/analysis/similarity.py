@@ -18,7 +18,7 @@ _COMPARED = (Pooling.CLS, Pooling.MEAN, Pooling.POOLER)
 """The poolings whose vectors people search with."""
 
 
-_FIFTHS, _ENOUGH_SEARCHES = 5, 1_000
+_FIFTHS, _ENOUGH_SEARCHES = 5, 900
 
 
 @dataclass(frozen=True)
