@@ -38,7 +38,7 @@ def differences(made_with: Mapping[str, str], found: Found) -> list[str]:
     if (corpus := made_with.get(CORPUS_PARAMETER)) and not found.corpus.fingerprint.startswith(corpus):
         why = (
             " This corpus depends on the Python that is installed."
-            if corpora.is_built_in(found.corpus.selection.corpus)
+            if corpora.is_of_this_machine(found.corpus.selection.corpus)
             else ""
         )
         texts.append(
