@@ -1,3 +1,4 @@
+from .checked import Checked
 from .encoders import Encoders
 from .estimate import LOAD_SECONDS, RATE_OF_VECTORS, Cost
 from .extraction import AUDIT_SIZE, Extraction
@@ -12,6 +13,7 @@ __all__ = [
     "LOAD_SECONDS",
     "RATE_OF_VECTORS",
     "Analysis",
+    "Checked",
     "Cost",
     "Encoders",
     "Extraction",

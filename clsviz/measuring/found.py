@@ -19,6 +19,7 @@ class Found:
     audit: for the fast precision, the start of the sample measured exactly; complete before anything else is measured.
     slow_path_reason: why the fastest path could not be taken, or "".
     seed: of the draw.
+    withdrawn: whether the first measurements were taken back, because a check found them wrong.
     """
 
     weights: models.Weights
@@ -29,6 +30,7 @@ class Found:
     audit: "Found | None" = None
     slow_path_reason: str = ""
     seed: int = 0
+    withdrawn: bool = False
 
     @property
     def key(self) -> Hashable:
