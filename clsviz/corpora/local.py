@@ -1,4 +1,4 @@
-"""Corpora made on this machine, from docstrings or from a file: their sentences are kept in one Parquet file."""
+"""Corpora of this machine, from docstrings or from a file: their sentences are kept in one Parquet file."""
 
 import itertools
 import os
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from clsviz.atomic import sha256
 from clsviz.corpora import docstrings, formats, kept, segmentation
-from clsviz.corpora.catalogue import CORPORA, Source, is_built_in, is_upload, label
+from clsviz.corpora.catalogue import CORPORA, Shipped, Source, is_built_in, is_upload, label
 from clsviz.corpora.corpus import Corpus
 from clsviz.corpora.uploads import short_digest, upload_label, upload_name
 from clsviz.errors import CorpusError
@@ -29,11 +29,14 @@ def build_seconds(name: str, folder: Path) -> float:
 
 
 def make_corpus(selection: Selection, folder: Path, progress: Progress) -> tuple[Path, Corpus]:
-    """The file in `folder` that holds a corpus's sentences, made now if it is missing, and what is known of it."""
+    """The file that holds a corpus's sentences, made now in `folder` if it is missing, and what is known of it."""
     name = selection.corpus
     source = CORPORA.get(name)
     _refuse_settings(selection)
-    if isinstance(source, Source):
+    if isinstance(source, Shipped):
+        made_label, path = source.label, source.file
+        about = _about_shipped(source)
+    elif isinstance(source, Source):
         made_label = source.label
         path, about = _made_of_docstrings(name, source, folder, progress)
     else:
@@ -50,11 +53,29 @@ def _refuse_settings(selection: Selection) -> None:
     name = selection.corpus
     if is_built_in(name.partition("@")[0]) and "@" in name:
         raise CorpusError(
-            f"{label(name)} is made on this machine and has no revisions. Leave out the @ and what follows it."
+            f"{label(name)} is not on the Hugging Face Hub and has no revisions. Leave out the @ and what follows it."
         )
     for setting in ("configuration", "split", "column") if name in CORPORA else ("configuration", "split"):
         if value := getattr(selection, setting):
             raise CorpusError(f"{label(name)} has no {setting} “{printable(value)}”. Leave that setting out.")
+
+
+def discard(path: Path, folder: Path) -> None:
+    """Delete a damaged file of sentences, so that it is made again; raises CorpusError if it came with clsviz."""
+    if folder not in path.parents:
+        raise _damaged_installation(path)
+    path.unlink(missing_ok=True)
+
+
+def _about_shipped(source: Shipped) -> kept.About:
+    about = kept.about(source.file)
+    if about is None:
+        raise _damaged_installation(source.file)
+    return about
+
+
+def _damaged_installation(path: Path) -> CorpusError:
+    return CorpusError(f"{path.name}, which comes with clsviz, is missing or damaged. Install clsviz again.")
 
 
 def _made_of_docstrings(name: str, source: Source, folder: Path, progress: Progress) -> tuple[Path, kept.About]:

@@ -6,12 +6,14 @@ from .found import Found, measurement_key
 from .job import Job, State, Steps
 from .jobs import Analysis, Jobs, MeasuringJob
 from .part import measure_parts, part_stop
+from .showcase import SHOWCASE, Origin, origin
 from .store import Key, Store
 
 __all__ = [
     "AUDIT_SIZE",
     "LOAD_SECONDS",
     "RATE_OF_VECTORS",
+    "SHOWCASE",
     "Analysis",
     "Checked",
     "Cost",
@@ -22,10 +24,12 @@ __all__ = [
     "Jobs",
     "Key",
     "MeasuringJob",
+    "Origin",
     "State",
     "Steps",
     "Store",
     "measure_parts",
     "measurement_key",
+    "origin",
     "part_stop",
 ]

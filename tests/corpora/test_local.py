@@ -10,7 +10,7 @@ import pytest
 from support.corpora import LONG, SENTENCES, content_of, opened, sentences_of
 
 from clsviz import corpora
-from clsviz.corpora import formats, keep_upload
+from clsviz.corpora import Shipped, formats, keep_upload
 from clsviz.corpora.segmentation import MAX_CHARACTERS
 from clsviz.errors import CancelledError, CorpusError
 from clsviz.experiment import Selection
@@ -29,15 +29,47 @@ def test_the_standard_library_gives_thousands_of_sentences_and_is_kept(
     kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     progress = Progress()
-    assert corpora.build_seconds("python-docs", kept) > 0
-    sample = corpora.find_sample(Selection("python-docs"), 10**6, 0, kept, progress)
+    assert corpora.build_seconds("this-python-docs", kept) > 0
+    sample = corpora.find_sample(Selection("this-python-docs"), 10**6, 0, kept, progress)
     assert len(sample.sentences) > 5000
     assert len(set(sample.sentences)) == len(sample.sentences) == sample.corpus.n_sentences
     assert progress.done == progress.total > 100
-    assert corpora.build_seconds("python-docs", kept) == 0
+    assert corpora.build_seconds("this-python-docs", kept) == 0
     monkeypatch.setattr("clsviz.corpora.docstrings.gather", None)  # what is kept is not gathered again
-    again = corpora.find_sample(Selection("python-docs"), 10**6, 0, kept, Progress())
+    again = corpora.find_sample(Selection("this-python-docs"), 10**6, 0, kept, Progress())
     assert (again.sentences, again.corpus) == (sample.sentences, sample.corpus)
+    if sys.version_info[:2] == (3, 11):
+        shipped = set(sentences_of("python-docs", kept))
+        assert len(shipped & set(sample.sentences)) > 0.95 * len(shipped | set(sample.sentences))
+
+
+def test_the_corpus_that_comes_with_clsviz_is_always_the_same(kept: Path) -> None:
+    corpus = opened("python-docs", kept)
+    assert corpus.fingerprint == "6761c073fb76715d0de9a07d5aa14d19e49c11d4a44b923328277c7c9ca1f66d"
+    assert corpus.selection == Selection("python-docs", segmentation=Segmentation.NONE)
+    file = corpora.CORPORA["python-docs"].file
+    sentences = corpora.kept.rows(file, np.arange(11_858))
+    assert hashlib.sha256("\n".join(sentences).encode()).hexdigest() == corpus.fingerprint
+    assert sorted(sentences_of("python-docs", kept)) == sorted(set(sentences))
+    assert not kept.exists()
+    about = (file.parent / "README.md").read_text()
+    assert corpus.fingerprint in about
+    assert f"{len(sentences):,}" in about
+
+
+def test_a_damaged_installation_is_named_and_left_alone(
+    kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "installed.parquet"
+    monkeypatch.setitem(corpora.CORPORA, "shipped", Shipped("Shipped", "", file))
+    with pytest.raises(CorpusError, match=r"installed\.parquet, which comes with clsviz, is missing or damaged"):
+        opened("shipped", kept)
+    corpora.kept.keep([["The first sentence.", "The second one."]], file, columns=[], column="", cut=False)
+    content = file.read_bytes().replace(b"second", b"Second")
+    file.write_bytes(content)
+    with pytest.raises(CorpusError, match="Install clsviz again"):
+        sentences_of("shipped", kept)
+    assert file.read_bytes() == content
 
 
 @pytest.mark.usefixtures("small_source")
@@ -248,4 +280,4 @@ def test_a_file_that_changes_is_read_anew(hundred: str, kept: Path) -> None:
 
 def test_a_built_in_corpus_has_no_revisions(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="no revisions"):
-        corpora.find_sample(Selection("python-docs@main"), 10, 0, tmp_path, Progress())
+        corpora.find_sample(Selection("this-python-docs@main"), 10, 0, tmp_path, Progress())

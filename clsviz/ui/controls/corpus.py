@@ -55,9 +55,9 @@ def _list() -> None:
         key="corpus",
         on_change=_choose,
         accept_new_options=not server.limits().is_public,
-        help="Where the sentences come from. The first two are docstrings: of this Python, and of its installed "
-        "packages as well. The others come from the Hugging Face Hub. You can also type any Hub dataset id or, if "
-        "clsviz runs on your machine, the path of a file.",
+        help="Where the sentences come from. The first three are docstrings: of Python 3.11, the same on every "
+        "machine; of the Python installed here; and of its packages as well. The others come from the Hugging Face "
+        "Hub. You can also type any Hub dataset id or, if clsviz runs on your machine, the path of a file.",
     )
 
 

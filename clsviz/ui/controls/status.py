@@ -50,11 +50,26 @@ def _show(job: MeasuringJob, name: str) -> None:
             _progress(job)
             _cancel_button(job, name)
         elif state is State.DONE:
-            n = len(job.work.found.sentences) if job.work.found else 0
-            st.caption(f":material/check: {n:,} sentence{'' if n == 1 else 's'} measured")
+            _done(job, name)
         else:
             _run_button(job, name)
     errors.show(job.error, *errors.OF_THE_RUN)
+
+
+def _done(job: MeasuringJob, name: str) -> None:
+    found = job.work.found
+    n, n_shipped = (len(found.sentences), found.n_shipped) if found else (0, 0)
+    where = f", {'all' if n_shipped == n else f'{n_shipped:,}'} on another machine" if n_shipped else ""
+    st.caption(f":material/check: {n:,} sentence{'' if n == 1 else 's'} measured{where}")
+    if n_shipped and st.button(
+        "Measure here",
+        icon=":material/refresh:",
+        key=f"here{name}",
+        width="stretch",
+        help=words.shipped(n_shipped, n),
+    ):
+        watching.start(job, here=True)
+        st.rerun()
 
 
 def _progress(job: MeasuringJob) -> None:
