@@ -26,7 +26,8 @@ def run(options: argparse.Namespace) -> int:
     result = api.NormResult(experiment, found)
     output.print_notes([*result.notes, *words.differences(made_with, found), *slow_path(found)])
     summary = result.summary() if options.output or options.json else {}  # it takes a second
-    output.write(options.output, result.table(), summary)
+    if options.output:
+        output.write(options.output, result.table(), summary)
     if options.json:
         output.print_json(summary | speed(extraction, found, seconds))
     else:

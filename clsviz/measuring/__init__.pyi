@@ -1,3 +1,4 @@
+from .checked import Checked
 from .encoders import Encoders
 from .estimate import LOAD_SECONDS, RATE_OF_VECTORS, Cost
 from .extraction import AUDIT_SIZE, Extraction
@@ -14,6 +15,7 @@ __all__ = [
     "RATE_OF_VECTORS",
     "SHOWCASE",
     "Analysis",
+    "Checked",
     "Cost",
     "Encoders",
     "Extraction",

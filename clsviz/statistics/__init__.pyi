@@ -10,8 +10,8 @@ from .dimensions import (
     dimensions,
     without_layer_norm,
 )
-from .folds import N_FOLDS, folds_of, shuffled
-from .lengths import lengths_in
+from .folds import N_FOLDS, folds_of
+from .lengths import lengths_in, shuffled
 from .line import Fit, fit, r_squared
 from .precision import Audit, audit
 from .profile import Profile, Reading, Readout, readings, steps

@@ -7,34 +7,33 @@ import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from clsviz.corpora.formats.columns import Table
-from clsviz.corpora.formats.csv import open_csv, open_tsv
+from clsviz.corpora import formats
 from clsviz.corpora.formats.files import Limits, TextFile, megabytes, unreadable
-from clsviz.corpora.formats.json_lines import open_json_lines
-from clsviz.corpora.formats.lines import open_lines
-from clsviz.corpora.formats.parquet import open_parquet
 from clsviz.errors import CorpusError
 from clsviz.settings import printable
+
+if TYPE_CHECKING:
+    from clsviz.corpora.formats.columns import Table
 
 
 class Format(NamedTuple):
     """A format of local files; is_packable: whether a file may also be packed with gzip."""
 
-    open: Callable[[TextFile], Table]
+    open: "Callable[[TextFile], Table]"
     is_packable: bool = True
 
 
 FORMATS = {
-    ".txt": Format(open_lines),
-    ".csv": Format(open_csv),
-    ".tsv": Format(open_tsv),
-    ".jsonl": Format(open_json_lines),
-    ".ndjson": Format(open_json_lines),
-    ".parquet": Format(open_parquet, is_packable=False),
+    ".txt": Format(lambda file: formats.open_lines(file)),
+    ".csv": Format(lambda file: formats.open_csv(file)),
+    ".tsv": Format(lambda file: formats.open_tsv(file)),
+    ".jsonl": Format(lambda file: formats.open_json_lines(file)),
+    ".ndjson": Format(lambda file: formats.open_json_lines(file)),
+    ".parquet": Format(lambda file: formats.open_parquet(file), is_packable=False),
 }
-"""The formats by the ending of a file's name."""
+"""The formats by the ending of a file's name. Each reader is imported when it first reads a file."""
 
 
 SUFFIXES = (
@@ -45,7 +44,7 @@ SUFFIXES = (
 """The endings of the files that are read, in small letters."""
 
 
-def open_table(path: Path, name: str = "", limits: Limits | None = None) -> Table:
+def open_table(path: Path, name: str = "", limits: Limits | None = None) -> "Table":
     """The texts of the file at `path`, in the format that the ending of `name`, or else of its own name, tells.
 
     Texts are read only when asked for, except that .txt, .csv and .tsv are gone through once to find their encoding.
