@@ -54,6 +54,14 @@ class Segmentation(StrEnum):
     SENTENCES = "sentences"
 
 
+class Reading(StrEnum):
+    """What is one text in a plain text file."""
+
+    AUTO = "auto"
+    LINES = "lines"
+    PARAGRAPHS = "paragraphs"
+
+
 TEXT_PARAMETER = "text"
 """The URL parameter that holds a visitor's own sentences, if they tick the box. Not part of the experiment."""
 
@@ -93,6 +101,7 @@ RANGES = {
 
 CHOICES: dict[str, type[StrEnum]] = {
     "segmentation": Segmentation,
+    "reading": Reading,
     "precision": Precision,
     "pooling": Pooling,
     "unit": Unit,

@@ -32,6 +32,8 @@ _HELP = {
     "split": "part of a Hub dataset, such as train or test (default: train, or else the first)",
     "column": "of a table or dataset: the one that holds the text (default: the likeliest)",
     "segmentation": "“sentences” splits texts into sentences, “none” leaves them whole, “auto” splits long ones",
+    "reading": "of a plain text file: “lines” takes each line for a text, “paragraphs” joins lines that are wrapped, "
+    "“auto” finds out which",
     "sample_size": "how many sentences to draw from the corpus",
     "seed": "seed of the draw",
     "precision": "“exact” (float32), or “fast” (bfloat16), which reports its error on a few sentences",

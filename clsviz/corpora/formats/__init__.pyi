@@ -3,6 +3,7 @@ from .encoding import PIECE_BYTES
 from .files import Limits
 from .parquet import n_bytes_of, values_of
 from .table import FORMATS, SUFFIXES, check, open_table, suffix
+from .wrapping import Wrapped
 
 __all__ = [
     "BATCH_SIZE",
@@ -11,6 +12,7 @@ __all__ = [
     "SUFFIXES",
     "Limits",
     "Table",
+    "Wrapped",
     "check",
     "is_text",
     "n_bytes_of",
