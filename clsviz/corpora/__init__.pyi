@@ -17,6 +17,7 @@ from .corpus import Corpus, NotDownloadedError
 from .drawing import Sample, fetch_sample, find_sample
 from .local import build_seconds
 from .opening import fetch_corpus, find_corpus
+from .own_file import place_of
 from .previewing import Preview, preview
 from .uploads import keep_upload, upload_label
 
@@ -47,6 +48,7 @@ __all__ = [
     "keep_upload",
     "kept",
     "label",
+    "place_of",
     "preview",
     "segmentation",
     "upload_label",

@@ -1,5 +1,7 @@
 """How a file of the user's own was read."""
 
+import numpy as np
+
 from clsviz import corpora
 from clsviz.corpora import Corpus, Preview
 from clsviz.settings import Reading, Segmentation, printable
@@ -27,13 +29,22 @@ def how(found: Corpus | Preview) -> str:
     return f"{texts} was cut into sentences." if is_cut else f"{texts} is taken as one sentence."
 
 
-def counted(preview: Preview) -> str:
-    """How many sentences a file holds, or its beginning."""
+def counted(preview: Preview, corpus: Corpus | None = None) -> str:
+    """How many sentences a file holds, or its beginning; corpus: what is known of all of it, if it was read."""
     n = len(preview.sentences)
+    is_known = corpus is not None and corpus.n_sentences and corpus.selection == preview.selection
+    if corpus is not None and is_known:
+        n = corpus.n_sentences or n
     sentences = "1 sentence" if n == 1 else f"{n:,} sentences"
-    if preview.is_whole:
+    if preview.is_whole or is_known:
         return sentences
     return f"{sentences} in the first {sum(map(len, preview.sentences)) / 1e6:.1f} MB of its text"
+
+
+def lengths(preview: Preview) -> str:
+    """What the histogram of lengths shows."""
+    low, middle, high = np.quantile(preview.n_words, [0.05, 0.5, 0.95])
+    return f"Words in a sentence: nine in ten have {low:.0f} to {high:.0f}, half of them {middle:.0f} or fewer."
 
 
 def notes(corpus: Corpus) -> list[str]:

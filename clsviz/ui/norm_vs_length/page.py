@@ -5,7 +5,7 @@ import streamlit as st
 from clsviz.measurements import Kind
 from clsviz.ui import controls
 from clsviz.ui.norm_vs_length import picture, typed
-from clsviz.ui.parts import chart, own
+from clsviz.ui.parts import chart, own, preview
 from clsviz.ui.state import session, url, watching
 
 PAGE = "norm-vs-length"
@@ -23,6 +23,7 @@ def page() -> None:
     experiment = session.experiment()  # the view may have been brought back to what the model has
     query = url.write(experiment, PAGE)
     controls.notes.show(job)
+    preview.show(job)
 
     # The visitor's sentences are measured before the picture is drawn, which marks them, but shown below it.
     picture_place, own_place = st.container(), st.container()

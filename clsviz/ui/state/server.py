@@ -26,7 +26,8 @@ def _server() -> _Server:
     """Created once, when the first visitor comes."""
     guard_torch()  # jobs import it while pages compute
     limits = limits_of(os.environ)
-    return _Server(limits, Jobs(Store(), Encoders(limits.n_encoders)))
+    jobs = Jobs(Store(), Encoders(limits.n_encoders), unwatched_seconds=limits.unwatched_seconds)
+    return _Server(limits, jobs)
 
 
 def limits() -> Limits:

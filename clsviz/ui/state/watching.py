@@ -38,7 +38,7 @@ def watch(*wanted: tuple[Experiment, Kind]) -> list[MeasuringJob]:
         visitor.check(experiment)
     before: dict[Hashable, MeasuringJob] = st.session_state.get("watched", {})
     watched = {
-        key: before[key] if key in before else server.jobs().open(experiment, kind)
+        key: before[key] if key in before else server.jobs().open(experiment, kind, hold=session.is_held())
         for experiment, kind in wanted
         for key in [measurement_key(experiment, kind)]
     }
@@ -58,6 +58,9 @@ def start(job: MeasuringJob) -> MeasuringJob:
     experiment, kind = job.work.experiment, job.work.kind
     visitor.check(experiment)
     before: dict[Hashable, MeasuringJob] = st.session_state.watched
+    session.release()
+    for other in before.values():
+        server.jobs().open(other.work.experiment, other.work.kind)
     started = server.jobs().open(experiment, kind, start=True)
     _replace(before, before | {measurement_key(experiment, kind): started})
     return started
