@@ -5,12 +5,14 @@ from .found import Found, measurement_key
 from .job import Job, State, Steps
 from .jobs import Analysis, Jobs, MeasuringJob
 from .part import measure_parts, part_stop
+from .showcase import SHOWCASE, Origin, origin
 from .store import Key, Store
 
 __all__ = [
     "AUDIT_SIZE",
     "LOAD_SECONDS",
     "RATE_OF_VECTORS",
+    "SHOWCASE",
     "Analysis",
     "Cost",
     "Encoders",
@@ -20,10 +22,12 @@ __all__ = [
     "Jobs",
     "Key",
     "MeasuringJob",
+    "Origin",
     "State",
     "Steps",
     "Store",
     "measure_parts",
     "measurement_key",
+    "origin",
     "part_stop",
 ]

@@ -152,18 +152,21 @@ class Extraction:
     def _read_stored(self, found: Found) -> Found:
         """Add the stored parts that follow what is there, up to the first that is missing or damaged."""
         parts = self._store.parts(self._key(found))
-        read, damaged_parts = [found.measurements], found.damaged_parts
+        read, damaged_parts, n_shipped = [found.measurements], found.damaged_parts, found.n_shipped
         position = len(found.measurements)
         while position < len(found.sentences) and position in parts:
-            measurements = self._store.read(parts[position])
+            part = parts[position]
+            measurements = self._store.read(part)
             if measurements is None:
                 damaged_parts += 1
                 break
             read.append(measurements)
-            position += len(measurements)
+            if self._store.is_shipped(part):
+                n_shipped += min(part.stop, len(found.sentences)) - position  # a part may reach beyond the sample
+            position = part.stop
         measurements = KINDS[self.kind].concatenate(read).head(len(found.sentences))
         audit = found.audit and self._read_stored(found.audit)
-        return replace(found, measurements=measurements, damaged_parts=damaged_parts, audit=audit)
+        return replace(found, measurements=measurements, damaged_parts=damaged_parts, audit=audit, n_shipped=n_shipped)
 
     def _complete(self, found: Found, progress: Progress, whole: Callable[[Found], Found]) -> Found:
         """Measure what `found` lacks; `whole(found)` is what to publish, of which `found` may be a part."""

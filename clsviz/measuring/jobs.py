@@ -75,19 +75,27 @@ class Jobs:
         atexit.register(self.close)
 
     def open(
-        self, experiment: Experiment, kind: Kind = Kind.NORMS, *, start: bool = False, hold: bool = False
+        self,
+        experiment: Experiment,
+        kind: Kind = Kind.NORMS,
+        *,
+        start: bool = False,
+        here: bool = False,
+        hold: bool = False,
     ) -> Job[Extraction]:
         """The job that measures `experiment`; a new one if the last was cancelled or failed.
 
         What is estimated to be quick is measured at once, or, with `hold`, not before a call without it; the rest waits
-        for a call with `start`.
+        for a call with `start`. here: measure on this machine even what came with clsviz.
         """
         with self._lock:
             key = (measurement_key(experiment, kind), _state_of_files(experiment))
             job = self._measurements.pop(key, None)
-            if job is None or job.state in (State.CANCELLED, State.FAILED):
-                found = job.work.found if job else None
-                extraction = Extraction(experiment, self.store, self.encoders, found, self.machine, kind)
+            anew = here and (job is None or not job.state.is_active)
+            if job is None or anew or job.state in (State.CANCELLED, State.FAILED):
+                found = job.work.found if job and not anew else None
+                store = self.store.own if anew else self.store
+                extraction = Extraction(experiment, store, self.encoders, found, self.machine, kind)
                 job = Job(extraction, self._unwatched_seconds, State.LOOKING)
                 threading.Thread(target=self._look_up, args=[job], name="look-up", daemon=True).start()
             job.wanted |= start

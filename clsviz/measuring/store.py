@@ -75,13 +75,24 @@ class Part(NamedTuple):
 class Store:
     """The parts below one folder; several processes may share it."""
 
-    def __init__(self, root: Path | None = None) -> None:
+    def __init__(self, root: Path | None = None, shipped: Path | None = None) -> None:
         """A store in `root`, which is created when it is first written to.
 
-        By default it is where CLSVIZ_STORE says, or else in the user's cache folder.
+        By default it is where CLSVIZ_STORE says, or else in the user's cache folder. shipped: another store, which is
+        only read, and only for parts that this one does not have.
         """
         folder = os.environ.get("CLSVIZ_STORE")
         self.root = root or (Path(folder) if folder else platformdirs.user_cache_path("clsviz"))
+        self._shipped = shipped
+
+    @property
+    def own(self) -> "Store":
+        """The same store without what is shipped."""
+        return Store(self.root)
+
+    def is_shipped(self, part: Part) -> bool:
+        """Whether the part was measured elsewhere and came with clsviz."""
+        return self._shipped is not None and self._shipped in part.path.parents
 
     @property
     def corpora(self) -> Path:
@@ -91,14 +102,16 @@ class Store:
     def parts(self, key: Key) -> dict[int, Part]:
         """The parts of `key` by their start, not yet checked for damage; raises StoreError."""
         try:
-            return {part.start: part for part in _parts_in(self.root / key.folder_name, key.kind)}
+            roots = [root for root in (self._shipped, self.root) if root]
+            return {part.start: part for root in roots for part in _parts_in(root / key.folder_name, key.kind)}
         except OSError as error:
             raise self._unusable(error) from error
 
     def read(self, part: Part) -> Measurements | None:
-        """The measurements of `part`; None if it is damaged, and then it is dropped. Raises StoreError.
+        """The measurements of `part`; None if it is damaged. Raises StoreError.
 
-        Vectors are read from the file only when they are needed, because they may be large.
+        A damaged part is deleted, unless it is shipped. Vectors are read from the file only when they are needed,
+        because they may be large.
         """
         try:
             with part.path.open("rb") as file:
@@ -115,7 +128,8 @@ class Store:
         except OSError as error:
             raise self._unusable(error) from error
         with contextlib.suppress(OSError):  # if it cannot be dropped, it will not be used either
-            part.path.unlink(missing_ok=True)
+            if not self.is_shipped(part):
+                part.path.unlink(missing_ok=True)
         return None
 
     def append(self, key: Key, start: int, measurements: Measurements, seconds: float) -> Part:

@@ -3,7 +3,7 @@ from .answer import answer, key_numbers, lengths_at_norms, notes, result
 from .how_to_read import HOW_TO_READ, HOW_TO_READ_LAYERS
 from .labels import POOLINGS, axis_title, question, vector_name
 from .numbers import cost, duration, number
-from .provenance import command, differences, pinned, probe_settings, settings
+from .provenance import command, differences, pinned, probe_settings, settings, shipped
 
 __all__ = [
     "HOW_TO_READ",
@@ -31,6 +31,7 @@ __all__ = [
     "result",
     "sentlen",
     "settings",
+    "shipped",
     "try_a_sentence",
     "typed",
     "vector_name",

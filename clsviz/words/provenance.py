@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from clsviz import corpora
+from clsviz import corpora, measuring
 from clsviz.experiment import Experiment
 from clsviz.measurements import MAX_LENGTH
 from clsviz.measuring import Found
@@ -66,7 +66,15 @@ def origin(found: Found) -> dict[str, str]:
         "Model": f"{found.weights.label} ({found.weights.pinned}), fingerprint {found.weights.fingerprint[:16]}",
         "Corpus": f"{found.corpus.label} ({', '.join(corpus)}), fingerprint {found.corpus.fingerprint[:16]}",
         "Sample": f"{len(found.measurements):,} sentences, {found.sample.drawn}",
+        **({"Measured": shipped(found.n_shipped, len(found.measurements))} if found.n_shipped else {}),
     }
+
+
+def shipped(n_shipped: int, n: int) -> str:
+    """Where measurements that came with clsviz were made."""
+    made = measuring.origin()
+    which = "These norms come" if n_shipped == n else f"The first {n_shipped:,} norms come"
+    return f"{which} with clsviz: measured on {made.day} with torch {made.torch} on {made.machine}."
 
 
 def settings(experiment: Experiment, found: Found, shown: "Shown") -> dict[str, str]:

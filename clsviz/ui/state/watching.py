@@ -53,15 +53,19 @@ def _keys_of_all_pages() -> set[Hashable]:
     return {measurement_key(replace(session.experiment(), model=name), kind) for name in names for kind in Kind}
 
 
-def start(job: MeasuringJob) -> MeasuringJob:
-    """Start a job that waits for it, or restart one that ended early; returns the one that takes its place."""
+def start(job: MeasuringJob, *, here: bool = False) -> MeasuringJob:
+    """Start a job that waits for it, or restart one that ended; returns the one that takes its place.
+
+    here: measure on this machine what came with clsviz.
+    """
     experiment, kind = job.work.experiment, job.work.kind
     visitor.check(experiment)
     before: dict[Hashable, MeasuringJob] = st.session_state.watched
     session.release()
     for other in before.values():
-        server.jobs().open(other.work.experiment, other.work.kind)
-    started = server.jobs().open(experiment, kind, start=True)
+        if other.is_held:
+            server.jobs().open(other.work.experiment, other.work.kind)
+    started = server.jobs().open(experiment, kind, start=True, here=here)
     _replace(before, before | {measurement_key(experiment, kind): started})
     return started
 
