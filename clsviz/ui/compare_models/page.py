@@ -52,6 +52,7 @@ def page() -> None:
     if experiment.precision is not Precision.EXACT:
         st.caption("Models are always compared in exact precision, because vectors are measured in it.")
     results.show(replace(experiment, precision=Precision.EXACT), names, norms, vectors, query)
+    preview.explain(norms[0])
 
 
 def _watch(experiment: Experiment, names: Sequence[str]) -> tuple[list[MeasuringJob], list[MeasuringJob]]:

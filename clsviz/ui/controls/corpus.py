@@ -23,6 +23,8 @@ _SEGMENTATION_LABELS = {Segmentation.AUTO: "Auto", Segmentation.NONE: "No", Segm
 
 def show(job: MeasuringJob) -> None:
     """The controls, with what is wrong with the corpus."""
+    for setting in ("reading", "segmentation"):  # not every page has a control for them, and without it they are lost
+        st.session_state[setting] = st.session_state[setting]
     _list()
     is_lost = corpora.is_upload(st.session_state.corpus) and isinstance(job.error, CorpusError)
     with st.expander("Use your own text", expanded=is_lost):
@@ -39,12 +41,8 @@ def show(job: MeasuringJob) -> None:
     corpus = _known_corpus(job)
     if corpus is None and any(st.session_state[setting] for setting in _TEXT_HELP):
         st.button("Use the dataset’s defaults", on_click=_forget_texts, width="stretch")
-    is_built_in = corpora.is_built_in(st.session_state.corpus)
-    if not is_built_in:
+    if not corpora.is_built_in(st.session_state.corpus):
         _texts(corpus)
-    undrawn = [] if _is_own() else ["reading", "segmentation"] if is_built_in else ["reading"]
-    for setting in undrawn:
-        st.session_state[setting] = st.session_state[setting]  # or it is forgotten along with its control
 
 
 def _list() -> None:

@@ -37,3 +37,4 @@ def page() -> None:
         with own_place:
             typed.show(sentences, chart.view_of(found, experiment))
     picture.explain(job, experiment)
+    preview.explain(job)

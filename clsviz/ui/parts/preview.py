@@ -27,10 +27,25 @@ _SEGMENTATION_LABELS = {Segmentation.AUTO: "Auto", Segmentation.NONE: "No", Segm
 
 
 def show(job: MeasuringJob) -> None:
-    """How the corpus is read, if it is a file: open until it is measured, then a line that can be opened.
+    """At the top of a page, how the corpus is read, if it is a file that was just chosen and is not measured yet.
 
     job: one that measures it.
     """
+    if _comes_first(job):
+        _show(job)
+
+
+def explain(job: MeasuringJob) -> None:
+    """Below everything else, how the corpus is read, if it is a file."""
+    if not _comes_first(job):
+        _show(job)
+
+
+def _comes_first(job: MeasuringJob) -> bool:
+    return session.is_held() and job.state in (State.LOOKING, State.WAITING)
+
+
+def _show(job: MeasuringJob) -> None:
     selection = session.experiment().selection
     if not (corpora.is_file(selection.corpus) or corpora.is_upload(selection.corpus)):
         return
@@ -42,17 +57,21 @@ def show(job: MeasuringJob) -> None:
             st.markdown(escape(error))
             _controls(is_plain=_is_plain(selection, folder))
         return
-    is_open = session.is_held() and job.state in (State.LOOKING, State.WAITING)
-    count = words.reading.counted(preview, job.work.corpus)
-    title = f"**{escape(preview.label)}** · {count}"
-    with st.expander(title, expanded=is_open, icon=":material/preview:", key=f"preview-{is_open}"):
+    comes_first = _comes_first(job)
+    title = f"How **{escape(preview.label)}** is read: {words.reading.counted(preview, job.work.corpus)}"
+    with st.expander(title, expanded=comes_first, key=f"preview-{comes_first}"):
         st.markdown(escape(words.reading.how(preview)))
         _controls(is_plain=preview.selection.reading is not Reading.AUTO)
         _examples(preview)
-        if job.state in (State.LOOKING, State.WAITING):
+        if comes_first:
             cost = f" · about {words.duration(job.cost.seconds)}" if job.cost else ""
             st.button(
-                f"Measure{cost}", icon=":material/play_arrow:", type="primary", on_click=watching.start, args=[job]
+                f"Measure{cost}",
+                icon=":material/play_arrow:",
+                type="primary",
+                key="measure",
+                on_click=watching.start,
+                args=[job],
             )
 
 
@@ -90,8 +109,6 @@ def _controls(*, is_plain: bool) -> None:
                 help="Books in plain text have their lines wrapped at some width: these are joined into paragraphs. "
                 "Other files have one text on each line.",
             )
-        else:
-            st.session_state.reading = st.session_state.reading  # or it is forgotten along with its control
         st.segmented_control(
             "Cut into sentences",
             list(Segmentation),

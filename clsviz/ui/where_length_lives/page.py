@@ -25,3 +25,4 @@ def page() -> None:
     controls.notes.show(job)
     preview.show(job)
     profile.show(job, experiment, query)
+    preview.explain(job)
