@@ -62,11 +62,22 @@ class Reading(StrEnum):
     PARAGRAPHS = "paragraphs"
 
 
+class Overlay(StrEnum):
+    """What can be drawn over the sentences of the main picture."""
+
+    MEDIANS = "medians"
+    RANGES = "ranges"
+
+
+DEFAULT_OVERLAYS = (Overlay.MEDIANS,)
+"""Those that are drawn unless the visitor decides otherwise."""
+
+
 TEXT_PARAMETER = "text"
 """The URL parameter that holds a visitor's own sentences, if they tick the box. Not part of the experiment."""
 
 
-PAGE_PARAMETERS = ("models", "axes", "heat", "nearest", "sentence", "word")
+PAGE_PARAMETERS = ("models", "axes", "heat", "nearest", "sentence", "word", "overlays", "zoom", "selected")
 """URL parameters that belong to a single page. Not part of the experiment."""
 
 

@@ -5,7 +5,7 @@ import streamlit as st
 from clsviz.measurements import Kind
 from clsviz.ui import controls
 from clsviz.ui.norm_vs_length import picture, typed
-from clsviz.ui.parts import chart, own, preview
+from clsviz.ui.parts import chart, marks, own, preview
 from clsviz.ui.state import session, url, watching
 
 PAGE = "norm-vs-length"
@@ -21,7 +21,8 @@ def page() -> None:
         controls.status.show(job, outline)
         controls.view.show(job.work.found)
     experiment = session.experiment()  # the view may have been brought back to what the model has
-    query = url.write(experiment, PAGE)
+    marks.follow(chart.zoom_of(experiment))
+    query = url.write(experiment, PAGE, **chart.link())
     controls.notes.show(job)
     preview.show(job)
 
