@@ -122,8 +122,15 @@ def _keep_file(selection: Selection, file: Path, name: str, path: Path, progress
             progress.check()
             yield found
 
-    described = {"columns": list(table.columns), "column": opened.column, "cut": opened.cut}
-    return kept.keep(sentences(), path, **described, reading=table.reading, wrapped=table.wrapped)
+    return kept.keep(
+        sentences(),
+        path,
+        columns=list(table.columns),
+        column=opened.column,
+        cut=opened.cut,
+        reading=table.reading,
+        wrapped=table.wrapped,
+    )
 
 
 def _source_path(name: str, source: Source, folder: Path) -> Path:

@@ -127,7 +127,8 @@ def scatter(
         figure.update_layout(xaxis={"range": axes.zoom[:2]}, yaxis={"range": axes.zoom[2:]})
     if selected is not None and len(selected):
         for trace, part in zip(figure.data, traces_of(len(points.labels)), strict=False):
-            trace.selectedpoints = selected[(part.start <= selected) & (selected < part.stop)] - part.start
+            in_trace = selected[(part.start <= selected) & (selected < part.stop)] - part.start
+            trace.selectedpoints = in_trace.tolist()  # Plotly reads no other arrays here
     if not len(points.labels) and own is None:  # tick labels would mean nothing on an empty axis
         figure.update_layout(yaxis={"range": [0, 1], "showticklabels": False})
     return figure

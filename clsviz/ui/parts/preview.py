@@ -70,9 +70,13 @@ def _show(job: MeasuringJob) -> None:
                 icon=":material/play_arrow:",
                 type="primary",
                 key="measure",
-                on_click=watching.start,
+                on_click=_measure,
                 args=[job],
             )
+
+
+def _measure(job: MeasuringJob) -> None:
+    watching.start(job)
 
 
 def _examples(preview: Preview) -> None:
