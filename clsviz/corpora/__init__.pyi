@@ -17,6 +17,8 @@ from .corpus import Corpus, NotDownloadedError
 from .drawing import Sample, fetch_sample, find_sample
 from .local import build_seconds
 from .opening import fetch_corpus, find_corpus
+from .own_file import place_of
+from .previewing import Preview, preview
 from .uploads import keep_upload, upload_label
 
 __all__ = [
@@ -24,6 +26,7 @@ __all__ = [
     "Corpus",
     "Dataset",
     "NotDownloadedError",
+    "Preview",
     "Sample",
     "Shipped",
     "Source",
@@ -45,6 +48,8 @@ __all__ = [
     "keep_upload",
     "kept",
     "label",
+    "place_of",
+    "preview",
     "segmentation",
     "upload_label",
 ]

@@ -1,6 +1,7 @@
 from .bars import dimension_shares, weights_by_group
 from .cloud import MOST_POINTS, Axes, Figure, empty, scatter, to_html, traces_of
 from .heat_map import heat_map
+from .histogram import histogram
 from .lines import growth, layer_lines, layer_path, norm_spread, relative_depth
 from .panels import small_multiples
 from .style import Labels, Palette, Points, hover_label, labels_of
@@ -16,6 +17,7 @@ __all__ = [
     "empty",
     "growth",
     "heat_map",
+    "histogram",
     "hover_label",
     "labels_of",
     "layer_lines",

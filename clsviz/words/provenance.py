@@ -58,6 +58,8 @@ def origin(found: Found) -> dict[str, str]:
     ]
     if found.corpus.n_sentences is not None:
         corpus.append(f"{found.corpus.n_sentences:,} sentences")
+    if found.corpus.width:
+        corpus.append(f"lines wrapped at about {found.corpus.width} characters joined into paragraphs")
     if selection.segmentation is Segmentation.SENTENCES:
         corpus.append("texts cut into sentences")
     return {

@@ -17,3 +17,10 @@ def for_points(job: MeasuringJob) -> str:
     if job.unit:
         return f"{job.stage}: {job.done:,} of {job.total:,} {job.unit}. The result is kept, so this happens only once."
     return f"{job.stage or 'Looking for earlier measurements'}. The first points appear in a few seconds."
+
+
+def when_left(unwatched_seconds: float | None) -> str:
+    """What becomes of a run when its page is closed."""
+    if unwatched_seconds is None:
+        return "It goes on if you close this page, until you cancel it."
+    return "It stops soon after you close this page. What it has measured is kept."

@@ -27,7 +27,8 @@ def _server() -> _Server:
     guard_torch()  # jobs import it while pages compute
     limits = limits_of(os.environ)
     store = Store(shipped=SHOWCASE)
-    return _Server(limits, Jobs(store, Encoders(limits.n_encoders, Checked(store.checked))))
+    encoders = Encoders(limits.n_encoders, Checked(store.checked))
+    return _Server(limits, Jobs(store, encoders, unwatched_seconds=limits.unwatched_seconds))
 
 
 def limits() -> Limits:

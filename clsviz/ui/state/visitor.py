@@ -10,7 +10,7 @@ import streamlit as st
 from clsviz import corpora, models
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
-from clsviz.settings import shown
+from clsviz.settings import Reading, shown
 from clsviz.ui.state import server
 
 
@@ -25,7 +25,9 @@ def admitted(experiment: Experiment, report: Callable[[SettingError], None]) -> 
         experiment = replace(experiment, model=default.model)
     if problem := corpus_problem(experiment.corpus):
         report(SettingError(problem))
-        experiment = replace(experiment, corpus=default.corpus, configuration="", split="", column="")
+        experiment = replace(
+            experiment, corpus=default.corpus, configuration="", split="", column="", reading=Reading.AUTO
+        )
     for name, most in (("sample_size", limits.sample_size), ("probe_size", limits.probe_size)):
         if getattr(experiment, name) > most:
             report(SettingError(f"{name} is {getattr(experiment, name):,}; on this server it can be at most {most:,}."))

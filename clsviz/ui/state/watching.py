@@ -38,7 +38,7 @@ def watch(*wanted: tuple[Experiment, Kind]) -> list[MeasuringJob]:
         visitor.check(experiment)
     before: dict[Hashable, MeasuringJob] = st.session_state.get("watched", {})
     watched = {
-        key: before[key] if key in before else server.jobs().open(experiment, kind)
+        key: before[key] if key in before else server.jobs().open(experiment, kind, hold=session.is_held())
         for experiment, kind in wanted
         for key in [measurement_key(experiment, kind)]
     }
@@ -61,6 +61,10 @@ def start(job: MeasuringJob, *, here: bool = False) -> MeasuringJob:
     experiment, kind = job.work.experiment, job.work.kind
     visitor.check(experiment)
     before: dict[Hashable, MeasuringJob] = st.session_state.watched
+    session.release()
+    for other in before.values():
+        if other.is_held:
+            server.jobs().open(other.work.experiment, other.work.kind)
     started = server.jobs().open(experiment, kind, start=True, here=here)
     _replace(before, before | {measurement_key(experiment, kind): started})
     return started
