@@ -16,7 +16,8 @@ def run(options: argparse.Namespace) -> int:
     experiment, made_with = arguments.experiment_of(options)
     if experiment.pooling in (Pooling.MEAN, Pooling.MAX):
         raise SettingError(
-            f"pooling is {experiment.pooling}, which only the command probe has. Here it can be cls or pooler."
+            f"pooling is {experiment.pooling}, which only the commands probe and similarity have. Here it can be cls "
+            "or pooler."
         )
     output.check(options.output)
     began = time.monotonic()

@@ -8,6 +8,7 @@ from .jobs import Analysis, Jobs, MeasuringJob
 from .part import measure_parts, part_stop
 from .showcase import SHOWCASE, Origin, origin
 from .store import Key, Store
+from .texts import measure_texts
 
 __all__ = [
     "AUDIT_SIZE",
@@ -29,6 +30,7 @@ __all__ = [
     "Steps",
     "Store",
     "measure_parts",
+    "measure_texts",
     "measurement_key",
     "origin",
     "part_stop",
