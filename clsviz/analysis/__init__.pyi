@@ -1,4 +1,4 @@
-from . import comparison, growth, pooler_check, typed, vectors
+from . import comparison, growth, joined, pooler_check, similarity, typed, vectors
 from .context import CorpusContext, Missing, corpus_context
 from .norms import (
     Shown,
@@ -22,10 +22,12 @@ __all__ = [
     "comparison",
     "corpus_context",
     "growth",
+    "joined",
     "lengths_of",
     "pooler_check",
     "shape_of",
     "show",
+    "similarity",
     "typed",
     "under_cutoff",
     "unmeasurable_layers",

@@ -6,6 +6,7 @@ from .norms import NormResult, measure
 from .probes import ProbeResult, probe, read_lengths
 from .question import question
 from .sentences import corpus_name
+from .similarity import SimilarityResult, compare_lengths, similarity
 
 __all__ = [
     "Bar",
@@ -13,7 +14,9 @@ __all__ = [
     "Encoder",
     "NormResult",
     "ProbeResult",
+    "SimilarityResult",
     "compare",
+    "compare_lengths",
     "compare_models",
     "corpus_name",
     "extract",
@@ -21,4 +24,5 @@ __all__ = [
     "probe",
     "question",
     "read_lengths",
+    "similarity",
 ]

@@ -37,10 +37,10 @@ _HELP = {
     "sample_size": "how many sentences to draw from the corpus",
     "seed": "seed of the draw",
     "precision": "“exact” (float32), or “fast” (bfloat16), which reports its error on a few sentences",
-    "probe_size": "how many sentences, from the start of the sample, have their vectors probed",
+    "probe_size": "how many sentences, from the start of the sample, have their vectors measured",
     "length_cutoff": "only sentences with fewer tokens than this enter the regression",
-    "layer": "the layer whose norm is taken: 0 is the embedding output; or “last”",
-    "pooling": f"the vector whose norm is taken: {', '.join(Pooling)}; mean and max only with the command probe",
+    "layer": "the layer after which it is taken: 0 is the embedding output; or “last”",
+    "pooling": f"the vector that is looked at: {', '.join(Pooling)}; mean and max only with probe and similarity",
     "unit": f"what lengths are counted in: {', '.join(Unit)}; the length cutoff is always in tokens",
     "lengths": "“true”, or “shuffled” as a control, which should leave nothing to find",
 }
@@ -75,6 +75,7 @@ def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
     )
     _add_measure(commands)
     _add_probe(commands)
+    _add_similarity(commands)
     _add_compare(commands)
     _add_preview(commands)
     options, flags = parser.parse_known_args(words)
@@ -99,6 +100,14 @@ def _add_probe(commands: "argparse._SubParsersAction[_Parser]") -> None:
     )
     _add_settings(command)
     _add_output(command, "one row per layer, pooling and readout")
+
+
+def _add_similarity(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    command = _add_command(
+        commands, "similarity", "measure whole vectors, and tell whether length bends a search by cosine similarity"
+    )
+    _add_settings(command)
+    _add_output(command, "one row per pair of tenths of the sentences by length")
 
 
 def _add_compare(commands: "argparse._SubParsersAction[_Parser]") -> None:

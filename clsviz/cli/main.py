@@ -6,11 +6,18 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from clsviz.cli import app, arguments, compare, measure, preview, probe
+from clsviz.cli import app, arguments, compare, measure, preview, probe, similarity
 from clsviz.cli.output import one_line
 from clsviz.errors import ClsvizError
 
-_COMMANDS = {"app": app, "measure": measure, "probe": probe, "compare": compare, "preview": preview}
+_COMMANDS = {
+    "app": app,
+    "measure": measure,
+    "probe": probe,
+    "similarity": similarity,
+    "compare": compare,
+    "preview": preview,
+}
 
 
 _INTERRUPTED = 130

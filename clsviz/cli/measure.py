@@ -16,7 +16,8 @@ def run(options: argparse.Namespace) -> int:
     experiment, made_with = arguments.experiment_of(options)
     if experiment.pooling in (Pooling.MEAN, Pooling.MAX):
         raise SettingError(
-            f"pooling is {experiment.pooling}, which only the command probe has. Here it can be cls or pooler."
+            f"pooling is {experiment.pooling}, which only the commands probe and similarity have. Here it can be cls "
+            "or pooler."
         )
     output.check(options.output)
     began = time.monotonic()
@@ -28,7 +29,8 @@ def run(options: argparse.Namespace) -> int:
         [*words.reading.notes(found.corpus), *result.notes, *words.differences(made_with, found), *slow_path(found)]
     )
     summary = result.summary() if options.output or options.json else {}  # it takes a second
-    output.write(options.output, result.table(), summary)
+    if options.output:
+        output.write(options.output, result.table(), summary)
     if options.json:
         output.print_json(summary | speed(extraction, found, seconds))
     else:

@@ -1,4 +1,4 @@
-from . import tables
+from . import similarity, tables
 from .picture import Seen, picture
 from .report import report
 from .summary import about, link, shape, summary
@@ -12,6 +12,7 @@ __all__ = [
     "picture",
     "report",
     "shape",
+    "similarity",
     "summary",
     "table",
     "tables",

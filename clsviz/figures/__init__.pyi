@@ -2,6 +2,7 @@ from .bars import dimension_shares, weights_by_group
 from .cloud import MOST_POINTS, Axes, Figure, empty, scatter, to_html, traces_of
 from .heat_map import heat_map
 from .histogram import histogram
+from .length_map import joined, length_map, remedy_bars, times_found
 from .lines import growth, layer_lines, layer_path, norm_spread, relative_depth
 from .panels import small_multiples
 from .style import Labels, Palette, Points, hover_label, labels_of
@@ -19,13 +20,17 @@ __all__ = [
     "heat_map",
     "histogram",
     "hover_label",
+    "joined",
     "labels_of",
     "layer_lines",
     "layer_path",
+    "length_map",
     "norm_spread",
     "relative_depth",
+    "remedy_bars",
     "scatter",
     "small_multiples",
+    "times_found",
     "to_html",
     "traces_of",
     "weights_by_group",

@@ -1,3 +1,4 @@
+from .checked import Checked
 from .encoders import Encoders
 from .estimate import LOAD_SECONDS, RATE_OF_VECTORS, Cost
 from .extraction import AUDIT_SIZE, Extraction
@@ -7,6 +8,7 @@ from .jobs import Analysis, Jobs, MeasuringJob
 from .part import measure_parts, part_stop
 from .showcase import SHOWCASE, Origin, origin
 from .store import Key, Store
+from .texts import measure_texts
 
 __all__ = [
     "AUDIT_SIZE",
@@ -14,6 +16,7 @@ __all__ = [
     "RATE_OF_VECTORS",
     "SHOWCASE",
     "Analysis",
+    "Checked",
     "Cost",
     "Encoders",
     "Extraction",
@@ -27,6 +30,7 @@ __all__ = [
     "Steps",
     "Store",
     "measure_parts",
+    "measure_texts",
     "measurement_key",
     "origin",
     "part_stop",

@@ -1,4 +1,4 @@
-from . import sentlen
+from . import remedies, sentlen
 from .binning import bins, percentile_at_length, slices
 from .dimensions import (
     AS_IT_IS,
@@ -10,49 +10,88 @@ from .dimensions import (
     dimensions,
     without_layer_norm,
 )
-from .folds import N_FOLDS, folds_of, shuffled
-from .lengths import lengths_in
+from .directions import N_NEIGHBOURS, Directions, directions_of, mean_cosines, nearest_among, neighbours
+from .folds import N_FOLDS, folds_of
+from .leace import Eraser, leace
+from .length_bias import (
+    N_GROUPS,
+    Chance,
+    LengthBias,
+    chance,
+    check_lengths,
+    first_of_each,
+    length_bias,
+    length_groups,
+    neighbour_correlation,
+    random_apart,
+    share_kept,
+)
+from .lengths import lengths_in, shuffled
 from .line import Fit, fit, r_squared
 from .precision import Audit, audit
 from .profile import Profile, Reading, Readout, readings, steps
+from .remedies import Remedy
 from .ridge import STRENGTHS, ridge_probe, unit
 from .shape import Extremes, Shape, shape
+from .shared_words import tf_idf
 from .similarity import nearest, percentiles_among_pairs, similarities, typical_similarity
 
 __all__ = [
     "AS_IT_IS",
     "N_FOLDS",
+    "N_GROUPS",
+    "N_NEIGHBOURS",
     "STRENGTHS",
     "WITHOUT_BIAS",
     "WITHOUT_EITHER",
     "WITHOUT_GAIN",
     "Audit",
+    "Chance",
     "Dimensions",
+    "Directions",
+    "Eraser",
     "Extremes",
     "Fit",
+    "LengthBias",
     "NormOf",
     "Profile",
     "Reading",
     "Readout",
+    "Remedy",
     "Shape",
     "audit",
     "bins",
+    "chance",
+    "check_lengths",
     "dimensions",
+    "directions_of",
+    "first_of_each",
     "fit",
     "folds_of",
+    "leace",
+    "length_bias",
+    "length_groups",
     "lengths_in",
+    "mean_cosines",
     "nearest",
+    "nearest_among",
+    "neighbour_correlation",
+    "neighbours",
     "percentile_at_length",
     "percentiles_among_pairs",
     "r_squared",
+    "random_apart",
     "readings",
+    "remedies",
     "ridge_probe",
     "sentlen",
     "shape",
+    "share_kept",
     "shuffled",
     "similarities",
     "slices",
     "steps",
+    "tf_idf",
     "typical_similarity",
     "unit",
     "without_layer_norm",

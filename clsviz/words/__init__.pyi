@@ -1,4 +1,17 @@
-from . import anatomy, comparison, dimensions, growth, profile, reading, sentlen, try_a_sentence, typed, view, waiting
+from . import (
+    anatomy,
+    comparison,
+    dimensions,
+    growth,
+    profile,
+    reading,
+    sentlen,
+    similarity,
+    try_a_sentence,
+    typed,
+    view,
+    waiting,
+)
 from .answer import answer, key_numbers, lengths_at_norms, notes, result
 from .how_to_read import HOW_TO_READ, HOW_TO_READ_LAYERS
 from .labels import OVERLAYS, POOLINGS, axis_title, length_title, question, vector_name
@@ -34,6 +47,7 @@ __all__ = [
     "sentlen",
     "settings",
     "shipped",
+    "similarity",
     "try_a_sentence",
     "typed",
     "vector_name",

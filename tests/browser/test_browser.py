@@ -161,7 +161,7 @@ def test_the_copied_link_opens_the_same_picture(visit: Callable[..., Page], serv
 
 
 def test_links_to_what_is_not_yet_measured_keep_all_their_settings(visit: Callable[..., Page]) -> None:
-    for seed in range(50, 54):  # what may be lost is lost in one of several
+    for seed in (50, 51):  # what may be lost is lost in one of several
         page = visit(f"?sample_size=200&seed={seed}&length_cutoff=25&layer=1")
         begin(page, page.get_by_text("sentences measured"))
         expect(page.get_by_text("sentences measured")).to_be_visible()

@@ -42,7 +42,7 @@ def test_probing_prints_a_row_a_layer_and_writes_the_readings(
 
 def test_mean_vectors_are_of_the_command_probe(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*arguments, "--pooling=mean"]) == 2
-    assert "which only the command probe has" in capsys.readouterr().err
+    assert "which only the commands probe and similarity have" in capsys.readouterr().err
     assert main(["probe", *arguments[1:], "--pooling=mean", "--probe-size=30", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["pooling"] == "mean"
 
@@ -58,7 +58,7 @@ def test_a_pooler_that_the_model_lacks_is_one_line(
 
 
 def test_links_of_every_page_are_taken(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    link = "http://host/compare_models?models=a,b&axes=free&heat=probe&nearest=yes&sentence=2&word=3&text=x&seed=4"
+    link = "http://host/compare_models?models=a,b&axes=free&heat=probe&nearest=yes&sentence=2&word=3&joined=yes&text=x&seed=4"
     assert main(["probe", *arguments[1:], "--probe-size=30", "--json", f"--query={link}"]) == 0
     assert json.loads(capsys.readouterr().out)["seed"] == 4
 

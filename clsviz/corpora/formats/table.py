@@ -7,36 +7,35 @@ import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from clsviz.corpora.formats.columns import Table
+from clsviz.corpora import formats
 from clsviz.corpora.formats.conversion import remedy_for
-from clsviz.corpora.formats.csv import open_csv, open_tsv
 from clsviz.corpora.formats.files import Limits, TextFile, megabytes, unreadable
-from clsviz.corpora.formats.json_lines import open_json_lines
-from clsviz.corpora.formats.lines import open_lines
-from clsviz.corpora.formats.parquet import open_parquet
 from clsviz.errors import CorpusError
 from clsviz.settings import Reading, printable
+
+if TYPE_CHECKING:
+    from clsviz.corpora.formats.columns import Table
 
 
 class Format(NamedTuple):
     """A format of local files; is_packable: whether a file may also be packed with gzip; is_plain: plain text."""
 
-    open: Callable[[TextFile], Table]
+    open: "Callable[[TextFile], Table]"
     is_packable: bool = True
     is_plain: bool = False
 
 
 FORMATS = {
-    ".txt": Format(open_lines, is_plain=True),
-    ".csv": Format(open_csv),
-    ".tsv": Format(open_tsv),
-    ".jsonl": Format(open_json_lines),
-    ".ndjson": Format(open_json_lines),
-    ".parquet": Format(open_parquet, is_packable=False),
+    ".txt": Format(lambda file: formats.open_lines(file), is_plain=True),
+    ".csv": Format(lambda file: formats.open_csv(file)),
+    ".tsv": Format(lambda file: formats.open_tsv(file)),
+    ".jsonl": Format(lambda file: formats.open_json_lines(file)),
+    ".ndjson": Format(lambda file: formats.open_json_lines(file)),
+    ".parquet": Format(lambda file: formats.open_parquet(file), is_packable=False),
 }
-"""The formats by the ending of a file's name."""
+"""The formats by the ending of a file's name. Each reader is imported when it first reads a file."""
 
 
 SUFFIXES = (
@@ -47,7 +46,7 @@ SUFFIXES = (
 """The endings of the files that are read, in small letters."""
 
 
-def open_table(path: Path, name: str = "", limits: Limits | None = None, reading: Reading = Reading.AUTO) -> Table:
+def open_table(path: Path, name: str = "", limits: Limits | None = None, reading: Reading = Reading.AUTO) -> "Table":
     """The texts of the file at `path`, in the format that the ending of `name`, or else of its own name, tells.
 
     Texts are read only when asked for, except that .txt, .csv and .tsv are gone through once to find their encoding.

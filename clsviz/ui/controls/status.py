@@ -64,7 +64,7 @@ def _done(job: MeasuringJob, name: str) -> None:
     where = f", {'all' if n_shipped == n else f'{n_shipped:,}'} on another machine" if n_shipped else ""
     st.caption(f":material/check: {n:,} sentence{'' if n == 1 else 's'} measured{where}")
     if n_shipped and st.button(
-        "Measure here",
+        "Run on this machine",
         icon=":material/refresh:",
         key=f"here{name}",
         width="stretch",

@@ -104,6 +104,7 @@ EXTRAS: dict[str, Callable[[str, Report], Any]] = {
     "overlays": _overlays,
     "zoom": _zoom,
     "selected": _selected,
+    "joined": _word("joined", "yes"),
 }
 """How each is read, by its name in links and in the session's state; "" gives the default."""
 

@@ -11,7 +11,8 @@ from clsviz.measuring import Analysis, Found, MeasuringJob
 from clsviz.settings import Pooling, Unit
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart, share, toggle
-from clsviz.ui.state import server, session, watching
+from clsviz.ui.parts.covered import covered
+from clsviz.ui.state import server, session
 from clsviz.ui.where_length_lives import cells, layers, norm_breakdown, sentlen
 
 if TYPE_CHECKING:
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 _POLL_SECONDS = 1.0
 
 _PATIENCE_SECONDS = 1.0
-
-_FIRST_LOOK = 128
-"""Sentences in the first profile; while more are measured, it is computed anew each time their number doubles."""
 
 
 def show(job: MeasuringJob, experiment: Experiment, query: dict[str, str]) -> None:
@@ -41,20 +39,6 @@ def show(job: MeasuringJob, experiment: Experiment, query: dict[str, str]) -> No
         is_in_browser = True
 
     st.fragment(keep_up, run_every=_POLL_SECONDS if is_active else None)()
-
-
-def covered(job: MeasuringJob, experiment: Experiment) -> Found | None:
-    """The vectors that the page is about, or None while there are none.
-
-    While they are being measured, these are the first 128, 256, 512 and so on: not every part redraws everything.
-    """
-    found = watching.found(job, experiment)
-    if found is None:
-        return None
-    n = len(found.measurements)
-    if job.state.is_active:
-        n = max((_FIRST_LOOK << doubling for doubling in range(10) if _FIRST_LOOK << doubling <= n), default=0)
-    return analysis.vectors.head(found, n) if n else None
 
 
 def _profile(found: Found, experiment: Experiment) -> "Analysis[Profile]":

@@ -13,6 +13,7 @@ from clsviz.ui.state.links import EXTRAS, MOST_MODELS, overlays_text
         ("axes", "free", True),
         ("heat", "probe", True),
         ("nearest", "yes", True),
+        ("joined", "yes", True),
         ("sentence", "", 1),
         ("sentence", "12", 12),
         ("word", "999", 999),
