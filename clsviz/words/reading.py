@@ -8,8 +8,8 @@ from clsviz.settings import Reading, Segmentation, printable
 
 LABELS = {
     Reading.AUTO: "Detected",
-    Reading.LINES: "One text per line",
-    Reading.PARAGRAPHS: "Wrapped paragraphs",
+    Reading.LINES: "Line by line",
+    Reading.PARAGRAPHS: "Paragraphs",
 }
 """What each way of reading a text file is called on a control."""
 

@@ -5,6 +5,8 @@ from clsviz.measuring import MeasuringJob, State
 
 def for_points(job: MeasuringJob) -> str:
     """Why there is no picture yet."""
+    if job.state is State.WAITING and job.is_held:
+        return "See above how your file is read. Press Measure when its sentences look right."
     if job.state is State.WAITING:
         return (
             "Press Run in the sidebar to start. This run takes a while or needs a download, so it does not start on "

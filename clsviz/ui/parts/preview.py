@@ -42,7 +42,7 @@ def explain(job: MeasuringJob) -> None:
 
 
 def _comes_first(job: MeasuringJob) -> bool:
-    return session.is_held() and job.state in (State.LOOKING, State.WAITING)
+    return session.is_held() and job.state in (State.LOOKING, State.WAITING, State.FAILED)
 
 
 def _show(job: MeasuringJob) -> None:
@@ -51,8 +51,12 @@ def _show(job: MeasuringJob) -> None:
         return
     folder = server.jobs().store.corpora
     try:
-        preview = _preview(selection, _state(selection, folder), folder)
-    except CorpusError as error:  # of which the sidebar says the same
+        state = _state(selection, folder)
+    except CorpusError:  # it is not there, as the sidebar says
+        return
+    try:
+        preview = _preview(selection, state, folder)
+    except CorpusError as error:  # another way of reading may help
         with st.container(border=True):
             st.markdown(escape(error))
             _controls(is_plain=_is_plain(selection, folder))
@@ -61,18 +65,19 @@ def _show(job: MeasuringJob) -> None:
     title = f"How **{escape(preview.label)}** is read: {words.reading.counted(preview, job.work.corpus)}"
     with st.expander(title, expanded=comes_first, key=f"preview-{comes_first}"):
         st.markdown(escape(words.reading.how(preview)))
-        _controls(is_plain=preview.selection.reading is not Reading.AUTO)
+        with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+            _controls(is_plain=preview.selection.reading is not Reading.AUTO)
+            if comes_first:
+                cost = f" · about {words.duration(job.cost.seconds)}" if job.cost else ""
+                st.button(
+                    f"Measure{cost}",
+                    icon=":material/play_arrow:",
+                    type="primary",
+                    key="measure",
+                    on_click=_measure,
+                    args=[job],
+                )
         _examples(preview)
-        if comes_first:
-            cost = f" · about {words.duration(job.cost.seconds)}" if job.cost else ""
-            st.button(
-                f"Measure{cost}",
-                icon=":material/play_arrow:",
-                type="primary",
-                key="measure",
-                on_click=_measure,
-                args=[job],
-            )
 
 
 def _measure(job: MeasuringJob) -> None:
@@ -100,38 +105,34 @@ def _examples(preview: Preview) -> None:
 
 def _controls(*, is_plain: bool) -> None:
     """How it could be read otherwise; is_plain: whether the file is plain text."""
-    with st.container(horizontal=True, gap="medium"):
-        if is_plain:
-            st.segmented_control(
-                "How the file is read",
-                list(Reading),
-                default=st.session_state.reading,
-                format_func=words.reading.LABELS.__getitem__,
-                key="reading",
-                required=True,
-                on_change=session.hold,
-                help="Books in plain text have their lines wrapped at some width: these are joined into paragraphs. "
-                "Other files have one text on each line.",
-            )
+    if is_plain:
         st.segmented_control(
-            "Cut into sentences",
-            list(Segmentation),
-            default=st.session_state.segmentation,
-            format_func=_SEGMENTATION_LABELS.__getitem__,
-            key="segmentation",
+            "How the file is read",
+            list(Reading),
+            default=st.session_state.reading,
+            format_func=words.reading.LABELS.__getitem__,
+            key="reading",
             required=True,
             on_change=session.hold,
-            help="Cut texts into sentences, with rules for English. Auto does so with wrapped paragraphs, and with "
-            f"texts that average more than {LONG_TEXT} characters.",
+            help="Books in plain text have their lines wrapped at some width: these are joined into paragraphs. "
+            "Other files have one text on each line.",
         )
+    st.segmented_control(
+        "Cut into sentences",
+        list(Segmentation),
+        default=st.session_state.segmentation,
+        format_func=_SEGMENTATION_LABELS.__getitem__,
+        key="segmentation",
+        required=True,
+        on_change=session.hold,
+        help="Cut texts into sentences, with rules for English. Auto does so with wrapped paragraphs, and with "
+        f"texts that average more than {LONG_TEXT} characters.",
+    )
 
 
 def _is_plain(selection: Selection, folder: "Path") -> bool:
-    try:
-        name = corpora.place_of(selection, folder)[1]
-        return formats.FORMATS[formats.suffix(name).removesuffix(".gz")].is_plain
-    except CorpusError:
-        return False
+    _, name = corpora.place_of(selection, folder)
+    return name.lower().removesuffix(".gz").endswith(tuple(s for s, kind in formats.FORMATS.items() if kind.is_plain))
 
 
 def _state(selection: Selection, folder: "Path") -> tuple[int, int]:
