@@ -178,14 +178,15 @@ class Encoder:
         if not results:
             return Vectors.none()
         order = np.argsort(done)[tokens.order]
-        pooled = torch.cat([batch for batch, _ in results], dim=2).float().cpu().numpy()
-        self._check(pooled)
-        pooler_outputs = [batch for _, batch in results if batch is not None]
+        pooled = torch.cat([batch for batch, _ in results], dim=2).float()
+        pooler_outputs = [batch.float() for _, batch in results if batch is not None]
+        for vectors in (pooled, *pooler_outputs):  # where their norms are finite, so are they
+            self._check(torch.linalg.vector_norm(vectors, dim=-1).cpu().numpy())
         return Vectors.pack(
             tokens.n_tokens[tokens.order],
             self._tokenizer.is_truncated(tokens),
-            pooled[:, :, order],
-            torch.cat(pooler_outputs).float().cpu().numpy()[order] if pooler_outputs else None,
+            pooled.cpu().numpy()[:, :, order],
+            torch.cat(pooler_outputs).cpu().numpy()[order] if pooler_outputs else None,
             self.layer_norms,
         )
 
