@@ -74,6 +74,7 @@ def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
     _add_measure(commands)
     _add_probe(commands)
     _add_compare(commands)
+    _add_warm(commands)
     options, flags = parser.parse_known_args(words)
     options.command = options.command or "app"
     if flags and options.command != "app":
@@ -106,6 +107,12 @@ def _add_compare(commands: "argparse._SubParsersAction[_Parser]") -> None:
     _add_output(command, "one row per model")
 
 
+def _add_warm(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    command = _add_command(commands, "warm", "measure a list of experiments before anybody asks for them")
+    command.add_argument("list", type=Path, metavar="FILE", help="the list, in TOML, such as deploy/showcase.toml")
+    _add_store(command)
+
+
 def _add_command(commands: "argparse._SubParsersAction[_Parser]", name: str, about: str) -> _Parser:
     return commands.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}.")
 
@@ -126,6 +133,10 @@ def _add_settings(command: _Parser, without: Iterable[str] = ()) -> None:
 def _add_output(command: _Parser, rows: str) -> None:
     command.add_argument("--output", type=Path, metavar="FILE", help=f"write {rows} to a .parquet or .csv file")
     command.add_argument("--json", action="store_true", help="print the result as one JSON object")
+    _add_store(command)
+
+
+def _add_store(command: _Parser) -> None:
     command.add_argument(
         "--store",
         type=_folder,

@@ -7,6 +7,7 @@ from .jobs import Analysis, Jobs, MeasuringJob
 from .part import measure_parts, part_stop
 from .showcase import SHOWCASE, Origin, origin
 from .store import Key, Store
+from .warming import Wanted, read_wanted
 
 __all__ = [
     "AUDIT_SIZE",
@@ -26,8 +27,10 @@ __all__ = [
     "State",
     "Steps",
     "Store",
+    "Wanted",
     "measure_parts",
     "measurement_key",
     "origin",
     "part_stop",
+    "read_wanted",
 ]
