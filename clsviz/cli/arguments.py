@@ -78,6 +78,7 @@ def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
     _add_similarity(commands)
     _add_compare(commands)
     _add_preview(commands)
+    _add_warm(commands)
     options, flags = parser.parse_known_args(words)
     options.command = options.command or "app"
     if flags and options.command != "app":
@@ -124,6 +125,12 @@ def _add_preview(commands: "argparse._SubParsersAction[_Parser]") -> None:
     for name in ("column", "segmentation", "reading"):
         command.add_argument(f"--{name}", metavar="X", help=_HELP[name])
     command.add_argument("--json", action="store_true", help="print it as one JSON object")
+    _add_store(command)
+
+
+def _add_warm(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    command = _add_command(commands, "warm", "measure a list of experiments before anybody asks for them")
+    command.add_argument("list", type=Path, metavar="FILE", help="the list, in TOML, such as deploy/showcase.toml")
     _add_store(command)
 
 
