@@ -12,6 +12,7 @@ from clsviz.settings import (
     Lengths,
     Pooling,
     Precision,
+    Reading,
     Segmentation,
     Unit,
     check_name,
@@ -29,6 +30,7 @@ class Selection:
     split: str = ""
     column: str = ""
     segmentation: Segmentation = Segmentation.AUTO
+    reading: Reading = Reading.AUTO
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ class Experiment:
     configuration, split: parts of a Hub dataset; "" means the dataset's default.
     column: the column of a table that holds the text; "" means the likeliest.
     segmentation: whether texts are cut into sentences; auto cuts them where they are long.
+    reading: what is one text in a plain text file: a line, or a paragraph whose lines are joined; auto finds it out.
     sample_size: sentences to draw from the corpus.
     seed: of the draw.
     precision: exact, or fast with a measured error.
@@ -82,6 +85,7 @@ class Experiment:
     split: str = ""
     column: str = ""
     segmentation: Segmentation = Segmentation.AUTO
+    reading: Reading = Reading.AUTO
     sample_size: int = 5000
     seed: int = 0
     precision: Precision = Precision.EXACT

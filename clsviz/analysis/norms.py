@@ -67,7 +67,7 @@ def shown_of(found: Found, view: View, index: NDArray[np.intp]) -> Shown:
     return Shown(index, lengths, norms, fit, problem)
 
 
-def shape_of(found: Found, shown: Shown) -> statistics.Shape:
+def shape_of(found: Found, shown: Shown) -> "statistics.Shape":  # quoted: it loads scikit-learn
     """How the norms shown depend on length beyond the line; raises UndefinedFitError where that cannot be said."""
     return statistics.shape([found.sentences[i] for i in shown.index], shown.lengths, shown.norms)
 

@@ -143,7 +143,7 @@ def measure(
     store: the folder where measurements are kept; by default where CLSVIZ_STORE says, else in the user's cache.
     progress: whether to show a bar on stderr.
     settings: the other fields of Experiment: those of the view (length_cutoff, layer, pooling, unit, lengths), of the
-        corpus (configuration, split, column, segmentation), and precision (“exact” or “fast”).
+        corpus (configuration, split, column, segmentation, reading), and precision (“exact” or “fast”).
 
     Raises SettingError where an argument is out of range, ModelError or CorpusError where the model or the corpus
     cannot be found, fetched or used, and StoreError where the store cannot be written; all are ClsvizError.

@@ -32,6 +32,8 @@ _HELP = {
     "split": "part of a Hub dataset, such as train or test (default: train, or else the first)",
     "column": "of a table or dataset: the one that holds the text (default: the likeliest)",
     "segmentation": "“sentences” splits texts into sentences, “none” leaves them whole, “auto” splits long ones",
+    "reading": "of a plain text file: “lines” takes each line for a text, “paragraphs” joins lines that are wrapped, "
+    "“auto” finds out which",
     "sample_size": "how many sentences to draw from the corpus",
     "seed": "seed of the draw",
     "precision": "“exact” (float32), or “fast” (bfloat16), which reports its error on a few sentences",
@@ -75,6 +77,8 @@ def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
     _add_probe(commands)
     _add_similarity(commands)
     _add_compare(commands)
+    _add_preview(commands)
+    _add_warm(commands)
     options, flags = parser.parse_known_args(words)
     options.command = options.command or "app"
     if flags and options.command != "app":
@@ -115,6 +119,21 @@ def _add_compare(commands: "argparse._SubParsersAction[_Parser]") -> None:
     _add_output(command, "one row per model")
 
 
+def _add_preview(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    command = _add_command(commands, "preview", "show how a file of your own is read, from its beginning")
+    command.add_argument("corpus", metavar="FILE", help=f"a local file ({', '.join(formats.SUFFIXES)})")
+    for name in ("column", "segmentation", "reading"):
+        command.add_argument(f"--{name}", metavar="X", help=_HELP[name])
+    command.add_argument("--json", action="store_true", help="print it as one JSON object")
+    _add_store(command)
+
+
+def _add_warm(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    command = _add_command(commands, "warm", "measure a list of experiments before anybody asks for them")
+    command.add_argument("list", type=Path, metavar="FILE", help="the list, in TOML, such as deploy/showcase.toml")
+    _add_store(command)
+
+
 def _add_command(commands: "argparse._SubParsersAction[_Parser]", name: str, about: str) -> _Parser:
     return commands.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}.")
 
@@ -135,6 +154,10 @@ def _add_settings(command: _Parser, without: Iterable[str] = ()) -> None:
 def _add_output(command: _Parser, rows: str) -> None:
     command.add_argument("--output", type=Path, metavar="FILE", help=f"write {rows} to a .parquet or .csv file")
     command.add_argument("--json", action="store_true", help="print the result as one JSON object")
+    _add_store(command)
+
+
+def _add_store(command: _Parser) -> None:
     command.add_argument(
         "--store",
         type=_folder,
@@ -172,5 +195,5 @@ def models_of(options: argparse.Namespace) -> list[str]:
 
 def _query(options: argparse.Namespace) -> dict[str, str]:
     """The parameters of the shared link."""
-    link = options.query or ""
+    link = getattr(options, "query", None) or ""
     return dict(parse_qsl(link.partition("#")[0].partition("?")[2] or link, keep_blank_values=True))

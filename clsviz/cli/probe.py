@@ -17,7 +17,7 @@ def run(options: argparse.Namespace) -> int:
     with api.Bar() as bar:
         extraction, found = api.extract(experiment, Kind.VECTORS, measuring.Store(options.store), bar)
         seconds = time.monotonic() - began
-        notes = words.notes(extraction.experiment, found)
+        notes = words.reading.notes(found.corpus) + words.notes(extraction.experiment, found)
         output.print_notes([*notes, *words.differences(made_with, found), *slow_path(found)])
         result = api.ProbeResult(experiment, found, api.read_lengths(found, experiment, bar))
     output.write(options.output, result.table(), export.about(experiment, found))

@@ -2,11 +2,13 @@ from . import datasets, docstrings, formats, kept, segmentation
 from .catalogue import (
     CORPORA,
     Dataset,
+    Shipped,
     Source,
     download_megabytes,
     is_built_in,
     is_file,
     is_in_catalogue,
+    is_of_this_machine,
     is_on_hub,
     is_upload,
     label,
@@ -15,6 +17,8 @@ from .corpus import Corpus, NotDownloadedError
 from .drawing import Sample, fetch_sample, find_sample
 from .local import build_seconds
 from .opening import fetch_corpus, find_corpus
+from .own_file import place_of
+from .previewing import Preview, preview
 from .uploads import keep_upload, upload_label
 
 __all__ = [
@@ -22,7 +26,9 @@ __all__ = [
     "Corpus",
     "Dataset",
     "NotDownloadedError",
+    "Preview",
     "Sample",
+    "Shipped",
     "Source",
     "build_seconds",
     "datasets",
@@ -36,11 +42,14 @@ __all__ = [
     "is_built_in",
     "is_file",
     "is_in_catalogue",
+    "is_of_this_machine",
     "is_on_hub",
     "is_upload",
     "keep_upload",
     "kept",
     "label",
+    "place_of",
+    "preview",
     "segmentation",
     "upload_label",
 ]

@@ -21,8 +21,17 @@ _UPLOAD = re.compile(r"upload-[0-9a-f]{32}")
 
 
 @dataclass(frozen=True)
+class Shipped:
+    """A corpus in the catalogue whose sentences come with clsviz, in `file`: the same on every machine."""
+
+    label: str
+    description: str
+    file: Path
+
+
+@dataclass(frozen=True)
 class Source:
-    """A corpus in the catalogue that is made from docstrings.
+    """A corpus in the catalogue that is made on this machine, from docstrings.
 
     files: lists the Python files whose docstrings are the corpus.
     version: changes whenever the corpus may have.
@@ -54,13 +63,14 @@ class Dataset:
     bytes_per_sentence: int
 
 
-def _standard_library() -> list[str]:
+def python_library() -> list[str]:
+    """Paths of the files of Python's standard library."""
     return docstrings.python_files(sysconfig.get_path("stdlib"))
 
 
 def _installed_packages() -> list[str]:
     roots = dict.fromkeys((sysconfig.get_path("purelib"), sysconfig.get_path("platlib")))
-    return _standard_library() + [path for root in roots for path in docstrings.python_files(root)]
+    return python_library() + [path for root in roots for path in docstrings.python_files(root)]
 
 
 @functools.cache  # hundreds of files to read, which do not change while a program runs
@@ -68,16 +78,22 @@ def _package_versions() -> str:
     return "\n".join(sorted({f"{package.name} {package.version}" for package in importlib.metadata.distributions()}))
 
 
-CORPORA: dict[str, Source | Dataset] = {
-    "python-docs": Source(
-        "Python documentation",
+CORPORA: dict[str, Shipped | Source | Dataset] = {
+    "python-docs": Shipped(
+        "Python 3.11 documentation",
+        "English sentences from the docstrings of Python 3.11's standard library. They come with clsviz, so they are "
+        "the same on every machine.",
+        Path(__file__).parent / "data" / "python-docs.parquet",
+    ),
+    "this-python-docs": Source(
+        "Documentation of this Python",
         "English sentences from the docstrings of Python's standard library, as installed here.",
-        _standard_library,
+        python_library,
         lambda: sys.version,
         build_seconds=2,
     ),
     "package-docs": Source(
-        "Package documentation",
+        "Documentation of this Python’s packages",
         "English sentences from the docstrings of Python's standard library and of every package installed here.",
         _installed_packages,
         lambda: sys.version + _package_versions(),
@@ -119,7 +135,7 @@ CORPORA: dict[str, Source | Dataset] = {
         bytes_per_sentence=20,
     ),
 }
-"""The first two need no network."""
+"""The first three need no network."""
 
 
 def is_in_catalogue(name: str) -> bool:
@@ -129,7 +145,12 @@ def is_in_catalogue(name: str) -> bool:
 
 
 def is_built_in(name: str) -> bool:
-    """Whether `name` is made from docstrings on this machine."""
+    """Whether `name` is in the catalogue and needs no network."""
+    return isinstance(CORPORA.get(name), Shipped | Source)
+
+
+def is_of_this_machine(name: str) -> bool:
+    """Whether the sentences of `name` depend on the Python installed on this machine."""
     return isinstance(CORPORA.get(name), Source)
 
 

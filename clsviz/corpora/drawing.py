@@ -8,7 +8,7 @@ import numpy as np
 from clsviz.corpora import datasets, kept
 from clsviz.corpora.catalogue import is_on_hub
 from clsviz.corpora.corpus import Corpus, not_downloaded
-from clsviz.corpora.local import make_corpus
+from clsviz.corpora.local import discard, make_corpus
 from clsviz.corpora.on_hub import open_split
 from clsviz.errors import CorpusError
 from clsviz.experiment import Selection
@@ -53,7 +53,7 @@ def _local(selection: Selection, size: int, seed: int, folder: Path, progress: P
         sentences = kept.rows(path, order)
         if sentences is not None:
             return Sample(corpus, sentences, f"drawn at random from {corpus.n_sentences:,}, seed {seed}")
-        path.unlink(missing_ok=True)  # damaged: make it again
+        discard(path, folder)
     raise CorpusError(f"{corpus.label} cannot be kept in {folder}. Choose another place for the store.")
 
 

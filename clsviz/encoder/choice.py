@@ -19,7 +19,7 @@ from torch import Tensor
 from clsviz.encoder.batches import to_device
 from clsviz.encoder.blocks import Blocks
 from clsviz.encoder.linear import Unsuited, swap_linears
-from clsviz.encoder.loading import Loaded
+from clsviz.encoder.loaded import Loaded
 from clsviz.encoder.memory import is_out_of_memory
 from clsviz.encoder.reference import Plain
 from clsviz.encoder.tokens import Tokenizer
@@ -74,10 +74,7 @@ def choose(loaded: Loaded, device: torch.device, dtype: torch.dtype) -> Choice:
     Raises ModelError if the model cannot read a sentence, is a decoder, or has no forward pass in `dtype`; passes on
     what PyTorch raises when memory runs out.
     """
-    tokenizer = Tokenizer(loaded)
-    tokens = tokenizer.random_tokens(_PROBE_LENGTHS)
-    ids, lengths = tokenizer.rows(tokens, np.arange(len(tokens)))
-    probe = to_device(ids, device), lengths
+    probe = probe_of(Tokenizer(loaded), device)
     plain, reference = Plain(loaded, device), Plain(loaded, device, mixes_lengths=False)
     try:
         vectors = reference(*probe)
@@ -102,6 +99,13 @@ def choose(loaded: Loaded, device: torch.device, dtype: torch.dtype) -> Choice:
     return Choice(forward, reason, len(vectors) - 1 - loaded.has_pooler, layer_norms)
 
 
+def probe_of(tokenizer: Tokenizer, device: torch.device) -> Batch:
+    """The random sentences that forward passes are compared on."""
+    tokens = tokenizer.random_tokens(_PROBE_LENGTHS)
+    ids, lengths = tokenizer.rows(tokens, np.arange(len(tokens)))
+    return to_device(ids, device), lengths
+
+
 def _fastest(
     loaded: Loaded, plain: Forward, reference: Forward, probe: Batch, dtype: torch.dtype
 ) -> tuple[Forward, str]:
@@ -112,7 +116,7 @@ def _fastest(
     """
     expected = norms_of(reference(*probe))
     try:
-        blocks = _blocks(loaded, dtype)
+        blocks = blocks_of(loaded, dtype)
         if not (_agrees(blocks, probe, expected, dtype) and _pools_alike(blocks, reference, probe, dtype)):
             raise Unsuited("the fast forward pass does not reproduce this model")
     except Unsuited as unsuited:
@@ -130,7 +134,8 @@ def _fastest(
     return plain, f"{reason}; it runs unmodified"
 
 
-def _blocks(loaded: Loaded, dtype: torch.dtype) -> Blocks:
+def blocks_of(loaded: Loaded, dtype: torch.dtype) -> Blocks:
+    """The fast forward pass through `loaded`, which must be on its device; raises Unsuited where it does not apply."""
     if loaded.frame.cls != 0:
         raise Unsuited("its [CLS] is not the first token")
     if loaded.frame.has_types:

@@ -1,19 +1,23 @@
 """The encoder: tokenizer, model and device; turns sentences into measurements."""
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from clsviz import encoder
 from clsviz.encoder import batches
 from clsviz.encoder.batches import BatchRunner, best_device, to_device
-from clsviz.encoder.choice import choose, norms_of
+from clsviz.encoder.choice import Choice, choose, norms_of, probe_of
+from clsviz.encoder.circumstances import circumstances
+from clsviz.encoder.direct import load_directly
 from clsviz.encoder.linear import has_fast_bfloat16
-from clsviz.encoder.loading import load
+from clsviz.encoder.loaded import Loaded
 from clsviz.encoder.memory import is_out_of_memory
 from clsviz.encoder.tokens import Tokenizer, Tokens
 from clsviz.errors import ModelError
@@ -21,6 +25,9 @@ from clsviz.measurements import Kind, Measurements
 from clsviz.models import Weights
 from clsviz.settings import Precision
 from clsviz.vectors import Vectors
+
+if TYPE_CHECKING:
+    from clsviz.encoder.anatomy import Anatomy
 
 T = TypeVar("T")
 
@@ -41,7 +48,6 @@ class Encoder:
     n_layers: number of the last layer; 0 is the embedding output.
     has_pooler: whether the model has a pooler.
     layer_norms: float32 (n_layers + 1, 2, width), as in `Vectors`.
-    anatomy: what the model is made of, and how it reads a sentence.
     slow_path_reason: why the fastest forward pass does not apply to this model, or "".
     """
 
@@ -51,11 +57,14 @@ class Encoder:
         precision: Precision = Precision.EXACT,
         device: str | None = None,
         token_budget: int | None = None,
+        *,
+        directly: bool = False,
     ) -> None:
         """Load `weights`; raises ModelError if they are incomplete, too large, or not an encoder with a [CLS] token.
 
         device: cpu, cuda or mps; the fastest by default. token_budget: most tokens in a batch; by default what suits
-        the device.
+        the device. directly: without transformers, which saves seconds; raises Unsuited where that does not go. Make
+        sure with `agrees_with` that another one, which was loaded by transformers, gives the same numbers.
         """
         self.weights = weights
         self.precision = precision
@@ -64,11 +73,9 @@ class Encoder:
         if precision is Precision.FAST and not has_fast_bfloat16(self.device):
             raise ModelError("This machine computes bfloat16 no faster than float32. Choose the exact precision.")
         try:
-            loaded = load(weights)
-            loaded.model.to(self.device)
+            loaded, choice = self._load_directly() if directly else self._load()
             self._tokenizer = Tokenizer(loaded)
             budget = token_budget or batches.token_budget(loaded.model.config, self.device)
-            choice = choose(loaded, self.device, self.dtype)
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
@@ -76,7 +83,7 @@ class Encoder:
                 f"{weights.label} does not fit into the memory of the {self.device.type} device. Close other programs, "
                 "or choose a smaller model."
             ) from error
-        self.anatomy = loaded.anatomy
+        self._anatomy = loaded.anatomy
         self.has_pooler = loaded.has_pooler
         self.max_length = loaded.max_length
         self.n_layers = choice.n_layers
@@ -85,6 +92,46 @@ class Encoder:
         self._pooler = loaded.pooler
         self._forward = choice.forward
         self._runner = BatchRunner(weights.label, self.device, budget, pads=choice.forward.pads)
+
+    def _load(self) -> tuple[Loaded, Choice]:
+        loaded: Loaded = encoder.load(self.weights)  # by its lazy name: it imports transformers
+        loaded.model.to(self.device)
+        return loaded, choose(loaded, self.device, self.dtype)
+
+    def _load_directly(self) -> tuple[Loaded, Choice]:
+        return load_directly(self.weights, self.device, self.dtype)
+
+    @functools.cached_property
+    def anatomy(self) -> "Anatomy":
+        """What the model is made of, and how it reads a sentence; one that was loaded directly has to look it up."""
+        anatomy = self._anatomy or encoder.load(self.weights).anatomy
+        assert anatomy is not None  # transformers knows it
+        return anatomy
+
+    @property
+    def circumstances(self) -> dict[str, str]:
+        """What its numbers depend on besides the weights and the precision."""
+        return circumstances(self.device)
+
+    def agrees_with(self, other: "Encoder") -> bool:
+        """Whether both read any sentence as the same tokens and give the same numbers for it, to the last bit.
+
+        The latter is tried on a few random sentences.
+        """
+        if not (self._tokenizer.agrees_with(other._tokenizer) and self.slow_path_reason == other.slow_path_reason):
+            return False
+        if (self.has_pooler, self.n_layers) != (other.has_pooler, other.n_layers):
+            return False
+        if not np.array_equal(self.layer_norms, other.layer_norms, equal_nan=True):
+            return False
+        probe = probe_of(self._tokenizer, self.device)
+        vectors = zip(self._probed(*probe), other._probed(*probe), strict=True)
+        return all(torch.equal(one, another) for one, another in vectors)
+
+    @torch.inference_mode()
+    def _probed(self, ids: Tensor, lengths: list[int]) -> list[Tensor]:
+        pooled, pooler_output = self._forward.pooled(ids, lengths)
+        return [*self._forward(ids, lengths), pooled, *([] if pooler_output is None else [pooler_output])]
 
     def part_size(self, kind: Kind = Kind.NORMS) -> int:
         """A good number of sentences to measure in one call: enough to keep the device busy."""
@@ -131,14 +178,15 @@ class Encoder:
         if not results:
             return Vectors.none()
         order = np.argsort(done)[tokens.order]
-        pooled = torch.cat([batch for batch, _ in results], dim=2).float().cpu().numpy()
-        self._check(pooled)
-        pooler_outputs = [batch for _, batch in results if batch is not None]
+        pooled = torch.cat([batch for batch, _ in results], dim=2).float()
+        pooler_outputs = [batch.float() for _, batch in results if batch is not None]
+        for vectors in (pooled, *pooler_outputs):  # where their norms are finite, so are they
+            self._check(torch.linalg.vector_norm(vectors, dim=-1).cpu().numpy())
         return Vectors.pack(
             tokens.n_tokens[tokens.order],
             self._tokenizer.is_truncated(tokens),
-            pooled[:, :, order],
-            torch.cat(pooler_outputs).float().cpu().numpy()[order] if pooler_outputs else None,
+            pooled.cpu().numpy()[:, :, order],
+            torch.cat(pooler_outputs).cpu().numpy()[order] if pooler_outputs else None,
             self.layer_norms,
         )
 

@@ -17,7 +17,8 @@ class Layout:
 
     blocks: the list of blocks, below the model. embeddings: the modules that lead to the first block, in order, below
     the model; those that a model does not have are skipped. position_bias: a function that computes the bias on
-    attention scores, below the model, or "". All others: below a block.
+    attention scores, below the model, or "". begins_after_padding: whether the first position follows that of padding.
+    All others: below a block.
     """
 
     blocks: str
@@ -32,6 +33,7 @@ class Layout:
     norm: str
     embeddings: tuple[str, ...] = ("embeddings",)
     position_bias: str = ""
+    begins_after_padding: bool = False
 
 
 _BERT = Layout(
@@ -49,7 +51,8 @@ _BERT = Layout(
 
 
 LAYOUTS = {
-    **dict.fromkeys(("bert", "roberta", "xlm-roberta", "camembert"), _BERT),
+    "bert": _BERT,
+    **dict.fromkeys(("roberta", "xlm-roberta", "camembert"), replace(_BERT, begins_after_padding=True)),
     "electra": replace(_BERT, embeddings=("embeddings", "embeddings_project")),
     "mpnet": replace(
         _BERT,

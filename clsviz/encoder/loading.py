@@ -1,42 +1,21 @@
 """Loading a tokenizer and a model from their files, and checking them before anything is measured."""
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 import transformers
 
 from clsviz.encoder import anatomy
+from clsviz.encoder.loaded import Loaded, max_length_of
 from clsviz.encoder.memory import check_memory
-from clsviz.encoder.pooler import Pooler, pooler_of
-from clsviz.encoder.special_tokens import Frame, frame_of
+from clsviz.encoder.pooler import pooler_of
+from clsviz.encoder.special_tokens import frame_of
 from clsviz.errors import ModelError, first_line
-from clsviz.measurements import MAX_LENGTH
 from clsviz.models import Weights
 from clsviz.settings import printable
 
 _UNTRAINED_SEED = 0
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """A model loaded from its files, and what it takes to run it.
-
-    name: what messages call it. model: of transformers, in float32, on the CPU, in evaluation mode. max_length: most
-    tokens it reads of a sentence, special ones included. pooler: its steps, or None where it has no pooler or one not
-    built like BERT's. anatomy: what it is made of.
-    """
-
-    name: str
-    tokenizer: Any
-    model: Any
-    frame: Frame
-    has_pooler: bool
-    max_length: int
-    vocabulary_size: int
-    pooler: Pooler | None
-    anatomy: anatomy.Anatomy
 
 
 def load(weights: Weights) -> Loaded:
@@ -49,7 +28,7 @@ def load(weights: Weights) -> Loaded:
     try:
         tokenizer, model, loading = _read(weights)
         frame = frame_of(tokenizer, weights.name)
-        max_length = _max_length(tokenizer, model)
+        max_length = max_length_of(tokenizer, model)
         vocabulary_size = int(model.get_input_embeddings().num_embeddings)
     except (ModelError, MemoryError):
         raise
@@ -93,7 +72,7 @@ def _read(weights: Weights) -> tuple[Any, Any, dict[str, Any]]:
         raise ModelError(f"{weights.name} is an encoder with a decoder. Choose an encoder, such as bert-base-uncased.")
     if getattr(config, "is_decoder", False):
         raise ModelError(f"{weights.name} is a decoder. Choose an encoder, such as bert-base-uncased.")
-    check_memory(weights, config)
+    check_memory(weights, _n_weights(config))
     tokenizer = transformers.AutoTokenizer.from_pretrained(weights.folder, **safely)
     if tokenizer.is_fast:  # tokenizer.json may ask for truncation or padding
         tokenizer.backend_tokenizer.no_truncation()
@@ -115,6 +94,12 @@ def _read(weights: Weights) -> tuple[Any, Any, dict[str, Any]]:
     return tokenizer, model, loading
 
 
+def _n_weights(config: Any) -> int:
+    with torch.device("meta"):
+        model = transformers.AutoModel.from_config(config, trust_remote_code=False)
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
 def _check_type(weights: Weights) -> None:
     """Raise ModelError if the architecture is not part of transformers."""
     settings = json.loads((weights.folder / "config.json").read_bytes())
@@ -130,17 +115,3 @@ def _check_type(weights: Weights) -> None:
         f"{weights.name} cannot be loaded: its type is “{printable(str(kind))}”, which transformers "
         f"{transformers.__version__} does not know. Choose another model."
     )
-
-
-def _max_length(tokenizer: Any, model: Any) -> int:
-    """Most tokens that are read; values that mean no limit, such as XLNet's -1, do not count."""
-    limits = [MAX_LENGTH, tokenizer.model_max_length, _positions(model)]
-    return min(int(limit) for limit in limits if limit > 0)
-
-
-def _positions(model: Any) -> int:
-    """Number of tokens the model has position embeddings for; RoBERTa and its kin reserve the first ones."""
-    table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
-    if table is None:
-        return int(getattr(model.config, "max_position_embeddings", MAX_LENGTH))
-    return int(table.num_embeddings) - (0 if table.padding_idx is None else table.padding_idx + 1)

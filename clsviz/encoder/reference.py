@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from clsviz.encoder.attention import groups_of
-from clsviz.encoder.loading import Loaded
+from clsviz.encoder.loaded import Loaded
 from clsviz.encoder.pooling import pool
 from clsviz.errors import ModelError
 
@@ -73,7 +73,7 @@ class Plain:
             for hook in hooks:
                 hook.remove()
         of_layers = [next((norm for norm, output in outputs if torch.equal(output, state)), None) for state in states]
-        return _gains_and_biases(of_layers, states[-1].shape[-1])
+        return gains_and_biases(of_layers, states[-1].shape[-1])
 
     def _runs(self, ids: Tensor, lengths: list[int]) -> list[tuple[Tensor, list[int]]]:
         if self._mixes_lengths:
@@ -116,7 +116,8 @@ class Plain:
         return types
 
 
-def _gains_and_biases(norms: Sequence[nn.LayerNorm | None], width: int) -> NDArray[np.float32]:
+def gains_and_biases(norms: Sequence[nn.LayerNorm | None], width: int) -> NDArray[np.float32]:
+    """The gain and the bias of each LayerNorm, float32 (n, 2, width); NaN for None."""
     numbers = np.full((len(norms), 2, width), np.nan, np.float32)
     for layer, norm in enumerate(norms):
         if norm is not None:

@@ -1,16 +1,18 @@
 """Tokenizing: from sentences to token ids, and on to the padded rows that a model takes."""
 
+import json
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from clsviz.encoder.loading import Loaded
+from clsviz.encoder.loaded import Loaded
 from clsviz.errors import ModelError, first_line
 
 
@@ -48,6 +50,11 @@ class Tokenizer:
         padding = loaded.tokenizer.pad_token_id or 0
         self._padding = padding if padding < loaded.vocabulary_size else 0  # any token the model knows: it is masked
         self._lock = threading.Lock()
+
+    def agrees_with(self, other: "Tokenizer") -> bool:
+        """Whether both turn any sentence into the same tokens, within the same frame and up to the same length."""
+        own, others = ((one._frame, one._room, one._vocabulary_size, _rules(one._tokenizer)) for one in (self, other))
+        return own == others
 
     def tokenize(self, sentences: Sequence[str]) -> Tokens:
         """The tokens of each sentence, before truncation.
@@ -127,3 +134,11 @@ class Tokenizer:
             return ids
         except Exception as error:  # a tokenizer may raise anything, such as when it has no token for unknown text
             raise ModelError(f"The tokenizer of {self._name} cannot read a sentence: {first_line(error)}") from error
+
+
+def _rules(tokenizer: Any) -> dict[str, Any] | None:
+    """All that decides the tokens of a sentence, without its frame; None where a tokenizer does not say."""
+    if not tokenizer.is_fast:
+        return None
+    rules: dict[str, Any] = json.loads(tokenizer.backend_tokenizer.to_str())
+    return {name: rules.get(name) for name in ("added_tokens", "normalizer", "pre_tokenizer", "model")}

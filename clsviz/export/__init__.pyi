@@ -1,10 +1,11 @@
 from . import similarity, tables
-from .picture import picture
+from .picture import Seen, picture
 from .report import report
 from .summary import about, link, shape, summary
 from .tables import Table, table, to_csv, to_parquet
 
 __all__ = [
+    "Seen",
     "Table",
     "about",
     "link",

@@ -27,6 +27,7 @@ def about(experiment: Experiment, found: Found) -> dict[str, object]:
         "split": found.corpus.selection.split or None,
         "column": found.corpus.selection.column or None,
         "segmentation": found.corpus.selection.segmentation,
+        "reading": found.corpus.selection.reading,
         "drawn": found.sample.drawn,
         "sample_size": experiment.sample_size,
         "probe_size": experiment.probe_size,

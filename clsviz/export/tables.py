@@ -148,8 +148,16 @@ def typed(
             "Sentence": list(sentences),
             unit.capitalize(): lengths,
             "Norm": norms,
-            "Norm on the line": shown.fit.predict(lengths) if shown.fit else np.nan,
+            "Norm on the line": _on_the_line(lengths, shown),
             "Percentile at this length": [entry[0] if entry else np.nan for entry in among],
             "Tokenized": [words.typed.tokens(of_sentence) for of_sentence in tokens],
         }
     )
+
+
+def _on_the_line(lengths: NDArray[np.int32], shown: Shown) -> NDArray[np.float64]:
+    """The norm on the line at each length, float64 (n,); NaN where there is no line, or no sentence on either side."""
+    if not shown.fit:
+        return np.full(len(lengths), np.nan)
+    is_inside = (shown.lengths.min() <= lengths) & (lengths <= shown.lengths.max())
+    return np.where(is_inside, shown.fit.predict(lengths), np.nan)

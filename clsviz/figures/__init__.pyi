@@ -1,6 +1,7 @@
 from .bars import dimension_shares, weights_by_group
 from .cloud import MOST_POINTS, Axes, Figure, empty, scatter, to_html, traces_of
 from .heat_map import heat_map
+from .histogram import histogram
 from .length_map import joined, length_map, remedy_bars, times_found
 from .lines import growth, layer_lines, layer_path, norm_spread, relative_depth
 from .panels import small_multiples
@@ -17,6 +18,7 @@ __all__ = [
     "empty",
     "growth",
     "heat_map",
+    "histogram",
     "hover_label",
     "joined",
     "labels_of",

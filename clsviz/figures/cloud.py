@@ -1,12 +1,13 @@
 """The main picture: the cloud of sentences, with the line and everything that can lie over it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
 from clsviz.figures.style import MOST_IN_FULL, Palette, Points, least_range
 
@@ -38,12 +39,17 @@ _NEVER_FADED = {"marker": {"opacity": 1}}
 
 @dataclass(frozen=True)
 class Axes:
-    """The title of the vertical axis, the reach and unit of the horizontal one, and what the zoom is kept for."""
+    """The title of the vertical axis, the reach, unit and title of the horizontal one, and what the zoom is kept for.
+
+    zoom: the ends of both axes that are shown at first, (4,); all if there are none.
+    """
 
     norm_title: str = "Norm of the [CLS] embedding"
     longest: int = 80
     zoom_of: str = ""
     unit: str = "tokens"
+    length_title: str = ""
+    zoom: Sequence[float] = ()
 
 
 class Picture(go.Figure):  # type: ignore[misc]
@@ -80,11 +86,12 @@ def scatter(
     bins: pd.DataFrame | None = None,
     slices: pd.DataFrame | None = None,
     own: Points | None = None,
+    selected: NDArray[np.intp] | None = None,
 ) -> Picture:
     """The cloud of sentences, and whatever else is given.
 
     fit: the regression line with its band. bins: medians and quartiles of the norm by bin of lengths. slices: ranges of
-    lengths by slice of norms. own: the visitor's own sentences.
+    lengths by slice of norms. own: the visitor's own sentences. selected: which points are, intp (n,), ascending.
     """
     figure = Picture(points, palette, axes.unit)
     hover = _HOVER.format(unit=axes.unit)
@@ -100,7 +107,11 @@ def scatter(
     if own is not None and len(own.labels):
         _add_own(figure, own, palette, axes.unit)
     figure.update_layout(
-        xaxis={"title": f"Sentence length (in {axes.unit})", "range": [0, axes.longest + 1], "zeroline": False},
+        xaxis={
+            "title": axes.length_title or f"Sentence length (in {axes.unit})",
+            "range": [0, axes.longest + 1],
+            "zeroline": False,
+        },
         yaxis={
             "title": axes.norm_title,
             "zeroline": False,
@@ -112,6 +123,12 @@ def scatter(
         margin={"l": 8, "r": 8, "t": 32, "b": 8},  # the tools appear above the plot
         uirevision=axes.zoom_of,
     )
+    if len(axes.zoom) == 4:
+        figure.update_layout(xaxis={"range": axes.zoom[:2]}, yaxis={"range": axes.zoom[2:]})
+    if selected is not None and len(selected):
+        for trace, part in zip(figure.data, traces_of(len(points.labels)), strict=False):
+            in_trace = selected[(part.start <= selected) & (selected < part.stop)] - part.start
+            trace.selectedpoints = in_trace.tolist()  # Plotly reads no other arrays here
     if not len(points.labels) and own is None:  # tick labels would mean nothing on an empty axis
         figure.update_layout(yaxis={"range": [0, 1], "showticklabels": False})
     return figure

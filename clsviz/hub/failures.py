@@ -44,7 +44,7 @@ class _Cause(NamedTuple):
 _ERRORS: dict[str, type[ClsvizError]] = {"model": ModelError, "dataset": CorpusError}
 
 
-_BUILT_IN = {"model": "MiniLM-L6", "dataset": "Python documentation"}
+_BUILT_IN = {"model": "MiniLM-L6", "dataset": "Python 3.11 documentation"}
 
 
 _REFUSALS: dict[type[Exception], str] = {

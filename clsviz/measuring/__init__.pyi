@@ -1,3 +1,4 @@
+from .checked import Checked
 from .encoders import Encoders
 from .estimate import LOAD_SECONDS, RATE_OF_VECTORS, Cost
 from .extraction import AUDIT_SIZE, Extraction
@@ -5,14 +6,18 @@ from .found import Found, measurement_key
 from .job import Job, State, Steps
 from .jobs import Analysis, Jobs, MeasuringJob
 from .part import measure_parts, part_stop
+from .showcase import SHOWCASE, Origin, origin
 from .store import Key, Store
 from .texts import measure_texts
+from .warming import Wanted, read_wanted
 
 __all__ = [
     "AUDIT_SIZE",
     "LOAD_SECONDS",
     "RATE_OF_VECTORS",
+    "SHOWCASE",
     "Analysis",
+    "Checked",
     "Cost",
     "Encoders",
     "Extraction",
@@ -21,11 +26,15 @@ __all__ = [
     "Jobs",
     "Key",
     "MeasuringJob",
+    "Origin",
     "State",
     "Steps",
     "Store",
+    "Wanted",
     "measure_parts",
     "measure_texts",
     "measurement_key",
+    "origin",
     "part_stop",
+    "read_wanted",
 ]

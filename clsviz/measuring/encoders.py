@@ -1,31 +1,88 @@
 """The encoders that are loaded."""
 
+import contextlib
 import threading
+import weakref
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from clsviz import encoder, models
+from clsviz.errors import ModelError
+from clsviz.measuring.checked import Checked
 from clsviz.settings import Precision
 
 if TYPE_CHECKING:
     from clsviz.encoder import Encoder
 
 
+class Mistaken(Exception):  # noqa: N818  (the encoder is replaced)
+    """An encoder gave other numbers than the model's own code, so what it measured is void."""
+
+
 class Encoders:
-    """The encoders in memory: the most recently used ones, up to a capacity. Safe to share between threads."""
+    """The encoders in memory: the most recently used ones, up to a capacity. Safe to share between threads.
 
-    def __init__(self, capacity: int = 2) -> None:
+    An encoder that is loaded directly, without transformers, is there seconds sooner. What it measures may be shown at
+    once, and kept after `check` has compared it with the one that transformers loads.
+    """
+
+    def __init__(self, capacity: int = 2, checked: Checked | None = None) -> None:
+        """checked: what was found out before; by default nothing is remembered."""
         self._capacity = capacity
+        self._checked = checked or Checked()
         self._loaded: OrderedDict[tuple[str, Precision], Encoder] = OrderedDict()
-        self._lock = threading.Lock()
+        self._unchecked: weakref.WeakSet[Encoder] = weakref.WeakSet()
+        self._lock = threading.RLock()
 
-    def get(self, weights: models.Weights, precision: Precision = Precision.EXACT) -> "encoder.Encoder":
-        """The encoder with these weights, loaded if necessary; raises ModelError where that fails."""
+    def get(
+        self, weights: models.Weights, precision: Precision = Precision.EXACT, *, unchecked: bool = False
+    ) -> "encoder.Encoder":
+        """The encoder with these weights, loaded if necessary; raises ModelError where that fails.
+
+        unchecked: whether it may be one that `check` has yet to be called for.
+        """
         key = weights.fingerprint, precision
         with self._lock:  # held while loading, so that no model is loaded twice
             if key not in self._loaded:
                 while len(self._loaded) >= self._capacity:
                     self._loaded.popitem(last=False)
-                self._loaded[key] = encoder.Encoder(weights, precision)
+                self._loaded[key] = self._load(weights, precision)
             self._loaded.move_to_end(key)
+            if not unchecked:
+                with contextlib.suppress(Mistaken):
+                    self.check(self._loaded[key])
             return self._loaded[key]
+
+    def needs_check(self, loaded: "encoder.Encoder") -> bool:
+        """Whether nobody knows yet that its numbers are those of the model's own code."""
+        return loaded in self._unchecked
+
+    def check(self, loaded: "encoder.Encoder") -> None:
+        """Compare an encoder with the one that transformers loads, if that was not done before.
+
+        Raises Mistaken if they do not agree, and ModelError if transformers cannot load it; `get` then gives the other.
+        """
+        with self._lock:
+            if loaded not in self._unchecked:
+                return
+            key = loaded.weights.fingerprint, loaded.precision
+            try:
+                other = encoder.Encoder(loaded.weights, loaded.precision)
+            except ModelError:
+                self._loaded.pop(key, None)
+                raise
+            if not loaded.agrees_with(other):
+                self._loaded[key] = other
+                raise Mistaken
+            loaded.anatomy = other.anatomy
+            self._unchecked.discard(loaded)
+            self._checked.add(loaded)
+
+    def _load(self, weights: models.Weights, precision: Precision) -> "Encoder":
+        try:
+            loaded = encoder.Encoder(weights, precision, directly=True)
+        except encoder.Unsuited:
+            return encoder.Encoder(weights, precision)
+        if loaded not in self._checked:
+            self._unchecked.add(loaded)
+        return loaded

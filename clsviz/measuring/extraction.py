@@ -12,12 +12,14 @@ import filelock
 import numpy as np
 
 from clsviz import corpora, models
+from clsviz.errors import ModelError, StoreError
 from clsviz.experiment import Experiment
-from clsviz.measurements import MAX_LENGTH, Kind
-from clsviz.measuring.encoders import Encoders
+from clsviz.measurements import MAX_LENGTH, Kind, Measurements
+from clsviz.measuring.encoders import Encoders, Mistaken
 from clsviz.measuring.estimate import LOAD_SECONDS, RATE_OF_VECTORS, TYPICAL_CHARACTERS, Cost, Machine, tokens_of
 from clsviz.measuring.found import Found, with_audit
 from clsviz.measuring.part import measure_parts
+from clsviz.measuring.soundness import Shape
 from clsviz.measuring.store import Key, Store
 from clsviz.progress import Progress, interruptible
 from clsviz.settings import Precision
@@ -118,7 +120,7 @@ class Extraction:
 
     def _load(self, weights: models.Weights, precision: Precision) -> None:
         """Start loading an encoder in the background; whoever needs it later waits for it, and gets its error."""
-        work = functools.partial(self._encoders.get, weights, precision)
+        work = functools.partial(self._encoders.get, weights, precision, unchecked=True)
         pool = ThreadPoolExecutor(1, thread_name_prefix="load")
         pool.submit(work)
         pool.shutdown(wait=False)
@@ -152,26 +154,31 @@ class Extraction:
     def _read_stored(self, found: Found) -> Found:
         """Add the stored parts that follow what is there, up to the first that is missing or damaged."""
         parts = self._store.parts(self._key(found))
-        read, damaged_parts = [found.measurements], found.damaged_parts
+        read, damaged_parts, n_shipped = [found.measurements], found.damaged_parts, found.n_shipped
         position = len(found.measurements)
         while position < len(found.sentences) and position in parts:
-            measurements = self._store.read(parts[position])
+            part = parts[position]
+            measurements = self._store.read(part)
+            if measurements and not _go_together(read[-1], measurements):
+                self._store.drop(part)
+                measurements = None
             if measurements is None:
                 damaged_parts += 1
                 break
             read.append(measurements)
-            position += len(measurements)
+            if self._store.is_shipped(part):
+                n_shipped += min(part.stop, len(found.sentences)) - position  # a part may reach beyond the sample
+            position = part.stop
         measurements = KINDS[self.kind].concatenate(read).head(len(found.sentences))
         audit = found.audit and self._read_stored(found.audit)
-        return replace(found, measurements=measurements, damaged_parts=damaged_parts, audit=audit)
+        return replace(found, measurements=measurements, damaged_parts=damaged_parts, audit=audit, n_shipped=n_shipped)
 
     def _complete(self, found: Found, progress: Progress, whole: Callable[[Found], Found]) -> Found:
         """Measure what `found` lacks; `whole(found)` is what to publish, of which `found` may be a part."""
         if not (found := self._read_stored(found)).n_missing:
             self._publish(whole(found))
             return found
-        progress.begin(f"Loading {found.weights.label}")
-        encoder = interruptible(lambda: self._encoders.get(found.weights, found.precision), progress, daemon=False)
+        encoder = self._encoder(found, progress)
         while (found := self._read_stored(found)).n_missing:
             try:
                 with self._store.writer(self._key(found)):
@@ -179,27 +186,57 @@ class Extraction:
             except filelock.Timeout:
                 progress.begin("Another process is measuring the same; waiting for it", len(found.sentences))
                 time.sleep(0.5)
+            except Mistaken:
+                encoder, found = self._encoder(found, progress), replace(found, withdrawn=True)
         self._publish(whole(found))
         return found
 
+    def _encoder(self, found: Found, progress: Progress) -> "Encoder":
+        progress.begin(f"Loading {found.weights.label}")
+        # Norms are shown before their encoder is checked; vectors are not, as it takes long until there are any.
+        get = functools.partial(self._encoders.get, unchecked=self.kind is Kind.NORMS)
+        return interruptible(lambda: get(found.weights, found.precision), progress, daemon=False)
+
     def _measure(self, found: Found, encoder: "Encoder", progress: Progress, whole: Callable[[Found], Found]) -> Found:
-        """Measure part by part, up to the next part that is already stored or the end of the sample."""
-        key = self._key(found)
+        """Measure part by part, up to the next part that is already stored or the end of the sample.
+
+        Raises Mistaken where the check of the encoder makes void what it measured, which is then no longer found.
+        """
+        key, before = self._key(found), found
         n_measured = len(found.measurements)
         end = min([len(found.sentences), *(start for start in self._store.parts(key) if start > n_measured)])
         checks = found.precision is not self.experiment.precision
         stage = "Measuring a few exactly" if checks else "Measuring"
         stage = "Measuring vectors" if self.kind is Kind.VECTORS else stage
-        progress.begin(stage, len(found.sentences), n_measured)
-        parts = measure_parts(found.sentences, n_measured, end, encoder, self._store, key, progress.advance)
+
+        def measuring(done: int) -> None:
+            progress.begin(stage, len(found.sentences), done)
+
+        def check() -> None:
+            progress.begin(f"Comparing with {found.weights.label}’s own code")
+            interruptible(lambda: self._encoders.check(encoder), progress, daemon=False)
+            measuring(len(found.measurements))
+
+        measuring(n_measured)
+        parts = measure_parts(
+            *(found.sentences, n_measured, end, encoder, self._store, key, progress.advance),
+            check if self._encoders.needs_check(encoder) else None,
+        )
         total_seconds = 0.0
-        for measured, seconds in parts:
-            total_seconds += seconds
-            joined = KINDS[self.kind].concatenate([found.measurements, measured])
-            found = replace(found, measurements=joined, slow_path_reason=encoder.slow_path_reason)
-            self._publish(whole(found))
-            if not checks:
-                self.sentences_per_second = (len(found.measurements) - n_measured) / total_seconds
+        try:
+            for measured, seconds in parts:
+                if not _go_together(found.measurements, measured):
+                    folder = self._store.root / key.folder_name
+                    raise StoreError(f"{folder} holds what another model measured. Delete this folder.")
+                total_seconds += seconds
+                joined = KINDS[self.kind].concatenate([found.measurements, measured])
+                found = replace(found, measurements=joined, slow_path_reason=encoder.slow_path_reason)
+                self._publish(whole(found))
+                if not checks:
+                    self.sentences_per_second = (len(found.measurements) - n_measured) / total_seconds
+        except (Mistaken, ModelError):
+            self._publish(whole(before))
+            raise
         return found
 
     def _measuring_seconds(self, weights: models.Weights | None, n_sentences: int, n_characters: float) -> float:
@@ -216,3 +253,8 @@ class Extraction:
             rate = self._machine.rate / (2 * n_parameters * tokens_of(n_characters))
             rate *= RATE_OF_VECTORS if self.kind is Kind.VECTORS else 1
         return LOAD_SECONDS + n_sentences / rate
+
+
+def _go_together(some: Measurements, others: Measurements) -> bool:
+    """Whether one model can have measured both."""
+    return not (len(some) and len(others)) or Shape.of(some) == Shape.of(others)

@@ -19,6 +19,8 @@ class Found:
     audit: for the fast precision, the start of the sample measured exactly; complete before anything else is measured.
     slow_path_reason: why the fastest path could not be taken, or "".
     seed: of the draw.
+    withdrawn: whether the first measurements were taken back, because a check found them wrong.
+    n_shipped: how many of the measurements came with clsviz and were not made here.
     """
 
     weights: models.Weights
@@ -29,12 +31,14 @@ class Found:
     audit: "Found | None" = None
     slow_path_reason: str = ""
     seed: int = 0
+    withdrawn: bool = False
+    n_shipped: int = 0
 
     @property
     def key(self) -> Hashable:
         """Equal for two values that hold the same measurements of the same sentences."""
         n_audited = len(self.audit.measurements) if self.audit else 0
-        n = len(self.measurements), len(self.sentences), n_audited
+        n = len(self.measurements), len(self.sentences), n_audited, self.n_shipped, self.withdrawn
         return self.weights.fingerprint, self.corpus.fingerprint, self.seed, self.precision, type(self.measurements), n
 
     @property

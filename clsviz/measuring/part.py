@@ -32,10 +32,12 @@ def measure_parts(
     store: Store,
     key: Key,
     on_sentences: Callable[[int], None],
+    check: Callable[[], None] | None = None,
 ) -> Iterator[tuple[Measurements, float]]:
     """Measure the sentences from `start` to `stop`, and yield each part with the seconds it took, once it is stored.
 
-    on_sentences: gets the number of sentences of the sample measured so far, after every batch.
+    on_sentences: gets the number of sentences of the sample measured so far, after every batch. check: makes sure of
+    the encoder, or raises. With it the first part is yielded before it is stored, and stored after the check.
     """
     starts = [start]
     while starts[-1] < stop:
@@ -44,9 +46,13 @@ def measure_parts(
     position, began = start, time.monotonic()
     for measured in encoder.stream(parts, lambda done: on_sentences(start + done), key.kind):
         seconds = time.monotonic() - began
+        if check is not None:
+            yield measured, seconds
+            check()
         part = store.append(key, position, measured, seconds)
-        if key.kind is Kind.VECTORS:  # from now on they are read from the file when they are needed
-            measured = store.read(part) or measured
-        began = time.monotonic()
         position += len(measured)
-        yield measured, seconds
+        if check is None:
+            if key.kind is Kind.VECTORS:  # from now on they are read from the file when they are needed
+                measured = store.read(part) or measured
+            yield measured, seconds
+        check, began = None, time.monotonic()

@@ -11,7 +11,7 @@ from .dimensions import (
     without_layer_norm,
 )
 from .directions import N_NEIGHBOURS, Directions, directions_of, mean_cosines, nearest_among, neighbours
-from .folds import N_FOLDS, folds_of, shuffled
+from .folds import N_FOLDS, folds_of
 from .leace import Eraser, leace
 from .length_bias import (
     N_GROUPS,
@@ -26,7 +26,7 @@ from .length_bias import (
     random_apart,
     share_kept,
 )
-from .lengths import lengths_in
+from .lengths import lengths_in, shuffled
 from .line import Fit, fit, r_squared
 from .precision import Audit, audit
 from .profile import Profile, Reading, Readout, readings, steps

@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold
 
 from clsviz.errors import UndefinedFitError
@@ -37,8 +37,3 @@ def canonical(sentence: str) -> str:
     """The sentence without case, accents and extra white space: equal for sentences that count as the same."""
     letters = (letter for letter in unicodedata.normalize("NFKD", sentence) if not unicodedata.combining(letter))
     return " ".join("".join(letters).casefold().split())
-
-
-def shuffled(lengths: ArrayLike, seed: int = 0) -> NDArray[np.generic]:
-    """The same lengths in random order: a control, because no probe can predict these from the vectors."""
-    return np.random.default_rng(seed).permutation(np.asarray(lengths))

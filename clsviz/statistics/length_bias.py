@@ -10,7 +10,8 @@ from scipy import stats
 
 from clsviz.errors import UndefinedFitError
 from clsviz.statistics.directions import Directions, mean_cosines, neighbours
-from clsviz.statistics.folds import canonical, shuffled
+from clsviz.statistics.folds import canonical
+from clsviz.statistics.lengths import shuffled
 
 Floats = NDArray[np.float64]
 

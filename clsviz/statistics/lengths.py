@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from clsviz.settings import Unit
 
@@ -22,3 +22,8 @@ def lengths_in(unit: Unit, sentences: Sequence[str], n_tokens: NDArray[np.int32]
 def n_words(sentence: str) -> int:
     """Number of words, separated by white space; punctuation belongs to the word it touches."""
     return len(sentence.split())
+
+
+def shuffled(lengths: ArrayLike, seed: int = 0) -> NDArray[np.generic]:
+    """The same lengths in random order: a control, because no probe can predict these from the vectors."""
+    return np.random.default_rng(seed).permutation(np.asarray(lengths))

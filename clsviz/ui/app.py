@@ -39,10 +39,17 @@ def main() -> None:
         ),
     ]
     page = st.navigation(pages, position="hidden")
-    links = st.sidebar.container(gap="xxsmall")
+    with st.sidebar.container(gap="xxsmall"):
+        places = [st.empty() for _ in pages]
+
+    def link(query: dict[str, str]) -> None:
+        for place, other in zip(places, pages, strict=True):  # Streamlit's own menu would drop the settings
+            place.page_link(other, query_params=query)
+
+    query = session.query() or st.query_params.to_dict()
+    link(query)  # before the page, which may take a while
     try:
         page.run()
     finally:  # a page may stop early
-        with links:
-            for other in pages:  # Streamlit's own menu would drop the settings
-                st.page_link(other, query_params=session.query())
+        if session.query() not in ({}, query):
+            link(session.query())

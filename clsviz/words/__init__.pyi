@@ -4,6 +4,7 @@ from . import (
     dimensions,
     growth,
     profile,
+    reading,
     sentlen,
     similarity,
     try_a_sentence,
@@ -13,13 +14,14 @@ from . import (
 )
 from .answer import answer, key_numbers, lengths_at_norms, notes, result
 from .how_to_read import HOW_TO_READ, HOW_TO_READ_LAYERS
-from .labels import POOLINGS, axis_title, question, vector_name
+from .labels import OVERLAYS, POOLINGS, axis_title, length_title, question, vector_name
 from .numbers import cost, duration, number
-from .provenance import command, differences, pinned, probe_settings, settings
+from .provenance import command, differences, pinned, probe_settings, settings, shipped
 
 __all__ = [
     "HOW_TO_READ",
     "HOW_TO_READ_LAYERS",
+    "OVERLAYS",
     "POOLINGS",
     "anatomy",
     "answer",
@@ -32,6 +34,7 @@ __all__ = [
     "duration",
     "growth",
     "key_numbers",
+    "length_title",
     "lengths_at_norms",
     "notes",
     "number",
@@ -39,9 +42,11 @@ __all__ = [
     "probe_settings",
     "profile",
     "question",
+    "reading",
     "result",
     "sentlen",
     "settings",
+    "shipped",
     "similarity",
     "try_a_sentence",
     "typed",

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from clsviz import corpora
+from clsviz import corpora, measuring
 from clsviz.experiment import Experiment
 from clsviz.measurements import MAX_LENGTH
 from clsviz.measuring import Found
@@ -38,7 +38,7 @@ def differences(made_with: Mapping[str, str], found: Found) -> list[str]:
     if (corpus := made_with.get(CORPUS_PARAMETER)) and not found.corpus.fingerprint.startswith(corpus):
         why = (
             " This corpus depends on the Python that is installed."
-            if corpora.is_built_in(found.corpus.selection.corpus)
+            if corpora.is_of_this_machine(found.corpus.selection.corpus)
             else ""
         )
         texts.append(
@@ -58,13 +58,23 @@ def origin(found: Found) -> dict[str, str]:
     ]
     if found.corpus.n_sentences is not None:
         corpus.append(f"{found.corpus.n_sentences:,} sentences")
+    if found.corpus.width:
+        corpus.append(f"lines wrapped at about {found.corpus.width} characters joined into paragraphs")
     if selection.segmentation is Segmentation.SENTENCES:
         corpus.append("texts cut into sentences")
     return {
         "Model": f"{found.weights.label} ({found.weights.pinned}), fingerprint {found.weights.fingerprint[:16]}",
         "Corpus": f"{found.corpus.label} ({', '.join(corpus)}), fingerprint {found.corpus.fingerprint[:16]}",
         "Sample": f"{len(found.measurements):,} sentences, {found.sample.drawn}",
+        **({"Measured": shipped(found.n_shipped, len(found.measurements))} if found.n_shipped else {}),
     }
+
+
+def shipped(n_shipped: int, n: int) -> str:
+    """Where measurements that came with clsviz were made."""
+    made = measuring.origin()
+    which = "These norms come" if n_shipped == n else f"The first {n_shipped:,} norms come"
+    return f"{which} with clsviz: measured on {made.day} with torch {made.torch} on {made.machine}."
 
 
 def settings(experiment: Experiment, found: Found, shown: "Shown") -> dict[str, str]:

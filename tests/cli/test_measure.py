@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -251,3 +253,24 @@ def test_lengths_in_words_are_those_of_the_sentences(arguments: list[str], capsy
     assert results[1]["unit"] == "words"
     assert main([*arguments, "--lengths=shuffled", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["r_squared"] < 0.05
+
+
+LOADED = """
+import contextlib, sys
+from clsviz.cli import main
+with contextlib.suppress(SystemExit):
+    main(["--help"])
+print("LOADED", *sys.modules)
+main(sys.argv[1:])
+print("LOADED", *sys.modules)
+"""
+
+
+def test_what_is_stored_is_told_without_what_measures(arguments: list[str]) -> None:
+    """Every library that is loaded is waited for."""
+    assert main(arguments) == 0
+    run = subprocess.run([sys.executable, "-c", LOADED, *arguments], capture_output=True, text=True, check=True)
+    by_help, by_measure = (set(line.split()) for line in run.stdout.splitlines() if line.startswith("LOADED"))
+    assert not by_help & {"torch", "transformers", "pandas", "pyarrow", "scipy", "sklearn", "jinja2"}
+    assert "statsmodels" in by_measure
+    assert not by_measure & {"torch", "transformers", "tokenizers", "sklearn", "plotly", "datasets"}

@@ -8,7 +8,7 @@ from clsviz.corpora import CORPORA, Source
 
 
 def test_package_docs_hold_those_of_the_installed_packages_as_well() -> None:
-    package, python = CORPORA["package-docs"], CORPORA["python-docs"]
+    package, python = CORPORA["package-docs"], CORPORA["this-python-docs"]
     assert isinstance(package, Source)
     assert isinstance(python, Source)
     files, library = package.files(), python.files()
@@ -37,6 +37,8 @@ def test_what_a_name_means(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert not corpora.is_in_catalogue("stanfordnlp/imdb")
     assert corpora.is_built_in("python-docs")
     assert not corpora.is_built_in("imdb")
+    assert corpora.is_of_this_machine("this-python-docs")
+    assert not corpora.is_of_this_machine("python-docs")
     assert corpora.label("imdb@" + "0123456789" * 4) == "IMDb reviews @ 0123456"
     assert corpora.label("/some/where.txt") == "where.txt"
     assert corpora.label("upload-" + "0" * 32) == "Uploaded file"

@@ -8,14 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.corpora import LONG, SENTENCES, content_of, opened, sentences_of
+from support.wrapped import book, paragraphs
 
 from clsviz import corpora
-from clsviz.corpora import formats, keep_upload
+from clsviz.corpora import Shipped, formats, keep_upload
 from clsviz.corpora.segmentation import MAX_CHARACTERS
 from clsviz.errors import CancelledError, CorpusError
 from clsviz.experiment import Selection
 from clsviz.progress import Progress
-from clsviz.settings import Segmentation
+from clsviz.settings import Reading, Segmentation
 
 
 def test_the_fingerprint_is_of_the_content(hundred: str, kept: Path) -> None:
@@ -29,15 +30,47 @@ def test_the_standard_library_gives_thousands_of_sentences_and_is_kept(
     kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     progress = Progress()
-    assert corpora.build_seconds("python-docs", kept) > 0
-    sample = corpora.find_sample(Selection("python-docs"), 10**6, 0, kept, progress)
+    assert corpora.build_seconds("this-python-docs", kept) > 0
+    sample = corpora.find_sample(Selection("this-python-docs"), 10**6, 0, kept, progress)
     assert len(sample.sentences) > 5000
     assert len(set(sample.sentences)) == len(sample.sentences) == sample.corpus.n_sentences
     assert progress.done == progress.total > 100
-    assert corpora.build_seconds("python-docs", kept) == 0
+    assert corpora.build_seconds("this-python-docs", kept) == 0
     monkeypatch.setattr("clsviz.corpora.docstrings.gather", None)  # what is kept is not gathered again
-    again = corpora.find_sample(Selection("python-docs"), 10**6, 0, kept, Progress())
+    again = corpora.find_sample(Selection("this-python-docs"), 10**6, 0, kept, Progress())
     assert (again.sentences, again.corpus) == (sample.sentences, sample.corpus)
+    if sys.version_info[:2] == (3, 11):
+        shipped = set(sentences_of("python-docs", kept))
+        assert len(shipped & set(sample.sentences)) > 0.95 * len(shipped | set(sample.sentences))
+
+
+def test_the_corpus_that_comes_with_clsviz_is_always_the_same(kept: Path) -> None:
+    corpus = opened("python-docs", kept)
+    assert corpus.fingerprint == "6761c073fb76715d0de9a07d5aa14d19e49c11d4a44b923328277c7c9ca1f66d"
+    assert corpus.selection == Selection("python-docs", segmentation=Segmentation.NONE)
+    file = corpora.CORPORA["python-docs"].file
+    sentences = corpora.kept.rows(file, np.arange(11_858))
+    assert hashlib.sha256("\n".join(sentences).encode()).hexdigest() == corpus.fingerprint
+    assert sorted(sentences_of("python-docs", kept)) == sorted(set(sentences))
+    assert not kept.exists()
+    about = (file.parent / "README.md").read_text()
+    assert corpus.fingerprint in about
+    assert f"{len(sentences):,}" in about
+
+
+def test_a_damaged_installation_is_named_and_left_alone(
+    kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "installed.parquet"
+    monkeypatch.setitem(corpora.CORPORA, "shipped", Shipped("Shipped", "", file))
+    with pytest.raises(CorpusError, match=r"installed\.parquet, which comes with clsviz, is missing or damaged"):
+        opened("shipped", kept)
+    corpora.kept.keep([["The first sentence.", "The second one."]], file, columns=[], column="", cut=False)
+    content = file.read_bytes().replace(b"second", b"Second")
+    file.write_bytes(content)
+    with pytest.raises(CorpusError, match="Install clsviz again"):
+        sentences_of("shipped", kept)
+    assert file.read_bytes() == content
 
 
 @pytest.mark.usefixtures("small_source")
@@ -146,7 +179,7 @@ def test_what_is_not_there_or_no_file_is_named(tmp_path: Path, kept: Path) -> No
         opened(str(tmp_path), kept)
     other = tmp_path / "text.docx"
     other.write_text("Some text.")
-    with pytest.raises(CorpusError, match=r"text\.docx is in no known format"):
+    with pytest.raises(CorpusError, match=r"text\.docx is in no known format\. Convert it first"):
         opened(str(other), kept)
     with pytest.raises(CorpusError, match="cannot be read"):
         opened("./a\0b.txt", kept)
@@ -224,6 +257,34 @@ def test_long_texts_are_cut_into_sentences_unless_told_otherwise(tmp_path: Path,
     assert titles.selection.segmentation is Segmentation.NONE
 
 
+def test_a_wrapped_file_is_joined_and_cut_unless_told_otherwise(tmp_path: Path, kept: Path) -> None:
+    path = tmp_path / "book.txt"
+    path.write_text(book())
+    wanted = corpora.segmentation.sentences(paragraphs(), cut=True)
+    auto = opened(str(path), kept)
+    decided = Selection(str(path), segmentation=Segmentation.SENTENCES, reading=Reading.PARAGRAPHS)
+    assert (auto.selection, auto.n_sentences, auto.width) == (decided, len(wanted), 70)
+    assert auto.fingerprint == hashlib.sha256("\n".join(wanted).encode()).hexdigest()
+    assert auto.n_left_out > 100
+    assert Counter(sentences_of(str(path), kept)) == Counter(wanted)
+    explicit = opened(str(path), kept, reading=Reading.PARAGRAPHS)
+    assert (explicit.fingerprint, explicit.selection) == (auto.fingerprint, decided)
+    whole = sentences_of(str(path), kept, segmentation=Segmentation.NONE)
+    assert Counter(whole) == Counter(paragraphs())
+    lines = opened(str(path), kept, reading=Reading.LINES)
+    assert (lines.selection.reading, lines.width, lines.n_left_out) == (Reading.LINES, 0, 0)
+    by_line = [" ".join(line.split()) for line in book().split("\n") if line.strip()]
+    assert lines.fingerprint == hashlib.sha256("\n".join(by_line).encode()).hexdigest()
+    assert opened(str(path), kept) == auto  # as it is kept
+
+
+@pytest.mark.parametrize("name", ["python-docs", "small", "bookcorpus", "owner/dataset"])
+@pytest.mark.usefixtures("small_source")
+def test_only_text_files_are_read_in_lines_or_paragraphs(kept: Path, name: str) -> None:
+    with pytest.raises(CorpusError, match=r"is no text file\. Leave out the setting reading"):
+        opened(name, kept, reading=Reading.LINES)
+
+
 def test_short_texts_are_left_whole_unless_told_otherwise(tmp_path: Path, kept: Path) -> None:
     path = tmp_path / "texts.txt"
     path.write_text("One cat. Two dogs.\nThree trees.\n")
@@ -248,4 +309,4 @@ def test_a_file_that_changes_is_read_anew(hundred: str, kept: Path) -> None:
 
 def test_a_built_in_corpus_has_no_revisions(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="no revisions"):
-        corpora.find_sample(Selection("python-docs@main"), 10, 0, tmp_path, Progress())
+        corpora.find_sample(Selection("this-python-docs@main"), 10, 0, tmp_path, Progress())

@@ -230,7 +230,7 @@ def test_a_cancel_does_not_wait_for_the_model(
 ) -> None:
     released = threading.Event()
 
-    def slow(self: Encoders, weights: Weights, precision: Precision) -> None:
+    def slow(self: Encoders, weights: Weights, precision: Precision, *, unchecked: bool) -> None:
         released.wait(30)
 
     monkeypatch.setattr(Encoders, "get", slow)
@@ -291,7 +291,7 @@ def test_what_was_measured_exactly_is_not_measured_again_to_check(
     monkeypatch.setattr(
         Encoders,
         "get",
-        lambda self, weights, precision=Precision.EXACT: loaded.append(precision) or get(self, weights, precision),
+        lambda self, weights, precision, **how: loaded.append(precision) or get(self, weights, precision, **how),
     )
     fast, _ = run(replace(experiment, precision=Precision.FAST), store)
     assert loaded == [Precision.FAST]
@@ -320,10 +320,10 @@ def test_a_cancel_does_not_wait_for_the_model_that_checks(
     released = threading.Event()
     get = Encoders.get
 
-    def slow(self: Encoders, weights: Weights, precision: Precision) -> Encoder:
+    def slow(self: Encoders, weights: Weights, precision: Precision, *, unchecked: bool) -> Encoder:
         if precision is Precision.EXACT:
             released.wait(30)
-        return get(self, weights, precision)
+        return get(self, weights, precision, unchecked=unchecked)
 
     monkeypatch.setattr(Encoders, "get", slow)
     progress = Progress()
@@ -339,17 +339,20 @@ def test_a_cancel_does_not_wait_for_the_model_that_checks(
 def test_where_one_encoder_fits_each_is_loaded_once(
     experiment: Experiment, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loaded: list[Precision] = []
+    loaded: list[tuple[Precision, bool]] = []
     load = Encoder.__init__
-    monkeypatch.setattr(
-        Encoder,
-        "__init__",
-        lambda self, weights, precision: loaded.append(precision) or load(self, weights, precision),
-    )
+
+    def noted(self: Encoder, weights: Weights, precision: Precision, *, directly: bool = False) -> None:
+        loaded.append((precision, directly))
+        load(self, weights, precision, directly=directly)
+
+    monkeypatch.setattr(Encoder, "__init__", noted)
     encoders = Encoders(capacity=1)
     found = Extraction(replace(experiment, precision=Precision.FAST), store, encoders).run(Progress())
     encoders.get(found.weights, Precision.FAST)
-    assert loaded == [Precision.EXACT, Precision.FAST]
+    assert loaded == [
+        (precision, directly) for precision in (Precision.EXACT, Precision.FAST) for directly in (True, False)
+    ]
 
 
 @needs_bfloat16

@@ -1,7 +1,6 @@
 """A server and a corpus for every test of a page."""
 
 import io
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,8 +12,6 @@ from support.app import APP, TEXT, browse_from
 
 from clsviz import corpora
 from clsviz.encoder import product_rate
-from clsviz.experiment import Selection
-from clsviz.progress import Progress
 from clsviz.ui.state import server
 
 
@@ -28,18 +25,9 @@ def once() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="session")
-def python_docs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The corpora that a store has after its first visitor: it takes seconds to read the docstrings of a Python."""
-    folder = tmp_path_factory.mktemp("corpora")
-    corpora.fetch_sample(Selection("python-docs"), 1, 0, folder, Progress())
-    return folder
-
-
 @pytest.fixture(autouse=True)
-def own_server(python_docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def own_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A server of its own for every test: nothing measured yet, no jobs."""
-    shutil.copytree(python_docs, tmp_path / "store" / "corpora")
     monkeypatch.setenv("CLSVIZ_STORE", str(tmp_path / "store"))
     browse_from(monkeypatch, "localhost")
     st.cache_resource.clear()

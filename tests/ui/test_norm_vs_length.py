@@ -254,6 +254,11 @@ def test_an_uploaded_text_becomes_the_corpus(open_page: Callable[..., AppTest]) 
     page.run()
     assert corpora.is_upload(page.session_state.corpus)
     finish(page)
+    assert job_of(page).state is State.WAITING  # until the visitor has seen how it is read
+    assert plain(page.main.expander[0].label) == "How **mine.txt** is read: 51 sentences"
+    assert answer(page) == "Each line is taken as one sentence."
+    page.button(key="measure").click().run()
+    finish(page)
     assert figures(page)["Sentences"] == "51"
     assert page.query_params["corpus"] == page.session_state.corpus
 
@@ -592,8 +597,10 @@ def test_texts_are_cut_into_sentences_if_so_asked(open_page: Callable[..., AppTe
         "mine.txt", b"The cat sat. The dog ran home.\nThe tree is big. A cat saw it.\n"
     )
     page.run()
+    finish(page).button(key="run").click().run()  # the button in the sidebar does as well
     assert len(job_of(finish(page)).work.found.sentences) == 2
     page.segmented_control(key="segmentation").set_value(Segmentation.SENTENCES).run()
+    finish(page).button(key="measure").click().run()
     assert set(job_of(finish(page)).work.found.sentences) == {
         *("The cat sat.", "The dog ran home.", "The tree is big.", "A cat saw it.")
     }

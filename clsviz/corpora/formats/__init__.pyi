@@ -1,8 +1,12 @@
 from .columns import BATCH_SIZE, Table, is_text, rank
+from .csv import open_csv, open_tsv
 from .encoding import PIECE_BYTES
 from .files import Limits
-from .parquet import n_bytes_of, values_of
+from .json_lines import open_json_lines
+from .lines import open_lines
+from .parquet import n_bytes_of, open_parquet, values_of
 from .table import FORMATS, SUFFIXES, check, open_table, suffix
+from .wrapping import Wrapped
 
 __all__ = [
     "BATCH_SIZE",
@@ -11,10 +15,16 @@ __all__ = [
     "SUFFIXES",
     "Limits",
     "Table",
+    "Wrapped",
     "check",
     "is_text",
     "n_bytes_of",
+    "open_csv",
+    "open_json_lines",
+    "open_lines",
+    "open_parquet",
     "open_table",
+    "open_tsv",
     "rank",
     "suffix",
     "values_of",

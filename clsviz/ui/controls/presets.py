@@ -24,7 +24,7 @@ _POLL_SECONDS = 2.0
 def show() -> None:
     """The two buttons, and what the original costs on this machine."""
     with st.container(horizontal=True):
-        _button("Instant", "bolt", INSTANT, "The built-in model on the docstrings of this Python. Needs no network.")
+        _button("Instant", "bolt", INSTANT, "The built-in model on Python’s docstrings. Needs no network.")
         _button(
             "The original",
             "history_edu",

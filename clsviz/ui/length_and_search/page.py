@@ -6,6 +6,7 @@ from clsviz.measurements import Kind
 from clsviz.settings import Pooling
 from clsviz.ui import controls
 from clsviz.ui.length_and_search import results
+from clsviz.ui.parts import preview
 from clsviz.ui.state import session, url, watching
 
 PAGE = "length-and-search"
@@ -22,4 +23,6 @@ def page() -> None:
     experiment = session.experiment()  # the view may have been brought back to what the model has
     query = url.write(experiment, PAGE, joined="yes" if st.session_state.joined else "")
     controls.notes.show(job)
+    preview.show(job)
     results.show(job, experiment, query)
+    preview.explain(job)

@@ -7,7 +7,7 @@ import streamlit as st
 from clsviz import figures, statistics, words
 from clsviz.experiment import Experiment
 from clsviz.measuring import Found, MeasuringJob
-from clsviz.settings import Unit
+from clsviz.settings import Overlay, Unit
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart, selection, share, toggle
 from clsviz.ui.state import session, watching
@@ -42,7 +42,7 @@ def _show(job: MeasuringJob, experiment: Experiment, own: "figures.Points | None
     shown = chart.view_of(found, experiment)
     st.markdown(escape(words.result(shown, experiment, len(found.measurements))))
     _numbers(shown.fit, len(shown.index), len(found.measurements), experiment.unit)
-    overlays = _toolbar(experiment, found, shown, query)
+    overlays = _toolbar(experiment, found, shown, own, query)
     selected = chart.show(experiment, found, shown, own, overlays)
     selection.show(found, shown, selected, experiment.unit)
 
@@ -54,7 +54,14 @@ def _show_waiting(job: MeasuringJob, experiment: Experiment) -> None:
     _numbers(None, 0, 0, experiment.unit)
     with st.container(horizontal=True):
         overlays = [chart.MEDIANS, chart.RANGES]
-        st.pills("Overlays", overlays, disabled=True, label_visibility="collapsed", key="no_overlays")
+        st.pills(
+            "Overlays",
+            overlays,
+            format_func=words.OVERLAYS.__getitem__,
+            disabled=True,
+            label_visibility="collapsed",
+            key="no_overlays",
+        )
     figure = figures.empty(chart.axes(experiment, experiment.length_cutoff))
     st.plotly_chart(figure, height=chart.HEIGHT, key="no_scatter", alt=message)
 
@@ -94,7 +101,13 @@ def _numbers(fit: "Fit | None", n_used: int, n_measured: int, unit: Unit) -> Non
         )
 
 
-def _toolbar(experiment: Experiment, found: Found, shown: "Shown", query: dict[str, str]) -> list[str]:
+def _toolbar(
+    experiment: Experiment,
+    found: Found,
+    shown: "Shown",
+    own: "figures.Points | None",
+    query: dict[str, str],
+) -> list[Overlay]:
     """Returns the chosen overlays."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         with st.container(horizontal=True, vertical_alignment="center", width="content"):
@@ -102,14 +115,18 @@ def _toolbar(experiment: Experiment, found: Found, shown: "Shown", query: dict[s
                 "Overlays",
                 [chart.MEDIANS, chart.RANGES],
                 selection_mode="multi",
-                default=[chart.MEDIANS],
+                default=st.session_state.overlays,
+                format_func=words.OVERLAYS.__getitem__,
                 key="overlays",
                 label_visibility="collapsed",
             )
         with st.container(horizontal=True, horizontal_alignment="right", width="content"):
             toggle.shuffled_lengths(experiment)
-            share.copy_link(experiment, found, query)
-            share.downloads(experiment, found, shown)
+            seen = chart.seen(shown, own, overlays)
+            longest = chart.axes_of(experiment, shown).longest
+            link = {name: text for name, text in (query | chart.link()).items() if text}
+            share.copy_link(experiment, found, link, longest)
+            share.downloads(experiment, found, shown, seen)
     return overlays
 
 

@@ -10,7 +10,7 @@ import streamlit as st
 from clsviz.encoder import guard_torch
 from clsviz.experiment import View
 from clsviz.limits import Limits, limits_of
-from clsviz.measuring import Analysis, Encoders, Found, Jobs, Store
+from clsviz.measuring import SHOWCASE, Analysis, Checked, Encoders, Found, Jobs, Store
 
 T = TypeVar("T")
 
@@ -26,7 +26,9 @@ def _server() -> _Server:
     """Created once, when the first visitor comes."""
     guard_torch()  # jobs import it while pages compute
     limits = limits_of(os.environ)
-    return _Server(limits, Jobs(Store(), Encoders(limits.n_encoders)))
+    store = Store(shipped=SHOWCASE)
+    encoders = Encoders(limits.n_encoders, Checked(store.checked))
+    return _Server(limits, Jobs(store, encoders, unwatched_seconds=limits.unwatched_seconds))
 
 
 def limits() -> Limits:

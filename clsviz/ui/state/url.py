@@ -38,6 +38,8 @@ def restore(page: str) -> None:
         return
     problems: list[SettingError] = []
     text = query.pop(TEXT_PARAMETER, "")
+    if {"zoom", "selected"} & query.keys():
+        st.session_state.pop("marked_in", None)  # the link's view is theirs
     for name, read in EXTRAS.items():
         if name in query or written is None or written.page == page:  # another page's link does not have them
             st.session_state[name] = read(query.pop(name, ""), problems.append)

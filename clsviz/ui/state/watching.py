@@ -38,7 +38,7 @@ def watch(*wanted: tuple[Experiment, Kind]) -> list[MeasuringJob]:
         visitor.check(experiment)
     before: dict[Hashable, MeasuringJob] = st.session_state.get("watched", {})
     watched = {
-        key: before[key] if key in before else server.jobs().open(experiment, kind)
+        key: before[key] if key in before else server.jobs().open(experiment, kind, hold=session.is_held())
         for experiment, kind in wanted
         for key in [measurement_key(experiment, kind)]
     }
@@ -53,12 +53,19 @@ def _keys_of_all_pages() -> set[Hashable]:
     return {measurement_key(replace(session.experiment(), model=name), kind) for name in names for kind in Kind}
 
 
-def start(job: MeasuringJob) -> MeasuringJob:
-    """Start a job that waits for it, or restart one that ended early; returns the one that takes its place."""
+def start(job: MeasuringJob, *, here: bool = False) -> MeasuringJob:
+    """Start a job that waits for it, or restart one that ended; returns the one that takes its place.
+
+    here: measure on this machine what came with clsviz.
+    """
     experiment, kind = job.work.experiment, job.work.kind
     visitor.check(experiment)
     before: dict[Hashable, MeasuringJob] = st.session_state.watched
-    started = server.jobs().open(experiment, kind, start=True)
+    session.release()
+    for other in before.values():
+        if other.is_held:
+            server.jobs().open(other.work.experiment, other.work.kind)
+    started = server.jobs().open(experiment, kind, start=True, here=here)
     _replace(before, before | {measurement_key(experiment, kind): started})
     return started
 

@@ -5,6 +5,7 @@ import streamlit as st
 from clsviz.measurements import Kind
 from clsviz.settings import Pooling
 from clsviz.ui import controls
+from clsviz.ui.parts import preview
 from clsviz.ui.state import session, url, watching
 from clsviz.ui.where_length_lives import profile
 
@@ -22,4 +23,6 @@ def page() -> None:
     experiment = session.experiment()  # the view may have been brought back to what the model has
     query = url.write(experiment, PAGE, heat="probe" if st.session_state.heat else "")
     controls.notes.show(job)
+    preview.show(job)
     profile.show(job, experiment, query)
+    preview.explain(job)
