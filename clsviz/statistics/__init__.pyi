@@ -11,6 +11,7 @@ from .dimensions import (
     without_layer_norm,
 )
 from .folds import N_FOLDS, folds_of, shuffled
+from .leace import Eraser, leace
 from .lengths import lengths_in
 from .line import Fit, fit, r_squared
 from .precision import Audit, audit
@@ -28,6 +29,7 @@ __all__ = [
     "WITHOUT_GAIN",
     "Audit",
     "Dimensions",
+    "Eraser",
     "Extremes",
     "Fit",
     "NormOf",
@@ -40,6 +42,7 @@ __all__ = [
     "dimensions",
     "fit",
     "folds_of",
+    "leace",
     "lengths_in",
     "nearest",
     "percentile_at_length",
