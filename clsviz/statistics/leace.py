@@ -30,9 +30,9 @@ class Eraser:
 def leace(vectors: ArrayLike, lengths: ArrayLike) -> Eraser:
     """Fit an eraser of lengths (n,) to vectors (n, width): least-squares concept erasure (Belrose et al. 2023).
 
-    Their closed form is x − W⁺ P W (x − μ), with W = (Σₓₓ^½)⁺ and P the orthogonal projection onto the columns of W Σₓz.
-    For a single number z, such as the length, that is x − c (b · (x − μ)) / (b · c) with c = Σₓz and b = Σₓₓ⁺ c, the
-    coefficients of the linear regression of z on x.
+    Their closed form is x − W⁺ P W (x − μ), with W = (Σₓₓ^½)⁺ and P the orthogonal projection onto the columns of
+    W Σₓz. For a single number z, such as the length, that is x − c (b · (x − μ)) / (b · c) with c = Σₓz and b = Σₓₓ⁺ c,
+    the coefficients of the linear regression of z on x.
 
     Where lengths and vectors do not vary together, nothing is erased.
     """
