@@ -1,6 +1,7 @@
 """How well a linear probe predicts the length of a sentence from its vector: cross-validated ridge regression."""
 
 import functools
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,12 +37,14 @@ class Probe:
     fold_r_squared: R² on the held-out sentences of each fold. A fold is left out if its lengths are all the same (or
         if it holds one sentence), as there is no variance to explain.
     predictions: float64 (n,), each length as predicted by the probe that did not see the sentence.
+    error: mean absolute difference between predictions and lengths, in the unit of the lengths.
     strengths: the ridge penalty chosen in each fold.
     """
 
     r_squared: float
     fold_r_squared: tuple[float, ...]
     predictions: Floats
+    error: float
     strengths: tuple[float, ...]
 
 
@@ -78,7 +81,16 @@ def _probe(vectors: NDArray[np.floating], y: Floats, folds: NDArray[np.intp]) ->
         strengths.append(strength)
         if np.ptp(y[held_out]) > 0:
             scores.append(float(r2_score(y[held_out], predictions[held_out])))
-    return Probe(float(np.mean(scores)), tuple(scores), predictions, tuple(strengths))
+    error = float(np.abs(predictions - y).mean())
+    return Probe(float(np.mean(scores)), tuple(scores), predictions, error, tuple(strengths))
+
+
+def guess_error(lengths: ArrayLike, folds: NDArray[np.intp]) -> float:
+    """Mean absolute error of guessing, for each fold, the mean length of the others; NaN where there is no other."""
+    y = np.asarray(lengths, dtype=float)
+    if len(np.unique(folds)) < 2:
+        return math.nan
+    return float(np.mean(np.concatenate([np.abs(y[folds == f] - y[folds != f].mean()) for f in np.unique(folds)])))
 
 
 def unit(vectors: ArrayLike) -> Floats:
