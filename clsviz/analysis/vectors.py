@@ -15,7 +15,9 @@ from clsviz.settings import Lengths, Pooling
 from clsviz.statistics import (
     Dimensions,
     NormOf,
+    Probe,
     Profile,
+    Reading,
     Readout,
     dimensions,
     folds_of,
@@ -59,15 +61,15 @@ def profiles(found: Found, view: View) -> Iterator[Profile]:
     yield from statistics.readings(found.vectors, index, lengths, _folds(found, index))
 
 
-def shuffled_r_squared(found: Found, view: View, profile: Profile) -> float | None:
-    """R² of the best layer's [CLS] probe with the lengths shuffled among the sentences: it should be about 0."""
+def shuffled_probe(found: Found, view: View, profile: Profile) -> Probe | None:
+    """The best layer's [CLS] probe with the lengths shuffled among the sentences: its R² should be about 0."""
     best = profile.best
     if best is None:
         return None
     index, lengths = _used(found, view)
     vectors = found.vectors.of(Pooling.CLS, best.layer)[index]
     try:
-        return ridge_probe(vectors, shuffled(lengths), _folds(found, index)).r_squared
+        return ridge_probe(vectors, shuffled(lengths), _folds(found, index))
     except UndefinedFitError:
         return None
 
@@ -119,36 +121,46 @@ def summary(found: Found, view: View, profile: Profile) -> dict[str, object]:
     """The profile and its controls, ready for JSON; undefined values are None."""
     check_layer(view, found.vectors.n_layers)
 
-    def r_squared(pooling: Pooling, layer: int | None, readout: Readout) -> float | None:
-        reading = profile.get(pooling, layer, readout)
-        return reading.r_squared if reading else None
-
     def row(layer: int) -> dict[str, object]:
-        norm = profile.readings[Pooling.CLS, layer, Readout.NORM]
+        norm, direction = (
+            profile.readings[Pooling.CLS, layer, readout] for readout in (Readout.NORM, Readout.DIRECTION)
+        )
         return {
             "layer": layer,
-            "norm_r_squared": norm.r_squared,
             "norm_mean": _number(norm.norm_mean),
             "norm_sd": _number(norm.norm_sd),
-            "probe_r_squared": r_squared(Pooling.CLS, layer, Readout.VECTOR),
-            "direction_r_squared": r_squared(Pooling.CLS, layer, Readout.DIRECTION),
-            "mean_pool_probe_r_squared": r_squared(Pooling.MEAN, layer, Readout.VECTOR),
-            "max_pool_probe_r_squared": r_squared(Pooling.MAX, layer, Readout.VECTOR),
+            **_read("norm", norm),
+            **_read("probe", profile.get(Pooling.CLS, layer, Readout.VECTOR)),
+            **_read("direction", direction),
+            "norm_from_direction_r_squared": _number(direction.norm_r_squared),
+            **_read("mean_pool_probe", profile.get(Pooling.MEAN, layer, Readout.VECTOR)),
+            **_read("max_pool_probe", profile.get(Pooling.MAX, layer, Readout.VECTOR)),
         }
 
+    control = shuffled_probe(found, view, profile)
     task = classify(found, view)
     return {
         "n_used": profile.n,
         "layers": [row(layer) for layer in range(profile.n_layers + 1)],
         "best_layer": profile.best.layer if profile.best else None,
-        "pooler_probe_r_squared": r_squared(Pooling.POOLER, None, Readout.VECTOR),
-        "shuffled_probe_r_squared": shuffled_r_squared(found, view, profile),
+        "guess_error": _number(profile.guess_error),
+        **_read("pooler_probe", profile.get(Pooling.POOLER, None, Readout.VECTOR)),
+        **_read("shuffled_probe", control),
         "sentlen_accuracy": task.vector and task.vector.accuracy,
         "sentlen_interval": task.vector and list(task.vector.interval),
         "sentlen_accuracy_norm_only": task.norm and task.norm.accuracy,
         "sentlen_n_train": task.vector and task.vector.n_train,
         "sentlen_n_test": task.vector and task.vector.n_test,
         "sentlen_problem": task.problem or None,
+    }
+
+
+def _read(name: str, reading: Reading | Probe | None) -> dict[str, object]:
+    """R², its value in every fold and the mean absolute error of a reading, by keys that begin with its name."""
+    return {
+        f"{name}_r_squared": reading and reading.r_squared,
+        f"{name}_fold_r_squared": list(reading.fold_r_squared) if reading else [],
+        f"{name}_error": _number(reading.error) if reading else None,
     }
 
 

@@ -64,8 +64,13 @@ class ProbeResult:
 
     @property
     def answer(self) -> str:
-        """What the numbers say, in a few sentences."""
-        return words.profile.paragraph(self.profile, self.found.weights.label, self.experiment.unit)
+        """What the numbers say, in two sentences at most."""
+        return words.profile.answer(self.profile, self.experiment)
+
+    @property
+    def details(self) -> list[str]:
+        """What else they say, a paragraph each: norm and direction, other vectors, and what to keep in mind."""
+        return words.profile.details(self.profile, self.experiment.unit)
 
     @property
     def notes(self) -> list[str]:
@@ -76,8 +81,10 @@ class ProbeResult:
         """One row per reading, that is per pooling, layer and readout.
 
         Columns: layer (Int64, missing for the pooler output), pooling, readout, r_squared (of the norm that of its
-        regression on length, else cross-validated), lowest_fold and highest_fold (R² over the folds), norm_mean and
-        norm_sd (of readings of the norm), all float64 and NaN where undefined, and problem (why, or "").
+        regression on length, else cross-validated), lowest_fold and highest_fold (R² over the folds), error (mean
+        absolute error of held-out lengths) and guess_error (that of guessing the mean length), norm_mean and norm_sd
+        (of readings of the norm), norm_r_squared (of readings of the direction: R² of a probe that predicts the norm
+        itself from it), all float64 and NaN where undefined, and problem (why, or "").
         """
         return self.profile.table()
 
@@ -88,8 +95,8 @@ class ProbeResult:
     def vectors(self, **view: Unpack[ViewSettings]) -> NDArray[np.float32]:
         """The vectors of one pooling after one layer, float32 (n, width), in the order of `found.sentences`.
 
-        They are kept in 16 bits, as distances from the mean of their part. Takes layer and pooling; raises SettingError
-        where the model has no such layer or pooling.
+        They are kept in 16 bits, as distances from the mean of their part; dimensions without LayerNorm gain hold its
+        bias alone. Takes layer and pooling; raises SettingError where the model has no such layer or pooling.
         """
         experiment = with_view(self.experiment, view)
         analysis.check_layer(experiment.view, self.found.vectors.n_layers)

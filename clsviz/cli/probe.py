@@ -26,4 +26,6 @@ def run(options: argparse.Namespace) -> int:
     else:
         print(result.question)
         print(result.answer)
+        for paragraph in result.details:
+            print(paragraph)
     return 0

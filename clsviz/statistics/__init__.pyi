@@ -16,7 +16,7 @@ from .lengths import lengths_in
 from .line import Fit, fit, r_squared
 from .precision import Audit, audit
 from .profile import Profile, Reading, Readout, readings, steps
-from .ridge import STRENGTHS, ridge_probe, unit
+from .ridge import STRENGTHS, Probe, guess_error, ridge_probe, unit
 from .shape import Extremes, Shape, shape
 from .similarity import nearest, percentiles_among_pairs, similarities, typical_similarity
 
@@ -33,6 +33,7 @@ __all__ = [
     "Extremes",
     "Fit",
     "NormOf",
+    "Probe",
     "Profile",
     "Reading",
     "Readout",
@@ -42,6 +43,7 @@ __all__ = [
     "dimensions",
     "fit",
     "folds_of",
+    "guess_error",
     "leace",
     "lengths_in",
     "nearest",

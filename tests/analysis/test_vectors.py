@@ -1,3 +1,4 @@
+import json
 import unicodedata
 from pathlib import Path
 
@@ -62,12 +63,35 @@ def test_the_profile_is_that_of_pipelines_written_out(found: Found, experiment: 
 def test_shuffled_lengths_leave_nothing(found: Found, experiment: Experiment, profile: Profile) -> None:
     assert profile.best is not None
     assert profile.best.r_squared > 0.7
-    left = analysis.vectors.shuffled_r_squared(found, experiment.view, profile)
+    left = analysis.vectors.shuffled_probe(found, experiment.view, profile)
     assert left is not None
-    assert left < 0.05
+    assert left.r_squared < 0.05
+    assert left.error == pytest.approx(profile.guess_error, rel=0.1)
     shuffled = Experiment(**{**vars(experiment), "lengths": Lengths.SHUFFLED})
     *_, control = analysis.vectors.profiles(found, shuffled)
     assert max(reading.r_squared for reading in control.readings.values() if reading.r_squared is not None) < 0.05
+
+
+def test_every_probe_has_its_error_and_its_folds_ready_for_json(
+    found: Found, experiment: Experiment, profile: Profile
+) -> None:
+    result = analysis.vectors.summary(found, experiment.view, profile)
+    json.dumps(result, allow_nan=False)
+    last = result["layers"][2]  # type: ignore[index]
+    for name in ("probe", "direction", "mean_pool_probe", "max_pool_probe"):
+        assert np.mean(last[f"{name}_fold_r_squared"]) == pytest.approx(last[f"{name}_r_squared"])
+        assert len(last[f"{name}_fold_r_squared"]) == 5
+    lengths = found.vectors.n_tokens[found.vectors.n_tokens < 28]
+    assert result["guess_error"] == pytest.approx(np.abs(lengths - lengths.mean()).mean(), rel=0.01)
+    assert last["probe_error"] < result["guess_error"]
+    assert result["shuffled_probe_error"] == pytest.approx(result["guess_error"], rel=0.1)
+    assert len(result["shuffled_probe_fold_r_squared"]) == len(result["pooler_probe_fold_r_squared"]) == 5  # type: ignore[arg-type]
+    norms = found.vectors.norms(Pooling.CLS, 2)[found.vectors.n_tokens < 28]
+    line = np.polyfit(norms, lengths, 1)
+    assert last["norm_error"] == pytest.approx(np.abs(np.polyval(line, norms) - lengths).mean(), rel=0.03)
+    nothing = result["layers"][0]  # type: ignore[index]
+    assert nothing["probe_fold_r_squared"] == []
+    assert nothing["probe_error"] is None
 
 
 def test_lengths_are_in_the_unit_that_was_asked(found: Found, experiment: Experiment) -> None:

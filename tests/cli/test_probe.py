@@ -24,6 +24,8 @@ def test_probing_prints_a_row_a_layer_and_writes_the_readings(
         "probe_r_squared",
         "direction_r_squared",
         "mean_pool_probe_r_squared",
+        "probe_error",
+        "probe_fold_r_squared",
     }
     assert result["layers"][0]["probe_r_squared"] is None  # [CLS] is the same for all sentences there
     assert result["layers"][1]["probe_r_squared"] > 0.5
@@ -37,7 +39,7 @@ def test_probing_prints_a_row_a_layer_and_writes_the_readings(
     assert again["layers"] == result["layers"]
     assert again["sentences_per_second"] is None
     assert main([argument for argument in command if argument != "--json"]) == 0
-    assert "can" in capsys.readouterr().out.splitlines()[1]
+    assert "off by" in capsys.readouterr().out.splitlines()[1]
 
 
 def test_mean_vectors_are_of_the_command_probe(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -81,7 +81,8 @@ def test_the_page_says_where_length_is_and_draws_it(open_page: Callable[..., App
     assert job_of(page).work.kind is Kind.VECTORS
     used = np.flatnonzero(found.vectors.n_tokens < 80)
     assert figures(page)["Sentences"] == f"{len(used):,}"
-    assert "can" in answer(page)
+    assert "off by" in answer(page)
+    assert "straight line on the norm reads" in texts(page)
     assert figures(page)["Best layer"] in answer(page)
     lines, spread, heat, scatter, *_ = charts(page)
     norms = found.vectors.norms(Pooling.CLS, 2)[used]
@@ -128,7 +129,7 @@ def test_every_control_is_one_click_and_another_takes_it_back(open_page: Callabl
             assert charts(page)[0]["layout"]["yaxis"]["title"]["text"] == f"R² of length in {value}"
         assert (charts(page)[0]["data"] != before) == (value is not Unit.WORDS)  # every word of theirs is a token
         if value is Lengths.SHUFFLED:
-            assert answer(page).startswith("Control: lengths are shuffled")
+            assert answer(page).startswith("Control, with lengths shuffled")
             assert float(figures(page)["Best layer"].replace("−", "-")) < 0.1
         page.button(key=f"control-{label}").click().run()
         finish(page)
@@ -156,10 +157,11 @@ def test_fewer_vectors_than_sentences_are_the_first_ones(open_page: Callable[...
 
 def test_tiny_samples_and_constant_lengths_explain_themselves(open_page: Callable[..., AppTest]) -> None:
     page = open_page(sample_size="4")
-    assert "A probe needs at least 10 sentences, and there are only 4" in answer(page)
+    assert answer(page).startswith("Not tested: 4 sentences are too few")
+    assert "A probe needs at least 10 sentences, and there are only 4" in texts(page)
     assert "Take a larger sample" in texts(page)
     page = open_page(length_cutoff="2")
-    assert "there are only 6" in answer(page)
+    assert "there are only 6" in texts(page)
 
 
 def test_a_model_without_a_pooler_has_one_row_less(open_page: Callable[..., AppTest], tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The page “Where length lives”: after which layer and from what length can be predicted, and what would fool us."""
+"""The page “Where length lives”: after which layer and from what length can be predicted, and the controls."""
 
 import streamlit as st
 

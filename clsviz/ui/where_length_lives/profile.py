@@ -85,6 +85,7 @@ def _show(job: MeasuringJob, experiment: Experiment, query: dict[str, str]) -> N
     _numbers(profile)
     _controls(experiment)
     layers.show(profile, experiment)
+    _details(profile, experiment)
     if found is None or profile is None:
         return
     aside: dict[str, Any] = {"horizontal": True, "horizontal_alignment": "right"}
@@ -155,7 +156,7 @@ def _numbers(profile: "Profile | None") -> None:
 
 
 def _controls(experiment: Experiment) -> None:
-    """What would fool us, one click each; a second click takes it back."""
+    """The controls, one click each; a second click takes it back."""
     untrained = models.Name.parse(experiment.model).untrained
     base = experiment.model.removeprefix(models.UNTRAINED)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -174,6 +175,12 @@ def _controls(experiment: Experiment) -> None:
         ):
             is_on = experiment.unit is unit
             toggle.show(f"In {unit}", {"unit": Unit.TOKENS if is_on else unit}, about, is_on=is_on)
+
+
+def _details(profile: "Profile | None", experiment: Experiment) -> None:
+    with st.expander("Norm or direction, other vectors, and what to keep in mind"):
+        for paragraph in words.profile.details(profile, experiment.unit) if profile else []:
+            st.markdown(f"- {escape(paragraph)}")
 
 
 def _downloads(experiment: Experiment, found: Found, profile: "Profile", is_active: bool) -> None:
