@@ -13,6 +13,12 @@ from clsviz.settings import Pooling
 _PER_SENTENCE = tuple(field.name for field in fields(Measurements))
 
 
+def without_gain(gain: NDArray[np.floating[Any]]) -> NDArray[np.bool_]:
+    """Which dimensions of a LayerNorm with this gain, (width,), have none but for float32's rounding: bool (width,)."""
+    sizes = np.abs(gain)
+    return np.asarray(sizes <= np.finfo(np.float32).eps * sizes.max(initial=0))
+
+
 @dataclass(frozen=True, eq=False)
 class Packed:
     """Vectors of a run of n sentences, in two bytes per number; a `slot` holds the vectors of one pooling and layer.
@@ -104,8 +110,7 @@ class Vectors(Measurements):
         product or cosine of whole vectors can tell it from nothing, and 16 bits keep nothing of it. Only a probe that
         blows every dimension up to a variance of 1 could, if the vectors had not been stored.
         """
-        gain = np.abs(self.layer_norms[self.n_layers if layer is None else layer, 0])
-        return np.asarray(gain <= np.finfo(np.float32).eps * gain.max(initial=0))
+        return without_gain(self.layer_norms[self.n_layers if layer is None else layer, 0])
 
     @classmethod
     def pack(

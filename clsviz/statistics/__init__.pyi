@@ -10,6 +10,7 @@ from .dimensions import (
     dimensions,
     without_layer_norm,
 )
+from .direction import norms_of_directions
 from .folds import N_FOLDS, folds_of, shuffled
 from .leace import Eraser, leace
 from .lengths import lengths_in
@@ -47,6 +48,7 @@ __all__ = [
     "leace",
     "lengths_in",
     "nearest",
+    "norms_of_directions",
     "percentile_at_length",
     "percentiles_among_pairs",
     "r_squared",
