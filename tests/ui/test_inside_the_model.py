@@ -83,7 +83,7 @@ def test_the_pooler_is_put_to_the_test(open_page: Callable[..., AppTest], tiny_f
         tensors["pooler.dense.weight"] @ numbers["[CLS]"].to_numpy(np.float32) + tensors["pooler.dense.bias"]
     )
     np.testing.assert_allclose(numbers["Pooler output"], pooled, atol=1e-5)
-    norms = tables(page)["From the direction"]
+    norms = tables(page)["Difference"]
     assert norms["Norm"].iloc[-1] == pytest.approx(np.linalg.norm(numbers["[CLS]"]), rel=1e-6)
     np.testing.assert_allclose(norms["From the direction"], norms["Norm"], rtol=1e-5)
     assert "recomputed from the direction alone" in page.success[1].value
