@@ -1,4 +1,4 @@
-from . import comparison, growth, pooler_check, typed, vectors
+from . import comparison, growth, pooler_check, probing, typed, vectors
 from .context import CorpusContext, Missing, corpus_context
 from .norms import (
     Shown,
@@ -24,6 +24,7 @@ __all__ = [
     "growth",
     "lengths_of",
     "pooler_check",
+    "probing",
     "shape_of",
     "show",
     "typed",

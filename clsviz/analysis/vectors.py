@@ -57,8 +57,8 @@ def head(found: Found, n: int) -> Found:
 
 def profiles(found: Found, view: View) -> Iterator[Profile]:
     """How well length is predicted from each vector, step by step (`statistics.readings`), for the sentences shown."""
-    index, lengths = _used(found, view)
-    yield from statistics.readings(found.vectors, index, lengths, _folds(found, index))
+    index, lengths = used(found, view)
+    yield from statistics.readings(found.vectors, index, lengths, folds(found, index))
 
 
 def shuffled_probe(found: Found, view: View, profile: Profile) -> Probe | None:
@@ -66,10 +66,10 @@ def shuffled_probe(found: Found, view: View, profile: Profile) -> Probe | None:
     best = profile.best
     if best is None:
         return None
-    index, lengths = _used(found, view)
+    index, lengths = used(found, view)
     vectors = found.vectors.of(Pooling.CLS, best.layer)[index]
     try:
-        return ridge_probe(vectors, shuffled(lengths), _folds(found, index))
+        return ridge_probe(vectors, shuffled(lengths), folds(found, index))
     except UndefinedFitError:
         return None
 
@@ -99,7 +99,7 @@ def classify(found: Found, view: View) -> SentLen:
 
 def norm_breakdown(found: Found, view: View) -> NormBreakdown:
     """Which dimensions make up the norm of the view's vector, and what gain and bias do to it."""
-    index, lengths = _used(found, view)
+    index, lengths = used(found, view)
     vectors = found.vectors.of(view.pooling, view.layer)[index]
     by_dimension, by_dimension_problem = None, ""
     try:
@@ -164,13 +164,13 @@ def _read(name: str, reading: Reading | Probe | None) -> dict[str, object]:
     }
 
 
-def _used(found: Found, view: View) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
+def used(found: Found, view: View) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
     """The sentences that are used, and their lengths."""
     index, _ = under_cutoff(found.measurements, view)
     return index, lengths_of(found, view, index)
 
 
-def _folds(found: Found, index: NDArray[np.intp]) -> NDArray[np.intp]:
+def folds(found: Found, index: NDArray[np.intp]) -> NDArray[np.intp]:
     """The fold of each sentence; a single fold if there are too few sentences, which the probes then report."""
     try:
         return folds_of([found.sentences[i] for i in index])

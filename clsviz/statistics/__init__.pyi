@@ -11,6 +11,7 @@ from .dimensions import (
     without_layer_norm,
 )
 from .direction import norms_of_directions
+from .erasure import AFTER, BEFORE, CONTROL, Erasure, Left, erasure
 from .folds import N_FOLDS, folds_of, shuffled
 from .leace import Eraser, leace
 from .lengths import lengths_in
@@ -20,9 +21,13 @@ from .profile import Profile, Reading, Readout, readings, steps
 from .ridge import STRENGTHS, Probe, guess_error, ridge_probe, unit
 from .shape import Extremes, Shape, shape
 from .similarity import nearest, percentiles_among_pairs, similarities, typical_similarity
+from .travel import Leg, Sentences, Travel, travel
 
 __all__ = [
+    "AFTER",
     "AS_IT_IS",
+    "BEFORE",
+    "CONTROL",
     "N_FOLDS",
     "STRENGTHS",
     "WITHOUT_BIAS",
@@ -31,17 +36,23 @@ __all__ = [
     "Audit",
     "Dimensions",
     "Eraser",
+    "Erasure",
     "Extremes",
     "Fit",
+    "Left",
+    "Leg",
     "NormOf",
     "Probe",
     "Profile",
     "Reading",
     "Readout",
+    "Sentences",
     "Shape",
+    "Travel",
     "audit",
     "bins",
     "dimensions",
+    "erasure",
     "fit",
     "folds_of",
     "guess_error",
@@ -60,6 +71,7 @@ __all__ = [
     "similarities",
     "slices",
     "steps",
+    "travel",
     "typical_similarity",
     "unit",
     "without_layer_norm",

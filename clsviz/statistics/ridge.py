@@ -56,11 +56,23 @@ def ridge_probe(vectors: ArrayLike, lengths: ArrayLike, folds: NDArray[np.intp])
     allow no probe, or no test of one.
     """
     y, x = np.asarray(lengths, dtype=float), np.asarray(vectors)
-    _explain_untestable_lengths(y, folds)
+    explain_untestable_lengths(y, folds)
     with _threads().limit(
         limits=1, user_api="blas"
     ):  # more threads gain little on matrices this small, and stall on busy cores
         return _probe(x, y, folds)
+
+
+def ridge_predict(vectors: ArrayLike, lengths: ArrayLike, held_out: NDArray[np.bool_]) -> Floats:
+    """The lengths of held-out sentences as a probe of the others predicts them, float64 (n_held_out,).
+
+    vectors (n, width), lengths (n,) and held_out (n,) are of all sentences; otherwise as in `ridge_probe`. Raises
+    UndefinedFitError where the vectors do not vary.
+    """
+    y, vectors = np.asarray(lengths, dtype=float), np.asarray(vectors)
+    with _threads().limit(limits=1, user_api="blas"):
+        x, gram, centre = _centred(vectors)
+        return _predict_fold(x, y, held_out, gram, centre)[0]
 
 
 @functools.cache
@@ -70,10 +82,7 @@ def _threads() -> ThreadpoolController:
 
 
 def _probe(vectors: NDArray[np.floating], y: Floats, folds: NDArray[np.intp]) -> Probe:
-    centre = vectors.mean(axis=0, dtype=float)
-    x = vectors - centre  # once, in float64: a large offset would cost digits in the sums of squares
-    gram = x.T @ x
-    _explain_constant_vectors(gram, centre, len(x))
+    x, gram, centre = _centred(vectors)
     predictions, strengths, scores = np.empty(len(y)), [], []
     for fold in np.unique(folds):
         held_out = folds == fold
@@ -93,6 +102,15 @@ def guess_error(lengths: ArrayLike, folds: NDArray[np.intp]) -> float:
     return float(np.mean(np.concatenate([np.abs(y[folds == f] - y[folds != f].mean()) for f in np.unique(folds)])))
 
 
+def _centred(vectors: NDArray[np.floating]) -> tuple[Floats, Floats, Floats]:
+    """The vectors minus their mean, their Gram matrix and the mean; raises UndefinedFitError where they do not vary."""
+    centre = vectors.mean(axis=0, dtype=float)
+    x = vectors - centre  # once, in float64: a large offset would cost digits in the sums of squares
+    gram = x.T @ x
+    _explain_constant_vectors(gram, centre, len(x))
+    return x, gram, centre
+
+
 def unit(vectors: ArrayLike) -> Floats:
     """The directions of vectors (n, width), float64: each vector divided by its norm; zero vectors stay zero."""
     x = np.asarray(vectors, dtype=float)
@@ -101,7 +119,7 @@ def unit(vectors: ArrayLike) -> Floats:
     return directions
 
 
-def _explain_untestable_lengths(lengths: Floats, folds: NDArray[np.intp]) -> None:
+def explain_untestable_lengths(lengths: Floats, folds: NDArray[np.intp]) -> None:
     """Raise UndefinedFitError, saying why, where these lengths cannot tell a good probe from a bad one."""
     n = len(lengths)
     if n < 2 * N_FOLDS:

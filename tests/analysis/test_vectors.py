@@ -157,6 +157,6 @@ def test_sentences_of_the_same_words_share_a_fold(found: Found, experiment: Expe
     sentences = [f"{'Été ' * (1 + i % 15)}{i // 2}" for i in range(60)]
     sentences[1::2] = [unicodedata.normalize("NFD", sentence).upper() for sentence in sentences[0::2]]
     twice = Found(found.weights, type(found.sample)(found.corpus, sentences, ""), measurements=found.vectors.head(60))
-    folds = analysis.vectors._folds(twice, np.arange(60))
+    folds = analysis.vectors.folds(twice, np.arange(60))
     assert (folds[0::2] == folds[1::2]).all()
     assert len(set(folds.tolist())) == 5
