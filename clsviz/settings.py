@@ -58,7 +58,7 @@ TEXT_PARAMETER = "text"
 """The URL parameter that holds a visitor's own sentences, if they tick the box. Not part of the experiment."""
 
 
-PAGE_PARAMETERS = ("models", "axes", "heat", "nearest", "sentence", "word")
+PAGE_PARAMETERS = ("models", "axes", "heat", "nearest", "sentence", "word", "erase", "travel_to")
 """URL parameters that belong to a single page. Not part of the experiment."""
 
 

@@ -1,7 +1,7 @@
-from .bars import dimension_shares, weights_by_group
+from .bars import dimension_shares, erasure, weights_by_group
 from .cloud import MOST_POINTS, Axes, Figure, empty, scatter, to_html, traces_of
 from .heat_map import heat_map
-from .lines import growth, layer_lines, layer_path, norm_spread, relative_depth
+from .lines import error_lines, growth, layer_lines, layer_path, norm_spread, relative_depth
 from .panels import small_multiples
 from .style import Labels, Palette, Points, hover_label, labels_of
 
@@ -14,6 +14,8 @@ __all__ = [
     "Points",
     "dimension_shares",
     "empty",
+    "erasure",
+    "error_lines",
     "growth",
     "heat_map",
     "hover_label",

@@ -13,13 +13,13 @@ from sklearn.metrics.pairwise import cosine_similarity, rbf_kernel
 from clsviz.errors import UndefinedFitError
 from clsviz.statistics.folds import shuffled
 from clsviz.statistics.leace import leace
-from clsviz.statistics.ridge import explain_untestable_lengths, ridge_predict
+from clsviz.statistics.ridge import blas_threads, explain_untestable_lengths, ridge_predict
 
 Floats = NDArray[np.float64]
 
 
-MOST_SENTENCES = 5000
-"""More would make the kernel of the nonlinear probe larger than half a gigabyte."""
+MOST_SENTENCES = 2500
+"""The time of the nonlinear probe grows with their third power."""
 
 
 NEIGHBOURS = 10
@@ -64,7 +64,7 @@ class Erasure:
 def erasure(vectors: NDArray[np.floating], lengths: Sequence[float], folds: NDArray[np.intp]) -> Iterator[Erasure]:
     """Erase the length from vectors (n, width), fold by fold: yields what is known after each.
 
-    The eraser (`leace`), like the probes, is fitted on the sentences outside the fold, and the first 5,000 sentences
+    The eraser (`leace`), like the probes, is fitted on the sentences outside the fold, and the first 2,500 sentences
     are used. The nonlinear probe is a kernel ridge regression with a Gaussian kernel on standardised dimensions, whose
     penalty is chosen on the last fifth of the training sentences. Raises UndefinedFitError as `ridge_probe` does.
     """
@@ -90,9 +90,11 @@ def _with_fold(left: Left, x: Floats, y: Floats, held_out: NDArray[np.bool_]) ->
         linear = ridge_predict(x, y, held_out)
     except UndefinedFitError:
         linear = np.full(np.count_nonzero(held_out), y[~held_out].mean())
+    with blas_threads().limit(limits=1, user_api="blas"):  # as in `ridge_probe`
+        nonlinear = _nonlinear(x, y, held_out)
     return Left(
         (*left.linear, float(r2_score(y[held_out], linear))),
-        (*left.nonlinear, float(r2_score(y[held_out], _nonlinear(x, y, held_out)))),
+        (*left.nonlinear, float(r2_score(y[held_out], nonlinear))),
         (*left.neighbours, _neighbours(x[held_out], y[held_out])),
     )
 

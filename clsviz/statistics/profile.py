@@ -208,8 +208,9 @@ def _line_error(lengths: Floats, norms: Floats, folds: NDArray[np.intp]) -> floa
 def _norm_from(vectors: NDArray[np.float32], norms: NDArray[np.float32], folds: NDArray[np.intp]) -> float:
     """R² of the norms as a probe of the directions predicts them; NaN where that is undefined."""
     with suppress(UndefinedFitError):
-        explain_undefined(np.arange(len(norms)), norms)
-        return ridge_probe(unit(vectors), norms.astype(float) - norms.mean(dtype=float), folds).r_squared
+        y = norms.astype(float)
+        explain_undefined(np.arange(len(y), dtype=float), y)
+        return ridge_probe(unit(vectors), y - y.mean(), folds).r_squared
     return np.nan
 
 

@@ -57,7 +57,7 @@ def ridge_probe(vectors: ArrayLike, lengths: ArrayLike, folds: NDArray[np.intp])
     """
     y, x = np.asarray(lengths, dtype=float), np.asarray(vectors)
     explain_untestable_lengths(y, folds)
-    with _threads().limit(
+    with blas_threads().limit(
         limits=1, user_api="blas"
     ):  # more threads gain little on matrices this small, and stall on busy cores
         return _probe(x, y, folds)
@@ -70,13 +70,13 @@ def ridge_predict(vectors: ArrayLike, lengths: ArrayLike, held_out: NDArray[np.b
     UndefinedFitError where the vectors do not vary.
     """
     y, vectors = np.asarray(lengths, dtype=float), np.asarray(vectors)
-    with _threads().limit(limits=1, user_api="blas"):
+    with blas_threads().limit(limits=1, user_api="blas"):
         x, gram, centre = _centred(vectors)
         return _predict_fold(x, y, held_out, gram, centre)[0]
 
 
 @functools.cache
-def _threads() -> ThreadpoolController:
+def blas_threads() -> ThreadpoolController:
     """What sets the number of threads of numpy's and scipy's BLAS; to find them takes some 10 ms."""
     return ThreadpoolController()
 

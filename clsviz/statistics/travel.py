@@ -59,13 +59,14 @@ class Travel:
     @property
     def is_complete(self) -> bool:
         """Whether all layers are done."""
-        return len(self.legs) == self.n_layers + 1
+        return bool(self.legs) and self.legs[-1].layer == self.n_layers
 
 
 def travel(here: Sentences, there: Sentences, pooling: Pooling) -> Iterator[Travel]:
     """Train probes on the sentences here, and read those there, layer by layer: yields what is known after each.
 
-    The probes are those of `ridge_probe`, of the vectors of one pooling. Those across see no sentence from there.
+    The probes are those of `ridge_probe`, of the vectors of one pooling; the pooler output stands at the last layer.
+    Those across see no sentence from there.
     """
     found = Travel(
         len(here.index),
@@ -75,7 +76,8 @@ def travel(here: Sentences, there: Sentences, pooling: Pooling) -> Iterator[Trav
         float(np.abs(there.lengths - here.lengths.mean()).mean()) if len(there.index) and len(here.index) else np.nan,
         guess_error(there.lengths, there.folds),
     )
-    for layer in range(here.vectors.n_layers + 1):
+    last = here.vectors.n_layers
+    for layer in [last] if pooling is Pooling.POOLER else range(last + 1):
         found = replace(found, legs=(*found.legs, _leg(here, there, pooling, layer)))
         yield found
 

@@ -1,4 +1,4 @@
-from . import anatomy, comparison, dimensions, growth, profile, sentlen, try_a_sentence, typed, view, waiting
+from . import anatomy, comparison, dimensions, growth, probing, profile, sentlen, try_a_sentence, typed, view, waiting
 from .answer import answer, key_numbers, lengths_at_norms, notes, result
 from .how_to_read import HOW_TO_READ, HOW_TO_READ_LAYERS
 from .labels import POOLINGS, axis_title, question, vector_name
@@ -25,6 +25,7 @@ __all__ = [
     "number",
     "pinned",
     "probe_settings",
+    "probing",
     "profile",
     "question",
     "result",

@@ -14,10 +14,11 @@ Z = (LENGTHS - LENGTHS.mean()) / LENGTHS.std()
 
 
 def test_what_is_linear_goes_and_what_is_a_curve_stays() -> None:
-    """The length stands in one dimension, and its square in another: only the first is erased."""
-    vectors = 0.3 * RANDOM.normal(size=(N, WIDTH))
+    """The length stands in one dimension, and two others hold a circle along it, which a line cannot see."""
+    vectors = 0.15 * RANDOM.normal(size=(N, WIDTH))
     vectors[:, 0] += Z
     vectors[:, 1] += np.cos(2 * Z)
+    vectors[:, 2] += np.sin(2 * Z)
     *_, found = erasure(vectors, LENGTHS, FOLDS)
     before, after, control = (found.left[name] for name in (BEFORE, AFTER, CONTROL))
     assert (found.n, found.n_done) == (N, 5)

@@ -49,6 +49,15 @@ def _models(text: str, report: Report) -> list[str]:
     return found[:MOST_MODELS]
 
 
+def _corpus(text: str, report: Report) -> str:
+    """The corpus that probes travel to, or "" if none is named or it cannot be used, which is reported."""
+    try:
+        return str(parse_setting("corpus", text)) if text else ""
+    except SettingError as error:
+        report(SettingError(f"travel_to: {error}"))
+        return ""
+
+
 EXTRAS: dict[str, Callable[[str, Report], Any]] = {
     "models": _models,
     "axes": _word("axes", "free"),
@@ -56,6 +65,8 @@ EXTRAS: dict[str, Callable[[str, Report], Any]] = {
     "nearest": _word("nearest", "yes"),
     "sentence": _place("sentence"),
     "word": _place("word"),
+    "erase": _word("erase", "yes"),
+    "travel_to": _corpus,
 }
 """How each is read, by its name in links and in the session's state; "" gives the default."""
 
