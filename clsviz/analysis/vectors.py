@@ -26,15 +26,24 @@ from clsviz.statistics import (
     without_layer_norm,
 )
 
+_DRAWS = 10
+"""Balanced classes drawn anew, split anew: with few sentences in the rarest bin, one draw's accuracy says little."""
+
 
 @dataclass(frozen=True, eq=False)
 class SentLen:
-    """The SentLen task on a vector of that width, and on its norm alone; None if undefined, and `problem` says why."""
+    """The SentLen task on a vector of that width, and on its norm alone; None if undefined, and `problem` says why.
+
+    vector, norm: of the first draw of sentences. vector_draws, norm_draws: the accuracies of each of `_DRAWS` draws, as
+    far as they are made.
+    """
 
     width: int
     vector: statistics.sentlen.Result | None
     norm: statistics.sentlen.Result | None
     problem: str = ""
+    vector_draws: tuple[float, ...] = ()
+    norm_draws: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,27 +83,51 @@ def shuffled_probe(found: Found, view: View, profile: Profile) -> Probe | None:
         return None
 
 
-def classify(found: Found, view: View) -> SentLen:
-    """The SentLen task on the view's vector, which is about the number of words, whatever the view's unit.
+def classifications(found: Found, view: View) -> Iterator[SentLen]:
+    """The SentLen task on the view's vector, draw by draw; about the number of words, whatever the view's unit.
 
     With shuffled lengths, the classes are shuffled among the sentences of the task.
     """
     index, _ = under_cutoff(found.measurements, view)
+    sentences = [found.sentences[i] for i in index]
+    vectors = found.vectors.of(view.pooling, view.layer)[index]
+    norms = found.vectors.norms(view.pooling, view.layer)[index]
+    result = SentLen(found.vectors.width, None, None)
     try:
-        task = statistics.sentlen.task([found.sentences[i] for i in index])
-        if view.lengths is Lengths.SHUFFLED:
-            labels = task.labels.copy()
-            used = np.concatenate([task.train, task.dev, task.test])
-            labels[used] = shuffled(labels[used])
-            task = replace(task, labels=labels)
-        vector = statistics.sentlen.classify(found.vectors.of(view.pooling, view.layer)[index], task)
+        for seed in range(_DRAWS):
+            result = _with_draw(result, _task(sentences, view, seed), vectors, norms)
+            yield result
     except UndefinedFitError as error:
-        return SentLen(found.vectors.width, None, None, str(error))
+        yield replace(result, problem=str(error))
+
+
+def classify(found: Found, view: View) -> SentLen:
+    """The last of `classifications`."""
+    *_, result = classifications(found, view)
+    return result
+
+
+def _task(sentences: list[str], view: View, seed: int) -> statistics.sentlen.Task:
+    task = statistics.sentlen.task(sentences, seed)
+    if view.lengths is not Lengths.SHUFFLED:
+        return task
+    labels = task.labels.copy()
+    drawn = np.concatenate([task.train, task.dev, task.test])
+    labels[drawn] = shuffled(labels[drawn])
+    return replace(task, labels=labels)
+
+
+def _with_draw(
+    result: SentLen, task: statistics.sentlen.Task, vectors: NDArray[np.float32], norms: NDArray[np.float32]
+) -> SentLen:
+    vector = statistics.sentlen.classify(vectors, task)
+    draws = (*result.vector_draws, vector.accuracy)
+    result = replace(result, vector=result.vector or vector, vector_draws=draws)
     try:
-        norms = found.vectors.norms(view.pooling, view.layer)[index]
-        return SentLen(found.vectors.width, vector, statistics.sentlen.classify(norms, task))
+        norm = statistics.sentlen.classify(norms, task)
     except UndefinedFitError as error:
-        return SentLen(found.vectors.width, vector, None, str(error))
+        return replace(result, problem=str(error))
+    return replace(result, norm=result.norm or norm, norm_draws=(*result.norm_draws, norm.accuracy))
 
 
 def norm_breakdown(found: Found, view: View) -> NormBreakdown:
@@ -148,7 +181,10 @@ def summary(found: Found, view: View, profile: Profile) -> dict[str, object]:
         **_read("shuffled_probe", control),
         "sentlen_accuracy": task.vector and task.vector.accuracy,
         "sentlen_interval": task.vector and list(task.vector.interval),
+        "sentlen_draws": list(task.vector_draws),
         "sentlen_accuracy_norm_only": task.norm and task.norm.accuracy,
+        "sentlen_draws_norm_only": list(task.norm_draws),
+        "sentlen_chance": statistics.sentlen.CHANCE,
         "sentlen_n_train": task.vector and task.vector.n_train,
         "sentlen_n_test": task.vector and task.vector.n_test,
         "sentlen_problem": task.problem or None,

@@ -123,15 +123,19 @@ def norm_spread(profile: Profile | None) -> pd.DataFrame:
 
 
 def sentlen(found: SentLen) -> pd.DataFrame:
-    """One row each for the whole vector, for its norm alone, and for guessing."""
+    """One row each for the whole vector, for its norm alone, and for guessing: mean accuracy and range over draws."""
     rows = [
-        (name, result.accuracy, *result.interval, result.n_train, result.n_dev, result.n_test)
-        for name, result in (("the whole vector", found.vector), ("its norm alone", found.norm))
+        (name, float(np.mean(draws)), min(draws), max(draws), len(draws), result.n_train, result.n_dev, result.n_test)
+        for name, result, draws in (
+            ("the whole vector", found.vector, found.vector_draws),
+            ("its norm alone", found.norm, found.norm_draws),
+        )
         if result is not None
     ]
-    columns = ["From", "Accuracy", "Lowest", "Highest", "Train", "Dev", "Test"]
-    table = pd.DataFrame([*rows, ("guessing", CHANCE, None, None, None, None, None)], columns=columns)
-    return table.astype(dict.fromkeys(("Train", "Dev", "Test"), "Int64") | {"Lowest": float, "Highest": float})
+    columns = ["From", "Accuracy", "Lowest", "Highest", "Draws", "Train", "Dev", "Test"]
+    table = pd.DataFrame([*rows, ("guessing", CHANCE, *[None] * 6)], columns=columns)
+    counts = dict.fromkeys(("Draws", "Train", "Dev", "Test"), "Int64")
+    return table.astype(counts | {"Lowest": float, "Highest": float})
 
 
 def layer_norm(rows: Sequence[NormOf]) -> pd.DataFrame:

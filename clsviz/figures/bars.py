@@ -37,7 +37,7 @@ def erasure(table: pd.DataFrame, palette: Palette) -> go.Figure:
             x=rows["measure"],
             y=means,
             name=str(version),
-            text=[f"{mean:.2f}".replace("-", "−") if np.isfinite(mean) else "" for mean in means],
+            text=["" if np.isnan(mean) else f"{round(mean, 2) + 0.0:.2f}".replace("-", "−") for mean in means],
             textposition="outside",
             cliponaxis=False,
             marker={"color": colour, "line": {"width": 0}},

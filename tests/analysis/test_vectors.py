@@ -110,21 +110,28 @@ def test_sentlen_is_that_of_a_pipeline_written_out(found: Found, experiment: Exp
     assert result.problem == ""
     assert result.vector is not None
     assert result.norm is not None
-    words = [len(sentence.split()) for sentence in found.sentences]
+    n_words = [len(sentence.split()) for sentence in found.sentences]
     bins = [(5, 8), (9, 12), (13, 16), (17, 20), (21, 25), (26, 28)]
-    counts = [sum(low <= n <= high for n in words) for low, high in bins]
+    counts = [sum(low <= n <= high for n in n_words) for low, high in bins]
     assert result.vector.n_train + result.vector.n_dev + result.vector.n_test == pytest.approx(6 * min(counts), abs=12)
     # Another split of the same: the accuracy is about that of one pipeline with the strength that was chosen.
-    labels = np.array([next((i for i, (low, high) in enumerate(bins) if low <= n <= high), -1) for n in words])
+    labels = np.array([next((i for i, (low, high) in enumerate(bins) if low <= n <= high), -1) for n in n_words])
     used = np.concatenate([np.flatnonzero(labels == label)[: min(counts)] for label in range(6)])
     pipeline = make_pipeline(StandardScaler(), LogisticRegression(C=result.vector.strength, max_iter=2000))
     scores = cross_val_score(pipeline, found.vectors.of(Pooling.CLS, 1)[used], labels[used], cv=5)
     low, high = result.vector.interval
     assert low - 0.1 < scores.mean() < high + 0.1
     assert low > 1 / 6
+    assert len(result.vector_draws) == len(result.norm_draws) == 10
+    assert result.vector_draws[0] == result.vector.accuracy
+    assert len(set(result.vector_draws)) > 1
+    assert min(result.vector_draws) - 0.05 < scores.mean() < max(result.vector_draws) + 0.05
+    assert "worse than guessing" not in words.sentlen.verdict(result)
     shuffled = analysis.vectors.classify(found, Experiment(**{**vars(experiment), "lengths": Lengths.SHUFFLED}))
     assert shuffled.vector is not None
     assert shuffled.vector.interval[0] < 1 / 6
+    assert np.mean(shuffled.vector_draws) == pytest.approx(1 / 6, abs=0.06)
+    assert "than guessing" in (said := words.sentlen.verdict(shuffled)) or "from guessing" in said
 
 
 def test_too_few_sentences_explain_themselves(found: Found, experiment: Experiment) -> None:
