@@ -1,4 +1,5 @@
 from . import datasets, docstrings, formats, kept, segmentation
+from .alike import LEAST_SHARED, canonical, clusters_of
 from .catalogue import (
     CORPORA,
     Dataset,
@@ -18,6 +19,7 @@ from .opening import fetch_corpus, find_corpus
 from .uploads import keep_upload, upload_label
 
 __all__ = [
+    "LEAST_SHARED",
     "CORPORA",
     "Corpus",
     "Dataset",
@@ -25,6 +27,8 @@ __all__ = [
     "Sample",
     "Source",
     "build_seconds",
+    "canonical",
+    "clusters_of",
     "datasets",
     "docstrings",
     "download_megabytes",

@@ -1,11 +1,14 @@
 """The sample drawn from a corpus."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clsviz.corpora import datasets, kept
+from clsviz.corpora.alike import clusters_of
 from clsviz.corpora.catalogue import is_on_hub
 from clsviz.corpora.corpus import Corpus, not_downloaded
 from clsviz.corpora.local import make_corpus
@@ -23,6 +26,16 @@ class Sample:
     corpus: Corpus
     sentences: list[str]
     drawn: str
+
+    @cached_property
+    def clusters(self) -> NDArray[np.intp]:
+        """The cluster of sentences that are the same or nearly, of each: intp (n,), as `clusters_of` numbers them."""
+        return clusters_of(self.sentences)
+
+    @property
+    def knows_clusters(self) -> bool:
+        """Whether the clusters are already computed: with 100,000 sentences that takes seconds."""
+        return "clusters" in vars(self)
 
 
 def find_sample(selection: Selection, size: int, seed: int, folder: Path, progress: Progress) -> Sample:
