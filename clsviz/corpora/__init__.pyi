@@ -19,8 +19,8 @@ from .opening import fetch_corpus, find_corpus
 from .uploads import keep_upload, upload_label
 
 __all__ = [
-    "LEAST_SHARED",
     "CORPORA",
+    "LEAST_SHARED",
     "Corpus",
     "Dataset",
     "NotDownloadedError",

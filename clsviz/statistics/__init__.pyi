@@ -1,5 +1,6 @@
 from . import sentlen
 from .binning import bins, percentile_at_length, slices
+from .cutoff import CUTOFFS, FLAT_LENGTHS, Flat, by_cutoff, flat
 from .dimensions import (
     AS_IT_IS,
     WITHOUT_BIAS,
@@ -10,18 +11,22 @@ from .dimensions import (
     dimensions,
     without_layer_norm,
 )
-from .folds import N_FOLDS, folds_of, shuffled
+from .folds import N_FOLDS, folds_of, folds_of_clusters, shuffled
 from .lengths import lengths_in
 from .line import Fit, fit, r_squared
 from .precision import Audit, audit
 from .profile import Profile, Reading, Readout, readings, steps
 from .ridge import STRENGTHS, ridge_probe, unit
-from .shape import Extremes, Shape, shape
+from .shape import LEAST, QUANTILES, Extremes, Shape, shape, shapes
 from .similarity import nearest, percentiles_among_pairs, similarities, typical_similarity
 
 __all__ = [
     "AS_IT_IS",
+    "CUTOFFS",
+    "FLAT_LENGTHS",
+    "LEAST",
     "N_FOLDS",
+    "QUANTILES",
     "STRENGTHS",
     "WITHOUT_BIAS",
     "WITHOUT_EITHER",
@@ -30,6 +35,7 @@ __all__ = [
     "Dimensions",
     "Extremes",
     "Fit",
+    "Flat",
     "NormOf",
     "Profile",
     "Reading",
@@ -37,9 +43,12 @@ __all__ = [
     "Shape",
     "audit",
     "bins",
+    "by_cutoff",
     "dimensions",
     "fit",
+    "flat",
     "folds_of",
+    "folds_of_clusters",
     "lengths_in",
     "nearest",
     "percentile_at_length",
@@ -49,6 +58,7 @@ __all__ = [
     "ridge_probe",
     "sentlen",
     "shape",
+    "shapes",
     "shuffled",
     "similarities",
     "slices",

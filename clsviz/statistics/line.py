@@ -3,24 +3,33 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from statsmodels.regression.linear_model import OLS
 
 from clsviz.errors import UndefinedFitError
-from clsviz.statistics.intervals import CONFIDENCE, ROUNDING, Floats, Interval, bootstrap_r_squared
+from clsviz.statistics.intervals import (
+    CONFIDENCE,
+    ROUNDING,
+    Floats,
+    Interval,
+    cluster_sums,
+    r_squared_interval,
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
     """The regression line of norm on length, with 95% intervals, infinite ones where the data cannot bound them.
 
-    The intervals of slope, intercept and line allow the spread to change along the line: they use the
-    heteroscedasticity-consistent covariance HC3 (MacKinnon and White 1985). The interval of R² is a bias-corrected and
-    accelerated bootstrap (Efron 1987) of the correlation, squared. All assume that the sentences are independent.
+    The intervals of slope, intercept and line allow the spread to change along the line, and clusters of sentences to
+    depart from it together: their covariance is robust to clusters (Liang and Zeger 1986), or where there are none to
+    unequal spread (HC3; MacKinnon and White 1985). That of R² is by `r_squared_interval`.
     """
 
     n: int
+    n_clusters: int
+    """How many independent groups of sentences the intervals take them for; n if all are."""
     slope: float
     """Change of the norm per token."""
     intercept: float
@@ -30,10 +39,16 @@ class Fit:
     slope_interval: Interval
     intercept_interval: Interval
     r_squared_interval: Interval
+    rests_on_few: bool
+    """Whether a few sentences, or clusters of them, decide how wide that interval is: then it may be too narrow."""
     norm_mean: float
     norm_sd: float
     covariance: Floats
     """Covariance of intercept and slope, (2, 2)."""
+
+    @property
+    def _degrees(self) -> int:
+        return self.n - 2 if self.n_clusters == self.n else self.n_clusters - 1
 
     def predict(self, lengths: ArrayLike) -> Floats:
         """The norm on the line at each length, float64."""
@@ -46,46 +61,56 @@ class Fit:
             return np.full(x.shape, -np.inf), np.full(x.shape, np.inf)
         design = np.stack([np.ones_like(x), x], axis=-1)
         error = np.sqrt(np.einsum("ni,ij,nj->n", design, self.covariance, design))
-        margin = error * stats.t.ppf((1 + CONFIDENCE) / 2, self.n - 2)
+        margin = error * stats.t.ppf((1 + CONFIDENCE) / 2, self._degrees)
         line = self.predict(x)
         return line - margin, line + margin
 
 
-def fit(lengths: ArrayLike, norms: ArrayLike) -> Fit:
+def fit(lengths: ArrayLike, norms: ArrayLike, clusters: NDArray[np.intp] | None = None) -> Fit:
     """Regress norms on lengths, both (n,), by ordinary least squares.
 
-    The sentences must be in random order, as those of a sample are: large samples are bootstrapped in groups. Raises
-    UndefinedFitError where the sentences determine no line.
+    clusters: of sentences that tell little more together than one of them alone, intp (n,), such as
+    `corpora.clusters_of` finds; None if all are independent. Raises UndefinedFitError where the sentences determine no
+    line.
     """
     x, y = np.asarray(lengths, dtype=float), np.asarray(norms, dtype=float)
     explain_undefined(x, y)
+    n_clusters = len(x) if clusters is None else len(np.unique(clusters))
+    if n_clusters == len(x):
+        clusters = None
     mean = y.mean()  # fitted without it: in some layers the norm varies so little that its mean would cost digits
-    with np.errstate(divide="ignore", invalid="ignore"):  # see below
-        line = OLS(y - mean, np.stack([np.ones_like(x), x], axis=1)).fit(cov_type="HC3", use_t=True)
-    intercept, slope = line.params
-    covariance, intervals = line.cov_params(), line.conf_int(1 - CONFIDENCE)
-    if _leverage(x).max() > 1 - 1e-9:  # a single sentence holds the line at its end, which leaves HC3 undefined
+    model = OLS(y - mean, np.stack([np.ones_like(x), x], axis=1))
+    if _is_held_by_one(x, clusters):  # whose own errors are unknown, at its end of the line
+        line = model.fit()
         covariance, intervals = np.full((2, 2), np.inf), np.array([[-np.inf, np.inf]] * 2)
+    else:
+        how = {"cov_type": "HC3"} if clusters is None else {"cov_type": "cluster", "cov_kwds": {"groups": clusters}}
+        line = model.fit(use_t=True, **how)
+        covariance, intervals = line.cov_params(), line.conf_int(1 - CONFIDENCE)
+    intercept, slope = line.params
+    of_r_squared = r_squared_interval(x, y, clusters)
     return Fit(
         n=len(x),
+        n_clusters=n_clusters,
         slope=float(slope),
         intercept=float(intercept + mean),
         r_squared=float(line.rsquared),
         spearman=float(stats.spearmanr(x, y).statistic),
         slope_interval=tuple(intervals[1].tolist()),
         intercept_interval=tuple((intervals[0] + mean).tolist()),
-        r_squared_interval=bootstrap_r_squared(x, y),
+        r_squared_interval=of_r_squared.ends,
+        rests_on_few=of_r_squared.rests_on_few(len(x)),
         norm_mean=float(mean),
         norm_sd=float(y.std(ddof=1)),
         covariance=covariance,
     )
 
 
-def _leverage(x: Floats) -> Floats:
-    """How much each point decides its own prediction, from 0 to 1: the diagonal of the hat matrix."""
-    deviations = (x - x.mean()) ** 2
-    leverage: Floats = 1 / len(x) + deviations / deviations.sum()
-    return leverage
+def _is_held_by_one(x: Floats, clusters: NDArray[np.intp] | None) -> bool:
+    """Whether without some sentence, or some cluster of them, all others are of one length."""
+    n, sx, _, sxx, *_ = cluster_sums(x, x, clusters).T
+    n, sx, sxx = n.sum() - n, sx.sum() - sx, sxx.sum() - sxx
+    return bool((n * sxx - sx**2 <= ROUNDING * n * np.var(x)).any())
 
 
 def r_squared(lengths: ArrayLike, norms: ArrayLike) -> float:
