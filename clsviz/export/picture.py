@@ -6,8 +6,13 @@ from clsviz.experiment import Experiment
 from clsviz.measuring import Found
 
 
-def picture(experiment: Experiment, found: Found, shown: Shown) -> figures.Figure:
-    """Norm against length, one point per sentence up to `figures.MOST_POINTS`, with the line and the medians."""
+def picture(
+    experiment: Experiment, found: Found, shown: Shown, shape: statistics.Shape | None = None
+) -> figures.Figure:
+    """Norm against length, one point per sentence up to `figures.MOST_POINTS`, with the line and the medians.
+
+    shape: whose quantile curves are drawn instead of the medians, if given.
+    """
     index = shown.index[: figures.MOST_POINTS]
     points = figures.Points(
         figures.labels_of([found.sentences[i] for i in index]),
@@ -19,5 +24,6 @@ def picture(experiment: Experiment, found: Found, shown: Shown) -> figures.Figur
         figures.Axes(words.axis_title(experiment.view), int(shown.lengths.max(initial=1)), unit=experiment.unit),
         figures.Palette(),
         fit=shown.fit,
-        bins=statistics.bins(shown.lengths, shown.norms),
+        shape=shape,
+        bins=None if shape else statistics.bins(shown.lengths, shown.norms),
     )

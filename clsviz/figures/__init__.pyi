@@ -1,5 +1,6 @@
 from .bars import dimension_shares, weights_by_group
 from .cloud import MOST_POINTS, Axes, Figure, empty, scatter, to_html, traces_of
+from .cutoffs import cutoff_lines
 from .heat_map import heat_map
 from .lines import growth, layer_lines, layer_path, norm_spread, relative_depth
 from .panels import small_multiples
@@ -12,6 +13,7 @@ __all__ = [
     "Labels",
     "Palette",
     "Points",
+    "cutoff_lines",
     "dimension_shares",
     "empty",
     "growth",

@@ -94,7 +94,8 @@ class Shape:
     def quantile(self, quantile: float, lengths: ArrayLike) -> Floats:
         """A quantile of the norm, one of QUANTILES, at each length (n,): float64 (n,)."""
         logarithms = np.log(np.maximum(np.asarray(lengths, dtype=float), 1))
-        return self.quantile_intercepts[quantile] + self.quantile_slopes[quantile] * logarithms
+        norms: Floats = self.quantile_intercepts[quantile] + self.quantile_slopes[quantile] * logarithms
+        return norms
 
 
 def shape(lengths: ArrayLike, norms: ArrayLike, clusters: NDArray[np.intp] | None = None) -> Shape:
@@ -147,7 +148,7 @@ def _curve(x: Floats, y: Floats, folds: NDArray[np.intp]) -> Floats:
     cell = folds * len(lengths) + of_length  # of a fold and a length
     cells = sparse.csr_array((np.ones(len(x)), (cell, np.arange(len(x)))), shape=(N_FOLDS * len(lengths), len(x)))
     counts = np.bincount(cell, minlength=cells.shape[0]).reshape(N_FOLDS, -1)
-    sums = (cells @ y).reshape(N_FOLDS, len(lengths), -1)
+    sums = np.asarray(cells @ y).reshape(N_FOLDS, len(lengths), -1)
     scores = []
     for fold in range(N_FOLDS):
         n, total = counts[fold], sums[fold]

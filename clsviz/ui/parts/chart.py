@@ -15,10 +15,11 @@ from clsviz.settings import Unit
 
 if TYPE_CHECKING:
     from clsviz.analysis import Shown
+    from clsviz.statistics import Shape
 
 HEIGHT = 520
 
-MEDIANS, RANGES = "Medians and quartiles", "Lengths at a norm"
+CURVES, MEDIANS, RANGES = "5, 50 and 95% curves", "Medians and quartiles", "Lengths at a norm"
 """What can be drawn over the sentences."""
 
 
@@ -29,12 +30,12 @@ def palette() -> "figures.Palette":
 
 def view_of(found: Found, experiment: Experiment) -> "Shown":
     """What the experiment's view shows of what is measured so far."""
-    return _shown(found.key, experiment.view, found)
+    return _shown(found.key, experiment.view, analysis.knows_alike(found), found)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _shown(key: Hashable, view: View, _found: Found) -> "Shown":
-    return analysis.show(_found, view)
+def _shown(key: Hashable, view: View, knows_alike: bool, _found: Found) -> "Shown":
+    return analysis.show(_found, view, wait=False)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
@@ -57,10 +58,11 @@ def show(
     shown: "Shown",
     own: "figures.Points | None" = None,
     overlays: Sequence[str] = (MEDIANS,),
+    shape: "Shape | None" = None,
 ) -> NDArray[np.intp]:
     """The scatter; returns which of the sentences shown are selected in it, intp (n,).
 
-    own: the visitor's sentences, to be marked.
+    own: the visitor's sentences, to be marked. shape: whose curves are drawn once it is known.
     """
     labels = _labels((found.corpus.fingerprint, experiment.seed, len(found.sentences)), found.sentences)
     drawn = slice(0, figures.MOST_POINTS)
@@ -70,6 +72,7 @@ def show(
         axes(experiment, int(shown.lengths.max()) if len(shown.lengths) else experiment.length_cutoff),
         palette(),
         fit=shown.fit,
+        shape=shape if CURVES in overlays else None,
         bins=statistics.bins(shown.lengths, shown.norms) if MEDIANS in overlays else None,
         slices=statistics.slices(shown.lengths, shown.norms) if RANGES in overlays else None,
         own=own,
@@ -81,7 +84,7 @@ def show(
         on_select="rerun",
         config={"displaylogo": False, "modeBarButtonsToRemove": ["autoScale2d"]},
         alt=f"{words.axis_title(experiment.view)} against sentence length for {len(shown.index):,} sentences. "
-        + words.result(shown, experiment, len(found.measurements)),
+        + words.result(shown, experiment, len(found.measurements), shape),
     )
     if len(shown.index) > figures.MOST_POINTS:
         st.caption(
