@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from clsviz.statistics import Fit, Shape
 
 
-Figure = go.Figure
+Figure: TypeAlias = go.Figure
 """What every function of this folder draws."""
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse, stats
+from scipy import sparse
 from sklearn.feature_selection import mutual_info_regression
 from sklearn.linear_model import LinearRegression
 from sklearn.preprocessing import SplineTransformer
@@ -38,6 +38,10 @@ _RESAMPLES, _PERMUTATIONS = 999, 99
 
 _BOOTSTRAP_GROUPS = 500
 """More clusters than this are resampled in groups: they come in random order, so neighbours form random groups."""
+
+
+_NONE = (math.nan, math.nan)
+"""An interval that is undefined."""
 
 
 _MOST_FOR_NULL = 5000
@@ -171,27 +175,22 @@ def _spread(x: Floats, y: Floats, clusters: NDArray[np.intp], rounding: float) -
     low, high = np.quantile(x, [0.2, 0.8])
     ends = np.stack([x <= low, x >= high], axis=1).astype(float)
     if low == high or ends.sum(axis=0).min() < 3 or y[x >= high].std() <= rounding:
-        return math.nan, (math.nan, math.nan)
+        return math.nan, _NONE
     moments = np.concatenate([ends, ends * y[:, None], ends * y[:, None] ** 2], axis=1)
     _, cluster = np.unique(clusters, return_inverse=True)
     group = cluster * min(_BOOTSTRAP_GROUPS, cluster.max() + 1) // (cluster.max() + 1)
     sums = np.stack([np.bincount(group, column) for column in moments.T], axis=1)
 
-    def ratio(groups: NDArray[np.intp], axis: int = -1) -> Floats:
-        n, total, squares = np.moveaxis(sums[groups].sum(axis=axis - 1).reshape(*groups.shape[:-1], 3, 2), -2, 0)
+    def ratio(groups: NDArray[np.intp]) -> Floats:
+        n, total, squares = np.moveaxis(sums[groups].sum(axis=-2).reshape(*groups.shape[:-1], 3, 2), -2, 0)
         with np.errstate(divide="ignore", invalid="ignore"):  # of a resample without any such sentence
             variances = (squares - total**2 / n) / (n - 1)
-            values: Floats = np.sqrt(variances[..., 0] / variances[..., 1])
-        return values
+            ratios: Floats = np.sqrt(variances[..., 0] / variances[..., 1])
+        return ratios
 
-    every = np.arange(len(sums))
-    resampled = stats.bootstrap(
-        (every,), ratio, n_resamples=_RESAMPLES, confidence_level=CONFIDENCE, method="percentile", batch=50, rng=0
-    )
-    drawn = resampled.bootstrap_distribution
-    tails = (1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2
-    interval = np.quantile(drawn, tails) if np.isfinite(drawn).all() else (math.nan, math.nan)
-    return float(ratio(every)), (float(interval[0]), float(interval[1]))
+    drawn = ratio(np.random.default_rng(0).integers(0, len(sums), (_RESAMPLES, len(sums))))
+    low, high = np.quantile(drawn, ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)) if np.isfinite(drawn).all() else _NONE
+    return float(ratio(np.arange(len(sums)))), (float(low), float(high))
 
 
 def _quantile_lines(x: Floats, y: Floats) -> tuple[dict[float, float], dict[float, float]]:
