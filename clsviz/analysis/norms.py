@@ -97,6 +97,14 @@ def shapes(found: Found, view: View) -> Iterator[statistics.Shape]:
     yield from statistics.shapes(shown.lengths, shown.norms, shown.clusters)
 
 
+def quantiles(shown: Shown) -> statistics.Quantiles | None:
+    """The quantile curves of what is shown, or None where they are not defined."""
+    try:
+        return statistics.quantiles(shown.lengths, shown.norms)
+    except UndefinedFitError:
+        return None
+
+
 def flat(shown: Shown, view: View) -> statistics.Flat | None:
     """R² on a flat distribution of lengths, or None where few sentences have them, or in characters."""
     if view.unit is Unit.CHARACTERS:

@@ -51,7 +51,7 @@ def report(experiment: Experiment, found: Found, shown: Shown) -> bytes:
     return _REPORT.render(
         question=words.question(experiment),
         answer=words.result(shown, experiment, len(found.measurements), shape),
-        figure=figures.to_html(picture(experiment, found, shown, shape)),  # the one piece that is markup
+        figure=figures.to_html(picture(experiment, found, shown)),  # the one piece that is markup
         tables={
             "Numbers": words.key_numbers(shown, experiment.unit, analysis.flat(shown, experiment.view), shape),
             "Settings": {**words.settings(experiment, found, shown), "Command": words.command(experiment, found)},

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from clsviz.figures.style import MOST_IN_FULL, Palette, Points, least_range
 
 if TYPE_CHECKING:
-    from clsviz.statistics import Fit, Shape
+    from clsviz.statistics import Fit, Quantiles
 
 
 Figure: TypeAlias = go.Figure
@@ -77,14 +77,14 @@ def scatter(
     palette: Palette,
     *,
     fit: "Fit | None" = None,
-    shape: "Shape | None" = None,
+    quantiles: "Quantiles | None" = None,
     bins: pd.DataFrame | None = None,
     slices: pd.DataFrame | None = None,
     own: Points | None = None,
 ) -> Picture:
     """The cloud of sentences, and whatever else is given.
 
-    fit: the regression line with its band. shape: its curves, below which 5, 50 and 95% of the norms lie. bins: medians
+    fit: the regression line with its band. quantiles: curves below which 5, 50 and 95% of the norms lie. bins: medians
     and quartiles of the norm by bin of lengths. slices: ranges of lengths by slice of norms. own: the visitor's own
     sentences.
     """
@@ -95,8 +95,8 @@ def scatter(
             trace.customdata = (points.norms[part] - fit.predict(points.lengths[part])).astype(np.float32)
             trace.hovertemplate = f"{hover}<br>%{{customdata:+.4f}} off the line<extra></extra>"
         _add_line(figure, fit, points, palette)
-    if shape is not None and len(points.labels):
-        _add_quantiles(figure, shape, points, palette)
+    if quantiles is not None and len(points.labels):
+        _add_quantiles(figure, quantiles, points, palette)
     if bins is not None and len(bins):
         figure.add_trace(_medians(bins, palette, axes.unit))
     if slices is not None and len(slices):
@@ -179,11 +179,11 @@ def _add_line(figure: go.Figure, fit: "Fit", points: Points, palette: Palette) -
     )
 
 
-def _add_quantiles(figure: go.Figure, shape: "Shape", points: Points, palette: Palette) -> None:
+def _add_quantiles(figure: go.Figure, quantiles: "Quantiles", points: Points, palette: Palette) -> None:
     """The curves, each with its name at its right end; as shapes, for the same reason as the line."""
     lengths = np.geomspace(max(points.lengths.min(), 1), points.lengths.max(), 40)
-    for quantile in shape.quantile_slopes:
-        norms = shape.quantile(quantile, lengths)
+    for quantile in quantiles.slopes:
+        norms = quantiles.at(quantile, lengths)
         path = "L".join(f"{x},{y}" for x, y in zip(lengths, norms, strict=True))
         is_median = quantile == 0.5
         figure.add_shape(

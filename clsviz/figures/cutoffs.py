@@ -52,11 +52,12 @@ def cutoff_lines(table: pd.DataFrame, current: int, palette: Palette, *, unit: s
             row=row,
             col=1,
         )
-    figure.add_vline(x=current, line={"color": palette.summary, "width": 1.5, "dash": "dot"})
+    last = min(current, int(cutoffs[-1]))  # beyond it no sentence is added
+    figure.add_vline(x=last, line={"color": palette.summary, "width": 1.5, "dash": "dot"})
     figure.add_hline(y=0, line={"color": palette.summary, "width": 1}, opacity=0.4)
     figure.add_annotation(
         text=f"under {current}",
-        x=current,
+        x=last,
         xref="x",
         y=1,
         yref="paper",

@@ -17,7 +17,7 @@ from .line import Fit, fit, r_squared
 from .precision import Audit, audit
 from .profile import Profile, Reading, Readout, readings, steps
 from .ridge import STRENGTHS, ridge_probe, unit
-from .shape import LEAST, QUANTILES, Extremes, Shape, shape, shapes
+from .shape import LEAST, QUANTILES, Extremes, Quantiles, Shape, quantiles, shape, shapes
 from .similarity import nearest, percentiles_among_pairs, similarities, typical_similarity
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "Flat",
     "NormOf",
     "Profile",
+    "Quantiles",
     "Reading",
     "Readout",
     "Shape",
@@ -53,6 +54,7 @@ __all__ = [
     "nearest",
     "percentile_at_length",
     "percentiles_among_pairs",
+    "quantiles",
     "r_squared",
     "readings",
     "ridge_probe",

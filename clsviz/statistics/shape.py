@@ -48,6 +48,10 @@ _MOST_FOR_NULL = 5000
 """Sentences that the null of the curve is computed from; of more, the true one would be narrower still."""
 
 
+_MOST_FOR_QUANTILES = 10_000
+"""Sentences that the quantile curves are those of: the picture waits for them, a tenth of a second."""
+
+
 _MOST_FOR_INFORMATION = 2000
 """Sentences that mutual information is estimated from: the permutations take a second then."""
 
@@ -67,6 +71,23 @@ class Extremes:
 
 
 @dataclass(frozen=True)
+class Quantiles:
+    """Curves below which 5, 50 and 95% of the norms lie, by quantile regression on the logarithm of length.
+
+    slopes: change of each of QUANTILES per unit of the natural logarithm of length. intercepts: each at the length 1.
+    """
+
+    slopes: dict[float, float]
+    intercepts: dict[float, float]
+
+    def at(self, quantile: float, lengths: ArrayLike) -> Floats:
+        """One of QUANTILES of the norm at each length (n,): float64 (n,)."""
+        logarithms = np.log(np.maximum(np.asarray(lengths, dtype=float), 1))
+        norms: Floats = self.intercepts[quantile] + self.slopes[quantile] * logarithms
+        return norms
+
+
+@dataclass(frozen=True)
 class Shape:
     """How norms depend on length, beyond a straight line. Intervals and nulls know the clusters of sentences.
 
@@ -76,9 +97,7 @@ class Shape:
     spread_ratio: standard deviation of the norms of the shortest fifth over that of the longest; NaN where these are
         the same sentences, or where the norms of the longest are all the same.
     spread_ratio_interval: its 95% interval, by the percentile bootstrap of clusters.
-    quantile_slopes: change of the norm's 5%, 50% and 95% quantile per unit of the natural logarithm of length, by
-        quantile regression (Koenker and Bassett 1978); by quantile.
-    quantile_intercepts: these quantiles at the length 1; by quantile.
+    quantile_slopes, quantile_intercepts: as in `Quantiles`.
     extreme_norms: what lengths the most extreme norms have.
     mutual_information: in nats, estimated from nearest neighbours (Kraskov, Stögbauer and Grassberger 2004); NaN while
         it is not computed yet.
@@ -95,12 +114,6 @@ class Shape:
     mutual_information: float = math.nan
     mutual_information_null: float = math.nan
 
-    def quantile(self, quantile: float, lengths: ArrayLike) -> Floats:
-        """A quantile of the norm, one of QUANTILES, at each length (n,): float64 (n,)."""
-        logarithms = np.log(np.maximum(np.asarray(lengths, dtype=float), 1))
-        norms: Floats = self.quantile_intercepts[quantile] + self.quantile_slopes[quantile] * logarithms
-        return norms
-
 
 def shape(lengths: ArrayLike, norms: ArrayLike, clusters: NDArray[np.intp] | None = None) -> Shape:
     """Describe how the norms (n,) of n sentences depend on their lengths (n,).
@@ -115,20 +128,13 @@ def shape(lengths: ArrayLike, norms: ArrayLike, clusters: NDArray[np.intp] | Non
 
 def shapes(lengths: ArrayLike, norms: ArrayLike, clusters: NDArray[np.intp] | None = None) -> Iterator[Shape]:
     """As `shape`, in two steps: at first without the mutual information, which takes longest."""
-    x, y = np.asarray(lengths, dtype=float), np.asarray(norms, dtype=float)
-    explain_undefined(x, y)
-    if len(x) < LEAST:
-        raise UndefinedFitError(
-            f"The shape of the relation takes at least {LEAST} sentences to describe, and there are {len(x)}. Take "
-            "more sentences, or a larger cutoff."
-        )
+    x, y = _checked(lengths, norms)
     clusters = np.arange(len(x)) if clusters is None else clusters
     y = y - (centre := y.mean())  # some norms vary so little that their mean would cost digits
     curve, null = _curve_and_null(x, y, clusters)
     ratio, interval = _spread(x, y, clusters, ROUNDING * abs(centre))
-    slopes, intercepts = _quantile_lines(x, y)
-    intercepts = {quantile: float(value + centre) for quantile, value in intercepts.items()}
-    found = Shape(curve, null, ratio, interval, slopes, intercepts, _extremes(x, y))
+    curves = quantiles(x, y + centre)
+    found = Shape(curve, null, ratio, interval, curves.slopes, curves.intercepts, _extremes(x, y))
     yield found
     information, null = _information(x[:_MOST_FOR_INFORMATION], y[:_MOST_FOR_INFORMATION])
     yield replace(found, mutual_information=information, mutual_information_null=null)
@@ -193,16 +199,34 @@ def _spread(x: Floats, y: Floats, clusters: NDArray[np.intp], rounding: float) -
     return float(ratio(np.arange(len(sums)))), (float(low), float(high))
 
 
-def _quantile_lines(x: Floats, y: Floats) -> tuple[dict[float, float], dict[float, float]]:
-    """Slopes and intercepts of the quantiles on the logarithm of length."""
-    scale = y.std()
-    model = QuantReg(y / scale, np.stack([np.ones_like(x), np.log(np.maximum(x, 1))], axis=1))
+def quantiles(lengths: ArrayLike, norms: ArrayLike) -> Quantiles:
+    """The curves of norms on lengths, both (n,), by quantile regression (Koenker and Bassett 1978).
+
+    Those of the first 10,000 sentences, which are as random as all. Raises UndefinedFitError as `shape` does.
+    """
+    x, y = _checked(lengths, norms)
+    x, y = x[:_MOST_FOR_QUANTILES], y[:_MOST_FOR_QUANTILES]
+    centre, scale = y.mean(), y.std()
+    model = QuantReg((y - centre) / scale, np.stack([np.ones_like(x), np.log(np.maximum(x, 1))], axis=1))
     with warnings.catch_warnings():
         # Where several lines fit almost equally well, it may go back and forth between them until it is stopped.
         warnings.simplefilter("ignore", IterationLimitWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)
         lines = {quantile: model.fit(quantile, p_tol=1e-5).params * scale for quantile in QUANTILES}
-    return ({key: float(line[1]) for key, line in lines.items()}, {key: float(line[0]) for key, line in lines.items()})
+    slopes = {quantile: float(line[1]) for quantile, line in lines.items()}
+    return Quantiles(slopes, {quantile: float(line[0] + centre) for quantile, line in lines.items()})
+
+
+def _checked(lengths: ArrayLike, norms: ArrayLike) -> tuple[Floats, Floats]:
+    """The same as float64; raises UndefinedFitError where they have no shape."""
+    x, y = np.asarray(lengths, dtype=float), np.asarray(norms, dtype=float)
+    explain_undefined(x, y)
+    if len(x) < LEAST:
+        raise UndefinedFitError(
+            f"The shape of the relation takes at least {LEAST} sentences to describe, and there are {len(x)}. Take "
+            "more sentences, or a larger cutoff."
+        )
+    return x, y
 
 
 def _information(x: Floats, y: Floats) -> tuple[float, float]:

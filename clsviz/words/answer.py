@@ -28,7 +28,7 @@ NOT_TOLD = "not told apart from nothing"
 """Of what may be chance."""
 
 
-PENDING = " Whether a curve accounts for more, and whose norms are spread wider, will stand here in a moment."
+PENDING = "Whether a curve accounts for more, and whose norms are spread wider, will stand here in a moment."
 """About as long as what takes its place."""
 
 
@@ -187,21 +187,30 @@ def lengths_at_norms(slices: "pd.DataFrame", lengths: "NDArray[np.int32]", unit:
     )
 
 
-def by_cutoff(table: "pd.DataFrame", unit: Unit) -> str:
+def by_cutoff(table: "pd.DataFrame") -> str:
     """What the cutoff changes, from `statistics.by_cutoff`."""
     if table.empty:
         return "At no cutoff is there a line."
     by_r_squared = table.sort_values("r_squared")
     least, most = by_r_squared.iloc[0], by_r_squared.iloc[-1]
-    rising, falling = (table[table["slope"] * sign > 0] for sign in (1, -1))
+    told = table[table["lower"] > 0]
+    signs = set(np.sign(told["slope"]).tolist())
+
+    def r_squared(row: "pd.Series[float]") -> str:
+        return (
+            f"{row['r_squared']:.3f} ({row['lower']:.3f} to {row['upper']:.3f}) under {row['length_cutoff']:.0f} tokens"
+        )
+
     text = (
-        f"The line is one through all sentences under the cutoff, so the cutoff decides what it says: here R² is "
-        f"{most['r_squared']:.3f} under {most['length_cutoff']:.0f} tokens and {least['r_squared']:.3f} under "
-        f"{least['length_cutoff']:.0f}."
+        f"R² and slope are those of all sentences under the cutoff, and change with it: R² is {r_squared(most)} and "
+        f"{r_squared(least)}."
     )
-    if len(rising) and len(falling):
+    if len(signs) > 1:
         return f"{text} Even the slope changes its sign."
-    return f"{text} The slope per {unit.singular} is {'positive' if len(rising) else 'negative'} at all of them."
+    if signs:
+        direction = "rises" if 1 in signs else "falls"
+        return f"{text} Wherever the line is told apart from nothing, it {direction} with length."
+    return f"{text} At no cutoff is the line told apart from nothing."
 
 
 def key_numbers(shown: "Shown", unit: Unit, flat: "Flat | None" = None, shape: "Shape | None" = None) -> dict[str, str]:

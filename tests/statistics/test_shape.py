@@ -9,7 +9,7 @@ from sklearn.preprocessing import SplineTransformer
 from clsviz.errors import UndefinedFitError
 from clsviz.statistics.folds import folds_of_clusters
 from clsviz.statistics.line import fit
-from clsviz.statistics.shape import Shape, shape, shapes
+from clsviz.statistics.shape import Shape, quantiles, shape, shapes
 
 N = 2000
 
@@ -161,9 +161,11 @@ def test_the_interval_of_the_spread_is_that_of_drawing_clusters() -> None:
 def test_the_quantile_curves_have_their_share_of_norms_below_them() -> None:
     x = lengths()
     y = 9 + 0.3 * noise() * np.log(x)
-    found = quick(x, y)
+    found = quantiles(x, y)
+    whole = quick(x, y)
+    assert (found.slopes, found.intercepts) == (whole.quantile_slopes, whole.quantile_intercepts)
     for quantile in (0.05, 0.5, 0.95):
-        assert np.mean(y < found.quantile(quantile, x)) == pytest.approx(quantile, abs=0.005)
+        assert np.mean(y < found.at(quantile, x)) == pytest.approx(quantile, abs=0.005)
 
 
 def test_the_mutual_information_comes_last() -> None:

@@ -129,7 +129,7 @@ def test_the_numbers_are_those_of_line_and_shape() -> None:
     assert numbers["Spread, shortest over longest fifth"] == (
         f"{found.spread_ratio:.2f} (95% interval {low:.2f} to {high:.2f})"
     )
-    lower, median, upper = (np.diff(found.quantile(q, [8, 16]))[0] for q in (0.05, 0.5, 0.95))
+    lower, median, upper = (found.quantile_slopes[q] * np.log(2) for q in (0.05, 0.5, 0.95))
     assert numbers["Per doubling of tokens"] == (
         f"5% quantile {words.number(lower, sign='+')}, median {words.number(median, sign='+')}, 95% quantile "
         f"{words.number(upper, sign='+')}"
@@ -159,13 +159,18 @@ def test_what_the_cutoff_changes_is_said() -> None:
     lengths = random_lengths()
     table = by_cutoff(lengths, lengths, np.minimum(lengths / 20, 2 - lengths / 20) + 0.1 * noise())
     most, least = table["r_squared"].idxmax(), table["r_squared"].idxmin()
-    text = words.by_cutoff(table, Unit.TOKENS)
-    assert f"R² is {table['r_squared'][most]:.3f} under {table['length_cutoff'][most]} tokens" in text
-    assert f"and {table['r_squared'][least]:.3f} under {table['length_cutoff'][least]}." in text
+    text = words.by_cutoff(table)
+    for at in (most, least):
+        low, high = table["lower"][at], table["upper"][at]
+        cutoff = table["length_cutoff"][at]
+        assert f"{table['r_squared'][at]:.3f} ({low:.3f} to {high:.3f}) under {cutoff} tokens" in text
     assert text.endswith("Even the slope changes its sign.")
     falling = by_cutoff(lengths, lengths, -lengths + noise())
-    assert words.by_cutoff(falling, Unit.TOKENS).endswith("The slope per token is negative at all of them.")
-    assert words.by_cutoff(falling.head(0), Unit.TOKENS) == "At no cutoff is there a line."
+    assert words.by_cutoff(falling).endswith("Wherever the line is told apart from nothing, it falls with length.")
+    assert words.by_cutoff(by_cutoff(lengths, lengths, noise(seed=2))).endswith(
+        "At no cutoff is the line told apart from nothing."
+    )
+    assert words.by_cutoff(falling.head(0)) == "At no cutoff is there a line."
 
 
 def test_a_norm_that_hardly_varies_is_said_to() -> None:

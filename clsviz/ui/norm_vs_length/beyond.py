@@ -54,7 +54,7 @@ def cutoffs(job: MeasuringJob, experiment: Experiment) -> None:
     if table is None:
         st.caption("Computed once all sentences are measured.")
         return
-    st.markdown(escape(words.by_cutoff(table, experiment.unit)))
+    st.markdown(escape(words.by_cutoff(table)))
     if table.empty:
         return
     st.plotly_chart(

@@ -52,7 +52,7 @@ def _show(job: MeasuringJob, experiment: Experiment, own: "figures.Points | None
     _answer(shown, experiment, shape, len(found.measurements), is_active=beyond.is_active(job, experiment))
     _numbers(shown, len(found.measurements), experiment.unit)
     overlays = _toolbar(experiment, found, shown, query)
-    selected = chart.show(experiment, found, shown, own, overlays, shape)
+    selected = chart.show(experiment, found, shown, own, overlays)
     selection.show(found, shown, selected, experiment.unit)
 
 
@@ -60,7 +60,7 @@ def _answer(shown: "Shown", experiment: Experiment, shape: "Shape | None", n_mea
     """Two sentences at most, and below them what else to know."""
     text = words.answer(shown, experiment.unit, shape) if shown.fit else shown.problem
     is_pending = is_active and shape is None and len(shown.index) >= statistics.LEAST and shown.fit is not None
-    st.markdown(escape(text) + (f":gray[{escape(words.PENDING)}]" if is_pending else ""))
+    st.markdown(escape(text) + (f" :gray[{escape(words.PENDING)}]" if is_pending else ""))
     caveats = words.caveats(shown, experiment, n_measured)
     if caveats:
         st.caption(escape(" ".join(caveats)))

@@ -15,11 +15,11 @@ from clsviz.settings import Unit
 
 if TYPE_CHECKING:
     from clsviz.analysis import Shown
-    from clsviz.statistics import Shape
+    from clsviz.statistics import Quantiles
 
 HEIGHT = 520
 
-CURVES, MEDIANS, RANGES = "5, 50 and 95% curves", "Medians and quartiles", "Lengths at a norm"
+CURVES, MEDIANS, RANGES = "Curves", "Medians", "Lengths at a norm"
 """What can be drawn over the sentences."""
 
 
@@ -36,6 +36,11 @@ def view_of(found: Found, experiment: Experiment) -> "Shown":
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _shown(key: Hashable, view: View, knows_alike: bool, _found: Found) -> "Shown":
     return analysis.show(_found, view, wait=False)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _quantiles(key: Hashable, view: View, _shown: "Shown") -> "Quantiles | None":
+    return analysis.quantiles(_shown)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
@@ -58,11 +63,10 @@ def show(
     shown: "Shown",
     own: "figures.Points | None" = None,
     overlays: Sequence[str] = (MEDIANS,),
-    shape: "Shape | None" = None,
 ) -> NDArray[np.intp]:
     """The scatter; returns which of the sentences shown are selected in it, intp (n,).
 
-    own: the visitor's sentences, to be marked. shape: whose curves are drawn once it is known.
+    own: the visitor's sentences, to be marked.
     """
     labels = _labels((found.corpus.fingerprint, experiment.seed, len(found.sentences)), found.sentences)
     drawn = slice(0, figures.MOST_POINTS)
@@ -72,7 +76,7 @@ def show(
         axes(experiment, int(shown.lengths.max()) if len(shown.lengths) else experiment.length_cutoff),
         palette(),
         fit=shown.fit,
-        shape=shape if CURVES in overlays else None,
+        quantiles=_quantiles(found.key, experiment.view, shown) if CURVES in overlays else None,
         bins=statistics.bins(shown.lengths, shown.norms) if MEDIANS in overlays else None,
         slices=statistics.slices(shown.lengths, shown.norms) if RANGES in overlays else None,
         own=own,
@@ -84,7 +88,7 @@ def show(
         on_select="rerun",
         config={"displaylogo": False, "modeBarButtonsToRemove": ["autoScale2d"]},
         alt=f"{words.axis_title(experiment.view)} against sentence length for {len(shown.index):,} sentences. "
-        + words.result(shown, experiment, len(found.measurements), shape),
+        + words.result(shown, experiment, len(found.measurements)),
     )
     if len(shown.index) > figures.MOST_POINTS:
         st.caption(
