@@ -30,7 +30,7 @@ class Shown:
     n_truncated: how many sentences under the cutoff are left out because the model saw only part of them.
     audit: what the fast precision costs here, or None if the norms are exact.
     clusters: intp (n,), of the sentences that are the same or nearly; None while that is not known, and the intervals
-        of the fit take all sentences for independent.
+        of the fit take all sentences for independent. row_groups: int64 (n,), where they come from, if that is known.
     """
 
     index: NDArray[np.intp]
@@ -41,6 +41,7 @@ class Shown:
     n_truncated: int = 0
     audit: statistics.Audit | None = None
     clusters: NDArray[np.intp] | None = None
+    row_groups: NDArray[np.int64] | None = None
 
 
 def show(found: Found, view: View, *, wait: bool = True) -> Shown:
@@ -69,12 +70,13 @@ def shown_of(found: Found, view: View, index: NDArray[np.intp], *, wait: bool = 
     lengths = lengths_of(found, view, index)
     norms = found.measurements.norms(view.pooling, view.layer)[index]
     clusters = alike(found)[index] if wait or knows_alike(found) else None
+    row_groups = None if found.sample.row_groups is None else found.sample.row_groups[index]
     fit, problem = None, ""
     try:
-        fit = statistics.fit(lengths, norms, clusters)
+        fit = statistics.fit(lengths, norms, clusters, row_groups)
     except UndefinedFitError as error:
         problem = str(error)
-    return Shown(index, lengths, norms, fit, problem, clusters=clusters)
+    return Shown(index, lengths, norms, fit, problem, clusters=clusters, row_groups=row_groups)
 
 
 def knows_alike(found: Found) -> bool:
@@ -119,7 +121,7 @@ def by_cutoff(found: Found, view: View) -> pd.DataFrame:
     """The line at each of several cutoffs, whatever the view's own, as in `statistics.by_cutoff`."""
     whole = show(found, replace(view, length_cutoff=MAX_LENGTH + 1))
     n_tokens = found.measurements.n_tokens[whole.index]
-    return statistics.by_cutoff(n_tokens, whole.lengths, whole.norms, whole.clusters)
+    return statistics.by_cutoff(n_tokens, whole.lengths, whole.norms, whole.clusters, whole.row_groups)
 
 
 def lengths_of(found: Found, view: View, index: NDArray[np.intp]) -> NDArray[np.int32]:

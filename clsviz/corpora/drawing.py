@@ -21,11 +21,15 @@ from clsviz.settings import Segmentation
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Sentences of a corpus in random order; a larger sample begins with the smaller one. drawn: how, in words."""
+    """Sentences of a corpus in random order; a larger sample begins with the smaller one. drawn: how, in words.
+
+    row_groups: of a dataset on the Hub, int64 (n,): equal for sentences of one row group; None where not known.
+    """
 
     corpus: Corpus
     sentences: list[str]
     drawn: str
+    row_groups: NDArray[np.int64] | None = None
 
     @cached_property
     def clusters(self) -> NDArray[np.intp]:
@@ -83,4 +87,5 @@ def _from_hub(selection: Selection, size: int, seed: int, source: "datasets.Offl
     groups = f"{found.n_row_groups:,} of {found.n_row_groups_known:,} row groups{files}{conversion}"
     megabytes = f"{found.n_bytes / 1e6:,.1f} of {split.n_bytes / 1e6:,.1f} MB were read"
     drawn = f"from {groups} in random order, each round of them shuffled, seed {seed}; {megabytes}"
-    return Sample(corpus, found.sentences, drawn)
+    row_groups = None if found.row_groups is None else np.array(found.row_groups, np.int64)
+    return Sample(corpus, found.sentences, drawn, row_groups)

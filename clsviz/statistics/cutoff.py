@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from statsmodels.regression.linear_model import WLS
 
 from clsviz.errors import UndefinedFitError
-from clsviz.statistics.intervals import r_squared_interval
+from clsviz.statistics.intervals import clusterings, widest_interval
 from clsviz.statistics.line import explain_undefined, squared_correlation
 
 CUTOFFS = (10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 130, 160, 200, 260, 320, 400, 512)
@@ -49,11 +49,12 @@ def by_cutoff(
     lengths: ArrayLike,
     norms: ArrayLike,
     clusters: NDArray[np.intp] | None = None,
+    row_groups: NDArray[np.int64] | None = None,
     cutoffs: Iterable[int] = CUTOFFS,
 ) -> pd.DataFrame:
     """The line through the sentences of fewer than so many tokens, for each of several cutoffs.
 
-    n_tokens, lengths, norms, clusters: (n,), of all sentences; lengths are those that the line is on.
+    n_tokens, lengths, norms, clusters, row_groups: (n,), of all sentences, as `fit` takes them.
     Columns: length_cutoff, n (sentences), r_squared, lower and upper (its 95% interval), slope. Cutoffs whose sentences
     determine no line are left out, and so are those that leave out no more sentences than the one before.
     """
@@ -67,7 +68,8 @@ def by_cutoff(
             explain_undefined(x[under], y[under])
         except UndefinedFitError:
             continue
-        ends = r_squared_interval(x[under], y[under], None if clusters is None else clusters[under]).ends
+        by = clusterings(*(groups if groups is None else groups[under] for groups in (clusters, row_groups)))
+        ends = widest_interval(x[under], y[under], by).ends
         slope = float(np.cov(x[under], y[under])[0, 1] / x[under].var(ddof=1))
         rows.append((cutoff, len(under), squared_correlation(x[under], y[under]), *ends, slope))
     columns = ["length_cutoff", "n", "r_squared", "lower", "upper", "slope"]

@@ -1,6 +1,7 @@
 """Intervals that know which sentences belong together."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,12 +32,38 @@ class RSquaredInterval:
     ends: Interval
     degrees_of_freedom: float
 
+    @property
+    def width(self) -> float:
+        """How far its ends lie apart."""
+        return self.ends[1] - self.ends[0]
+
     def rests_on_few(self, n: int) -> bool:
         """Whether few of the n sentences decide how wide it is: then it may be too narrow."""
         return self.degrees_of_freedom < min(FEW_DEGREES, n / 20)
 
 
-def r_squared_interval(x: Floats, y: Floats, clusters: NDArray[np.intp] | None = None) -> RSquaredInterval:
+LEAST_ROW_GROUPS = 10
+"""Among fewer, how much row groups differ cannot be said."""
+
+
+Clusters = NDArray[np.integer]
+
+
+def clusterings(clusters: Clusters | None, row_groups: Clusters | None) -> list[Clusters | None]:
+    """What sentences (n,) may have in common: that they are alike, and from where they come if that is enough places.
+
+    Intervals are taken by each, and the widest is shown. None stands for sentences that are all independent.
+    """
+    enough = row_groups is not None and len(np.unique(row_groups)) >= LEAST_ROW_GROUPS
+    return [clusters, row_groups] if enough else [clusters]
+
+
+def widest_interval(x: Floats, y: Floats, clusterings: Iterable[Clusters | None]) -> RSquaredInterval:
+    """The widest `r_squared_interval` by any of these clusterings."""
+    return max((r_squared_interval(x, y, clusters) for clusters in clusterings), key=lambda found: found.width)
+
+
+def r_squared_interval(x: Floats, y: Floats, clusters: Clusters | None = None) -> RSquaredInterval:
     """A 95% interval of R²: that of the correlation, squared, so that it can reach down to 0.
 
     The correlation r of x and y, both (n,), becomes Fisher's z = artanh r, whose variance is that of the jackknife,
@@ -62,7 +89,7 @@ def r_squared_interval(x: Floats, y: Floats, clusters: NDArray[np.intp] | None =
     return RSquaredInterval((0.0 if margin >= abs(math.atanh(r)) else low**2, high**2), float(degrees))
 
 
-def cluster_sums(x: Floats, y: Floats, clusters: NDArray[np.intp] | None = None) -> Floats:
+def cluster_sums(x: Floats, y: Floats, clusters: Clusters | None = None) -> Floats:
     """Sums over each cluster of 1, x, y, xx, xy and yy: (n clusters, 6), of x and y less their means."""
     x, y = x - x.mean(), y - y.mean()  # keeps digits in the differences of the sums
     moments = np.stack([np.ones_like(x), x, y, x * x, x * y, y * y], axis=1)

@@ -14,7 +14,8 @@ from clsviz.statistics.intervals import (
     Floats,
     Interval,
     cluster_sums,
-    r_squared_interval,
+    clusterings,
+    widest_interval,
 )
 
 
@@ -45,10 +46,8 @@ class Fit:
     norm_sd: float
     covariance: Floats
     """Covariance of intercept and slope, (2, 2)."""
-
-    @property
-    def _degrees(self) -> int:
-        return self.n - 2 if self.n_clusters == self.n else self.n_clusters - 1
+    degrees_of_freedom: int
+    """Of that covariance."""
 
     def predict(self, lengths: ArrayLike) -> Floats:
         """The norm on the line at each length, float64."""
@@ -61,34 +60,38 @@ class Fit:
             return np.full(x.shape, -np.inf), np.full(x.shape, np.inf)
         design = np.stack([np.ones_like(x), x], axis=-1)
         error = np.sqrt(np.einsum("ni,ij,nj->n", design, self.covariance, design))
-        margin = error * stats.t.ppf((1 + CONFIDENCE) / 2, self._degrees)
+        margin = error * stats.t.ppf((1 + CONFIDENCE) / 2, self.degrees_of_freedom)
         line = self.predict(x)
         return line - margin, line + margin
 
 
-def fit(lengths: ArrayLike, norms: ArrayLike, clusters: NDArray[np.intp] | None = None) -> Fit:
+def fit(
+    lengths: ArrayLike,
+    norms: ArrayLike,
+    clusters: NDArray[np.intp] | None = None,
+    row_groups: NDArray[np.int64] | None = None,
+) -> Fit:
     """Regress norms on lengths, both (n,), by ordinary least squares.
 
     clusters: of sentences that tell little more together than one of them alone, intp (n,), such as
-    `corpora.clusters_of` finds; None if all are independent. Raises UndefinedFitError where the sentences determine no
-    line.
+    `corpora.clusters_of` finds; None if all are independent. row_groups: int64 (n,), where the sentences come from; if
+    these are at least LEAST_ROW_GROUPS, each interval is the wider of those by clusters and by row groups.
+    Raises UndefinedFitError where the sentences determine no line.
     """
     x, y = np.asarray(lengths, dtype=float), np.asarray(norms, dtype=float)
     explain_undefined(x, y)
     n_clusters = len(x) if clusters is None else len(np.unique(clusters))
     if n_clusters == len(x):
         clusters = None
+    by = clusterings(clusters, row_groups)
     mean = y.mean()  # fitted without it: in some layers the norm varies so little that its mean would cost digits
     model = OLS(y - mean, np.stack([np.ones_like(x), x], axis=1))
-    if _is_held_by_one(x, clusters):  # whose own errors are unknown, at its end of the line
-        line = model.fit()
-        covariance, intervals = np.full((2, 2), np.inf), np.array([[-np.inf, np.inf]] * 2)
-    else:
-        how = {"cov_type": "HC3"} if clusters is None else {"cov_type": "cluster", "cov_kwds": {"groups": clusters}}
-        line = model.fit(use_t=True, **how)
-        covariance, intervals = line.cov_params(), line.conf_int(1 - CONFIDENCE)
+    line = model.fit()
     intercept, slope = line.params
-    of_r_squared = r_squared_interval(x, y, clusters)
+    covariance, degrees = max((_errors(model, x, groups) for groups in by), key=lambda errors: errors[0][1, 1])
+    margins = stats.t.ppf((1 + CONFIDENCE) / 2, degrees) * np.sqrt(np.diag(covariance))
+    low, high = (line.params - margins).tolist(), (line.params + margins).tolist()
+    of_r_squared = widest_interval(x, y, by)
     return Fit(
         n=len(x),
         n_clusters=n_clusters,
@@ -96,17 +99,27 @@ def fit(lengths: ArrayLike, norms: ArrayLike, clusters: NDArray[np.intp] | None 
         intercept=float(intercept + mean),
         r_squared=float(line.rsquared),
         spearman=float(stats.spearmanr(x, y).statistic),
-        slope_interval=tuple(intervals[1].tolist()),
-        intercept_interval=tuple((intervals[0] + mean).tolist()),
+        slope_interval=(low[1], high[1]),
+        intercept_interval=(float(low[0] + mean), float(high[0] + mean)),
         r_squared_interval=of_r_squared.ends,
         rests_on_few=of_r_squared.rests_on_few(len(x)),
         norm_mean=float(mean),
         norm_sd=float(y.std(ddof=1)),
         covariance=covariance,
+        degrees_of_freedom=degrees,
     )
 
 
-def _is_held_by_one(x: Floats, clusters: NDArray[np.intp] | None) -> bool:
+def _errors(model: OLS, x: Floats, clusters: NDArray[np.integer] | None) -> tuple[Floats, int]:
+    """The covariance of intercept and slope, (2, 2), and its degrees of freedom."""
+    degrees = len(x) - 2 if clusters is None else len(np.unique(clusters)) - 1
+    if _is_held_by_one(x, clusters):  # whose own errors are unknown, at its end of the line
+        return np.full((2, 2), np.inf), max(degrees, 1)
+    how = {"cov_type": "HC3"} if clusters is None else {"cov_type": "cluster", "cov_kwds": {"groups": clusters}}
+    return model.fit(use_t=True, **how).cov_params(), degrees
+
+
+def _is_held_by_one(x: Floats, clusters: NDArray[np.integer] | None) -> bool:
     """Whether without some sentence, or some cluster of them, all others are of one length."""
     n, sx, _, sxx, *_ = cluster_sums(x, x, clusters).T
     n, sx, sxx = n.sum() - n, sx.sum() - sx, sxx.sum() - sxx

@@ -4,7 +4,7 @@ from scipy import stats
 from support.lines import sample
 
 from benchmarks import coverage
-from clsviz.statistics import fit
+from clsviz.statistics import by_cutoff, fit
 from clsviz.statistics.intervals import r_squared_interval
 
 
@@ -121,6 +121,24 @@ def test_sentences_that_are_all_different_are_as_without_clusters() -> None:
     alone, named = fit(lengths, norms), fit(lengths, norms, np.random.default_rng(0).permutation(200))
     assert alone.slope_interval == named.slope_interval
     assert alone.r_squared_interval == named.r_squared_interval
+
+
+def test_row_groups_widen_an_interval_if_there_are_enough_of_them() -> None:
+    """Sentences of a row group that depart from the line together, though no two are alike."""
+    lengths, norms, row_groups = licence(7, 30, 20)
+    distinct = np.arange(len(lengths))
+    alone, together = fit(lengths, norms, distinct), fit(lengths, norms, distinct, row_groups)
+    by_row_group = fit(lengths, norms, row_groups)
+    assert together.slope_interval == by_row_group.slope_interval
+    assert together.r_squared_interval == by_row_group.r_squared_interval
+    assert np.ptp(together.slope_interval) > 2 * np.ptp(alone.slope_interval)
+    assert together.n_clusters == len(lengths)
+    few = fit(lengths, norms, distinct, row_groups // 4)  # 8 of them
+    assert few.r_squared_interval == alone.r_squared_interval
+    narrow = fit(lengths, norms, row_groups, np.random.default_rng(0).permutation(distinct) // 2)
+    assert narrow.r_squared_interval == by_row_group.r_squared_interval
+    lines = by_cutoff(lengths, lengths, norms, distinct, row_groups).iloc[-1]
+    assert (lines["lower"], lines["upper"]) == pytest.approx(together.r_squared_interval)
 
 
 def test_a_line_that_hangs_on_one_cluster_is_open() -> None:
