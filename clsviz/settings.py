@@ -65,11 +65,12 @@ class Reading(StrEnum):
 class Overlay(StrEnum):
     """What can be drawn over the sentences of the main picture."""
 
+    CURVES = "curves"
     MEDIANS = "medians"
     RANGES = "ranges"
 
 
-DEFAULT_OVERLAYS = (Overlay.MEDIANS,)
+DEFAULT_OVERLAYS = (Overlay.CURVES,)
 """Those that are drawn unless the visitor decides otherwise."""
 
 
@@ -77,7 +78,10 @@ TEXT_PARAMETER = "text"
 """The URL parameter that holds a visitor's own sentences, if they tick the box. Not part of the experiment."""
 
 
-PAGE_PARAMETERS = ("models", "axes", "heat", "nearest", "sentence", "word", "overlays", "zoom", "selected", "joined")
+PAGE_PARAMETERS = (
+    *("models", "axes", "heat", "nearest", "sentence", "word", "overlays", "zoom", "selected", "joined"),
+    *("erase", "travel_to"),
+)
 """URL parameters that belong to a single page. Not part of the experiment."""
 
 

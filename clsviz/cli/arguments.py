@@ -100,6 +100,10 @@ def _add_probe(commands: "argparse._SubParsersAction[_Parser]") -> None:
         commands, "probe", "measure whole vectors, and tell how well they predict the length, layer by layer"
     )
     _add_settings(command)
+    command.add_argument(
+        "--travel-to", metavar="CORPUS", help="also read the probes on another corpus, named as for --corpus"
+    )
+    command.add_argument("--erase", action="store_true", help="also erase the length with LEACE, and tell what is left")
     _add_output(command, "one row per layer, pooling and readout")
 
 
@@ -191,6 +195,11 @@ def models_of(options: argparse.Namespace) -> list[str]:
     if not names:
         raise SettingError(f"--models is missing; it must name 2 to {MOST_MODELS} models.")
     return [parse_setting("model", name) for name in names]
+
+
+def of_page(options: argparse.Namespace, name: str) -> str:
+    """A setting of a single page that the shared link carries, or ""."""
+    return _query(options).get(name, "")
 
 
 def _query(options: argparse.Namespace) -> dict[str, str]:
