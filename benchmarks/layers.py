@@ -45,7 +45,7 @@ def main() -> None:
         found = timed("from the store", lambda: stored(experiment, store))
         print_size(found, Path(folder))
         profile = predict(found, experiment)
-        timed("lengths shuffled", lambda: analysis.vectors.shuffled_r_squared(found, experiment.view, profile))
+        timed("lengths shuffled", lambda: analysis.vectors.shuffled_probe(found, experiment.view, profile))
         timed("SentLen", lambda: analysis.vectors.classify(found, experiment.view))
         timed("dimensions, gain and bias", lambda: analysis.vectors.norm_breakdown(found, experiment.view))
         if len(found.vectors) >= LEAST:

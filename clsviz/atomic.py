@@ -1,10 +1,13 @@
-"""Files that are either whole or absent: written beside their place, synced and renamed; and a file's digest."""
+"""Files that are either whole or absent: written beside their place, synced and renamed; and how they are read."""
 
 import contextlib
+import errno
 import functools
 import hashlib
+import io
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -31,6 +34,27 @@ def new_file(path: Path) -> Iterator[Path]:
     finally:
         with contextlib.suppress(OSError):  # where nothing could be written, there is nothing to remove
             temporary.unlink(missing_ok=True)
+
+
+class NotRegularError(OSError):
+    """What lies in the place of a file is a pipe, a device, a folder or a socket."""
+
+
+def open_regular(path: Path) -> io.BufferedReader:
+    """Open a file to read it; raises OSError, of which NotRegularError where reading might never end."""
+    _check_regular(os.stat(path), path)  # before it is opened, as opening a device may do something
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        _check_regular(os.fstat(handle), path)
+        return os.fdopen(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
+def _check_regular(status: os.stat_result, path: Path) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise NotRegularError(errno.EINVAL, "Not a regular file", str(path))
 
 
 def sha256(path: Path) -> str:

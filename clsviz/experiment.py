@@ -48,6 +48,11 @@ class View:
     lengths: Lengths = Lengths.TRUE
 
     @property
+    def of_all_layers(self) -> "View":
+        """The same for what looks at every layer, and so does not depend on the one chosen."""
+        return replace(self, layer=None)
+
+    @property
     def of_all_vectors(self) -> "View":
         """The same for what looks at every vector, and so does not depend on the one chosen."""
         return replace(self, layer=None, pooling=Pooling.CLS)
@@ -122,6 +127,11 @@ class Experiment:
         """The experiment whose sample has its vectors measured: the start of the sample, in the exact precision."""
         size = min(self.sample_size, self.probe_size)
         return replace(self, sample_size=size, probe_size=size, precision=Precision.EXACT)
+
+    def of_corpus(self, name: str) -> "Experiment":
+        """The same question about another corpus, with all choices among its texts left to their defaults."""
+        defaults = Selection(name)
+        return replace(self, **{field.name: getattr(defaults, field.name) for field in fields(Selection)})
 
     def to_query(self) -> dict[str, str]:
         """As URL parameters, defaults left out."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,19 @@ LOCAL = Limits(is_public=False, sample_size=1_000_000, probe_size=20_000, n_enco
 PUBLIC = Limits(is_public=True, sample_size=20_000, probe_size=5_000, n_encoders=1, unwatched_seconds=15.0)
 
 
-def limits_of(environment: Mapping[str, str]) -> Limits:
-    """PUBLIC where CLSVIZ_PUBLIC is set to anything but 0, else LOCAL."""
-    return PUBLIC if environment.get("CLSVIZ_PUBLIC", "0") not in ("", "0") else LOCAL
+def limits_of(environment: Mapping[str, str], checkout: Path = Path(__file__).parents[1]) -> Limits:
+    """PUBLIC where CLSVIZ_PUBLIC is set to anything but 0, LOCAL where it is 0; where it is not set, the host decides.
+
+    Hosts that show an app to strangers are public on their own. Hugging Face Spaces say who they are. Streamlit
+    Community Cloud documents no sign, so any one of three counts that are seen there: the name of the machine, the
+    home folder, and where the repository is checked out.
+    """
+    if told := environment.get("CLSVIZ_PUBLIC"):
+        return LOCAL if told == "0" else PUBLIC
+    is_space = "SPACE_ID" in environment
+    is_community_cloud = (
+        environment.get("HOSTNAME") == "streamlit"
+        or environment.get("HOME") == "/home/appuser"
+        or checkout.is_relative_to("/mount/src")
+    )
+    return PUBLIC if is_space or is_community_cloud else LOCAL

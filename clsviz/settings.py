@@ -77,7 +77,10 @@ TEXT_PARAMETER = "text"
 """The URL parameter that holds a visitor's own sentences, if they tick the box. Not part of the experiment."""
 
 
-PAGE_PARAMETERS = ("models", "axes", "heat", "nearest", "sentence", "word", "overlays", "zoom", "selected", "joined")
+PAGE_PARAMETERS = (
+    *("models", "axes", "heat", "nearest", "sentence", "word", "overlays", "zoom", "selected", "joined"),
+    *("erase", "travel_to"),
+)
 """URL parameters that belong to a single page. Not part of the experiment."""
 
 

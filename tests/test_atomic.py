@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from clsviz.atomic import new_file
+from clsviz.atomic import NotRegularError, new_file, open_regular
 from clsviz.errors import StoreError
 
 
@@ -46,3 +46,20 @@ def test_a_full_disk_is_reported_and_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="No space left on device"):
         fill()
     assert os.listdir(tmp_path) == []
+
+
+def test_only_regular_files_are_opened(tmp_path: Path) -> None:
+    """Whatever else may lie there, nobody waits for it."""
+    path = tmp_path / "file.bin"
+    path.write_bytes(b"content")
+    (tmp_path / "link").symlink_to(path)
+    for name in ("file.bin", "link"):
+        with open_regular(tmp_path / name) as file:
+            assert file.read() == b"content"
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "device").symlink_to("/dev/zero")
+    for name in ("pipe", "device", "."):
+        with pytest.raises(NotRegularError, match="Not a regular file"):
+            open_regular(tmp_path / name)
+    with pytest.raises(FileNotFoundError):
+        open_regular(tmp_path / "nothing")

@@ -1,4 +1,4 @@
-from . import comparison, growth, joined, pooler_check, similarity, typed, vectors
+from . import comparison, growth, joined, pooler_check, probing, similarity, typed, vectors
 from .context import CorpusContext, Missing, corpus_context
 from .norms import (
     Shown,
@@ -25,6 +25,7 @@ __all__ = [
     "joined",
     "lengths_of",
     "pooler_check",
+    "probing",
     "shape_of",
     "show",
     "similarity",

@@ -38,13 +38,13 @@ class Shown:
 def show(found: Found, view: View) -> Shown:
     """What `view` shows of what was found; raises SettingError if the model has no such norm.
 
-    Nothing is shown in a fast precision whose error is larger than the variation of the norm.
+    Nothing is shown in a fast precision whose error is larger than the variation of the norm, or that R² feels.
     """
     measurements = found.measurements
     check_pooling(view, measurements)
     check_layer(view, measurements.n_layers)
     audit = audit_of(found, view)
-    if found.audit is not None and (audit is None or not audit.is_measurable):
+    if found.audit is not None and (audit is None or not audit.keeps_r_squared):
         nothing = np.empty(0, np.intp)
         return Shown(nothing, measurements.n_tokens[:0], np.empty(0, np.float32), None, _unmeasurable(audit), 0, audit)
     index, n_truncated = under_cutoff(measurements, view)
@@ -114,12 +114,12 @@ def audit_of(found: Found, view: View) -> statistics.Audit | None:
 
 
 def unmeasurable_layers(found: Found, view: View) -> list[int]:
-    """Layers after which the norm of [CLS] varies by less than the error of the fast precision."""
+    """Layers after which the fast precision errs too much for the norm of [CLS]."""
     if found.audit is None:
         return []
     layers = range(found.measurements.n_layers + 1)
     audits = {layer: audit_of(found, replace(view, pooling=Pooling.CLS, layer=layer)) for layer in layers}
-    return [layer for layer, audit in audits.items() if audit is not None and not audit.is_measurable]
+    return [layer for layer, audit in audits.items() if audit is not None and not audit.keeps_r_squared]
 
 
 def under_cutoff(measurements: Measurements, view: View) -> tuple[NDArray[np.intp], int]:
@@ -132,7 +132,9 @@ def under_cutoff(measurements: Measurements, view: View) -> tuple[NDArray[np.int
 def _unmeasurable(audit: statistics.Audit | None) -> str:
     if audit is None:
         return "The error of the fast precision is not known yet: some sentences have to be measured exactly first."
-    return (
-        f"Not measurable in the fast precision: the norm varies by {audit.norm_sd:.2g} (standard deviation), and the "
-        f"error reaches {audit.largest_error:.2g}. Choose the exact precision."
+    why = (
+        f"the norm varies by {audit.norm_sd:.2g} (standard deviation), and the error reaches {audit.largest_error:.2g}"
     )
+    if audit.is_measurable and audit.r_squared_change is not None:
+        why = f"on {audit.n:,} sentences measured both ways, R² is off by {abs(audit.r_squared_change):.3f}"
+    return f"Not measurable in the fast precision: {why}. Choose the exact precision."

@@ -78,6 +78,7 @@ def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
     _add_similarity(commands)
     _add_compare(commands)
     _add_preview(commands)
+    _add_warm(commands)
     options, flags = parser.parse_known_args(words)
     options.command = options.command or "app"
     if flags and options.command != "app":
@@ -99,6 +100,10 @@ def _add_probe(commands: "argparse._SubParsersAction[_Parser]") -> None:
         commands, "probe", "measure whole vectors, and tell how well they predict the length, layer by layer"
     )
     _add_settings(command)
+    command.add_argument(
+        "--travel-to", metavar="CORPUS", help="also read the probes on another corpus, named as for --corpus"
+    )
+    command.add_argument("--erase", action="store_true", help="also erase the length with LEACE, and tell what is left")
     _add_output(command, "one row per layer, pooling and readout")
 
 
@@ -124,6 +129,12 @@ def _add_preview(commands: "argparse._SubParsersAction[_Parser]") -> None:
     for name in ("column", "segmentation", "reading"):
         command.add_argument(f"--{name}", metavar="X", help=_HELP[name])
     command.add_argument("--json", action="store_true", help="print it as one JSON object")
+    _add_store(command)
+
+
+def _add_warm(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    command = _add_command(commands, "warm", "measure a list of experiments before anybody asks for them")
+    command.add_argument("list", type=Path, metavar="FILE", help="the list, in TOML, such as deploy/showcase.toml")
     _add_store(command)
 
 
@@ -184,6 +195,11 @@ def models_of(options: argparse.Namespace) -> list[str]:
     if not names:
         raise SettingError(f"--models is missing; it must name 2 to {MOST_MODELS} models.")
     return [parse_setting("model", name) for name in names]
+
+
+def of_page(options: argparse.Namespace, name: str) -> str:
+    """A setting of a single page that the shared link carries, or ""."""
+    return _query(options).get(name, "")
 
 
 def _query(options: argparse.Namespace) -> dict[str, str]:

@@ -178,14 +178,15 @@ class Encoder:
         if not results:
             return Vectors.none()
         order = np.argsort(done)[tokens.order]
-        pooled = torch.cat([batch for batch, _ in results], dim=2).float().cpu().numpy()
-        self._check(pooled)
-        pooler_outputs = [batch for _, batch in results if batch is not None]
+        pooled = torch.cat([batch for batch, _ in results], dim=2).float()
+        pooler_outputs = [batch.float() for _, batch in results if batch is not None]
+        for vectors in (pooled, *pooler_outputs):  # where their norms are finite, so are they
+            self._check(torch.linalg.vector_norm(vectors, dim=-1).cpu().numpy())
         return Vectors.pack(
             tokens.n_tokens[tokens.order],
             self._tokenizer.is_truncated(tokens),
-            pooled[:, :, order],
-            torch.cat(pooler_outputs).float().cpu().numpy()[order] if pooler_outputs else None,
+            pooled.cpu().numpy()[:, :, order],
+            torch.cat(pooler_outputs).cpu().numpy()[order] if pooler_outputs else None,
             self.layer_norms,
         )
 
@@ -223,6 +224,17 @@ class Encoder:
         cls, *pooler = (torch.cat(vectors).float().cpu().numpy()[order] for vectors in zip(*last, strict=True))
         self._check(cls)
         return cls, pooler[0] if pooler else cls[:, :0]
+
+    def cls_by_layer(self, sentences: Sequence[str]) -> list[NDArray[np.float32]]:
+        """[CLS] after every layer, exactly as computed: float32 (n, width of the layer) each.
+
+        Raises ModelError as `measure` does.
+        """
+        tokens = self.tokenize(sentences)
+        results, done = self._in_batches(tokens, lambda *batch: self._forward(*batch))
+        order = np.argsort(done)[tokens.order]
+        layers = list(zip(*results, strict=True))[: self.n_layers + 1]
+        return [torch.cat(vectors).float().cpu().numpy()[order] for vectors in layers]
 
     @torch.inference_mode()
     def pooler_steps(self, cls: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]] | None:

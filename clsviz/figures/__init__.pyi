@@ -1,9 +1,9 @@
-from .bars import dimension_shares, weights_by_group
+from .bars import dimension_shares, erasure, weights_by_group
 from .cloud import MOST_POINTS, Axes, Figure, empty, scatter, to_html, traces_of
 from .heat_map import heat_map
 from .histogram import histogram
 from .length_map import joined, length_map, remedy_bars, times_found
-from .lines import growth, layer_lines, layer_path, norm_spread, relative_depth
+from .lines import error_lines, growth, layer_lines, layer_path, norm_spread, relative_depth
 from .panels import small_multiples
 from .style import Labels, Palette, Points, hover_label, labels_of
 
@@ -16,6 +16,8 @@ __all__ = [
     "Points",
     "dimension_shares",
     "empty",
+    "erasure",
+    "error_lines",
     "growth",
     "heat_map",
     "histogram",

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clsviz.atomic import new_file
+from clsviz.atomic import new_file, open_regular
 from clsviz.errors import StoreError
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ class Checked:
         if self._folder is None:
             return False
         about, name = _about(encoder)
-        with contextlib.suppress(OSError):
-            return (self._folder / name).read_text("utf-8") == about
+        with contextlib.suppress(OSError), open_regular(self._folder / name) as file:
+            return file.read() == about.encode()
         return False
 
     def add(self, encoder: "Encoder") -> None:
@@ -33,7 +33,7 @@ class Checked:
         if self._folder is not None:
             about, name = _about(encoder)
             with contextlib.suppress(StoreError), new_file(self._folder / name) as temporary:
-                temporary.write_text(about, "utf-8")
+                temporary.write_bytes(about.encode())
 
 
 def _about(encoder: "Encoder") -> tuple[str, str]:

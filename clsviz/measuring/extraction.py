@@ -12,13 +12,14 @@ import filelock
 import numpy as np
 
 from clsviz import corpora, models
-from clsviz.errors import ModelError
+from clsviz.errors import ModelError, StoreError
 from clsviz.experiment import Experiment
-from clsviz.measurements import MAX_LENGTH, Kind
+from clsviz.measurements import MAX_LENGTH, Kind, Measurements
 from clsviz.measuring.encoders import Encoders, Mistaken
 from clsviz.measuring.estimate import LOAD_SECONDS, RATE_OF_VECTORS, TYPICAL_CHARACTERS, Cost, Machine, tokens_of
 from clsviz.measuring.found import Found, with_audit
 from clsviz.measuring.part import measure_parts
+from clsviz.measuring.soundness import Shape
 from clsviz.measuring.store import Key, Store
 from clsviz.progress import Progress, interruptible
 from clsviz.settings import Precision
@@ -158,6 +159,9 @@ class Extraction:
         while position < len(found.sentences) and position in parts:
             part = parts[position]
             measurements = self._store.read(part)
+            if measurements and not _go_together(read[-1], measurements):
+                self._store.drop(part)
+                measurements = None
             if measurements is None:
                 damaged_parts += 1
                 break
@@ -221,6 +225,9 @@ class Extraction:
         total_seconds = 0.0
         try:
             for measured, seconds in parts:
+                if not _go_together(found.measurements, measured):
+                    folder = self._store.root / key.folder_name
+                    raise StoreError(f"{folder} holds what another model measured. Delete this folder.")
                 total_seconds += seconds
                 joined = KINDS[self.kind].concatenate([found.measurements, measured])
                 found = replace(found, measurements=joined, slow_path_reason=encoder.slow_path_reason)
@@ -246,3 +253,8 @@ class Extraction:
             rate = self._machine.rate / (2 * n_parameters * tokens_of(n_characters))
             rate *= RATE_OF_VECTORS if self.kind is Kind.VECTORS else 1
         return LOAD_SECONDS + n_sentences / rate
+
+
+def _go_together(some: Measurements, others: Measurements) -> bool:
+    """Whether one model can have measured both."""
+    return not (len(some) and len(others)) or Shape.of(some) == Shape.of(others)

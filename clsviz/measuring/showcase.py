@@ -41,8 +41,8 @@ def main() -> None:
     """Measure the default experiment, with nothing taken over from before."""
     shutil.rmtree(SHOWCASE, ignore_errors=True)
     found = Extraction(Experiment(), Store(SHOWCASE), Encoders()).run(Progress())
-    for lock in SHOWCASE.rglob("*.lock"):
-        lock.unlink()
+    for path in [*SHOWCASE.rglob("*.lock"), *SHOWCASE.rglob("speed.json")]:
+        path.unlink()
     processor = re.search(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text())
     day = datetime.datetime.now(datetime.UTC).date().isoformat()
     made = Origin(day, processor[1] if processor else "unknown", version("torch"), version("transformers"))

@@ -2,14 +2,18 @@
 
     <store>/norms-<digest of the key>/key.json                                the key, for people to read
                                       000000032-000000064-<digest>.safetensors  sentences 32 to 63 of the sample
+                                      speed.json                                how long the largest part took
 
 A part is written under a temporary name, synced and renamed, so a kill at any moment loses at most the part in hand.
-Its name contains the digest of its bytes, so any damage is noticed.
+Its name contains the digest of its bytes, so that they are known to be those that were written; and it is believed
+only if it says to belong where it lies, and holds what an encoder may have measured (see `soundness`). What is damaged
+is dropped, and measured again. The same sentences measured again by the same encoder are the same file to the byte.
 """
 
 import contextlib
 import hashlib
 import json
+import math
 import os
 import re
 from collections.abc import Iterator
@@ -24,12 +28,13 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors import numpy as safetensors
 
-from clsviz.atomic import new_file
+from clsviz.atomic import NotRegularError, new_file, open_regular
 from clsviz.errors import StoreError
 from clsviz.measurements import Kind, Measurements
+from clsviz.measuring.soundness import Shape, is_described, is_plausible
 from clsviz.vectors import KINDS
 
-SCHEMA = 1
+SCHEMA = 2
 """Raise it when the content of a part changes its meaning; older parts are then ignored."""
 
 
@@ -38,6 +43,13 @@ _PART_NAME = re.compile(r"(\d{9})-(\d{9})-([0-9a-f]{16})\.safetensors")
 
 _DIGITS = 16
 """How much of a part's digest is in its name."""
+
+
+_SPEED = "speed.json"
+
+
+_DAMAGE = (SafetensorError, TypeError, LookupError, ValueError, OverflowError, RecursionError)
+"""What a file raises that does not hold what it should."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +81,12 @@ class Part(NamedTuple):
     start: int
     stop: int
     path: Path
-    kind: Kind
+    key: Key
+
+    def about(self, shape: Shape) -> dict[str, str]:
+        """What its file says of itself, as one entry: the order of several is left to chance."""
+        about = {"key": asdict(self.key), "start": self.start, "shape": asdict(shape)}
+        return {"clsviz": json.dumps(about, sort_keys=True)}
 
 
 class Store:
@@ -108,7 +125,7 @@ class Store:
         """The parts of `key` by their start, not yet checked for damage; raises StoreError."""
         try:
             roots = [root for root in (self._shipped, self.root) if root]
-            return {part.start: part for root in roots for part in _parts_in(root / key.folder_name, key.kind)}
+            return {part.start: part for root in roots for part in _parts_in(root / key.folder_name, key)}
         except OSError as error:
             raise self._unusable(error) from error
 
@@ -119,35 +136,38 @@ class Store:
         because they may be large.
         """
         try:
-            with part.path.open("rb") as file:
+            with open_regular(part.path) as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()[:_DIGITS]
-            with contextlib.suppress(SafetensorError, TypeError, LookupError):
-                if digest == part.path.stem.rpartition("-")[2]:
-                    with safe_open(part.path, framework="numpy") as tensors:
-                        arrays = {name: _Stored(part.path, tensors.get_slice(name)) for name in tensors.keys()}  # noqa: SIM118
-                    measurements = KINDS[part.kind].from_arrays(arrays)
-                    if len(measurements) == part.stop - part.start:
-                        return measurements
+            if digest == part.path.stem.rpartition("-")[2]:
+                with contextlib.suppress(*_DAMAGE):
+                    return _measurements_in(part)
         except FileNotFoundError:
             return None  # another process found it damaged
+        except NotRegularError:
+            pass
         except OSError as error:
             raise self._unusable(error) from error
-        with contextlib.suppress(OSError):  # if it cannot be dropped, it will not be used either
-            if not self.is_shipped(part):
-                part.path.unlink(missing_ok=True)
+        self.drop(part)
         return None
+
+    def drop(self, part: Part) -> None:
+        """Delete a part that is damaged, unless it is shipped; one that cannot be deleted will not be used either."""
+        if not self.is_shipped(part):
+            with contextlib.suppress(OSError):
+                part.path.unlink(missing_ok=True)
 
     def append(self, key: Key, start: int, measurements: Measurements, seconds: float) -> Part:
         """Store measurements of the sentences from `start` on, which took `seconds`; raises StoreError."""
         # safetensors would silently write arrays that are not contiguous in the order of their memory.
         arrays = {name: np.ascontiguousarray(array) for name, array in measurements.to_arrays().items()}
-        content = safetensors.save(arrays, metadata={"seconds": f"{seconds:.6f}"})
-        folder = self.root / key.folder_name
-        stop = start + len(measurements)
-        path = folder / f"{start:09d}-{stop:09d}-{_digest(content)}.safetensors"
+        part = Part(start, start + len(measurements), self.root / key.folder_name, key)
+        content = safetensors.save(arrays, metadata=part.about(Shape.of(measurements)))
+        digest = hashlib.sha256(content).hexdigest()[:_DIGITS]
+        path = part.path / f"{start:09d}-{part.stop:09d}-{digest}.safetensors"
         with new_file(path) as temporary:
             temporary.write_bytes(content)
-        return Part(start, stop, path, key.kind)
+        _note_speed(part.path / _SPEED, len(measurements), seconds)
+        return part._replace(path=path)
 
     @contextlib.contextmanager
     def writer(self, key: Key) -> Iterator[None]:
@@ -173,18 +193,55 @@ class Store:
 
     def rate(self, model: str, precision: str, kind: Kind = Kind.NORMS) -> float | None:
         """Sentences per second at which the model with this fingerprint was last measured here, or None."""
-        try:
-            of = {path: json.loads(path.read_bytes()) for path in self.root.glob(f"{kind}-*/key.json")}
-            keys = [path for path, key in of.items() if (key["model"], key["precision"]) == (model, precision)]
-            parts = [part for key in keys for part in _parts_in(key.parent, kind)]
-            if not parts:
-                return None
-            # The largest part says most; among equally large ones, the newest.
-            part = max(parts, key=lambda part: (part.stop - part.start, part.path.stat().st_mtime))
-            with safe_open(part.path, framework="numpy") as file:
-                return (part.stop - part.start) / float(file.metadata()["seconds"])
-        except (OSError, ValueError, LookupError, TypeError, SafetensorError):
-            return None  # damaged: an estimate is not worth a complaint
+        known = [(0, 1.0)]
+        for path in self.root.glob(f"{kind}-*/key.json"):
+            key = _json_in(path)
+            if isinstance(key, dict) and (key.get("model"), key.get("precision")) == (model, precision):
+                known.append(_speed(path.with_name(_SPEED)))
+        n_sentences, seconds = max(known)  # the largest part says most
+        return n_sentences / seconds if n_sentences else None
+
+
+def _note_speed(path: Path, n_sentences: int, seconds: float) -> None:
+    if seconds > 0 and n_sentences >= _speed(path)[0]:
+        with contextlib.suppress(StoreError), new_file(path) as temporary:  # an estimate is not worth a complaint
+            temporary.write_text(json.dumps([n_sentences, seconds]))
+
+
+def _speed(path: Path) -> tuple[int, float]:
+    """Sentences in the largest part of a key, and the seconds they took; no sentences if that is not known."""
+    try:
+        n_sentences, seconds = _json_in(path)
+        if int(n_sentences) > 0 and 0 < float(seconds) < math.inf:
+            return int(n_sentences), float(seconds)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    return 0, 1.0
+
+
+def _json_in(path: Path) -> Any:
+    """What a small file says, or None."""
+    try:
+        with open_regular(path) as file:
+            return json.load(file)
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def _measurements_in(part: Part) -> Measurements:
+    """What the file of a part holds; raises one of _DAMAGE if no encoder can have measured it of its sentences."""
+    with safe_open(part.path, framework="numpy") as tensors:
+        said = tensors.metadata()
+        arrays = {name: _Stored(part.path, tensors.get_slice(name)) for name in tensors.keys()}  # noqa: SIM118
+    shape = Shape(**json.loads(said["clsviz"])["shape"])
+    if not is_described(arrays, shape.arrays(part.key.kind, part.stop - part.start)):
+        raise ValueError("its arrays are others than it says")
+    measurements = KINDS[part.key.kind].from_arrays(arrays)
+    if said != part.about(Shape.of(measurements)):
+        raise ValueError("it belongs elsewhere")
+    if not is_plausible(measurements, part.key.max_length):
+        raise ValueError("it holds what no encoder gives")
+    return measurements
 
 
 class _Stored:
@@ -197,6 +254,8 @@ class _Stored:
     def __init__(self, path: Path, tensor: Any) -> None:
         self._path, self._tensor = path, tensor
         self._size = path.stat().st_size
+        self.dtype: str = tensor.get_dtype()
+        self.shape: list[int] = tensor.get_shape()
 
     def __getitem__(self, index: Any) -> NDArray[Any]:
         with contextlib.suppress(FileNotFoundError):  # a deleted file can still be read while it is mapped
@@ -206,11 +265,7 @@ class _Stored:
         return array
 
 
-def _parts_in(folder: Path, kind: Kind) -> list[Part]:
+def _parts_in(folder: Path, key: Key) -> list[Part]:
     matches = [(_PART_NAME.fullmatch(path.name), path) for path in sorted(folder.glob("*.safetensors"))]
-    parts = [Part(int(match[1]), int(match[2]), path, kind) for match, path in matches if match]
+    parts = [Part(int(match[1]), int(match[2]), path, key) for match, path in matches if match and path.is_file()]
     return [part for part in parts if part.start < part.stop]
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:_DIGITS]

@@ -10,7 +10,9 @@ from .dimensions import (
     dimensions,
     without_layer_norm,
 )
+from .direction import norms_of_directions
 from .directions import N_NEIGHBOURS, Directions, directions_of, mean_cosines, nearest_among, neighbours
+from .erasure import AFTER, BEFORE, CONTROL, Erasure, Left, erasure
 from .folds import N_FOLDS, folds_of
 from .leace import Eraser, leace
 from .length_bias import (
@@ -31,13 +33,17 @@ from .line import Fit, fit, r_squared
 from .precision import Audit, audit
 from .profile import Profile, Reading, Readout, readings, steps
 from .remedies import Remedy
-from .ridge import STRENGTHS, ridge_probe, unit
+from .ridge import STRENGTHS, Probe, guess_error, ridge_probe, unit
 from .shape import Extremes, Shape, shape
 from .shared_words import tf_idf
 from .similarity import nearest, percentiles_among_pairs, similarities, typical_similarity
+from .travel import Leg, Sentences, Travel, travel
 
 __all__ = [
+    "AFTER",
     "AS_IT_IS",
+    "BEFORE",
+    "CONTROL",
     "N_FOLDS",
     "N_GROUPS",
     "N_NEIGHBOURS",
@@ -50,24 +56,32 @@ __all__ = [
     "Dimensions",
     "Directions",
     "Eraser",
+    "Erasure",
     "Extremes",
     "Fit",
+    "Left",
+    "Leg",
     "LengthBias",
     "NormOf",
+    "Probe",
     "Profile",
     "Reading",
     "Readout",
     "Remedy",
+    "Sentences",
     "Shape",
+    "Travel",
     "audit",
     "bins",
     "chance",
     "check_lengths",
     "dimensions",
     "directions_of",
+    "erasure",
     "first_of_each",
     "fit",
     "folds_of",
+    "guess_error",
     "leace",
     "length_bias",
     "length_groups",
@@ -77,6 +91,7 @@ __all__ = [
     "nearest_among",
     "neighbour_correlation",
     "neighbours",
+    "norms_of_directions",
     "percentile_at_length",
     "percentiles_among_pairs",
     "r_squared",
@@ -92,6 +107,7 @@ __all__ = [
     "slices",
     "steps",
     "tf_idf",
+    "travel",
     "typical_similarity",
     "unit",
     "without_layer_norm",

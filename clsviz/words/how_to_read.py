@@ -3,8 +3,10 @@
 HOW_TO_READ_LAYERS = """\
 R² says how much of the variation in length can be predicted: 0 is none of it, 1 is all of it; below 0, guessing the \
 mean length would have done better. The whole vector is tested with a linear probe, on sentences it was not trained \
-on. The direction is the same vector divided by its norm, so nothing of the norm is left in it. A norm can have a high \
-R² and still barely vary: the chart of its spread shows how much it varies relative to its mean. Click a cell in the \
+on. The direction is the same vector divided by its norm. That need not take the norm out: where a LayerNorm made the \
+vector, its norm follows from its direction (see *Inside the model*). The norm alone is read by a straight line, which \
+misses a curve. A norm can have a high R² and still barely vary: the chart of its spread shows how much it varies \
+relative to its mean. None of this shows that the model uses the length. Click a cell in the \
 table of vectors to open its scatter below."""
 
 

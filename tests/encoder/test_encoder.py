@@ -127,6 +127,19 @@ def test_norms_that_are_not_finite_are_reported(tmp_path: Path) -> None:
             measure(["the cat"])
 
 
+def test_norms_that_overflow_are_reported_though_the_vectors_are_finite(tmp_path: Path) -> None:
+    """So nothing stored is ever infinite, and what is infinite there is damage."""
+    path = write_bert(tmp_path, pooler=False) / "model.safetensors"
+    tensors = load_file(path)
+    tensors["encoder.layer.1.output.LayerNorm.weight"].fill_(1e25)
+    save_file(tensors, path, metadata={"format": "pt"})
+    encoder = encoder_of(tmp_path)
+    assert np.isfinite(encoder.cls_and_pooler(["the cat"])[0]).all()
+    for measure in (encoder.measure, encoder.vectors):
+        with pytest.raises(ModelError, match="vectors that are not finite"):
+            measure(["the cat"])
+
+
 def test_a_model_without_pooler_has_no_pooler_norm(tmp_path: Path) -> None:
     encoder = encoder_of(write_bert(tmp_path / "m", pooler=False))
     assert not encoder.has_pooler

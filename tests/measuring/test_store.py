@@ -1,5 +1,4 @@
 import json
-import os
 from pathlib import Path
 
 import filelock
@@ -7,6 +6,8 @@ import numpy as np
 import pytest
 from support.measured import measurements
 
+from clsviz import measuring
+from clsviz.atomic import open_regular
 from clsviz.errors import StoreError
 from clsviz.measuring import Key, Store, part_stop
 
@@ -65,7 +66,7 @@ def test_a_part_cut_short_is_dropped(store: Store) -> None:
 def test_a_part_that_cannot_be_read_just_now_is_kept(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     part = store.append(KEY, 0, measurements(100), seconds=1)
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "open", lambda path, mode: os.open(path / "below", os.O_RDONLY))
+        patch.setattr(measuring.store, "open_regular", lambda path: open_regular(path / "below"))
         with pytest.raises(StoreError, match="Not a directory"):
             store.read(part)
     assert store.read(part) is not None
@@ -141,11 +142,23 @@ def test_a_damaged_key_is_no_obstacle_to_an_estimate(store: Store, content: str)
     assert store.rate(KEY.model, KEY.precision) is None
 
 
-def test_a_damaged_part_is_no_obstacle_to_an_estimate(store: Store) -> None:
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", "{}", "[10]", '["a", "b"]', "[10, 0]", "[10, NaN]", "[-1, 1]", "[1e999, 1]"]
+)
+def test_a_damaged_note_of_the_speed_is_no_obstacle_to_an_estimate(store: Store, content: str) -> None:
     with store.writer(KEY):
-        part = store.append(KEY, 0, measurements(10), seconds=10)
-    part.path.write_bytes(b"")
-    assert store.rate(KEY.model, KEY.precision) is None
+        store.append(KEY, 0, measurements(10), seconds=10)
+        (store.root / KEY.folder_name / "speed.json").write_text(content)
+        assert store.rate(KEY.model, KEY.precision) is None
+        store.append(KEY, 10, measurements(10), seconds=2)
+    assert store.rate(KEY.model, KEY.precision) == pytest.approx(5)
+
+
+def test_a_part_measured_again_is_the_same_file(store: Store, tmp_path: Path) -> None:
+    for root, seconds in ((tmp_path / "one", 1.0), (tmp_path / "other", 2.5)):
+        Store(root).append(KEY, 0, measurements(100), seconds)
+    one, other = sorted(tmp_path.glob("*/*/*.safetensors"))
+    assert (one.name, one.read_bytes()) == (other.name, other.read_bytes())
 
 
 def test_parts_double_up_to_a_bound() -> None:

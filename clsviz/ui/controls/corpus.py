@@ -51,7 +51,7 @@ def _list() -> None:
         "Corpus",
         names,
         index=names.index(st.session_state.corpus),
-        format_func=_label,
+        format_func=label,
         key="corpus",
         on_change=_choose,
         accept_new_options=not server.limits().is_public,
@@ -61,7 +61,7 @@ def _list() -> None:
     )
 
 
-def _label(name: str) -> str:
+def label(name: str) -> str:
     """What the list calls a corpus: no two are alike, because the browser sends back what it shows."""
     if not corpora.is_upload(name):
         return name if corpora.is_file(name) else corpora.label(name)

@@ -24,7 +24,7 @@ def show(job: MeasuringJob, before: tuple[bool, bool, bool], name: str = "") -> 
 
     def keep_up() -> None:
         nonlocal is_in_browser
-        _show(job, name)  # first, so that no click on its button is lost
+        draw(job, name)  # first, so that no click on its button is lost
         if is_in_browser and before != outline(job):
             st.rerun()  # the whole page
         is_in_browser = True
@@ -39,7 +39,8 @@ def outline(job: MeasuringJob) -> tuple[bool, bool, bool]:
     return job.state.is_active, found is not None, found is not None and len(found.measurements) > 0
 
 
-def _show(job: MeasuringJob, name: str) -> None:
+def draw(job: MeasuringJob, name: str = "") -> None:
+    """The status as it is now, for a place that draws itself anew."""
     with st.container(height=_HEIGHT, border=False):
         state = job.state
         if state is State.QUEUED:

@@ -94,6 +94,15 @@ def overlays_text(overlays: Sequence[Overlay]) -> str:
     return "" if set(overlays) == set(DEFAULT_OVERLAYS) else ",".join(overlays) or "none"
 
 
+def _corpus(text: str, report: Report) -> str:
+    """The corpus that probes travel to, or "" if none is named or it cannot be used, which is reported."""
+    try:
+        return str(parse_setting("corpus", text)) if text else ""
+    except SettingError as error:
+        report(SettingError(f"travel_to: {error}"))
+        return ""
+
+
 EXTRAS: dict[str, Callable[[str, Report], Any]] = {
     "models": _models,
     "axes": _word("axes", "free"),
@@ -105,6 +114,8 @@ EXTRAS: dict[str, Callable[[str, Report], Any]] = {
     "zoom": _zoom,
     "selected": _selected,
     "joined": _word("joined", "yes"),
+    "erase": _word("erase", "yes"),
+    "travel_to": _corpus,
 }
 """How each is read, by its name in links and in the session's state; "" gives the default."""
 

@@ -46,6 +46,14 @@ def analyse(steps: Callable[[Found, View], Iterator[T]], found: Found, view: Vie
     return jobs().analyse((steps.__module__, steps.__qualname__, found.key, view), lambda: steps(found, view))
 
 
+def analyse_pair(
+    steps: Callable[[Found, Found, View], Iterator[T]], found: Found, other: Found, view: View
+) -> Analysis[T]:
+    """As `analyse`, for two of what was found."""
+    key = steps.__module__, steps.__qualname__, found.key, other.key, view
+    return jobs().analyse(key, lambda: steps(found, other, view))
+
+
 def compute(work: Callable[[Found, View], T], found: Found, view: View) -> Analysis[T]:
     """As `analyse`, for work that has a single result."""
     key = work.__module__, work.__qualname__, found.key, view

@@ -52,6 +52,15 @@ def admitted_models(names: list[str], report: Callable[[SettingError], None]) ->
     return admitted
 
 
+def admitted_corpus(name: str, report: Callable[[SettingError], None]) -> str:
+    """The corpus that a link names beside the experiment's, or "" if there is none or it is reported."""
+    name = unpinned(name) if server.limits().is_public else name
+    if name and (problem := corpus_problem(name)):
+        report(SettingError(problem))
+        return ""
+    return name
+
+
 def unpinned(name: str) -> str:
     """The name of a model or corpus without its revision."""
     return name.partition("@")[0]

@@ -1,6 +1,6 @@
 """The jobs that this session watches, and so keeps going."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 
 import streamlit as st
@@ -16,13 +16,20 @@ from clsviz.ui.markdown import escape
 from clsviz.ui.state import server, session, url, visitor
 from clsviz.vectors import Vectors
 
+Wanted = Sequence[tuple[Experiment, Kind]]
 
-def begin(page: str, *kinds: Kind) -> tuple[Experiment, list[MeasuringJob]]:
-    """The experiment of a page that is about to be drawn, and its jobs; if it cannot be measured, say why and stop."""
+
+def begin(
+    page: str, *kinds: Kind, others: Callable[[Experiment], Wanted] = lambda _: ()
+) -> tuple[Experiment, list[MeasuringJob]]:
+    """The experiment of a page that is about to be drawn, and its jobs; if it cannot be measured, say why and stop.
+
+    others: what the page measures beside the experiment.
+    """
     url.restore(page)
     try:
         experiment = session.experiment()
-        return experiment, watch(*((experiment, kind) for kind in kinds))
+        return experiment, watch(*((experiment, kind) for kind in kinds), *others(experiment))
     except SettingError as error:
         st.error(escape(error))
         st.stop()
