@@ -17,7 +17,7 @@ def test_the_links_come_first_and_stand_whatever_the_page_does(
         patch.setattr("clsviz.ui.state.watching.begin", fail)
         page = open_page(length_cutoff="30")
     links = page.sidebar.get("page_link")
-    assert [link.proto.label for link in links][:3] == ["Norm vs length", "Where length lives", "Try a sentence"]
+    assert [link.proto.label for link in links][:2] == ["Norm vs length", "Where length lives"]
     assert all("length_cutoff=30" in link.proto.query_string for link in links)
     first = page.sidebar.children[0]
     assert len(first.get("page_link")) == len(links)
