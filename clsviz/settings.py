@@ -65,11 +65,12 @@ class Reading(StrEnum):
 class Overlay(StrEnum):
     """What can be drawn over the sentences of the main picture."""
 
+    CURVES = "curves"
     MEDIANS = "medians"
     RANGES = "ranges"
 
 
-DEFAULT_OVERLAYS = (Overlay.MEDIANS,)
+DEFAULT_OVERLAYS = (Overlay.CURVES,)
 """Those that are drawn unless the visitor decides otherwise."""
 
 

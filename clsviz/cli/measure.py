@@ -36,4 +36,6 @@ def run(options: argparse.Namespace) -> int:
     else:
         print(words.question(experiment))
         print(result.answer)
+        if result.in_numbers:
+            print(result.in_numbers)
     return 0

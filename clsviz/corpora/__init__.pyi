@@ -1,4 +1,5 @@
 from . import datasets, docstrings, formats, kept, segmentation
+from .alike import LEAST_SHARED, canonical, clusters_of
 from .catalogue import (
     CORPORA,
     Dataset,
@@ -23,6 +24,7 @@ from .uploads import keep_upload, upload_label
 
 __all__ = [
     "CORPORA",
+    "LEAST_SHARED",
     "Corpus",
     "Dataset",
     "NotDownloadedError",
@@ -31,6 +33,8 @@ __all__ = [
     "Shipped",
     "Source",
     "build_seconds",
+    "canonical",
+    "clusters_of",
     "datasets",
     "docstrings",
     "download_megabytes",

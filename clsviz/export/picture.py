@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from clsviz import figures, statistics, words
+from clsviz import analysis, figures, statistics, words
 from clsviz.analysis import Shown
 from clsviz.experiment import Experiment
 from clsviz.measuring import Found
@@ -28,11 +28,13 @@ class Seen:
 
 
 def picture(experiment: Experiment, found: Found, shown: Shown, seen: Seen | None = None) -> figures.Figure:
-    """Norm against length, one point per sentence up to `figures.MOST_POINTS`, with the line and the medians.
+    """Norm against length, one point per sentence up to `figures.MOST_POINTS`, with the line and the quantile curves.
 
-    seen: what else, or instead of the medians.
+    Where there are too few sentences for the curves, the medians take their place. seen: what else, or instead of them.
     """
     seen = seen or Seen()
+    quantiles = analysis.quantiles(shown) if Overlay.CURVES in seen.overlays else None
+    has_medians = Overlay.MEDIANS in seen.overlays or (Overlay.CURVES in seen.overlays and not quantiles)
     index = shown.index[: figures.MOST_POINTS]
     points = figures.Points(
         figures.labels_of([found.sentences[i] for i in index]),
@@ -50,7 +52,8 @@ def picture(experiment: Experiment, found: Found, shown: Shown, seen: Seen | Non
         ),
         figures.Palette(),
         fit=shown.fit,
-        bins=statistics.bins(shown.lengths, shown.norms) if Overlay.MEDIANS in seen.overlays else None,
+        quantiles=quantiles,
+        bins=statistics.bins(shown.lengths, shown.norms) if has_medians else None,
         slices=statistics.slices(shown.lengths, shown.norms) if Overlay.RANGES in seen.overlays else None,
         own=seen.own,
         selected=None if seen.selected is None else seen.selected[seen.selected < figures.MOST_POINTS],

@@ -2,8 +2,9 @@
 
 import jinja2
 
-from clsviz import figures, words
+from clsviz import analysis, figures, statistics, words
 from clsviz.analysis import Shown
+from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment
 from clsviz.export.picture import Seen, picture
 from clsviz.measuring import Found
@@ -43,12 +44,16 @@ th { font-weight: 500; color: #5b6675; white-space: nowrap }
 
 def report(experiment: Experiment, found: Found, shown: Shown, seen: Seen | None = None) -> bytes:
     """The picture, as it is seen, with its numbers and settings, as an HTML page that needs no network."""
+    try:
+        shape = statistics.shape(shown.lengths, shown.norms, shown.clusters)
+    except UndefinedFitError:
+        shape = None
     return _REPORT.render(
         question=words.question(experiment),
-        answer=words.result(shown, experiment, len(found.measurements)),
+        answer=words.result(shown, experiment, len(found.measurements), shape),
         figure=figures.to_html(picture(experiment, found, shown, seen)),  # the one piece that is markup
         tables={
-            "Numbers": words.key_numbers(shown, experiment.unit),
+            "Numbers": words.key_numbers(shown, experiment.unit, analysis.flat(shown, experiment.view), shape),
             "Settings": {**words.settings(experiment, found, shown), "Command": words.command(experiment, found)},
         },
     ).encode()

@@ -1,5 +1,6 @@
 from .bars import dimension_shares, erasure, weights_by_group
 from .cloud import MOST_POINTS, Axes, Figure, empty, scatter, to_html, traces_of
+from .cutoffs import cutoff_lines
 from .heat_map import heat_map
 from .histogram import histogram
 from .length_map import joined, length_map, remedy_bars, times_found
@@ -14,6 +15,7 @@ __all__ = [
     "Labels",
     "Palette",
     "Points",
+    "cutoff_lines",
     "dimension_shares",
     "empty",
     "erasure",

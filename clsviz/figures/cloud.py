@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from clsviz.figures.style import MOST_IN_FULL, Palette, Points, least_range
 
 if TYPE_CHECKING:
-    from clsviz.statistics import Fit
+    from clsviz.statistics import Fit, Quantiles
 
 
-Figure = go.Figure
+Figure: TypeAlias = go.Figure
 """What every function of this folder draws."""
 
 
@@ -83,6 +83,7 @@ def scatter(
     palette: Palette,
     *,
     fit: "Fit | None" = None,
+    quantiles: "Quantiles | None" = None,
     bins: pd.DataFrame | None = None,
     slices: pd.DataFrame | None = None,
     own: Points | None = None,
@@ -90,8 +91,9 @@ def scatter(
 ) -> Picture:
     """The cloud of sentences, and whatever else is given.
 
-    fit: the regression line with its band. bins: medians and quartiles of the norm by bin of lengths. slices: ranges of
-    lengths by slice of norms. own: the visitor's own sentences. selected: which points are, intp (n,), ascending.
+    fit: the regression line with its band. quantiles: curves below which 5, 50 and 95% of the norms lie. bins: medians
+    and quartiles of the norm by bin of lengths. slices: ranges of lengths by slice of norms. own: the visitor's own
+    sentences. selected: which points are, intp (n,), ascending.
     """
     figure = Picture(points, palette, axes.unit)
     hover = _HOVER.format(unit=axes.unit)
@@ -100,6 +102,8 @@ def scatter(
             trace.customdata = (points.norms[part] - fit.predict(points.lengths[part])).astype(np.float32)
             trace.hovertemplate = f"{hover}<br>%{{customdata:+.4f}} off the line<extra></extra>"
         _add_line(figure, fit, points, palette)
+    if quantiles is not None and len(points.labels):
+        _add_quantiles(figure, quantiles, points, palette)
     if bins is not None and len(bins):
         figure.add_trace(_medians(bins, palette, axes.unit))
     if slices is not None and len(slices):
@@ -190,6 +194,35 @@ def _add_line(figure: go.Figure, fit: "Fit", points: Points, palette: Palette) -
         yanchor="top",
         font={"color": palette.line, "size": 14},
     )
+
+
+def _add_quantiles(figure: go.Figure, quantiles: "Quantiles", points: Points, palette: Palette) -> None:
+    """The curves, each with its name at its right end; as shapes, for the same reason as the line."""
+    lengths = np.geomspace(max(points.lengths.min(), 1), points.lengths.max(), 40)
+    for quantile in quantiles.slopes:
+        norms = quantiles.at(quantile, lengths)
+        path = "L".join(f"{x},{y}" for x, y in zip(lengths, norms, strict=True))
+        is_median = quantile == 0.5
+        figure.add_shape(
+            type="path",
+            path=f"M{path}",
+            line={
+                "color": palette.summary,
+                "width": 2.5 if is_median else 1.8,
+                "dash": "solid" if is_median else "dot",
+            },
+        )
+        figure.add_annotation(
+            text="median" if is_median else f"{quantile:.0%}",
+            x=lengths[-1],
+            y=norms[-1],
+            showarrow=False,
+            xanchor="right",
+            yanchor="top" if quantile < 0.5 else "bottom",
+            bgcolor=palette.background + "b0",
+            borderpad=1,
+            font={"color": palette.summary, "size": 13},
+        )
 
 
 def _medians(bins: pd.DataFrame, palette: Palette, unit: str) -> go.Scattergl:

@@ -1,5 +1,6 @@
 from . import remedies, sentlen
 from .binning import bins, percentile_at_length, slices
+from .cutoff import CUTOFFS, FLAT_LENGTHS, Flat, by_cutoff, flat
 from .dimensions import (
     AS_IT_IS,
     WITHOUT_BIAS,
@@ -13,7 +14,7 @@ from .dimensions import (
 from .direction import norms_of_directions
 from .directions import N_NEIGHBOURS, Directions, directions_of, mean_cosines, nearest_among, neighbours
 from .erasure import AFTER, BEFORE, CONTROL, Erasure, Left, erasure
-from .folds import N_FOLDS, folds_of
+from .folds import N_FOLDS, folds_of, folds_of_clusters
 from .leace import Eraser, leace
 from .length_bias import (
     N_GROUPS,
@@ -34,7 +35,7 @@ from .precision import Audit, audit
 from .profile import Profile, Reading, Readout, readings, steps
 from .remedies import Remedy
 from .ridge import STRENGTHS, Probe, guess_error, ridge_probe, unit
-from .shape import Extremes, Shape, shape
+from .shape import LEAST, QUANTILES, Extremes, Quantiles, Shape, quantiles, shape, shapes
 from .shared_words import tf_idf
 from .similarity import nearest, percentiles_among_pairs, similarities, typical_similarity
 from .travel import Leg, Sentences, Travel, travel
@@ -44,9 +45,13 @@ __all__ = [
     "AS_IT_IS",
     "BEFORE",
     "CONTROL",
+    "CUTOFFS",
+    "FLAT_LENGTHS",
+    "LEAST",
     "N_FOLDS",
     "N_GROUPS",
     "N_NEIGHBOURS",
+    "QUANTILES",
     "STRENGTHS",
     "WITHOUT_BIAS",
     "WITHOUT_EITHER",
@@ -59,12 +64,14 @@ __all__ = [
     "Erasure",
     "Extremes",
     "Fit",
+    "Flat",
     "Left",
     "Leg",
     "LengthBias",
     "NormOf",
     "Probe",
     "Profile",
+    "Quantiles",
     "Reading",
     "Readout",
     "Remedy",
@@ -73,6 +80,7 @@ __all__ = [
     "Travel",
     "audit",
     "bins",
+    "by_cutoff",
     "chance",
     "check_lengths",
     "dimensions",
@@ -80,7 +88,9 @@ __all__ = [
     "erasure",
     "first_of_each",
     "fit",
+    "flat",
     "folds_of",
+    "folds_of_clusters",
     "guess_error",
     "leace",
     "length_bias",
@@ -94,6 +104,7 @@ __all__ = [
     "norms_of_directions",
     "percentile_at_length",
     "percentiles_among_pairs",
+    "quantiles",
     "r_squared",
     "random_apart",
     "readings",
@@ -101,6 +112,7 @@ __all__ = [
     "ridge_probe",
     "sentlen",
     "shape",
+    "shapes",
     "share_kept",
     "shuffled",
     "similarities",

@@ -13,7 +13,7 @@ from . import (
     view,
     waiting,
 )
-from .answer import answer, key_numbers, lengths_at_norms, notes, result
+from .answer import PENDING, answer, by_cutoff, caveats, in_numbers, key_numbers, lengths_at_norms, notes, result
 from .how_to_read import HOW_TO_READ, HOW_TO_READ_LAYERS
 from .labels import OVERLAYS, POOLINGS, axis_title, length_title, question, vector_name
 from .numbers import cost, duration, number
@@ -23,10 +23,13 @@ __all__ = [
     "HOW_TO_READ",
     "HOW_TO_READ_LAYERS",
     "OVERLAYS",
+    "PENDING",
     "POOLINGS",
     "anatomy",
     "answer",
     "axis_title",
+    "by_cutoff",
+    "caveats",
     "command",
     "comparison",
     "cost",
@@ -34,6 +37,7 @@ __all__ = [
     "dimensions",
     "duration",
     "growth",
+    "in_numbers",
     "key_numbers",
     "length_title",
     "lengths_at_norms",

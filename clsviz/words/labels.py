@@ -34,7 +34,7 @@ POOLINGS = {
 }
 
 
-OVERLAYS = {Overlay.MEDIANS: "Medians and quartiles", Overlay.RANGES: "Lengths at a norm"}
+OVERLAYS = {Overlay.CURVES: "Curves", Overlay.MEDIANS: "Medians", Overlay.RANGES: "Lengths at a norm"}
 """What is drawn over the sentences."""
 
 

@@ -16,10 +16,11 @@ from clsviz.vectors import Vectors
 
 def found(measured: Measurements, exact: Measurements | None = None) -> Found:
     """As an extraction has it; fast where what is `exact` is given as well."""
+    sample = Sample(None, [f"sentence {number}" for number in range(len(measured))], "")
     if exact is None:
-        return Found(None, None, measurements=measured)
+        return Found(None, sample, measurements=measured)
     audit = Found(None, None, measurements=exact)
-    return Found(None, None, Precision.FAST, measured, audit=audit)
+    return Found(None, sample, Precision.FAST, measured, audit=audit)
 
 
 def test_only_whole_sentences_under_the_cutoff_are_shown() -> None:

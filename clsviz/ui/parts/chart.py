@@ -18,10 +18,11 @@ from clsviz.ui.state import links
 
 if TYPE_CHECKING:
     from clsviz.analysis import Shown
+    from clsviz.statistics import Quantiles
 
 HEIGHT = 520
 
-MEDIANS, RANGES = Overlay.MEDIANS, Overlay.RANGES
+CURVES, MEDIANS, RANGES = Overlay
 """What can be drawn over the sentences."""
 
 
@@ -32,12 +33,17 @@ def palette() -> "figures.Palette":
 
 def view_of(found: Found, experiment: Experiment) -> "Shown":
     """What the experiment's view shows of what is measured so far."""
-    return _shown(found.key, experiment.view, found)
+    return _shown(found.key, experiment.view, analysis.knows_alike(found), found)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _shown(key: Hashable, view: View, _found: Found) -> "Shown":
-    return analysis.show(_found, view)
+def _shown(key: Hashable, view: View, knows_alike: bool, _found: Found) -> "Shown":
+    return analysis.show(_found, view, wait=False)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _quantiles(key: Hashable, view: View, _shown: "Shown") -> "Quantiles | None":
+    return analysis.quantiles(_shown)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
@@ -107,6 +113,7 @@ def show(
         replace(around, zoom=st.session_state.zoom),
         palette(),
         fit=shown.fit,
+        quantiles=_quantiles(found.key, experiment.view, shown) if CURVES in overlays else None,
         bins=statistics.bins(shown.lengths, shown.norms) if MEDIANS in overlays else None,
         slices=statistics.slices(shown.lengths, shown.norms) if RANGES in overlays else None,
         own=own,
