@@ -84,7 +84,7 @@ def _made_of_docstrings(name: str, source: Source, folder: Path, progress: Progr
     path = _source_path(name, source, folder)
     about = kept.about(path)
     if about is None:
-        sentences = docstrings.gather(source.files(), progress)
+        sentences = docstrings.gather(source.files(), progress, path.with_suffix(".unfinished"))
         if not sentences:
             raise CorpusError(f"No docstrings were found for “{name}”: this Python comes without its sources.")
         about = kept.keep([sentences], path, columns=[], column="", cut=False)

@@ -29,16 +29,20 @@ def how(found: Corpus | Preview) -> str:
     return f"{texts} was cut into sentences." if is_cut else f"{texts} is taken as one sentence."
 
 
-def counted(preview: Preview, corpus: Corpus | None = None) -> str:
+def counted(found: Corpus | Preview, corpus: Corpus | None = None) -> str:
     """How many sentences a file holds, or its beginning; corpus: what is known of all of it, if it was read."""
-    n = len(preview.sentences)
-    is_known = corpus is not None and corpus.n_sentences and corpus.selection == preview.selection
-    if corpus is not None and is_known:
-        n = corpus.n_sentences or n
-    sentences = "1 sentence" if n == 1 else f"{n:,} sentences"
-    if preview.is_whole or is_known:
+    if isinstance(found, Corpus):
+        return _sentences(found.n_sentences or 0)
+    if corpus is not None and corpus.n_sentences and corpus.selection == found.selection:
+        return _sentences(corpus.n_sentences)
+    sentences = _sentences(len(found.sentences))
+    if found.is_whole:
         return sentences
-    return f"{sentences} in the first {sum(map(len, preview.sentences)) / 1e6:.1f} MB of its text"
+    return f"{sentences} in the first {sum(map(len, found.sentences)) / 1e6:.1f} MB of its text"
+
+
+def _sentences(n: int) -> str:
+    return "1 sentence" if n == 1 else f"{n:,} sentences"
 
 
 def lengths(preview: Preview) -> str:
@@ -49,7 +53,7 @@ def lengths(preview: Preview) -> str:
 
 def notes(corpus: Corpus) -> list[str]:
     """How a corpus was read, if it is made from a file, for a command to report."""
-    name, n = corpus.selection.corpus, corpus.n_sentences
+    name = corpus.selection.corpus
     if not (corpora.is_file(name) or corpora.is_upload(name)):
         return []
-    return [f"{printable(corpus.label)}: {how(corpus)} {'1 sentence' if n == 1 else f'{n:,} sentences'}."]
+    return [f"{printable(corpus.label)}: {how(corpus)} {counted(corpus)}."]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.corpora import LONG, SENTENCES, content_of, opened, sentences_of
+from support.corpora import LONG, SENTENCES, Stopping, content_of, opened, sentences_of
 from support.wrapped import book, paragraphs
 
 from clsviz import corpora
@@ -105,6 +105,24 @@ def test_building_a_corpus_can_be_cancelled(kept: Path) -> None:
         corpora.find_corpus(Selection("small"), kept, progress)
     assert corpora.build_seconds("small", kept) == 1
     assert not kept.exists()
+
+
+def test_what_was_read_before_a_cancellation_is_not_read_again(
+    small_source: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(CancelledError):
+        corpora.find_corpus(Selection("small"), kept, Stopping(2))  # at its beginning, and after the first file
+    (unfinished,) = kept.glob("*.unfinished")
+    (small_source / "a.py").write_text('"""Another sentence stands here now."""')
+    progress = Progress()
+    whole = corpora.find_sample(Selection("small"), 10, 0, kept, progress)
+    assert sorted(whole.sentences) == ["The first sentence.", "The second sentence.", "The third sentence."]
+    assert progress.done == 2
+    assert not unfinished.exists()
+    for left in (b"", b'[["elsewhere.py"], ["A sentence of that."]]'):  # damaged, or of other files
+        unfinished.write_bytes(left)
+        next(kept.glob("small-*.parquet")).unlink()
+        assert "Another sentence stands here now." in sentences_of("small", kept)
 
 
 def test_no_docstrings_at_all_is_explained(small_source: Path, kept: Path) -> None:

@@ -36,19 +36,26 @@ def show(job: MeasuringJob) -> None:
 
 
 def explain(job: MeasuringJob) -> None:
-    """Below everything else, how the corpus is read, if it is a file."""
-    if not _comes_first(job):
-        _show(job)
+    """Below everything else, how the corpus was read, if it is a file."""
+    corpus = job.work.corpus
+    if corpus is None or _comes_first(job) or corpus.selection.corpus != st.session_state.corpus or not _is_own():
+        return
+    with st.expander(f"How **{escape(corpus.label)}** is read: {words.reading.counted(corpus)}"):
+        st.markdown(escape(words.reading.how(corpus)))
+        with st.container(horizontal=True, gap="medium"):
+            _controls(is_plain=corpus.selection.reading is not Reading.AUTO)
+
+
+def _is_own() -> bool:
+    return corpora.is_file(st.session_state.corpus) or corpora.is_upload(st.session_state.corpus)
 
 
 def _comes_first(job: MeasuringJob) -> bool:
-    return session.is_held() and job.state in (State.LOOKING, State.WAITING, State.FAILED)
+    return session.is_held() and _is_own() and job.state in (State.LOOKING, State.WAITING, State.FAILED)
 
 
 def _show(job: MeasuringJob) -> None:
     selection = session.experiment().selection
-    if not (corpora.is_file(selection.corpus) or corpora.is_upload(selection.corpus)):
-        return
     folder = server.jobs().store.corpora
     try:
         state = _state(selection, folder)
@@ -61,22 +68,15 @@ def _show(job: MeasuringJob) -> None:
             st.markdown(escape(error))
             _controls(is_plain=_is_plain(selection, folder))
         return
-    comes_first = _comes_first(job)
     title = f"How **{escape(preview.label)}** is read: {words.reading.counted(preview, job.work.corpus)}"
-    with st.expander(title, expanded=comes_first, key=f"preview-{comes_first}"):
+    with st.expander(title, expanded=True, key="preview"):
         st.markdown(escape(words.reading.how(preview)))
         with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
             _controls(is_plain=preview.selection.reading is not Reading.AUTO)
-            if comes_first:
-                cost = f" · about {words.duration(job.cost.seconds)}" if job.cost else ""
-                st.button(
-                    f"Measure{cost}",
-                    icon=":material/play_arrow:",
-                    type="primary",
-                    key="measure",
-                    on_click=_measure,
-                    args=[job],
-                )
+            cost = f" · about {words.duration(job.cost.seconds)}" if job.cost else ""
+            label = f"Measure{cost}"
+            icon = ":material/play_arrow:"
+            st.button(label, icon=icon, type="primary", key="measure", on_click=_measure, args=[job])
         _examples(preview)
 
 
