@@ -49,8 +49,8 @@ def main() -> None:
                 seconds = run_once(words, checkout, store)
                 if round_number:  # the first fills the store, and the caches of the system
                     spent[name, checkout].append(seconds)
-    for (name, checkout), seconds in sorted(spent.items()):
-        wall, processor = (statistics.median(column) for column in zip(*seconds, strict=True))
+    for (name, checkout), rounds in sorted(spent.items()):
+        wall, processor = (statistics.median(one[index] for one in rounds) for index in (0, 1))
         where = "" if checkout == _HERE else f" (in {checkout})"
         print(f"{name}{where}: {wall:.2f} s, {processor:.2f} s of processor time")
 
