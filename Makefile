@@ -2,6 +2,7 @@
 # make test: set up on the first call, and run every check.
 # make screenshots: take pictures of the real app: those in docs/, and others in build/screenshots/.
 # make showcase: measure anew, on this machine, what comes with clsviz.
+# make space DIR=...: write the tree of a Hugging Face Space, ready to push.
 # make docs: docs/api.md out of the docstrings, and docs/notebook.ipynb run anew.
 
 PYTHON ?= python3
@@ -9,7 +10,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: app test docs screenshots showcase clean
+.PHONY: app test docs screenshots showcase space clean
 
 app: $(VENV)/app-ready
 	$(BIN)/streamlit run app.py
@@ -29,6 +30,9 @@ screenshots: $(VENV)/test-ready
 
 showcase: $(VENV)/app-ready
 	$(BIN)/python -m clsviz.measuring.showcase
+
+space:
+	$(PYTHON) deploy/space.py "$(DIR)"
 
 clean:
 	rm -rf $(VENV)

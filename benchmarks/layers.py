@@ -1,7 +1,8 @@
-"""How long the page “Where length lives” takes: python -m benchmarks.layers [--sentences N] [--model M] [--corpus C].
+"""How long what is computed from vectors takes: python -m benchmarks.layers [--sentences N] [--model M] [--corpus C].
 
 In a store of its own, it measures norms and then vectors of the same sentences in one process, reports the size of the
-vectors on disk, and times everything that the page computes from the stored vectors.
+vectors on disk, and times everything that the pages “Where length lives” and “Does length bend my search?” compute from
+the stored vectors.
 """
 
 import argparse
@@ -20,6 +21,7 @@ from clsviz.measurements import POOLED, Kind
 from clsviz.measuring import Encoders, Extraction, Found, Store
 from clsviz.progress import Progress
 from clsviz.statistics import Profile
+from clsviz.statistics.length_bias import LEAST
 
 T = TypeVar("T")
 
@@ -43,9 +45,11 @@ def main() -> None:
         found = timed("from the store", lambda: stored(experiment, store))
         print_size(found, Path(folder))
         profile = predict(found, experiment)
-        timed("lengths shuffled", lambda: analysis.vectors.shuffled_r_squared(found, experiment.view, profile))
+        timed("lengths shuffled", lambda: analysis.vectors.shuffled_probe(found, experiment.view, profile))
         timed("SentLen", lambda: analysis.vectors.classify(found, experiment.view))
         timed("dimensions, gain and bias", lambda: analysis.vectors.norm_breakdown(found, experiment.view))
+        if len(found.vectors) >= LEAST:
+            timed("similarity by length", lambda: analysis.similarity.last(found, experiment.view))
     print(f"memory at the peak: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB")
 
 

@@ -91,7 +91,7 @@ def measure_browser() -> None:
                 page = browser.new_page()
                 page.set_default_timeout(120_000)
                 page.goto(address)
-                page.get_by_text("Length explains").wait_for()
+                page.get_by_text("A straight line").wait_for()
                 page.locator(".js-plotly-plot .gl-canvas").first.wait_for()
                 cold.append(time.perf_counter() - began)
                 page.get_by_text("5,000 sentences measured").wait_for()

@@ -1,4 +1,4 @@
-from .api import Comparison, Encoder, NormResult, ProbeResult, compare, measure, probe
+from .api import Comparison, Encoder, NormResult, ProbeResult, SimilarityResult, compare, measure, probe, similarity
 from .errors import ClsvizError
 from .experiment import Experiment
 from .settings import Pooling
@@ -13,8 +13,10 @@ __all__ = [
     "NormResult",
     "Pooling",
     "ProbeResult",
+    "SimilarityResult",
     "compare",
     "fit",
     "measure",
     "probe",
+    "similarity",
 ]

@@ -12,6 +12,7 @@ from clsviz.settings import (
     Lengths,
     Pooling,
     Precision,
+    Reading,
     Segmentation,
     Unit,
     check_name,
@@ -29,6 +30,7 @@ class Selection:
     split: str = ""
     column: str = ""
     segmentation: Segmentation = Segmentation.AUTO
+    reading: Reading = Reading.AUTO
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,11 @@ class View:
     pooling: Pooling = Pooling.CLS
     unit: Unit = Unit.TOKENS
     lengths: Lengths = Lengths.TRUE
+
+    @property
+    def of_all_layers(self) -> "View":
+        """The same for what looks at every layer, and so does not depend on the one chosen."""
+        return replace(self, layer=None)
 
     @property
     def of_all_vectors(self) -> "View":
@@ -62,6 +69,7 @@ class Experiment:
     configuration, split: parts of a Hub dataset; "" means the dataset's default.
     column: the column of a table that holds the text; "" means the likeliest.
     segmentation: whether texts are cut into sentences; auto cuts them where they are long.
+    reading: what is one text in a plain text file: a line, or a paragraph whose lines are joined; auto finds it out.
     sample_size: sentences to draw from the corpus.
     seed: of the draw.
     precision: exact, or fast with a measured error.
@@ -82,6 +90,7 @@ class Experiment:
     split: str = ""
     column: str = ""
     segmentation: Segmentation = Segmentation.AUTO
+    reading: Reading = Reading.AUTO
     sample_size: int = 5000
     seed: int = 0
     precision: Precision = Precision.EXACT
@@ -118,6 +127,11 @@ class Experiment:
         """The experiment whose sample has its vectors measured: the start of the sample, in the exact precision."""
         size = min(self.sample_size, self.probe_size)
         return replace(self, sample_size=size, probe_size=size, precision=Precision.EXACT)
+
+    def of_corpus(self, name: str) -> "Experiment":
+        """The same question about another corpus, with all choices among its texts left to their defaults."""
+        defaults = Selection(name)
+        return replace(self, **{field.name: getattr(defaults, field.name) for field in fields(Selection)})
 
     def to_query(self) -> dict[str, str]:
         """As URL parameters, defaults left out."""

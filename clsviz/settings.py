@@ -54,11 +54,34 @@ class Segmentation(StrEnum):
     SENTENCES = "sentences"
 
 
+class Reading(StrEnum):
+    """What is one text in a plain text file."""
+
+    AUTO = "auto"
+    LINES = "lines"
+    PARAGRAPHS = "paragraphs"
+
+
+class Overlay(StrEnum):
+    """What can be drawn over the sentences of the main picture."""
+
+    CURVES = "curves"
+    MEDIANS = "medians"
+    RANGES = "ranges"
+
+
+DEFAULT_OVERLAYS = (Overlay.CURVES,)
+"""Those that are drawn unless the visitor decides otherwise."""
+
+
 TEXT_PARAMETER = "text"
 """The URL parameter that holds a visitor's own sentences, if they tick the box. Not part of the experiment."""
 
 
-PAGE_PARAMETERS = ("models", "axes", "heat", "nearest", "sentence", "word")
+PAGE_PARAMETERS = (
+    *("models", "axes", "heat", "nearest", "sentence", "word", "overlays", "zoom", "selected", "joined"),
+    *("erase", "travel_to"),
+)
 """URL parameters that belong to a single page. Not part of the experiment."""
 
 
@@ -93,6 +116,7 @@ RANGES = {
 
 CHOICES: dict[str, type[StrEnum]] = {
     "segmentation": Segmentation,
+    "reading": Reading,
     "precision": Precision,
     "pooling": Pooling,
     "unit": Unit,

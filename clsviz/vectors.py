@@ -13,6 +13,12 @@ from clsviz.settings import Pooling
 _PER_SENTENCE = tuple(field.name for field in fields(Measurements))
 
 
+def without_gain(gain: NDArray[np.floating[Any]]) -> NDArray[np.bool_]:
+    """Which dimensions of a LayerNorm with this gain, (width,), have none but for float32's rounding: bool (width,)."""
+    sizes = np.abs(gain)
+    return np.asarray(sizes <= np.finfo(np.float32).eps * sizes.max(initial=0))
+
+
 @dataclass(frozen=True, eq=False)
 class Packed:
     """Vectors of a run of n sentences, in two bytes per number; a `slot` holds the vectors of one pooling and layer.
@@ -76,6 +82,8 @@ class Vectors(Measurements):
     def of(self, pooling: Pooling, layer: int | None) -> NDArray[np.float32]:
         """Vectors of one pooling after one layer (None: the last), float32 (n, width).
 
+        Dimensions without gain (`gainless`) hold the bias alone.
+
         Raises IndexError as `norms` does, and StoreError if they can no longer be read from disk.
         """
         last = self.n_layers
@@ -89,7 +97,20 @@ class Vectors(Measurements):
         for run in self.runs:
             if sum(map(len, unpacked)) < len(self):  # a `head` does not need all runs
                 unpacked.append(run.unpack(slot))
-        return np.concatenate(unpacked)[: len(self)]
+        vectors = np.concatenate(unpacked)[: len(self)]
+        if pooling is not Pooling.POOLER:
+            gainless = self.gainless(layer)
+            vectors[:, gainless] = self.layer_norms[last if layer is None else layer, 1, gainless]
+        return vectors
+
+    def gainless(self, layer: int | None) -> NDArray[np.bool_]:
+        """Which dimensions of the vectors after a layer (None: the last) have no gain, bool (width,).
+
+        Their LayerNorm multiplies what is there by a factor below the rounding of float32 beside its largest: no norm,
+        product or cosine of whole vectors can tell it from nothing, and 16 bits keep nothing of it. Only a probe that
+        blows every dimension up to a variance of 1 could, if the vectors had not been stored.
+        """
+        return without_gain(self.layer_norms[self.n_layers if layer is None else layer, 0])
 
     @classmethod
     def pack(

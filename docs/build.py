@@ -40,7 +40,17 @@ def api() -> str:
 
 def _names() -> list[str]:
     """The public names: what one calls before what it returns, and that before the rest."""
-    first = ["measure", "NormResult", "probe", "ProbeResult", "compare", "Comparison", "Encoder"]
+    first = [
+        "measure",
+        "NormResult",
+        "probe",
+        "ProbeResult",
+        "similarity",
+        "SimilarityResult",
+        "compare",
+        "Comparison",
+        "Encoder",
+    ]
     return first + [name for name in clsviz.__all__ if name not in first]
 
 

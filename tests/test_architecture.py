@@ -64,10 +64,12 @@ def test_the_public_names_are_these() -> None:
         "NormResult",
         "Pooling",
         "ProbeResult",
+        "SimilarityResult",
         "compare",
         "fit",
         "measure",
         "probe",
+        "similarity",
     ]
     assert all(getattr(clsviz, name).__module__.startswith("clsviz.") for name in clsviz.__all__)
     with pytest.raises(AttributeError, match="nothing"):

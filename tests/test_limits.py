@@ -1,4 +1,5 @@
 import dataclasses
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,28 @@ def test_a_server_is_local_unless_told_otherwise(value: str | None) -> None:
 @pytest.mark.parametrize("value", ["1", "yes", "true"])
 def test_a_server_is_public_when_told_so(value: str) -> None:
     assert limits_of({"CLSVIZ_PUBLIC": value}) is PUBLIC
+
+
+@pytest.mark.parametrize(
+    ("environment", "checkout"),
+    [
+        ({"SPACE_ID": "owner/name"}, "/app"),
+        ({"HOSTNAME": "streamlit"}, "/app"),
+        ({"HOME": "/home/appuser"}, "/app"),
+        ({}, "/mount/src/clsviz"),
+    ],
+)
+def test_a_host_that_shows_apps_to_strangers_is_public_unless_told_otherwise(
+    environment: dict[str, str], checkout: str
+) -> None:
+    assert limits_of(environment, Path(checkout)) is PUBLIC
+    assert limits_of(environment | {"CLSVIZ_PUBLIC": ""}, Path(checkout)) is PUBLIC
+    assert limits_of(environment | {"CLSVIZ_PUBLIC": "0"}, Path(checkout)) is LOCAL
+
+
+def test_a_machine_of_ones_own_is_no_such_host() -> None:
+    environment = {"HOSTNAME": "streamlit-box", "HOME": "/home/appuser2"}
+    assert limits_of(environment, Path("/home/me/mount/src/clsviz")) is LOCAL
 
 
 def test_a_public_server_allows_less() -> None:

@@ -11,10 +11,11 @@ from support.tiny import random_sentences
 from clsviz.encoder import Encoder
 from clsviz.errors import StoreError
 from clsviz.experiment import Experiment
-from clsviz.measurements import Kind, Measurements
+from clsviz.measurements import POOLED, Kind, Measurements
 from clsviz.measuring import Encoders, Extraction, Key, Store
 from clsviz.progress import Progress
 from clsviz.settings import Pooling
+from clsviz.statistics import ridge_probe
 from clsviz.vectors import Packed, Vectors
 
 SENTENCES = ["the cat sat on the mat .", "a dog", "the big old red cat ran home very quickly", "a dog", "", "tree"]
@@ -44,6 +45,39 @@ def test_packing_keeps_what_tells_nearly_equal_vectors_apart() -> None:
 def test_packing_keeps_components_beyond_the_range_of_16_bits() -> None:
     exact = np.random.default_rng(0).normal(size=(20, 4)).astype(np.float32) * 1e6
     np.testing.assert_allclose(Packed.of([exact]).unpack(0), exact, atol=1e3)
+
+
+def test_dimensions_without_gain_hold_the_bias_in_every_part_and_predict_nothing() -> None:
+    """Scaled to a variance of 1, 10⁻³³ times the length would be the length; nothing that uses the vector sees it."""
+    random = np.random.default_rng(0)
+    n, width = 300, 16
+    lengths = random.integers(3, 80, n)
+    z = random.normal(size=(n, width)) + 0.01 * lengths[:, None]
+    z[:, 5] = lengths - 40
+    gain, bias = random.uniform(0.5, 2, width), random.normal(size=width)
+    gain[5], bias[5], gain[6], bias[6] = 5e-33, 2e-33, 1.5e-9, 0.05
+    exact = (gain * z + bias).astype(np.float32)
+    pooled = np.stack([np.stack([random.normal(size=(n, width)).astype(np.float32), exact])] * 3)
+    layer_norms = np.full((2, 2, width), np.nan, np.float32)
+    layer_norms[1] = gain, bias
+    pack = [
+        Vectors.pack(np.zeros(len(run), np.int32), np.zeros(len(run), bool), pooled[:, :, run], layer_norms=layer_norms)
+        for run in (np.arange(32), np.arange(32, n))
+    ]
+    vectors = Vectors.concatenate(pack)
+    assert np.flatnonzero(vectors.gainless(None)).tolist() == [5, 6]
+    assert not vectors.gainless(0).any()
+    folds = np.arange(n) % 5
+    assert ridge_probe(exact.astype(float), lengths, folds).r_squared > 0.99
+    rest = np.delete(exact, [5, 6], axis=1)
+    for pooling in POOLED:
+        kept = vectors.of(pooling, None)
+        assert (kept[:, [5, 6]] == layer_norms[1, 1, [5, 6]]).all()
+        np.testing.assert_allclose(np.linalg.norm(kept, axis=1), np.linalg.norm(exact, axis=1), rtol=1e-3)
+        read = ridge_probe(kept, lengths, folds)
+        assert read.r_squared == pytest.approx(ridge_probe(rest, lengths, folds).r_squared, abs=2e-3)
+        assert read.r_squared < 0.6
+        np.testing.assert_array_equal(vectors.of(pooling, 0).std(axis=0) > 0, True)
 
 
 def test_parts_of_vectors_come_back_from_the_store_and_join(tiny_encoder: Encoder, store: Store) -> None:

@@ -88,7 +88,7 @@ def norms_of(found: Found, view: View, index: NDArray[np.intp]) -> Norms:
     Raises IndexError if the model has no such layer or pooler.
     """
     measurements = found.measurements
-    shown = shown_of(found, view, index)
+    shown = shown_of(found, view, index, wait=False)
     r_squared = [_r_squared(shown.lengths, measurements.cls_norms[index, k]) for k in range(measurements.n_layers + 1)]
     return Norms(shown, measurements.n_tokens[index], np.array(r_squared))
 

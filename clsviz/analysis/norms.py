@@ -1,18 +1,23 @@
 """What a view shows of what was measured. It filters and selects, and never touches the model."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from clsviz import statistics
 from clsviz.errors import SettingError, UndefinedFitError
 from clsviz.experiment import View
-from clsviz.measurements import Measurements
+from clsviz.measurements import MAX_LENGTH, Measurements
 from clsviz.measuring import Found
 from clsviz.settings import Lengths, Pooling, Unit
 from clsviz.statistics import lengths_in, shuffled
 from clsviz.vectors import Vectors
+
+MOST_AT_ONCE = 20_000
+"""Sentences among which those that are alike are found in well under a second."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +29,8 @@ class Shown:
     fit: the regression, or None if there is none; `problem` then says why.
     n_truncated: how many sentences under the cutoff are left out because the model saw only part of them.
     audit: what the fast precision costs here, or None if the norms are exact.
+    clusters: intp (n,), of the sentences that are the same or nearly; None while that is not known, and the intervals
+        of the fit take all sentences for independent. row_groups: int64 (n,), where they come from, if that is known.
     """
 
     index: NDArray[np.intp]
@@ -33,43 +40,88 @@ class Shown:
     problem: str
     n_truncated: int = 0
     audit: statistics.Audit | None = None
+    clusters: NDArray[np.intp] | None = None
+    row_groups: NDArray[np.int64] | None = None
 
 
-def show(found: Found, view: View) -> Shown:
+def show(found: Found, view: View, *, wait: bool = True) -> Shown:
     """What `view` shows of what was found; raises SettingError if the model has no such norm.
 
-    Nothing is shown in a fast precision whose error is larger than the variation of the norm.
+    wait: whether to find out which sentences are alike where that takes seconds. Nothing is shown in a fast precision
+    whose error is larger than the variation of the norm, or that R² feels.
     """
     measurements = found.measurements
     check_pooling(view, measurements)
     check_layer(view, measurements.n_layers)
     audit = audit_of(found, view)
-    if found.audit is not None and (audit is None or not audit.is_measurable):
+    if found.audit is not None and (audit is None or not audit.keeps_r_squared):
         nothing = np.empty(0, np.intp)
         return Shown(nothing, measurements.n_tokens[:0], np.empty(0, np.float32), None, _unmeasurable(audit), 0, audit)
     index, n_truncated = under_cutoff(measurements, view)
-    shown = replace(shown_of(found, view, index), n_truncated=n_truncated, audit=audit)
+    shown = replace(shown_of(found, view, index, wait=wait), n_truncated=n_truncated, audit=audit)
     if shown.problem and n_truncated:
         problem = f"{shown.problem} {n_truncated:,} left out because the model reads only their beginning."
         shown = replace(shown, problem=problem)
     return shown
 
 
-def shown_of(found: Found, view: View, index: NDArray[np.intp]) -> Shown:
+def shown_of(found: Found, view: View, index: NDArray[np.intp], *, wait: bool = True) -> Shown:
     """The sentences in `index`, and the line through them; raises IndexError if the model has no such layer."""
     lengths = lengths_of(found, view, index)
     norms = found.measurements.norms(view.pooling, view.layer)[index]
+    clusters = alike(found)[index] if wait or knows_alike(found) else None
+    row_groups = None if found.sample.row_groups is None else found.sample.row_groups[index]
     fit, problem = None, ""
     try:
-        fit = statistics.fit(lengths, norms)
+        fit = statistics.fit(lengths, norms, clusters, row_groups)
     except UndefinedFitError as error:
         problem = str(error)
-    return Shown(index, lengths, norms, fit, problem)
+    return Shown(index, lengths, norms, fit, problem, clusters=clusters, row_groups=row_groups)
 
 
-def shape_of(found: Found, shown: Shown) -> "statistics.Shape":  # quoted: it loads scikit-learn
-    """How the norms shown depend on length beyond the line; raises UndefinedFitError where that cannot be said."""
-    return statistics.shape([found.sentences[i] for i in shown.index], shown.lengths, shown.norms)
+def knows_alike(found: Found) -> bool:
+    """Whether it is known which of the sentences are alike, or can be in no time."""
+    return len(found.sentences) <= MOST_AT_ONCE or found.sample.knows_clusters
+
+
+def alike(found: Found, view: View | None = None) -> NDArray[np.intp]:
+    """The cluster of sentences that are the same or nearly, of each sentence of the sample, whatever the view."""
+    clusters: NDArray[np.intp] = found.sample.clusters
+    return clusters
+
+
+def shapes(found: Found, view: View) -> Iterator["statistics.Shape"]:
+    """How the norms of a view depend on length beyond the line, in the steps of `statistics.shapes`.
+
+    Raises UndefinedFitError where that cannot be said.
+    """
+    shown = show(found, view)
+    yield from statistics.shapes(shown.lengths, shown.norms, shown.clusters)
+
+
+def quantiles(shown: Shown) -> "statistics.Quantiles | None":
+    """The quantile curves of what is shown, or None where they are not defined."""
+    try:
+        return statistics.quantiles(shown.lengths, shown.norms)
+    except UndefinedFitError:
+        return None
+
+
+def flat(shown: Shown, view: View) -> "statistics.Flat | None":
+    """R² on a flat distribution of lengths, or None where few sentences have them, or in characters."""
+    if view.unit is Unit.CHARACTERS:
+        return None
+    try:
+        return statistics.flat(shown.lengths, shown.norms)
+    except UndefinedFitError:
+        return None
+
+
+def by_cutoff(found: Found, view: View) -> pd.DataFrame:
+    """The line at each of several cutoffs, whatever the view's own, as in `statistics.by_cutoff`."""
+    whole = show(found, replace(view, length_cutoff=MAX_LENGTH + 1))
+    n_tokens = found.measurements.n_tokens[whole.index]
+    return statistics.by_cutoff(n_tokens, whole.lengths, whole.norms, whole.clusters, whole.row_groups)
 
 
 def lengths_of(found: Found, view: View, index: NDArray[np.intp]) -> NDArray[np.int32]:
@@ -114,12 +166,12 @@ def audit_of(found: Found, view: View) -> statistics.Audit | None:
 
 
 def unmeasurable_layers(found: Found, view: View) -> list[int]:
-    """Layers after which the norm of [CLS] varies by less than the error of the fast precision."""
+    """Layers after which the fast precision errs too much for the norm of [CLS]."""
     if found.audit is None:
         return []
     layers = range(found.measurements.n_layers + 1)
     audits = {layer: audit_of(found, replace(view, pooling=Pooling.CLS, layer=layer)) for layer in layers}
-    return [layer for layer, audit in audits.items() if audit is not None and not audit.is_measurable]
+    return [layer for layer, audit in audits.items() if audit is not None and not audit.keeps_r_squared]
 
 
 def under_cutoff(measurements: Measurements, view: View) -> tuple[NDArray[np.intp], int]:
@@ -132,7 +184,9 @@ def under_cutoff(measurements: Measurements, view: View) -> tuple[NDArray[np.int
 def _unmeasurable(audit: statistics.Audit | None) -> str:
     if audit is None:
         return "The error of the fast precision is not known yet: some sentences have to be measured exactly first."
-    return (
-        f"Not measurable in the fast precision: the norm varies by {audit.norm_sd:.2g} (standard deviation), and the "
-        f"error reaches {audit.largest_error:.2g}. Choose the exact precision."
+    why = (
+        f"the norm varies by {audit.norm_sd:.2g} (standard deviation), and the error reaches {audit.largest_error:.2g}"
     )
+    if audit.is_measurable and audit.r_squared_change is not None:
+        why = f"on {audit.n:,} sentences measured both ways, R² is off by {abs(audit.r_squared_change):.3f}"
+    return f"Not measurable in the fast precision: {why}. Choose the exact precision."

@@ -15,7 +15,9 @@ from clsviz.settings import Lengths, Pooling
 from clsviz.statistics import (
     Dimensions,
     NormOf,
+    Probe,
     Profile,
+    Reading,
     Readout,
     dimensions,
     folds_of,
@@ -24,15 +26,24 @@ from clsviz.statistics import (
     without_layer_norm,
 )
 
+_DRAWS = 10
+"""Balanced classes drawn anew, split anew: with few sentences in the rarest bin, one draw's accuracy says little."""
+
 
 @dataclass(frozen=True, eq=False)
 class SentLen:
-    """The SentLen task on a vector of that width, and on its norm alone; None if undefined, and `problem` says why."""
+    """The SentLen task on a vector of that width, and on its norm alone; None if undefined, and `problem` says why.
+
+    vector, norm: of the first draw of sentences. vector_draws, norm_draws: the accuracies of each of `_DRAWS` draws, as
+    far as they are made.
+    """
 
     width: int
     vector: statistics.sentlen.Result | None
     norm: statistics.sentlen.Result | None
     problem: str = ""
+    vector_draws: tuple[float, ...] = ()
+    norm_draws: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,49 +66,73 @@ def head(found: Found, n: int) -> Found:
 
 def profiles(found: Found, view: View) -> Iterator[Profile]:
     """How well length is predicted from each vector, step by step (`statistics.readings`), for the sentences shown."""
-    index, lengths = _used(found, view)
-    yield from statistics.readings(found.vectors, index, lengths, _folds(found, index))
+    index, lengths = used(found, view)
+    yield from statistics.readings(found.vectors, index, lengths, folds(found, index))
 
 
-def shuffled_r_squared(found: Found, view: View, profile: Profile) -> float | None:
-    """R² of the best layer's [CLS] probe with the lengths shuffled among the sentences: it should be about 0."""
+def shuffled_probe(found: Found, view: View, profile: Profile) -> Probe | None:
+    """The best layer's [CLS] probe with the lengths shuffled among the sentences: its R² should be about 0."""
     best = profile.best
     if best is None:
         return None
-    index, lengths = _used(found, view)
+    index, lengths = used(found, view)
     vectors = found.vectors.of(Pooling.CLS, best.layer)[index]
     try:
-        return ridge_probe(vectors, shuffled(lengths), _folds(found, index)).r_squared
+        return ridge_probe(vectors, shuffled(lengths), folds(found, index))
     except UndefinedFitError:
         return None
 
 
-def classify(found: Found, view: View) -> SentLen:
-    """The SentLen task on the view's vector, which is about the number of words, whatever the view's unit.
+def classifications(found: Found, view: View) -> Iterator[SentLen]:
+    """The SentLen task on the view's vector, draw by draw; about the number of words, whatever the view's unit.
 
     With shuffled lengths, the classes are shuffled among the sentences of the task.
     """
     index, _ = under_cutoff(found.measurements, view)
+    sentences = [found.sentences[i] for i in index]
+    vectors = found.vectors.of(view.pooling, view.layer)[index]
+    norms = found.vectors.norms(view.pooling, view.layer)[index]
+    result = SentLen(found.vectors.width, None, None)
     try:
-        task = statistics.sentlen.task([found.sentences[i] for i in index])
-        if view.lengths is Lengths.SHUFFLED:
-            labels = task.labels.copy()
-            used = np.concatenate([task.train, task.dev, task.test])
-            labels[used] = shuffled(labels[used])
-            task = replace(task, labels=labels)
-        vector = statistics.sentlen.classify(found.vectors.of(view.pooling, view.layer)[index], task)
+        for seed in range(_DRAWS):
+            result = _with_draw(result, _task(sentences, view, seed), vectors, norms)
+            yield result
     except UndefinedFitError as error:
-        return SentLen(found.vectors.width, None, None, str(error))
+        yield replace(result, problem=str(error))
+
+
+def classify(found: Found, view: View) -> SentLen:
+    """The last of `classifications`."""
+    *_, result = classifications(found, view)
+    return result
+
+
+def _task(sentences: list[str], view: View, seed: int) -> statistics.sentlen.Task:
+    task = statistics.sentlen.task(sentences, seed)
+    if view.lengths is not Lengths.SHUFFLED:
+        return task
+    labels = task.labels.copy()
+    drawn = np.concatenate([task.train, task.dev, task.test])
+    labels[drawn] = shuffled(labels[drawn])
+    return replace(task, labels=labels)
+
+
+def _with_draw(
+    result: SentLen, task: statistics.sentlen.Task, vectors: NDArray[np.float32], norms: NDArray[np.float32]
+) -> SentLen:
+    vector = statistics.sentlen.classify(vectors, task)
+    draws = (*result.vector_draws, vector.accuracy)
+    result = replace(result, vector=result.vector or vector, vector_draws=draws)
     try:
-        norms = found.vectors.norms(view.pooling, view.layer)[index]
-        return SentLen(found.vectors.width, vector, statistics.sentlen.classify(norms, task))
+        norm = statistics.sentlen.classify(norms, task)
     except UndefinedFitError as error:
-        return SentLen(found.vectors.width, vector, None, str(error))
+        return replace(result, problem=str(error))
+    return replace(result, norm=result.norm or norm, norm_draws=(*result.norm_draws, norm.accuracy))
 
 
 def norm_breakdown(found: Found, view: View) -> NormBreakdown:
     """Which dimensions make up the norm of the view's vector, and what gain and bias do to it."""
-    index, lengths = _used(found, view)
+    index, lengths = used(found, view)
     vectors = found.vectors.of(view.pooling, view.layer)[index]
     by_dimension, by_dimension_problem = None, ""
     try:
@@ -119,46 +154,59 @@ def summary(found: Found, view: View, profile: Profile) -> dict[str, object]:
     """The profile and its controls, ready for JSON; undefined values are None."""
     check_layer(view, found.vectors.n_layers)
 
-    def r_squared(pooling: Pooling, layer: int | None, readout: Readout) -> float | None:
-        reading = profile.get(pooling, layer, readout)
-        return reading.r_squared if reading else None
-
     def row(layer: int) -> dict[str, object]:
-        norm = profile.readings[Pooling.CLS, layer, Readout.NORM]
+        norm, direction = (
+            profile.readings[Pooling.CLS, layer, readout] for readout in (Readout.NORM, Readout.DIRECTION)
+        )
         return {
             "layer": layer,
-            "norm_r_squared": norm.r_squared,
             "norm_mean": _number(norm.norm_mean),
             "norm_sd": _number(norm.norm_sd),
-            "probe_r_squared": r_squared(Pooling.CLS, layer, Readout.VECTOR),
-            "direction_r_squared": r_squared(Pooling.CLS, layer, Readout.DIRECTION),
-            "mean_pool_probe_r_squared": r_squared(Pooling.MEAN, layer, Readout.VECTOR),
-            "max_pool_probe_r_squared": r_squared(Pooling.MAX, layer, Readout.VECTOR),
+            **_read("norm", norm),
+            **_read("probe", profile.get(Pooling.CLS, layer, Readout.VECTOR)),
+            **_read("direction", direction),
+            "norm_from_direction_r_squared": _number(direction.norm_r_squared),
+            **_read("mean_pool_probe", profile.get(Pooling.MEAN, layer, Readout.VECTOR)),
+            **_read("max_pool_probe", profile.get(Pooling.MAX, layer, Readout.VECTOR)),
         }
 
+    control = shuffled_probe(found, view, profile)
     task = classify(found, view)
     return {
         "n_used": profile.n,
         "layers": [row(layer) for layer in range(profile.n_layers + 1)],
         "best_layer": profile.best.layer if profile.best else None,
-        "pooler_probe_r_squared": r_squared(Pooling.POOLER, None, Readout.VECTOR),
-        "shuffled_probe_r_squared": shuffled_r_squared(found, view, profile),
+        "guess_error": _number(profile.guess_error),
+        **_read("pooler_probe", profile.get(Pooling.POOLER, None, Readout.VECTOR)),
+        **_read("shuffled_probe", control),
         "sentlen_accuracy": task.vector and task.vector.accuracy,
         "sentlen_interval": task.vector and list(task.vector.interval),
+        "sentlen_draws": list(task.vector_draws),
         "sentlen_accuracy_norm_only": task.norm and task.norm.accuracy,
+        "sentlen_draws_norm_only": list(task.norm_draws),
+        "sentlen_chance": statistics.sentlen.CHANCE,
         "sentlen_n_train": task.vector and task.vector.n_train,
         "sentlen_n_test": task.vector and task.vector.n_test,
         "sentlen_problem": task.problem or None,
     }
 
 
-def _used(found: Found, view: View) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
+def _read(name: str, reading: Reading | Probe | None) -> dict[str, object]:
+    """R², its value in every fold and the mean absolute error of a reading, by keys that begin with its name."""
+    return {
+        f"{name}_r_squared": reading and reading.r_squared,
+        f"{name}_fold_r_squared": list(reading.fold_r_squared) if reading else [],
+        f"{name}_error": _number(reading.error) if reading else None,
+    }
+
+
+def used(found: Found, view: View) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
     """The sentences that are used, and their lengths."""
     index, _ = under_cutoff(found.measurements, view)
     return index, lengths_of(found, view, index)
 
 
-def _folds(found: Found, index: NDArray[np.intp]) -> NDArray[np.intp]:
+def folds(found: Found, index: NDArray[np.intp]) -> NDArray[np.intp]:
     """The fold of each sentence; a single fold if there are too few sentences, which the probes then report."""
     try:
         return folds_of([found.sentences[i] for i in index])

@@ -3,9 +3,10 @@ from .comparison import Comparison, compare, compare_models
 from .encoder import Encoder
 from .extraction import extract
 from .norms import NormResult, measure
-from .probes import ProbeResult, probe, read_lengths
+from .probes import ProbeResult, erase_length, probe, read_elsewhere, read_lengths
 from .question import question
 from .sentences import corpus_name
+from .similarity import SimilarityResult, compare_lengths, similarity
 
 __all__ = [
     "Bar",
@@ -13,12 +14,17 @@ __all__ = [
     "Encoder",
     "NormResult",
     "ProbeResult",
+    "SimilarityResult",
     "compare",
+    "compare_lengths",
     "compare_models",
     "corpus_name",
+    "erase_length",
     "extract",
     "measure",
     "probe",
     "question",
+    "read_elsewhere",
     "read_lengths",
+    "similarity",
 ]

@@ -5,7 +5,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Unpack
 
-from clsviz import analysis, export, words
+from clsviz import analysis, export, statistics, words
 from clsviz.api import notebook
 from clsviz.api.bar import Bar
 from clsviz.api.extraction import extract, open_store
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from clsviz.figures import Figure
-    from clsviz.statistics import Fit
+    from clsviz.statistics import Fit, Flat, Shape
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,7 +57,7 @@ class NormResult:
         return notebook.to_html(
             words.question(self.experiment),
             self.answer,
-            notebook.numbers_table(words.key_numbers(self._shown, self.experiment.unit)),
+            notebook.numbers_table(words.key_numbers(self._shown, self.experiment.unit, self._flat, self._shape)),
             words.settings(self.experiment, self.found, self._shown),
         )
 
@@ -65,10 +65,28 @@ class NormResult:
     def _shown(self) -> analysis.Shown:
         return analysis.show(self.found, self.experiment.view)
 
+    @functools.cached_property
+    def _shape(self) -> "Shape | None":
+        """What the answer needs of what a straight line leaves out; None where it cannot be said."""
+        shown = self._shown
+        try:
+            return next(statistics.shapes(shown.lengths, shown.norms, shown.clusters))
+        except UndefinedFitError:
+            return None
+
+    @functools.cached_property
+    def _flat(self) -> "Flat | None":
+        return analysis.flat(self._shown, self.experiment.view)
+
     @property
     def answer(self) -> str:
         """What the numbers say, in a few sentences."""
-        return words.result(self._shown, self.experiment, len(self))
+        return words.result(self._shown, self.experiment, len(self), self._shape)
+
+    @property
+    def in_numbers(self) -> str:
+        """The sentences, R² and the slope, on one line; "" where there is no line."""
+        return words.in_numbers(self._shown, self.experiment, len(self))
 
     @property
     def notes(self) -> list[str]:
@@ -117,7 +135,10 @@ class NormResult:
 
     def summary(self) -> dict[str, object]:
         """Numbers, settings and fingerprints, ready for JSON: the keys of `clsviz measure --json`."""
-        return export.summary(self.experiment, self.found, self._shown) | export.shape(self.found, self._shown)
+        return {
+            **export.summary(self.experiment, self.found, self._shown),
+            **export.shape(self.found, self._shown, self.experiment.view),
+        }
 
 
 def measure(
@@ -143,7 +164,7 @@ def measure(
     store: the folder where measurements are kept; by default where CLSVIZ_STORE says, else in the user's cache.
     progress: whether to show a bar on stderr.
     settings: the other fields of Experiment: those of the view (length_cutoff, layer, pooling, unit, lengths), of the
-        corpus (configuration, split, column, segmentation), and precision (“exact” or “fast”).
+        corpus (configuration, split, column, segmentation, reading), and precision (“exact” or “fast”).
 
     Raises SettingError where an argument is out of range, ModelError or CorpusError where the model or the corpus
     cannot be found, fetched or used, and StoreError where the store cannot be written; all are ClsvizError.
@@ -151,7 +172,7 @@ def measure(
     >>> import clsviz
     >>> result = clsviz.measure("minilm", "python-docs", n=300, length_cutoff=60)
     >>> print(result.answer)
-    Hardly, as far as a straight line can tell. Length explains ...
+    A straight line, falling with length, accounts for ...
     >>> result.fit().r_squared < 0.2
     True
 

@@ -13,17 +13,17 @@ from clsviz.api.bar import Bar
 from clsviz.api.extraction import extract, open_store
 from clsviz.api.norms import fit_of
 from clsviz.api.question import DEFAULT_CORPUS, Settings, ViewSettings, question, with_view
-from clsviz.api.sentences import Corpus
+from clsviz.api.sentences import Corpus, corpus_name
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
-from clsviz.measuring import Found
+from clsviz.measuring import Encoders, Found, Store
 from clsviz.progress import Progress
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from clsviz.figures import Figure
-    from clsviz.statistics import Fit, Profile
+    from clsviz.statistics import Erasure, Fit, Profile, Travel
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,8 +64,13 @@ class ProbeResult:
 
     @property
     def answer(self) -> str:
-        """What the numbers say, in a few sentences."""
-        return words.profile.paragraph(self.profile, self.found.weights.label, self.experiment.unit)
+        """What the numbers say, in two sentences at most."""
+        return words.profile.answer(self.profile, self.experiment)
+
+    @property
+    def details(self) -> list[str]:
+        """What else they say, a paragraph each: norm and direction, other vectors, and what to keep in mind."""
+        return words.profile.details(self.profile, self.experiment.unit)
 
     @property
     def notes(self) -> list[str]:
@@ -76,8 +81,10 @@ class ProbeResult:
         """One row per reading, that is per pooling, layer and readout.
 
         Columns: layer (Int64, missing for the pooler output), pooling, readout, r_squared (of the norm that of its
-        regression on length, else cross-validated), lowest_fold and highest_fold (R² over the folds), norm_mean and
-        norm_sd (of readings of the norm), all float64 and NaN where undefined, and problem (why, or "").
+        regression on length, else cross-validated), lowest_fold and highest_fold (R² over the folds), error (mean
+        absolute error of held-out lengths) and guess_error (that of guessing the mean length), norm_mean and norm_sd
+        (of readings of the norm), norm_r_squared (of readings of the direction: R² of a probe that predicts the norm
+        itself from it), all float64 and NaN where undefined, and problem (why, or "").
         """
         return self.profile.table()
 
@@ -88,13 +95,41 @@ class ProbeResult:
     def vectors(self, **view: Unpack[ViewSettings]) -> NDArray[np.float32]:
         """The vectors of one pooling after one layer, float32 (n, width), in the order of `found.sentences`.
 
-        They are kept in 16 bits, as distances from the mean of their part. Takes layer and pooling; raises SettingError
-        where the model has no such layer or pooling.
+        They are kept in 16 bits, as distances from the mean of their part; dimensions without LayerNorm gain hold its
+        bias alone. Takes layer and pooling; raises SettingError where the model has no such layer or pooling.
         """
         experiment = with_view(self.experiment, view)
         analysis.check_layer(experiment.view, self.found.vectors.n_layers)
         analysis.check_pooling(experiment.view, self.found.vectors)
         return self.found.vectors.of(experiment.pooling, experiment.layer)
+
+    def erasure(self, *, progress: bool = True, **view: Unpack[ViewSettings]) -> "Erasure":
+        """What is left of the length in the vectors of a view once it is erased by LEACE (Belrose et al. 2023).
+
+        `left` holds, for the vectors before, after, and with shuffled lengths erased in its place, R² of a linear and a
+        nonlinear probe and the correlation of lengths among neighbours, one number per fold. Takes a view; progress:
+        whether to show a bar on stderr. Raises UndefinedFitError where there are too few sentences to tell.
+        """
+        experiment = with_view(self.experiment, view)
+        with Bar(progress) as bar:
+            return erase_length(self.found, experiment, bar)
+
+    def travel_to(
+        self,
+        corpus: Corpus,
+        *,
+        store: str | os.PathLike[str] | None = None,
+        progress: bool = True,
+        **view: Unpack[ViewSettings],
+    ) -> "tuple[Travel, Found]":
+        """Read the probes of this corpus on another, whose vectors are measured first, as many as of this one.
+
+        Takes the other corpus as `probe` does, and a view. Gives how the probes do after each layer, and the sentences
+        of the other corpus. Raises ClsvizError as `probe` does.
+        """
+        experiment, opened = with_view(self.experiment, view), open_store(store)
+        with Bar(progress) as bar:
+            return read_elsewhere(self.found, experiment, corpus_name(corpus, opened), opened, bar)
 
     def plot(self) -> "Figure":
         """The picture of the page “Where length lives”, a plotly Figure: R² by layer, a line per readout."""
@@ -158,6 +193,30 @@ def read_lengths(found: Found, experiment: Experiment, progress: Progress) -> "P
     for profile in analysis.vectors.profiles(found, experiment.view):
         progress.advance(len(profile.readings))
     return profile
+
+
+def erase_length(found: Found, experiment: Experiment, progress: Progress) -> "Erasure":
+    """Erase the length from the vectors of the experiment's view, fold by fold; raises UndefinedFitError."""
+    progress.begin("Erasing the length", statistics.N_FOLDS)
+    for erasure in analysis.probing.erasures(found, experiment.view):
+        progress.advance(erasure.n_done)
+    return erasure
+
+
+def read_elsewhere(
+    found: Found,
+    experiment: Experiment,
+    corpus: str,
+    store: Store,
+    progress: Progress,
+    encoders: Encoders | None = None,
+) -> "tuple[Travel, Found]":
+    """Measure the vectors of another corpus, and read the probes of this one on it; raises ClsvizError."""
+    _, there = extract(experiment.of_corpus(corpus), Kind.VECTORS, store, progress, encoders)
+    progress.begin("Reading probes on the other corpus", found.vectors.n_layers + 1)
+    for travel in analysis.probing.travels(found, there, experiment.view):
+        progress.advance(len(travel.legs))
+    return travel, there
 
 
 def _layers_table(profile: "Profile") -> str:

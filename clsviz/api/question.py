@@ -29,6 +29,7 @@ class Settings(ViewSettings, total=False):
     split: str
     column: str
     segmentation: str
+    reading: str
     precision: str
     probe_size: int
 

@@ -32,13 +32,15 @@ _HELP = {
     "split": "part of a Hub dataset, such as train or test (default: train, or else the first)",
     "column": "of a table or dataset: the one that holds the text (default: the likeliest)",
     "segmentation": "“sentences” splits texts into sentences, “none” leaves them whole, “auto” splits long ones",
+    "reading": "of a plain text file: “lines” takes each line for a text, “paragraphs” joins lines that are wrapped, "
+    "“auto” finds out which",
     "sample_size": "how many sentences to draw from the corpus",
     "seed": "seed of the draw",
     "precision": "“exact” (float32), or “fast” (bfloat16), which reports its error on a few sentences",
-    "probe_size": "how many sentences, from the start of the sample, have their vectors probed",
+    "probe_size": "how many sentences, from the start of the sample, have their vectors measured",
     "length_cutoff": "only sentences with fewer tokens than this enter the regression",
-    "layer": "the layer whose norm is taken: 0 is the embedding output; or “last”",
-    "pooling": f"the vector whose norm is taken: {', '.join(Pooling)}; mean and max only with the command probe",
+    "layer": "the layer after which it is taken: 0 is the embedding output; or “last”",
+    "pooling": f"the vector that is looked at: {', '.join(Pooling)}; mean and max only with probe and similarity",
     "unit": f"what lengths are counted in: {', '.join(Unit)}; the length cutoff is always in tokens",
     "lengths": "“true”, or “shuffled” as a control, which should leave nothing to find",
 }
@@ -73,7 +75,10 @@ def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
     )
     _add_measure(commands)
     _add_probe(commands)
+    _add_similarity(commands)
     _add_compare(commands)
+    _add_preview(commands)
+    _add_warm(commands)
     options, flags = parser.parse_known_args(words)
     options.command = options.command or "app"
     if flags and options.command != "app":
@@ -95,7 +100,19 @@ def _add_probe(commands: "argparse._SubParsersAction[_Parser]") -> None:
         commands, "probe", "measure whole vectors, and tell how well they predict the length, layer by layer"
     )
     _add_settings(command)
+    command.add_argument(
+        "--travel-to", metavar="CORPUS", help="also read the probes on another corpus, named as for --corpus"
+    )
+    command.add_argument("--erase", action="store_true", help="also erase the length with LEACE, and tell what is left")
     _add_output(command, "one row per layer, pooling and readout")
+
+
+def _add_similarity(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    command = _add_command(
+        commands, "similarity", "measure whole vectors, and tell whether length bends a search by cosine similarity"
+    )
+    _add_settings(command)
+    _add_output(command, "one row per pair of tenths of the sentences by length")
 
 
 def _add_compare(commands: "argparse._SubParsersAction[_Parser]") -> None:
@@ -104,6 +121,21 @@ def _add_compare(commands: "argparse._SubParsersAction[_Parser]") -> None:
     command.add_argument("--models", nargs="+", metavar="X", help=f"2 to {MOST_MODELS} models, each {_HELP['model']}")
     _add_settings(command, without=("model", "precision"))
     _add_output(command, "one row per model")
+
+
+def _add_preview(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    command = _add_command(commands, "preview", "show how a file of your own is read, from its beginning")
+    command.add_argument("corpus", metavar="FILE", help=f"a local file ({', '.join(formats.SUFFIXES)})")
+    for name in ("column", "segmentation", "reading"):
+        command.add_argument(f"--{name}", metavar="X", help=_HELP[name])
+    command.add_argument("--json", action="store_true", help="print it as one JSON object")
+    _add_store(command)
+
+
+def _add_warm(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    command = _add_command(commands, "warm", "measure a list of experiments before anybody asks for them")
+    command.add_argument("list", type=Path, metavar="FILE", help="the list, in TOML, such as deploy/showcase.toml")
+    _add_store(command)
 
 
 def _add_command(commands: "argparse._SubParsersAction[_Parser]", name: str, about: str) -> _Parser:
@@ -126,6 +158,10 @@ def _add_settings(command: _Parser, without: Iterable[str] = ()) -> None:
 def _add_output(command: _Parser, rows: str) -> None:
     command.add_argument("--output", type=Path, metavar="FILE", help=f"write {rows} to a .parquet or .csv file")
     command.add_argument("--json", action="store_true", help="print the result as one JSON object")
+    _add_store(command)
+
+
+def _add_store(command: _Parser) -> None:
     command.add_argument(
         "--store",
         type=_folder,
@@ -161,7 +197,12 @@ def models_of(options: argparse.Namespace) -> list[str]:
     return [parse_setting("model", name) for name in names]
 
 
+def of_page(options: argparse.Namespace, name: str) -> str:
+    """A setting of a single page that the shared link carries, or ""."""
+    return _query(options).get(name, "")
+
+
 def _query(options: argparse.Namespace) -> dict[str, str]:
     """The parameters of the shared link."""
-    link = options.query or ""
+    link = getattr(options, "query", None) or ""
     return dict(parse_qsl(link.partition("#")[0].partition("?")[2] or link, keep_blank_values=True))

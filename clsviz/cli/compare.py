@@ -18,7 +18,9 @@ def run(options: argparse.Namespace) -> int:
     with api.Bar() as bar:
         result = api.compare_models(replace(experiment, model=models[0]), models, measuring.Store(options.store), bar)
     seconds = time.monotonic() - began
-    output.print_notes([*result.notes, *words.differences(made_with, result.founds[0])])
+    found = result.founds[0]
+    reading = words.reading.notes(found.corpus)
+    output.print_notes([*reading, *result.notes, *words.differences(made_with, found)])
     if experiment.precision is not Precision.EXACT:
         output.print_notes(["Models are compared in the exact precision, as their vectors are."])
     summary = result.summary()

@@ -16,7 +16,8 @@ def run(options: argparse.Namespace) -> int:
     experiment, made_with = arguments.experiment_of(options)
     if experiment.pooling in (Pooling.MEAN, Pooling.MAX):
         raise SettingError(
-            f"pooling is {experiment.pooling}, which only the command probe has. Here it can be cls or pooler."
+            f"pooling is {experiment.pooling}, which only the commands probe and similarity have. Here it can be cls "
+            "or pooler."
         )
     output.check(options.output)
     began = time.monotonic()
@@ -24,7 +25,9 @@ def run(options: argparse.Namespace) -> int:
         extraction, found = api.extract(experiment, Kind.NORMS, measuring.Store(options.store), bar)
     seconds = time.monotonic() - began
     result = api.NormResult(experiment, found)
-    output.print_notes([*result.notes, *words.differences(made_with, found), *slow_path(found)])
+    output.print_notes(
+        [*words.reading.notes(found.corpus), *result.notes, *words.differences(made_with, found), *slow_path(found)]
+    )
     summary = result.summary() if options.output or options.json else {}  # it takes a second
     if options.output:
         output.write(options.output, result.table(), summary)
@@ -33,4 +36,6 @@ def run(options: argparse.Namespace) -> int:
     else:
         print(words.question(experiment))
         print(result.answer)
+        if result.in_numbers:
+            print(result.in_numbers)
     return 0

@@ -1,4 +1,5 @@
 from . import datasets, docstrings, formats, kept, segmentation
+from .alike import LEAST_SHARED, canonical, clusters_of
 from .catalogue import (
     CORPORA,
     Dataset,
@@ -17,17 +18,23 @@ from .corpus import Corpus, NotDownloadedError
 from .drawing import Sample, fetch_sample, find_sample
 from .local import build_seconds
 from .opening import fetch_corpus, find_corpus
+from .own_file import place_of
+from .previewing import Preview, preview
 from .uploads import keep_upload, upload_label
 
 __all__ = [
     "CORPORA",
+    "LEAST_SHARED",
     "Corpus",
     "Dataset",
     "NotDownloadedError",
+    "Preview",
     "Sample",
     "Shipped",
     "Source",
     "build_seconds",
+    "canonical",
+    "clusters_of",
     "datasets",
     "docstrings",
     "download_megabytes",
@@ -45,6 +52,8 @@ __all__ = [
     "keep_upload",
     "kept",
     "label",
+    "place_of",
+    "preview",
     "segmentation",
     "upload_label",
 ]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from clsviz.corpora.catalogue import label
 from clsviz.errors import CorpusError
 from clsviz.experiment import Selection
+from clsviz.settings import Reading
 
 
 @dataclass(frozen=True)
@@ -14,7 +15,8 @@ class Corpus:
     selection: the user's, with everything they left open decided. pinned: its name, with the commit if it has one.
     fingerprint: SHA-256 in hexadecimal of its sentences, or of what they are made from where not all are on this
     machine. n_sentences: in the whole corpus, or None if unknown. configurations, splits, columns: what could be chosen
-    instead.
+    instead. width: at which the lines of a text file were wrapped, in characters, if they were joined to paragraphs.
+    n_left_out: its lines that are in no paragraph.
     """
 
     selection: Selection
@@ -25,10 +27,18 @@ class Corpus:
     configurations: tuple[str, ...] = ()
     splits: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
+    width: int = 0
+    n_left_out: int = 0
 
 
 class NotDownloadedError(CorpusError):
     """The sentences are on the Hugging Face Hub, and not yet on this machine."""
+
+
+def refuse_reading(selection: Selection) -> None:
+    """Raise CorpusError at a setting that only text files have."""
+    if selection.reading is not Reading.AUTO:
+        raise CorpusError(f"{label(selection.corpus)} is no text file. Leave out the setting reading.")
 
 
 def not_downloaded(name: str) -> NotDownloadedError:

@@ -1,11 +1,14 @@
 """The sample drawn from a corpus."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clsviz.corpora import datasets, kept
+from clsviz.corpora.alike import clusters_of
 from clsviz.corpora.catalogue import is_on_hub
 from clsviz.corpora.corpus import Corpus, not_downloaded
 from clsviz.corpora.local import discard, make_corpus
@@ -18,11 +21,25 @@ from clsviz.settings import Segmentation
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Sentences of a corpus in random order; a larger sample begins with the smaller one. drawn: how, in words."""
+    """Sentences of a corpus in random order; a larger sample begins with the smaller one. drawn: how, in words.
+
+    row_groups: of a dataset on the Hub, int64 (n,): equal for sentences of one row group; None where not known.
+    """
 
     corpus: Corpus
     sentences: list[str]
     drawn: str
+    row_groups: NDArray[np.int64] | None = None
+
+    @cached_property
+    def clusters(self) -> NDArray[np.intp]:
+        """The cluster of sentences that are the same or nearly, of each: intp (n,), as `clusters_of` numbers them."""
+        return clusters_of(self.sentences)
+
+    @property
+    def knows_clusters(self) -> bool:
+        """Whether the clusters are already computed: with 100,000 sentences that takes seconds."""
+        return "clusters" in vars(self)
 
 
 def find_sample(selection: Selection, size: int, seed: int, folder: Path, progress: Progress) -> Sample:
@@ -70,4 +87,5 @@ def _from_hub(selection: Selection, size: int, seed: int, source: "datasets.Offl
     groups = f"{found.n_row_groups:,} of {found.n_row_groups_known:,} row groups{files}{conversion}"
     megabytes = f"{found.n_bytes / 1e6:,.1f} of {split.n_bytes / 1e6:,.1f} MB were read"
     drawn = f"from {groups} in random order, each round of them shuffled, seed {seed}; {megabytes}"
-    return Sample(corpus, found.sentences, drawn)
+    row_groups = None if found.row_groups is None else np.array(found.row_groups, np.int64)
+    return Sample(corpus, found.sentences, drawn, row_groups)

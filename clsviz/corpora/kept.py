@@ -13,6 +13,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from clsviz.atomic import new_file
+from clsviz.corpora.formats import Wrapped
+from clsviz.settings import Reading
 
 _ROW_GROUP = 10_000
 
@@ -25,7 +27,9 @@ class About:
     """What is known of a file of sentences.
 
     fingerprint: SHA-256 of the sentences, in hexadecimal. columns: those that could have been chosen in the file that
-    the sentences come from. column: the one that was. cut: whether texts were cut into sentences.
+    the sentences come from. column: the one that was. cut: whether texts were cut into sentences. reading: what was
+    one text in a plain text file. width: at which its lines were wrapped, in characters, if they were joined to
+    paragraphs. n_left_out: its lines that are in no paragraph.
     """
 
     fingerprint: str
@@ -33,10 +37,25 @@ class About:
     columns: list[str]
     column: str
     cut: bool
+    reading: str = Reading.AUTO
+    width: int = 0
+    n_left_out: int = 0
 
 
-def keep(batches: Iterable[list[str]], path: Path, *, columns: list[str], column: str, cut: bool) -> About:
-    """Write the sentences of all batches to `path`; raises StoreError if that fails."""
+def keep(
+    batches: Iterable[list[str]],
+    path: Path,
+    *,
+    columns: list[str],
+    column: str,
+    cut: bool,
+    reading: Reading = Reading.AUTO,
+    wrapped: Wrapped | None = None,
+) -> About:
+    """Write the sentences of all batches to `path`; raises StoreError if that fails.
+
+    wrapped: how the lines that they come from are wrapped; it is asked after the last batch.
+    """
     digest = hashlib.sha256()
     n_sentences = 0
     with (
@@ -50,7 +69,8 @@ def keep(batches: Iterable[list[str]], path: Path, *, columns: list[str], column
             n_sentences += len(sentences)
             table = pa.table([pa.array(sentences, pa.large_string())], schema=_COLUMNS)
             writer.write_table(table, row_group_size=_ROW_GROUP)
-        about = About(digest.hexdigest(), n_sentences, columns, column, cut)
+        width, n_left_out = (wrapped.width, wrapped.n_left_out) if wrapped else (0, 0)
+        about = About(digest.hexdigest(), n_sentences, columns, column, cut, reading, width, n_left_out)
         described = json.dumps(asdict(about))
         writer.add_key_value_metadata({"clsviz": described, "clsviz-digest": _digest(described.encode())})
     return about

@@ -1,6 +1,5 @@
 """Corpora of this machine, from docstrings or from a file: their sentences are kept in one Parquet file."""
 
-import itertools
 import os
 from collections.abc import Iterator
 from dataclasses import replace
@@ -9,14 +8,15 @@ from pathlib import Path
 from clsviz.atomic import sha256
 from clsviz.corpora import docstrings, formats, kept, segmentation
 from clsviz.corpora.catalogue import CORPORA, Shipped, Source, is_built_in, is_upload, label
-from clsviz.corpora.corpus import Corpus
-from clsviz.corpora.uploads import short_digest, upload_label, upload_name
+from clsviz.corpora.corpus import Corpus, refuse_reading
+from clsviz.corpora.own_file import open_file, place_of
+from clsviz.corpora.uploads import short_digest, upload_name
 from clsviz.errors import CorpusError
 from clsviz.experiment import Selection
 from clsviz.progress import Progress
-from clsviz.settings import Segmentation, printable
+from clsviz.settings import Reading, Segmentation, printable
 
-_SCHEMA = 1
+_SCHEMA = 2
 """Increase it when different sentences are kept of the same file."""
 
 
@@ -40,12 +40,12 @@ def make_corpus(selection: Selection, folder: Path, progress: Progress) -> tuple
         made_label = source.label
         path, about = _made_of_docstrings(name, source, folder, progress)
     else:
-        file = folder / name if is_upload(name) else Path(os.path.expanduser(name))
-        made_label = upload_label(name, folder) if is_upload(name) else file.name
+        file, made_label = place_of(selection, folder)
         path, about = _made_of_file(selection, file, made_label, folder, progress)
     cut = Segmentation.SENTENCES if about.cut else Segmentation.NONE
-    decided = replace(selection, column=about.column, segmentation=cut)
-    return path, Corpus(decided, made_label, about.fingerprint, about.n_sentences, name, columns=tuple(about.columns))
+    decided = replace(selection, column=about.column, segmentation=cut, reading=Reading(about.reading))
+    corpus = Corpus(decided, made_label, about.fingerprint, about.n_sentences, name, columns=tuple(about.columns))
+    return path, replace(corpus, width=about.width, n_left_out=about.n_left_out)
 
 
 def _refuse_settings(selection: Selection) -> None:
@@ -58,6 +58,8 @@ def _refuse_settings(selection: Selection) -> None:
     for setting in ("configuration", "split", "column") if name in CORPORA else ("configuration", "split"):
         if value := getattr(selection, setting):
             raise CorpusError(f"{label(name)} has no {setting} “{printable(value)}”. Leave that setting out.")
+    if name in CORPORA:
+        refuse_reading(selection)
 
 
 def discard(path: Path, folder: Path) -> None:
@@ -97,7 +99,7 @@ def _made_of_file(
     digest, suffix = _digest_of(file), formats.suffix(name)
     if is_upload(selection.corpus) and selection.corpus != upload_name(digest, suffix):
         raise CorpusError(f"The copy of your upload {printable(name)} is damaged. Upload it again.")
-    wanted = (digest, suffix, selection.column, selection.segmentation.value)
+    wanted = (digest, suffix, selection.column, selection.segmentation.value, selection.reading.value)
     path = folder / f"file-{short_digest(*wanted, segmentation.VERSION, str(_SCHEMA))}.parquet"
     about = kept.about(path)
     if about is None:
@@ -112,21 +114,23 @@ def _made_of_file(
 
 def _keep_file(selection: Selection, file: Path, name: str, path: Path, progress: Progress) -> kept.About:
     """Keep the sentences of a file at `path`."""
-    table = formats.open_table(file, name)
-    batches = table.texts(selection.column)
-    first = next(batches)
-    how = selection.segmentation
-    if how is Segmentation.AUTO:
-        how = segmentation.chosen_for(sum(map(len, first)) / len(first))
-    cut = how is Segmentation.SENTENCES
+    opened = open_file(selection, file, name)
+    table = opened.table
 
     def sentences() -> Iterator[list[str]]:
-        for texts in itertools.chain([first], batches):
+        for found in opened.sentences():
             progress.check()
-            yield segmentation.sentences(texts, cut=cut)
+            yield found
 
-    column = selection.column or next(iter(table.columns), "")
-    return kept.keep(sentences(), path, columns=list(table.columns), column=column, cut=cut)
+    return kept.keep(
+        sentences(),
+        path,
+        columns=list(table.columns),
+        column=opened.column,
+        cut=opened.cut,
+        reading=table.reading,
+        wrapped=table.wrapped,
+    )
 
 
 def _source_path(name: str, source: Source, folder: Path) -> Path:

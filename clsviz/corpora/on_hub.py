@@ -8,7 +8,7 @@ from dataclasses import replace
 from clsviz import hub
 from clsviz.corpora import datasets, segmentation
 from clsviz.corpora.catalogue import CORPORA, Dataset, label
-from clsviz.corpora.corpus import Corpus, not_downloaded
+from clsviz.corpora.corpus import Corpus, not_downloaded, refuse_reading
 from clsviz.errors import CorpusError
 from clsviz.experiment import Selection
 from clsviz.progress import Progress
@@ -27,6 +27,7 @@ def open_split(selection: Selection, source: "datasets.Offline", progress: Progr
 
 
 def _opened(selection: Selection, source: "datasets.Offline", progress: Progress) -> "tuple[datasets.Split, Corpus]":
+    refuse_reading(selection)
     base, _, revision = selection.corpus.partition("@")
     entry = CORPORA.get(base)
     repo = entry.repo if isinstance(entry, Dataset) else base

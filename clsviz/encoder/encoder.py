@@ -225,6 +225,17 @@ class Encoder:
         self._check(cls)
         return cls, pooler[0] if pooler else cls[:, :0]
 
+    def cls_by_layer(self, sentences: Sequence[str]) -> list[NDArray[np.float32]]:
+        """[CLS] after every layer, exactly as computed: float32 (n, width of the layer) each.
+
+        Raises ModelError as `measure` does.
+        """
+        tokens = self.tokenize(sentences)
+        results, done = self._in_batches(tokens, lambda *batch: self._forward(*batch))
+        order = np.argsort(done)[tokens.order]
+        layers = list(zip(*results, strict=True))[: self.n_layers + 1]
+        return [torch.cat(vectors).float().cpu().numpy()[order] for vectors in layers]
+
     @torch.inference_mode()
     def pooler_steps(self, cls: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]] | None:
         """What the pooler makes of [CLS] vectors: after its dense layer, and after its activation.

@@ -1,7 +1,21 @@
-from . import tables
-from .picture import picture
+from . import similarity, tables
+from .picture import Seen, picture
 from .report import report
 from .summary import about, link, shape, summary
 from .tables import Table, table, to_csv, to_parquet
 
-__all__ = ["Table", "about", "link", "picture", "report", "shape", "summary", "table", "tables", "to_csv", "to_parquet"]
+__all__ = [
+    "Seen",
+    "Table",
+    "about",
+    "link",
+    "picture",
+    "report",
+    "shape",
+    "similarity",
+    "summary",
+    "table",
+    "tables",
+    "to_csv",
+    "to_parquet",
+]

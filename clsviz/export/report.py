@@ -2,10 +2,11 @@
 
 import jinja2
 
-from clsviz import figures, words
+from clsviz import analysis, figures, statistics, words
 from clsviz.analysis import Shown
+from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment
-from clsviz.export.picture import picture
+from clsviz.export.picture import Seen, picture
 from clsviz.measuring import Found
 
 _REPORT = jinja2.Environment(autoescape=True).from_string("""\
@@ -41,14 +42,18 @@ th { font-weight: 500; color: #5b6675; white-space: nowrap }
 """)
 
 
-def report(experiment: Experiment, found: Found, shown: Shown) -> bytes:
-    """The picture with its numbers and settings, as an HTML page that needs no network."""
+def report(experiment: Experiment, found: Found, shown: Shown, seen: Seen | None = None) -> bytes:
+    """The picture, as it is seen, with its numbers and settings, as an HTML page that needs no network."""
+    try:
+        shape = statistics.shape(shown.lengths, shown.norms, shown.clusters)
+    except UndefinedFitError:
+        shape = None
     return _REPORT.render(
         question=words.question(experiment),
-        answer=words.result(shown, experiment, len(found.measurements)),
-        figure=figures.to_html(picture(experiment, found, shown)),  # the one piece that is markup
+        answer=words.result(shown, experiment, len(found.measurements), shape),
+        figure=figures.to_html(picture(experiment, found, shown, seen)),  # the one piece that is markup
         tables={
-            "Numbers": words.key_numbers(shown, experiment.unit),
+            "Numbers": words.key_numbers(shown, experiment.unit, analysis.flat(shown, experiment.view), shape),
             "Settings": {**words.settings(experiment, found, shown), "Command": words.command(experiment, found)},
         },
     ).encode()

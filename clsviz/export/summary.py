@@ -4,14 +4,13 @@ import math
 from dataclasses import asdict, fields
 from urllib.parse import urlencode
 
-from clsviz import words
-from clsviz.analysis import Shown, shape_of, unmeasurable_layers
+from clsviz import analysis, statistics, words
+from clsviz.analysis import Shown, unmeasurable_layers
 from clsviz.errors import UndefinedFitError
-from clsviz.experiment import Experiment
+from clsviz.experiment import Experiment, View
 from clsviz.measurements import MAX_LENGTH
 from clsviz.measuring import Found
 from clsviz.settings import CORPUS_PARAMETER, FINGERPRINT_DIGITS, MODEL_PARAMETER
-from clsviz.statistics import Shape
 
 
 def about(experiment: Experiment, found: Found) -> dict[str, object]:
@@ -27,6 +26,7 @@ def about(experiment: Experiment, found: Found) -> dict[str, object]:
         "split": found.corpus.selection.split or None,
         "column": found.corpus.selection.column or None,
         "segmentation": found.corpus.selection.segmentation,
+        "reading": found.corpus.selection.reading,
         "drawn": found.sample.drawn,
         "sample_size": experiment.sample_size,
         "probe_size": experiment.probe_size,
@@ -55,8 +55,10 @@ def summary(experiment: Experiment, found: Found, shown: Shown) -> dict[str, obj
             "layers_not_measurable": unmeasurable_layers(found, experiment.view),
         },
         "n_used": len(shown.index),
+        "n_clusters": fit and fit.n_clusters,
         "r_squared": fit and fit.r_squared,
         "r_squared_interval": fit and _defined(fit.r_squared_interval),
+        "r_squared_rests_on_few": fit and fit.rests_on_few,
         "slope": fit and fit.slope,
         "slope_interval": fit and _defined(fit.slope_interval),
         "intercept": fit and fit.intercept,
@@ -68,16 +70,32 @@ def summary(experiment: Experiment, found: Found, shown: Shown) -> dict[str, obj
     }
 
 
-def shape(found: Found, shown: Shown) -> dict[str, object]:
+def shape(found: Found, shown: Shown, view: View) -> dict[str, object]:
     """What a straight line leaves out, ready for JSON; undefined values are None, `shape_problem` says why."""
     try:
-        numbers, problem = asdict(shape_of(found, shown)), None
+        *_, whole = statistics.shapes(shown.lengths, shown.norms, shown.clusters)
+        numbers, problem = asdict(whole), None
     except UndefinedFitError as error:
-        numbers, problem = dict.fromkeys(field.name for field in fields(Shape)), str(error)
-    if numbers["quantile_slopes"]:
-        numbers["quantile_slopes"] = {str(key): slope for key, slope in numbers["quantile_slopes"].items()}
-    defined = {name: _defined(value) for name, value in numbers.items()}
-    return {**defined, "shape_problem": problem}
+        numbers, problem = dict.fromkeys(field.name for field in fields(statistics.Shape)), shown.problem or str(error)
+    for name in ("quantile_slopes", "quantile_intercepts"):
+        numbers[name] = numbers[name] and {str(key): value for key, value in numbers[name].items()}
+    flat = analysis.flat(shown, view)
+    return {
+        **{name: _defined(value) for name, value in numbers.items()},
+        "shape_problem": problem,
+        "flat_r_squared": flat and flat.r_squared,
+        "flat_lengths_absent": flat and list(flat.absent),
+        "by_cutoff": [
+            {
+                "length_cutoff": row.length_cutoff,
+                "n": row.n,
+                "r_squared": row.r_squared,
+                "r_squared_interval": [row.lower, row.upper],
+                "slope": row.slope,
+            }
+            for row in analysis.by_cutoff(found, view).itertuples()
+        ],
+    }
 
 
 def _defined(value: object) -> object:

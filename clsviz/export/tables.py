@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from clsviz.analysis import Shown
 from clsviz.analysis.vectors import SentLen
 from clsviz.measurements import Measurements
 from clsviz.settings import Pooling, Unit
-from clsviz.statistics import Dimensions, NormOf, Profile, Readout, percentile_at_length
+from clsviz.statistics import Dimensions, Erasure, Leg, NormOf, Profile, Readout, Travel, percentile_at_length
 from clsviz.statistics.sentlen import CHANCE
 
 Table = pd.DataFrame
@@ -80,6 +81,40 @@ def r_squared_by_vector(profile: Profile, poolings: Sequence[Pooling], readout: 
     )
 
 
+def erasure(found: Erasure) -> pd.DataFrame:
+    """One row per measure and version of the vectors: measure, version, mean, lowest and highest of the folds."""
+    rows = [
+        (measure, words.probing.VERSIONS[version], *_range(getattr(left, name)))
+        for name, measure in words.probing.MEASURES.items()
+        for version, left in found.left.items()
+    ]
+    return pd.DataFrame(rows, columns=["measure", "version", "mean", "lowest", "highest"])
+
+
+def _range(values: tuple[float, ...]) -> tuple[float, float, float]:
+    defined = [value for value in values if np.isfinite(value)]
+    return (float(np.mean(defined)), min(defined), max(defined)) if defined else (np.nan, np.nan, np.nan)
+
+
+def travel(found: Travel) -> pd.DataFrame:
+    """One row per layer: layer, then R² and mean absolute error within the corpus, across to the other, and there."""
+    return pd.DataFrame([asdict(leg) for leg in found.legs], columns=[field.name for field in fields(Leg)])
+
+
+def travel_lines(found: Travel | None, here: str, there: str) -> pd.DataFrame:
+    """One row per layer of every line of the errors: line, layer, error (NaN where undefined)."""
+    legs = found.legs if found else ()
+    guess = found.guess_error_across if found else np.nan
+    names = words.probing.travel_lines(here, there)
+    rows = [
+        (name, leg.layer, value)
+        for index, name in enumerate(names)
+        for leg in legs
+        for value in [(leg.within_error, leg.across_error, leg.there_error, guess)[index]]
+    ]
+    return pd.DataFrame(rows, columns=["line", "layer", "error"])
+
+
 def norm_spread(profile: Profile | None) -> pd.DataFrame:
     """One row per layer: layer, and the mean and sd of the norm of [CLS] after it."""
     readings = profile.line(Pooling.CLS, Readout.NORM) if profile else []
@@ -88,15 +123,19 @@ def norm_spread(profile: Profile | None) -> pd.DataFrame:
 
 
 def sentlen(found: SentLen) -> pd.DataFrame:
-    """One row each for the whole vector, for its norm alone, and for guessing."""
+    """One row each for the whole vector, for its norm alone, and for guessing: mean accuracy and range over draws."""
     rows = [
-        (name, result.accuracy, *result.interval, result.n_train, result.n_dev, result.n_test)
-        for name, result in (("the whole vector", found.vector), ("its norm alone", found.norm))
+        (name, float(np.mean(draws)), min(draws), max(draws), len(draws), result.n_train, result.n_dev, result.n_test)
+        for name, result, draws in (
+            ("the whole vector", found.vector, found.vector_draws),
+            ("its norm alone", found.norm, found.norm_draws),
+        )
         if result is not None
     ]
-    columns = ["From", "Accuracy", "Lowest", "Highest", "Train", "Dev", "Test"]
-    table = pd.DataFrame([*rows, ("guessing", CHANCE, None, None, None, None, None)], columns=columns)
-    return table.astype(dict.fromkeys(("Train", "Dev", "Test"), "Int64") | {"Lowest": float, "Highest": float})
+    columns = ["From", "Accuracy", "Lowest", "Highest", "Draws", "Train", "Dev", "Test"]
+    table = pd.DataFrame([*rows, ("guessing", CHANCE, *[None] * 6)], columns=columns)
+    counts = dict.fromkeys(("Draws", "Train", "Dev", "Test"), "Int64")
+    return table.astype(counts | {"Lowest": float, "Highest": float})
 
 
 def layer_norm(rows: Sequence[NormOf]) -> pd.DataFrame:
@@ -148,8 +187,16 @@ def typed(
             "Sentence": list(sentences),
             unit.capitalize(): lengths,
             "Norm": norms,
-            "Norm on the line": shown.fit.predict(lengths) if shown.fit else np.nan,
+            "Norm on the line": _on_the_line(lengths, shown),
             "Percentile at this length": [entry[0] if entry else np.nan for entry in among],
             "Tokenized": [words.typed.tokens(of_sentence) for of_sentence in tokens],
         }
     )
+
+
+def _on_the_line(lengths: NDArray[np.int32], shown: Shown) -> NDArray[np.float64]:
+    """The norm on the line at each length, float64 (n,); NaN where there is no line, or no sentence on either side."""
+    if not shown.fit:
+        return np.full(len(lengths), np.nan)
+    is_inside = (shown.lengths.min() <= lengths) & (lengths <= shown.lengths.max())
+    return np.where(is_inside, shown.fit.predict(lengths), np.nan)

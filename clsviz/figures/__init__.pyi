@@ -1,7 +1,10 @@
-from .bars import dimension_shares, weights_by_group
+from .bars import dimension_shares, erasure, weights_by_group
 from .cloud import MOST_POINTS, Axes, Figure, empty, scatter, to_html, traces_of
+from .cutoffs import cutoff_lines
 from .heat_map import heat_map
-from .lines import growth, layer_lines, layer_path, norm_spread, relative_depth
+from .histogram import histogram
+from .length_map import joined, length_map, remedy_bars, times_found
+from .lines import error_lines, growth, layer_lines, layer_path, norm_spread, relative_depth
 from .panels import small_multiples
 from .style import Labels, Palette, Points, hover_label, labels_of
 
@@ -12,18 +15,26 @@ __all__ = [
     "Labels",
     "Palette",
     "Points",
+    "cutoff_lines",
     "dimension_shares",
     "empty",
+    "erasure",
+    "error_lines",
     "growth",
     "heat_map",
+    "histogram",
     "hover_label",
+    "joined",
     "labels_of",
     "layer_lines",
     "layer_path",
+    "length_map",
     "norm_spread",
     "relative_depth",
+    "remedy_bars",
     "scatter",
     "small_multiples",
+    "times_found",
     "to_html",
     "traces_of",
     "weights_by_group",

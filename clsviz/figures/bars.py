@@ -24,6 +24,32 @@ def dimension_shares(shares: Floats, order: NDArray[np.intp], palette: Palette, 
     return figure.update_layout(showlegend=False, bargap=0.25)
 
 
+def erasure(table: pd.DataFrame, palette: Palette) -> go.Figure:
+    """What is left of the length in each version of the vectors, side by side for each measure.
+
+    table: measure, version, mean, lowest, highest; versions get their colours in order of appearance.
+    """
+    figure = go.Figure()
+    colours = (palette.points, palette.line, f"{palette.summary}8c")
+    for (version, rows), colour in zip(table.groupby("version", sort=False), colours, strict=False):
+        means = rows["mean"].to_numpy(float)
+        figure.add_bar(
+            x=rows["measure"],
+            y=means,
+            name=str(version),
+            text=["" if np.isnan(mean) else f"{round(mean, 2) + 0.0:.2f}".replace("-", "−") for mean in means],
+            textposition="outside",
+            cliponaxis=False,
+            marker={"color": colour, "line": {"width": 0}},
+            customdata=rows[["lowest", "highest"]].to_numpy(float),
+            hovertemplate="%{x}: %{y:.3f} (folds: %{customdata[0]:.3f} to %{customdata[1]:.3f})"
+            "<extra>%{fullData.name}</extra>",
+        )
+    low = max(-0.2, float(np.nanmin(table["mean"], initial=0)))
+    arrange(figure, {}, {"range": [low - 0.05 * (low < 0), 1.1]})
+    return figure.update_layout(barmode="group", bargap=0.25)
+
+
 def weights_by_group(groups: pd.DataFrame, palette: Palette) -> go.Figure:
     """Weights per group of parameters, with attention and feed-forward told apart and the share at the end of each bar.
 

@@ -1,20 +1,21 @@
 """The main picture: the cloud of sentences, with the line and everything that can lie over it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
 from clsviz.figures.style import MOST_IN_FULL, Palette, Points, least_range
 
 if TYPE_CHECKING:
-    from clsviz.statistics import Fit
+    from clsviz.statistics import Fit, Quantiles
 
 
-Figure = go.Figure
+Figure: TypeAlias = go.Figure
 """What every function of this folder draws."""
 
 
@@ -38,12 +39,17 @@ _NEVER_FADED = {"marker": {"opacity": 1}}
 
 @dataclass(frozen=True)
 class Axes:
-    """The title of the vertical axis, the reach and unit of the horizontal one, and what the zoom is kept for."""
+    """The title of the vertical axis, the reach, unit and title of the horizontal one, and what the zoom is kept for.
+
+    zoom: the ends of both axes that are shown at first, (4,); all if there are none.
+    """
 
     norm_title: str = "Norm of the [CLS] embedding"
     longest: int = 80
     zoom_of: str = ""
     unit: str = "tokens"
+    length_title: str = ""
+    zoom: Sequence[float] = ()
 
 
 class Picture(go.Figure):  # type: ignore[misc]
@@ -77,14 +83,17 @@ def scatter(
     palette: Palette,
     *,
     fit: "Fit | None" = None,
+    quantiles: "Quantiles | None" = None,
     bins: pd.DataFrame | None = None,
     slices: pd.DataFrame | None = None,
     own: Points | None = None,
+    selected: NDArray[np.intp] | None = None,
 ) -> Picture:
     """The cloud of sentences, and whatever else is given.
 
-    fit: the regression line with its band. bins: medians and quartiles of the norm by bin of lengths. slices: ranges of
-    lengths by slice of norms. own: the visitor's own sentences.
+    fit: the regression line with its band. quantiles: curves below which 5, 50 and 95% of the norms lie. bins: medians
+    and quartiles of the norm by bin of lengths. slices: ranges of lengths by slice of norms. own: the visitor's own
+    sentences. selected: which points are, intp (n,), ascending.
     """
     figure = Picture(points, palette, axes.unit)
     hover = _HOVER.format(unit=axes.unit)
@@ -93,6 +102,8 @@ def scatter(
             trace.customdata = (points.norms[part] - fit.predict(points.lengths[part])).astype(np.float32)
             trace.hovertemplate = f"{hover}<br>%{{customdata:+.4f}} off the line<extra></extra>"
         _add_line(figure, fit, points, palette)
+    if quantiles is not None and len(points.labels):
+        _add_quantiles(figure, quantiles, points, palette)
     if bins is not None and len(bins):
         figure.add_trace(_medians(bins, palette, axes.unit))
     if slices is not None and len(slices):
@@ -100,7 +111,11 @@ def scatter(
     if own is not None and len(own.labels):
         _add_own(figure, own, palette, axes.unit)
     figure.update_layout(
-        xaxis={"title": f"Sentence length (in {axes.unit})", "range": [0, axes.longest + 1], "zeroline": False},
+        xaxis={
+            "title": axes.length_title or f"Sentence length (in {axes.unit})",
+            "range": [0, axes.longest + 1],
+            "zeroline": False,
+        },
         yaxis={
             "title": axes.norm_title,
             "zeroline": False,
@@ -112,6 +127,12 @@ def scatter(
         margin={"l": 8, "r": 8, "t": 32, "b": 8},  # the tools appear above the plot
         uirevision=axes.zoom_of,
     )
+    if len(axes.zoom) == 4:
+        figure.update_layout(xaxis={"range": axes.zoom[:2]}, yaxis={"range": axes.zoom[2:]})
+    if selected is not None and len(selected):
+        for trace, part in zip(figure.data, traces_of(len(points.labels)), strict=False):
+            in_trace = selected[(part.start <= selected) & (selected < part.stop)] - part.start
+            trace.selectedpoints = in_trace.tolist()  # Plotly reads no other arrays here
     if not len(points.labels) and own is None:  # tick labels would mean nothing on an empty axis
         figure.update_layout(yaxis={"range": [0, 1], "showticklabels": False})
     return figure
@@ -173,6 +194,35 @@ def _add_line(figure: go.Figure, fit: "Fit", points: Points, palette: Palette) -
         yanchor="top",
         font={"color": palette.line, "size": 14},
     )
+
+
+def _add_quantiles(figure: go.Figure, quantiles: "Quantiles", points: Points, palette: Palette) -> None:
+    """The curves, each with its name at its right end; as shapes, for the same reason as the line."""
+    lengths = np.geomspace(max(points.lengths.min(), 1), points.lengths.max(), 40)
+    for quantile in quantiles.slopes:
+        norms = quantiles.at(quantile, lengths)
+        path = "L".join(f"{x},{y}" for x, y in zip(lengths, norms, strict=True))
+        is_median = quantile == 0.5
+        figure.add_shape(
+            type="path",
+            path=f"M{path}",
+            line={
+                "color": palette.summary,
+                "width": 2.5 if is_median else 1.8,
+                "dash": "solid" if is_median else "dot",
+            },
+        )
+        figure.add_annotation(
+            text="median" if is_median else f"{quantile:.0%}",
+            x=lengths[-1],
+            y=norms[-1],
+            showarrow=False,
+            xanchor="right",
+            yanchor="top" if quantile < 0.5 else "bottom",
+            bgcolor=palette.background + "b0",
+            borderpad=1,
+            font={"color": palette.summary, "size": 13},
+        )
 
 
 def _medians(bins: pd.DataFrame, palette: Palette, unit: str) -> go.Scattergl:

@@ -77,6 +77,21 @@ def layer_lines(
     return figure.update_layout(hovermode="x unified")
 
 
+def error_lines(
+    table: pd.DataFrame, palette: Palette, *, unit: str = "tokens", n_layers: int | None = None
+) -> go.Figure:
+    """How far off predicted lengths are, by layer. table: line, layer, error (NaN if undefined)."""
+    last = _last_layer(table, n_layers)
+    figure = go.Figure()
+    for (name, rows), style in zip(_groups(table, "line"), _styles(palette), strict=False):
+        line = _line(
+            short_name(name, LONGEST_NAME), rows["layer"].to_numpy(float), rows["error"].to_numpy(float), style
+        )
+        figure.add_trace(line.update(hovertemplate=_with_name(f"off by %{{y:.2f}} {unit}")))
+    arrange(figure, _layers_axis(last), {"title": f"Mean error in {unit}", "rangemode": "tozero"})
+    return figure.update_layout(hovermode="x unified")
+
+
 def norm_spread(table: pd.DataFrame, palette: Palette) -> go.Figure:
     """How much the norm varies between sentences, relative to its mean, by layer. table: layer, mean, sd."""
     layers, means, sds = (table[name].to_numpy(float) for name in ("layer", "mean", "sd"))

@@ -8,6 +8,8 @@ from .jobs import Analysis, Jobs, MeasuringJob
 from .part import measure_parts, part_stop
 from .showcase import SHOWCASE, Origin, origin
 from .store import Key, Store
+from .texts import measure_texts
+from .warming import Wanted, read_wanted
 
 __all__ = [
     "AUDIT_SIZE",
@@ -28,8 +30,11 @@ __all__ = [
     "State",
     "Steps",
     "Store",
+    "Wanted",
     "measure_parts",
+    "measure_texts",
     "measurement_key",
     "origin",
     "part_stop",
+    "read_wanted",
 ]

@@ -48,17 +48,19 @@ class Job(Progress, Generic[W_co]):
     """One piece of work, with its state. Its fields may be read by any thread; only its own thread writes them.
 
     work: what is done, and its results. cost: what it takes, once known. error: why it failed.
-    wanted: whether somebody asked for it even though it takes long.
+    wanted: whether somebody asked for it even though it takes long. is_held: whether all who opened it want to look at
+    the corpus first.
     """
 
-    def __init__(self, work: W_co, grace_seconds: float, state: State = State.QUEUED) -> None:
-        """grace_seconds: how long it runs on with nobody watching."""
+    def __init__(self, work: W_co, grace_seconds: float | None, state: State = State.QUEUED) -> None:
+        """grace_seconds: how long it runs on with nobody watching; None means to its end."""
         super().__init__()
         self.work = work
         self.state = state
         self.cost: Cost | None = None
         self.error: ClsvizError | None = None
         self.wanted = False
+        self.is_held = True
         self._grace_seconds = grace_seconds
         self._watchers: dict[Hashable, Callable[[], bool]] = {}
         self._watching = threading.Lock()
@@ -98,7 +100,7 @@ class Job(Progress, Generic[W_co]):
         now = time.monotonic()
         if self.is_watched:
             self._last_watched = now
-        elif now - self._last_watched > self._grace_seconds:
+        elif self._grace_seconds is not None and now - self._last_watched > self._grace_seconds:
             self.cancel()
         super().check()
 

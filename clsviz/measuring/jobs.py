@@ -25,8 +25,6 @@ from clsviz.progress import Progress
 
 FREE_SECONDS = 30.0
 """What is estimated to take no longer than this starts by itself."""
-_GRACE_SECONDS = 15.0
-"""How long a measurement runs on with nobody watching: reloading the page takes a moment."""
 JOBS_KEPT = 4
 """How many measurements that have ended, and that nobody watches, stay in memory."""
 
@@ -50,11 +48,13 @@ class Jobs:
         store: Store,
         encoders: Encoders | None = None,
         *,
+        unwatched_seconds: float | None = None,
         unasked_seconds: float = 5.0,
         results_kept: int = 24,
     ) -> None:
-        """unasked_seconds: how long an analysis runs on once the page stops asking for it.
+        """unwatched_seconds: how long a measurement runs on with nobody watching; None means to its end.
 
+        unasked_seconds: how long an analysis runs on once the page stops asking for it.
         results_kept: how many analyses stay in memory.
         """
         self.store = store
@@ -62,6 +62,7 @@ class Jobs:
         self.machine = Machine()
         self._measurements: dict[Hashable, Job[Extraction]] = {}
         self._analyses: OrderedDict[Hashable, Job[Steps[object]]] = OrderedDict()
+        self._unwatched_seconds = unwatched_seconds
         self._unasked_seconds = unasked_seconds
         self._results_kept = results_kept
         self._estimates: dict[Experiment, Cost] = {}
@@ -75,12 +76,18 @@ class Jobs:
         atexit.register(self.close)
 
     def open(
-        self, experiment: Experiment, kind: Kind = Kind.NORMS, *, start: bool = False, here: bool = False
+        self,
+        experiment: Experiment,
+        kind: Kind = Kind.NORMS,
+        *,
+        start: bool = False,
+        here: bool = False,
+        hold: bool = False,
     ) -> Job[Extraction]:
         """The job that measures `experiment`; a new one if the last was cancelled or failed.
 
-        What is estimated to be quick is measured at once; the rest waits for a call with `start`. here: measure on this
-        machine even what came with clsviz.
+        What is estimated to be quick is measured at once, or, with `hold`, not before a call without it; the rest waits
+        for a call with `start`. here: measure on this machine even what came with clsviz.
         """
         with self._lock:
             key = (measurement_key(experiment, kind), _state_of_files(experiment))
@@ -90,10 +97,11 @@ class Jobs:
                 found = job.work.found if job and not anew else None
                 store = self.store.own if anew else self.store
                 extraction = Extraction(experiment, store, self.encoders, found, self.machine, kind)
-                job = Job(extraction, _GRACE_SECONDS, State.LOOKING)
+                job = Job(extraction, self._unwatched_seconds, State.LOOKING)
                 threading.Thread(target=self._look_up, args=[job], name="look-up", daemon=True).start()
             job.wanted |= start
-            if job.wanted and job.state is State.WAITING:
+            job.is_held &= hold
+            if job.state is State.WAITING and _may_run(job):
                 self._measuring.put(job)
             self._measurements[key] = job  # as the most recently used
             ended = [key for key, job in self._measurements.items() if not job.state.is_active and not job.is_watched]
@@ -158,6 +166,12 @@ class Jobs:
             with self._lock:
                 self._estimates[experiment] = cost
 
+    @property
+    def running(self) -> Job[Extraction] | None:
+        """The measurement that is running."""
+        with self._lock:
+            return next((job for job in self._measurements.values() if job.state is State.RUNNING), None)
+
     def n_ahead_of(self, job: Job[Extraction]) -> int:
         """How many measurements have to end before this one starts."""
         return self._measuring.n_ahead_of(job)
@@ -181,10 +195,16 @@ class Jobs:
                 job.check()
                 if job.cost.seconds == 0:
                     job.state = State.DONE
-                elif job.wanted or (job.cost.seconds <= FREE_SECONDS and not job.cost.megabytes):
+                elif _may_run(job):
                     self._measuring.put(job)
                 else:
                     job.state = State.WAITING
+
+
+def _may_run(job: Job[Extraction]) -> bool:
+    """Whether a job whose cost is known may begin: somebody asked for it, or it is quick and nobody holds it."""
+    is_quick = job.cost is not None and job.cost.seconds <= FREE_SECONDS and not job.cost.megabytes
+    return job.wanted or (is_quick and not job.is_held)
 
 
 def _state_of_files(experiment: Experiment) -> tuple[tuple[str, int, int], ...]:

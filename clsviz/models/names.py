@@ -46,8 +46,10 @@ class Name:
 
 
 def label(name: str) -> str:
-    """What to call the model `name` in a text."""
+    """What to call the model `name` in a text; “this model” if that cannot be the name of one."""
     parsed = Name.parse(name)
+    if parsed.base not in MODELS and not is_folder(parsed.base) and not hub.is_id(parsed.base):
+        return "this model"
     text = MODELS[parsed.base].label if parsed.base in MODELS else Path(parsed.base).name or parsed.base
     if parsed.revision:
         text += f" @ {hub.shortened(parsed.revision)}"

@@ -1,6 +1,8 @@
-"""The bootstrap interval of R²."""
+"""Intervals that know which sentences belong together."""
 
-import warnings
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,41 +21,89 @@ ROUNDING = 1e-6
 """A standard deviation below this fraction of the mean is rounding: float32 norms carry relative errors near 1e-7."""
 
 
-_BOOTSTRAP_GROUPS, _BOOTSTRAP_RESAMPLES = 250, 999
+FEW_DEGREES = 20
+"""An interval with fewer degrees of freedom rests on few sentences, if that is little of them."""
 
 
-def bootstrap_r_squared(x: Floats, y: Floats) -> Interval:
-    """Bootstrap interval of R² (Efron 1987, BCa): the interval of the correlation, squared.
+@dataclass(frozen=True)
+class RSquaredInterval:
+    """An interval of R², and its degrees of freedom: about how many independent sentences its width rests on."""
 
-    Bootstrapping R² itself would go wrong near 0, where R² stops and the correlation does not. The correlation is a
-    function of the sums of 1, x, y, xx, xy and yy. Above 250 points we resample these sums over 250 groups instead of
-    single points: the points are in random order, so consecutive ones form random groups.
+    ends: Interval
+    degrees_of_freedom: float
+
+    @property
+    def width(self) -> float:
+        """How far its ends lie apart."""
+        return self.ends[1] - self.ends[0]
+
+    def rests_on_few(self, n: int) -> bool:
+        """Whether few of the n sentences decide how wide it is: then it may be too narrow."""
+        return self.degrees_of_freedom < min(FEW_DEGREES, n / 20)
+
+
+LEAST_ROW_GROUPS = 10
+"""Among fewer, how much row groups differ cannot be said."""
+
+
+Clusters = NDArray[np.integer]
+
+
+def clusterings(clusters: Clusters | None, row_groups: Clusters | None) -> list[Clusters | None]:
+    """What sentences (n,) may have in common: that they are alike, and from where they come if that is enough places.
+
+    Intervals are taken by each, and the widest is shown. None stands for sentences that are all independent.
     """
+    enough = row_groups is not None and len(np.unique(row_groups)) >= LEAST_ROW_GROUPS
+    return [clusters, row_groups] if enough else [clusters]
+
+
+def widest_interval(x: Floats, y: Floats, clusterings: Iterable[Clusters | None]) -> RSquaredInterval:
+    """The widest `r_squared_interval` by any of these clusterings."""
+    return max((r_squared_interval(x, y, clusters) for clusters in clusterings), key=lambda found: found.width)
+
+
+def r_squared_interval(x: Floats, y: Floats, clusters: Clusters | None = None) -> RSquaredInterval:
+    """A 95% interval of R²: that of the correlation, squared, so that it can reach down to 0.
+
+    The correlation r of x and y, both (n,), becomes Fisher's z = artanh r, whose variance is that of the jackknife,
+    leaving out one cluster of sentences at a time (Efron and Stein 1981; Cameron and Miller 2015); clusters: intp
+    (n,), or None if all sentences are independent. Student's t has the degrees of freedom that Satterthwaite (1946)
+    gives a sum of unequal squares, here those of the jackknife: few, if few clusters decide the variance.
+    """
+    sums = cluster_sums(x, y, clusters)
+    whole = sums.sum(axis=0)
+    r = float(_correlation(whole))
+    if 1 - abs(r) < ROUNDING**2 or (n := len(sums)) < 3:
+        return RSquaredInterval((r**2, r**2) if 1 - abs(r) < ROUNDING**2 else (0.0, 1.0), 0.0)
+    without = _correlation(whole - sums)
+    if not (np.abs(without) < 1).all():  # what is left of some is no line, or is on one
+        return RSquaredInterval((0.0, 1.0), 0.0)
+    off = np.arctanh(without)
+    squares = (off - off.mean()) ** 2
+    total = squares.sum()
+    spread = (squares**2).sum() - total**2 / n
+    degrees = min(n - 2, 2 * total**2 / spread) if spread > 0 else n - 2
+    margin = stats.t.ppf((1 + CONFIDENCE) / 2, degrees) * math.sqrt(total * (n - 1) / n)
+    low, high = sorted(abs(math.tanh(math.atanh(r) + side)) for side in (-margin, margin))
+    return RSquaredInterval((0.0 if margin >= abs(math.atanh(r)) else low**2, high**2), float(degrees))
+
+
+def cluster_sums(x: Floats, y: Floats, clusters: Clusters | None = None) -> Floats:
+    """Sums over each cluster of 1, x, y, xx, xy and yy: (n clusters, 6), of x and y less their means."""
     x, y = x - x.mean(), y - y.mean()  # keeps digits in the differences of the sums
     moments = np.stack([np.ones_like(x), x, y, x * x, x * y, y * y], axis=1)
-    n_groups = min(len(x), _BOOTSTRAP_GROUPS)
-    starts = np.arange(n_groups) * len(x) // n_groups
-    sums = np.add.reduceat(moments, starts, axis=0)
+    if clusters is None:
+        return moments
+    _, clusters = np.unique(clusters, return_inverse=True)
+    return np.stack([np.bincount(clusters, column) for column in moments.T], axis=1)
 
-    def correlation(groups: NDArray[np.intp], axis: int = -1) -> Floats:
-        n, sx, sy, sxx, sxy, syy = np.moveaxis(sums[groups].sum(axis=axis - 1), -1, 0)
-        xx, xy, yy = n * sxx - sx * sx, n * sxy - sx * sy, n * syy - sy * sy
-        determined = (xx > 0) & (yy > 0)  # a resample without a line explains nothing
-        values: Floats = np.divide(xy, np.sqrt(np.abs(xx * yy)), out=np.zeros_like(xy), where=determined)
-        return values
 
-    with warnings.catch_warnings(), np.errstate(invalid="ignore"):
-        warnings.simplefilter("ignore", stats.DegenerateDataWarning)  # all resamples agree: the points lie on a line
-        interval = stats.bootstrap(
-            (np.arange(n_groups),),
-            correlation,
-            n_resamples=_BOOTSTRAP_RESAMPLES,
-            confidence_level=CONFIDENCE,
-            vectorized=True,
-            rng=0,
-        ).confidence_interval
-    if np.isnan(interval).any():  # all resamples agree, or there are too few points
-        value = float(correlation(np.arange(n_groups))) ** 2
-        return (value, value) if value > 1 - ROUNDING else (0.0, 1.0)
-    low, high = sorted((abs(float(interval.low)), abs(float(interval.high))))
-    return (0.0 if interval.low <= 0 <= interval.high else low**2), min(1.0, high**2)
+def _correlation(sums: Floats) -> Floats:
+    """The correlation that sums (…, 6), as `cluster_sums` makes them, add up to; NaN where there is none."""
+    n, sx, sy, sxx, sxy, syy = np.moveaxis(sums, -1, 0)
+    xx, xy, yy = n * sxx - sx * sx, n * sxy - sx * sy, n * syy - sy * sy
+    determined = (xx > ROUNDING**2 * n * sxx) & (yy > ROUNDING**2 * n * syy)
+    values: Floats = np.full(np.shape(n), np.nan)
+    np.divide(xy, np.sqrt(np.abs(xx * yy)), out=values, where=determined)
+    return values

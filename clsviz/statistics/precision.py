@@ -7,6 +7,9 @@ from numpy.typing import ArrayLike
 
 from clsviz.statistics.line import squared_correlation
 
+_R_SQUARED_ERROR = 0.005
+"""An R² that is off by less is right to its second decimal."""
+
 
 @dataclass(frozen=True)
 class Audit:
@@ -26,6 +29,11 @@ class Audit:
     def is_measurable(self) -> bool:
         """Whether the norm varies by more than the largest error."""
         return self.norm_sd > self.largest_error or self.largest_error == 0
+
+    @property
+    def keeps_r_squared(self) -> bool:
+        """Whether the norm is measurable, and its R² right to the second decimal: small errors can follow length."""
+        return self.is_measurable and abs(self.r_squared_change or 0.0) < _R_SQUARED_ERROR
 
 
 def audit(lengths: ArrayLike, exact: ArrayLike, fast: ArrayLike) -> Audit:

@@ -8,12 +8,14 @@ from enum import StrEnum
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
 from clsviz.errors import UndefinedFitError
 from clsviz.measurements import POOLED
 from clsviz.settings import Pooling
-from clsviz.statistics.line import r_squared
-from clsviz.statistics.ridge import ridge_probe, unit
+from clsviz.statistics.line import explain_undefined, r_squared
+from clsviz.statistics.ridge import guess_error, ridge_probe, unit
 from clsviz.vectors import Vectors
 
 Floats = NDArray[np.float64]
@@ -50,6 +52,10 @@ class Reading:
         R² on the held-out sentences.
     norm_mean, norm_sd: of the norm, ddof=1; NaN for the other readouts.
     predictions: float64 (n,), the lengths that the probes predict; None for the norm.
+    error: mean absolute error of the held-out lengths, in their unit, as predicted by the probe, or by a line on the
+        norm; NaN where r_squared is None.
+    norm_r_squared: for the direction, R² of the same probe of the norm in the place of the length: how far the
+        direction alone tells the norm. NaN where that is undefined, and for the other readouts.
     """
 
     pooling: Pooling
@@ -61,13 +67,16 @@ class Reading:
     norm_mean: float = np.nan
     norm_sd: float = np.nan
     predictions: Floats | None = None
+    error: float = np.nan
+    norm_r_squared: float = np.nan
 
 
 @dataclass(frozen=True, eq=False)
 class Profile:
     """The readings made so far on n sentences, by pooling, layer and readout, in the order of `steps`.
 
-    width: dimensions of a vector.
+    width: dimensions of a vector. guess_error: the error that a reading's is to be compared with: of guessing the mean
+    length of the sentences in the other folds.
     """
 
     n: int
@@ -75,6 +84,7 @@ class Profile:
     n_layers: int
     has_pooler: bool
     readings: Mapping[Step, Reading]
+    guess_error: float = np.nan
 
     def get(self, pooling: Pooling, layer: int | None, readout: Readout) -> Reading | None:
         """One reading, or None if it is not made yet; layer None is the last. The pooler output ignores the layer."""
@@ -107,7 +117,7 @@ class Profile:
         """One row per reading, in the order they were made.
 
         Columns: layer (Int64, missing for the pooler output), pooling, readout, r_squared, lowest_fold, highest_fold,
-        norm_mean, norm_sd (NaN where undefined) and problem.
+        error, guess_error, norm_mean, norm_sd, norm_r_squared (NaN where undefined) and problem.
         """
         rows = [
             {
@@ -117,14 +127,18 @@ class Profile:
                 "r_squared": np.nan if reading.r_squared is None else reading.r_squared,
                 "lowest_fold": min(reading.fold_r_squared, default=np.nan),
                 "highest_fold": max(reading.fold_r_squared, default=np.nan),
+                "error": reading.error,
+                "guess_error": self.guess_error,
                 "norm_mean": reading.norm_mean,
                 "norm_sd": reading.norm_sd,
+                "norm_r_squared": reading.norm_r_squared,
                 "problem": reading.problem,
             }
             for reading in self.readings.values()
         ]
-        columns = ["layer", "pooling", "readout", "r_squared", "lowest_fold", "highest_fold", "norm_mean", "norm_sd"]
-        return pd.DataFrame(rows, columns=[*columns, "problem"]).astype({"layer": "Int64"})
+        columns = ["layer", "pooling", "readout", "r_squared", "lowest_fold", "highest_fold", "error", "guess_error"]
+        columns += ["norm_mean", "norm_sd", "norm_r_squared", "problem"]
+        return pd.DataFrame(rows, columns=columns).astype({"layer": "Int64"})
 
 
 def steps(n_layers: int, has_pooler: bool) -> list[Step]:
@@ -149,13 +163,17 @@ def readings(
     index: intp (n,), the sentences to use, such as those under a length cutoff. lengths, folds: (n,), of these
     sentences.
     """
-    profile = Profile(len(index), vectors.width, vectors.n_layers, vectors.has_pooler, {})
+    guessing = guess_error(lengths, folds)
+    profile = Profile(len(index), vectors.width, vectors.n_layers, vectors.has_pooler, {}, guessing)
     for step in steps(vectors.n_layers, vectors.has_pooler):
         pooling, layer, readout = step
+        norms = vectors.norms(pooling, layer)[index]
         if readout is Readout.NORM:
-            reading = _norm_reading(step, vectors.norms(pooling, layer)[index], lengths, folds)
+            reading = _norm_reading(step, norms, lengths, folds)
         else:
             reading = _probe_reading(step, vectors.of(pooling, layer)[index], lengths, folds)
+        if readout is Readout.DIRECTION and reading.r_squared is not None:
+            reading = replace(reading, norm_r_squared=_norm_from(vectors.of(pooling, layer)[index], norms, folds))
         profile = replace(profile, readings={**profile.readings, step: reading})
         yield profile
 
@@ -172,9 +190,28 @@ def _norm_reading(
         with suppress(UndefinedFitError):
             scores.append(r_squared(x[folds == fold], y[folds == fold]))
     try:
-        return replace(reading, r_squared=r_squared(x, y), fold_r_squared=tuple(scores))
+        explained = r_squared(x, y)
     except UndefinedFitError as error:
         return replace(reading, problem=str(error))
+    return replace(reading, r_squared=explained, fold_r_squared=tuple(scores), error=_line_error(x, y, folds))
+
+
+def _line_error(lengths: Floats, norms: Floats, folds: NDArray[np.intp]) -> float:
+    """Mean absolute error of the lengths of each fold, predicted by the line of length on norm through the others."""
+    if len(np.unique(folds)) < 2:
+        return np.nan
+    x = (norms - norms.mean())[:, None]  # some norms vary so little that their mean would cost digits
+    lines = LinearRegression()
+    return float(np.abs(cross_val_predict(lines, x, lengths, cv=PredefinedSplit(folds)) - lengths).mean())
+
+
+def _norm_from(vectors: NDArray[np.float32], norms: NDArray[np.float32], folds: NDArray[np.intp]) -> float:
+    """R² of the norms as a probe of the directions predicts them; NaN where that is undefined."""
+    with suppress(UndefinedFitError):
+        y = norms.astype(float)
+        explain_undefined(np.arange(len(y), dtype=float), y)
+        return ridge_probe(unit(vectors), y - y.mean(), folds).r_squared
+    return np.nan
 
 
 def _probe_reading(
@@ -185,7 +222,7 @@ def _probe_reading(
         probe = ridge_probe(features, lengths, folds)
     except UndefinedFitError as error:
         return Reading(*step, problem=str(error))
-    return Reading(*step, probe.r_squared, probe.fold_r_squared, predictions=probe.predictions)
+    return Reading(*step, probe.r_squared, probe.fold_r_squared, predictions=probe.predictions, error=probe.error)
 
 
 def _directions(vectors: NDArray[np.float32]) -> Floats:

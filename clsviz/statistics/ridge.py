@@ -1,6 +1,7 @@
 """How well a linear probe predicts the length of a sentence from its vector: cross-validated ridge regression."""
 
 import functools
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,12 +37,14 @@ class Probe:
     fold_r_squared: R² on the held-out sentences of each fold. A fold is left out if its lengths are all the same (or
         if it holds one sentence), as there is no variance to explain.
     predictions: float64 (n,), each length as predicted by the probe that did not see the sentence.
+    error: mean absolute difference between predictions and lengths, in the unit of the lengths.
     strengths: the ridge penalty chosen in each fold.
     """
 
     r_squared: float
     fold_r_squared: tuple[float, ...]
     predictions: Floats
+    error: float
     strengths: tuple[float, ...]
 
 
@@ -53,24 +56,33 @@ def ridge_probe(vectors: ArrayLike, lengths: ArrayLike, folds: NDArray[np.intp])
     allow no probe, or no test of one.
     """
     y, x = np.asarray(lengths, dtype=float), np.asarray(vectors)
-    _explain_untestable_lengths(y, folds)
-    with _threads().limit(
+    explain_untestable_lengths(y, folds)
+    with blas_threads().limit(
         limits=1, user_api="blas"
     ):  # more threads gain little on matrices this small, and stall on busy cores
         return _probe(x, y, folds)
 
 
+def ridge_predict(vectors: ArrayLike, lengths: ArrayLike, held_out: NDArray[np.bool_]) -> Floats:
+    """The lengths of held-out sentences as a probe of the others predicts them, float64 (n_held_out,).
+
+    vectors (n, width), lengths (n,) and held_out (n,) are of all sentences; otherwise as in `ridge_probe`. Raises
+    UndefinedFitError where the vectors do not vary.
+    """
+    y, vectors = np.asarray(lengths, dtype=float), np.asarray(vectors)
+    with blas_threads().limit(limits=1, user_api="blas"):
+        x, gram, centre = _centred(vectors)
+        return _predict_fold(x, y, held_out, gram, centre)[0]
+
+
 @functools.cache
-def _threads() -> ThreadpoolController:
+def blas_threads() -> ThreadpoolController:
     """What sets the number of threads of numpy's and scipy's BLAS; to find them takes some 10 ms."""
     return ThreadpoolController()
 
 
 def _probe(vectors: NDArray[np.floating], y: Floats, folds: NDArray[np.intp]) -> Probe:
-    centre = vectors.mean(axis=0, dtype=float)
-    x = vectors - centre  # once, in float64: a large offset would cost digits in the sums of squares
-    gram = x.T @ x
-    _explain_constant_vectors(gram, centre, len(x))
+    x, gram, centre = _centred(vectors)
     predictions, strengths, scores = np.empty(len(y)), [], []
     for fold in np.unique(folds):
         held_out = folds == fold
@@ -78,7 +90,25 @@ def _probe(vectors: NDArray[np.floating], y: Floats, folds: NDArray[np.intp]) ->
         strengths.append(strength)
         if np.ptp(y[held_out]) > 0:
             scores.append(float(r2_score(y[held_out], predictions[held_out])))
-    return Probe(float(np.mean(scores)), tuple(scores), predictions, tuple(strengths))
+    error = float(np.abs(predictions - y).mean())
+    return Probe(float(np.mean(scores)), tuple(scores), predictions, error, tuple(strengths))
+
+
+def guess_error(lengths: ArrayLike, folds: NDArray[np.intp]) -> float:
+    """Mean absolute error of guessing, for each fold, the mean length of the others; NaN where there is no other."""
+    y = np.asarray(lengths, dtype=float)
+    if len(np.unique(folds)) < 2:
+        return math.nan
+    return float(np.mean(np.concatenate([np.abs(y[folds == f] - y[folds != f].mean()) for f in np.unique(folds)])))
+
+
+def _centred(vectors: NDArray[np.floating]) -> tuple[Floats, Floats, Floats]:
+    """The vectors minus their mean, their Gram matrix and the mean; raises UndefinedFitError where they do not vary."""
+    centre = vectors.mean(axis=0, dtype=float)
+    x = vectors - centre  # once, in float64: a large offset would cost digits in the sums of squares
+    gram = x.T @ x
+    _explain_constant_vectors(gram, centre, len(x))
+    return x, gram, centre
 
 
 def unit(vectors: ArrayLike) -> Floats:
@@ -89,7 +119,7 @@ def unit(vectors: ArrayLike) -> Floats:
     return directions
 
 
-def _explain_untestable_lengths(lengths: Floats, folds: NDArray[np.intp]) -> None:
+def explain_untestable_lengths(lengths: Floats, folds: NDArray[np.intp]) -> None:
     """Raise UndefinedFitError, saying why, where these lengths cannot tell a good probe from a bad one."""
     n = len(lengths)
     if n < 2 * N_FOLDS:

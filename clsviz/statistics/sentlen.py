@@ -38,7 +38,8 @@ CHANCE = 1 / len(BINS)
 FEWEST_PER_CLASS = 10
 
 
-_MOST_PER_CLASS = 500
+_MOST_PER_CLASS = 2000
+"""Enough for five training sentences per dimension of the widest common vectors, 1,024."""
 
 
 _TOLERANCE, _MOST_STEPS = 1e-4, 2000

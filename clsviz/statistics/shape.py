@@ -2,22 +2,20 @@
 
 import math
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy import sparse
 from sklearn.feature_selection import mutual_info_regression
 from sklearn.linear_model import LinearRegression
-from sklearn.metrics import r2_score
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import SplineTransformer
 from statsmodels.regression.quantile_regression import QuantReg
 from statsmodels.tools.sm_exceptions import ConvergenceWarning, IterationLimitWarning
 
 from clsviz.errors import UndefinedFitError
-from clsviz.statistics.folds import folds_of
+from clsviz.statistics.folds import N_FOLDS, folds_of_clusters
 from clsviz.statistics.intervals import CONFIDENCE, ROUNDING, Floats, Interval
 from clsviz.statistics.line import explain_undefined
 
@@ -36,6 +34,22 @@ _KNOTS = 5
 
 
 _RESAMPLES, _PERMUTATIONS = 999, 99
+
+
+_BOOTSTRAP_GROUPS = 500
+"""More clusters than this are resampled in groups: they come in random order, so neighbours form random groups."""
+
+
+_NONE = (math.nan, math.nan)
+"""An interval that is undefined."""
+
+
+_MOST_FOR_NULL = 5000
+"""Sentences that the null of the curve is computed from; of more, the true one would be narrower still."""
+
+
+_MOST_FOR_QUANTILES = 10_000
+"""Sentences that the quantile curves are those of: the picture waits for them, a tenth of a second."""
 
 
 _MOST_FOR_INFORMATION = 2000
@@ -57,35 +71,154 @@ class Extremes:
 
 
 @dataclass(frozen=True)
-class Shape:
-    """How norms depend on length, beyond a straight line. All intervals assume that the sentences are independent.
+class Quantiles:
+    """Curves below which 5, 50 and 95% of the norms lie, by quantile regression on the logarithm of length.
 
-    curve_r_squared: cross-validated R² of a cubic regression spline, the mean over the folds; below 0 where the mean
-        norm would have been a better guess.
+    slopes: change of each of QUANTILES per unit of the natural logarithm of length. intercepts: each at the length 1.
+    """
+
+    slopes: dict[float, float]
+    intercepts: dict[float, float]
+
+    def at(self, quantile: float, lengths: ArrayLike) -> Floats:
+        """One of QUANTILES of the norm at each length (n,): float64 (n,)."""
+        logarithms = np.log(np.maximum(np.asarray(lengths, dtype=float), 1))
+        norms: Floats = self.intercepts[quantile] + self.slopes[quantile] * logarithms
+        return norms
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How norms depend on length, beyond a straight line. Intervals and nulls know the clusters of sentences.
+
+    curve_r_squared: cross-validated R² of a cubic regression spline, the mean over folds that keep clusters together;
+        below 0 where the mean norm would have been a better guess.
+    curve_null: what 95 of 100 such R² stay below if the norms are shuffled, one sentence of each cluster.
     spread_ratio: standard deviation of the norms of the shortest fifth over that of the longest; NaN where these are
         the same sentences, or where the norms of the longest are all the same.
-    spread_ratio_interval: its 95% interval, by the percentile bootstrap.
-    quantile_slopes: change of the norm's 5%, 50% and 95% quantile per unit of the natural logarithm of length, by
-        quantile regression (Koenker and Bassett 1978); by quantile.
-    mutual_information: in nats, estimated from nearest neighbours (Kraskov, Stögbauer and Grassberger 2004).
+    spread_ratio_interval: its 95% interval, by the percentile bootstrap of clusters.
+    quantile_slopes, quantile_intercepts: as in `Quantiles`.
+    extreme_norms: what lengths the most extreme norms have.
+    mutual_information: in nats, estimated from nearest neighbours (Kraskov, Stögbauer and Grassberger 2004); NaN while
+        it is not computed yet.
     mutual_information_null: what 95 of 100 estimates stay below if the lengths are shuffled.
     """
 
     curve_r_squared: float
+    curve_null: float
     spread_ratio: float
     spread_ratio_interval: Interval
     quantile_slopes: dict[float, float]
-    mutual_information: float
-    mutual_information_null: float
+    quantile_intercepts: dict[float, float]
     extreme_norms: Extremes
+    mutual_information: float = math.nan
+    mutual_information_null: float = math.nan
 
 
-def shape(sentences: Sequence[str], lengths: ArrayLike, norms: ArrayLike) -> Shape:
+def shape(lengths: ArrayLike, norms: ArrayLike, clusters: NDArray[np.intp] | None = None) -> Shape:
     """Describe how the norms (n,) of n sentences depend on their lengths (n,).
 
-    The sentences must be in random order, as those of a sample are. Raises UndefinedFitError where they are fewer than
-    LEAST, or determine no line either.
+    clusters: intp (n,), of sentences that are the same or nearly, as `corpora.clusters_of` finds them; None if all
+    differ. The sentences must be in random order, as those of a sample are. Raises UndefinedFitError where they are
+    fewer than LEAST, or determine no line either.
     """
+    *_, whole = shapes(lengths, norms, clusters)
+    return whole
+
+
+def shapes(lengths: ArrayLike, norms: ArrayLike, clusters: NDArray[np.intp] | None = None) -> Iterator[Shape]:
+    """As `shape`, in two steps: at first without the mutual information, which takes longest."""
+    x, y = _checked(lengths, norms)
+    clusters = np.arange(len(x)) if clusters is None else clusters
+    y = y - (centre := y.mean())  # some norms vary so little that their mean would cost digits
+    curve, null = _curve_and_null(x, y, clusters)
+    ratio, interval = _spread(x, y, clusters, ROUNDING * abs(centre))
+    curves = quantiles(x, y + centre)
+    found = Shape(curve, null, ratio, interval, curves.slopes, curves.intercepts, _extremes(x, y))
+    yield found
+    information, null = _information(x[:_MOST_FOR_INFORMATION], y[:_MOST_FOR_INFORMATION])
+    yield replace(found, mutual_information=information, mutual_information_null=null)
+
+
+def _curve_and_null(x: Floats, y: Floats, clusters: NDArray[np.intp]) -> tuple[float, float]:
+    found = _curve(x, y[:, None], folds_of_clusters(clusters))
+    alone = np.sort(np.unique(clusters, return_index=True)[1])[:_MOST_FOR_NULL]
+    random = np.random.default_rng(0)
+    shuffled = random.permuted(np.tile(y[alone], (_PERMUTATIONS, 1)), axis=1).T
+    null = _curve(x[alone], shuffled, folds_of_clusters(np.arange(len(alone))))
+    return float(found[0]), float(np.quantile(null, 0.95))
+
+
+def _curve(x: Floats, y: Floats, folds: NDArray[np.intp]) -> Floats:
+    """Cross-validated R² (m,) of a cubic spline, for each of m columns of norms (n, m).
+
+    Sentences of one length have one value on the curve, so their number and the sums of their norms are enough.
+    """
+    lengths, of_length = np.unique(x, return_inverse=True)
+    cell = folds * len(lengths) + of_length  # of a fold and a length
+    cells = sparse.csr_array((np.ones(len(x)), (cell, np.arange(len(x)))), shape=(N_FOLDS * len(lengths), len(x)))
+    counts = np.bincount(cell, minlength=cells.shape[0]).reshape(N_FOLDS, -1)
+    sums = np.asarray(cells @ y).reshape(N_FOLDS, len(lengths), -1)
+    scores = []
+    for fold in range(N_FOLDS):
+        n, total = counts[fold], sums[fold]
+        train = counts.sum(axis=0) - n
+        knots = np.unique(np.quantile(x[folds != fold], np.linspace(0, 1, _KNOTS)))[:, None]
+        if len(knots) < 2:
+            continue  # one length: there is no curve
+        basis = SplineTransformer(knots=knots, extrapolation="linear").fit_transform(lengths[:, None])
+        means = (sums.sum(axis=0) - total) / np.maximum(train, 1)[:, None]
+        curve = LinearRegression().fit(basis, means, sample_weight=train).predict(basis)
+        squares = (y[folds == fold] ** 2).sum(axis=0)
+        residual = squares - 2 * (curve * total).sum(axis=0) + (n[:, None] * curve**2).sum(axis=0)
+        around_mean = squares - total.sum(axis=0) ** 2 / n.sum()
+        if (around_mean > ROUNDING**2 * squares).all():  # else there is no variance to explain
+            scores.append(1 - residual / around_mean)
+    return np.mean(scores, axis=0) if scores else np.full(y.shape[1], math.nan)
+
+
+def _spread(x: Floats, y: Floats, clusters: NDArray[np.intp], rounding: float) -> tuple[float, Interval]:
+    low, high = np.quantile(x, [0.2, 0.8])
+    ends = np.stack([x <= low, x >= high], axis=1).astype(float)
+    if low == high or ends.sum(axis=0).min() < 3 or y[x >= high].std() <= rounding:
+        return math.nan, _NONE
+    moments = np.concatenate([ends, ends * y[:, None], ends * y[:, None] ** 2], axis=1)
+    _, cluster = np.unique(clusters, return_inverse=True)
+    group = cluster * min(_BOOTSTRAP_GROUPS, cluster.max() + 1) // (cluster.max() + 1)
+    sums = np.stack([np.bincount(group, column) for column in moments.T], axis=1)
+
+    def ratio(groups: NDArray[np.intp]) -> Floats:
+        n, total, squares = np.moveaxis(sums[groups].sum(axis=-2).reshape(*groups.shape[:-1], 3, 2), -2, 0)
+        with np.errstate(divide="ignore", invalid="ignore"):  # of a resample without any such sentence
+            variances = (squares - total**2 / n) / (n - 1)
+            ratios: Floats = np.sqrt(variances[..., 0] / variances[..., 1])
+        return ratios
+
+    drawn = ratio(np.random.default_rng(0).integers(0, len(sums), (_RESAMPLES, len(sums))))
+    low, high = np.quantile(drawn, ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)) if np.isfinite(drawn).all() else _NONE
+    return float(ratio(np.arange(len(sums)))), (float(low), float(high))
+
+
+def quantiles(lengths: ArrayLike, norms: ArrayLike) -> Quantiles:
+    """The curves of norms on lengths, both (n,), by quantile regression (Koenker and Bassett 1978).
+
+    Those of the first 10,000 sentences, which are as random as all. Raises UndefinedFitError as `shape` does.
+    """
+    x, y = _checked(lengths, norms)
+    x, y = x[:_MOST_FOR_QUANTILES], y[:_MOST_FOR_QUANTILES]
+    centre, scale = y.mean(), y.std()
+    model = QuantReg((y - centre) / scale, np.stack([np.ones_like(x), np.log(np.maximum(x, 1))], axis=1))
+    with warnings.catch_warnings():
+        # Where several lines fit almost equally well, it may go back and forth between them until it is stopped.
+        warnings.simplefilter("ignore", IterationLimitWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        lines = {quantile: model.fit(quantile, p_tol=1e-5).params * scale for quantile in QUANTILES}
+    slopes = {quantile: float(line[1]) for quantile, line in lines.items()}
+    return Quantiles(slopes, {quantile: float(line[0] + centre) for quantile, line in lines.items()})
+
+
+def _checked(lengths: ArrayLike, norms: ArrayLike) -> tuple[Floats, Floats]:
+    """The same as float64; raises UndefinedFitError where they have no shape."""
     x, y = np.asarray(lengths, dtype=float), np.asarray(norms, dtype=float)
     explain_undefined(x, y)
     if len(x) < LEAST:
@@ -93,59 +226,7 @@ def shape(sentences: Sequence[str], lengths: ArrayLike, norms: ArrayLike) -> Sha
             f"The shape of the relation takes at least {LEAST} sentences to describe, and there are {len(x)}. Take "
             "more sentences, or a larger cutoff."
         )
-    ratio, interval = _spread(x, y)
-    information, null = _information(x[:_MOST_FOR_INFORMATION], y[:_MOST_FOR_INFORMATION])
-    return Shape(_curve(x, y, folds_of(sentences)), ratio, interval, _slopes(x, y), information, null, _extremes(x, y))
-
-
-def _curve(x: Floats, y: Floats, folds: NDArray[np.intp]) -> float:
-    """Cross-validated R² of a cubic spline with knots at the quantiles of the training lengths."""
-    scores = []
-    for fold in np.unique(folds):
-        held_out = folds == fold
-        if np.ptp(y[held_out]) == 0:
-            continue  # no variance to explain
-        train = x[~held_out, None]
-        knots = np.unique(np.quantile(train, np.linspace(0, 1, _KNOTS)))[:, None]
-        if len(knots) < 2:
-            continue  # one length: there is no curve
-        curve = make_pipeline(SplineTransformer(knots=knots, extrapolation="linear"), LinearRegression())
-        curve.fit(train, y[~held_out] - y.mean())  # some norms vary so little that their mean would cost digits
-        scores.append(r2_score(y[held_out] - y.mean(), curve.predict(x[held_out, None])))
-    return float(np.mean(scores)) if scores else math.nan
-
-
-def _spread(x: Floats, y: Floats) -> tuple[float, Interval]:
-    low, high = np.quantile(x, [0.2, 0.8])
-    shortest, longest = y[x <= low] - y.mean(), y[x >= high] - y.mean()
-
-    def ratio(first: Floats, second: Floats, axis: int = -1) -> Floats:
-        values: Floats = first.std(axis=axis, ddof=1) / second.std(axis=axis, ddof=1)
-        return values
-
-    if low == high or min(len(shortest), len(longest)) < 3 or longest.std() <= ROUNDING * abs(y.mean()):
-        return math.nan, (math.nan, math.nan)
-    interval = stats.bootstrap(
-        (shortest, longest),
-        ratio,
-        n_resamples=_RESAMPLES,
-        confidence_level=CONFIDENCE,
-        method="percentile",
-        batch=50,  # so that memory stays small with many sentences
-        rng=0,
-    ).confidence_interval
-    return float(ratio(shortest, longest)), (float(interval.low), float(interval.high))
-
-
-def _slopes(x: Floats, y: Floats) -> dict[float, float]:
-    centre, scale = y.mean(), y.std()
-    design = np.stack([np.ones_like(x), np.log(np.maximum(x, 1))], axis=1)
-    model = QuantReg((y - centre) / scale, design)
-    with warnings.catch_warnings():
-        # Where several lines fit almost equally well, it may go back and forth between them until it is stopped.
-        warnings.simplefilter("ignore", IterationLimitWarning)
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return {quantile: float(model.fit(quantile, p_tol=1e-5).params[1] * scale) for quantile in QUANTILES}
+    return x, y
 
 
 def _information(x: Floats, y: Floats) -> tuple[float, float]:

@@ -6,6 +6,7 @@ import streamlit as st
 
 from clsviz.ui.compare_models.page import page as compare_models
 from clsviz.ui.inside_the_model.page import page as inside_the_model
+from clsviz.ui.length_and_search.page import page as length_and_search
 from clsviz.ui.norm_vs_length.page import page as norm_vs_length
 from clsviz.ui.state import session
 from clsviz.ui.try_a_sentence.page import page as try_a_sentence
@@ -25,6 +26,12 @@ def main() -> None:
             icon=":material/layers:",
             url_path="where_length_lives",
         ),
+        st.Page(
+            length_and_search,
+            title="Does length bend my search?",
+            icon=":material/search:",
+            url_path="length_and_search",
+        ),
         st.Page(try_a_sentence, title="Try a sentence", icon=":material/edit_note:", url_path="try_a_sentence"),
         st.Page(compare_models, title="Compare models", icon=":material/compare_arrows:", url_path="compare_models"),
         st.Page(
@@ -32,10 +39,17 @@ def main() -> None:
         ),
     ]
     page = st.navigation(pages, position="hidden")
-    links = st.sidebar.container(gap="xxsmall")
+    with st.sidebar.container(gap="xxsmall"):
+        places = [st.empty() for _ in pages]
+
+    def link(query: dict[str, str]) -> None:
+        for place, other in zip(places, pages, strict=True):  # Streamlit's own menu would drop the settings
+            place.page_link(other, query_params=query)
+
+    query = session.query() or st.query_params.to_dict()
+    link(query)  # before the page, which may take a while
     try:
         page.run()
     finally:  # a page may stop early
-        with links:
-            for other in pages:  # Streamlit's own menu would drop the settings
-                st.page_link(other, query_params=session.query())
+        if session.query() not in ({}, query):
+            link(session.query())

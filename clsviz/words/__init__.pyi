@@ -1,17 +1,35 @@
-from . import anatomy, comparison, dimensions, growth, profile, sentlen, try_a_sentence, typed, view, waiting
-from .answer import answer, key_numbers, lengths_at_norms, notes, result
+from . import (
+    anatomy,
+    comparison,
+    dimensions,
+    growth,
+    probing,
+    profile,
+    reading,
+    sentlen,
+    similarity,
+    try_a_sentence,
+    typed,
+    view,
+    waiting,
+)
+from .answer import PENDING, answer, by_cutoff, caveats, in_numbers, key_numbers, lengths_at_norms, notes, result
 from .how_to_read import HOW_TO_READ, HOW_TO_READ_LAYERS
-from .labels import POOLINGS, axis_title, question, vector_name
+from .labels import OVERLAYS, POOLINGS, axis_title, length_title, question, vector_name
 from .numbers import cost, duration, number
 from .provenance import command, differences, pinned, probe_settings, settings, shipped
 
 __all__ = [
     "HOW_TO_READ",
     "HOW_TO_READ_LAYERS",
+    "OVERLAYS",
+    "PENDING",
     "POOLINGS",
     "anatomy",
     "answer",
     "axis_title",
+    "by_cutoff",
+    "caveats",
     "command",
     "comparison",
     "cost",
@@ -19,18 +37,23 @@ __all__ = [
     "dimensions",
     "duration",
     "growth",
+    "in_numbers",
     "key_numbers",
+    "length_title",
     "lengths_at_norms",
     "notes",
     "number",
     "pinned",
     "probe_settings",
+    "probing",
     "profile",
     "question",
+    "reading",
     "result",
     "sentlen",
     "settings",
     "shipped",
+    "similarity",
     "try_a_sentence",
     "typed",
     "vector_name",

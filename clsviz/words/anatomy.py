@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clsviz.analysis.pooler_check import TOLERANCE, Check, largest_error
+from clsviz.analysis.pooler_check import DIRECTION_TOLERANCE, TOLERANCE, Check, largest_error
 from clsviz.encoder import Anatomy
 from clsviz.models import Weights
 from clsviz.words.numbers import number
@@ -99,7 +99,7 @@ def beginning(anatomy: Anatomy, check: Check, *, untrained: bool) -> str:
     text = (
         f"{token} enters as row {token_id:,} of the word embeddings: {len(vector):,} numbers, {origin}, with norm "
         f"{number(float(np.linalg.norm(vector)))}. After layer 0, the embedding output, its norm is "
-        f"{number(check.embedded_norm)}"
+        f"{number(check.layers[0].norm)}"
     )
     is_constant = anatomy.cls_place == 0  # elsewhere its position may depend on the words
     return text + (
@@ -133,3 +133,37 @@ def verdict(anatomy: Anatomy, check: Check) -> tuple[bool | None, str]:
         f"No: it is off by up to {number(error)}. This model’s pooler takes something other than the last layer’s "
         "[CLS] as input."
     )
+
+
+NORM_AND_DIRECTION = (
+    "A LayerNorm gives every vector a mean of 0 and a variance of 1, and then applies its gain and bias. So the norm "
+    "of what comes out follows from its direction: dividing by the norm does not take it away."
+)
+
+
+def norm_verdict(check: Check) -> tuple[bool | None, str]:
+    """Whether the norm of [CLS] follows from its direction, None where that cannot be checked, and in words."""
+    checked = [of for of in check.layers if not np.isnan(of.from_direction)]
+    if not checked:
+        return None, "No layer of this model ends with a LayerNorm that has gain and bias, so this is not checked."
+    same = [of for of in checked if of.error <= DIRECTION_TOLERANCE]
+    others = [of for of in checked if of.error > DIRECTION_TOLERANCE]
+    text = "No. "
+    if same:
+        text = "Yes" if len(same) == len(check.layers) else f"Yes, after {_layers([of.layer for of in same])}"
+        text += f": recomputed from the direction alone, it is off by less than {DIRECTION_TOLERANCE:.3%}. "
+    for of in others:
+        text += f"Not after layer {of.layer}, where it is off by {100 * of.error:.2g}%"
+        if of.n_gainless:
+            plural = "s, and what they" if of.n_gainless > 1 else ", and what it"
+            text += f": the LayerNorm has no gain in {of.n_gainless} dimension{plural} held is missing"
+        text += ". "
+    return not others, text.strip()
+
+
+def _layers(layers: list[int]) -> str:
+    if len(layers) == 1:
+        return f"layer {layers[0]}"
+    if layers == list(range(layers[0], layers[-1] + 1)):
+        return f"layers {layers[0]} to {layers[-1]}"
+    return f"layers {', '.join(map(str, layers[:-1]))} and {layers[-1]}"

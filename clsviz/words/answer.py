@@ -1,22 +1,35 @@
 """The answer to the page's question."""
 
+import math
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from clsviz import models
 from clsviz.experiment import Experiment
 from clsviz.measuring import Found
 from clsviz.settings import Lengths, Precision, Unit
+from clsviz.statistics import FLAT_LENGTHS
 from clsviz.words.numbers import number
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import NDArray
 
     from clsviz.analysis import Shown
-    from clsviz.statistics import Audit, Fit
+    from clsviz.statistics import Audit, Flat, Shape
 
 
 STRENGTHS = [(0.05, "Hardly"), (0.25, "Weakly"), (0.6, "Partly"), (0.9, "Largely")]
 """Words for an R² below each limit."""
+
+
+NOT_TOLD = "not told apart from nothing"
+"""Of what may be chance."""
+
+
+PENDING = "Whether a curve accounts for more, and whose norms are spread wider, will stand here in a moment."
+"""About as long as what takes its place."""
 
 
 AS_A_LINE = "as far as a straight line can tell"
@@ -25,10 +38,6 @@ AS_A_LINE = "as far as a straight line can tell"
 
 FEW_SENTENCES = 100
 """With fewer, no answer is firm."""
-
-
-_WIDE_INTERVAL = 0.5
-"""An interval of R² wider than this says nothing."""
 
 
 SMALL_SPREAD = 0.001
@@ -44,44 +53,75 @@ UNTRAINED_NORM = (
 SHUFFLED = " As a control, lengths are shuffled across sentences, so any R² that remains is chance."
 
 
-def answer(fit: "Fit", experiment: Experiment, n_sampled: int) -> str:
-    """What the regression says, in a sentence or two that contain the numbers.
+def result(shown: "Shown", experiment: Experiment, n_sampled: int, shape: "Shape | None" = None) -> str:
+    """The answer, or why there is none, and what else to know.
 
-    n_sampled: how many sentences were measured; those under the length cutoff are in the fit.
+    n_sampled: how many sentences were measured. shape: what there is beyond the line, as far as it is known.
     """
-    low, high = fit.r_squared_interval
-    if high - low > _WIDE_INTERVAL:
-        verdict = "Too few sentences to say"
-    elif low == 0:
-        verdict = "A straight line here cannot be told apart from chance"
-    else:
-        strength = next((word for limit, word in STRENGTHS if fit.r_squared < limit), "Almost entirely")
-        verdict = f"{strength}, {AS_A_LINE}"
+    text = answer(shown, experiment.unit, shape) if shown.fit else shown.problem
+    return " ".join([text, *caveats(shown, experiment, n_sampled)])
+
+
+def answer(shown: "Shown", unit: Unit, shape: "Shape | None" = None) -> str:
+    """What the line says, and what the shape adds, in at most two sentences; there must be a line."""
+    fit = shown.fit
+    assert fit is not None  # the caller checked
+    is_told = fit.r_squared_interval[0] > 0
+    is_known = shown.clusters is not None
+    direction = f", {'rising' if fit.slope > 0 else 'falling'} with length," if is_told and is_known else " in length"
     text = (
-        f"{verdict}. Length explains {fit.r_squared:.1%} of the norm’s variance (R² {fit.r_squared:.3f}, 95% interval "
-        f"{low:.3f} to {high:.3f}; {fit.n:,} of {n_sampled:,} sentences, "
-        f"those under {experiment.length_cutoff} tokens)."
+        f"A straight line{direction} accounts for {fit.r_squared:.1%} of the differences between norms "
+        f"({shown.lengths.min():,} to {shown.lengths.max():,} {unit})"
     )
-    if fit.norm_sd < SMALL_SPREAD * fit.norm_mean:
-        spread = number(fit.norm_sd, digits=2)
-        text += (
-            f" But the norm barely varies: its standard deviation is {spread}, around a mean of {fit.norm_mean:.2f}."
-        )
-    if fit.n < FEW_SENTENCES:
-        remedy = "raise the length cutoff" if fit.n < n_sampled / 2 else "take more"
-        text += f" That is only {fit.n} sentences; {remedy} for a firm answer."
-    return text
+    if is_known and not is_told:
+        text += f", {NOT_TOLD}"
+    if shape is None:
+        return f"{text}."
+    return f"{text}{_curve(shape, is_line_told=is_told)}. {_spread(shape)}".rstrip()
 
 
-def result(shown: "Shown", experiment: Experiment, n_sampled: int) -> str:
-    """The answer, or why there is none, and what the precision costs."""
-    text = answer(shown.fit, experiment, n_sampled) if shown.fit else shown.problem
-    is_constant = not shown.fit and len(set(shown.lengths.tolist())) > 1 and len(shown.index) >= 3
-    if is_constant and models.Name.parse(experiment.model).untrained:
-        text += UNTRAINED_NORM
+def _curve(shape: "Shape", *, is_line_told: bool) -> str:
+    if shape.curve_r_squared > max(shape.curve_null, 0):
+        return f"; a curve for {shape.curve_r_squared:.1%}"
+    return f"; that of a curve is {NOT_TOLD}" if is_line_told else ", and neither is a curve"
+
+
+def _spread(shape: "Shape") -> str:
+    """Whose norms are spread wider, if anybody's."""
+    low, high = shape.spread_ratio_interval
+    if not low <= high:
+        return ""  # it is undefined
+    if low <= 1 <= high:
+        return "The spread of norms is not told apart between short and long sentences."
+    wider, narrower = ("Short", "long") if low > 1 else ("Long", "short")
+    times = max(shape.spread_ratio, 1 / shape.spread_ratio)
+    shown = f"{times:.1f}" if times >= 1.05 else f"{times:.2f}"
+    return f"{wider} sentences’ norms are spread {shown} times as wide as {narrower} ones’."
+
+
+def caveats(shown: "Shown", experiment: Experiment, n_sampled: int) -> list[str]:
+    """What else to know of the answer, a sentence or two each."""
+    fit, texts = shown.fit, []
+    if fit is None:
+        is_constant = len(set(shown.lengths.tolist())) > 1 and len(shown.index) >= 3
+        if is_constant and models.Name.parse(experiment.model).untrained:
+            texts.append(UNTRAINED_NORM.strip())
+    else:
+        if fit.norm_sd < SMALL_SPREAD * fit.norm_mean:
+            spread = number(fit.norm_sd, digits=2)
+            texts.append(
+                f"But the norm barely varies: its standard deviation is {spread}, around a mean of {fit.norm_mean:.2f}."
+            )
+        if fit.n < FEW_SENTENCES:
+            remedy = "raise the length cutoff" if fit.n < n_sampled / 2 else "take more"
+            texts.append(f"With only {fit.n} sentences, curve and spread are not known; {remedy} for a firm answer.")
+        elif fit.rests_on_few and shown.clusters is not None:
+            texts.append("The interval of R² rests on a few sentences, or groups of alike ones; it may be too narrow.")
     if experiment.lengths is Lengths.SHUFFLED:
-        text += SHUFFLED
-    return f"{text} {precision(shown.audit)}" if shown.fit and shown.audit else text
+        texts.append(SHUFFLED.strip())
+    if fit and shown.audit:
+        texts.append(precision(shown.audit))
+    return texts
 
 
 def precision(audit: "Audit") -> str:
@@ -117,38 +157,115 @@ def notes(experiment: Experiment, found: Found) -> list[str]:
     return found_notes
 
 
-def lengths_at_norms(slices: "pd.DataFrame", unit: Unit) -> str:
-    """What the norm says about the length, from `statistics.slices`."""
+def in_numbers(shown: "Shown", experiment: Experiment, n_sampled: int) -> str:
+    """The line in numbers, on one line; "" where there is none."""
+    fit = shown.fit
+    if fit is None:
+        return ""
+
+    def between(ends: tuple[float, float]) -> str:
+        return f"95% interval {number(ends[0])} to {number(ends[1])}"
+
+    return (
+        f"{fit.n:,} of {n_sampled:,} sentences, those under {experiment.length_cutoff} tokens · R² "
+        f"{number(fit.r_squared)} ({between(fit.r_squared_interval)}) · slope {number(fit.slope)} per "
+        f"{experiment.unit.singular} ({between(fit.slope_interval)})"
+    )
+
+
+def lengths_at_norms(slices: "pd.DataFrame", lengths: "NDArray[np.int32]", unit: Unit) -> str:
+    """What the norm says about the length, from `statistics.slices`, beside the lengths of all sentences."""
     if len(slices) < 3:
         return "There are too few sentences to say which lengths go with which norm."
     lowest, highest = slices.iloc[0], slices.iloc[-1]
     middle = slices[slices["from_share"] <= 0.5].iloc[-1]
+    shortest, longest = np.quantile(lengths, (0.05, 0.95))
 
     def range_of(row: "pd.Series[float]") -> str:
         return f"{row['lower']:.0f} to {row['upper']:.0f}"
 
     return (
-        f"The other way round: of the {lowest['to_share']:.0%} of sentences with the lowest norms (up to "
-        f"{number(lowest['highest'])}), nine in ten are {range_of(lowest)} {unit} long; of the "
-        f"{1 - highest['from_share']:.0%} with the highest ({number(highest['lowest'])} and up), {range_of(highest)}; "
-        f"of the middle half, {range_of(middle)}."
+        f"The other way round: of all sentences, nine in ten are {shortest:.0f} to {longest:.0f} {unit} long. Of the "
+        f"{lowest['to_share']:.0%} with the lowest norms (up to {number(lowest['highest'])}), nine in ten are "
+        f"{range_of(lowest)}; of the {1 - highest['from_share']:.0%} with the highest ({number(highest['lowest'])} and "
+        f"up), {range_of(highest)}; of the middle half, {range_of(middle)}."
     )
 
 
-def key_numbers(shown: "Shown", unit: Unit) -> dict[str, str]:
-    """The result, by name."""
+def by_cutoff(table: "pd.DataFrame") -> str:
+    """What the cutoff changes, from `statistics.by_cutoff`."""
+    if table.empty:
+        return "At no cutoff is there a line."
+    by_r_squared = table.sort_values("r_squared")
+    least, most = by_r_squared.iloc[0], by_r_squared.iloc[-1]
+    told = table[table["lower"] > 0]
+    signs = set(np.sign(told["slope"]).tolist())
+
+    def r_squared(row: "pd.Series[float]") -> str:
+        return (
+            f"{row['r_squared']:.3f} ({row['lower']:.3f} to {row['upper']:.3f}) under {row['length_cutoff']:.0f} tokens"
+        )
+
+    text = (
+        f"R² and slope are those of all sentences under the cutoff, and change with it: R² is {r_squared(most)} and "
+        f"{r_squared(least)}."
+    )
+    if len(signs) > 1:
+        return f"{text} Even the slope changes its sign."
+    if signs:
+        direction = "rises" if 1 in signs else "falls"
+        return f"{text} Wherever the line is told apart from nothing, it {direction} with length."
+    return f"{text} At no cutoff is the line told apart from nothing."
+
+
+def key_numbers(shown: "Shown", unit: Unit, flat: "Flat | None" = None, shape: "Shape | None" = None) -> dict[str, str]:
+    """The result, by name. flat, shape: as far as they are known."""
     if shown.fit is None:
         return {"Result": shown.problem}
     fit = shown.fit
+    is_known = shown.clusters is not None
 
     def with_interval(value: float, ends: tuple[float, float]) -> str:
-        return f"{number(value)} (95% interval {number(ends[0])} to {number(ends[1])})"
+        return number(value) + (f" (95% interval {number(ends[0])} to {number(ends[1])})" if is_known else "")
 
+    alike = f", in {fit.n_clusters:,} groups of alike" if fit.n_clusters < fit.n else ""
     return {
         "R²": with_interval(fit.r_squared, fit.r_squared_interval),
+        **({FLAT: _flat(flat)} if flat else {}),
         f"Slope per {unit.singular}": with_interval(fit.slope, fit.slope_interval),
         "Intercept": with_interval(fit.intercept, fit.intercept_interval),
         "Spearman’s ρ": number(fit.spearman),
+        **(_shape_numbers(shape, unit) if shape else {}),
         "Norm": f"mean {number(fit.norm_mean)}, standard deviation {number(fit.norm_sd)}",
-        "Sentences": f"{fit.n:,}",
+        "Sentences": f"{fit.n:,}{alike}",
     }
+
+
+FLAT = f"R² if each length from {FLAT_LENGTHS.start} to {FLAT_LENGTHS.stop - 1} counted alike"
+
+
+def _flat(flat: "Flat") -> str:
+    absent = flat.absent
+    if not absent:
+        return number(flat.r_squared)
+    whole = absent == tuple(range(absent[0], absent[-1] + 1))
+    lengths = f"{absent[0]} to {absent[-1]}" if whole and len(absent) > 1 else ", ".join(map(str, absent))
+    return f"{number(flat.r_squared)} (no sentence is {lengths} long)"
+
+
+def _shape_numbers(shape: "Shape", unit: Unit) -> dict[str, str]:
+    ends = shape.spread_ratio_interval
+    spread = f"{shape.spread_ratio:.2f} (95% interval {ends[0]:.2f} to {ends[1]:.2f})" if ends[0] <= ends[1] else "–"
+    lowest, median, highest = (number(slope * math.log(2), sign="+") for slope in shape.quantile_slopes.values())
+    extremes = shape.extreme_norms
+    numbers = {
+        "R² of a curve": f"{number(shape.curve_r_squared)} (norms shuffled: below {number(shape.curve_null)})",
+        "Spread, shortest over longest fifth": spread,
+        f"Per doubling of {unit}": f"5% quantile {lowest}, median {median}, 95% quantile {highest}",
+        "Most extreme norms": f"{extremes.among_extreme:.0%} of the {extremes.n:,} are of sentences under "
+        f"{extremes.length:.0f} {unit}, as are {extremes.among_all:.0%} of all",
+    }
+    if not math.isnan(shape.mutual_information):
+        null = number(shape.mutual_information_null)
+        numbers["Mutual information"] = f"{number(shape.mutual_information)} nats (lengths shuffled: below {null})"
+    return numbers

@@ -46,14 +46,14 @@ def _ranking(rows: Sequence[Row]) -> str:
     if len(rows) == len(fits) > 1 and fits[most].r_squared < STRENGTHS[0][0]:
         text = f"Hardly in any of them, {AS_A_LINE}. "
     if len(fits) == 1:
-        text += f"In {most}, length explains {_explained(fits[most])}."
+        text += f"In {most}, a straight line in length explains {_explained(fits[most])}."
     elif f"{fits[most].r_squared:.3f}" == f"{fits[least].r_squared:.3f}":
         all_of = "both" if len(fits) == 2 else f"all {len(fits)}"
-        text += f"The same in {all_of}: length explains {_explained(fits[most])}."
+        text += f"The same to three decimals in {all_of}: a straight line in length explains {_explained(fits[most])}."
     else:
         text += (
-            f"Most in {most}, where length explains {_explained(fits[most])}; least in {least}, where it explains "
-            f"{_explained(fits[least], '')}."
+            f"Most in {most}, where a straight line in length explains {_explained(fits[most])}; least in {least}, "
+            f"where it explains {_explained(fits[least], '')}."
         )
         if fits[most].r_squared_interval[0] <= fits[least].r_squared_interval[1]:
             text += " The intervals overlap, so the order may be due to chance."
@@ -98,7 +98,7 @@ def tokenizers(rows: Sequence[Row], unit: Unit) -> str:
     )
     return (
         f"Each model has its own tokenizer, so the same sentences differ in length: on average {means}. A slope per "
-        "token therefore means something different for each model; a slope per word does not."
+        "token therefore means something different for each model; in words, a length is the same for all."
     )
 
 
@@ -163,6 +163,5 @@ Spearman’s ρ can be compared.
 
 The lower pictures show every layer, from the embeddings to the last, on a scale that does not depend on the number of \
 layers. On the left, how much of the norm of [CLS] length explains; on the right, how well a linear probe predicts \
-length from the whole vector. A gap between the two is length that can be predicted from the vector but not from its \
-norm. A model with random weights is a control: whatever it shows as well comes from the architecture, not from \
-training."""
+length from the whole vector. A gap between the two is what a linear probe reads beyond a straight line on the norm. A \
+model with random weights is a control: whatever it shows as well takes no training."""

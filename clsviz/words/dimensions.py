@@ -53,9 +53,9 @@ def layer_norm_sentence(rows: Sequence[NormOf]) -> str:
             f"{with_gain}, {_spread(bias)} with the bias alone and {_spread(without)} with neither."
         )
     return (
-        f"Before gain and bias, the LayerNorm gives every sentence the same norm ({without.norm_mean:.2f}), so all of "
-        f"the norm’s variation comes from those two: its standard deviation is {with_gain} and {_spread(bias)} with "
-        "the bias alone."
+        f"Before gain and bias, the LayerNorm gives every sentence the same norm ({without.norm_mean:.2f}), so without "
+        f"those two the norm would not vary: its standard deviation is {with_gain} and {_spread(bias)} with the bias "
+        "alone."
     )
 
 

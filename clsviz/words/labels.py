@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from clsviz import models
 from clsviz.experiment import Experiment, View
-from clsviz.settings import Pooling
+from clsviz.settings import Lengths, Overlay, Pooling
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,10 @@ POOLINGS = {
 }
 
 
+OVERLAYS = {Overlay.CURVES: "Curves", Overlay.MEDIANS: "Medians", Overlay.RANGES: "Lengths at a norm"}
+"""What is drawn over the sentences."""
+
+
 def vector_name(view: View, article: str = "its") -> str:
     """Which vector the norm is of, to stand after “the norm of”; article: “its” or “the”."""
     noun = POOLINGS[view.pooling].noun
@@ -47,6 +51,11 @@ def question(experiment: Experiment) -> str:
     """What the main page asks."""
     model = models.label(experiment.model)
     return f"Does {model} encode the length of a sentence in the norm of {vector_name(experiment.view)}?"
+
+
+def length_title(view: View) -> str:
+    """Title of the axis of lengths, which says when they are not the sentences' own."""
+    return f"{'Shuffled' if view.lengths is Lengths.SHUFFLED else 'Sentence'} length (in {view.unit})"
 
 
 def axis_title(view: View) -> str:

@@ -1,4 +1,4 @@
-"""What a profile of the layers says, as a paragraph in plain words that holds for any model."""
+"""What a profile of the layers says: an answer of two sentences, and the rest, that hold for any model."""
 
 from clsviz import models
 from clsviz.experiment import Experiment
@@ -17,8 +17,12 @@ _SENTENCES_PER_DIMENSION = 5
 about 0.35 with 1,000."""
 
 
-_NOTHING, _WEAK = STRENGTHS[0][0], STRENGTHS[1][0]
-"""Below the first, hardly anything is predicted; below the second, little is."""
+_NOTHING = STRENGTHS[0][0]
+"""Below this R², hardly anything is predicted."""
+
+
+_TELLS_THE_NORM = 0.5
+"""From this R² on, a direction is said to tell the norm."""
 
 
 _OTHERS = {
@@ -40,42 +44,52 @@ LINES = {(Pooling.CLS, readout): name for readout, name in _READOUTS.items()} | 
 
 
 def answer(profile: Profile | None, experiment: Experiment) -> str:
-    """The paragraph of a profile, or what stands in its place, with the controls that are on named first."""
+    """The answer, or what stands in its place, with the controls that are on named first."""
     if profile is None:
         return "Fitting probes…"
-    text = paragraph(profile, models.label(experiment.model), experiment.unit)
-    if experiment.lengths is Lengths.SHUFFLED:
-        text = f"Control: lengths are shuffled across sentences, so whatever the probes find is chance. {text}"
-    if models.Name.parse(experiment.model).untrained:
-        text = f"Control: these weights are random, so whatever the probes find is there without training. {text}"
-    return text
+    controls = [
+        *(["lengths shuffled across sentences"] if experiment.lengths is Lengths.SHUFFLED else []),
+        *(["random weights"] if models.Name.parse(experiment.model).untrained else []),
+    ]
+    text = in_brief(profile, models.label(experiment.model), experiment.unit)
+    return f"Control, with {' and '.join(controls)}: {text[0].lower()}{text[1:]}" if controls else text
 
 
-def paragraph(profile: Profile, model: str, unit: str = "tokens") -> str:
-    """Where length can be predicted from, as far as is known: after which layer, and from what; about six sentences.
+def in_brief(profile: Profile, model: str, unit: str = "tokens") -> str:
+    """How far off a linear probe is after the best and the last layer: two sentences at most.
 
     model: its label. unit: what lengths are counted in.
     """
     best = profile.best
+    if profile.n < FEW_SENTENCES:
+        return (
+            f"Not tested: {profile.n} sentences are too few to tell whether a linear probe predicts their length. Take "
+            f"at least {FEW_SENTENCES}."
+        )
     if best is None:
-        sentences = [_few(profile), _nothing_predicted(profile, model), _norm_at_most(profile), _poolings(profile)]
-    else:
-        is_there = _known(best) >= _NOTHING
-        sentences = [
-            _few(profile),
-            _whole(profile, best, model, unit),
-            _last(profile, best) if is_there else "",
-            _norm_or_direction(profile, best) if is_there else _norm_at_most(profile),
-            _poolings(profile),
-            _embedding(profile),
-        ]
-    return " ".join(sentence for sentence in [*sentences, _missing(profile)] if sentence)
+        return _nothing_fitted(profile, model)
+    if _known(best) < _NOTHING:
+        return f"{_hardly(profile, best, model)} {_norm_at_most(profile)}".strip()
+    return f"{_whole(profile, best, model, unit)} {_last(profile, best, unit)}".strip()
 
 
-def strength(r_squared: float) -> str:
-    """How well length is predicted with an R² like this, as an adverb to stand before “be predicted”."""
-    word = next((word for limit, word in STRENGTHS if r_squared < limit), "Almost entirely").lower()
-    return "only weakly" if word == "weakly" else word
+def details(profile: Profile, unit: str = "tokens") -> list[str]:
+    """What else the probes say, a paragraph each: norm and direction, other vectors, and what to keep in mind."""
+    best = profile.best
+    is_there = profile.n >= FEW_SENTENCES and best is not None and _known(best) >= _NOTHING
+    found = [
+        _norm_or_direction(profile, best, unit) if best and is_there else "",
+        _poolings(profile) if profile.n >= FEW_SENTENCES else _untested(profile),
+        _embedding(profile),
+        _few(profile),
+        _missing(profile),
+    ]
+    return [text for text in found if text]
+
+
+def off_by(error: float, unit: str) -> str:
+    """By how much lengths are off, in their unit."""
+    return f"less than 0.1 {unit}" if error < 0.05 else f"{error:.1f} {unit}"
 
 
 def _known(reading: Reading) -> float:
@@ -96,71 +110,99 @@ def _place(profile: Profile, layer: int | None) -> str:
     return "after the last layer" if layer in (None, profile.n_layers) else f"after layer {layer}"
 
 
-def _nothing_predicted(profile: Profile, model: str) -> str:
+def _nothing_fitted(profile: Profile, model: str) -> str:
     """The reason why no [CLS] vector gave an R², if there is one."""
     last = profile.get(Pooling.CLS, None, Readout.VECTOR)
     if last is None:
-        return f"How well length can be predicted from the [CLS] vector of {model} is not known yet."
-    return f"Length cannot be predicted from the [CLS] vector of {model} after any layer. {last.problem}"
+        return f"How well a linear probe predicts length from the [CLS] vector of {model} is not known yet."
+    return f"No linear probe could be fitted to the [CLS] vector of {model} after any layer. {last.problem}"
+
+
+def _hardly(profile: Profile, best: Reading, model: str) -> str:
+    """That no probe of [CLS] does well, as far as there are sentences enough to say so."""
+    done = " done so far" if None in profile.line(Pooling.CLS, Readout.VECTOR) else ""
+    text = f"A linear probe hardly predicts the length of held-out sentences from the [CLS] vector of {model}, after "
+    text += f"any layer{done}: {_r_squared(best)} at best"
+    if _is_few(profile):
+        return f"{text}, but {profile.n:,} sentences are too few for {profile.width:,} dimensions to rule it out."
+    return f"{text}."
 
 
 def _whole(profile: Profile, best: Reading, model: str, unit: str) -> str:
-    """The layer whose vector predicts length best, and how well."""
-    so_far = "" if None not in profile.line(Pooling.CLS, Readout.VECTOR) else " among the layers done so far"
-    how = "by a linear probe, on held-out sentences"
-    text = f"Sentence length in {unit} can {strength(_known(best))} be predicted from the [CLS] vector of {model}"
-    if _known(best) < _NOTHING:
-        done_so_far = " done so far" if so_far else ""
-        return f"{text} after any layer{done_so_far}: {_r_squared(best)} at best, {how}."
-    return f"{text}, best{so_far} {_place(profile, best.layer)} ({_r_squared(best)}, {how})."
+    """The layer whose vector predicts length best, and how far off it is."""
+    so_far = "" if None not in profile.line(Pooling.CLS, Readout.VECTOR) else " so far"
+    return (
+        f"A linear probe of the [CLS] vector of {model} predicts the length of held-out sentences best{so_far} "
+        f"{_place(profile, best.layer)}: off by {off_by(best.error, unit)} on average, where guessing the mean length "
+        f"is off by {profile.guess_error:.1f} ({_r_squared(best)})."
+    )
 
 
-def _last(profile: Profile, best: Reading) -> str:
-    """How well the last layer does, and its norm alone."""
-    last = profile.get(Pooling.CLS, None, Readout.VECTOR)
-    if last is None or best.layer == last.layer:
+def _last(profile: Profile, best: Reading, unit: str) -> str:
+    """How far off the probe is after the last layer, and a line on the norm alone."""
+    last, norm = (profile.get(Pooling.CLS, None, readout) for readout in (Readout.VECTOR, Readout.NORM))
+    if last is None or norm is None:
         return ""
+    of_norm = _no_line(norm)
+    if norm.r_squared is not None:
+        of_norm = f"a straight line on the norm alone is off by {off_by(norm.error, unit)} ({_r_squared(norm)})"
+    if best.layer == last.layer:
+        return f"There, {of_norm}."
     if last.r_squared is None:
-        return f"After the last layer it cannot be predicted: {last.problem[:1].lower()}{last.problem[1:]}"
-    norm = profile.get(Pooling.CLS, None, Readout.NORM)
-    alone = f", where {_norm_alone(norm)}" if norm else ""
-    if _known(best) - last.r_squared < _SIMILAR:
-        return f"Little of that is lost by the last layer ({_r_squared(last)}){alone}."
-    return f"After the last layer it can {strength(last.r_squared)} be predicted ({_r_squared(last)}){alone}."
+        return f"After the last layer no probe could be fitted: {last.problem[:1].lower()}{last.problem[1:]}"
+    return f"After the last layer it is off by {off_by(last.error, unit)} ({_r_squared(last)}), and {of_norm}."
 
 
-def _norm_or_direction(profile: Profile, best: Reading) -> str:
-    """Whether the norm or the direction alone does as well as the whole vector, after the best layer."""
+def _norm_or_direction(profile: Profile, best: Reading, unit: str) -> str:
+    """What a line on the norm and a probe of the direction read after the best layer, and what that does not show."""
     norm = profile.get(Pooling.CLS, best.layer, Readout.NORM)
     direction = profile.get(Pooling.CLS, best.layer, Readout.DIRECTION)
     place = _place(profile, best.layer).capitalize()
     if norm is None:
         return ""
     if direction is None:
-        return f"{place}, {_norm_alone(norm)}."
+        return f"{place}, {_line_on_norm(norm)}."
+    if direction.r_squared is None:
+        return f"{place}, {_line_on_norm(norm)}. Its direction gives no R²: {direction.problem}"
     enough = _known(best) - min(_SIMILAR, _known(best) / 4)  # a small part of a small R² is not as good
-    by_norm = norm.r_squared is not None and norm.r_squared > enough
-    if direction.r_squared is not None and direction.r_squared > enough:
-        text = f"{place}, the direction alone does as well ({_r_squared(direction)}), and {_norm_alone(norm)}"
-        if by_norm:
-            return f"{text}: either one predicts length without the other."
-        if norm.r_squared is None or norm.r_squared < _WEAK:
-            return f"{text}: length can be predicted from the direction much better than from the norm."
-        by_norm_alone = f"{strength(norm.r_squared)} from the norm alone"
-        return f"{text}: length can be predicted from the direction alone, and {by_norm_alone}."
-    worse = "gives no R²" if direction.r_squared is None else f"does worse ({_r_squared(direction)})"
-    text = f"{place}, {_norm_alone(norm)}, while the direction alone {worse}"
-    if by_norm:
-        return f"{text}: length can be predicted from the norm rather than from the direction."
-    return f"{text}: neither alone does as well as the whole vector."
+    amount = (
+        "as much as one of the whole vector" if direction.r_squared > enough else "less than one of the whole vector"
+    )
+    text = (
+        f"{place}, a linear probe of the direction alone reads {amount}: it is off by {off_by(direction.error, unit)} "
+        f"({_r_squared(direction)}). There, {_line_on_norm(norm)}."
+    )
+    return f"{text} {_norm_from_direction(direction)}".strip()
 
 
-def _norm_alone(norm: Reading) -> str:
-    """How well the norm alone does, and whether it varies at all, as a clause."""
+def _norm_from_direction(direction: Reading) -> str:
+    """Whether dividing by the norm took the norm out, as far as a linear probe can tell."""
+    value = direction.norm_r_squared
+    if not value >= _TELLS_THE_NORM:
+        return (
+            ""
+            if value != value
+            else f"A linear probe does not read the norm itself from the direction (R² {max(value, 0):.3f})."
+        )
+    return (
+        f"That does not tell the two apart: a linear probe reads the norm itself from the direction as well (R² "
+        f"{value:.4f})."
+    )
+
+
+def _line_on_norm(norm: Reading) -> str:
+    """What a line on the norm alone reads, and whether the norm varies at all, as a clause."""
     if norm.r_squared is None:
-        return "the norm alone gives no R²"
-    varies = "" if norm.norm_sd >= SMALL_SPREAD * norm.norm_mean else f", though it barely varies ({_spread(norm)})"
-    return f"the norm alone gives {_r_squared(norm)}{varies}"
+        return _no_line(norm)
+    varies = (
+        "" if norm.norm_sd >= SMALL_SPREAD * norm.norm_mean else f", though the norm barely varies ({_spread(norm)})"
+    )
+    return f"a straight line on the norm reads {_r_squared(norm)}{varies}"
+
+
+def _no_line(norm: Reading) -> str:
+    """Why there is no line on the norm, as a clause."""
+    return f"{norm.problem[:1].lower()}{norm.problem[1:].partition(', so')[0].removesuffix('.')}"
 
 
 def _spread(norm: Reading) -> str:
@@ -168,68 +210,74 @@ def _spread(norm: Reading) -> str:
 
 
 def _norm_at_most(profile: Profile) -> str:
-    """The best that a norm of [CLS] does, if no whole vector does well, or none is done yet."""
+    """The most that a line on a norm of [CLS] reads, if no whole vector gives much."""
     norms = [reading for reading in profile.line(Pooling.CLS, Readout.NORM) if reading]
     known = [reading for reading in norms if reading.r_squared is not None]
     if not known:
         return ""
     most = max(known, key=_known)
-    if profile.best is None:
-        return f"Its norm does best {_place(profile, most.layer)}: {_norm_alone(most)}."
     if _known(most) < _NOTHING:
-        return f"Its norm does no better: {_r_squared(most)} at most."
-    unseen = "which a linear probe of the whole vector does not pick up"
-    return f"But {_place(profile, most.layer)} {_norm_alone(most)}, {unseen}."
+        return f"A straight line on its norm reads {_r_squared(most)} at most."
+    return f"But {_place(profile, most.layer)} {_line_on_norm(most)}, which a linear probe of the whole vector misses."
 
 
 def _poolings(profile: Profile) -> str:
-    """How mean pooling and the pooler output compare with [CLS] after the last layer."""
+    """How a probe does on mean pooling and the pooler output, compared with [CLS] after the last layer."""
     cls = profile.get(Pooling.CLS, None, Readout.VECTOR)
     others = [(name, profile.get(pooling, None, Readout.VECTOR)) for pooling, name in _OTHERS.items()]
-    clauses = [f"{name} {_compared(other, cls)}" for name, other in others if other and cls]
+    clauses = [f"{_compared(other, cls)} on {name} ({_said(other)})" for name, other in others if other and cls]
     if cls is None or all(other is None or other.r_squared is None for _, other in others):
         return ""
-    own = "no R²" if cls.r_squared is None else _r_squared(cls)
-    return f"Compared with [CLS] after the last layer ({own}), {' and '.join(clauses)}."
+    return f"Compared with [CLS] after the last layer ({_said(cls)}), a linear probe does {' and '.join(clauses)}."
+
+
+def _said(reading: Reading) -> str:
+    return "no R²" if reading.r_squared is None else _r_squared(reading)
 
 
 def _compared(other: Reading, cls: Reading) -> str:
-    """How well another vector does, compared with [CLS]."""
+    """How well a probe does on another vector, compared with [CLS]."""
     if other.r_squared is None:
-        return "gives no R²"
-    more = other.r_squared - (cls.r_squared or 0.0)
-    amount = "about as well" if abs(more) < _SIMILAR else "better" if more > 0 else "worse"
+        return "nothing"
     if max(other.r_squared, cls.r_squared or 0.0) < _NOTHING:
-        amount = "hardly better than a guess" if cls.r_squared is None else "no better"
-    return f"does {amount} ({_r_squared(other)})"
+        return "hardly better than a guess" if cls.r_squared is None else "no better"
+    more = other.r_squared - (cls.r_squared or 0.0)
+    return "about as well" if abs(more) < _SIMILAR else "better" if more > 0 else "worse"
 
 
 def _embedding(profile: Profile) -> str:
     """Why [CLS] predicts nothing at the embedding layer of models where nothing of the sentence has reached it yet."""
     vector = profile.get(Pooling.CLS, 0, Readout.VECTOR)
     norm = profile.get(Pooling.CLS, 0, Readout.NORM)
-    if (
-        vector is None
-        or vector.r_squared is not None
-        or norm is None
-        or not norm.norm_sd < SMALL_SPREAD * norm.norm_mean
-    ):
+    if vector is None or norm is None or profile.n < FEW_SENTENCES:
+        return ""
+    if vector.r_squared is not None or not norm.norm_sd < SMALL_SPREAD * norm.norm_mean:
         return ""
     return (
-        "At the embedding layer, [CLS] is the same for every sentence, as usual: only its own embedding, its position "
-        "and its token type go into it."
+        "At the embedding layer, [CLS] is the same for every sentence: only its own embedding, its position and its "
+        "token type go into it."
     )
 
 
+def _untested(profile: Profile) -> str:
+    """Why a probe could not be fitted to these few sentences, or that its figures say nothing."""
+    last = profile.get(Pooling.CLS, None, Readout.VECTOR)
+    if last is None:
+        return ""
+    return last.problem or f"The figures below are those of {profile.n} sentences, and say little."
+
+
+def _is_few(profile: Profile) -> bool:
+    return profile.n < _SENTENCES_PER_DIMENSION * profile.width
+
+
 def _few(profile: Profile) -> str:
-    if 3 <= profile.n < FEW_SENTENCES:  # with fewer than 3 there is no answer at all
-        return f"That is only {profile.n} sentences; take more for a firm answer."
-    if 3 <= profile.n < _SENTENCES_PER_DIMENSION * profile.width:
-        return (
-            f"{profile.n:,} sentences are too few for firm figures with {profile.width:,}-dimensional vectors: with "
-            "more sentences, probes predict better."
-        )
-    return ""
+    if profile.n < FEW_SENTENCES or not _is_few(profile):
+        return ""
+    return (
+        f"{profile.n:,} sentences are few for vectors of {profile.width:,} dimensions: a probe may miss what it would "
+        "find with more."
+    )
 
 
 def _missing(profile: Profile) -> str:

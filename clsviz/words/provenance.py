@@ -58,6 +58,8 @@ def origin(found: Found) -> dict[str, str]:
     ]
     if found.corpus.n_sentences is not None:
         corpus.append(f"{found.corpus.n_sentences:,} sentences")
+    if found.corpus.width:
+        corpus.append(f"lines wrapped at about {found.corpus.width} characters joined into paragraphs")
     if selection.segmentation is Segmentation.SENTENCES:
         corpus.append("texts cut into sentences")
     return {
@@ -88,8 +90,9 @@ def settings(experiment: Experiment, found: Found, shown: "Shown") -> dict[str, 
         "Vector": f"L2 norm of {vector}; at most {MAX_LENGTH} tokens of a sentence are read",
         "Precision": precision(shown.audit) if shown.audit else Precision.EXACT.numbers,
         **({"Speed": f"a slower path was used: {found.slow_path_reason}"} if found.slow_path_reason else {}),
-        "Line": "ordinary least squares; the intervals of slope and intercept are robust to unequal spread (HC3), that "
-        "of R² is a bootstrap (BCa); sentences are treated as independent",
+        "Line": "ordinary least squares; the intervals take sentences that share at least 0.7 of their words for one: "
+        "those of slope and intercept are robust to clusters, or where all sentences differ to unequal spread (HC3); "
+        "that of R² is a jackknife of Fisher’s z",
     }
 
 
@@ -105,7 +108,7 @@ def probe_settings(experiment: Experiment, found: Found, n_used: int, n_truncate
         "within each fold",
         "Probe": "ridge regression of length on the dimensions, each scaled to unit variance; fitted on four fifths of "
         "the sentences and tested on the held-out fifth, five times; the penalty is chosen by generalised "
-        "cross-validation within the four fifths. Sentences that differ only in case, accents or white space share a "
+        "cross-validation within the four fifths. Sentences that share at least 0.7 of their words share a "
         "fold. R² is the mean of the five; the band runs from the lowest to the highest",
         "Direction alone": "the same probe on the vector divided by its norm",
     }

@@ -15,15 +15,17 @@ _MOST_TOKENS = 80
 def facts(length: int, norm: float, unit: Unit, shown: "Shown", *, is_truncated: bool) -> str:
     """Its length and norm against the regression line and the corpus, as Markdown."""
     facts = [f"**{length:,} {unit.singular if length == 1 else unit}**", f"norm **{norm:.4f}**"]
-    if shown.fit:
+    is_inside = len(shown.lengths) > 0 and shown.lengths.min() <= length <= shown.lengths.max()
+    if shown.fit and is_inside:
         line = float(shown.fit.predict(length))
         facts.append(f"the line predicts {line:.4f} for this length (residual {number(norm - line, sign='+')})")
     if among := percentile_at_length(length, norm, shown.lengths, shown.norms):
         facts.append(f"higher than {among[0]:.0f}% of the {among[1]:,} corpus sentences of about this length")
     else:
         facts.append("too few corpus sentences of about this length for a comparison")
-    if len(shown.lengths) and length > shown.lengths.max():
-        facts.append(":orange[longer than any sentence in the picture, so it may fall outside it]")
+    if len(shown.lengths) and not is_inside:
+        range_of_line = f"{shown.lengths.min():,} to {shown.lengths.max():,} {unit}"
+        facts.append(f":orange[outside the lengths of the picture ({range_of_line}), so nothing is predicted]")
     if is_truncated:
         facts.append(":orange[too long: the model reads only the beginning]")
     return " · ".join(facts)

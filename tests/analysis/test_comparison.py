@@ -253,7 +253,9 @@ def test_the_answer_names_most_and_least(row_of: Callable[..., Row]) -> None:
     strong, weak = rows[0].fit, rows[1].fit
     assert strong
     assert weak
-    assert text.startswith(f"Most in strong, where length explains {strong.r_squared:.1%} of the norm’s variance (R² ")
+    assert text.startswith(
+        f"Most in strong, where a straight line in length explains {strong.r_squared:.1%} of the norm’s variance (R² "
+    )
     assert f"least in weak, where it explains {weak.r_squared:.1%} (R² {weak.r_squared:.3f}, 95% interval" in text
     assert text.endswith("The comparison uses 500 of 600 sentences: those under 40 tokens for every model.")
     assert "overlap" not in text
@@ -266,10 +268,10 @@ def test_the_answer_says_where_the_order_may_be_chance_or_there_is_none(row_of: 
     )
     one = row_of("one", 0.5)
     assert words.comparison.answer([one, replace(one, label="same")], Experiment()).startswith(
-        "The same in both: length explains "
+        "The same to three decimals in both: a straight line in length explains "
     )
     assert words.comparison.answer([one, replace(one, label="a"), replace(one, label="b")], Experiment()).startswith(
-        "The same in all 3:"
+        "The same to three decimals in all 3:"
     )
     assert words.comparison.answer([row_of("one", 0.01), row_of("other", 0.1)], Experiment()).startswith(
         "Hardly in any of them, as far as a straight line can tell. Most in other"
@@ -279,7 +281,7 @@ def test_the_answer_says_where_the_order_may_be_chance_or_there_is_none(row_of: 
 def test_the_answer_explains_what_has_no_line(row_of: Callable[..., Row]) -> None:
     constant = row_of("constant", 1.0, spread=0.0)
     text = words.comparison.answer([row_of("one", 0.5), constant], Experiment())
-    assert text.startswith("In one, length explains ")
+    assert text.startswith("In one, a straight line in length explains ")
     assert "There is no regression line for constant: the norm is the same for all 500 sentences (7.0000)" in text
     assert "until it is trained" not in text
     assert "until it is trained" in words.comparison.answer([replace(constant, model="untrained:minilm")], Experiment())

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from support.measured import measurements
@@ -14,10 +16,11 @@ from clsviz.vectors import Vectors
 
 def found(measured: Measurements, exact: Measurements | None = None) -> Found:
     """As an extraction has it; fast where what is `exact` is given as well."""
+    sample = Sample(None, [f"sentence {number}" for number in range(len(measured))], "")
     if exact is None:
-        return Found(None, None, measurements=measured)
+        return Found(None, sample, measurements=measured)
     audit = Found(None, None, measurements=exact)
-    return Found(None, None, Precision.FAST, measured, audit=audit)
+    return Found(None, sample, Precision.FAST, measured, audit=audit)
 
 
 def test_only_whole_sentences_under_the_cutoff_are_shown() -> None:
@@ -80,6 +83,21 @@ def test_what_varies_less_than_the_error_is_not_shown() -> None:
     assert "the error reaches 1e+02" in shown.problem
     assert unmeasurable_layers(fast, View()) == [1]
     assert unmeasurable_layers(found(exact), View()) == []
+
+
+def test_errors_that_follow_the_length_are_not_shown_as_r_squared() -> None:
+    exact = measurements(200)
+    noise = np.random.default_rng(0).normal(7, 0.3, (200, 3)).astype(np.float32)
+    exact = replace(exact, cls_norms=noise)
+    fast = replace(exact, cls_norms=noise + 0.1 * (exact.n_tokens[:, None] / exact.n_tokens.std() - 1))
+    shown = show(found(fast, exact), View(length_cutoff=512))
+    assert shown.fit is None
+    assert shown.audit is not None
+    whole = ~exact.truncated
+    without, with_errors = (np.corrcoef(exact.n_tokens[whole], m.cls_norms[whole, 2])[0, 1] ** 2 for m in (exact, fast))
+    off = f"R² is off by {abs(with_errors - without):.3f}."
+    assert f"on {whole.sum()} sentences measured both ways, {off}" in shown.problem
+    assert unmeasurable_layers(found(fast, exact), View(length_cutoff=512)) == [0, 1, 2]
 
 
 def test_a_fast_precision_that_is_not_yet_checked_is_not_shown() -> None:

@@ -1,3 +1,4 @@
+import json
 import unicodedata
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from support.tiny import random_sentences
 
-from clsviz import analysis
+from clsviz import analysis, words
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
 from clsviz.measuring import Encoders, Extraction, Found, Store
@@ -62,12 +63,35 @@ def test_the_profile_is_that_of_pipelines_written_out(found: Found, experiment: 
 def test_shuffled_lengths_leave_nothing(found: Found, experiment: Experiment, profile: Profile) -> None:
     assert profile.best is not None
     assert profile.best.r_squared > 0.7
-    left = analysis.vectors.shuffled_r_squared(found, experiment.view, profile)
+    left = analysis.vectors.shuffled_probe(found, experiment.view, profile)
     assert left is not None
-    assert left < 0.05
+    assert left.r_squared < 0.05
+    assert left.error == pytest.approx(profile.guess_error, rel=0.1)
     shuffled = Experiment(**{**vars(experiment), "lengths": Lengths.SHUFFLED})
     *_, control = analysis.vectors.profiles(found, shuffled)
     assert max(reading.r_squared for reading in control.readings.values() if reading.r_squared is not None) < 0.05
+
+
+def test_every_probe_has_its_error_and_its_folds_ready_for_json(
+    found: Found, experiment: Experiment, profile: Profile
+) -> None:
+    result = analysis.vectors.summary(found, experiment.view, profile)
+    json.dumps(result, allow_nan=False)
+    last = result["layers"][2]  # type: ignore[index]
+    for name in ("probe", "direction", "mean_pool_probe", "max_pool_probe"):
+        assert np.mean(last[f"{name}_fold_r_squared"]) == pytest.approx(last[f"{name}_r_squared"])
+        assert len(last[f"{name}_fold_r_squared"]) == 5
+    lengths = found.vectors.n_tokens[found.vectors.n_tokens < 28]
+    assert result["guess_error"] == pytest.approx(np.abs(lengths - lengths.mean()).mean(), rel=0.01)
+    assert last["probe_error"] < result["guess_error"]
+    assert result["shuffled_probe_error"] == pytest.approx(result["guess_error"], rel=0.1)
+    assert len(result["shuffled_probe_fold_r_squared"]) == len(result["pooler_probe_fold_r_squared"]) == 5  # type: ignore[arg-type]
+    norms = found.vectors.norms(Pooling.CLS, 2)[found.vectors.n_tokens < 28]
+    line = np.polyfit(norms, lengths, 1)
+    assert last["norm_error"] == pytest.approx(np.abs(np.polyval(line, norms) - lengths).mean(), rel=0.03)
+    nothing = result["layers"][0]  # type: ignore[index]
+    assert nothing["probe_fold_r_squared"] == []
+    assert nothing["probe_error"] is None
 
 
 def test_lengths_are_in_the_unit_that_was_asked(found: Found, experiment: Experiment) -> None:
@@ -86,21 +110,28 @@ def test_sentlen_is_that_of_a_pipeline_written_out(found: Found, experiment: Exp
     assert result.problem == ""
     assert result.vector is not None
     assert result.norm is not None
-    words = [len(sentence.split()) for sentence in found.sentences]
+    n_words = [len(sentence.split()) for sentence in found.sentences]
     bins = [(5, 8), (9, 12), (13, 16), (17, 20), (21, 25), (26, 28)]
-    counts = [sum(low <= n <= high for n in words) for low, high in bins]
+    counts = [sum(low <= n <= high for n in n_words) for low, high in bins]
     assert result.vector.n_train + result.vector.n_dev + result.vector.n_test == pytest.approx(6 * min(counts), abs=12)
     # Another split of the same: the accuracy is about that of one pipeline with the strength that was chosen.
-    labels = np.array([next((i for i, (low, high) in enumerate(bins) if low <= n <= high), -1) for n in words])
+    labels = np.array([next((i for i, (low, high) in enumerate(bins) if low <= n <= high), -1) for n in n_words])
     used = np.concatenate([np.flatnonzero(labels == label)[: min(counts)] for label in range(6)])
     pipeline = make_pipeline(StandardScaler(), LogisticRegression(C=result.vector.strength, max_iter=2000))
     scores = cross_val_score(pipeline, found.vectors.of(Pooling.CLS, 1)[used], labels[used], cv=5)
     low, high = result.vector.interval
     assert low - 0.1 < scores.mean() < high + 0.1
     assert low > 1 / 6
+    assert len(result.vector_draws) == len(result.norm_draws) == 10
+    assert result.vector_draws[0] == result.vector.accuracy
+    assert len(set(result.vector_draws)) > 1
+    assert min(result.vector_draws) - 0.05 < scores.mean() < max(result.vector_draws) + 0.05
+    assert "worse than guessing" not in words.sentlen.verdict(result)
     shuffled = analysis.vectors.classify(found, Experiment(**{**vars(experiment), "lengths": Lengths.SHUFFLED}))
     assert shuffled.vector is not None
     assert shuffled.vector.interval[0] < 1 / 6
+    assert np.mean(shuffled.vector_draws) == pytest.approx(1 / 6, abs=0.06)
+    assert "than guessing" in (said := words.sentlen.verdict(shuffled)) or "from guessing" in said
 
 
 def test_too_few_sentences_explain_themselves(found: Found, experiment: Experiment) -> None:
@@ -133,6 +164,6 @@ def test_sentences_of_the_same_words_share_a_fold(found: Found, experiment: Expe
     sentences = [f"{'Été ' * (1 + i % 15)}{i // 2}" for i in range(60)]
     sentences[1::2] = [unicodedata.normalize("NFD", sentence).upper() for sentence in sentences[0::2]]
     twice = Found(found.weights, type(found.sample)(found.corpus, sentences, ""), measurements=found.vectors.head(60))
-    folds = analysis.vectors._folds(twice, np.arange(60))
+    folds = analysis.vectors.folds(twice, np.arange(60))
     assert (folds[0::2] == folds[1::2]).all()
     assert len(set(folds.tolist())) == 5

@@ -23,7 +23,20 @@ def test_the_examples_of_the_package_are_true() -> None:
         assert f"clsviz.{name}" in examples.docstring or inspect.getdoc(getattr(clsviz, name)).count(">>>")  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("name", ["Comparison", "Encoder", "NormResult", "ProbeResult", "compare", "measure", "probe"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Comparison",
+        "Encoder",
+        "NormResult",
+        "ProbeResult",
+        "SimilarityResult",
+        "compare",
+        "measure",
+        "probe",
+        "similarity",
+    ],
+)
 def test_the_examples_of_a_public_name_are_true(name: str) -> None:
     examples = doctest.DocTestFinder(exclude_empty=True).find(getattr(clsviz, name), name)
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)

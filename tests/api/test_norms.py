@@ -41,13 +41,17 @@ def test_a_fit_is_the_line_of_its_view(result: clsviz.NormResult) -> None:
 def test_what_cannot_be_said_of_few_sentences_is_missing_with_the_reason(tiny_folder: Path, api_store: Path) -> None:
     few = clsviz.measure(str(tiny_folder), random_sentences(40, seed=3), store=api_store).summary()
     assert few["r_squared"] is not None
+    assert [row["n"] for row in few["by_cutoff"]]
     assert few["curve_r_squared"] is few["extreme_norms"] is few["quantile_slopes"] is None
     assert "at least 100 sentences" in few["shape_problem"]
 
 
 def test_the_summary_and_the_answer_tell_the_same_line(result: clsviz.NormResult) -> None:
     assert result.summary()["r_squared"] == result.fit().r_squared
-    assert f"R² {result.fit().r_squared:.3f}" in result.answer
+    summary = result.summary()
+    assert f"{100 * result.fit().r_squared:.1f}% of the differences between norms" in result.answer
+    assert f"; a curve for {100 * summary['curve_r_squared']:.1f}%" in result.answer
+    assert result.in_numbers.startswith(f"{result.fit().n} of 200 sentences, those under 20 tokens · R² ")
     assert result.answer in repr(result)
     assert result.notes == []
 

@@ -74,10 +74,18 @@ def test_a_corpus_that_is_too_small_is_refused_at_once(text_file: Path, tmp_path
 
 def test_the_layers_are_timed_from_the_store(tiny_folder: Path, text_file: Path) -> None:
     command = [sys.executable, "-m", "benchmarks.layers", f"--model={tiny_folder}", f"--corpus={text_file}"]
-    run = subprocess.run([*command, "--sentences=60"], capture_output=True, text=True)
+    run = subprocess.run([*command, "--sentences=120"], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
-    assert "60 sentences of 10 vectors of 16" in run.stdout  # three poolings after three layers, and the pooler
-    for name in ("norms", "vectors", "from the store", "all 23 readings", "SentLen", "dimensions, gain and bias"):
+    assert "120 sentences of 10 vectors of 16" in run.stdout  # three poolings after three layers, and the pooler
+    for name in (
+        "norms",
+        "vectors",
+        "from the store",
+        "all 23 readings",
+        "SentLen",
+        "dimensions, gain and bias",
+        "similarity by length",
+    ):
         assert f"\n{name}: " in run.stdout
 
 

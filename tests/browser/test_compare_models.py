@@ -22,7 +22,7 @@ _ALL_ARE_READ = """() => {
 def compared(page: Page) -> Page:
     """Wait until both models are measured and read."""
     complete(page, lambda: page.evaluate(_ALL_ARE_READ))
-    expect(page.get_by_text(re.compile("^In MiniLM-L6, length explains"))).to_be_visible()
+    expect(page.get_by_text(re.compile("^In MiniLM-L6, a straight line in length explains"))).to_be_visible()
     expect(page.get_by_text("untrained MiniLM-L6: measured")).to_be_visible()
     settle(page)
     assert page.evaluate(_ALL_ARE_READ)
@@ -99,4 +99,4 @@ def test_a_model_that_is_none_is_refused_beside_those_that_go_on(visit: Callable
     settle(page)
     assert len(clouds(page)) == 3
     assert clouds(page)[2] == 0
-    expect(page.get_by_text(re.compile("^In MiniLM-L6, length explains"))).to_be_visible()
+    expect(page.get_by_text(re.compile("^In MiniLM-L6, a straight line in length explains"))).to_be_visible()

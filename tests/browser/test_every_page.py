@@ -14,6 +14,7 @@ WIDE, NARROW = ViewportSize(width=1400, height=1000), ViewportSize(width=390, he
 LAST = {
     "": "of 5,000 measured",
     "where_length_lives": "Gain and bias of the LayerNorm",
+    "length_and_search": "What if sentences are joined?",
     "try_a_sentence": "corpus sentences of about this length",
     "compare_models": "of a linear probe, on the first",
     "inside_the_model": "numbers is off by more than",
@@ -24,11 +25,15 @@ DOCS, OTHERS = Path(__file__).parents[2] / "docs", Path(__file__).parents[2] / "
 SHOWN = {
     "norm-vs-length-light-wide",
     "where-length-lives-light-wide",
+    "length-and-search-light-wide",
     "try-a-sentence-light-wide",
     "compare-models-dark-wide",
     "inside-the-model-light-wide",
 }
 """The pictures that the README and the documentation show."""
+
+QUERIES = {"compare_models": "?sample_size=2000&probe_size=1000", "length_and_search": "?pooling=mean&layer=3"}
+"""What the pictures of some pages show; the others have a sentence."""
 
 TEXT = "text=The+quick+brown+fox+jumps+over+the+lazy+dog."
 
@@ -81,7 +86,7 @@ def test_every_page_fits_in_light_and_dark_wide_and_narrow(visit: Callable[..., 
 @pytest.mark.parametrize("path", LAST)
 def test_screenshots(visit: Callable[..., Page], path: str, scheme: str, size: ViewportSize) -> None:
     """Pictures that are shown go to docs/, the others to build/screenshots/."""
-    query = "?sample_size=2000&probe_size=1000" if path == "compare_models" else f"?{TEXT}"
+    query = QUERIES.get(path, f"?{TEXT}")
     page = visit(f"{path}{query}", viewport=size, color_scheme=scheme)
     wait_for(page, LAST[path])
     page.wait_for_timeout(1500)  # what is drawn after the last change, as fonts are

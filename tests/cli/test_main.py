@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -69,11 +70,11 @@ def test_the_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> Non
         main(["--help"])
     assert ended.value.code == 0
     text = capsys.readouterr().out
-    for command in ("app", "measure", "probe", "compare"):
-        assert f"\n    {command} " in text
+    for command in ("app", "measure", "probe", "similarity", "compare"):
+        assert re.search(rf"^    {command}\s", text, re.MULTILINE)
 
 
-@pytest.mark.parametrize("command", ["measure", "probe", "compare"])
+@pytest.mark.parametrize("command", ["measure", "probe", "similarity", "compare"])
 def test_the_help_names_every_setting(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main([command, "--help"])

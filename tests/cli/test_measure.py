@@ -12,6 +12,7 @@ from support.hub import Hub
 from support.tiny import needs_bfloat16, random_sentences, write_dataset, write_model
 
 from clsviz.cli import main
+from clsviz.corpora import clusters_of
 from clsviz.encoder import Encoder
 
 
@@ -48,6 +49,18 @@ def test_measuring_writes_a_row_a_sentence_and_prints_one_object(
     assert result["mutual_information_null"] >= 0
     assert result["extreme_norms"]["n"] == 2
     assert result["shape_problem"] is None
+    flat = used[used["n_tokens"] >= 4]
+    weights = 1 / flat.groupby("n_tokens")["n_tokens"].transform("size")
+    x, y = (flat[name] - np.average(flat[name], weights=weights) for name in ("n_tokens", "cls_2"))
+    xy, xx, yy = ((weights * values).sum() for values in (x * y, x * x, y * y))
+    assert result["flat_r_squared"] == pytest.approx(xy**2 / xx / yy, rel=1e-4)
+    assert result["flat_lengths_absent"] == sorted({*range(4, 40)} - {*flat["n_tokens"]})
+    by_cutoff = {row["length_cutoff"]: row for row in result["by_cutoff"]}
+    assert by_cutoff[20]["r_squared"] == pytest.approx(result["r_squared"])
+    assert by_cutoff[20]["r_squared_interval"] == pytest.approx(result["r_squared_interval"])
+    assert by_cutoff[20]["slope"] == pytest.approx(result["slope"])
+    assert by_cutoff[15]["n"] == (table["n_tokens"] < 15).sum()
+    assert result["n_clusters"] == len(set(clusters_of(used["sentence"].tolist())))
     assert result["spearman"] == pytest.approx(used["n_tokens"].corr(used["cls_2"], method="spearman"))
     assert result["seconds"] > 0
     assert result["sentences_per_second"] > 0
@@ -138,9 +151,11 @@ def test_a_second_time_comes_from_the_store(arguments: list[str], capsys: pytest
 
 def test_without_json_the_answer_is_in_words(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 0
-    question, answer = capsys.readouterr().out.splitlines()
+    question, answer, numbers = capsys.readouterr().out.splitlines()
     assert question == "Does tiny-bert encode the length of a sentence in the norm of its [CLS]?"
-    assert "of 200 sentences" in answer
+    assert answer.startswith("A straight line")
+    assert "; a curve for " in answer
+    assert "of 200 sentences, those under 80 tokens · R² " in numbers
 
 
 def test_a_shared_link_is_replayed_and_flags_go_before_it(

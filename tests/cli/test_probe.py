@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from support.tiny import write_bert
+from support.tiny import random_sentences, write_bert
 
 from clsviz.cli import main
 
@@ -24,6 +24,8 @@ def test_probing_prints_a_row_a_layer_and_writes_the_readings(
         "probe_r_squared",
         "direction_r_squared",
         "mean_pool_probe_r_squared",
+        "probe_error",
+        "probe_fold_r_squared",
     }
     assert result["layers"][0]["probe_r_squared"] is None  # [CLS] is the same for all sentences there
     assert result["layers"][1]["probe_r_squared"] > 0.5
@@ -37,12 +39,42 @@ def test_probing_prints_a_row_a_layer_and_writes_the_readings(
     assert again["layers"] == result["layers"]
     assert again["sentences_per_second"] is None
     assert main([argument for argument in command if argument != "--json"]) == 0
-    assert "can" in capsys.readouterr().out.splitlines()[1]
+    assert "off by" in capsys.readouterr().out.splitlines()[1]
+
+
+def test_probes_travel_and_the_length_is_erased_when_asked_by_a_flag_or_a_link(
+    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other.txt"
+    other.write_text("\n".join(random_sentences(60, seed=9)), encoding="utf-8")
+    command = ["probe", *arguments[1:], "--probe-size=150", "--layer=1"]
+    assert main([*command, "--json", "--erase", f"--travel-to={other}"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert [leg["layer"] for leg in result["travel"]["layers"]] == [0, 1, 2]
+    assert result["travel"]["corpus"] == str(other)
+    assert result["travel"]["n_used_there"] == 59  # one is in both
+    assert result["travel"]["layers"][1]["within_error"] == result["layers"][1]["probe_error"]
+    assert 0 < result["travel"]["layers"][1]["across_error"] < result["travel"]["guess_error_across"]
+    before = result["erasure"]["before"]["linear_fold_r_squared"]
+    assert before == pytest.approx(result["layers"][1]["probe_fold_r_squared"])
+    assert result["erasure"]["after"]["linear_r_squared"] < result["erasure"]["before"]["linear_r_squared"] - 0.3
+    assert main([*command, "--json", f"--query=http://host/where?erase=yes&travel_to={other}"]) == 0
+    again = json.loads(capsys.readouterr().out)
+    assert (again["travel"], again["erasure"]) == (result["travel"], result["erasure"])
+    assert main([*command, "--erase", f"--travel-to={other}"]) == 0
+    said = capsys.readouterr().out
+    assert "Once the length is erased, a linear probe reads R²" in said
+    assert "read on other.txt" in said
+    assert main([*command, f"--travel-to={tmp_path / 'nowhere.txt'}"]) == 2
+    assert main(["probe", *arguments[1:], "--probe-size=4", "--erase", "--json"]) == 0
+    few = json.loads(capsys.readouterr().out)
+    assert few["erasure"] is None
+    assert "at least 10" in few["erasure_problem"]
 
 
 def test_mean_vectors_are_of_the_command_probe(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*arguments, "--pooling=mean"]) == 2
-    assert "which only the command probe has" in capsys.readouterr().err
+    assert "which only the commands probe and similarity have" in capsys.readouterr().err
     assert main(["probe", *arguments[1:], "--pooling=mean", "--probe-size=30", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["pooling"] == "mean"
 
@@ -58,7 +90,7 @@ def test_a_pooler_that_the_model_lacks_is_one_line(
 
 
 def test_links_of_every_page_are_taken(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    link = "http://host/compare_models?models=a,b&axes=free&heat=probe&nearest=yes&sentence=2&word=3&text=x&seed=4"
+    link = "http://host/compare_models?models=a,b&axes=free&heat=probe&nearest=yes&sentence=2&word=3&joined=yes&text=x&seed=4"
     assert main(["probe", *arguments[1:], "--probe-size=30", "--json", f"--query={link}"]) == 0
     assert json.loads(capsys.readouterr().out)["seed"] == 4
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.corpora import LONG, SENTENCES, content_of, opened, sentences_of
+from support.wrapped import book, paragraphs
 
 from clsviz import corpora
 from clsviz.corpora import Shipped, formats, keep_upload
@@ -15,7 +16,7 @@ from clsviz.corpora.segmentation import MAX_CHARACTERS
 from clsviz.errors import CancelledError, CorpusError
 from clsviz.experiment import Selection
 from clsviz.progress import Progress
-from clsviz.settings import Segmentation
+from clsviz.settings import Reading, Segmentation
 
 
 def test_the_fingerprint_is_of_the_content(hundred: str, kept: Path) -> None:
@@ -178,7 +179,7 @@ def test_what_is_not_there_or_no_file_is_named(tmp_path: Path, kept: Path) -> No
         opened(str(tmp_path), kept)
     other = tmp_path / "text.docx"
     other.write_text("Some text.")
-    with pytest.raises(CorpusError, match=r"text\.docx is in no known format"):
+    with pytest.raises(CorpusError, match=r"text\.docx is in no known format\. Convert it first"):
         opened(str(other), kept)
     with pytest.raises(CorpusError, match="cannot be read"):
         opened("./a\0b.txt", kept)
@@ -254,6 +255,34 @@ def test_long_texts_are_cut_into_sentences_unless_told_otherwise(tmp_path: Path,
     assert sorted(sentences_of(str(path), kept, segmentation=Segmentation.NONE)) == sorted(LONG)
     titles = opened(str(path), kept, column="title")
     assert titles.selection.segmentation is Segmentation.NONE
+
+
+def test_a_wrapped_file_is_joined_and_cut_unless_told_otherwise(tmp_path: Path, kept: Path) -> None:
+    path = tmp_path / "book.txt"
+    path.write_text(book())
+    wanted = corpora.segmentation.sentences(paragraphs(), cut=True)
+    auto = opened(str(path), kept)
+    decided = Selection(str(path), segmentation=Segmentation.SENTENCES, reading=Reading.PARAGRAPHS)
+    assert (auto.selection, auto.n_sentences, auto.width) == (decided, len(wanted), 70)
+    assert auto.fingerprint == hashlib.sha256("\n".join(wanted).encode()).hexdigest()
+    assert auto.n_left_out > 100
+    assert Counter(sentences_of(str(path), kept)) == Counter(wanted)
+    explicit = opened(str(path), kept, reading=Reading.PARAGRAPHS)
+    assert (explicit.fingerprint, explicit.selection) == (auto.fingerprint, decided)
+    whole = sentences_of(str(path), kept, segmentation=Segmentation.NONE)
+    assert Counter(whole) == Counter(paragraphs())
+    lines = opened(str(path), kept, reading=Reading.LINES)
+    assert (lines.selection.reading, lines.width, lines.n_left_out) == (Reading.LINES, 0, 0)
+    by_line = [" ".join(line.split()) for line in book().split("\n") if line.strip()]
+    assert lines.fingerprint == hashlib.sha256("\n".join(by_line).encode()).hexdigest()
+    assert opened(str(path), kept) == auto  # as it is kept
+
+
+@pytest.mark.parametrize("name", ["python-docs", "small", "bookcorpus", "owner/dataset"])
+@pytest.mark.usefixtures("small_source")
+def test_only_text_files_are_read_in_lines_or_paragraphs(kept: Path, name: str) -> None:
+    with pytest.raises(CorpusError, match=r"is no text file\. Leave out the setting reading"):
+        opened(name, kept, reading=Reading.LINES)
 
 
 def test_short_texts_are_left_whole_unless_told_otherwise(tmp_path: Path, kept: Path) -> None:

@@ -9,11 +9,12 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from clsviz import export
+from clsviz import export, figures
 from clsviz.analysis import Shown, show
 from clsviz.experiment import Experiment
 from clsviz.measuring import Encoders, Extraction, Found, Store
 from clsviz.progress import Progress
+from clsviz.settings import Lengths, Overlay
 
 EVIL = ['<script>alert("x")</script>', 'comma, "quotes" and\ttab', "=1+1", "ünï 漢字 👋🏽", "the cat sat on the mat"]
 
@@ -95,12 +96,33 @@ def test_the_report_holds_picture_numbers_and_settings_and_escapes_all_text(
     assert not re.search(r"<(script|link|img)[^>]+(src|href)", page)
 
 
+def test_a_picture_has_what_the_visitor_sees_in_it(experiment: Experiment, found: Found, shown: Shown) -> None:
+    own = figures.Points(figures.labels_of(["<b>mine</b>"]), np.array([3], np.int32), np.array([1.5], np.float32))
+    seen = export.Seen(own, [Overlay.RANGES], (2.0, 9.0, 0.5, 1.75), np.array([1, 4]))
+    plain = export.picture(experiment, found, shown).to_dict()
+    picture = export.picture(experiment, found, shown, seen).to_dict()
+    assert "star" not in {trace["marker"].get("symbol") for trace in plain["data"]}
+    assert picture["data"][-1]["marker"]["symbol"] == "star"
+    assert list(picture["data"][0]["selectedpoints"]) == [1, 4]
+    assert (picture["layout"]["xaxis"]["range"], picture["layout"]["yaxis"]["range"]) == ((2.0, 9.0), (0.5, 1.75))
+    page = export.report(experiment, found, shown, seen).decode()
+    assert '"symbol":"star"' in page
+    assert "<b>mine</b>" not in page
+    assert '"symbol":"star"' not in export.report(experiment, found, shown).decode()
+
+
+def test_the_axis_says_that_lengths_are_shuffled(experiment: Experiment, found: Found) -> None:
+    asked = replace(experiment, lengths=Lengths.SHUFFLED)
+    picture = export.picture(asked, found, show(found, asked.view))
+    assert picture.layout.xaxis.title.text == "Shuffled length (in tokens)"
+
+
 def test_a_report_without_a_line_says_why(experiment: Experiment, found: Found) -> None:
     asked = replace(experiment, length_cutoff=2)
     assert "least 3" in export.report(asked, found, show(found, asked.view)).decode()
 
 
 def test_markup_in_a_name_is_text_in_the_report(found: Found, shown: Shown) -> None:
-    page = export.report(Experiment(model="<img src=x>", corpus="<i>"), found, shown).decode()
+    page = export.report(Experiment(model="/<img src=x>", corpus="<i>"), found, shown).decode()
     assert "<img src=x>" not in page
     assert "&lt;img src=x&gt;" in page

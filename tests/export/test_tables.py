@@ -47,10 +47,10 @@ def test_the_spread_of_the_norm_has_the_layers_that_are_known() -> None:
 
 def test_sentlen_is_set_beside_guessing() -> None:
     result = sentlen.Result(0.5, (0.4, 0.6), 0.55, 1.0, 60, 12, 24, np.zeros((6, 6), np.intp))
-    table = export.tables.sentlen(SentLen(16, result, None, "constant"))
+    table = export.tables.sentlen(SentLen(16, result, None, "constant", (0.4, 0.5, 0.6)))
     assert table["From"].tolist() == ["the whole vector", "guessing"]
     assert table["Accuracy"].tolist() == pytest.approx([0.5, 1 / 6])
-    assert table.loc[0, ["Lowest", "Highest", "Train", "Dev", "Test"]].tolist() == [0.4, 0.6, 60, 12, 24]
+    assert table.loc[0, ["Lowest", "Highest", "Draws", "Train", "Dev", "Test"]].tolist() == [0.4, 0.6, 3, 60, 12, 24]
     assert table.loc[1, ["Lowest", "Train"]].isna().all()
 
 

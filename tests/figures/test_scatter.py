@@ -8,7 +8,7 @@ import pytest
 
 from clsviz import figures
 from clsviz.figures import Axes, Palette, Points, hover_label, labels_of, scatter, to_html, traces_of
-from clsviz.statistics import bins, fit, slices
+from clsviz.statistics import bins, fit, quantiles, slices
 
 PALETTE = Palette()
 
@@ -162,3 +162,18 @@ def test_long_lengths_in_characters_keep_their_value() -> None:
     points = figures.Points(figures.labels_of(["a", "b", "c"]), lengths, np.ones(3, np.float32))
     figure = figures.scatter(points, figures.Axes(unit="characters", longest=70_000), figures.Palette())
     assert figure.data[0].x.tolist() == lengths.tolist()
+
+
+def test_the_quantile_curves_lie_over_the_points_with_their_names_at_their_ends() -> None:
+    shown = points(400)
+    curves = quantiles(shown.lengths, shown.norms)
+    figure = scatter(shown, Axes(), PALETTE, quantiles=curves)
+    assert len(figure.data) == 1
+    for name, quantile, shape, label in zip(
+        ("5%", "median", "95%"), (0.05, 0.5, 0.95), figure.layout.shapes, figure.layout.annotations, strict=True
+    ):
+        path = np.array([point.split(",") for point in shape.path.removeprefix("M").split("L")], float)
+        np.testing.assert_allclose(path[:, 1], curves.at(quantile, path[:, 0]))
+        assert path[[0, -1], 0].tolist() == pytest.approx([shown.lengths.min(), shown.lengths.max()])
+        assert shape.line.color == label.font.color == PALETTE.summary
+        assert (label.text, label.x, label.y) == (name, pytest.approx(path[-1, 0]), pytest.approx(path[-1, 1]))

@@ -159,18 +159,41 @@ def test_a_job_goes_on_as_long_as_somebody_watches(jobs: Jobs, experiment: Exper
     assert job.state is State.CANCELLED
 
 
-def test_a_job_whose_watchers_have_gone_is_cancelled(
-    jobs: Jobs, experiment: Experiment, gate: threading.Event, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("seconds", [0.2, None])
+def test_a_job_whose_watchers_have_gone_is_cancelled_where_that_is_the_rule(
+    store: Store, experiment: Experiment, gate: threading.Event, seconds: float | None
 ) -> None:
-    monkeypatch.setattr("clsviz.measuring.jobs._GRACE_SECONDS", 0.2)
+    jobs = Jobs(store, unwatched_seconds=seconds)
     there = True
     job = jobs.open(experiment)
     job.watch("one", lambda: there)
     wait_for(lambda: n_measured(job) == 64)
     time.sleep(0.4)
     assert job.state is State.RUNNING
+    assert jobs.running is job
     there = False
-    wait_for(lambda: job.state is State.CANCELLED)
+    if seconds is None:
+        time.sleep(0.4)
+        assert job.state is State.RUNNING
+        gate.set()
+        wait_for(lambda: job.state is State.DONE)
+        assert jobs.running is None
+    else:
+        wait_for(lambda: job.state is State.CANCELLED)
+    jobs.close()
+
+
+def test_what_is_held_waits_until_it_is_asked_for_otherwise(jobs: Jobs, experiment: Experiment) -> None:
+    held = jobs.open(experiment, hold=True)
+    wait_for(lambda: held.state is State.WAITING)
+    assert jobs.open(experiment, hold=True) is held
+    assert held.state is State.WAITING
+    assert jobs.open(experiment) is held  # by somebody who does not want to look at the corpus first
+    wait_for(lambda: held.state is State.DONE)
+    other = jobs.open(replace(experiment, seed=1), hold=True)
+    wait_for(lambda: other.state is State.WAITING)
+    assert jobs.open(replace(experiment, seed=1), hold=True, start=True) is other
+    wait_for(lambda: other.state is State.DONE)
 
 
 def test_a_mistake_of_the_user_is_told_and_the_next_job_runs(jobs: Jobs, experiment: Experiment) -> None:

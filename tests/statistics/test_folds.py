@@ -40,7 +40,7 @@ def test_duplicates_across_folds_would_inflate_r_squared() -> None:
 
 
 def test_too_few_different_sentences_make_no_folds() -> None:
-    with pytest.raises(UndefinedFitError, match="Only 4 of these sentences differ by more than case"):
+    with pytest.raises(UndefinedFitError, match="Only 4 of these sentences differ by more than a few words"):
         folds_of(["one", "two", "three", "four", "FOUR", "öne"])
     with pytest.raises(UndefinedFitError, match="Only 0 of"):
         folds_of([])

@@ -1,8 +1,11 @@
 import numpy as np
 import pytest
+from scipy import stats
 from support.lines import sample
 
-from clsviz.statistics import fit
+from benchmarks import coverage
+from clsviz.statistics import by_cutoff, fit
+from clsviz.statistics.intervals import r_squared_interval
 
 
 @pytest.mark.parametrize("n", [200, 20_000])
@@ -52,3 +55,108 @@ def test_the_interval_of_r_squared_reaches_down_to_0_where_there_is_nothing() ->
 def test_three_points_off_a_line_leave_r_squared_open() -> None:
     assert fit([1, 2, 3], [1, 3, 2]).r_squared_interval == (0, 1)
     assert fit([1, 2, 3], [1, 2, 3]).r_squared_interval == pytest.approx((1, 1))
+
+
+def licence(seed: int, n_texts: int = 40, copies: int = 25) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Lengths and norms of texts of which each is there many times, word for word or nearly; and their clusters."""
+    random = np.random.default_rng(seed)
+    clusters = np.repeat(np.arange(n_texts), copies)
+    lengths = random.integers(5, 40, n_texts)[clusters] + random.integers(0, 2, n_texts * copies)
+    norms = 9 + 0.05 * lengths + random.normal(size=n_texts)[clusters] + 0.02 * random.normal(size=n_texts * copies)
+    order = random.permutation(len(clusters))
+    return lengths[order], norms[order], clusters[order]
+
+
+def test_an_interval_knows_that_copies_tell_nothing_new() -> None:
+    truth = 0.05**2 * (35**2 - 1) / 12 / (0.05**2 * (35**2 - 1) / 12 + 1)
+    covered = {False: 0, True: 0}
+    for seed in range(100):
+        lengths, norms, clusters = licence(seed)
+        for knows in (False, True):
+            low, high = r_squared_interval(lengths.astype(float), norms, clusters if knows else None).ends
+            covered[knows] += low <= truth <= high
+    assert covered[False] < 50
+    assert covered[True] >= 90
+    alone, together = fit(lengths, norms), fit(lengths, norms, clusters)
+    assert (together.n_clusters, alone.n_clusters) == (40, 1000)
+    assert (together.slope, together.r_squared) == (alone.slope, alone.r_squared)
+    for name in ("slope_interval", "intercept_interval", "r_squared_interval"):
+        assert np.ptp(getattr(together, name)) > 3 * np.ptp(getattr(alone, name))
+    lower, upper = together.band([20.0])
+    assert upper - lower > 3 * np.subtract(*alone.band([20.0])[::-1])
+
+
+def test_the_interval_of_a_slope_is_that_of_clusters_written_out() -> None:
+    """Liang and Zeger's sandwich with the usual correction for few clusters."""
+    lengths, norms, clusters = licence(3)
+    design = np.stack([np.ones(1000), lengths], axis=1)
+    inverse = np.linalg.inv(design.T @ design)
+    residuals = norms - design @ (inverse @ design.T @ norms)
+    scores = np.stack([design[clusters == g].T @ residuals[clusters == g] for g in range(40)])
+    covariance = inverse @ (scores.T @ scores) @ inverse * (40 / 39) * (999 / 998)
+    line = fit(lengths, norms, clusters)
+    margin = stats.t.ppf(0.975, 39) * covariance[1, 1] ** 0.5
+    np.testing.assert_allclose(line.slope_interval, [line.slope - margin, line.slope + margin], rtol=1e-6)
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_the_interval_of_r_squared_is_the_jackknife_written_out(clustered: bool) -> None:
+    lengths, norms, clusters = licence(4, 20, 5)
+    groups = clusters if clustered else np.arange(100)
+    n = len(set(groups.tolist()))
+    left_out = [np.arctanh(np.corrcoef(lengths[groups != g], norms[groups != g])[0, 1]) for g in range(n)]
+    variance = (n - 1) ** 2 / n * np.var(left_out, ddof=1)
+    squares = (np.array(left_out) - np.mean(left_out)) ** 2
+    degrees = min(n - 2, 2 * squares.sum() ** 2 / (n * np.var(squares)))
+    z = np.arctanh(np.corrcoef(lengths, norms)[0, 1])
+    ends = np.tanh(z + stats.t.ppf([0.025, 0.975], degrees) * variance**0.5)
+    found = r_squared_interval(lengths.astype(float), norms, groups)
+    assert ends[0] > 0
+    np.testing.assert_allclose(found.ends, ends**2)
+    assert found.degrees_of_freedom == pytest.approx(degrees)
+
+
+def test_sentences_that_are_all_different_are_as_without_clusters() -> None:
+    lengths, norms = sample(200)
+    alone, named = fit(lengths, norms), fit(lengths, norms, np.random.default_rng(0).permutation(200))
+    assert alone.slope_interval == named.slope_interval
+    assert alone.r_squared_interval == named.r_squared_interval
+
+
+def test_row_groups_widen_an_interval_if_there_are_enough_of_them() -> None:
+    """Sentences of a row group that depart from the line together, though no two are alike."""
+    lengths, norms, row_groups = licence(7, 30, 20)
+    distinct = np.arange(len(lengths))
+    alone, together = fit(lengths, norms, distinct), fit(lengths, norms, distinct, row_groups)
+    by_row_group = fit(lengths, norms, row_groups)
+    assert together.slope_interval == by_row_group.slope_interval
+    assert together.r_squared_interval == by_row_group.r_squared_interval
+    assert np.ptp(together.slope_interval) > 2 * np.ptp(alone.slope_interval)
+    assert together.n_clusters == len(lengths)
+    few = fit(lengths, norms, distinct, row_groups // 4)  # 8 of them
+    assert few.r_squared_interval == alone.r_squared_interval
+    narrow = fit(lengths, norms, row_groups, np.random.default_rng(0).permutation(distinct) // 2)
+    assert narrow.r_squared_interval == by_row_group.r_squared_interval
+    lines = by_cutoff(lengths, lengths, norms, distinct, row_groups).iloc[-1]
+    assert (lines["lower"], lines["upper"]) == pytest.approx(together.r_squared_interval)
+
+
+def test_a_line_that_hangs_on_one_cluster_is_open() -> None:
+    lengths = np.array([5, 5, 5, 5, 40, 41])
+    line = fit(lengths, [7.0, 7.1, 7.3, 7.2, 9.0, 9.1], np.array([0, 1, 2, 3, 4, 4]))
+    assert line.slope_interval == (-np.inf, np.inf)
+    assert line.r_squared_interval == (0, 1)
+    assert fit(lengths, [7.0, 7.1, 7.3, 7.2, 9.0, 9.1], np.zeros(6, int)).r_squared_interval == (0, 1)
+
+
+def test_one_sentence_far_off_is_said_to_decide() -> None:
+    lengths, norms = sample(500)
+    assert not fit(lengths, norms).rests_on_few
+    norms[np.argmax(lengths)] += 40
+    assert fit(lengths, norms).rests_on_few
+
+
+def test_the_simulation_of_the_benchmark_finds_what_an_interval_is_worth() -> None:
+    """The table in docs/method.md has more repetitions."""
+    for n, noise in ((50, "t3"), (500, "funnel")):
+        assert coverage.simulate(n, 0.3, noise, 300) >= 0.91

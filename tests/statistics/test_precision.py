@@ -26,6 +26,23 @@ def test_what_varies_by_less_than_the_error_is_not_measurable(spread: float, err
     assert audit(np.arange(20), exact, exact - error * signs).is_measurable is is_measurable
 
 
+def test_errors_that_follow_the_length_change_r_squared_though_the_norm_varies_by_far_more() -> None:
+    """Beside the spread of the norm such errors look small."""
+    random = np.random.default_rng(2)
+    lengths = random.integers(3, 80, 256)
+    exact = 7 + 3e-3 * lengths + random.normal(0, 0.25, 256)
+    along = (lengths - lengths.mean()) / lengths.std()
+    fast = exact + 0.02 * along
+    found = audit(lengths, exact, fast)
+    assert found.largest_error < found.norm_sd / 5
+    assert found.r_squared_change == pytest.approx(fit(lengths, fast).r_squared - fit(lengths, exact).r_squared)
+    assert found.r_squared_change > 0.02
+    assert found.is_measurable
+    assert not found.keeps_r_squared
+    assert audit(lengths, exact, exact + 0.002 * along).keeps_r_squared
+    assert not audit(lengths, exact, exact + along).keeps_r_squared  # nor where it is not even measurable
+
+
 def test_an_audit_without_a_line_has_no_change_of_r_squared() -> None:
     assert audit([4, 4, 4], [1, 2, 3], [1, 2, 3]).r_squared_change is None
     assert audit([4], [1], [1.5]).largest_error == 0.5

@@ -3,7 +3,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
 from clsviz.settings import Pooling
 from clsviz.statistics import Profile, Reading, Readout, folds_of, readings, ridge_probe, steps, unit
@@ -107,6 +109,37 @@ def test_vectors_and_directions_are_read_by_probes_of_them(profile: Profile) -> 
         assert (reading.pooling, reading.layer, reading.readout, reading.problem) == (pooling, layer, readout, "")
 
 
+def test_errors_are_those_of_held_out_lengths_beside_those_of_guessing(profile: Profile) -> None:
+    guess = cross_val_predict(DummyRegressor(), POOLER, LENGTHS, cv=PredefinedSplit(FOLDS))
+    assert profile.guess_error == pytest.approx(np.abs(guess - LENGTHS).mean())
+    vector = read(profile, Pooling.CLS, 1, Readout.VECTOR)
+    assert vector.predictions is not None
+    assert vector.error == pytest.approx(np.abs(vector.predictions - LENGTHS).mean())
+    assert vector.error < 0.7 * profile.guess_error
+    norms = np.linalg.norm(POOLED[1, 0], axis=1)[:, None]
+    of_line = cross_val_predict(LinearRegression(), norms, LENGTHS, cv=PredefinedSplit(FOLDS))
+    assert read(profile, Pooling.MEAN, 0, Readout.NORM).error == pytest.approx(
+        np.abs(of_line - LENGTHS).mean(), rel=1e-4
+    )
+    assert np.isnan(read(profile, Pooling.CLS, 0, Readout.VECTOR).error)
+
+
+def test_the_norm_of_a_layer_norms_output_can_be_read_from_its_direction() -> None:
+    """Of a random vector it cannot: its norm does not follow from its direction."""
+    random = np.random.default_rng(3)
+    gain, bias = random.uniform(0.8, 1.2, WIDTH), 3 * random.normal(size=WIDTH)
+    z = random.normal(size=(N, WIDTH)) + 0.01 * np.outer(LENGTHS, random.normal(size=WIDTH))
+    z = (z - z.mean(axis=1, keepdims=True)) / z.std(axis=1, keepdims=True)
+    pooled = POOLED.copy()
+    pooled[0, 1] = gain * z + bias
+    pooled[0, 2] = unit(pooled[0, 1]) * random.uniform(1, 2, (N, 1))
+    profile = last_of(packed(pooled))
+    assert read(profile, Pooling.CLS, 1, Readout.DIRECTION).norm_r_squared > 0.98
+    assert read(profile, Pooling.CLS, 2, Readout.DIRECTION).norm_r_squared < 0.05
+    assert np.isnan(read(profile, Pooling.CLS, 0, Readout.DIRECTION).norm_r_squared)
+    assert np.isnan(read(profile, Pooling.CLS, 1, Readout.VECTOR).norm_r_squared)
+
+
 def test_only_the_chosen_sentences_are_read(profile: Profile) -> None:
     short = np.flatnonzero(LENGTHS < 40)
     of_some = last_of(packed(), short)
@@ -204,6 +237,7 @@ def test_the_table_holds_every_reading(profile: Profile) -> None:
     reading = read(profile, Pooling.MEAN, 2, Readout.VECTOR)
     assert row["r_squared"] == reading.r_squared
     assert (row["lowest_fold"], row["highest_fold"]) == (min(reading.fold_r_squared), max(reading.fold_r_squared))
+    assert row["error"] == reading.error < row["guess_error"] == profile.guess_error
     undefined = table.loc[("cls", 0, "vector")]
     assert np.isnan(undefined["r_squared"])
     assert np.isnan(undefined["lowest_fold"])

@@ -16,6 +16,9 @@ needs_bfloat16 = pytest.mark.skipif(not has_fast_bfloat16(torch.device("cpu")), 
 WORDS = [
     *("the", "a", "cat", "dog", "sat", "ran", "on", "under", "mat", "tree", "and"),
     *("saw", "big", "small", "red", "old", "very", "quickly", "then", "home", "."),
+    # so many words that sentences of random ones are not alike
+    *("bird", "fish", "house", "river", "stone", "green", "blue", "tall", "slow", "loud"),
+    *("walked", "slept", "jumped", "over", "near", "behind", "often", "never", "with", "but"),
 ]
 
 

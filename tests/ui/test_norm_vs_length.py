@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import orjson
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
@@ -36,11 +37,39 @@ def test_the_page_answers_its_question(open_page: Callable[..., AppTest], tiny_e
     measured = tiny_encoder.measure(sentences)
     r_squared = np.corrcoef(measured.n_tokens, measured.cls_norms[:, -1])[0, 1] ** 2
     assert figures(page)["R²"] == f"{r_squared:.3f}"
-    assert f"R² {r_squared:.3f}" in answer(page)
+    assert f"accounts for {100 * r_squared:.1f}% of the differences between norms" in answer(page)
     assert figures(page)["Sentences"] == "300"
     cloud = chart(page)["data"][0]
     assert len(cloud["text"]) == 300
-    assert "of 300 sentences, those under 80 tokens" in answer(page)
+    assert f"({measured.n_tokens.min()} to {measured.n_tokens.max()} tokens)" in answer(page)
+
+
+def test_the_curve_the_spread_and_the_cutoffs_follow_and_the_picture_stays(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page())
+    before = chart(page)
+    page = settle(page)
+    found = job_of(page).work.found
+    lengths, norms = found.measurements.n_tokens, found.measurements.cls_norms[:, -1]
+    shape = statistics.shape(lengths, norms, corpora.clusters_of(found.sentences[:300]))
+    assert words.PENDING not in answer(page)
+    assert f"; a curve for {100 * shape.curve_r_squared:.1f}%" in answer(page)
+    assert f"spread {max(shape.spread_ratio, 1 / shape.spread_ratio):.1f} times as wide" in answer(page)
+    shown = texts(page)
+    assert f"**R² of a curve:** {words.number(shape.curve_r_squared)}" in shown
+    assert f"**Mutual information:** {words.number(shape.mutual_information)}" in shown
+    assert chart(page) == before  # with its curves, from the start
+    assert {"5%", "median", "95%"} <= {annotation["text"] for annotation in before["layout"]["annotations"]}
+    cutoffs = orjson.loads(page.get("plotly_chart")[1].proto.spec)
+    under = lengths < 10
+    slope = np.polyfit(lengths[under], norms[under], 1)[0]
+    assert cutoffs["data"][1]["hovertemplate"].startswith("under %{x} tokens")
+    table = statistics.by_cutoff(lengths, lengths, norms, corpora.clusters_of(found.sentences[:300]))
+    assert table["slope"][0] == pytest.approx(slope, rel=1e-3)
+    assert words.by_cutoff(table) in shown
+    page.get_by_key("overlays").set_value([]).run()
+    assert {annotation["text"] for annotation in chart(page)["layout"]["annotations"]}.isdisjoint({"5%", "95%"})
+    page.get_by_key("overlays").set_value(["Medians"]).run()
+    assert len(chart(page)["data"]) == 2
 
 
 def test_before_the_first_points_everything_has_its_place(
@@ -61,7 +90,7 @@ def test_the_cutoff_and_the_layer_are_instant(
     monkeypatch.setattr(Encoder, "measure", None)  # no model run
     page.select_slider(key="length_cutoff").set_value(15).run()
     assert figures(page)["Sentences"] != before["Sentences"]
-    assert "under 15 tokens" in answer(page)
+    assert "to 14 tokens)" in answer(page)
     page.select_slider(key="layer").set_value(1).run()
     assert "after layer 1?" in texts(page)
     assert page.query_params["layer"] == "1"
@@ -79,8 +108,8 @@ def test_the_fast_precision_says_what_it_costs(open_page: Callable[..., AppTest]
     assert page.query_params["precision"] == "fast"
     found = job_of(page).work.found
     errors = np.abs(found.audit.measurements.cls_norms - found.measurements.head(256).cls_norms)[:, -1]
-    assert "Computed in bfloat16. Compared with float32 on 256 sentences" in answer(page)
-    assert f"{words.number(errors.mean())} on average and {words.number(errors.max())} at most" in answer(page)
+    assert "Computed in bfloat16. Compared with float32 on 256 sentences" in texts(page)
+    assert f"{words.number(errors.mean())} on average and {words.number(errors.max())} at most" in texts(page)
     assert len(chart(page)["data"][0]["text"]) == 300
 
 
@@ -254,6 +283,11 @@ def test_an_uploaded_text_becomes_the_corpus(open_page: Callable[..., AppTest]) 
     page.run()
     assert corpora.is_upload(page.session_state.corpus)
     finish(page)
+    assert job_of(page).state is State.WAITING  # until the visitor has seen how it is read
+    assert plain(page.main.expander[0].label) == "How **mine.txt** is read: 51 sentences"
+    assert answer(page) == "Each line is taken as one sentence."
+    page.button(key="measure").click().run()
+    finish(page)
     assert figures(page)["Sentences"] == "51"
     assert page.query_params["corpus"] == page.session_state.corpus
 
@@ -308,7 +342,7 @@ def test_whatever_a_visitor_types_does_something_sensible(open_page: Callable[..
     settle(page.text_area(key="text").set_value(text).run())
     assert not page.error
     if text.isspace():
-        assert len(chart(page)["data"]) == 2  # the sentences and their medians: no star
+        assert len(chart(page)["data"]) == 1  # the sentences: no star
     elif "\n" in text:
         assert "first 20 of 50 lines" in texts(page)
         assert len(page.dataframe[0].value) == 20
@@ -592,8 +626,10 @@ def test_texts_are_cut_into_sentences_if_so_asked(open_page: Callable[..., AppTe
         "mine.txt", b"The cat sat. The dog ran home.\nThe tree is big. A cat saw it.\n"
     )
     page.run()
+    finish(page).button(key="run").click().run()  # the button in the sidebar does as well
     assert len(job_of(finish(page)).work.found.sentences) == 2
     page.segmented_control(key="segmentation").set_value(Segmentation.SENTENCES).run()
+    finish(page).button(key="measure").click().run()
     assert set(job_of(finish(page)).work.found.sentences) == {
         *("The cat sat.", "The dog ran home.", "The tree is big.", "A cat saw it.")
     }
@@ -604,7 +640,7 @@ def test_an_untrained_model_is_a_choice(open_page: Callable[..., AppTest]) -> No
     assert "Does untrained MiniLM-L6 encode" in texts(page)
     assert figures(page)["R²"] != "–"
     page.segmented_control(key="pooling").set_value(Pooling.CLS).run()
-    assert "until it is trained" in answer(page)
+    assert "until it is trained" in texts(page)
 
 
 def test_a_public_demo_takes_links_but_no_revisions_of_them(
@@ -705,7 +741,7 @@ def test_lengths_are_shuffled_by_a_button_and_back_by_another_click(open_page: C
     before = figures(page)
     page.button(key="control-Shuffle lengths").click().run()
     assert page.query_params["lengths"] == "shuffled"
-    assert "lengths are shuffled across sentences" in answer(page)
+    assert "lengths are shuffled across sentences" in texts(page)
     assert float(figures(page)["R²"]) < 0.1
     page.button(key="control-Shuffle lengths").click().run()
     assert "lengths" not in page.query_params

@@ -18,8 +18,9 @@ import streamlit as st
 from scipy import stats
 from streamlit.testing.v1 import AppTest
 from support.app import APP, answer, figures, go_to, job_of, plain
-from support.tiny import write_bert
+from support.tiny import random_sentences, write_bert
 
+from clsviz import corpora
 from clsviz.measurements import Kind
 from clsviz.measuring import State
 from clsviz.models import UNTRAINED
@@ -48,7 +49,7 @@ def finish(page: AppTest) -> AppTest:
     deadline, n_settled = time.monotonic() + 60, 0
     while n_settled < 3:  # as a run of the page may begin what the one before could not yet
         assert time.monotonic() < deadline, "waited in vain"
-        is_active = job_of(page).state.is_active
+        is_active = any(job.state.is_active for job in page.session_state.watched.values())
         is_settled = not is_active and server.jobs().is_idle
         n_settled = n_settled + 1 if is_settled else 0
         time.sleep(0.02)
@@ -81,7 +82,8 @@ def test_the_page_says_where_length_is_and_draws_it(open_page: Callable[..., App
     assert job_of(page).work.kind is Kind.VECTORS
     used = np.flatnonzero(found.vectors.n_tokens < 80)
     assert figures(page)["Sentences"] == f"{len(used):,}"
-    assert "can" in answer(page)
+    assert "off by" in answer(page)
+    assert "straight line on the norm reads" in texts(page)
     assert figures(page)["Best layer"] in answer(page)
     lines, spread, heat, scatter, *_ = charts(page)
     norms = found.vectors.norms(Pooling.CLS, 2)[used]
@@ -113,6 +115,35 @@ def test_a_link_opens_the_scatter_of_its_cell(open_page: Callable[..., AppTest])
     assert "Only the vectors of single tokens" in texts(page)
 
 
+def test_the_length_is_erased_and_probes_travel_where_a_link_asks_for_it(
+    open_page: Callable[..., AppTest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offered: dict[str, Callable[[], bytes]] = {}
+    monkeypatch.setattr("streamlit.download_button", lambda label, data, *_, **__: offered.update({label: data}))
+    other = io.BytesIO("\n".join(random_sentences(80, seed=8)).encode())
+    name = corpora.keep_upload(other, "other.txt", tmp_path / "store" / "corpora")
+    page = open_page(erase="yes", travel_to=name)
+    assert (page.query_params["erase"], page.query_params["travel_to"]) == ("yes", name)
+    said = texts(page)
+    assert "Once the length is erased, a linear probe reads R²" in said
+    assert "Trained on sentences.txt and read on other.txt" in said
+    bars = next(chart for chart in charts(page) if chart["layout"].get("barmode") == "group")
+    assert [trace["name"] for trace in bars["data"]] == ["before", "length erased", "shuffled lengths erased"]
+    table = pd.read_csv(io.BytesIO(offered["Other corpus (CSV)"]()))
+    lines = next(chart for chart in charts(page) if "Mean error" in str(chart["layout"]["yaxis"].get("title")))
+    across = next(trace for trace in lines["data"] if "→" in trace["name"])
+    np.testing.assert_allclose(numbers(across["y"])[1:], table["across_error"][1:])
+    erased = pd.read_csv(io.BytesIO(offered["Length erased (CSV)"]()))
+    before = erased[(erased["version"] == "before") & (erased["measure"] == "Linear probe, R²")]["mean"].item()
+    assert f"(before: {before:.2f})" in said
+    page.toggle(key="erase").set_value(False).run()
+    page.selectbox(key="travel_to").set_value("").run()
+    finish(page)
+    assert "erase" not in page.query_params
+    assert "travel_to" not in page.query_params
+    assert "Once the length" not in texts(page)
+
+
 def test_every_control_is_one_click_and_another_takes_it_back(open_page: Callable[..., AppTest]) -> None:
     page = open_page()
     before = charts(page)[0]["data"]
@@ -128,7 +159,7 @@ def test_every_control_is_one_click_and_another_takes_it_back(open_page: Callabl
             assert charts(page)[0]["layout"]["yaxis"]["title"]["text"] == f"R² of length in {value}"
         assert (charts(page)[0]["data"] != before) == (value is not Unit.WORDS)  # every word of theirs is a token
         if value is Lengths.SHUFFLED:
-            assert answer(page).startswith("Control: lengths are shuffled")
+            assert answer(page).startswith("Control, with lengths shuffled")
             assert float(figures(page)["Best layer"].replace("−", "-")) < 0.1
         page.button(key=f"control-{label}").click().run()
         finish(page)
@@ -156,10 +187,11 @@ def test_fewer_vectors_than_sentences_are_the_first_ones(open_page: Callable[...
 
 def test_tiny_samples_and_constant_lengths_explain_themselves(open_page: Callable[..., AppTest]) -> None:
     page = open_page(sample_size="4")
-    assert "A probe needs at least 10 sentences, and there are only 4" in answer(page)
+    assert answer(page).startswith("Not tested: 4 sentences are too few")
+    assert "A probe needs at least 10 sentences, and there are only 4" in texts(page)
     assert "Take a larger sample" in texts(page)
     page = open_page(length_cutoff="2")
-    assert "there are only 6" in answer(page)
+    assert "there are only 6" in texts(page)
 
 
 def test_a_model_without_a_pooler_has_one_row_less(open_page: Callable[..., AppTest], tmp_path: Path) -> None:

@@ -1,67 +1,192 @@
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from clsviz import words
+from clsviz.analysis import Shown
 from clsviz.corpora import Corpus, Sample
 from clsviz.experiment import Experiment
 from clsviz.measuring import Found
 from clsviz.models import Weights
 from clsviz.settings import Pooling, Unit
-from clsviz.statistics import fit, slices
+from clsviz.statistics import by_cutoff, fit, flat, shape, shapes, slices
 
 
-def line(strength: float, n: int = 500, scale: float = 1.0) -> object:
-    """A fit whose R² is about `strength`."""
-    random = np.random.default_rng(0)
-    lengths = random.integers(3, 80, n)
-    standard = (lengths - lengths.mean()) / lengths.std()
-    noise = random.normal(size=n)
-    return fit(lengths, 10 + scale * (strength**0.5 * standard + (1 - strength) ** 0.5 * noise))
+def shown_of(lengths: np.ndarray, norms: np.ndarray, clusters: np.ndarray | None = None) -> Shown:
+    """As a view has it, of sentences of which none are alike."""
+    clusters = np.arange(len(lengths)) if clusters is None else clusters
+    found = fit(lengths, norms, clusters)
+    return Shown(np.arange(len(lengths)), lengths.astype(np.int32), norms, found, "", clusters=clusters)
 
 
-@pytest.mark.parametrize(
-    ("strength", "word"),
-    [(0.03, "Hardly"), (0.15, "Weakly"), (0.4, "Partly"), (0.75, "Largely"), (0.97, "Almost entirely")],
-)
-def test_the_answer_says_how_much(strength: float, word: str) -> None:
-    answer = words.answer(line(strength), Experiment(), 600)
-    assert answer.startswith(f"{word}, as far as a straight line can tell. Length explains ")
-    assert "500 of 600 sentences, those under 80 tokens" in answer
-    assert "hardly varies" not in answer
-    assert "only" not in answer
+def random_lengths(n: int = 1500, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).integers(3, 60, n)
 
 
-def test_a_line_that_may_be_chance_is_not_called_weak() -> None:
-    random = np.random.default_rng(1)
-    by_chance = fit(random.integers(3, 80, 30), 10 + random.normal(size=30))
-    assert by_chance.r_squared_interval[0] == 0
-    answer = words.answer(by_chance, Experiment(), 30)
-    assert answer.startswith("A straight line here cannot be told apart from chance. Length explains ")
+def noise(n: int = 1500, seed: int = 1) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal(n)
 
 
-def test_of_norms_that_are_a_u_of_the_length_only_the_line_is_denied() -> None:
-    lengths = np.tile(np.arange(3, 60), 20)
-    answer = words.answer(fit(lengths, 9 + ((lengths - 31) / 20) ** 2), Experiment(), len(lengths))
-    assert answer.startswith("A straight line here cannot be told apart from chance.")
+def answer_of(lengths: np.ndarray, norms: np.ndarray, clusters: np.ndarray | None = None) -> str:
+    shown = shown_of(lengths, norms, clusters)
+    return words.answer(shown, Unit.TOKENS, next(shapes(lengths, norms, shown.clusters)))
 
 
-def test_the_numbers_of_the_answer_are_those_of_the_fit() -> None:
-    found = line(0.4)
-    low, high = found.r_squared_interval
-    answer = words.answer(found, Experiment(), 500)
-    assert f"{100 * found.r_squared:.1f}%" in answer
-    assert f"(R² {found.r_squared:.3f}, 95% interval {low:.3f} to {high:.3f};" in answer
+SAME_SPREAD = "The spread of norms is not told apart between short and long sentences."
+
+
+@pytest.mark.parametrize(("slope", "direction"), [(0.05, "rising"), (-0.05, "falling")])
+def test_a_line_is_said_to_rise_or_to_fall(slope: float, direction: str) -> None:
+    lengths = random_lengths()
+    norms = 9 + slope * lengths + noise()
+    explained = np.corrcoef(lengths, norms)[0, 1] ** 2
+    curve = next(shapes(lengths, norms)).curve_r_squared
+    assert answer_of(lengths, norms) == (
+        f"A straight line, {direction} with length, accounts for {100 * explained:.1f}% of the differences between "
+        f"norms (3 to 59 tokens); a curve for {100 * curve:.1f}%. {SAME_SPREAD}"
+    )
+
+
+def test_a_u_of_the_length_is_denied_as_a_line_alone() -> None:
+    lengths = random_lengths()
+    answer = answer_of(lengths, 9 + ((lengths - 31) / 20) ** 2 + 0.3 * noise())
+    told = re.fullmatch(
+        r"A straight line in length accounts for 0\.\d% of the differences between norms \(3 to 59 tokens\), not told "
+        r"apart from nothing; a curve for (\d+\.\d)%\. The spread .*",
+        answer,
+    )
+    assert told
+    assert 60 < float(told[1]) < 90
+
+
+def test_noise_is_not_told_apart_from_nothing() -> None:
+    lengths = random_lengths()
+    answer = answer_of(lengths, 9 + noise())
+    assert re.fullmatch(
+        r"A straight line in length accounts for 0\.\d% of the differences between norms \(3 to 59 tokens\), not told "
+        r"apart from nothing, and neither is a curve\. " + SAME_SPREAD,
+        answer,
+    )
+
+
+@pytest.mark.parametrize(("power", "wider", "narrower"), [(-0.5, "Short", "long"), (0.5, "Long", "short")])
+def test_a_funnel_is_said_to_be_one(power: float, wider: str, narrower: str) -> None:
+    lengths = random_lengths()
+    norms = 9 + noise() * (lengths / 30) ** power
+    ends = norms[lengths <= np.quantile(lengths, 0.2)], norms[lengths >= np.quantile(lengths, 0.8)]
+    times = max(ends[0].std() / ends[1].std(), ends[1].std() / ends[0].std())
+    answer = answer_of(lengths, norms)
+    assert "not told apart from nothing, and neither is a curve." in answer
+    assert answer.endswith(f"{wider} sentences’ norms are spread {times:.1f} times as wide as {narrower} ones’.")
+
+
+def test_what_copies_alone_show_is_not_told_apart_from_nothing() -> None:
+    """Twelve texts that are there a hundred times each are twelve points, and no line is sure of them."""
+    lengths, norms = random_lengths(12, 6), 9 + noise(12, 6)
+    norms += 0.5 * (lengths - lengths.mean()) / lengths.std()
+    order = np.random.default_rng(0).permutation(1200)
+    copies = np.repeat(lengths, 100)[order], (np.repeat(norms, 100) + 0.01 * noise(1200))[order]
+    clusters = np.repeat(np.arange(12), 100)[order]
+    assert "not told apart" not in answer_of(*copies).split(";")[0]
+    assert "not told apart from nothing, and neither is a curve." in answer_of(*copies, clusters)
+    shown = shown_of(*copies, clusters)
+    assert words.caveats(shown, Experiment(), 1200) == [
+        "The interval of R² rests on a few sentences, or groups of alike ones; it may be too narrow."
+    ]
+
+
+def test_the_answer_is_at_most_two_sentences_and_says_each_thing_once() -> None:
+    lengths = random_lengths()
+    for norms in (noise(), noise() + lengths, noise() * lengths, noise() + (lengths - 30) ** 2 / 50):
+        answer = answer_of(lengths, 9 + norms)
+        assert len(re.findall(r"\.(?= |$)", answer)) == 2
+        assert answer.count("straight line") == answer.count("curve") == answer.count("spread") == 1
+        assert not re.search("Hardly|Weakly|Partly|Largely", answer)
+
+
+def test_before_the_curve_is_known_the_line_stands_alone() -> None:
+    lengths = random_lengths()
+    shown = shown_of(lengths, 9 + 0.05 * lengths + noise())
+    answer = words.answer(shown, Unit.WORDS)
+    assert answer.endswith("% of the differences between norms (3 to 59 words).")
+    assert answer.startswith("A straight line, rising with length, accounts for ")
+    unknown = words.answer(replace(shown, clusters=None), Unit.WORDS)
+    assert unknown.startswith("A straight line in length accounts for ")  # its interval is not known yet
+    numbers = words.key_numbers(replace(shown, clusters=None), Unit.TOKENS)
+    assert not any("interval" in text for text in numbers.values())
+
+
+def test_the_numbers_are_those_of_line_and_shape() -> None:
+    lengths = random_lengths()
+    shown = shown_of(lengths, 9 + noise() * 10 / lengths)
+    assert shown.fit is not None
+    found = shape(lengths, shown.norms)
+    numbers = words.key_numbers(shown, Unit.TOKENS, flat(lengths, shown.norms), found)
+    low, high = found.spread_ratio_interval
+    assert numbers["Spread, shortest over longest fifth"] == (
+        f"{found.spread_ratio:.2f} (95% interval {low:.2f} to {high:.2f})"
+    )
+    lower, median, upper = (found.quantile_slopes[q] * np.log(2) for q in (0.05, 0.5, 0.95))
+    assert numbers["Per doubling of tokens"] == (
+        f"5% quantile {words.number(lower, sign='+')}, median {words.number(median, sign='+')}, 95% quantile "
+        f"{words.number(upper, sign='+')}"
+    )
+    extreme = np.argsort(shown.norms, kind="stable")
+    extreme = np.append(extreme[:15], extreme[-15:])
+    assert numbers["Most extreme norms"].startswith(
+        f"{np.mean(lengths[extreme] < np.median(lengths)):.0%} of the 30 are of sentences under "
+    )
+    assert words.number(found.mutual_information) in numbers["Mutual information"]
+    assert words.number(found.curve_r_squared) in numbers["R² of a curve"]
+    assert numbers["Sentences"] == "1,500"
+    assert numbers["R² if each length from 4 to 39 counted alike"] == words.number(flat(lengths, shown.norms).r_squared)
+    short = lengths < 35
+    absent = words.key_numbers(shown, Unit.TOKENS, flat(lengths[short], shown.norms[short]))
+    assert absent["R² if each length from 4 to 39 counted alike"].endswith("(no sentence is 35 to 39 long)")
+    alike = shown_of(lengths, shown.norms, np.arange(1500) // 2)
+    assert words.key_numbers(alike, Unit.TOKENS)["Sentences"] == "1,500, in 750 groups of alike"
+    low, high = shown.fit.r_squared_interval
+    assert words.in_numbers(shown, Experiment(), 1600).startswith(
+        f"1,500 of 1,600 sentences, those under 80 tokens · R² {words.number(shown.fit.r_squared)} (95% interval "
+        f"{words.number(low)} to {words.number(high)}) · slope "
+    )
+
+
+def test_what_the_cutoff_changes_is_said() -> None:
+    lengths = random_lengths()
+    table = by_cutoff(lengths, lengths, np.minimum(lengths / 20, 2 - lengths / 20) + 0.1 * noise())
+    most, least = table["r_squared"].idxmax(), table["r_squared"].idxmin()
+    text = words.by_cutoff(table)
+    for at in (most, least):
+        low, high = table["lower"][at], table["upper"][at]
+        cutoff = table["length_cutoff"][at]
+        assert f"{table['r_squared'][at]:.3f} ({low:.3f} to {high:.3f}) under {cutoff} tokens" in text
+    assert text.endswith("Even the slope changes its sign.")
+    falling = by_cutoff(lengths, lengths, -lengths + noise())
+    assert words.by_cutoff(falling).endswith("Wherever the line is told apart from nothing, it falls with length.")
+    assert words.by_cutoff(by_cutoff(lengths, lengths, noise(seed=2))).endswith(
+        "At no cutoff is the line told apart from nothing."
+    )
+    assert words.by_cutoff(falling.head(0)) == "At no cutoff is there a line."
 
 
 def test_a_norm_that_hardly_varies_is_said_to() -> None:
-    answer = words.answer(line(0.6, scale=0.0002), Experiment(), 500)
-    assert "the norm barely varies: its standard deviation is 2.0 × 10⁻⁴, around a mean of 10.00" in answer
+    lengths = random_lengths()
+    barely, plainly = (shown_of(lengths, 10 + scale * noise()) for scale in (0.0002, 0.2))
+    (caveat,) = words.caveats(barely, Experiment(), 1500)
+    assert "the norm barely varies: its standard deviation is 2.0 × 10⁻⁴, around a mean of 10.00" in caveat
+    assert words.caveats(plainly, Experiment(), 1500) == []
 
 
 def test_few_sentences_are_said_to_be_few() -> None:
-    assert "only 40 sentences" in words.answer(line(0.1, n=40), Experiment(), 40)
+    shown = shown_of(random_lengths(40), 9 + noise(40))
+    text = words.result(shown, Experiment(), 40)
+    assert "not told apart from nothing" in text
+    assert text.endswith("With only 40 sentences, curve and spread are not known; take more for a firm answer.")
+    assert words.result(shown, Experiment(), 400).endswith("raise the length cutoff for a firm answer.")
 
 
 @pytest.mark.parametrize(
@@ -123,11 +248,13 @@ def test_durations(seconds: float, text: str) -> None:
 def test_the_other_direction_in_words() -> None:
     lengths = np.concatenate([np.full(500, 5), np.arange(10, 60).repeat(20), np.full(500, 8)])
     norms = np.concatenate([np.linspace(1, 2, 500), np.linspace(5, 6, 1000), np.linspace(9, 10, 500)])
-    text = words.lengths_at_norms(slices(lengths, norms), Unit.TOKENS)
-    assert "of the 1% of sentences with the lowest norms" in text
-    assert "nine in ten are 5 to 5 tokens long" in text
+    text = words.lengths_at_norms(slices(lengths, norms), lengths, Unit.TOKENS)
+    low, high = np.quantile(lengths, (0.05, 0.95))
+    assert f"of all sentences, nine in ten are {low:.0f} to {high:.0f} tokens long" in text
+    assert "Of the 1% with the lowest norms" in text
+    assert "nine in ten are 5 to 5;" in text
     assert "of the middle half, 12 to 57" in text
-    assert "too few" in words.lengths_at_norms(slices([1, 2], [3, 4]), Unit.TOKENS)
+    assert "too few" in words.lengths_at_norms(slices([1, 2], [3, 4]), np.array([1, 2]), Unit.TOKENS)
 
 
 def of(experiment: Experiment) -> Found:

@@ -1,8 +1,8 @@
 import pytest
 
 from clsviz import words
-from clsviz.experiment import View
-from clsviz.settings import Pooling
+from clsviz.experiment import Experiment, View
+from clsviz.settings import Lengths, Overlay, Pooling, Unit
 from clsviz.statistics import Readout
 
 
@@ -11,6 +11,18 @@ def test_every_pooling_has_its_labels_and_every_readout_of_cls_its_line() -> Non
     assert {readout for pooling, readout in words.profile.LINES if pooling is Pooling.CLS} == set(Readout)
     for names in (words.profile.LINES.values(), [labels.short for labels in words.POOLINGS.values()]):
         assert len(set(names)) == len(names)
+
+
+def test_what_could_not_be_a_model_is_not_named_in_a_title() -> None:
+    for name in ("not a model, <b>surely</b>", "untrained:a b", "", "a/b/c"):
+        assert words.question(Experiment(model=name or " ")).startswith("Does this model encode")
+    assert words.question(Experiment(model="owner/any@main")).startswith("Does any @ main encode")
+
+
+def test_shuffled_lengths_are_not_called_the_sentences_own() -> None:
+    assert words.length_title(View()) == "Sentence length (in tokens)"
+    assert words.length_title(View(unit=Unit.WORDS, lengths=Lengths.SHUFFLED)) == "Shuffled length (in words)"
+    assert list(words.OVERLAYS) == list(Overlay)
 
 
 @pytest.mark.parametrize(

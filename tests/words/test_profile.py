@@ -1,10 +1,12 @@
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from clsviz import words
-from clsviz.settings import Pooling
+from clsviz.experiment import Experiment
+from clsviz.settings import Lengths, Pooling
 from clsviz.statistics import Profile, Reading, Readout, readings, unit
 from clsviz.vectors import Vectors
 
@@ -38,192 +40,249 @@ def r_squared(profile: Profile, layer: int | None, readout: Readout, pooling: Po
     return f"R² {reading.r_squared:.3f}" if reading.r_squared > 0 else "R² below 0"
 
 
+def off_by(profile: Profile, layer: int | None, readout: Readout, unit: str = "tokens") -> str:
+    """The error of a reading, computed from its predictions or from a line through all sentences."""
+    reading = profile.get(Pooling.CLS, layer, readout)
+    assert reading is not None
+    if reading.predictions is None:
+        return f"{reading.error:.1f} {unit}"
+    error = np.abs(reading.predictions - LENGTHS[: profile.n]).mean()
+    return f"{error:.1f} {unit}" if error >= 0.05 else f"less than 0.1 {unit}"
+
+
+def said(profile: Profile, unit: str = "tokens") -> str:
+    """The answer with the rest."""
+    return " ".join([words.profile.in_brief(profile, "MiniLM", unit), *words.profile.details(profile, unit)])
+
+
 def n_sentences(text: str) -> int:
     return text.replace("?", ".").count(". ") + 1
 
 
+GUESS = f"{np.abs(LENGTHS - LENGTHS.mean()).mean():.1f}"
+
+
 @pytest.mark.parametrize("spread", [0, 0.003])
-def test_where_the_norm_is_the_length_it_is_the_norm_that_carries_it(spread: float) -> None:
+def test_where_the_norm_is_the_length_a_line_on_it_reads_it_and_a_probe_of_the_direction_less(spread: float) -> None:
     profile = profile_of(7 * CONSTANT, LENGTHS[:, None] * unit(CONSTANT + spread * NOISE))
-    text = words.profile.paragraph(profile, "MiniLM")
-    assert text.startswith(
-        "Sentence length in tokens can almost entirely be predicted from the [CLS] vector of MiniLM, best after "
-        f"the last layer ({r_squared(profile, 1, Readout.VECTOR)}, by a linear probe"
+    answer = words.profile.in_brief(profile, "MiniLM")
+    assert answer.startswith(
+        "A linear probe of the [CLS] vector of MiniLM predicts the length of held-out sentences best after the last "
+        f"layer: off by {off_by(profile, 1, Readout.VECTOR)} on average, where guessing the mean length is off by "
+        f"{GUESS} ({r_squared(profile, 1, Readout.VECTOR)}). There, a straight line on the norm alone is off by less "
+        "than 0.1 tokens (R² 1.000)."
     )
-    assert (
-        f"the norm alone gives R² 1.000, while the direction alone {'does worse' if spread else 'gives no R²'}" in text
-    )
-    assert "length can be predicted from the norm rather than from the direction" in text
-    assert "barely varies" not in text
-    assert "much better than from the norm" not in text
+    rest = " ".join(words.profile.details(profile))
+    assert "a straight line on the norm reads R² 1.000" in rest
+    assert ("reads less than one of the whole vector" in rest) == (spread > 0)
+    assert ("Its direction gives no R²: The direction is the same for all" in rest) == (spread == 0)
+    assert "barely varies" not in rest
+    assert "tell the two apart" not in rest
 
 
 def test_where_the_norm_is_the_length_and_the_direction_random_a_linear_probe_does_not_see_it() -> None:
-    text = words.profile.paragraph(profile_of(7 * CONSTANT, LENGTHS[:, None] * RANDOM_DIRECTIONS), "MiniLM")
-    assert "can hardly be predicted from the [CLS] vector of MiniLM after any layer" in text
-    unseen = "which a linear probe of the whole vector does not pick up"
-    assert f"But after the last layer the norm alone gives R² 1.000, {unseen}" in text
+    text = said(profile_of(7 * CONSTANT, LENGTHS[:, None] * RANDOM_DIRECTIONS))
+    assert "A linear probe hardly predicts the length of held-out sentences from the [CLS] vector of MiniLM" in text
+    misses = "which a linear probe of the whole vector misses."
+    assert f"But after the last layer a straight line on the norm reads R² 1.000, {misses}" in text
 
 
-def test_where_the_direction_holds_the_length_it_is_not_the_norm() -> None:
-    profile = profile_of(7 * CONSTANT, 7 * ENCODING)
-    text = words.profile.paragraph(profile, "MiniLM")
-    assert "can almost entirely be predicted" in text
-    assert f"the direction alone does as well ({r_squared(profile, 1, Readout.DIRECTION)}), and the norm alone" in text
+def layer_norm_outputs(shift: float) -> np.ndarray:
+    """Gain times z plus bias, where z has a mean of 0, a variance of 1, and the length in one direction."""
+    gain, bias = RANDOM.uniform(0.9, 1.1, WIDTH), 3 * RANDOM.normal(size=WIDTH)
+    along = unit(RANDOM.normal(size=(1, WIDTH)))
+    z = unit(RANDOM.normal(size=(N, WIDTH))) * 3 + shift * (LENGTHS[:, None] - 40) * along
+    z = (z - z.mean(axis=1, keepdims=True)) / z.std(axis=1, keepdims=True)
+    vectors: np.ndarray = gain * z + bias
+    return vectors
+
+
+def test_a_layer_norms_direction_is_not_said_to_exclude_the_norm() -> None:
+    """“The direction and not the norm” would be false: the norm of these follows from their direction."""
+    profile = profile_of(7 * CONSTANT, layer_norm_outputs(0.1))
+    direction = profile.get(Pooling.CLS, 1, Readout.DIRECTION)
+    norm = profile.get(Pooling.CLS, 1, Readout.NORM)
+    assert direction is not None
+    assert norm is not None
+    assert (norm.r_squared or 0.0) < (direction.r_squared or 0.0) - 0.3
+    assert direction.norm_r_squared > 0.9
+    text = said(profile)
+    assert f"the direction alone reads as much as one of the whole vector: it is off by {direction.error:.1f}" in text
+    assert f"There, a straight line on the norm reads {r_squared(profile, 1, Readout.NORM)}." in text
     assert (
-        "the norm alone gives no R²: length can be predicted from the direction much better than from the norm." in text
+        "That does not tell the two apart: a linear probe reads the norm itself from the direction as well (R² "
+        f"{direction.norm_r_squared:.4f})." in text
     )
-    noisy = profile_of(7 * CONSTANT, ENCODING * (7 + NOISE[:, :1] ** 2))
-    text = words.profile.paragraph(noisy, "MiniLM")
+    for claim in ("rather than", "much better than from the norm", "without the other", "carries", "encodes"):
+        assert claim not in text
+
+
+def test_a_norm_that_is_independent_of_the_direction_is_said_not_to_be_read_from_it() -> None:
+    profile = profile_of(7 * CONSTANT, ENCODING * (7 + NOISE[:, :1] ** 2))
+    text = said(profile)
+    assert "A linear probe does not read the norm itself from the direction (R² 0.0" in text
+    assert f"There, a straight line on the norm reads {r_squared(profile, 1, Readout.NORM)}." in text
+
+
+def test_a_norm_that_is_the_same_for_all_is_told() -> None:
+    text = said(profile_of(7 * CONSTANT, 7 * ENCODING))
+    assert "reads as much as one of the whole vector" in text
+    assert "There, the norm is the same for all 500 sentences" in text
+    assert "tell the two apart" not in text
+
+
+def test_a_small_spread_is_told() -> None:
     assert (
-        f"and the norm alone gives {r_squared(noisy, 1, Readout.NORM)}: length can be predicted from the direction"
-        in text
+        "a straight line on the norm reads R² 1.000, though the norm barely varies (standard deviation 2.3 × 10⁻⁴, "
+        "around a mean of 7.00)." in said(profile_of(7 * CONSTANT, ENCODING * (7 + 1e-5 * LENGTHS[:, None])))
     )
+    assert "barely varies" not in said(profile_of(7 * CONSTANT, ENCODING * (7 + 0.1 * LENGTHS[:, None])))
 
 
-def test_a_norm_that_holds_some_of_the_length_beside_the_direction() -> None:
-    profile = profile_of(7 * CONSTANT, ENCODING * (7 + 0.01 * LENGTHS[:, None] + 0.25 * NOISE[:, :1]))
-    text = words.profile.paragraph(profile, "MiniLM")
-    assert 0.25 < float(r_squared(profile, 1, Readout.NORM).removeprefix("R² ")) < 0.6
-    assert "length can be predicted from the direction alone, and partly from the norm alone." in text
-
-
-def test_where_norm_and_direction_both_hold_it_either_does_and_a_small_spread_is_told() -> None:
-    profile = profile_of(7 * CONSTANT, ENCODING * (7 + 1e-5 * LENGTHS[:, None]))
-    text = words.profile.paragraph(profile, "MiniLM")
-    assert "though it barely varies (standard deviation 2.3 × 10⁻⁴, around a mean of 7.00): either one predicts" in text
-    wide = words.profile.paragraph(profile_of(7 * CONSTANT, ENCODING * (7 + 0.1 * LENGTHS[:, None])), "MiniLM")
-    assert "either one predicts length without the other" in wide
-    assert "barely varies" not in wide
-
-
-def test_of_noise_nothing_is_read() -> None:
+def test_of_noise_a_line_reads_nothing_and_no_more_is_claimed() -> None:
     profile = profile_of(NOISE, NOISE[::-1])
-    text = words.profile.paragraph(profile, "MiniLM")
+    text = said(profile)
     assert profile.best is not None
     best = r_squared(profile, profile.best.layer, Readout.VECTOR)
-    assert f"can hardly be predicted from the [CLS] vector of MiniLM after any layer: {best} at best" in text
-    assert "Its norm does no better: R² 0.0" in text
-    assert "from the direction" not in text
+    assert f"from the [CLS] vector of MiniLM, after any layer: {best} at best." in text
+    assert "A straight line on its norm reads R² 0.0" in text
+    assert "no better" in text
+    assert "direction" not in text
     assert "embedding layer" not in text
 
 
-def test_the_length_that_is_lost_on_the_way_to_the_last_layer() -> None:
+def test_a_norm_that_is_a_u_of_the_length_is_said_to_give_no_line_and_not_to_tell_nothing() -> None:
+    """“Nor does its norm tell more” would be false: this norm tells the length up to its side of the mean."""
+    far = np.abs(LENGTHS - LENGTHS.mean())
+    text = said(profile_of(7 * CONSTANT, (1 + far[:, None]) * RANDOM_DIRECTIONS))
+    assert "A straight line on its norm reads R² 0.0" in text
+    for claim in ("does no better", "tell more", "no more"):
+        assert claim not in text.split("Compared")[0]
+
+
+def test_of_few_sentences_of_noise_nothing_is_promised_and_nothing_ruled_out() -> None:
+    """“With more sentences, probes predict better” would be false: of noise they never do."""
+    few, many = profile_of(NOISE, NOISE[::-1], n=110), profile_of(NOISE, NOISE[::-1])
+    for profile in (few, many):
+        assert profile.best is not None
+        assert (profile.best.r_squared or 0.0) < 0.05
+    text = said(few)
+    assert "but 110 sentences are too few for 24 dimensions to rule it out." in text
+    assert "a probe may miss what it would find with more" in text
+    assert "better" not in text.split("Compared")[0]
+    assert "rule it out" not in said(many)
+
+
+@pytest.mark.parametrize("n", [4, 9, 12, 99])
+def test_a_few_sentences_are_not_tested_whatever_their_vectors_hold(n: int) -> None:
+    """“After no layer can the length be read” would be false of 12 sentences: these vectors hold it."""
+    assert "off by" in said(profile_of(7 * CONSTANT, ENCODING))
+    profile = profile_of(7 * CONSTANT, ENCODING, n=n)
+    answer = words.profile.in_brief(profile, "MiniLM")
+    assert answer == (
+        f"Not tested: {n} sentences are too few to tell whether a linear probe predicts their length. Take at least "
+        "100."
+    )
+    rest = " ".join(words.profile.details(profile))
+    assert ("A probe needs at least 10 sentences, and there are only" in rest) == (n < 10)
+    assert ("say little" in rest) == (n >= 10)
+    assert "Compared" not in rest
+    assert "hardly" not in rest
+
+
+def test_the_length_that_is_read_worse_after_the_last_layer() -> None:
     half = 0.5 * ENCODING + 0.3 * RANDOM_DIRECTIONS
     profile = profile_of(7 * CONSTANT, 7 * ENCODING, half, NOISE, mean=7 * ENCODING, pooler=np.tanh(NOISE))
-    text = words.profile.paragraph(profile, "MiniLM", unit="words")
-    assert "Sentence length in words can almost entirely be predicted" in text
-    assert f"best after layer 1 ({r_squared(profile, 1, Readout.VECTOR)}" in text
-    norm = r_squared(profile, None, Readout.NORM)
-    last = r_squared(profile, None, Readout.VECTOR)
-    assert f"After the last layer it can hardly be predicted ({last}), where the norm alone gives {norm}." in text
-    assert "After layer 1, the direction alone does as well" in text
+    answer = words.profile.in_brief(profile, "MiniLM", "words")
+    assert f"best after layer 1: off by {off_by(profile, 1, Readout.VECTOR, 'words')} on average" in answer
+    last, norm = r_squared(profile, None, Readout.VECTOR), r_squared(profile, None, Readout.NORM)
+    assert answer.endswith(
+        f"After the last layer it is off by {off_by(profile, 3, Readout.VECTOR, 'words')} ({last}), and a straight "
+        f"line on the norm alone is off by {off_by(profile, 3, Readout.NORM, 'words')} ({norm})."
+    )
+    assert n_sentences(answer) == 2
+    text = said(profile, "words")
+    assert "After layer 1, a linear probe of the direction alone reads as much" in text
     mean = r_squared(profile, None, Readout.VECTOR, Pooling.MEAN)
     pooler = r_squared(profile, None, Readout.VECTOR, Pooling.POOLER)
     assert (
-        f"Compared with [CLS] after the last layer ({last}), the mean of all token vectors does better ({mean})" in text
+        f"Compared with [CLS] after the last layer ({last}), a linear probe does better on the mean of all token "
+        f"vectors ({mean}) and no better on the pooler output ({pooler})." in text
     )
-    assert f" and the pooler output does no better ({pooler})." in text
-    assert "At the embedding layer, [CLS] is the same for every sentence, as usual: only its own embedding" in text
-    assert n_sentences(text) <= 6
+    assert "At the embedding layer, [CLS] is the same for every sentence: only its own embedding" in text
 
 
-def test_a_length_that_is_kept_is_said_to_be() -> None:
-    profile = profile_of(7 * CONSTANT, 7 * ENCODING, 7 * ENCODING + 0.1 * NOISE)
-    text = words.profile.paragraph(profile, "MiniLM")
-    assert f"Little of that is lost by the last layer ({r_squared(profile, 2, Readout.VECTOR)})" in text
-    assert "about as well" in text
+def test_controls_stand_first_and_their_words_claim_no_more() -> None:
+    profile = profile_of(NOISE, ENCODING)
+    shuffled = Experiment(lengths=Lengths.SHUFFLED)
+    answer = words.profile.answer(profile, shuffled)
+    assert answer.startswith("Control, with lengths shuffled across sentences: a linear probe of the [CLS] vector")
+    both = words.profile.answer(profile, replace(shuffled, model="untrained:minilm"))
+    assert both.startswith("Control, with lengths shuffled across sentences and random weights: a linear probe")
+    assert words.profile.answer(profile, Experiment()).startswith("A linear probe of the [CLS] vector of MiniLM-L6")
+    assert words.profile.answer(None, Experiment()) == "Fitting probes…"
 
 
 def test_a_last_layer_that_is_constant_is_told() -> None:
-    text = words.profile.paragraph(profile_of(7 * CONSTANT, 7 * ENCODING, 7 * CONSTANT), "MiniLM")
-    assert "After the last layer it cannot be predicted: the vector is the same for all sentences" in text
+    text = said(profile_of(7 * CONSTANT, 7 * ENCODING, 7 * CONSTANT))
+    assert "After the last layer no probe could be fitted: the vector is the same for all sentences" in text
     assert "Compared" not in text
 
 
-def test_of_constant_vectors_nothing_can_be_read() -> None:
-    text = words.profile.paragraph(profile_of(7 * CONSTANT, 3 * CONSTANT, mean=ENCODING), "MiniLM")
+def test_to_constant_vectors_no_probe_is_fitted() -> None:
+    text = said(profile_of(7 * CONSTANT, 3 * CONSTANT, mean=ENCODING))
     assert text.startswith(
-        "Length cannot be predicted from the [CLS] vector of MiniLM after any layer. The vector is the same for all"
+        "No linear probe could be fitted to the [CLS] vector of MiniLM after any layer. The vector is the same for all"
     )
-    assert (
-        "Compared with [CLS] after the last layer (no R²), the mean of all token vectors does better (R² 0.99" in text
-    )
+    better = "a linear probe does better on the mean of all token vectors (R² 0.99"
+    assert f"Compared with [CLS] after the last layer (no R²), {better}" in text
 
 
-def test_few_sentences() -> None:
-    layers = (7 * CONSTANT, 7 * ENCODING)
-    assert "That is only 40 sentences; take more for a firm answer." in words.profile.paragraph(
-        profile_of(*layers, n=40), "MiniLM"
-    )
-    text = words.profile.paragraph(profile_of(CONSTANT + NOISE, ENCODING, n=119), "MiniLM")
-    assert text.startswith("119 sentences are too few for firm figures with 24-dimensional vectors")
-    assert "too few" not in words.profile.paragraph(profile_of(CONSTANT + NOISE, ENCODING, n=120), "MiniLM")
-    text = words.profile.paragraph(profile_of(*layers, n=9), "MiniLM")
-    assert "A probe needs at least 10 sentences, and there are only 9" in text
-    assert "be predicted, best" not in text
-    assert "from the direction" not in text
+def test_few_sentences_for_so_many_dimensions_are_told() -> None:
+    text = said(profile_of(CONSTANT + NOISE, ENCODING, n=119))
+    assert "119 sentences are few for vectors of 24 dimensions" in text
+    assert "are few" not in said(profile_of(CONSTANT + NOISE, ENCODING, n=120))
 
 
 def test_a_model_of_one_layer_without_a_pooler() -> None:
-    text = words.profile.paragraph(profile_of(NOISE, 7 * ENCODING), "tiny")
+    text = said(profile_of(NOISE, 7 * ENCODING))
     assert "best after the last layer" in text
     assert "pooler" not in text
     assert "embedding" not in text
-    only = words.profile.paragraph(profile_of(7 * ENCODING), "tiny")
-    assert "best at the embedding layer" in only
+    assert "best at the embedding layer" in said(profile_of(7 * ENCODING))
 
 
 def test_what_is_not_read_yet_is_not_told() -> None:
     layers = (7 * CONSTANT, 7 * ENCODING, NOISE)
     n_norms = 9
-    begun = words.profile.paragraph(profile_of(*layers, made=1), "MiniLM")
-    assert begun == (
-        "How well length can be predicted from the [CLS] vector of MiniLM is not known yet. "
+    assert said(profile_of(*layers, made=1)) == (
+        "How well a linear probe predicts length from the [CLS] vector of MiniLM is not known yet. "
         "So far, 1 of 21 readings are done."
     )
-    norms = profile_of(*layers, made=n_norms)
-    text = words.profile.paragraph(norms, "MiniLM")
-    assert f"Its norm does best after the last layer: the norm alone gives {r_squared(norms, 2, Readout.NORM)}" in text
-    two_layers = words.profile.paragraph(profile_of(*layers, made=n_norms + 2), "MiniLM")
-    assert "best among the layers done so far after layer 1" in two_layers
+    two_layers = said(profile_of(*layers, made=n_norms + 2))
+    assert "best so far after layer 1" in two_layers
     assert "last layer" not in two_layers
     assert "direction" not in two_layers
     assert "11 of 21" in two_layers
-    vectors = words.profile.paragraph(profile_of(*layers, made=n_norms + 3), "MiniLM")
-    assert "After the last layer it can hardly be predicted" in vectors
-    assert "so far, after" not in vectors
+    vectors = said(profile_of(*layers, made=n_norms + 3))
+    assert "After the last layer it is off by" in vectors
+    assert "so far after" not in vectors
     assert "direction" not in vectors
     for made in range(1, 22):
-        text = words.profile.paragraph(profile_of(*layers, made=made), "MiniLM")
+        text = said(profile_of(*layers, made=made))
         assert ("So far," in text) == (made < 21)
         assert "None" not in text
         assert "nan" not in text
 
 
 def test_little_is_not_told_as_all_of_a_little() -> None:
-    """A norm that holds 0.02 of the length does not do what a vector of 0.07 does."""
+    """A direction that reads 0.03 of the length does not do what a vector of 0.07 does."""
     step = {readout: (Pooling.CLS, 1, readout) for readout in Readout}
     made = {
-        step[Readout.NORM]: Reading(*step[Readout.NORM], 0.02, (0.02,), norm_mean=7.0, norm_sd=1.0),
-        step[Readout.VECTOR]: Reading(*step[Readout.VECTOR], 0.07, (0.07,)),
-        step[Readout.DIRECTION]: Reading(*step[Readout.DIRECTION], 0.03, (0.03,)),
+        step[Readout.NORM]: Reading(*step[Readout.NORM], 0.02, (0.02,), norm_mean=7.0, norm_sd=1.0, error=9.0),
+        step[Readout.VECTOR]: Reading(*step[Readout.VECTOR], 0.07, (0.07,), error=8.0),
+        step[Readout.DIRECTION]: Reading(*step[Readout.DIRECTION], 0.03, (0.03,), error=8.5),
     }
-    text = words.profile.paragraph(Profile(1000, 8, 2, False, made), "MiniLM")
-    assert "can only weakly be predicted" in text
-    assert "neither alone does as well as the whole vector" in text
-
-
-@pytest.mark.parametrize(
-    ("value", "word"),
-    [
-        (-3.0, "hardly"),
-        (0.04, "hardly"),
-        (0.05, "only weakly"),
-        (0.3, "partly"),
-        (0.6, "largely"),
-        (0.9, "almost entirely"),
-    ],
-)
-def test_strengths_in_words(value: float, word: str) -> None:
-    assert words.profile.strength(value) == word
+    text = said(Profile(1000, 8, 2, False, made, guess_error=9.5))
+    assert "off by 8.0 tokens on average, where guessing the mean length is off by 9.5 (R² 0.070)" in text
+    assert "reads less than one of the whole vector: it is off by 8.5 tokens (R² 0.030)" in text

@@ -1,7 +1,9 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from clsviz import words
+from clsviz import export, statistics, words
 from clsviz.analysis import Shown
 from clsviz.settings import Unit
 
@@ -22,12 +24,28 @@ def test_a_sentence_is_set_beside_those_of_about_its_length() -> None:
     [
         (1, False, "**1 word** · norm"),
         (40, False, "too few corpus sentences of about this length"),
-        (40, False, "longer than any sentence in the picture"),
+        (40, False, "outside the lengths of the picture (5 to 14 words), so nothing is predicted"),
+        (4, False, "outside the lengths of the picture (5 to 14 words), so nothing is predicted"),
         (10, True, "the model reads only the beginning"),
     ],
 )
 def test_what_is_unusual_about_a_sentence_is_said(length: int, is_truncated: bool, said: str) -> None:
     assert said in words.typed.facts(length, 7.0, Unit.WORDS, SHOWN, is_truncated=is_truncated)
+
+
+def test_the_line_predicts_only_where_there_are_sentences() -> None:
+    shown = replace(SHOWN, fit=statistics.fit(LENGTHS, NORMS))
+    slope, intercept = np.polyfit(LENGTHS, NORMS, 1)
+    for length in (5, 14):
+        said = f"the line predicts {intercept + slope * length:.4f} for this length"
+        assert said in words.typed.facts(length, 7.0, Unit.TOKENS, shown, is_truncated=False)
+    for length in (4, 15, 960):
+        assert "the line predicts" not in words.typed.facts(length, 7.0, Unit.TOKENS, shown, is_truncated=False)
+    lengths = np.array([4, 5, 14, 15, 960], dtype=np.int32)
+    table = export.tables.typed(["a"] * 5, [["a"]] * 5, lengths, np.ones(5, np.float32), Unit.TOKENS, shown)
+    np.testing.assert_allclose(
+        table["Norm on the line"], [np.nan, intercept + slope * 5, intercept + slope * 14, np.nan, np.nan], rtol=1e-5
+    )
 
 
 def test_long_lists_of_tokens_end_early() -> None:

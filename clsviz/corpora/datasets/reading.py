@@ -86,20 +86,20 @@ class Reader:
 
     def texts(
         self, groups: Sequence[RowGroup], footers: Mapping[int, pq.FileMetaData], column: str, progress: Progress
-    ) -> tuple[list[str], int]:
-        """The texts of row groups, in their order, and how many bytes it took to read them."""
+    ) -> tuple[list[list[str]], int]:
+        """The texts of each row group, in their order, and how many bytes it took to read them."""
 
         def read(group: RowGroup) -> tuple[list[str], int]:
             progress.check()  # those still waiting for their turn end at once
             with self._opened(group.file) as stream:
                 return self._texts(stream, footers[group.file], group.number, column), stream.n_bytes
 
-        def read_all() -> tuple[list[str], int]:
-            texts: list[str] = []
+        def read_all() -> tuple[list[list[str]], int]:
+            texts: list[list[str]] = []
             n_bytes = 0
             with ThreadPoolExecutor(_THREADS) as pool:
                 for done, (found, n_read) in enumerate(pool.map(read, groups), 1):
-                    texts += found
+                    texts.append(found)
                     n_bytes += n_read
                     progress.advance(done)
             return texts, n_bytes

@@ -32,6 +32,11 @@ class RowGroup(NamedTuple):
     file: int
     number: int
 
+    @property
+    def id(self) -> int:
+        """One number for both."""
+        return self.file << 32 | self.number
+
 
 class FilePart(NamedTuple):
     """A random part of a file's row groups: number `number` of `n_parts` of about the same size."""

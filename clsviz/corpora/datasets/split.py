@@ -14,13 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from clsviz.corpora import segmentation
 from clsviz.corpora.datasets.footers import checked_group_size, group_sizes, mean_sizes
 from clsviz.corpora.datasets.listing import Listing
 from clsviz.corpora.datasets.reading import Reader
 from clsviz.corpora.datasets.rounds import DRAWING, Limits, Round, RowGroup, filled_rounds, row_groups_of, windows
-from clsviz.corpora.datasets.storage import SCHEMA, NotKeptError, Storage
+from clsviz.corpora.datasets.storage import SCHEMA, KeptRound, NotKeptError, Storage
 from clsviz.errors import CorpusError
 from clsviz.progress import Progress
 from clsviz.settings import printable
@@ -30,6 +31,7 @@ from clsviz.settings import printable
 class Draw:
     """What was drawn: sentences in random order, and what it took.
 
+    row_groups: the `RowGroup.id` of each sentence; None where that was not kept.
     n_row_groups: how many row groups they come from, out of n_row_groups_known in the n_files looked into.
     n_bytes: read for them over the network, by this run and earlier ones.
     """
@@ -39,6 +41,7 @@ class Draw:
     n_row_groups_known: int
     n_files: int
     n_bytes: int
+    row_groups: list[int] | None = None
 
 
 class _Drawing(NamedTuple):
@@ -116,6 +119,7 @@ class Split:
         drawing = _Drawing(seed, column, cut)
         storage = self._storage.below(drawing.digest)
         sentences: list[str] = []
+        row_groups: list[NDArray[np.int64] | None] = []
         n_bytes = n_groups = 0
         planned = Round([], 0, frozenset())
         for number, planned in enumerate(self._plan(drawing, progress)):
@@ -125,16 +129,19 @@ class Split:
                 stage = f"Reading {self._repo}, after {len(sentences):,} of {size:,} sentences:"
                 progress.begin(stage, len(planned.groups), unit="row groups")
                 kept = self._read(planned.groups, number, drawing, progress)
-                storage.keep_round(number, *kept)
-            sentences += kept[0]
-            n_bytes += kept[1]
+                storage.keep_round(number, kept)
+            sentences += kept.sentences
+            row_groups.append(kept.row_groups)
+            n_bytes += kept.n_bytes
             n_groups += len(planned.groups)
             if len(sentences) >= size:
                 break
         if not sentences:
             raise CorpusError(f"{self._repo} holds no text in “{printable(column)}”. Choose another column.")
         n_bytes += self._storage.bytes_looked_into(planned.files)
-        return Draw(sentences[:size], n_groups, planned.n_row_groups, len(planned.files), n_bytes)
+        known = [groups for groups in row_groups if groups is not None]
+        of_sentences = np.concatenate(known)[:size].tolist() if len(known) == len(row_groups) else None
+        return Draw(sentences[:size], n_groups, planned.n_row_groups, len(planned.files), n_bytes, of_sentences)
 
     def _plan(self, drawing: _Drawing, progress: Progress) -> Iterator[Round]:
         """What every round is made of."""
@@ -159,18 +166,18 @@ class Split:
             for picked in filled_rounds(groups, size_of, np.random.RandomState([seed, window, 0]), limits):
                 yield Round(picked, n_known, frozenset(files))
 
-    def _read(
-        self, groups: Sequence[RowGroup], number: int, drawing: _Drawing, progress: Progress
-    ) -> tuple[list[str], int]:
-        """The sentences of a round in random order, and how many bytes it took to read them."""
+    def _read(self, groups: Sequence[RowGroup], number: int, drawing: _Drawing, progress: Progress) -> KeptRound:
+        """The sentences of a round in random order."""
         footers = self._footers(sorted({group.file for group in groups}), progress)
-        texts, n_bytes = self._online().texts(groups, footers, drawing.column, progress)
+        of_groups, n_bytes = self._online().texts(groups, footers, drawing.column, progress)
+        texts = [(text, group.id) for group, found in zip(groups, of_groups, strict=True) for text in found]
         random = np.random.RandomState([drawing.seed, number])
         texts = [texts[index] for index in random.permutation(len(texts))]
-        found = segmentation.sentences(texts, cut=drawing.cut)
+        found = [(piece, group) for text, group in texts for piece in segmentation.sentences([text], cut=drawing.cut)]
         if drawing.cut:
             found = [found[index] for index in random.permutation(len(found))]
-        return found, n_bytes
+        row_groups = np.fromiter((group for _, group in found), np.int64, len(found))
+        return KeptRound([sentence for sentence, _ in found], row_groups, n_bytes)
 
     def _footers(self, files: Sequence[int], progress: Progress) -> dict[int, pq.FileMetaData]:
         """The footers of files."""

@@ -6,9 +6,12 @@ import io
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from clsviz.atomic import new_file
 
@@ -22,6 +25,18 @@ _KEPT = re.compile(r"(footer-\d{6}|round-\d{6}|head-[0-9a-f]{16})-(?P<n_bytes>\d
 
 class NotKeptError(Exception):
     """What is wanted is not on this machine and would have to be fetched."""
+
+
+class KeptRound(NamedTuple):
+    """What is kept of a round.
+
+    sentences: in random order. row_groups: int64 (n,), the `RowGroup.id` of each, or None where it is not known.
+    n_bytes: read for them.
+    """
+
+    sentences: list[str]
+    row_groups: NDArray[np.int64] | None
+    n_bytes: int
 
 
 class Storage:
@@ -57,16 +72,22 @@ class Storage:
         """Keep the mean length of a column's first texts; reading them took `n_bytes`."""
         self._keep(_head(column), n_bytes, str(mean).encode())
 
-    def round(self, number: int) -> tuple[list[str], int] | None:
-        """The sentences of a round, and how many bytes were read for them."""
+    def round(self, number: int) -> KeptRound | None:
+        """What is kept of a round."""
         kept = self._load(f"round-{number:06}")
-        return kept and (pq.read_table(pa.BufferReader(kept[0]))["sentence"].to_pylist(), kept[1])
+        if kept is None:
+            return None
+        table = pq.read_table(pa.BufferReader(kept[0]))
+        # Rounds that an earlier version kept have no row groups.
+        row_groups = table["row_group"].to_numpy() if "row_group" in table.column_names else None
+        return KeptRound(table["sentence"].to_pylist(), row_groups, kept[1])
 
-    def keep_round(self, number: int, sentences: list[str], n_bytes: int) -> None:
-        """Keep the sentences of a round; reading them took `n_bytes`."""
+    def keep_round(self, number: int, kept: KeptRound) -> None:
+        """Keep a round."""
         content = io.BytesIO()
-        pq.write_table(pa.table({"sentence": pa.array(sentences, pa.large_string())}), content, use_dictionary=False)
-        self._keep(f"round-{number:06}", n_bytes, content.getvalue())
+        columns = {"sentence": pa.array(kept.sentences, pa.large_string()), "row_group": pa.array(kept.row_groups)}
+        pq.write_table(pa.table(columns), content, use_dictionary=False)
+        self._keep(f"round-{number:06}", kept.n_bytes, content.getvalue())
 
     def bytes_looked_into(self, files: Iterable[int]) -> int:
         """How many bytes were read for the footers of files and the lengths of texts."""

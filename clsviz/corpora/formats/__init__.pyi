@@ -6,6 +6,7 @@ from .json_lines import open_json_lines
 from .lines import open_lines
 from .parquet import n_bytes_of, open_parquet, values_of
 from .table import FORMATS, SUFFIXES, check, open_table, suffix
+from .wrapping import Wrapped
 
 __all__ = [
     "BATCH_SIZE",
@@ -14,6 +15,7 @@ __all__ = [
     "SUFFIXES",
     "Limits",
     "Table",
+    "Wrapped",
     "check",
     "is_text",
     "n_bytes_of",

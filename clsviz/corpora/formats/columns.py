@@ -8,8 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from clsviz.corpora.formats.files import TextFile, no_text
+from clsviz.corpora.formats.wrapping import Wrapped
 from clsviz.errors import CorpusError
-from clsviz.settings import is_name, printable, shown
+from clsviz.settings import Reading, is_name, printable, shown
 
 BATCH_SIZE = 10_000
 """The most texts that are passed on at once."""
@@ -37,7 +38,8 @@ Values = Iterator[Sequence[str | None]]
 class Table:
     """A local file of texts; name: as messages show it.
 
-    columns: those that hold text, likeliest first; none if the file has one text per line.
+    columns: those that hold text, likeliest first; none if the file is plain text. wrapped: how the lines of plain text
+    are wrapped; None if each is a text.
     """
 
     path: Path
@@ -45,6 +47,14 @@ class Table:
     encoding: str
     columns: tuple[str, ...]
     _read: Callable[[str], Values] = field(repr=False, compare=False)
+    wrapped: Wrapped | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def reading(self) -> Reading:
+        """What is one text in it; AUTO where there is nothing to decide."""
+        if self.wrapped:
+            return Reading.PARAGRAPHS
+        return Reading.AUTO if self.columns else Reading.LINES
 
     def texts(self, column: str = "") -> Iterator[list[str]]:
         """The texts of a column, by default the likeliest, in batches of at most BATCH_SIZE.
@@ -72,6 +82,10 @@ class Table:
                 if texts := _texts(values[start : start + BATCH_SIZE]):
                     is_empty = False
                     yield texts
+        if is_empty and self.wrapped:
+            raise CorpusError(
+                f"{printable(self.name)} holds no paragraphs of prose. Choose to read each of its lines as one text."
+            )
         if is_empty:
             raise no_text(printable(self.name))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clsviz.errors import CorpusError, first_line
+from clsviz.settings import Reading
 
 
 @dataclass(frozen=True)
@@ -29,12 +30,13 @@ class Limits:
 
 @dataclass(frozen=True)
 class TextFile:
-    """A file, its name as messages show it, and how much of it may be read."""
+    """A file, its name as messages show it, how much of it may be read, and what is one text in it."""
 
     path: Path
     name: str
     is_packed: bool
     limits: Limits
+    reading: Reading = Reading.AUTO
 
     def chunks(self) -> Iterator[bytes]:
         """The file's content, unpacked; raises CorpusError if it cannot be read or unpacks to too much."""

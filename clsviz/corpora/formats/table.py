@@ -10,23 +10,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from clsviz.corpora import formats
+from clsviz.corpora.formats.conversion import remedy_for
 from clsviz.corpora.formats.files import Limits, TextFile, megabytes, unreadable
 from clsviz.errors import CorpusError
-from clsviz.settings import printable
+from clsviz.settings import Reading, printable
 
 if TYPE_CHECKING:
     from clsviz.corpora.formats.columns import Table
 
 
 class Format(NamedTuple):
-    """A format of local files; is_packable: whether a file may also be packed with gzip."""
+    """A format of local files; is_packable: whether a file may also be packed with gzip; is_plain: plain text."""
 
     open: "Callable[[TextFile], Table]"
     is_packable: bool = True
+    is_plain: bool = False
 
 
 FORMATS = {
-    ".txt": Format(lambda file: formats.open_lines(file)),
+    ".txt": Format(lambda file: formats.open_lines(file), is_plain=True),
     ".csv": Format(lambda file: formats.open_csv(file)),
     ".tsv": Format(lambda file: formats.open_tsv(file)),
     ".jsonl": Format(lambda file: formats.open_json_lines(file)),
@@ -44,24 +46,29 @@ SUFFIXES = (
 """The endings of the files that are read, in small letters."""
 
 
-def open_table(path: Path, name: str = "", limits: Limits | None = None) -> "Table":
+def open_table(path: Path, name: str = "", limits: Limits | None = None, reading: Reading = Reading.AUTO) -> "Table":
     """The texts of the file at `path`, in the format that the ending of `name`, or else of its own name, tells.
 
     Texts are read only when asked for, except that .txt, .csv and .tsv are gone through once to find their encoding.
-    Raises CorpusError if the file cannot be read, is too large, damaged, in no known format, or holds no text.
+    reading: what is one text in plain text. Raises CorpusError if the file cannot be read, is too large, damaged, in no
+    known format, or holds no text.
     """
     name, limits = name or path.name, limits or Limits()
     check(path, name, limits)
     ending = suffix(name)
-    file = TextFile(path, printable(name), ending.endswith(".gz"), limits)
-    return FORMATS[ending.removesuffix(".gz")].open(file)
+    file = TextFile(path, printable(name), ending.endswith(".gz"), limits, reading)
+    kind = FORMATS[ending.removesuffix(".gz")]
+    if reading is not Reading.AUTO and not kind.is_plain:
+        raise CorpusError(f"{file.name} is a table, which is not read in {reading}. Leave out the setting reading.")
+    return kind.open(file)
 
 
 def suffix(name: str) -> str:
-    """The ending of a file's name, one of SUFFIXES; raises CorpusError if it is none of them."""
+    """The ending of a file's name, one of SUFFIXES; raises CorpusError, which says how to convert it, if it is none."""
     found = next((suffix for suffix in SUFFIXES if name.lower().endswith(suffix)), None)
     if found is None:
-        raise CorpusError(f"{printable(name)} is in no known format. Give a file ending in {', '.join(SUFFIXES)}.")
+        remedy = remedy_for(name) or f"Give a file ending in {', '.join(SUFFIXES)}."
+        raise CorpusError(f"{printable(name)} is in no known format. {remedy}")
     return found
 
 

@@ -14,7 +14,7 @@ from clsviz.settings import Pooling, Precision
 from clsviz.ui import controls
 from clsviz.ui.compare_models import model_box, results, status
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import toggle
+from clsviz.ui.parts import preview, toggle
 from clsviz.ui.state import session, url, watching
 
 PAGE = "compare-models"
@@ -46,11 +46,13 @@ def page() -> None:
     links = {"models": ",".join(st.session_state.models), "axes": "free" if st.session_state.axes else ""}
     query = url.write(experiment, PAGE, **links)
     controls.notes.show(norms[0])
+    preview.show(norms[0])
     for message in _setting_problems([*norms[1:], *vectors], norms[0]):
         st.error(escape(message))
     if experiment.precision is not Precision.EXACT:
         st.caption("Models are always compared in exact precision, because vectors are measured in it.")
     results.show(replace(experiment, precision=Precision.EXACT), names, norms, vectors, query)
+    preview.explain(norms[0])
 
 
 def _watch(experiment: Experiment, names: Sequence[str]) -> tuple[list[MeasuringJob], list[MeasuringJob]]:

@@ -8,12 +8,12 @@ from clsviz import analysis, words
 from clsviz.measuring import MeasuringJob, State
 from clsviz.ui import controls
 from clsviz.ui.markdown import escape
-from clsviz.ui.state import watching
+from clsviz.ui.state import server, watching
 
 _POLL_SECONDS = 0.5
 
 
-_HEIGHT, _LINE_HEIGHT = 110, 34  # pixels; a line may wrap
+_HEIGHT, _LINE_HEIGHT = 136, 34  # pixels; a line may wrap
 
 
 def show(names: Sequence[str], norms: Sequence[MeasuringJob], vectors: Sequence[MeasuringJob], before: object) -> None:
@@ -63,6 +63,7 @@ def _waiting(jobs: Sequence[MeasuringJob]) -> list[MeasuringJob]:
 def _cancel_button(jobs: Sequence[MeasuringJob]) -> None:
     done, total = _n_measured(jobs)
     st.progress(min(1.0, done / max(total, 1)), f"{done:,} of {total:,} in total")
+    st.caption(words.waiting.when_left(server.limits().unwatched_seconds))
     if st.button("Cancel", icon=":material/stop_circle:", key="cancel", width="stretch"):
         for job in jobs:
             watching.leave(job)

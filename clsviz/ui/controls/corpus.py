@@ -3,13 +3,13 @@
 import streamlit as st
 
 from clsviz import corpora
-from clsviz.corpora import Corpus, formats
+from clsviz.corpora import Corpus
 from clsviz.corpora.segmentation import LONG_TEXT
 from clsviz.errors import ClsvizError, CorpusError, Subject
 from clsviz.measuring import MeasuringJob, State
-from clsviz.settings import Segmentation
+from clsviz.settings import Reading, Segmentation
 from clsviz.ui.controls import choices, errors
-from clsviz.ui.state import server, visitor
+from clsviz.ui.state import server, session, visitor
 
 _TEXT_HELP = {
     "configuration": "A Hub dataset may have several, such as one per language.",
@@ -23,25 +23,25 @@ _SEGMENTATION_LABELS = {Segmentation.AUTO: "Auto", Segmentation.NONE: "No", Segm
 
 def show(job: MeasuringJob) -> None:
     """The controls, with what is wrong with the corpus."""
+    for setting in ("reading", "segmentation"):  # not every page has a control for them, and without it they are lost
+        st.session_state[setting] = st.session_state[setting]
     _list()
     is_lost = corpora.is_upload(st.session_state.corpus) and isinstance(job.error, CorpusError)
     with st.expander("Use your own text", expanded=is_lost):
         st.file_uploader(
             "A text file",
-            type=sorted({suffix.rpartition(".")[2] for suffix in formats.SUFFIXES}),
             key="upload",
             on_change=_keep_upload,
-            help="Plain text (one text per line), a table (CSV, TSV, JSON lines) or Parquet. All but Parquet may be "
-            "gzipped. The file is kept in this server’s store, so that links to it keep working.",
+            help="Plain text (a text on each line, or wrapped paragraphs), a table (CSV, TSV, JSON lines) or Parquet. "
+            "All but Parquet may be gzipped. The file is kept in this server’s store, so that links to it keep "
+            "working.",
         )
     choices.show_message("corpus")
     errors.show(job.error, Subject.CORPUS)
     corpus = _known_corpus(job)
     if corpus is None and any(st.session_state[setting] for setting in _TEXT_HELP):
         st.button("Use the dataset’s defaults", on_click=_forget_texts, width="stretch")
-    if corpora.is_built_in(st.session_state.corpus):
-        st.session_state.segmentation = st.session_state.segmentation  # or it is forgotten along with its control
-    else:
+    if not corpora.is_built_in(st.session_state.corpus):
         _texts(corpus)
 
 
@@ -51,7 +51,7 @@ def _list() -> None:
         "Corpus",
         names,
         index=names.index(st.session_state.corpus),
-        format_func=_label,
+        format_func=label,
         key="corpus",
         on_change=_choose,
         accept_new_options=not server.limits().is_public,
@@ -61,7 +61,7 @@ def _list() -> None:
     )
 
 
-def _label(name: str) -> str:
+def label(name: str) -> str:
     """What the list calls a corpus: no two are alike, because the browser sends back what it shows."""
     if not corpora.is_upload(name):
         return name if corpora.is_file(name) else corpora.label(name)
@@ -73,7 +73,9 @@ def _label(name: str) -> str:
 
 
 def _texts(corpus: Corpus | None) -> None:
-    """Which of the corpus's texts are taken, and what counts as a sentence in them, where there is a choice."""
+    """Which of the corpus's texts are taken, and whether they are cut, which of a file its preview asks."""
+    if _is_own() and all(len(options) < 2 for options in _options(corpus).values()):
+        return
     with st.expander("Which texts", expanded=not corpora.is_in_catalogue(st.session_state.corpus)):
         for setting, options in _options(corpus).items():
             decided = st.session_state[setting] or getattr(corpus.selection, setting) if corpus else ""
@@ -89,6 +91,8 @@ def _texts(corpus: Corpus | None) -> None:
                     args=[setting],
                     help=_TEXT_HELP[setting],
                 )
+        if _is_own():
+            return
         st.segmented_control(
             "Cut into sentences",
             list(Segmentation),
@@ -99,6 +103,11 @@ def _texts(corpus: Corpus | None) -> None:
             help="Cut texts into sentences, with rules for English. Auto does so if they average more than "
             f"{LONG_TEXT} characters.",
         )
+
+
+def _is_own() -> bool:
+    """Whether the corpus is a file, whose preview has controls of its own."""
+    return corpora.is_file(st.session_state.corpus) or corpora.is_upload(st.session_state.corpus)
 
 
 def _known_corpus(job: MeasuringJob) -> Corpus | None:
@@ -125,6 +134,7 @@ def _choose() -> None:
     """Take the chosen corpus, with its own defaults, or say why not."""
     if choices.take_name("corpus", visitor.corpus_problem):
         _forget_texts()
+        session.hold()
 
 
 def _choose_texts(setting: str) -> None:
@@ -138,6 +148,7 @@ def _choose_texts(setting: str) -> None:
 def _forget_texts() -> None:
     for setting in _TEXT_HELP:
         st.session_state[setting] = ""
+    st.session_state.reading = Reading.AUTO
 
 
 def _keep_upload() -> None:
@@ -154,3 +165,4 @@ def _keep_upload() -> None:
         st.session_state.uploads = list(dict.fromkeys([*st.session_state.get("uploads", []), name]))
         st.session_state.corpus = name
         _forget_texts()
+        session.hold()

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from clsviz import words
+from clsviz import corpora, models, words
 from clsviz.measuring import MeasuringJob, State
 from clsviz.ui.controls import errors
 from clsviz.ui.markdown import escape
@@ -10,7 +10,7 @@ from clsviz.ui.state import server, watching
 
 _POLL_SECONDS = 0.5
 
-_HEIGHT = 124  # two lines, a bar and a button, so that nothing below moves
+_HEIGHT = 150  # three lines, a bar and a button, so that nothing below moves
 
 
 def show(job: MeasuringJob, before: tuple[bool, bool, bool], name: str = "") -> None:
@@ -24,7 +24,7 @@ def show(job: MeasuringJob, before: tuple[bool, bool, bool], name: str = "") -> 
 
     def keep_up() -> None:
         nonlocal is_in_browser
-        _show(job, name)  # first, so that no click on its button is lost
+        draw(job, name)  # first, so that no click on its button is lost
         if is_in_browser and before != outline(job):
             st.rerun()  # the whole page
         is_in_browser = True
@@ -39,16 +39,19 @@ def outline(job: MeasuringJob) -> tuple[bool, bool, bool]:
     return job.state.is_active, found is not None, found is not None and len(found.measurements) > 0
 
 
-def _show(job: MeasuringJob, name: str) -> None:
+def draw(job: MeasuringJob, name: str = "") -> None:
+    """The status as it is now, for a place that draws itself anew."""
     with st.container(height=_HEIGHT, border=False):
         state = job.state
         if state is State.QUEUED:
             ahead = server.jobs().n_ahead_of(job)
             st.progress(0.0, f"Queued: {ahead} {'run' if ahead == 1 else 'runs'} ahead of this one")
+            _stop_button(name)
             _cancel_button(job, name)
         elif state.is_active:
             _progress(job)
             _cancel_button(job, name)
+            st.caption(words.waiting.when_left(server.limits().unwatched_seconds))
         elif state is State.DONE:
             _done(job, name)
         else:
@@ -62,7 +65,7 @@ def _done(job: MeasuringJob, name: str) -> None:
     where = f", {'all' if n_shipped == n else f'{n_shipped:,}'} on another machine" if n_shipped else ""
     st.caption(f":material/check: {n:,} sentence{'' if n == 1 else 's'} measured{where}")
     if n_shipped and st.button(
-        "Measure here",
+        "Run on this machine",
         icon=":material/refresh:",
         key=f"here{name}",
         width="stretch",
@@ -102,6 +105,18 @@ def _run_label(job: MeasuringJob) -> str:
     if job.cost is None:
         return "Run"
     return f"Run · about {words.duration(job.cost.seconds)}"
+
+
+def _stop_button(name: str) -> None:
+    """Stop the run that everything waits for, if whoever started it has left."""
+    running = server.jobs().running
+    if running is None or running.is_watched or server.limits().is_public:
+        return
+    experiment = running.work.experiment
+    what = escape(f"{models.label(experiment.model)} on {corpora.label(experiment.corpus)}")
+    about = f"It measures {what}, and nobody is watching it. What it has measured is kept."
+    if st.button("Stop the run ahead", icon=":material/stop_circle:", key=f"stop{name}", width="stretch", help=about):
+        running.cancel()
 
 
 def _cancel_button(job: MeasuringJob, name: str) -> None:

@@ -27,6 +27,18 @@ _FIRST = 5
 _TABLE_HEIGHT = 320
 
 
+_MOST_LAYERS = 13
+"""Shown without scrolling."""
+
+
+_NORM_COLUMNS = {
+    "layer": "Layer",
+    "norm": "Norm",
+    "from_direction": "From the direction",
+    "difference": "Difference",
+}
+
+
 _COLUMNS = {"component": "Dimension", "cls": "[CLS]", "expected": "tanh(W [CLS] + b)", "pooler": "Pooler output"}
 
 
@@ -67,7 +79,7 @@ def show_check(anatomy: Anatomy, check: Check, n_typed: int) -> None:
             alt="The tokens of the sentence with their ids",
         )
     with right:
-        _show_verdict(anatomy, check)
+        _show(*words.anatomy.verdict(anatomy, check))
         table = analysis.pooler_check.dimension_table(anatomy, check).drop(columns="input_embedding")
         digits = st.column_config.NumberColumn(format="%.6f")
         st.dataframe(
@@ -80,14 +92,34 @@ def show_check(anatomy: Anatomy, check: Check, n_typed: int) -> None:
         )
 
 
-def _show_verdict(anatomy: Anatomy, check: Check) -> None:
-    is_right, said = words.anatomy.verdict(anatomy, check)
+def _show(is_right: bool | None, said: str) -> None:
     if is_right is None:
         st.info(escape(said))
     elif is_right:
         st.success(escape(said), icon=":material/check:")
     else:
         st.warning(escape(said), icon=":material/warning:")
+
+
+def show_direction(check: Check) -> None:
+    """Whether the norm follows from the direction: the verdict, and both norms after every layer."""
+    st.markdown(words.anatomy.NORM_AND_DIRECTION)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.dataframe(
+            analysis.pooler_check.norm_table(check).rename(columns=_NORM_COLUMNS),
+            hide_index=True,
+            height="content" if len(check.layers) <= _MOST_LAYERS else _TABLE_HEIGHT,
+            column_config={
+                "Layer": st.column_config.NumberColumn(format="%d", width="small"),
+                **dict.fromkeys(("Norm", "From the direction"), st.column_config.NumberColumn(format="%.6f")),
+                "Difference": st.column_config.NumberColumn(format="%+.6f"),
+            },
+            placeholder="–",
+            alt="The norm of [CLS] after every layer, measured and recomputed from its direction",
+        )
+    with right:
+        _show(*words.anatomy.norm_verdict(check))
 
 
 def downloads(experiment: Experiment, weights: Weights, anatomy: Anatomy, check: Check | None) -> None:
@@ -107,5 +139,11 @@ def downloads(experiment: Experiment, weights: Weights, anatomy: Anatomy, check:
                 escape("Values of [CLS]"),
                 f"{name}-cls",
                 lambda: analysis.pooler_check.dimension_table(anatomy, check),
+                lambda: about | {"tokens": [token_id for _, token_id in check.tokens]},
+            )
+            share.table_downloads(
+                "Norms by layer",
+                f"{name}-norms",
+                lambda: analysis.pooler_check.norm_table(check),
                 lambda: about | {"tokens": [token_id for _, token_id in check.tokens]},
             )

@@ -94,5 +94,7 @@ def _show(experiment: Experiment, weights: Weights, anatomy: Anatomy) -> None:
         with beginning_place:
             cls_check.show_beginning(anatomy, check, untrained=weights.untrained)
         cls_check.show_check(anatomy, check, len(typed))
+        st.subheader("Does the norm of [CLS] follow from its direction?", anchor=False)
+        cls_check.show_direction(check)
     with tools_place:
         cls_check.downloads(experiment, weights, anatomy, check)

@@ -5,7 +5,7 @@ import streamlit as st
 from clsviz.measurements import Kind
 from clsviz.ui import controls
 from clsviz.ui.norm_vs_length import picture, typed
-from clsviz.ui.parts import chart, own
+from clsviz.ui.parts import chart, marks, own, preview
 from clsviz.ui.state import session, url, watching
 
 PAGE = "norm-vs-length"
@@ -21,8 +21,10 @@ def page() -> None:
         controls.status.show(job, outline)
         controls.view.show(job.work.found)
     experiment = session.experiment()  # the view may have been brought back to what the model has
-    query = url.write(experiment, PAGE)
+    marks.follow(chart.zoom_of(experiment))
+    query = url.write(experiment, PAGE, **chart.link())
     controls.notes.show(job)
+    preview.show(job)
 
     # The visitor's sentences are measured before the picture is drawn, which marks them, but shown below it.
     picture_place, own_place = st.container(), st.container()
@@ -36,3 +38,4 @@ def page() -> None:
         with own_place:
             typed.show(sentences, chart.view_of(found, experiment))
     picture.explain(job, experiment)
+    preview.explain(job)

@@ -1,6 +1,7 @@
 """The scatter of a view, and which of its sentences are selected."""
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -8,17 +9,20 @@ import streamlit as st
 from numpy.typing import NDArray
 from streamlit.elements.lib import streamlit_plotly_theme as theme
 
-from clsviz import analysis, figures, statistics, words
+from clsviz import analysis, export, figures, statistics, words
 from clsviz.experiment import Experiment, View
 from clsviz.measuring import Found
-from clsviz.settings import Unit
+from clsviz.settings import Overlay, Unit
+from clsviz.ui.parts import marks
+from clsviz.ui.state import links
 
 if TYPE_CHECKING:
     from clsviz.analysis import Shown
+    from clsviz.statistics import Quantiles
 
 HEIGHT = 520
 
-MEDIANS, RANGES = "Medians and quartiles", "Lengths at a norm"
+CURVES, MEDIANS, RANGES = Overlay
 """What can be drawn over the sentences."""
 
 
@@ -29,12 +33,17 @@ def palette() -> "figures.Palette":
 
 def view_of(found: Found, experiment: Experiment) -> "Shown":
     """What the experiment's view shows of what is measured so far."""
-    return _shown(found.key, experiment.view, found)
+    return _shown(found.key, experiment.view, analysis.knows_alike(found), found)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _shown(key: Hashable, view: View, _found: Found) -> "Shown":
-    return analysis.show(_found, view)
+def _shown(key: Hashable, view: View, knows_alike: bool, _found: Found) -> "Shown":
+    return analysis.show(_found, view, wait=False)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _quantiles(key: Hashable, view: View, _shown: "Shown") -> "Quantiles | None":
+    return analysis.quantiles(_shown)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
@@ -42,13 +51,44 @@ def _labels(key: tuple[object, ...], _sentences: list[str]) -> "figures.Labels":
     return figures.labels_of(_sentences)
 
 
+def zoom_of(experiment: Experiment) -> str:
+    """Changes when the axes of the scatter no longer mean the same."""
+    view = (experiment.model, experiment.selection, experiment.length_cutoff, experiment.layer, experiment.pooling)
+    return str((*view, experiment.unit))
+
+
 def axes(experiment: Experiment, longest: int) -> "figures.Axes":
     """The axes of the scatter, which keep the visitor's zoom for as long as they mean the same."""
-    view = (experiment.model, experiment.selection, experiment.length_cutoff, experiment.layer, experiment.pooling)
     if experiment.unit is Unit.TOKENS:
         longest = min(longest, experiment.length_cutoff)
-    zoom_of = str((*view, experiment.unit))
-    return figures.Axes(words.axis_title(experiment.view), longest, zoom_of=zoom_of, unit=experiment.unit)
+    return figures.Axes(
+        words.axis_title(experiment.view),
+        longest,
+        zoom_of=zoom_of(experiment),
+        unit=experiment.unit,
+        length_title=words.length_title(experiment.view),
+    )
+
+
+def axes_of(experiment: Experiment, shown: "Shown") -> "figures.Axes":
+    """The axes of the scatter of what is shown."""
+    return axes(experiment, int(shown.lengths.max()) if len(shown.lengths) else experiment.length_cutoff)
+
+
+def seen(shown: "Shown", own: "figures.Points | None", overlays: Sequence[str]) -> "export.Seen":
+    """What the visitor sees in the picture, for its downloads."""
+    return export.Seen(
+        own, tuple(overlays), tuple(st.session_state.zoom), marks.marked(st.session_state.selected, shown)
+    )
+
+
+def link() -> dict[str, str]:
+    """What of the picture is not in the experiment, as URL parameters; "" for those that have their defaults."""
+    return {
+        "overlays": links.overlays_text(st.session_state.overlays),
+        "zoom": ",".join(f"{end:.6g}" for end in st.session_state.zoom),
+        "selected": st.session_state.selected,
+    }
 
 
 def show(
@@ -65,20 +105,30 @@ def show(
     labels = _labels((found.corpus.fingerprint, experiment.seed, len(found.sentences)), found.sentences)
     drawn = slice(0, figures.MOST_POINTS)
     points = figures.Points(labels[shown.index[drawn]], shown.lengths[drawn], shown.norms[drawn])
+    around = axes_of(experiment, shown)
+    picture = (around, found.key, tuple(overlays), own and (*own.lengths.tolist(), *own.norms.tolist()))
+    selected = marks.marked(marks.drawn(picture), shown)
     figure = figures.scatter(
         points,
-        axes(experiment, int(shown.lengths.max()) if len(shown.lengths) else experiment.length_cutoff),
+        replace(around, zoom=st.session_state.zoom),
         palette(),
         fit=shown.fit,
+        quantiles=_quantiles(found.key, experiment.view, shown) if CURVES in overlays else None,
         bins=statistics.bins(shown.lengths, shown.norms) if MEDIANS in overlays else None,
         slices=statistics.slices(shown.lengths, shown.norms) if RANGES in overlays else None,
         own=own,
+        selected=selected[selected < len(points.labels)],
     )
-    event = st.plotly_chart(
+    traces = list(figures.traces_of(len(points.labels)))
+
+    def sentence_of(trace: int, point: int) -> int | None:
+        return int(shown.index[traces[trace].start + point]) if trace < len(traces) else None
+
+    st.plotly_chart(
         figure,
         height=HEIGHT,
         key="scatter",
-        on_select="rerun",
+        on_select=lambda: marks.take(sentence_of),
         config={"displaylogo": False, "modeBarButtonsToRemove": ["autoScale2d"]},
         alt=f"{words.axis_title(experiment.view)} against sentence length for {len(shown.index):,} sentences. "
         + words.result(shown, experiment, len(found.measurements)),
@@ -87,10 +137,4 @@ def show(
         st.caption(
             f"The picture shows {figures.MOST_POINTS:,} of {len(shown.index):,} sentences; the numbers use all of them."
         )
-    traces = list(figures.traces_of(len(points.labels)))
-    chosen = [
-        traces[point["curve_number"]].start + point["point_index"]
-        for point in event.selection.points
-        if point["curve_number"] < len(traces)
-    ]
-    return np.array(sorted(set(chosen)), dtype=np.intp)
+    return marks.marked(st.session_state.selected, shown)

@@ -15,7 +15,7 @@ from clsviz.ui.markdown import escape
 
 if TYPE_CHECKING:
     from clsviz.analysis import Shown
-    from clsviz.export import Table
+    from clsviz.export import Seen, Table
 
 _COPY_LINK = st.components.v2.component(
     "clsviz.copy_link",
@@ -43,7 +43,15 @@ export default function ({ data, parentElement }) {
   }
   if (!label.textContent) label.textContent = "Copy link"
   button.onclick = async () => {
-    const link = window.location.origin + window.location.pathname + data.query
+    const query = new URLSearchParams(data.query)
+    const axes = data.whole && document.querySelector(".st-key-scatter .js-plotly-plot")?._fullLayout
+    if (axes) {
+      const ends = [...axes.xaxis.range, ...axes.yaxis.range]
+      const isWhole = axes.yaxis.autorange && data.whole.every((end, i) => Math.abs(end - ends[i]) < 1e-6)
+      query.delete("zoom")
+      if (!isWhole) query.set("zoom", ends.map((end) => Number(end.toPrecision(6))).join(","))
+    }
+    const link = `${window.location.origin}${window.location.pathname}?${query}`
     try {
       await navigator.clipboard.writeText(link)
       say("Copied")
@@ -57,19 +65,21 @@ export default function ({ data, parentElement }) {
 )
 
 
-def copy_link(experiment: Experiment, found: Found, query: dict[str, str]) -> None:
+def copy_link(experiment: Experiment, found: Found, query: dict[str, str], longest: int | None = None) -> None:
     """A button that puts the link to the picture, on whatever address the app runs, onto the clipboard.
 
-    query: what the address bar has; the link also pins what was found.
+    query: what the address bar has; the link also pins what was found. longest: where the axis of lengths of the
+    page's scatter ends, if it has one: the link then takes its zoom along, which only the browser knows.
     """
-    _COPY_LINK(data={"query": "?" + urlencode(query | export.link(experiment, found))}, key="copy_link")
+    whole = None if longest is None else [0, longest + 1]
+    _COPY_LINK(data={"query": "?" + urlencode(query | export.link(experiment, found)), "whole": whole}, key="copy_link")
 
 
-def downloads(experiment: Experiment, found: Found, view: "Shown") -> None:
-    """The table and the picture as files, each made when asked for."""
+def downloads(experiment: Experiment, found: Found, view: "Shown", seen: "Seen") -> None:
+    """The table and the picture, as it is seen, as files, each made when asked for."""
 
     def report() -> bytes:
-        return export.report(experiment, found, view)
+        return export.report(experiment, found, view, seen)
 
     with st.popover("Download", icon=":material/download:"):
         table_downloads(

@@ -1,14 +1,27 @@
 """The settings of single pages, which are not part of the experiment, as they are written in links."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from clsviz.errors import SettingError
 from clsviz.experiment import parse_setting
-from clsviz.settings import MOST_MODELS, PAGE_PARAMETERS, shown
+from clsviz.settings import DEFAULT_OVERLAYS, MOST_MODELS, PAGE_PARAMETERS, Overlay, shown
 
 Report = Callable[[SettingError], None]
+
+MOST_MARKS = 200
+"""The most points, or corners of a lasso, in a link."""
+
+_LONGEST_MARKS = 8_000
+
+_NUMBER = r"-?\d{1,9}(?:\.\d{1,9})?(?:e[+-]?\d\d)?"
+
+_MARK = (
+    rf"(?:points:\d{{1,7}}(?:,\d{{1,7}})*|box:{_NUMBER}(?:,{_NUMBER}){{3}}|lasso:{_NUMBER},{_NUMBER}"
+    rf"(?:,{_NUMBER},{_NUMBER}){{2,}})"
+)
+"""Points, a box, or a lasso of three corners or more; see `parts.marks`."""
 
 
 def _word(name: str, word: str) -> Callable[[str, Report], bool]:
@@ -49,6 +62,47 @@ def _models(text: str, report: Report) -> list[str]:
     return found[:MOST_MODELS]
 
 
+def _overlays(text: str, report: Report) -> list[Overlay]:
+    """What is drawn over the sentences: names with commas between them, or none."""
+    if not text or text == "none":
+        return [] if text else list(DEFAULT_OVERLAYS)
+    try:
+        return list(dict.fromkeys(map(Overlay, text.split(","))))
+    except ValueError:
+        report(SettingError(f"overlays is “{shown(text)}”; it must be none, or some of {', '.join(Overlay)}."))
+        return list(DEFAULT_OVERLAYS)
+
+
+def _zoom(text: str, report: Report) -> tuple[float, ...]:
+    """The ends of both axes, four numbers; none if nothing is zoomed."""
+    if text and not re.fullmatch(rf"{_NUMBER}(,{_NUMBER}){{3}}", text, re.ASCII):
+        report(SettingError(f"zoom is “{shown(text)}”; it must be four numbers, the ends of both axes."))
+        return ()
+    return tuple(map(float, text.split(","))) if text else ()
+
+
+def _selected(text: str, report: Report) -> str:
+    """What is marked in the scatter."""
+    if text and (not re.fullmatch(rf"{_MARK}(;{_MARK})*", text, re.ASCII) or len(text) > _LONGEST_MARKS):
+        report(SettingError(f"selected is “{shown(text)}”; it must be as a link of this page has it."))
+        return ""
+    return text
+
+
+def overlays_text(overlays: Sequence[Overlay]) -> str:
+    """Overlays as a link has them; "" for the default."""
+    return "" if set(overlays) == set(DEFAULT_OVERLAYS) else ",".join(overlays) or "none"
+
+
+def _corpus(text: str, report: Report) -> str:
+    """The corpus that probes travel to, or "" if none is named or it cannot be used, which is reported."""
+    try:
+        return str(parse_setting("corpus", text)) if text else ""
+    except SettingError as error:
+        report(SettingError(f"travel_to: {error}"))
+        return ""
+
+
 EXTRAS: dict[str, Callable[[str, Report], Any]] = {
     "models": _models,
     "axes": _word("axes", "free"),
@@ -56,6 +110,12 @@ EXTRAS: dict[str, Callable[[str, Report], Any]] = {
     "nearest": _word("nearest", "yes"),
     "sentence": _place("sentence"),
     "word": _place("word"),
+    "overlays": _overlays,
+    "zoom": _zoom,
+    "selected": _selected,
+    "joined": _word("joined", "yes"),
+    "erase": _word("erase", "yes"),
+    "travel_to": _corpus,
 }
 """How each is read, by its name in links and in the session's state; "" gives the default."""
 

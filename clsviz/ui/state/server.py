@@ -27,7 +27,8 @@ def _server() -> _Server:
     guard_torch()  # jobs import it while pages compute
     limits = limits_of(os.environ)
     store = Store(shipped=SHOWCASE)
-    return _Server(limits, Jobs(store, Encoders(limits.n_encoders, Checked(store.checked))))
+    encoders = Encoders(limits.n_encoders, Checked(store.checked))
+    return _Server(limits, Jobs(store, encoders, unwatched_seconds=limits.unwatched_seconds))
 
 
 def limits() -> Limits:
@@ -43,6 +44,14 @@ def jobs() -> Jobs:
 def analyse(steps: Callable[[Found, View], Iterator[T]], found: Found, view: View) -> Analysis[T]:
     """The job that takes `steps` with what was found and a view of it, shared by everyone who looks at the same."""
     return jobs().analyse((steps.__module__, steps.__qualname__, found.key, view), lambda: steps(found, view))
+
+
+def analyse_pair(
+    steps: Callable[[Found, Found, View], Iterator[T]], found: Found, other: Found, view: View
+) -> Analysis[T]:
+    """As `analyse`, for two of what was found."""
+    key = steps.__module__, steps.__qualname__, found.key, other.key, view
+    return jobs().analyse(key, lambda: steps(found, other, view))
 
 
 def compute(work: Callable[[Found, View], T], found: Found, view: View) -> Analysis[T]:

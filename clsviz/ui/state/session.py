@@ -34,6 +34,21 @@ def choose(experiment: Experiment) -> None:
     st.session_state.layer = LAST if experiment.layer is None else experiment.layer
 
 
+def hold() -> None:
+    """Measure the chosen corpus only when the visitor has seen how it is read."""
+    st.session_state.held = st.session_state.corpus
+
+
+def release() -> None:
+    """Measure it as any other."""
+    st.session_state.held = ""
+
+
+def is_held() -> bool:
+    """Whether the chosen corpus waits for the visitor to see how it is read."""
+    return bool(st.session_state.get("held") == st.session_state.corpus)
+
+
 def written() -> Written | None:
     """What this session put into the URL last."""
     last: Written | None = st.session_state.get("written")

@@ -38,10 +38,13 @@ def restore(page: str) -> None:
         return
     problems: list[SettingError] = []
     text = query.pop(TEXT_PARAMETER, "")
+    if {"zoom", "selected"} & query.keys():
+        st.session_state.pop("marked_in", None)  # the link's view is theirs
     for name, read in EXTRAS.items():
         if name in query or written is None or written.page == page:  # another page's link does not have them
             st.session_state[name] = read(query.pop(name, ""), problems.append)
     st.session_state.models = visitor.admitted_models(st.session_state.models, problems.append)
+    st.session_state.travel_to = visitor.admitted_corpus(st.session_state.travel_to, problems.append)
     made_with = {name: query.pop(name) for name in (MODEL_PARAMETER, CORPUS_PARAMETER) if name in query}
     experiment = visitor.admitted(Experiment.from_query(query, problems.append), problems.append)
     session.choose(experiment)

@@ -1,6 +1,6 @@
 """What this visitor may ask for: on a public server less, and files of this machine only from a browser on it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -10,7 +10,7 @@ import streamlit as st
 from clsviz import corpora, models
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
-from clsviz.settings import shown
+from clsviz.settings import Reading, shown
 from clsviz.ui.state import server
 
 
@@ -25,7 +25,9 @@ def admitted(experiment: Experiment, report: Callable[[SettingError], None]) -> 
         experiment = replace(experiment, model=default.model)
     if problem := corpus_problem(experiment.corpus):
         report(SettingError(problem))
-        experiment = replace(experiment, corpus=default.corpus, configuration="", split="", column="")
+        experiment = replace(
+            experiment, corpus=default.corpus, configuration="", split="", column="", reading=Reading.AUTO
+        )
     for name, most in (("sample_size", limits.sample_size), ("probe_size", limits.probe_size)):
         if getattr(experiment, name) > most:
             report(SettingError(f"{name} is {getattr(experiment, name):,}; on this server it can be at most {most:,}."))
@@ -50,6 +52,15 @@ def admitted_models(names: list[str], report: Callable[[SettingError], None]) ->
     return admitted
 
 
+def admitted_corpus(name: str, report: Callable[[SettingError], None]) -> str:
+    """The corpus that a link names beside the experiment's, or "" if there is none or it is reported."""
+    name = unpinned(name) if server.limits().is_public else name
+    if name and (problem := corpus_problem(name)):
+        report(SettingError(problem))
+        return ""
+    return name
+
+
 def unpinned(name: str) -> str:
     """The name of a model or corpus without its revision."""
     return name.partition("@")[0]
@@ -59,11 +70,7 @@ def model_problem(name: str) -> str:
     """Why this visitor may not ask for the model `name`, or ""."""
     base = models.Name.parse(name).base
     if server.limits().is_public and base not in models.MODELS:
-        known = ", ".join(models.MODELS)
-        return (
-            f"model is “{shown(name)}”, which this public demo does not offer. Choose one of {known}, or run clsviz on "
-            "your own machine for any model."
-        )
+        return _not_offered("model", name, models.MODELS, "run clsviz on your own machine for any model")
     if models.is_folder(base) and not is_local():
         return (
             f"model is the folder “{shown(name)}”. Folders can be opened only from a browser on the machine that "
@@ -77,17 +84,20 @@ def corpus_problem(name: str) -> str:
     if corpora.is_in_catalogue(name) or corpora.is_upload(name):
         return ""
     if server.limits().is_public:
-        known = ", ".join(corpora.CORPORA)
-        return (
-            f"corpus is “{shown(name)}”, which this public demo does not offer. Choose one of {known}, or upload a "
-            "file."
-        )
+        return _not_offered("corpus", name, corpora.CORPORA, "upload a file")
     if corpora.is_file(name) and not is_local():
         return (
             f"corpus is the file “{shown(name)}”. Paths can be opened only from a browser on the machine that clsviz "
             "runs on. Upload the file instead."
         )
     return ""
+
+
+def _not_offered(setting: str, name: str, offered: Iterable[str], otherwise: str) -> str:
+    return (
+        f"{setting} is “{shown(name)}”, which this public demo does not offer. Choose one of {', '.join(offered)}, or "
+        f"{otherwise}."
+    )
 
 
 def is_local() -> bool:

@@ -1,6 +1,6 @@
 """The jobs that this session watches, and so keeps going."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 
 import streamlit as st
@@ -16,13 +16,20 @@ from clsviz.ui.markdown import escape
 from clsviz.ui.state import server, session, url, visitor
 from clsviz.vectors import Vectors
 
+Wanted = Sequence[tuple[Experiment, Kind]]
 
-def begin(page: str, *kinds: Kind) -> tuple[Experiment, list[MeasuringJob]]:
-    """The experiment of a page that is about to be drawn, and its jobs; if it cannot be measured, say why and stop."""
+
+def begin(
+    page: str, *kinds: Kind, others: Callable[[Experiment], Wanted] = lambda _: ()
+) -> tuple[Experiment, list[MeasuringJob]]:
+    """The experiment of a page that is about to be drawn, and its jobs; if it cannot be measured, say why and stop.
+
+    others: what the page measures beside the experiment.
+    """
     url.restore(page)
     try:
         experiment = session.experiment()
-        return experiment, watch(*((experiment, kind) for kind in kinds))
+        return experiment, watch(*((experiment, kind) for kind in kinds), *others(experiment))
     except SettingError as error:
         st.error(escape(error))
         st.stop()
@@ -38,7 +45,7 @@ def watch(*wanted: tuple[Experiment, Kind]) -> list[MeasuringJob]:
         visitor.check(experiment)
     before: dict[Hashable, MeasuringJob] = st.session_state.get("watched", {})
     watched = {
-        key: before[key] if key in before else server.jobs().open(experiment, kind)
+        key: before[key] if key in before else server.jobs().open(experiment, kind, hold=session.is_held())
         for experiment, kind in wanted
         for key in [measurement_key(experiment, kind)]
     }
@@ -61,6 +68,10 @@ def start(job: MeasuringJob, *, here: bool = False) -> MeasuringJob:
     experiment, kind = job.work.experiment, job.work.kind
     visitor.check(experiment)
     before: dict[Hashable, MeasuringJob] = st.session_state.watched
+    session.release()
+    for other in before.values():
+        if other.is_held:
+            server.jobs().open(other.work.experiment, other.work.kind)
     started = server.jobs().open(experiment, kind, start=True, here=here)
     _replace(before, before | {measurement_key(experiment, kind): started})
     return started

@@ -9,7 +9,7 @@ from clsviz.measurements import Kind
 from clsviz.measuring import MeasuringJob, State
 from clsviz.ui import controls
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import own, share
+from clsviz.ui.parts import own, preview, share
 from clsviz.ui.state import session, url, watching
 from clsviz.ui.try_a_sentence import choices, downloads, growth, layers, measured, nearest, pooler, tokens
 
@@ -39,6 +39,7 @@ def page() -> None:
         controls.view.show(jobs[0].work.found, choices.POOLINGS)
     experiment = session.experiment()  # the controls may have changed the view to one that the model has
     controls.notes.show(jobs[0])
+    preview.show(jobs[0])
     st.title(escape(f"What does {models.label(experiment.model)} make of a sentence?"), anchor=False)
     answer_place, tools_place = st.container(), st.container(horizontal=True, horizontal_alignment="distribute")
     own.box()

@@ -11,8 +11,9 @@ from clsviz.measuring import Analysis, Found, MeasuringJob
 from clsviz.settings import Pooling, Unit
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart, share, toggle
-from clsviz.ui.state import server, session, watching
-from clsviz.ui.where_length_lives import cells, layers, norm_breakdown, sentlen
+from clsviz.ui.parts.covered import covered
+from clsviz.ui.state import server, session
+from clsviz.ui.where_length_lives import cells, elsewhere, layers, norm_breakdown, removal, sentlen
 
 if TYPE_CHECKING:
     from clsviz.statistics import Profile, Readout
@@ -21,57 +22,54 @@ _POLL_SECONDS = 1.0
 
 _PATIENCE_SECONDS = 1.0
 
-_FIRST_LOOK = 128
-"""Sentences in the first profile; while more are measured, it is computed anew each time their number doubles."""
 
+def show(job: MeasuringJob, there: MeasuringJob | None, experiment: Experiment, query: dict[str, str]) -> None:
+    """Draw it all; while anything is being computed it redraws itself, as there is more to show.
 
-def show(job: MeasuringJob, experiment: Experiment, query: dict[str, str]) -> None:
-    """Draw it all; while anything is being computed it redraws itself, as there is more to show."""
+    there: the job of the corpus that the probes travel to, if one is chosen.
+    """
     is_in_browser = False
-    chosen = experiment, st.session_state.heat
-    is_active = not _is_analysed(job, experiment)
+    chosen = experiment, _of_page()
+    is_active = not _is_analysed(job, there, experiment)
 
     def keep_up() -> None:
         nonlocal is_in_browser
-        if (session.experiment(), st.session_state.heat) != chosen:  # something on the page was clicked
+        if (session.experiment(), _of_page()) != chosen:  # something on the page was clicked
             st.rerun()
-        _show(job, experiment, query)
-        if is_in_browser and is_active and _is_analysed(job, experiment):
+        _show(job, there, experiment, query)
+        if is_in_browser and is_active and _is_analysed(job, there, experiment):
             st.rerun()  # there is no more to come
         is_in_browser = True
 
     st.fragment(keep_up, run_every=_POLL_SECONDS if is_active else None)()
 
 
-def covered(job: MeasuringJob, experiment: Experiment) -> Found | None:
-    """The vectors that the page is about, or None while there are none.
-
-    While they are being measured, these are the first 128, 256, 512 and so on: not every part redraws everything.
-    """
-    found = watching.found(job, experiment)
-    if found is None:
-        return None
-    n = len(found.measurements)
-    if job.state.is_active:
-        n = max((_FIRST_LOOK << doubling for doubling in range(10) if _FIRST_LOOK << doubling <= n), default=0)
-    return analysis.vectors.head(found, n) if n else None
+def _of_page() -> tuple[object, ...]:
+    """The page's own settings, on which the rest of it depends."""
+    return tuple(st.session_state[name] for name in ("heat", "erase", "travel_to"))
 
 
 def _profile(found: Found, experiment: Experiment) -> "Analysis[Profile]":
     return server.analyse(analysis.vectors.profiles, found, experiment.view.of_all_vectors)
 
 
-def _is_analysed(job: MeasuringJob, experiment: Experiment) -> bool:
-    if job.state.is_active:
+def _is_analysed(job: MeasuringJob, there: MeasuringJob | None, experiment: Experiment) -> bool:
+    if job.state.is_active or (there is not None and there.state.is_active):
         return False
     found = covered(job, experiment)
     if found is None:
         return True
-    analyses = (_profile(found, experiment), sentlen.of(found, experiment), norm_breakdown.of(found, experiment))
-    return not any(analysis.state.is_active for analysis in analyses)
+    analyses: list[Analysis[Any] | None] = [
+        _profile(found, experiment),
+        sentlen.of(found, experiment),
+        norm_breakdown.of(found, experiment),
+        removal.of(found, experiment),
+        elsewhere.of(found, elsewhere.found_there(there), experiment),
+    ]
+    return not any(analysis is not None and analysis.state.is_active for analysis in analyses)
 
 
-def _show(job: MeasuringJob, experiment: Experiment, query: dict[str, str]) -> None:
+def _show(job: MeasuringJob, there: MeasuringJob | None, experiment: Experiment, query: dict[str, str]) -> None:
     st.title(escape(f"Where does {models.label(experiment.model)} write the length of a sentence?"), anchor=False)
     found = covered(job, experiment)
     of_profile = _profile(found, experiment) if found else None
@@ -85,14 +83,17 @@ def _show(job: MeasuringJob, experiment: Experiment, query: dict[str, str]) -> N
     _numbers(profile)
     _controls(experiment)
     layers.show(profile, experiment)
+    _details(profile, experiment)
     if found is None or profile is None:
         return
     aside: dict[str, Any] = {"horizontal": True, "horizontal_alignment": "right"}
     with st.container(**aside), st.container(**aside, width="content"):
         share.copy_link(experiment, found, query)
-        _downloads(experiment, found, profile, job.state.is_active)
+        _downloads(experiment, found, profile, job, there)
     cells.show(profile, found, experiment)
     if not job.state.is_active:  # before that, they would use only a fraction of the vectors they need
+        elsewhere.show(found, there, experiment)
+        removal.show(found, experiment)
         sentlen.show(found, experiment)
         norm_breakdown.show(found, experiment)
     _explain(found, experiment, profile)
@@ -155,7 +156,7 @@ def _numbers(profile: "Profile | None") -> None:
 
 
 def _controls(experiment: Experiment) -> None:
-    """What would fool us, one click each; a second click takes it back."""
+    """The controls, one click each; a second click takes it back."""
     untrained = models.Name.parse(experiment.model).untrained
     base = experiment.model.removeprefix(models.UNTRAINED)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -176,7 +177,15 @@ def _controls(experiment: Experiment) -> None:
             toggle.show(f"In {unit}", {"unit": Unit.TOKENS if is_on else unit}, about, is_on=is_on)
 
 
-def _downloads(experiment: Experiment, found: Found, profile: "Profile", is_active: bool) -> None:
+def _details(profile: "Profile | None", experiment: Experiment) -> None:
+    with st.expander("Norm or direction, other vectors, and what to keep in mind"):
+        for paragraph in words.profile.details(profile, experiment.unit) if profile else []:
+            st.markdown(f"- {escape(paragraph)}")
+
+
+def _downloads(
+    experiment: Experiment, found: Found, profile: "Profile", job: MeasuringJob, there: MeasuringJob | None
+) -> None:
     name = share.file_name(experiment, found)
 
     def about() -> dict[str, object]:
@@ -187,7 +196,9 @@ def _downloads(experiment: Experiment, found: Found, profile: "Profile", is_acti
         share.table_downloads(
             "Norms", f"{name}-norms", lambda: export.table(found.sentences, found.measurements), about
         )
-        if not is_active:
+        if not job.state.is_active:
+            elsewhere.downloads(experiment, found, there, about)
+            removal.downloads(experiment, found, about)
             sentlen.downloads(experiment, found, about)
             norm_breakdown.downloads(experiment, found, about)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def of(found: Found, experiment: Experiment) -> "Analysis[SentLen]":
     """The analysis, running or done."""
-    return server.compute(analysis.vectors.classify, found, experiment.view)
+    return server.analyse(analysis.vectors.classifications, found, experiment.view)
 
 
 def show(found: Found, experiment: Experiment) -> None:
@@ -36,14 +36,15 @@ def show(found: Found, experiment: Experiment) -> None:
 
 
 def _accuracies(result: "SentLen") -> None:
+    st.markdown(escape(words.sentlen.verdict(result)))
     st.dataframe(
         export.tables.sentlen(result),
         hide_index=True,
         column_config={
             "From": st.column_config.TextColumn(width="medium"),
             "Accuracy": st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1),
-            "Lowest": st.column_config.NumberColumn("95% interval from", format="percent"),
-            "Highest": st.column_config.NumberColumn("to", format="percent"),
+            "Lowest": st.column_config.NumberColumn("Lowest draw", format="percent"),
+            "Highest": st.column_config.NumberColumn("Highest draw", format="percent"),
         },
         placeholder="–",
         alt="Accuracy of the SentLen task",

@@ -40,6 +40,21 @@ def test_a_larger_sample_begins_with_the_smaller(hub: Hub, repo: str, tmp_path: 
     assert sum(abs(one - another) == 1 for one, another in itertools.pairwise(numbers)) < 15
 
 
+@pytest.mark.parametrize("cut", [False, True])
+def test_every_sentence_knows_its_row_group(hub: Hub, repo: str, tmp_path: Path, kept: Path, cut: bool) -> None:
+    texts = [f"{text} It is one. It is text {index}." for index, text in enumerate(TEXTS)] if cut else TEXTS
+    publish(hub, repo, tmp_path / "own", texts)
+    for _ in range(2):  # read, and then from what is kept
+        found = draw(opened(repo, kept, limits=SMALL), 230, cut=cut)
+        assert found.row_groups is not None
+        assert len(found.row_groups) == 230
+        told = [*zip(found.sentences, found.row_groups, strict=True)]
+        if cut:  # the other pieces do not say which text they are of
+            told = [(sentence, group) for sentence, group in told if sentence.startswith("It is text")]
+        assert len(told) > 50
+        assert all(int(sentence.rstrip(".").split()[-1]) // 20 == group for sentence, group in told)
+
+
 def test_growing_reads_only_what_is_new(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
     publish(hub, repo, tmp_path / "own")
     draw(opened(repo, kept, limits=SMALL), 30)

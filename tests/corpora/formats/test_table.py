@@ -98,7 +98,7 @@ def test_what_is_written_comes_back(tmp_path_factory: Any, suffix: str, texts: l
     ]
 
 
-@pytest.mark.parametrize("name", ["texts.docx", "texts", "texts.gz", "texts.parquet.gz", "a\x1b[2Jb.pdf"])
+@pytest.mark.parametrize("name", ["texts.xyz", "texts", "texts.gz", "texts.parquet.gz", "a\x1b[2Jb.xyz"])
 def test_an_unknown_ending_is_refused_and_the_known_are_listed(tmp_path: Path, name: str) -> None:
     path = put(tmp_path / "texts.txt", b"One sentence.")
     with pytest.raises(CorpusError, match=r"in no known format.*\.txt, \.csv, .*\.parquet") as caught:

@@ -2,7 +2,8 @@ import pytest
 
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
-from clsviz.ui.state.links import EXTRAS, MOST_MODELS
+from clsviz.settings import DEFAULT_OVERLAYS, Overlay
+from clsviz.ui.state.links import EXTRAS, MOST_MODELS, overlays_text
 
 
 @pytest.mark.parametrize(
@@ -12,10 +13,19 @@ from clsviz.ui.state.links import EXTRAS, MOST_MODELS
         ("axes", "free", True),
         ("heat", "probe", True),
         ("nearest", "yes", True),
+        ("joined", "yes", True),
         ("sentence", "", 1),
         ("sentence", "12", 12),
         ("word", "999", 999),
         ("models", "", []),
+        ("overlays", "", list(DEFAULT_OVERLAYS)),
+        ("overlays", "none", []),
+        ("overlays", "ranges,medians,ranges", ["ranges", "medians"]),
+        ("zoom", "", ()),
+        ("zoom", "0,17.5,-7.25,1.5e-06", (0, 17.5, -7.25, 1.5e-6)),
+        ("selected", "", ""),
+        ("selected", "points:1,2,30;box:1,2,3.5,4", "points:1,2,30;box:1,2,3.5,4"),
+        ("selected", "lasso:1,1,2,2.5,3,1", "lasso:1,1,2,2.5,3,1"),
         ("models", "minilm,untrained:minilm,minilm ", ["minilm", "untrained:minilm"]),
     ],
 )
@@ -35,6 +45,14 @@ def test_what_a_page_has_is_read_from_its_link(name: str, text: str, expected: o
         ("word", "١", 1),
         ("word", "-1", 1),
         ("models", "minilm,\n", ["minilm"]),
+        ("overlays", "medians,boxes", list(DEFAULT_OVERLAYS)),
+        ("zoom", "1,2,3", ()),
+        ("zoom", "1,2,3,inf", ()),
+        ("zoom", "1,2,3,٤", ()),
+        ("selected", "points:", ""),
+        ("selected", "box:1,2,3", ""),
+        ("selected", "lasso:1,1,2,2", ""),
+        ("selected", f"points:{','.join(['1'] * 5000)}", ""),
         ("models", ",".join(f"owner/model-{n}" for n in range(9)), [f"owner/model-{n}" for n in range(MOST_MODELS)]),
     ],
 )
@@ -47,3 +65,10 @@ def test_what_cannot_be_used_is_named_and_left_out(name: str, text: str, left: o
 
 def test_no_page_takes_a_name_of_the_experiment() -> None:
     assert not EXTRAS.keys() & vars(Experiment()).keys()
+
+
+@pytest.mark.parametrize("overlays", [[], [Overlay.RANGES], [Overlay.MEDIANS], [Overlay.RANGES, Overlay.MEDIANS]])
+def test_overlays_come_back_as_they_were_written(overlays: list[Overlay]) -> None:
+    problems: list[SettingError] = []
+    assert EXTRAS["overlays"](overlays_text(overlays), problems.append) == overlays
+    assert not problems

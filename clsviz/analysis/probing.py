@@ -1,0 +1,78 @@
+"""What becomes of probes of the length if it is erased from the vectors, or if they are read on another corpus."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+
+import numpy as np
+
+from clsviz import statistics
+from clsviz.analysis.vectors import folds, used
+from clsviz.experiment import View
+from clsviz.measuring import Found
+from clsviz.statistics import Erasure, Sentences, Travel
+from clsviz.statistics.folds import canonical
+
+
+def erasures(found: Found, view: View) -> Iterator[Erasure]:
+    """The length erased from the view's vectors, fold by fold; raises UndefinedFitError where that cannot be tested."""
+    index, lengths = used(found, view)
+    vectors = found.vectors.of(view.pooling, view.layer)[index]
+    yield from statistics.erasure(vectors, lengths.tolist(), folds(found, index))
+
+
+def erasure_summary(found: Erasure) -> dict[str, object]:
+    """What erasing leaves, ready for JSON: for each version of the vectors the means over folds, and the folds."""
+
+    def row(values: tuple[float, ...]) -> float | None:
+        mean = float(np.mean(values)) if values else np.nan
+        return mean if np.isfinite(mean) else None
+
+    return {
+        "n_used": found.n,
+        **{
+            name.replace(" ", "_"): {
+                "linear_r_squared": row(left.linear),
+                "linear_fold_r_squared": list(left.linear),
+                "nonlinear_r_squared": row(left.nonlinear),
+                "nonlinear_fold_r_squared": list(left.nonlinear),
+                "neighbor_length_correlation": row(left.neighbours),
+            }
+            for name, left in found.left.items()
+        },
+    }
+
+
+def travels(found: Found, there: Found, view: View) -> Iterator[Travel]:
+    """Probes of the view's pooling trained on what was found, read on another corpus by the same model, by layer.
+
+    Sentences of the other corpus that the first has as well are left out, so that no probe is tested on what it was
+    trained on.
+    """
+    yield from statistics.travel(_sentences(found, view), _sentences(there, view, found), view.pooling)
+
+
+def _sentences(found: Found, view: View, other: Found | None = None) -> Sentences:
+    index, lengths = used(found, view)
+    if other is not None:
+        known = {canonical(other.sentences[i]) for i in used(other, view)[0]}
+        new = np.array([canonical(found.sentences[i]) not in known for i in index], bool)
+        index, lengths = index[new], lengths[new]
+    return Sentences(found.vectors, index, lengths, folds(found, index))
+
+
+def travel_summary(found: Travel, there: Found) -> dict[str, object]:
+    """How the probe travels, ready for JSON; undefined values are None."""
+
+    def defined(value: float) -> float | None:
+        return value if np.isfinite(value) else None
+
+    return {
+        "corpus": there.corpus.selection.corpus,
+        "corpus_fingerprint": there.corpus.fingerprint,
+        "n_used": found.n,
+        "n_used_there": found.n_there,
+        "guess_error": defined(found.guess_error),
+        "guess_error_across": defined(found.guess_error_across),
+        "guess_error_there": defined(found.guess_error_there),
+        "layers": [{name: defined(value) for name, value in asdict(leg).items()} for leg in found.legs],
+    }

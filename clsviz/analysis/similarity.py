@@ -1,0 +1,167 @@
+"""Whether length bends a search: how the similarity of a view's vectors follows the lengths, and what helps."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clsviz import statistics
+from clsviz.analysis.norms import check_layer, check_pooling, lengths_of, under_cutoff
+from clsviz.errors import UndefinedFitError
+from clsviz.experiment import View
+from clsviz.measuring import Found
+from clsviz.settings import Pooling
+from clsviz.statistics import Chance, Directions, LengthBias, Remedy, remedies
+
+_COMPARED = (Pooling.CLS, Pooling.MEAN, Pooling.POOLER)
+"""The poolings whose vectors people search with."""
+
+
+_FIFTHS, _ENOUGH_SEARCHES = 5, 1_000
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to compare sentences, and how far it follows their lengths; None where undefined.
+
+    pooling: the vector. remedy: what was done to it before, if anything.
+    length_share, neighbour_correlation, lengths_apart: as in `LengthBias`.
+    held_out: the correlation where a fifth of the sentences searches the others, which alone the remedy is fitted to.
+        The other numbers are of all sentences, each of which the remedy was fitted to.
+    kept: the share of the ten nearest neighbours that are those of the view's vector as it is.
+    problem: why there are no numbers, or "".
+    """
+
+    pooling: Pooling
+    remedy: Remedy | None = None
+    length_share: float | None = None
+    neighbour_correlation: float | None = None
+    lengths_apart: float | None = None
+    held_out: float | None = None
+    kept: float | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Similarity:
+    """How far the similarity of the view's vectors follows the lengths of the sentences.
+
+    index: intp (n,), which of the measured sentences are compared: those under the cutoff, and of equal ones the first.
+    n_equal, n_truncated: how many others were left out because they are equal, or were not read whole.
+    lengths: int32 (n,). ranges: the shortest and the longest of each tenth of them.
+    bias: of the view's vector. chance: the same with the lengths shuffled. random_apart: how far the lengths of two
+        random sentences are apart. by_words: as `bias`, of shared words; None, with `by_words_problem`, without any.
+    remedies: the vector as it is, and after each remedy. poolings: the vectors of other poolings, after the same layer.
+    """
+
+    index: NDArray[np.intp]
+    n_equal: int
+    n_truncated: int
+    lengths: NDArray[np.int32]
+    ranges: list[tuple[int, int]]
+    bias: LengthBias
+    chance: Chance
+    random_apart: float
+    by_words: LengthBias | None = None
+    by_words_problem: str = ""
+    remedies: tuple[Way, ...] = ()
+    poolings: tuple[Way, ...] = ()
+
+
+def n_steps(found: Found, view: View) -> int:
+    """How many results `compare` yields."""
+    return 3 + len(Remedy) + len(_others(found, view))
+
+
+def compare(found: Found, view: View) -> Iterator[Similarity]:
+    """How similarity follows length, step by step: the view's vector, shared words, remedies, other poolings.
+
+    Raises UndefinedFitError where the first cannot be said.
+    """
+    check_pooling(view, found.measurements)
+    check_layer(view, found.vectors.n_layers)
+    shown, n_truncated = under_cutoff(found.measurements, view)
+    index = shown[statistics.first_of_each([found.sentences[i] for i in shown])]
+    lengths = lengths_of(found, view, index)
+    vectors = found.vectors.of(view.pooling, view.layer)[index]
+    statistics.check_lengths(lengths)
+    directions = statistics.directions_of(vectors)
+    bias = statistics.length_bias(directions, lengths)
+    so_far = Similarity(
+        index,
+        len(shown) - len(index),
+        n_truncated,
+        lengths,
+        statistics.length_groups(lengths)[1],
+        bias,
+        statistics.chance(directions, lengths, bias.neighbours),
+        statistics.random_apart(lengths),
+    )
+    yield so_far
+    sentences = [found.sentences[i] for i in index]
+    try:
+        by_words = statistics.length_bias(Directions.of_sparse(statistics.tf_idf(sentences)), lengths)
+        so_far = replace(so_far, by_words=by_words)
+    except UndefinedFitError as error:
+        so_far = replace(so_far, by_words_problem=str(error))
+    yield so_far
+    numbers = bias.length_share, bias.neighbour_correlation, bias.lengths_apart, _held_out(None, vectors, lengths)
+    so_far = replace(so_far, remedies=(Way(view.pooling, None, *numbers),))
+    yield so_far
+    for remedy in Remedy:
+        way = _way(view.pooling, remedy, vectors, lengths, bias)
+        so_far = replace(so_far, remedies=(*so_far.remedies, way))
+        yield so_far
+    for pooling in _others(found, view):
+        way = _way(pooling, None, found.vectors.of(pooling, view.layer)[index], lengths, bias)
+        so_far = replace(so_far, poolings=(*so_far.poolings, way))
+        yield so_far
+
+
+def last(found: Found, view: View) -> Similarity:
+    """The last result of `compare`."""
+    *_, complete = compare(found, view)
+    return complete
+
+
+def _others(found: Found, view: View) -> list[Pooling]:
+    has = {Pooling.POOLER: found.vectors.has_pooler}
+    return [pooling for pooling in _COMPARED if pooling is not view.pooling and has.get(pooling, True)]
+
+
+def _way(
+    pooling: Pooling,
+    remedy: Remedy | None,
+    vectors: NDArray[np.float32],
+    lengths: NDArray[np.int32],
+    before: LengthBias,
+) -> Way:
+    """Another way to compare; before: what it is compared with."""
+    try:
+        mended = vectors if remedy is None else remedies.fit(remedy, vectors, lengths)(vectors)
+        bias = statistics.length_bias(statistics.directions_of(mended), lengths)
+        held_out = _held_out(remedy, vectors, lengths)
+    except UndefinedFitError as error:
+        return Way(pooling, remedy, problem=str(error))
+    kept = statistics.share_kept(before.neighbours, bias.neighbours)
+    numbers = bias.length_share, bias.neighbour_correlation, bias.lengths_apart
+    return Way(pooling, remedy, *numbers, held_out, kept)
+
+
+def _held_out(remedy: Remedy | None, vectors: NDArray[np.float32], lengths: NDArray[np.int32]) -> float:
+    """The correlation where a fifth searches the others, which alone the remedy is fitted to.
+
+    Each fifth in turn, until there have been enough searches; the sentences are in random order.
+    """
+    own: list[NDArray[np.int32]] = []
+    of_nearest: list[NDArray[np.int32]] = []
+    for fifth in np.array_split(np.arange(len(vectors)), _FIFTHS):
+        if sum(map(len, own)) >= _ENOUGH_SEARCHES:
+            break
+        rest = np.delete(np.arange(len(vectors)), fifth)
+        mend: remedies.Map = np.asarray if remedy is None else remedies.fit(remedy, vectors[rest], lengths[rest])
+        nearest = statistics.nearest_among(mend(vectors[fifth]), mend(vectors[rest]))
+        own.append(lengths[fifth])
+        of_nearest.append(lengths[rest][nearest])
+    return statistics.neighbour_correlation(np.concatenate(own), np.concatenate(of_nearest))

@@ -1,0 +1,51 @@
+"""A file of the user's own, opened as a selection asks: what is one text in it, and whether texts are cut."""
+
+import itertools
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from clsviz.corpora import formats, segmentation
+from clsviz.corpora.catalogue import is_upload
+from clsviz.corpora.uploads import upload_label
+from clsviz.experiment import Selection
+from clsviz.settings import Segmentation
+
+
+@dataclass(frozen=True)
+class OwnFile:
+    """A file that was opened. column: the one that is read, "" if it has none. cut: whether texts are cut."""
+
+    table: formats.Table
+    column: str
+    cut: bool
+    texts: Iterator[list[str]]
+
+    def sentences(self) -> Iterator[list[str]]:
+        """The sentences, some at a time; they can be read once."""
+        for texts in self.texts:
+            yield segmentation.sentences(texts, cut=self.cut)
+
+
+def place_of(selection: Selection, folder: Path) -> tuple[Path, str]:
+    """Where the file of a corpus is, and what it is called; raises CorpusError if it is an upload not in `folder`."""
+    if is_upload(selection.corpus):
+        return folder / selection.corpus, upload_label(selection.corpus, folder)
+    file = Path(os.path.expanduser(selection.corpus))
+    return file, file.name
+
+
+def open_file(selection: Selection, file: Path, name: str) -> OwnFile:
+    """Open it, with what the selection leaves open decided by its first texts; raises CorpusError.
+
+    Paragraphs whose lines were joined are cut into sentences, other texts where they are long.
+    """
+    table = formats.open_table(file, name, reading=selection.reading)
+    batches = table.texts(selection.column)
+    first = next(batches)
+    how = selection.segmentation
+    if how is Segmentation.AUTO and not table.wrapped:
+        how = segmentation.chosen_for(sum(map(len, first)) / len(first))
+    column = selection.column or next(iter(table.columns), "")
+    return OwnFile(table, column, how is not Segmentation.NONE, itertools.chain([first], batches))

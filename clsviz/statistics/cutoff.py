@@ -1,0 +1,76 @@
+"""How much the length cutoff, and which lengths a corpus happens to have, decide the line."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from statsmodels.regression.linear_model import WLS
+
+from clsviz.errors import UndefinedFitError
+from clsviz.statistics.intervals import clusterings, widest_interval
+from clsviz.statistics.line import explain_undefined, squared_correlation
+
+CUTOFFS = (10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 130, 160, 200, 260, 320, 400, 512)
+
+
+FLAT_LENGTHS = range(4, 40)
+"""Lengths that nearly every corpus has."""
+
+
+@dataclass(frozen=True)
+class Flat:
+    """R² of the line if each length of FLAT_LENGTHS were as frequent as any other; absent: those that no sentence has.
+
+    Two corpora with the same norm at each length have the same, whatever their lengths.
+    """
+
+    r_squared: float
+    absent: tuple[int, ...]
+
+
+def flat(lengths: ArrayLike, norms: ArrayLike) -> Flat:
+    """Regress norms on lengths, both (n,), by least squares, with each sentence weighted by 1 / those of its length.
+
+    Raises UndefinedFitError where the sentences with FLAT_LENGTHS determine no line.
+    """
+    x, y = np.asarray(lengths, dtype=int), np.asarray(norms, dtype=float)
+    inside = (x >= FLAT_LENGTHS.start) & (x < FLAT_LENGTHS.stop)
+    x, y = x[inside], y[inside]
+    explain_undefined(x.astype(float), y)
+    counts = np.bincount(x, minlength=FLAT_LENGTHS.stop)
+    line = WLS(y - y.mean(), np.stack([np.ones(len(x)), x], axis=1), weights=1 / counts[x]).fit()
+    return Flat(float(line.rsquared), tuple(length for length in FLAT_LENGTHS if not counts[length]))
+
+
+def by_cutoff(
+    n_tokens: ArrayLike,
+    lengths: ArrayLike,
+    norms: ArrayLike,
+    clusters: NDArray[np.intp] | None = None,
+    row_groups: NDArray[np.int64] | None = None,
+    cutoffs: Iterable[int] = CUTOFFS,
+) -> pd.DataFrame:
+    """The line through the sentences of fewer than so many tokens, for each of several cutoffs.
+
+    n_tokens, lengths, norms, clusters, row_groups: (n,), of all sentences, as `fit` takes them.
+    Columns: length_cutoff, n (sentences), r_squared, lower and upper (its 95% interval), slope. Cutoffs whose sentences
+    determine no line are left out, and so are those that leave out no more sentences than the one before.
+    """
+    tokens, x, y = np.asarray(n_tokens), np.asarray(lengths, dtype=float), np.asarray(norms, dtype=float)
+    rows: list[tuple[float, ...]] = []
+    for cutoff in sorted(set(cutoffs)):
+        under = np.flatnonzero(tokens < cutoff)
+        if rows and len(under) == rows[-1][1]:
+            continue
+        try:
+            explain_undefined(x[under], y[under])
+        except UndefinedFitError:
+            continue
+        by = clusterings(*(groups if groups is None else groups[under] for groups in (clusters, row_groups)))
+        ends = widest_interval(x[under], y[under], by).ends
+        slope = float(np.cov(x[under], y[under])[0, 1] / x[under].var(ddof=1))
+        rows.append((cutoff, len(under), squared_correlation(x[under], y[under]), *ends, slope))
+    columns = ["length_cutoff", "n", "r_squared", "lower", "upper", "slope"]
+    return pd.DataFrame(rows, columns=columns).astype({"length_cutoff": int, "n": int})

@@ -1,0 +1,153 @@
+"""How far the similarity of vectors, and with it a search, follows the lengths of sentences."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from clsviz.errors import UndefinedFitError
+from clsviz.statistics.directions import Directions, mean_cosines, neighbours
+from clsviz.statistics.folds import canonical
+from clsviz.statistics.lengths import shuffled
+
+Floats = NDArray[np.float64]
+
+
+N_GROUPS = 10
+"""Groups of sentences by length, all of one size: deciles."""
+
+
+LEAST = 100
+"""Sentences; among fewer, a group would have less than ten, and most sentences would be near any other."""
+
+
+_SHUFFLES = 99
+
+
+def length_groups(lengths: ArrayLike) -> tuple[NDArray[np.intp], list[tuple[int, int]]]:
+    """Ten groups of equal size by length: intp (n,), from 0 for the shortest; and each one's shortest and longest.
+
+    Sentences of one length may fall into two groups, in the order they are given in.
+    """
+    values = np.asarray(lengths)
+    groups = np.empty(len(values), np.intp)
+    groups[np.argsort(values, kind="stable")] = np.arange(len(values)) * N_GROUPS // len(values)
+    of = [values[groups == group] for group in range(N_GROUPS)]
+    return groups, [(int(lengths.min()), int(lengths.max())) for lengths in of]
+
+
+@dataclass(frozen=True, eq=False)
+class LengthBias:
+    """How far the similarity of n sentences follows their lengths.
+
+    cosine_by_length: float64 (10, 10), the mean cosine of two sentences by the tenths that their lengths are in.
+    length_share: R² of the cosines of all pairs on the two tenths.
+    neighbours: intp (n, 10), the nearest other sentences of each.
+    neighbour_correlation: Spearman's ρ of a sentence's length with the mean length of those ten.
+    lengths_apart: how far the lengths of a sentence and one of its ten nearest are apart, on average.
+    times_found: float64 (10,), how often a sentence of each tenth is among the ten nearest of another, on average.
+    """
+
+    cosine_by_length: Floats
+    length_share: float
+    neighbours: NDArray[np.intp]
+    neighbour_correlation: float
+    lengths_apart: float
+    times_found: Floats
+
+
+def length_bias(of: Directions, lengths: ArrayLike) -> LengthBias:
+    """How far similarity follows the lengths (n,); raises UndefinedFitError where that cannot be said."""
+    values = np.asarray(lengths, float)
+    check_lengths(values)
+    groups, _ = length_groups(values)
+    cosines, share = mean_cosines(of, groups)
+    nearest = neighbours(of)
+    return LengthBias(
+        cosines,
+        share,
+        nearest,
+        neighbour_correlation(values, values[nearest]),
+        lengths_apart(values, nearest),
+        np.bincount(groups[nearest.ravel()], minlength=N_GROUPS) / np.bincount(groups, minlength=N_GROUPS),
+    )
+
+
+def check_lengths(lengths: NDArray[Any]) -> None:
+    """Raise UndefinedFitError where there are too few sentences, or all of one length."""
+    if len(lengths) < LEAST:
+        raise UndefinedFitError(
+            f"At least {LEAST} different sentences are needed, and there are only {len(lengths)}. Raise the length "
+            "cutoff, or take more sentences."
+        )
+    if np.ptp(lengths) == 0:
+        raise UndefinedFitError(f"All {len(lengths):,} sentences have the same length, so it cannot bend anything.")
+
+
+def neighbour_correlation(lengths: NDArray[Any], of_nearest: NDArray[Any]) -> float:
+    """Spearman's ρ of lengths (n,) with the mean of those of the nearest, (n, k); raises UndefinedFitError."""
+    means = of_nearest.mean(axis=1)
+    if np.ptp(means) == 0:
+        raise UndefinedFitError("The nearest neighbours of all sentences have one and the same mean length.")
+    return float(stats.spearmanr(lengths, means).statistic)
+
+
+def lengths_apart(lengths: Floats, nearest: NDArray[np.intp]) -> float:
+    """How far the lengths (n,) of a sentence and one of its nearest, intp (n, k), are apart, on average."""
+    return float(np.abs(lengths[nearest] - lengths[:, None]).mean())
+
+
+def random_apart(lengths: ArrayLike) -> float:
+    """How far the lengths (n,) of two different sentences are apart, on average: Gini's mean difference."""
+    values = np.sort(np.asarray(lengths, float))
+    n = len(values)
+    return float(2 * ((2 * np.arange(1, n + 1) - n - 1) @ values) / (n * (n - 1)))
+
+
+def share_kept(before: NDArray[np.intp], after: NDArray[np.intp]) -> float:
+    """The share of the nearest neighbours, intp (n, k), that are still among them."""
+    return float((before[:, :, None] == after[:, None, :]).any(axis=2).mean())
+
+
+@dataclass(frozen=True, eq=False)
+class Chance:
+    """What the measures of LengthBias come to where the lengths are shuffled among the sentences.
+
+    cosine_by_length: of one shuffle. length_share, neighbour_correlation: their means over 99 shuffles.
+    length_share_limit, neighbour_correlation_limit: what 95 of 100 shuffles stay below, the second without its sign.
+    """
+
+    cosine_by_length: Floats
+    length_share: float
+    length_share_limit: float
+    neighbour_correlation: float
+    neighbour_correlation_limit: float
+
+
+def chance(of: Directions, lengths: ArrayLike, nearest: NDArray[np.intp]) -> Chance:
+    """The control of `length_bias`, with the same neighbours."""
+    values = np.asarray(lengths, float)
+    cosines, shares, correlations = [], [], []
+    for seed in range(_SHUFFLES):
+        random = np.asarray(shuffled(values, seed), float)
+        means, share = mean_cosines(of, length_groups(random)[0])
+        cosines.append(means)
+        shares.append(share)
+        correlations.append(neighbour_correlation(random, random[nearest]))
+    return Chance(
+        cosines[0],
+        float(np.mean(shares)),
+        float(np.quantile(shares, 0.95)),
+        float(np.mean(correlations)),
+        float(np.quantile(np.abs(correlations), 0.95)),
+    )
+
+
+def first_of_each(sentences: Sequence[str]) -> NDArray[np.intp]:
+    """The first of all sentences that differ by no more than case, accents or white space: intp (m,), in order."""
+    keys = [canonical(sentence) for sentence in sentences]
+    first = {key: place for place, key in reversed(list(enumerate(keys)))}
+    return np.array(sorted(first.values()), np.intp)

@@ -1,0 +1,1 @@
+"""Page: length_and_search."""

@@ -1,0 +1,141 @@
+"""The page itself: the answer, the map, and what each section shows below."""
+
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from clsviz import analysis, export, figures, words
+from clsviz.experiment import Experiment
+from clsviz.measuring import Analysis, Found, MeasuringJob
+from clsviz.ui.length_and_search import joined, remedies
+from clsviz.ui.markdown import escape
+from clsviz.ui.parts import chart, share, toggle
+from clsviz.ui.parts.covered import covered
+from clsviz.ui.state import server, session
+
+if TYPE_CHECKING:
+    from clsviz.analysis.similarity import Similarity
+
+_POLL_SECONDS = 1.0
+
+_HEIGHT = 470
+
+
+def show(job: MeasuringJob, experiment: Experiment, query: dict[str, str]) -> None:
+    """Draw it all; while anything is being computed it redraws itself, as there is more to show."""
+    is_in_browser = False
+    chosen = experiment, st.session_state.joined
+    is_active = _is_active(job, experiment)
+
+    def keep_up() -> None:
+        nonlocal is_in_browser
+        if (session.experiment(), st.session_state.joined) != chosen:  # something on the page was clicked
+            st.rerun()
+        _show(job, experiment, query)
+        if is_in_browser and is_active and not _is_active(job, experiment):
+            st.rerun()  # there is no more to come
+        is_in_browser = True
+
+    st.fragment(keep_up, run_every=_POLL_SECONDS if is_active else None)()
+
+
+def _compare(found: Found, experiment: Experiment) -> "Analysis[Similarity]":
+    return server.analyse(analysis.similarity.compare, found, experiment.view)
+
+
+def _is_active(job: MeasuringJob, experiment: Experiment) -> bool:
+    """Whether there is more to come."""
+    if job.state.is_active:
+        return True
+    found = covered(job, experiment)
+    if found is None:
+        return False
+    if _compare(found, experiment).state.is_active:
+        return True
+    return st.session_state.joined and joined.of(found, experiment).state.is_active
+
+
+def _show(job: MeasuringJob, experiment: Experiment, query: dict[str, str]) -> None:
+    st.title(words.similarity.QUESTION, anchor=False)
+    found = covered(job, experiment)
+    compared = _compare(found, experiment) if found else None
+    similarity = compared.work.result if compared else None
+    if compared is None:
+        st.markdown(escape(words.waiting.for_points(job)))
+    elif similarity is None:
+        st.markdown(escape(compared.error or "Comparing…"))
+    else:
+        st.markdown(escape(words.similarity.answer(similarity, experiment)))
+        st.caption(escape(words.similarity.quiet_line(similarity, experiment)))
+    _tools(job, experiment, query, found, similarity)
+    _map(similarity, experiment)
+    if found is None or similarity is None:
+        return
+    remedies.show(similarity)
+    with st.expander("Which lengths are found more often?"):
+        remedies.times_found(similarity, experiment)
+    assert compared is not None
+    if not (job.state.is_active or compared.state.is_active):  # else they would be other sentences every time, and wait
+        with st.expander("What if sentences are joined?", expanded=st.session_state.joined):
+            joined.show(found, experiment)
+    with st.expander("How to read this page"):
+        st.markdown(words.similarity.HOW_TO_READ)
+    rows = words.similarity.settings(experiment, found, similarity)
+    share.how_it_was_measured(rows, words.command(experiment, found, "similarity"))
+
+
+def _tools(
+    job: MeasuringJob,
+    experiment: Experiment,
+    query: dict[str, str],
+    found: Found | None,
+    similarity: "Similarity | None",
+) -> None:
+    """The control of shuffled lengths, the link and the downloads."""
+    with st.container(horizontal=True, horizontal_alignment="distribute"):
+        with st.container(horizontal=True, width="content"):
+            toggle.shuffled_lengths(experiment)
+        if found is None or similarity is None:
+            return
+        with st.container(horizontal=True, width="content"):
+            share.copy_link(experiment, found, query)
+            with st.popover("Download", icon=":material/download:"):
+                _downloads(experiment, found, similarity, is_active=job.state.is_active)
+
+
+def _downloads(experiment: Experiment, found: Found, similarity: "Similarity", *, is_active: bool) -> None:
+    name = share.file_name(experiment, found)
+
+    def about() -> dict[str, object]:
+        return export.about(experiment, found)
+
+    tables: dict[str, Any] = {
+        "Map": ("by-length", lambda: export.similarity.pairs(similarity)),
+        "Remedies": ("remedies", lambda: export.similarity.ways(similarity)),
+        "Neighbours": ("neighbours", lambda: export.similarity.neighbours(found, similarity)),
+    }
+    for label, (ending, table) in tables.items():
+        share.table_downloads(label, f"{name}-{ending}", table, about)
+    rows = joined.of(found, experiment).work.result if st.session_state.joined and not is_active else None
+    if rows:
+        share.table_downloads("Joined", f"{name}-joined", lambda: export.similarity.joined(rows), about)
+
+
+def _map(similarity: "Similarity | None", experiment: Experiment) -> None:
+    """Mean cosines by length; its place is kept until there are any."""
+    if similarity is None:
+        st.container(height=_HEIGHT, border=True)
+        return
+    st.plotly_chart(
+        figures.length_map(
+            similarity.bias.cosine_by_length,
+            [words.similarity.span(ends) for ends in similarity.ranges],
+            chart.palette(),
+            experiment.unit,
+        ),
+        height=_HEIGHT,
+        key="map",
+        config={"displayModeBar": False},
+        alt="Mean cosine of two sentences by the tenths that their lengths are in.",
+    )
+    st.caption(escape(words.similarity.ABOUT_MAP))

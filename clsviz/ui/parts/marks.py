@@ -1,0 +1,87 @@
+"""What the visitor marked in the scatter, as a link has it: points, boxes and lassos.
+
+A mark is a word and numbers, as in “box:3,17,7.2,7.5”. Points are numbers of sentences in the sample; boxes and lassos
+are in the units of the axes.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from clsviz.ui.state.links import MOST_MARKS
+
+if TYPE_CHECKING:
+    from clsviz.analysis import Shown
+
+_DIGITS = 6
+
+
+def follow(view: str) -> None:
+    """Forget the marks, and the zoom of a link, when the view changes: in another one they mean nothing."""
+    if st.session_state.get("marked_in", view) != view:
+        st.session_state.selected, st.session_state.zoom = "", ()
+    st.session_state.marked_in = view
+
+
+def drawn(picture: object) -> str:
+    """The marks that the figure itself draws, so that they are there when the browser begins with a new one.
+
+    picture: everything else in it. As long as that stays the same, the browser draws what the visitor marks.
+    """
+    if st.session_state.get("drawn_for") != picture:
+        st.session_state.drawn_for, st.session_state.drawn_marks = picture, st.session_state.selected
+    marks: str = st.session_state.drawn_marks
+    return marks
+
+
+def take(sentence_of: Callable[[int, int], int | None]) -> None:
+    """Keep what the visitor has just marked in the browser; sentence_of: by trace and point, if it is one."""
+    st.session_state.selected = written(st.session_state.scatter.selection, sentence_of)
+
+
+def written(selection: Any, sentence_of: Callable[[int, int], int | None]) -> str:
+    """A selection, as Streamlit has it, as marks; those that are too many or too fine for a link become fewer."""
+    shapes = [_mark("box", [*box["x"][:2], *box["y"][:2]]) for box in selection.get("box", [])]
+    for lasso in selection.get("lasso", []):
+        corners = [*zip(lasso["x"], lasso["y"], strict=True)]
+        corners = corners[:: len(corners) // MOST_MARKS + 1]
+        shapes.append(_mark("lasso", [number for corner in corners for number in corner]))
+    if shapes:
+        return ";".join(shapes)
+    points = [sentence_of(point["curve_number"], point["point_index"]) for point in selection.get("points", [])]
+    known = sorted({point for point in points if point is not None})[:MOST_MARKS]
+    return _mark("points", known) if known else ""
+
+
+def _mark(word: str, numbers: Sequence[float]) -> str:
+    return f"{word}:{','.join(f'{float(number):.{_DIGITS}g}' for number in numbers)}"
+
+
+def marked(marks: str, shown: "Shown") -> NDArray[np.intp]:
+    """Which of the sentences shown the marks hold, intp (n,), ascending."""
+    is_marked = np.zeros(len(shown.index), dtype=bool)
+    for mark in filter(None, marks.split(";")):
+        word, _, text = mark.partition(":")
+        numbers = np.array(text.split(","), dtype=float)
+        if word == "points":
+            is_marked |= np.isin(shown.index, numbers.astype(np.intp))
+        elif word == "box":
+            (left, right), (low, high) = sorted(numbers[:2]), sorted(numbers[2:])
+            is_within = (left <= shown.lengths) & (shown.lengths <= right)
+            is_marked |= is_within & (low <= shown.norms) & (shown.norms <= high)
+        else:
+            is_marked |= _inside(shown.lengths, shown.norms, numbers.reshape(-1, 2))
+    return np.flatnonzero(is_marked)
+
+
+def _inside(x: NDArray[Any], y: NDArray[Any], corners: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which points lie in a polygon: those from which a ray crosses its edges an odd number of times."""
+    is_inside = np.zeros(len(x), dtype=bool)
+    for (x0, y0), (x1, y1) in zip(corners, np.roll(corners, -1, axis=0), strict=True):
+        if y0 != y1:
+            is_between = (y0 > y) != (y1 > y)
+            is_inside ^= is_between & (x < x0 + (y - y0) / (y1 - y0) * (x1 - x0))
+    return is_inside

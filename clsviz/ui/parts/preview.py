@@ -1,0 +1,148 @@
+"""A file of the visitor's own as it is read, before anything is measured."""
+
+import os
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from clsviz import corpora, figures, words
+from clsviz.corpora import Preview, formats
+from clsviz.corpora.segmentation import LONG_TEXT
+from clsviz.errors import CorpusError
+from clsviz.experiment import Selection
+from clsviz.measuring import MeasuringJob, State
+from clsviz.settings import Reading, Segmentation
+from clsviz.ui.markdown import escape
+from clsviz.ui.parts import chart
+from clsviz.ui.state import server, session, watching
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_LONGEST_EXAMPLE = 140
+
+_HEIGHT = 190
+
+_SEGMENTATION_LABELS = {Segmentation.AUTO: "Auto", Segmentation.NONE: "No", Segmentation.SENTENCES: "Yes"}
+
+
+def show(job: MeasuringJob) -> None:
+    """At the top of a page, how the corpus is read, if it is a file that was just chosen and is not measured yet.
+
+    job: one that measures it.
+    """
+    if _comes_first(job):
+        _show(job)
+
+
+def explain(job: MeasuringJob) -> None:
+    """Below everything else, how the corpus is read, if it is a file."""
+    if not _comes_first(job):
+        _show(job)
+
+
+def _comes_first(job: MeasuringJob) -> bool:
+    return session.is_held() and job.state in (State.LOOKING, State.WAITING, State.FAILED)
+
+
+def _show(job: MeasuringJob) -> None:
+    selection = session.experiment().selection
+    if not (corpora.is_file(selection.corpus) or corpora.is_upload(selection.corpus)):
+        return
+    folder = server.jobs().store.corpora
+    try:
+        state = _state(selection, folder)
+    except CorpusError:  # it is not there, as the sidebar says
+        return
+    try:
+        preview = _preview(selection, state, folder)
+    except CorpusError as error:  # another way of reading may help
+        with st.container(border=True):
+            st.markdown(escape(error))
+            _controls(is_plain=_is_plain(selection, folder))
+        return
+    comes_first = _comes_first(job)
+    title = f"How **{escape(preview.label)}** is read: {words.reading.counted(preview, job.work.corpus)}"
+    with st.expander(title, expanded=comes_first, key=f"preview-{comes_first}"):
+        st.markdown(escape(words.reading.how(preview)))
+        with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+            _controls(is_plain=preview.selection.reading is not Reading.AUTO)
+            if comes_first:
+                cost = f" · about {words.duration(job.cost.seconds)}" if job.cost else ""
+                st.button(
+                    f"Measure{cost}",
+                    icon=":material/play_arrow:",
+                    type="primary",
+                    key="measure",
+                    on_click=_measure,
+                    args=[job],
+                )
+        _examples(preview)
+
+
+def _measure(job: MeasuringJob) -> None:
+    watching.start(job)
+
+
+def _examples(preview: Preview) -> None:
+    sentences, lengths = st.columns([3, 2], gap="medium")
+    with sentences:
+        examples = [
+            example if len(example) <= _LONGEST_EXAMPLE else f"{example[:_LONGEST_EXAMPLE]}…"
+            for example in preview.examples()
+        ]
+        st.caption("\n".join(f"- {escape(example)}" for example in examples))
+    with lengths:
+        n_words = preview.n_words
+        st.plotly_chart(
+            figures.histogram(n_words, "Words in a sentence", chart.palette()),
+            height=_HEIGHT,
+            key="preview-lengths",
+            config={"displayModeBar": False},
+            alt=words.reading.lengths(preview),
+        )
+
+
+def _controls(*, is_plain: bool) -> None:
+    """How it could be read otherwise; is_plain: whether the file is plain text."""
+    if is_plain:
+        st.segmented_control(
+            "How the file is read",
+            list(Reading),
+            default=st.session_state.reading,
+            format_func=words.reading.LABELS.__getitem__,
+            key="reading",
+            required=True,
+            on_change=session.hold,
+            help="Books in plain text have their lines wrapped at some width: these are joined into paragraphs. "
+            "Other files have one text on each line.",
+        )
+    st.segmented_control(
+        "Cut into sentences",
+        list(Segmentation),
+        default=st.session_state.segmentation,
+        format_func=_SEGMENTATION_LABELS.__getitem__,
+        key="segmentation",
+        required=True,
+        on_change=session.hold,
+        help="Cut texts into sentences, with rules for English. Auto does so with wrapped paragraphs, and with "
+        f"texts that average more than {LONG_TEXT} characters.",
+    )
+
+
+def _is_plain(selection: Selection, folder: "Path") -> bool:
+    _, name = corpora.place_of(selection, folder)
+    return name.lower().removesuffix(".gz").endswith(tuple(s for s, kind in formats.FORMATS.items() if kind.is_plain))
+
+
+def _state(selection: Selection, folder: "Path") -> tuple[int, int]:
+    """Size and time of the file, which change when it does; raises CorpusError if there is none."""
+    file, name = corpora.place_of(selection, folder)
+    formats.check(file, name)
+    status = os.stat(file)
+    return status.st_size, status.st_mtime_ns
+
+
+@st.cache_resource(max_entries=8, show_spinner="Reading the beginning of the file…")
+def _preview(selection: Selection, state: tuple[int, int], _folder: "Path") -> Preview:
+    return corpora.preview(selection, _folder)

@@ -1,0 +1,55 @@
+"""How a file of the user's own was read."""
+
+import numpy as np
+
+from clsviz import corpora
+from clsviz.corpora import Corpus, Preview
+from clsviz.settings import Reading, Segmentation, printable
+
+LABELS = {
+    Reading.AUTO: "Detected",
+    Reading.LINES: "Line by line",
+    Reading.PARAGRAPHS: "Paragraphs",
+}
+"""What each way of reading a text file is called on a control."""
+
+
+def how(found: Corpus | Preview) -> str:
+    """What was taken for a sentence, and what was left out."""
+    is_cut = found.selection.segmentation is Segmentation.SENTENCES
+    if found.width:
+        text = f"Lines are wrapped at about {found.width} characters. They were joined into paragraphs"
+        text += ", and those cut into sentences." if is_cut else ", and each paragraph is taken as one sentence."
+        if found.n_left_out:
+            lines = "1 line was" if found.n_left_out == 1 else f"{found.n_left_out:,} lines were"
+            text += f" {lines} left out, such as headings, lists and verse."
+        return text
+    column = printable(found.selection.column)
+    texts = f"Each text in its column “{column}”" if column else "Each line"
+    return f"{texts} was cut into sentences." if is_cut else f"{texts} is taken as one sentence."
+
+
+def counted(preview: Preview, corpus: Corpus | None = None) -> str:
+    """How many sentences a file holds, or its beginning; corpus: what is known of all of it, if it was read."""
+    n = len(preview.sentences)
+    is_known = corpus is not None and corpus.n_sentences and corpus.selection == preview.selection
+    if corpus is not None and is_known:
+        n = corpus.n_sentences or n
+    sentences = "1 sentence" if n == 1 else f"{n:,} sentences"
+    if preview.is_whole or is_known:
+        return sentences
+    return f"{sentences} in the first {sum(map(len, preview.sentences)) / 1e6:.1f} MB of its text"
+
+
+def lengths(preview: Preview) -> str:
+    """What the histogram of lengths shows."""
+    low, middle, high = np.quantile(preview.n_words, [0.05, 0.5, 0.95])
+    return f"Words in a sentence: nine in ten have {low:.0f} to {high:.0f}, half of them {middle:.0f} or fewer."
+
+
+def notes(corpus: Corpus) -> list[str]:
+    """How a corpus was read, if it is made from a file, for a command to report."""
+    name, n = corpus.selection.corpus, corpus.n_sentences
+    if not (corpora.is_file(name) or corpora.is_upload(name)):
+        return []
+    return [f"{printable(corpus.label)}: {how(corpus)} {'1 sentence' if n == 1 else f'{n:,} sentences'}."]

@@ -1,0 +1,274 @@
+"""What is said of whether length bends a search: true whatever the vectors are."""
+
+import math
+from collections.abc import Sequence
+
+from clsviz import models
+from clsviz.analysis.joined import Joined
+from clsviz.analysis.similarity import Similarity, Way
+from clsviz.experiment import Experiment
+from clsviz.measuring import Found
+from clsviz.settings import Lengths, Pooling, Precision, Unit
+from clsviz.statistics import Remedy
+from clsviz.words.labels import POOLINGS
+from clsviz.words.numbers import duration, number
+from clsviz.words.provenance import origin, used
+
+QUESTION = "Does length bend my search?"
+
+
+_STRENGTHS = [(0.1, "Hardly"), (0.3, "Yes, slightly"), (0.6, "Yes, clearly")]
+"""Words for a rank correlation below each limit, once it is told apart from chance."""
+
+
+_ALIKE = 0.05
+"""Correlations closer than this are about the same."""
+
+
+REMEDIES = {
+    None: "As it is",
+    Remedy.CENTRED: "Centred",
+    Remedy.WHITENED: "Whitened",
+    Remedy.ERASED: "Length erased",
+}
+
+
+_DOING = {
+    Remedy.CENTRED: "centring",
+    Remedy.WHITENED: "whitening",
+    Remedy.ERASED: "erasing length (LEACE)",
+}
+
+
+SHARED_WORDS = "Shared words (tf-idf)"
+
+
+ABOUT_MAP = (
+    "Each cell: the mean cosine of two sentences, one from each tenth by length. If length played no part, all cells "
+    "would be alike."
+)
+
+
+ABOUT_REMEDIES = (
+    "Rank correlation of a sentence’s length with the mean length of its ten nearest, where a fifth of the sentences "
+    "searches the others, and the remedy has seen only those; so it may differ a little from the one above. The red "
+    "band is as far as shuffled lengths reach. Kept: the share of the ten nearest that are those without a remedy. By "
+    "length: the share of the differences between cosines that the two lengths account for."
+)
+
+
+ABOUT_JOINED = (
+    "Mean cosine of a text with the first of its own sentences, with another text of as many, and with a single "
+    "sentence of another text. Dotted: the same of the words they share."
+)
+
+
+HOW_TO_READ = """\
+A search by embeddings ranks sentences by cosine similarity. If length bends it, a short query finds short sentences \
+and a long one long sentences, whatever they are about. The map shows whether pairs of some lengths are more alike \
+than others. The rank correlation (Spearman’s ρ) is 1 if the longer of any two sentences always has the longer \
+neighbours, and 0 if length plays no part. Sentences of one length may well be about the same things, so the same is \
+computed from the words that sentences share (tf-idf, which knows no model): what does not go beyond that need not be \
+the encoder’s doing. Shuffling the lengths among the sentences shows what chance gives."""
+
+
+def answer(found: Similarity, experiment: Experiment) -> str:
+    """Whether length bends a search, in a sentence; which controls are on comes first."""
+    text = verdict(found)
+    if experiment.lengths is Lengths.SHUFFLED:
+        text = f"Control: lengths are shuffled across sentences, so whatever shows is chance. {text}"
+    if models.Name.parse(experiment.model).untrained:
+        text = f"Control: these weights are random, so whatever shows is there without training. {text}"
+    return text
+
+
+def verdict(found: Similarity) -> str:
+    """Whether a sentence's nearest neighbours follow its length, beyond chance and beyond shared words."""
+    own, limit = found.bias.neighbour_correlation, found.chance.neighbour_correlation_limit
+    longer = f"the longer a sentence, the longer its ten nearest (rank correlation {_two(own)})"
+    if own < -limit:
+        return (
+            f"The other way round: the longer a sentence, the shorter its ten nearest (rank correlation {_two(own)}, "
+            f"with shuffled lengths {_two(found.chance.neighbour_correlation)})."
+        )
+    if own <= limit:
+        return _no_order(found)
+    lead = next((word for least, word in _STRENGTHS if own < least), "Yes, strongly")
+    if found.by_words is None:
+        return f"{lead}: {longer}."
+    by_words = found.by_words.neighbour_correlation
+    if abs(own - by_words) <= _margin(found):
+        return (
+            f"About as much as shared words do: {longer}, and the ten that share most of its words ({_two(by_words)})."
+        )
+    if own < by_words:
+        return (
+            f"Less than shared words do: {longer}, and more so the ten that share most of its words ({_two(by_words)})."
+        )
+    return f"{lead}: {longer}; for the ten that share most of its words it is {_two(by_words)}."
+
+
+def _no_order(found: Similarity) -> str:
+    """Neighbours do not get longer with the sentence; cosines may still depend on length."""
+    n, share = len(found.index), found.bias.length_share
+    if share <= found.chance.length_share_limit:
+        return (
+            f"Not as far as these {n:,} sentences show: neither cosines nor nearest neighbours follow length more than "
+            "chance would have it."
+        )
+    return (
+        f"Not which sentences are nearest: those of longer sentences are no longer, beyond chance, although length "
+        f"accounts for {percent(share)} of the differences between cosines."
+    )
+
+
+def _margin(found: Similarity) -> float:
+    """Two correlations closer than this may differ by chance: twice the standard error of two independent ones."""
+    return max(_ALIKE, 2 * math.sqrt(2 / (len(found.index) - 1)))
+
+
+def key_numbers(found: Similarity, experiment: Experiment) -> dict[str, str]:
+    """The numbers behind the answer, by name."""
+    unit = experiment.unit
+    shared = f", shared words {percent(found.by_words.length_share)}" if found.by_words else ""
+    words = f", shared words {_two(found.by_words.neighbour_correlation)}" if found.by_words else ""
+    return {
+        "Differences between cosines that two lengths account for": f"{percent(found.bias.length_share)} (shuffled "
+        f"lengths {percent(found.chance.length_share)}{shared})",
+        "Rank correlation of length and neighbours’ length": f"{_two(found.bias.neighbour_correlation)} (shuffled "
+        f"lengths {_two(found.chance.neighbour_correlation)}{words})",
+        "Difference in length": f"{found.bias.lengths_apart:.1f} {unit} between a sentence and one of its ten nearest, "
+        f"{found.random_apart:.1f} between two random ones",
+        "Sentences": f"{len(found.index):,}",
+    }
+
+
+def quiet_line(found: Similarity, experiment: Experiment) -> str:
+    """The numbers that stand under the answer."""
+    shared = f", by shared words {percent(found.by_words.length_share)}" if found.by_words else ""
+    return (
+        f"{len(found.index):,} different sentences under {experiment.length_cutoff} tokens · a sentence and one of its "
+        f"ten nearest are {found.bias.lengths_apart:.1f} {experiment.unit} apart, two random ones "
+        f"{found.random_apart:.1f} · length accounts for {percent(found.bias.length_share)} of the differences between "
+        f"cosines (shuffled {percent(found.chance.length_share)}{shared})"
+    )
+
+
+def remedies(found: Similarity) -> str:
+    """Which remedy helps most, and what it costs; "" until all are tried."""
+    if len(found.remedies) <= len(Remedy):
+        return ""
+    before, *tried = found.remedies
+    known = [way for way in tried if way.held_out is not None]
+    if before.held_out is None or not known:
+        return "No remedy could be tried. " + " ".join(way.problem for way in tried if way.problem)
+    if abs(found.bias.neighbour_correlation) <= found.chance.neighbour_correlation_limit:
+        return "There is nothing to mend: no correlation is told apart from chance."
+    best = min(known, key=lambda way: abs(_known(way.held_out)))
+    after = _known(best.held_out)
+    assert best.remedy is not None
+    name, earlier, later = _DOING[best.remedy], _two(before.held_out), _two(after)
+    if abs(before.held_out) - abs(after) <= _margin(found):
+        return f"None of them helps clearly: the correlation is {earlier} before, and {later} at best, with {name}."
+    name = f"{name[0].upper()}{name[1:]}"
+    return f"{name} helps most: the correlation goes from {earlier} to {later}. {_cost(before, best)}"
+
+
+def _cost(before: Way, after: Way) -> str:
+    """What a remedy costs: neighbours lost, and cosines that follow length more."""
+    text = f"Of the ten nearest, {_known(after.kept):.0%} stay"
+    earlier, later = _known(before.length_share), _known(after.length_share)
+    if later > earlier + 0.01:
+        return f"{text}, but cosines then follow length more ({percent(later)}, {percent(earlier)} before)."
+    return f"{text}."
+
+
+def neighbours(found: Similarity, unit: Unit) -> str:
+    """How often the shortest and the longest are found."""
+    shortest, longest = found.ranges[0], found.ranges[-1]
+    text = (
+        f"A sentence of the shortest tenth ({span(shortest)} {unit}) is among the ten nearest of "
+        f"{found.bias.times_found[0]:.1f} others on average, one of the longest ({span(longest)}) of "
+        f"{found.bias.times_found[-1]:.1f}; without a preference all would be of 10."
+    )
+    if found.by_words is None:
+        return f"{text} {found.by_words_problem}"
+    return f"{text} By shared words it is {found.by_words.times_found[0]:.1f} and {found.by_words.times_found[-1]:.1f}."
+
+
+def joined_cost(seconds: float | None) -> str:
+    """What measuring joined sentences is for, and what it takes, if that is known."""
+    takes = "takes a moment" if seconds is None else f"takes about {duration(seconds)}"
+    return (
+        "Joins random sentences to texts of two, four and eight, to see how alike texts become by being long. "
+        f"Measuring them {takes}; turn it off to stop."
+    )
+
+
+def joined(rows: Sequence[Joined]) -> str:
+    """What joining sentences does, from the first and the last row; "" for fewer than two."""
+    if len(rows) < 2:
+        return ""
+    one, many = rows[0], rows[-1]
+    n = {2: "two", 4: "four", 8: "eight"}[many.n_sentences]
+    change = many.to_text - one.to_text
+    more = "more" if change > 0 else "less"
+    text = (
+        f"Two texts of {n} random sentences each have a cosine of {number(many.to_text, 3)} on average, "
+        f"{number(abs(change), 3)} {more} than two single sentences ({number(one.to_text, 3)})"
+    )
+    if many.words_to_text is not None and one.words_to_text is not None:
+        text += f"; by shared words it is {number(many.words_to_text, 3)} and {number(one.words_to_text, 3)}"
+    return (
+        f"{text}. With its own first sentence a text of {n} has {number(many.to_own, 3)}, with that of another text "
+        f"{number(many.to_sentence, 3)}."
+    )
+
+
+def settings(experiment: Experiment, found: Found, similarity: Similarity) -> dict[str, str]:
+    """How the result came about, by name."""
+    n_layers = found.measurements.n_layers
+    vector = POOLINGS[experiment.pooling].described
+    if experiment.pooling is not Pooling.POOLER:
+        vector += f" after layer {n_layers if experiment.layer is None else experiment.layer} of {n_layers}"
+    n_used = len(similarity.index) + similarity.n_equal
+    equal = f"; {similarity.n_equal:,} left out as equal to another but for case, accents or white space"
+    return {
+        **origin(found),
+        "Compared": used(experiment, n_used, similarity.n_truncated) + (equal if similarity.n_equal else ""),
+        "Length": f"in {experiment.unit}" + (", shuffled" if experiment.lengths is Lengths.SHUFFLED else ""),
+        "Vector": f"{vector}, measured in {Precision.EXACT.numbers} and stored in 16 bits",
+        "Map": "mean cosine over all pairs of different sentences, by tenths of the lengths; the share of the "
+        "differences is R² of all cosines on the pair of tenths",
+        "Neighbours": "the ten nearest other sentences by cosine, exact; Spearman’s ρ of a sentence’s length with "
+        "their mean length",
+        "Shuffled lengths": "means over 99 shuffles",
+        "Shared words": "cosine of tf-idf vectors of the same sentences",
+        "Remedies": "fitted to the sentences that are searched: for the correlation to four fifths, which the "
+        "remaining fifth searches; for what stays and for cosines to all",
+    }
+
+
+def span(ends: tuple[int, int]) -> str:
+    """A range of lengths."""
+    return str(ends[0]) if ends[0] == ends[1] else f"{ends[0]}–{ends[1]}"
+
+
+def uncapitalized(text: str) -> str:
+    """A label inside a sentence."""
+    return f"{text[:1].lower()}{text[1:]}"
+
+
+def percent(share: float) -> str:
+    """A share with one decimal."""
+    return "under 0.1%" if 0 < share < 0.001 else f"{share:.1%}"
+
+
+def _two(value: float) -> str:
+    """A correlation to two decimals, never as −0.00."""
+    return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
+
+
+def _known(value: float | None) -> float:
+    assert value is not None
+    return value

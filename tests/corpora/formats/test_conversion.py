@@ -1,0 +1,38 @@
+import shlex
+from pathlib import Path
+
+import pytest
+
+from clsviz import corpora
+from clsviz.corpora import formats
+from clsviz.errors import CorpusError
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("paper.pdf", ["pdftotext", "paper.pdf", "paper.txt"]),
+        ("My Book.DOCX", ["pandoc", "My Book.DOCX", "--to", "plain", "--wrap", "none", "--output", "My Book.txt"]),
+        ("notes.md", ["pandoc", "notes.md", "--to", "plain", "--wrap", "none", "--output", "notes.txt"]),
+        (
+            "it's; rm -rf.html",
+            ["pandoc", "it's; rm -rf.html", *["--to", "plain", "--wrap", "none", "--output"], "it's; rm -rf.txt"],
+        ),
+        ("all.json", ["jq", "--compact-output", ".[]", "all.json", ">", "all.jsonl"]),
+        ("{0} $x.tar.gz", ["tar", "--extract", "--file", "{0} $x.tar.gz"]),
+    ],
+)
+def test_a_file_of_another_kind_is_named_with_the_command_that_converts_it(name: str, command: list[str]) -> None:
+    with pytest.raises(CorpusError) as error:
+        formats.suffix(name)
+    said, _, line = str(error.value).partition("Convert it first, for example with: ")
+    assert said == f"{name} is in no known format. "
+    assert shlex.split(line) == command
+
+
+def test_a_kind_that_nobody_knows_is_told_what_is_read(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match=r"a\.xyz is in no known format\. Give a file ending in \.txt, "):
+        formats.suffix("a.xyz")
+    (tmp_path / "book.epub").write_bytes(b"PK")
+    with (tmp_path / "book.epub").open("rb") as file, pytest.raises(CorpusError, match=r"pandoc book\.epub --to plain"):
+        corpora.keep_upload(file, "book.epub", tmp_path)

@@ -1,0 +1,59 @@
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.corpora import LONG, content_of
+from support.wrapped import book, paragraphs, sentences
+
+from clsviz import corpora
+from clsviz.corpora.previewing import PREVIEW_CHARACTERS
+from clsviz.errors import CorpusError
+from clsviz.experiment import Selection
+from clsviz.settings import Reading, Segmentation
+
+
+def test_a_book_is_previewed_as_it_will_be_read(tmp_path: Path) -> None:
+    name = corpora.keep_upload(io.BytesIO(book().encode()), "book.txt", tmp_path)
+    found = corpora.preview(Selection(name), tmp_path)
+    wanted = corpora.segmentation.sentences(paragraphs(), cut=True)
+    assert (found.label, found.width, found.is_whole) == ("book.txt", 70, True)
+    assert found.sentences == wanted
+    assert found.n_words.tolist() == [len(sentence.split()) for sentence in wanted]
+    assert (found.selection.reading, found.selection.segmentation) == (Reading.PARAGRAPHS, Segmentation.SENTENCES)
+    examples = found.examples()
+    assert len(examples) == 10
+    assert (examples[0], examples[-1]) == (wanted[0], wanted[-1])
+    assert [wanted.index(example) for example in examples] == sorted(wanted.index(example) for example in examples)
+    by_line = corpora.preview(Selection(name, reading=Reading.LINES), tmp_path)
+    assert (by_line.width, by_line.n_left_out) == (0, 0)
+    assert "by Somebody" in by_line.sentences
+
+
+def test_of_a_large_file_the_beginning_is_enough(tmp_path: Path) -> None:
+    path = tmp_path / "large.txt"
+    lines = "\n".join(sentences()) + "\n"
+    path.write_text(lines * (3 * PREVIEW_CHARACTERS // len(lines)))
+    found = corpora.preview(Selection(str(path)), tmp_path)
+    assert not found.is_whole
+    assert PREVIEW_CHARACTERS <= sum(map(len, found.sentences)) < 2 * PREVIEW_CHARACTERS
+    assert found.sentences[: len(sentences())] == sentences()
+
+
+def test_a_table_is_previewed_by_its_column(tmp_path: Path) -> None:
+    path = tmp_path / "texts.csv"
+    path.write_bytes(content_of(".csv", LONG))
+    found = corpora.preview(Selection(str(path)), tmp_path)
+    assert (found.selection.column, found.columns, found.selection.reading) == ("text", ("text", "title"), Reading.AUTO)
+    assert found.selection.segmentation is Segmentation.SENTENCES
+    titles = corpora.preview(Selection(str(path), column="title"), tmp_path)
+    assert titles.examples(3) == ["Title 0", "Title 3", "Title 7"]
+    assert np.all(titles.n_words == 2)
+
+
+def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="Upload its file again"):
+        corpora.preview(Selection("upload-" + "0" * 32), tmp_path)
+    (tmp_path / "a.pdf").write_bytes(b"%PDF")
+    with pytest.raises(CorpusError, match=r"pdftotext a\.pdf a\.txt"):
+        corpora.preview(Selection(str(tmp_path / "a.pdf")), tmp_path)

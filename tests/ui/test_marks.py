@@ -1,0 +1,91 @@
+"""What is selected in the scatter, as a link has it."""
+
+from collections.abc import Callable
+
+import numpy as np
+from streamlit.testing.v1 import AppTest
+from support.app import chart, finish, job_of, texts
+
+from clsviz.analysis import Shown
+from clsviz.ui.parts import marks
+
+RANDOM = np.random.default_rng(0)
+SHOWN = Shown(
+    np.arange(0, 1000, 2),
+    RANDOM.integers(3, 40, 500).astype(np.int32),
+    RANDOM.normal(7, 0.5, 500).astype(np.float32),
+    None,
+    "",
+    0,
+)
+
+
+def sentence_of(trace: int, point: int) -> int | None:
+    return int(SHOWN.index[point]) if trace == 0 else None
+
+
+def test_points_are_numbers_of_sentences() -> None:
+    points = [{"curve_number": curve, "point_index": index} for curve, index in ((0, 7), (0, 3), (2, 1))]
+    text = marks.written({"points": points, "box": [], "lasso": []}, sentence_of)
+    assert text == "points:6,14"  # the star is no sentence of the corpus
+    assert marks.marked(text, SHOWN).tolist() == [3, 7]
+    assert marks.marked("points:7", SHOWN).tolist() == []  # not shown
+    assert marks.written({"points": [], "box": [], "lasso": []}, sentence_of) == ""
+    assert marks.marked("", SHOWN).tolist() == []
+
+
+def test_a_box_holds_what_lies_in_it_whichever_way_it_was_drawn() -> None:
+    box = {"xref": "x", "yref": "y", "x": [30.25, 9.123456789], "y": [6.5, 7.75]}
+    text = marks.written({"points": [{"curve_number": 0, "point_index": 0}], "box": [box], "lasso": []}, sentence_of)
+    assert text == "box:30.25,9.12346,6.5,7.75"
+    x, y = SHOWN.lengths, SHOWN.norms
+    wanted = (x >= 9.12346) & (x <= 30.25) & (y >= 6.5) & (y <= 7.75)
+    assert 50 < wanted.sum() < 450
+    assert marks.marked(text, SHOWN).tolist() == np.flatnonzero(wanted).tolist()
+
+
+def test_a_lasso_holds_what_lies_in_it() -> None:
+    """Those in a polygon with a dent, by the triangles that it consists of."""
+    corners = np.array([[5, 6], [35, 6], [20, 7], [35, 8], [5, 8]], dtype=float)
+    lasso = {"x": corners[:, 0].tolist(), "y": corners[:, 1].tolist()}
+    text = marks.written({"points": [], "box": [], "lasso": [lasso]}, sentence_of)
+    x, y = SHOWN.lengths, SHOWN.norms
+    dent = np.abs(y - 7) <= (x - 20) / 15  # right of the corner that points inwards
+    wanted = (x > 5) & (x < 35) & (y > 6) & (y < 8) & ~dent
+    on_an_edge = np.isclose(np.abs(y - 7), (x - 20) / 15) | (x == 5) | (x == 35)
+    assert not on_an_edge[wanted].any()
+    assert 50 < wanted.sum() < 450
+    found = np.isin(np.arange(500), marks.marked(text, SHOWN))
+    np.testing.assert_array_equal(found[~on_an_edge], wanted[~on_an_edge])
+
+
+def test_a_lasso_with_many_corners_keeps_fewer() -> None:
+    angles = np.linspace(0, 2 * np.pi, 5000)
+    lasso = {"x": (20 + 10 * np.cos(angles)).tolist(), "y": (7 + np.sin(angles)).tolist()}
+    text = marks.written({"points": [], "box": [], "lasso": [lasso]}, sentence_of)
+    assert len(text) < 4000
+    wanted = ((SHOWN.lengths - 20) / 10) ** 2 + (SHOWN.norms - 7) ** 2 < 1
+    found = np.isin(np.arange(500), marks.marked(text, SHOWN))
+    assert (found != wanted).sum() <= 3
+
+
+def test_a_link_restores_overlays_zoom_and_selection_until_the_view_changes(open_page: Callable[..., AppTest]) -> None:
+    settings = {"overlays": "ranges", "zoom": "2,20,0.5,30.5", "selected": "points:5,8,250"}
+    page = finish(open_page(**settings))
+    figure = chart(page)
+    assert figure["layout"]["xaxis"]["range"] == [2, 20]
+    assert figure["layout"]["yaxis"]["range"] == [0.5, 30.5]
+    assert [trace["marker"].get("symbol") for trace in figure["data"]] == [None, "diamond"]
+    assert "3 sentences selected" in texts(page)
+    found = job_of(page).work.found
+    assert set(page.dataframe[0].value["Sentence"]) == {found.sentences[place] for place in (5, 8, 250)}
+    assert dict(page.query_params).items() >= settings.items()
+    copied = page.get("bidi_component")[0].proto
+    assert "selected" in str(copied)
+    page.select_slider(key="length_cutoff").set_value(15).run()
+    page.run()
+    assert "selected" not in page.query_params
+    assert "zoom" not in page.query_params
+    assert page.query_params["overlays"] == "ranges"
+    assert chart(page)["layout"]["xaxis"]["range"][0] == 0
+    assert not page.warning

@@ -1,0 +1,36 @@
+import numpy as np
+import pytest
+
+from clsviz import words
+from clsviz.analysis.vectors import SentLen
+from clsviz.statistics.sentlen import Result
+
+
+def result(n_train: int = 600) -> Result:
+    return Result(0.5, (0.4, 0.6), 0.55, 1.0, n_train, 12, 24, np.zeros((6, 6), np.intp))
+
+
+@pytest.mark.parametrize(
+    ("draws", "says"),
+    [
+        ((0.5, 0.6), "From the whole vector, 55.0% on average over 2 draws (50.0% to 60.0%); by guessing, 16.7%."),
+        ((0.1, 0.2), "The whole vector does worse than guessing."),
+        ((0.1, 0.4), "The whole vector is not told apart from guessing: some draws do no better."),
+        ((0.15,), "From the whole vector, 15.0% in one draw; by guessing, 16.7%. The whole vector does worse than"),
+    ],
+)
+def test_an_accuracy_is_told_with_its_draws_beside_guessing(draws: tuple[float, ...], says: str) -> None:
+    text = words.sentlen.verdict(SentLen(16, result(), None, "", draws))
+    assert says in text
+    assert ("worse" in text) == (np.mean(draws) < 1 / 6)
+
+
+def test_the_norm_alone_stands_between() -> None:
+    text = words.sentlen.verdict(SentLen(16, result(), result(), "", (0.5,), (0.2,)))
+    assert "; from its norm alone, 20.0%; by guessing, 16.7%." in text
+    assert words.sentlen.verdict(SentLen(16, None, None, "too few")) == ""
+
+
+def test_the_warning_says_what_would_make_it_go_away_and_then_does() -> None:
+    assert "about 8 times as many would be enough" in words.sentlen.caveat(SentLen(384, result(246), None))
+    assert words.sentlen.caveat(SentLen(384, result(8 * 246), None)) == ""

@@ -1,0 +1,134 @@
+"""What is said is true of vectors whose bend is known."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.searched import N, found_of, lengths, noise, with_length
+
+from clsviz import analysis, words
+from clsviz.analysis.joined import Joined
+from clsviz.analysis.similarity import Similarity
+from clsviz.experiment import Experiment, View
+from clsviz.models import Weights
+from clsviz.settings import Lengths, Unit
+
+VIEW = View()
+
+
+@pytest.fixture(scope="module")
+def bent(tiny_weights: Weights) -> Similarity:
+    """A direction of the length, and sentences that share no more words than chance has it."""
+    return analysis.similarity.last(found_of(tiny_weights, with_length(2)), VIEW)
+
+
+@pytest.fixture(scope="module")
+def straight(tiny_weights: Weights) -> Similarity:
+    return analysis.similarity.last(found_of(tiny_weights, noise()), VIEW)
+
+
+def numbers(text: str) -> list[float]:
+    return [float(number.replace("−", "-")) for number in re.findall(r"−?\d+\.\d+", text)]
+
+
+def test_no_relation_is_no_bend(straight: Similarity) -> None:
+    assert words.similarity.verdict(straight) == (
+        f"Not as far as these {N} sentences show: neither cosines nor nearest neighbours follow length more than "
+        "chance would have it."
+    )
+    assert words.similarity.remedies(straight).startswith("There is nothing to mend")
+
+
+def test_a_norm_alone_is_no_bend(tiny_weights: Weights, straight: Similarity) -> None:
+    of_norms = next(analysis.similarity.compare(found_of(tiny_weights, noise() * lengths()[:, None]), VIEW))
+    assert words.similarity.verdict(of_norms) == words.similarity.verdict(straight)
+
+
+def test_a_direction_of_the_length_is_a_bend_beyond_words(bent: Similarity) -> None:
+    text = words.similarity.verdict(bent)
+    assert text.startswith("Yes, strongly: the longer a sentence, the longer its ten nearest (rank correlation ")
+    own, by_words = numbers(text)
+    assert own == pytest.approx(bent.bias.neighbour_correlation, abs=0.006)
+    assert by_words == pytest.approx(bent.by_words.neighbour_correlation, abs=0.006)
+    mended = words.similarity.remedies(bent)
+    assert mended.startswith("Erasing length (LEACE) helps most: the correlation goes from ")
+    assert numbers(mended)[0] == pytest.approx(bent.remedies[0].held_out, abs=0.006)
+    assert f"{bent.remedies[3].kept:.0%} stay" in mended
+
+
+def test_near_duplicates_are_not_taken_for_a_bend(tiny_weights: Weights) -> None:
+    """Ten almost equal sentences each, with almost equal vectors: of one length, but because they say the same."""
+    of = np.arange(N) // 12
+    sentences = [f"{'word' * 3} {' '.join(f'v{of[i]}x{k}' for k in range(4 + of[i]))} n{i}" for i in range(N)]
+    found = found_of(tiny_weights, noise()[of] + 0.01 * noise(seed=8), sentences)
+    same = next(s for s in analysis.similarity.compare(found, View(unit=Unit.WORDS)) if s.by_words)
+    assert same.bias.neighbour_correlation > 0.9
+    text = words.similarity.verdict(same)
+    assert text.startswith("About as much as shared words do: the longer a sentence, the longer its ten nearest")
+    fewer = replace(same, bias=replace(same.bias, neighbour_correlation=0.5))
+    assert words.similarity.verdict(fewer).startswith("Less than shared words do: ")
+
+
+def test_cosines_may_follow_length_where_neighbours_do_not(straight: Similarity) -> None:
+    text = words.similarity.verdict(replace(straight, bias=replace(straight.bias, length_share=0.2)))
+    assert text.startswith("Not which sentences are nearest: ")
+    assert "20.0% of the differences" in text
+
+
+def test_the_other_way_round_is_said_so(bent: Similarity) -> None:
+    text = words.similarity.verdict(replace(bent, bias=replace(bent.bias, neighbour_correlation=-0.4)))
+    assert text.startswith("The other way round: the longer a sentence, the shorter its ten nearest")
+    assert "−0.40" in text
+
+
+@pytest.mark.parametrize(("value", "lead"), [(0.095, "Hardly"), (0.2, "Yes, slightly"), (0.4, "Yes, clearly")])
+def test_how_strongly_follows_the_correlation(bent: Similarity, value: float, lead: str) -> None:
+    chance = replace(bent.chance, neighbour_correlation_limit=0.05)
+    weaker = replace(bent, bias=replace(bent.bias, neighbour_correlation=value), by_words=None, chance=chance)
+    assert words.similarity.verdict(weaker).startswith(f"{lead}: the longer")
+
+
+def test_controls_are_named_first(bent: Similarity) -> None:
+    text = words.similarity.answer(bent, Experiment(lengths=Lengths.SHUFFLED, model="untrained:minilm"))
+    assert text.startswith("Control: these weights are random")
+    assert "lengths are shuffled" in text
+
+
+def test_remedies_that_do_not_help_are_said_not_to(bent: Similarity) -> None:
+    as_it_is, *others = bent.remedies
+    useless = tuple(replace(way, held_out=as_it_is.held_out + 0.01) for way in others)
+    text = words.similarity.remedies(replace(bent, remedies=(as_it_is, *useless)))
+    assert text.startswith("None of them helps clearly")
+    worse = (as_it_is, *others[:2], replace(others[2], length_share=as_it_is.length_share + 0.1))
+    assert "but cosines then follow length more" in words.similarity.remedies(replace(bent, remedies=worse))
+    none = tuple(replace(way, held_out=None, problem="Too few.") for way in others)
+    assert words.similarity.remedies(replace(bent, remedies=(as_it_is, *none))).startswith("No remedy could be tried.")
+    assert words.similarity.remedies(replace(bent, remedies=bent.remedies[:2])) == ""
+
+
+def test_who_is_found_is_counted(bent: Similarity) -> None:
+    text = words.similarity.neighbours(bent, Unit.TOKENS)
+    times = bent.bias.times_found
+    assert numbers(text)[:2] == pytest.approx([times[0], times[-1]], abs=0.06)
+    assert f"({bent.ranges[0][0]}–{bent.ranges[0][1]} tokens)" in text
+
+
+def test_joined_sentences_are_compared_in_words() -> None:
+    one = Joined(1, 90, 15.0, 1.0, 0.1, 0.1, 1.0, 0.02, 0.02)
+    eight = Joined(8, 90, 120.0, 0.5, 0.12, 0.35, 0.3, 0.03, 0.2)
+    assert words.similarity.joined([one, eight]) == (
+        "Two texts of eight random sentences each have a cosine of 0.350 on average, 0.250 more than two single "
+        "sentences (0.100); by shared words it is 0.200 and 0.020. With its own first sentence a text of eight has "
+        "0.500, with that of another text 0.120."
+    )
+    falling = words.similarity.joined([one, replace(eight, to_text=0.04, words_to_text=None)])
+    assert "0.060 less than" in falling
+    assert "shared words" not in falling
+    assert words.similarity.joined([one]) == ""
+
+
+def test_shares_are_never_a_false_zero() -> None:
+    assert words.similarity.percent(0.0004) == "under 0.1%"
+    assert words.similarity.percent(0.046) == "4.6%"
+    assert words.similarity.percent(0.0) == "0.0%"
