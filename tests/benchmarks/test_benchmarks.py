@@ -87,3 +87,12 @@ def test_the_layers_are_timed_from_the_store(tiny_folder: Path, text_file: Path)
         "similarity by length",
     ):
         assert f"\n{name}: " in run.stdout
+
+
+def test_what_a_start_takes_is_timed_in_turns(tiny_folder: Path, text_file: Path) -> None:
+    command = [sys.executable, "-m", "benchmarks.start", f"--model={tiny_folder}", f"--corpus={text_file}"]
+    run = subprocess.run([*command, "--rounds=1"], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    seconds = dict(line.split(": ") for line in run.stdout.splitlines()[1:])
+    assert list(seconds) == ["100 stored sentences", "by transformers", "help", "straight from the files"]
+    assert all(0 < float(text.split()[0]) < 300 for text in seconds.values())
