@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from support.tiny import random_sentences
 
-from clsviz import analysis
+from clsviz import analysis, words
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
 from clsviz.measuring import Encoders, Extraction, Found, Store
@@ -122,7 +122,7 @@ def test_sentlen_is_that_of_a_pipeline_written_out(found: Found, experiment: Exp
     low, high = result.vector.interval
     assert low - 0.1 < scores.mean() < high + 0.1
     assert low > 1 / 6
-    assert len(result.vector_draws) == len(result.norm_draws) == 10
+    assert len(result.vector_draws) == len(result.norm_draws) == 5
     assert result.vector_draws[0] == result.vector.accuracy
     assert len(set(result.vector_draws)) > 1
     assert min(result.vector_draws) - 0.05 < scores.mean() < max(result.vector_draws) + 0.05
