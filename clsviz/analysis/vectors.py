@@ -26,7 +26,7 @@ from clsviz.statistics import (
     without_layer_norm,
 )
 
-_DRAWS = 10
+_DRAWS = 5
 """Balanced classes drawn anew, split anew: with few sentences in the rarest bin, one draw's accuracy says little."""
 
 

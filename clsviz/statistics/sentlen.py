@@ -16,6 +16,7 @@ from clsviz.errors import UndefinedFitError
 from clsviz.statistics.folds import canonical
 from clsviz.statistics.intervals import CONFIDENCE, Interval
 from clsviz.statistics.lengths import n_words
+from clsviz.statistics.ridge import blas_threads
 
 Floats = NDArray[np.float64]
 
@@ -155,7 +156,8 @@ def choose(features: ArrayLike, task: Task) -> Choice:
 
     Features and errors are as in `classify`.
     """
-    return _search(_rows(features, task, task.train), _rows(features, task, task.dev))
+    with blas_threads().limit(limits=1, user_api="blas"):  # as in `ridge_probe`
+        return _search(_rows(features, task, task.train), _rows(features, task, task.dev))
 
 
 def _search(train: _Rows, dev: _Rows) -> Choice:

@@ -122,7 +122,7 @@ def test_sentlen_is_that_of_a_pipeline_written_out(found: Found, experiment: Exp
     low, high = result.vector.interval
     assert low - 0.1 < scores.mean() < high + 0.1
     assert low > 1 / 6
-    assert len(result.vector_draws) == len(result.norm_draws) == 10
+    assert len(result.vector_draws) == len(result.norm_draws) == 5
     assert result.vector_draws[0] == result.vector.accuracy
     assert len(set(result.vector_draws)) > 1
     assert min(result.vector_draws) - 0.05 < scores.mean() < max(result.vector_draws) + 0.05
