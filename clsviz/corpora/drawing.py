@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from clsviz import corpora
 from clsviz.corpora import datasets, kept
-from clsviz.corpora.alike import clusters_of
 from clsviz.corpora.catalogue import is_on_hub
 from clsviz.corpora.corpus import Corpus, not_downloaded
 from clsviz.corpora.local import discard, make_corpus
@@ -34,7 +34,8 @@ class Sample:
     @cached_property
     def clusters(self) -> NDArray[np.intp]:
         """The cluster of sentences that are the same or nearly, of each: intp (n,), as `clusters_of` numbers them."""
-        return clusters_of(self.sentences)
+        clusters: NDArray[np.intp] = corpora.clusters_of(self.sentences)  # through the face: SciPy loads only now
+        return clusters
 
     @property
     def knows_clusters(self) -> bool:

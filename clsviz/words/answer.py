@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clsviz import models
+from clsviz import models, statistics
 from clsviz.experiment import Experiment
 from clsviz.measuring import Found
 from clsviz.settings import Lengths, Precision, Unit
-from clsviz.statistics import FLAT_LENGTHS
 from clsviz.words.numbers import number
 
 if TYPE_CHECKING:
@@ -231,7 +230,7 @@ def key_numbers(shown: "Shown", unit: Unit, flat: "Flat | None" = None, shape: "
     alike = f", in {fit.n_clusters:,} groups of alike" if fit.n_clusters < fit.n else ""
     return {
         "R²": with_interval(fit.r_squared, fit.r_squared_interval),
-        **({FLAT: _flat(flat)} if flat else {}),
+        **(_flat(flat) if flat else {}),
         f"Slope per {unit.singular}": with_interval(fit.slope, fit.slope_interval),
         "Intercept": with_interval(fit.intercept, fit.intercept_interval),
         "Spearman’s ρ": number(fit.spearman),
@@ -241,16 +240,14 @@ def key_numbers(shown: "Shown", unit: Unit, flat: "Flat | None" = None, shape: "
     }
 
 
-FLAT = f"R² if each length from {FLAT_LENGTHS.start} to {FLAT_LENGTHS.stop - 1} counted alike"
-
-
-def _flat(flat: "Flat") -> str:
-    absent = flat.absent
-    if not absent:
-        return number(flat.r_squared)
-    whole = absent == tuple(range(absent[0], absent[-1] + 1))
-    lengths = f"{absent[0]} to {absent[-1]}" if whole and len(absent) > 1 else ", ".join(map(str, absent))
-    return f"{number(flat.r_squared)} (no sentence is {lengths} long)"
+def _flat(flat: "Flat") -> dict[str, str]:
+    lengths = statistics.FLAT_LENGTHS
+    text = number(flat.r_squared)
+    if absent := flat.absent:
+        is_range = absent == tuple(range(absent[0], absent[-1] + 1)) and len(absent) > 1
+        which = f"{absent[0]} to {absent[-1]}" if is_range else ", ".join(map(str, absent))
+        text += f" (no sentence is {which} long)"
+    return {f"R² if each length from {lengths.start} to {lengths.stop - 1} counted alike": text}
 
 
 def _shape_numbers(shape: "Shape", unit: Unit) -> dict[str, str]:
