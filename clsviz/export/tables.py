@@ -101,14 +101,13 @@ def travel(found: Travel) -> pd.DataFrame:
     return pd.DataFrame([asdict(leg) for leg in found.legs], columns=[field.name for field in fields(Leg)])
 
 
-def travel_lines(found: Travel | None, here: str, there: str) -> pd.DataFrame:
+def travel_lines(found: Travel | None) -> pd.DataFrame:
     """One row per layer of every line of the errors: line, layer, error (NaN where undefined)."""
     legs = found.legs if found else ()
     guess = found.guess_error_across if found else np.nan
-    names = words.probing.travel_lines(here, there)
     rows = [
         (name, leg.layer, value)
-        for index, name in enumerate(names)
+        for index, name in enumerate(words.probing.TRAVEL_LINES)
         for leg in legs
         for value in [(leg.within_error, leg.across_error, leg.there_error, guess)[index]]
     ]

@@ -24,6 +24,10 @@ MEASURES = {"linear": "Linear probe, R²", "nonlinear": "Nonlinear probe, R²", 
 """What is measured of each version of the vectors, by its name in `Left`."""
 
 
+TRAVEL_LINES = ("own corpus, held out", "other corpus", "trained there", "guessing there")
+"""What the lines of the errors of a travelling probe are called."""
+
+
 VERSIONS = {BEFORE: "before", AFTER: "length erased", CONTROL: "shuffled lengths erased"}
 
 
@@ -84,8 +88,3 @@ def _after(layer: int, n_layers: int) -> str:
     if layer == 0:
         return "at the embedding layer"
     return "after the last layer" if layer == n_layers else f"after layer {layer}"
-
-
-def travel_lines(here: str, there: str) -> tuple[str, str, str, str]:
-    """What the lines of the errors are called: within, across, trained there, and guessing."""
-    return f"{here}, held out", f"{here} → {there}", f"trained on {there}", f"guessing the mean of {here}"

@@ -131,7 +131,7 @@ def test_the_length_is_erased_and_probes_travel_where_a_link_asks_for_it(
     assert [trace["name"] for trace in bars["data"]] == ["before", "length erased", "shuffled lengths erased"]
     table = pd.read_csv(io.BytesIO(offered["Other corpus (CSV)"]()))
     lines = next(chart for chart in charts(page) if "Mean error" in str(chart["layout"]["yaxis"].get("title")))
-    across = next(trace for trace in lines["data"] if "→" in trace["name"])
+    across = next(trace for trace in lines["data"] if trace["name"] == "other corpus")
     np.testing.assert_allclose(numbers(across["y"])[1:], table["across_error"][1:])
     erased = pd.read_csv(io.BytesIO(offered["Length erased (CSV)"]()))
     before = erased[(erased["version"] == "before") & (erased["measure"] == "Linear probe, R²")]["mean"].item()

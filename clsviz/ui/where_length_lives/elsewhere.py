@@ -62,7 +62,7 @@ def show(found: Found, job: MeasuringJob | None, experiment: Experiment) -> None
     st.markdown(escape(words.probing.travelled(result, *labels, experiment.unit)))
     st.plotly_chart(
         figures.error_lines(
-            export.tables.travel_lines(result, *labels),
+            export.tables.travel_lines(result),
             chart.palette(),
             unit=experiment.unit,
             n_layers=found.vectors.n_layers,
