@@ -104,7 +104,7 @@ def test_a_picture_has_what_the_visitor_sees_in_it(experiment: Experiment, found
     assert "star" not in {trace["marker"].get("symbol") for trace in plain["data"]}
     assert picture["data"][-1]["marker"]["symbol"] == "star"
     assert list(picture["data"][0]["selectedpoints"]) == [1, 4]
-    assert (picture["layout"]["xaxis"]["range"], picture["layout"]["yaxis"]["range"]) == ((2.0, 9.0), (0.5, 1.75))
+    assert [*picture["layout"]["xaxis"]["range"], *picture["layout"]["yaxis"]["range"]] == [2.0, 9.0, 0.5, 1.75]
     page = export.report(experiment, found, shown, seen).decode()
     assert '"symbol":"star"' in page
     assert "<b>mine</b>" not in page
