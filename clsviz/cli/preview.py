@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _summary(preview: corpora.Preview) -> dict[str, object]:
+def _summary(preview: "corpora.Preview") -> dict[str, object]:
     selection = preview.selection
     return {
         "reading": selection.reading,
@@ -48,7 +48,7 @@ def _summary(preview: corpora.Preview) -> dict[str, object]:
     }
 
 
-def _histogram(preview: corpora.Preview) -> list[str]:
+def _histogram(preview: "corpora.Preview") -> list[str]:
     """Bars of the number of sentences by their words; what is longer than nearly all shares the last."""
     longest = max(_BINS, int(np.quantile(preview.n_words, 0.98)))
     edges = np.linspace(1, longest + 1, _BINS + 1).astype(int)

@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _beyond(
-    options: argparse.Namespace, experiment: Experiment, found: measuring.Found, bar: api.Bar
+    options: argparse.Namespace, experiment: Experiment, found: "measuring.Found", bar: "api.Bar"
 ) -> tuple[list[str], dict[str, object]]:
     """What was asked for beside the readings, in words and as keys of the JSON object."""
     said: list[str] = []

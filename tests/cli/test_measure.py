@@ -288,4 +288,4 @@ def test_what_is_stored_is_told_without_what_measures(arguments: list[str]) -> N
     by_help, by_measure = (set(line.split()) for line in run.stdout.splitlines() if line.startswith("LOADED"))
     assert not by_help & {"torch", "transformers", "pandas", "pyarrow", "scipy", "sklearn", "jinja2"}
     assert "statsmodels" in by_measure
-    assert not by_measure & {"torch", "transformers", "tokenizers", "sklearn", "plotly", "datasets"}
+    assert not by_measure & {"torch", "transformers", "tokenizers", "plotly", "datasets"}
