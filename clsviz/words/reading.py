@@ -1,10 +1,15 @@
 """How a file of the user's own was read."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from clsviz import corpora
-from clsviz.corpora import Corpus, Preview
+from clsviz.corpora import Corpus
 from clsviz.settings import Reading, Segmentation, printable
+
+if TYPE_CHECKING:
+    from clsviz.corpora import Preview
 
 LABELS = {
     Reading.AUTO: "Detected",
@@ -14,7 +19,7 @@ LABELS = {
 """What each way of reading a text file is called on a control."""
 
 
-def how(found: Corpus | Preview) -> str:
+def how(found: "Corpus | Preview") -> str:
     """What was taken for a sentence, and what was left out."""
     is_cut = found.selection.segmentation is Segmentation.SENTENCES
     if found.width:
@@ -29,7 +34,7 @@ def how(found: Corpus | Preview) -> str:
     return f"{texts} was cut into sentences." if is_cut else f"{texts} is taken as one sentence."
 
 
-def counted(found: Corpus | Preview, corpus: Corpus | None = None) -> str:
+def counted(found: "Corpus | Preview", corpus: Corpus | None = None) -> str:
     """How many sentences a file holds, or its beginning; corpus: what is known of all of it, if it was read."""
     if isinstance(found, Corpus):
         return _sentences(found.n_sentences or 0)
@@ -45,7 +50,7 @@ def _sentences(n: int) -> str:
     return "1 sentence" if n == 1 else f"{n:,} sentences"
 
 
-def lengths(preview: Preview) -> str:
+def lengths(preview: "Preview") -> str:
     """What the histogram of lengths shows."""
     low, middle, high = np.quantile(preview.n_words, [0.05, 0.5, 0.95])
     return f"Words in a sentence: nine in ten have {low:.0f} to {high:.0f}, half of them {middle:.0f} or fewer."
