@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.measured import measurements
+from support import measured as made_up
 
 from clsviz.analysis import show, unmeasurable_layers
 from clsviz.corpora import Sample
@@ -12,6 +12,12 @@ from clsviz.measurements import Measurements
 from clsviz.measuring import Found
 from clsviz.settings import Lengths, Pooling, Precision, Unit
 from clsviz.vectors import Vectors
+
+
+def measurements(n: int, start: int = 0) -> Measurements:
+    """Made up; sentences of even length are truncated."""
+    made = made_up.measurements(n, start)
+    return replace(made, truncated=made.n_tokens % 2 == 0)
 
 
 def found(measured: Measurements, exact: Measurements | None = None) -> Found:

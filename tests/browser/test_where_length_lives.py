@@ -24,7 +24,7 @@ def test_a_visitor_sees_where_length_is_and_opens_a_cell(visit: Callable[..., Pa
     page = analysed(visit(PAGE))
     expect(page.get_by_role("heading", level=1)).to_have_text("Where does MiniLM-L6 write the length of a sentence?")
     expect(
-        page.get_by_text(re.compile("can almost entirely be predicted from the .CLS. vector of MiniLM-L6"))
+        page.get_by_text(re.compile("predicts the length of held-out sentences best after layer 1: off by"))
     ).to_be_visible()
     best, last, norm, n = figures(page)
     assert float(best) > 0.9 > float(last) > float(norm)
@@ -49,9 +49,9 @@ def test_a_visitor_sees_where_length_is_and_opens_a_cell(visit: Callable[..., Pa
 def test_a_control_is_one_click(visit: Callable[..., Page]) -> None:
     page = analysed(visit(PAGE))
     page.get_by_role("button", name="Shuffle lengths").click()
-    expect(page.get_by_text("Control: lengths are shuffled")).to_be_visible()
+    expect(page.get_by_text("lengths shuffled across sentences")).to_be_visible()
     best = page.locator("[data-testid=stMetricValue]").first
     expect(best).to_have_text(re.compile(r"^(0\.0|−)"))  # as whatever is read is chance
     expect(page).to_have_url(re.compile("lengths=shuffled"))
     page.get_by_role("button", name="Shuffle lengths").click()
-    expect(page.get_by_text("Control: lengths are shuffled")).to_have_count(0)
+    expect(page.get_by_text("lengths shuffled across sentences")).to_have_count(0)

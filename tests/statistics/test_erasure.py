@@ -29,7 +29,7 @@ def test_what_is_linear_goes_and_what_is_a_curve_stays() -> None:
     assert 0.2 < np.mean(after.nonlinear) < np.mean(before.nonlinear) - 0.1
     assert np.mean(before.neighbours) > 0.7
     for left, kept in ((control.linear, before.linear), (control.neighbours, before.neighbours)):
-        assert np.mean(left) == pytest.approx(np.mean(kept), abs=0.05)
+        assert np.mean(left) > np.mean(kept) - 0.25  # one direction of eight goes, whichever it is
 
 
 def test_where_all_is_linear_nothing_is_left_for_anyone() -> None:
