@@ -26,10 +26,8 @@ def restore(page: str) -> None:
     that moment, and only if no setting was changed at the same time.
     """
     for name, value in st.session_state.get("kept", {}).items():
-        # Streamlit forgets the state of controls that are not drawn, such as those of another page. What is there stays
-        # untouched: a value that is set is sent to the browser, where the visitor may have moved on meanwhile.
-        if name not in st.session_state:
-            st.session_state[name] = value
+        # Streamlit forgets the state of controls that are not drawn, such as those of another page.
+        st.session_state[name] = st.session_state.get(name, value)
     query = st.query_params.to_dict()
     written = session.written()
     if written is not None and (
