@@ -9,13 +9,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clsviz import models, statistics
-from clsviz.analysis.norms import Shown, lengths_of, shown_of, under_cutoff
+from clsviz.analysis.norms import Shown, alike, lengths_of, shown_of, under_cutoff
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import View
 from clsviz.measurements import Measurements
 from clsviz.measuring import Found
 from clsviz.settings import Pooling
-from clsviz.statistics import Profile, Readout, folds_of, readings
+from clsviz.statistics import Profile, Readout, folds_of_clusters, readings
 
 Floats = NDArray[np.float64]
 
@@ -107,7 +107,7 @@ def read_vectors(found: Found, view: View, index: NDArray[np.intp]) -> Iterator[
     Raises UndefinedFitError if too few of the sentences differ.
     """
     index = index[index < len(found.measurements)]
-    folds = folds_of([found.sentences[i] for i in index])
+    folds = folds_of_clusters(alike(found)[index])
     for profile in readings(found.vectors, index, lengths_of(found, view, index), folds):
         yield profile
         if all(profile.line(Pooling.CLS, Readout.VECTOR)):

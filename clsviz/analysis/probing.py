@@ -7,10 +7,10 @@ import numpy as np
 
 from clsviz import statistics
 from clsviz.analysis.vectors import folds, used
+from clsviz.corpora import canonical
 from clsviz.experiment import View
 from clsviz.measuring import Found
 from clsviz.statistics import Erasure, Sentences, Travel
-from clsviz.statistics.folds import canonical
 
 
 def erasures(found: Found, view: View) -> Iterator[Erasure]:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz import statistics
-from clsviz.analysis.norms import check_layer, lengths_of, under_cutoff
+from clsviz.analysis.norms import alike, check_layer, lengths_of, under_cutoff
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import View
 from clsviz.measuring import Found
@@ -20,7 +20,7 @@ from clsviz.statistics import (
     Reading,
     Readout,
     dimensions,
-    folds_of,
+    folds_of_clusters,
     ridge_probe,
     shuffled,
     without_layer_norm,
@@ -209,7 +209,7 @@ def used(found: Found, view: View) -> tuple[NDArray[np.intp], NDArray[np.int32]]
 def folds(found: Found, index: NDArray[np.intp]) -> NDArray[np.intp]:
     """The fold of each sentence; a single fold if there are too few sentences, which the probes then report."""
     try:
-        return folds_of([found.sentences[i] for i in index])
+        return folds_of_clusters(alike(found)[index])
     except UndefinedFitError:
         return np.zeros(len(index), np.intp)
 

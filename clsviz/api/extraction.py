@@ -6,7 +6,7 @@ from pathlib import Path
 from clsviz import analysis, models
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
-from clsviz.measuring import Checked, Encoders, Extraction, Found, Store
+from clsviz.measuring import Encoders, Extraction, Found, Store
 from clsviz.progress import Progress
 
 
@@ -25,6 +25,5 @@ def extract(
     weights = models.fetch(experiment.model, progress=progress)
     if weights.n_layers is not None:
         analysis.check_layer(experiment.view, weights.n_layers)
-    encoders = encoders or Encoders(checked=Checked(store.checked))
-    extraction = Extraction(experiment, store, encoders, kind=kind)
+    extraction = Extraction(experiment, store, encoders or Encoders.of(store), kind=kind)
     return extraction, extraction.run(progress)

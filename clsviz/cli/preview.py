@@ -15,7 +15,7 @@ _BINS, _WIDTH = 10, 40
 def run(options: argparse.Namespace) -> int:
     """Read the beginning, print what it gives; the exit status. Raises ClsvizError."""
     experiment, _ = arguments.experiment_of(options)
-    if not (corpora.is_file(experiment.corpus) or corpora.is_upload(experiment.corpus)):
+    if not corpora.is_own(experiment.corpus):
         raise SettingError(f"“{output.one_line(experiment.corpus)}” is no file. Name one of your own.")
     preview = corpora.preview(experiment.selection, measuring.Store(options.store).corpora)
     if options.json:

@@ -13,7 +13,8 @@ def run(options: argparse.Namespace) -> int:
     """Measure, compare, print, write; the exit status. Raises ClsvizError."""
     experiment, made_with = arguments.experiment_of(options)
     output.check(options.output)
-    store, encoders = measuring.Store(options.store), measuring.Encoders()
+    store = measuring.Store(options.store)
+    encoders = measuring.Encoders.of(store)
     began = time.monotonic()
     with api.Bar() as bar:
         extraction, found = api.extract(experiment, Kind.VECTORS, store, bar, encoders)

@@ -11,6 +11,7 @@ from .catalogue import (
     is_in_catalogue,
     is_of_this_machine,
     is_on_hub,
+    is_own,
     is_upload,
     label,
 )
@@ -48,6 +49,7 @@ __all__ = [
     "is_in_catalogue",
     "is_of_this_machine",
     "is_on_hub",
+    "is_own",
     "is_upload",
     "keep_upload",
     "kept",

@@ -175,6 +175,11 @@ def is_upload(name: str) -> bool:
     return _UPLOAD.fullmatch(name) is not None
 
 
+def is_own(name: str) -> bool:
+    """Whether `name` means a file of the user's own, on this machine or uploaded."""
+    return is_file(name) or is_upload(name)
+
+
 def label(name: str) -> str:
     """What to call the corpus `name` in a text, as far as its name tells."""
     base, _, revision = name.partition("@")

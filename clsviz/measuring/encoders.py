@@ -4,7 +4,7 @@ import contextlib
 import threading
 import weakref
 from collections import OrderedDict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from clsviz import encoder, models
 from clsviz.errors import ModelError
@@ -13,6 +13,7 @@ from clsviz.settings import Precision
 
 if TYPE_CHECKING:
     from clsviz.encoder import Encoder
+    from clsviz.measuring.store import Store
 
 
 class Mistaken(Exception):  # noqa: N818  (the encoder is replaced)
@@ -33,6 +34,11 @@ class Encoders:
         self._loaded: OrderedDict[tuple[str, Precision], Encoder] = OrderedDict()
         self._unchecked: weakref.WeakSet[Encoder] = weakref.WeakSet()
         self._lock = threading.RLock()
+
+    @classmethod
+    def of(cls, store: "Store", capacity: int = 2) -> Self:
+        """Those of a store, which remembers what was checked."""
+        return cls(capacity, Checked(store.checked))
 
     def get(
         self, weights: models.Weights, precision: Precision = Precision.EXACT, *, unchecked: bool = False

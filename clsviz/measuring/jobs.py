@@ -14,7 +14,6 @@ from clsviz import corpora, models
 from clsviz.errors import ClsvizError
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
-from clsviz.measuring.checked import Checked
 from clsviz.measuring.encoders import Encoders
 from clsviz.measuring.estimate import Cost, Machine
 from clsviz.measuring.extraction import Extraction
@@ -58,7 +57,7 @@ class Jobs:
         results_kept: how many analyses stay in memory.
         """
         self.store = store
-        self.encoders = encoders or Encoders(checked=Checked(store.checked))
+        self.encoders = encoders or Encoders.of(store)
         self.machine = Machine()
         self._measurements: dict[Hashable, Job[Extraction]] = {}
         self._analyses: OrderedDict[Hashable, Job[Steps[object]]] = OrderedDict()

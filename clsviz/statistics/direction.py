@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clsviz.statistics.ridge import unit
+from clsviz.vectors import without_gain
 
 Floats = NDArray[np.float64]
 
@@ -19,7 +20,7 @@ def norms_of_directions(vectors: ArrayLike, gain: ArrayLike, bias: ArrayLike) ->
     norms are no more than a guess. NaN where there is no root.
     """
     g, b = np.asarray(gain, dtype=float), np.asarray(bias, dtype=float)
-    kept = np.flatnonzero(np.abs(g) > np.finfo(np.float32).eps * np.abs(g).max(initial=0))
+    kept = np.flatnonzero(~without_gain(g))
     if not len(kept):
         return np.full(len(np.asarray(vectors)), np.nan)
     slopes, shift = unit(vectors)[:, kept] / g[kept], b[kept] / g[kept]

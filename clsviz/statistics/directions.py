@@ -106,17 +106,21 @@ def neighbours(of: Directions, n: int = N_NEIGHBOURS) -> NDArray[np.intp]:
 
     Between vectors of one norm, Euclidean distances have the order of cosines, wherever the origin lies.
     """
-    found = NearestNeighbors(n_neighbors=n, metric="euclidean", algorithm="brute").fit(_to_search(of.deviations))
-    nearest: NDArray[np.intp] = found.kneighbors(return_distance=False)
-    return nearest
+    return _nearest(of.deviations, n)
 
 
 def nearest_among(queries: Any, vectors: Any, n: int = N_NEIGHBOURS) -> NDArray[np.intp]:
     """The n vectors (n_vectors, width) that are nearest to each query (n_queries, width): intp (n_queries, n)."""
-    centre = unit(vectors).mean(axis=0)
-    search = NearestNeighbors(n_neighbors=n, metric="euclidean", algorithm="brute")
-    search.fit(_to_search(unit(vectors) - centre))
-    nearest: NDArray[np.intp] = search.kneighbors(_to_search(unit(queries) - centre), return_distance=False)
+    directions = unit(vectors)
+    centre = directions.mean(axis=0)
+    return _nearest(directions - centre, n, unit(queries) - centre)
+
+
+def _nearest(deviations: Any, n: int, queries: Any = None) -> NDArray[np.intp]:
+    """The n nearest deviations to each query; by default to each of themselves, which then is not counted."""
+    search = NearestNeighbors(n_neighbors=n, metric="euclidean", algorithm="brute").fit(_to_search(deviations))
+    asked = None if queries is None else _to_search(queries)
+    nearest: NDArray[np.intp] = search.kneighbors(asked, return_distance=False)
     return nearest
 
 

@@ -5,13 +5,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import r2_score
-from sklearn.metrics.pairwise import cosine_similarity, rbf_kernel
+from sklearn.metrics.pairwise import rbf_kernel
 
 from clsviz.errors import UndefinedFitError
+from clsviz.statistics.directions import N_NEIGHBOURS, directions_of, neighbours
 from clsviz.statistics.leace import leace
+from clsviz.statistics.length_bias import neighbour_correlation
 from clsviz.statistics.lengths import shuffled
 from clsviz.statistics.ridge import blas_threads, explain_untestable_lengths, ridge_predict
 
@@ -20,9 +21,6 @@ Floats = NDArray[np.float64]
 
 MOST_SENTENCES = 2500
 """The time of the nonlinear probe grows with their third power."""
-
-
-NEIGHBOURS = 10
 
 
 _KERNEL_SCALE = 0.3
@@ -119,11 +117,10 @@ def _nonlinear(x: Floats, y: Floats, held_out: NDArray[np.bool_]) -> Floats:
 
 
 def _neighbours(x: Floats, y: Floats) -> float:
-    """Spearman's ρ of the lengths with the mean lengths of the nearest by cosine; NaN where there are too few."""
-    if len(x) <= NEIGHBOURS:
+    """Spearman's ρ of the lengths with the mean lengths of the nearest by cosine; NaN where it is undefined."""
+    if len(x) <= N_NEIGHBOURS:
         return np.nan
-    similarity = cosine_similarity(x)
-    np.fill_diagonal(similarity, -np.inf)
-    nearest = np.argpartition(-similarity, NEIGHBOURS, axis=1)[:, :NEIGHBOURS]
-    means = y[nearest].mean(axis=1)
-    return float(stats.spearmanr(y, means).statistic) if np.ptp(means) > 0 else np.nan
+    try:
+        return neighbour_correlation(y, y[neighbours(directions_of(x))])
+    except UndefinedFitError:
+        return np.nan

@@ -6,10 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold
 
-from clsviz.corpora import canonical, clusters_of
+from clsviz.corpora import clusters_of
 from clsviz.errors import UndefinedFitError
-
-__all__ = ["N_FOLDS", "canonical", "folds_of", "folds_of_clusters"]
 
 N_FOLDS = 5
 

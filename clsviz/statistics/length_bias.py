@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from clsviz.corpora import canonical
 from clsviz.errors import UndefinedFitError
 from clsviz.statistics.directions import Directions, mean_cosines, neighbours
-from clsviz.statistics.folds import canonical
 from clsviz.statistics.lengths import shuffled
 
 Floats = NDArray[np.float64]

@@ -12,8 +12,8 @@ from sklearn.metrics import confusion_matrix
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from clsviz.corpora import canonical
 from clsviz.errors import UndefinedFitError
-from clsviz.statistics.folds import canonical
 from clsviz.statistics.intervals import CONFIDENCE, Interval
 from clsviz.statistics.lengths import n_words
 from clsviz.statistics.ridge import blas_threads

@@ -11,12 +11,16 @@ from clsviz.settings import Reading, Segmentation, printable
 if TYPE_CHECKING:
     from clsviz.corpora import Preview
 
-LABELS = {
+READINGS = {
     Reading.AUTO: "Detected",
     Reading.LINES: "Line by line",
     Reading.PARAGRAPHS: "Paragraphs",
 }
 """What each way of reading a text file is called on a control."""
+
+
+SEGMENTATIONS = {Segmentation.AUTO: "Auto", Segmentation.NONE: "No", Segmentation.SENTENCES: "Yes"}
+"""Whether texts are cut into sentences, as a control says it."""
 
 
 def how(found: "Corpus | Preview") -> str:
@@ -59,6 +63,6 @@ def lengths(preview: "Preview") -> str:
 def notes(corpus: Corpus) -> list[str]:
     """How a corpus was read, if it is made from a file, for a command to report."""
     name = corpus.selection.corpus
-    if not (corpora.is_file(name) or corpora.is_upload(name)):
+    if not corpora.is_own(name):
         return []
     return [f"{printable(corpus.label)}: {how(corpus)} {counted(corpus)}."]

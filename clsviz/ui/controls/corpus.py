@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from clsviz import corpora
+from clsviz import corpora, words
 from clsviz.corpora import Corpus
 from clsviz.corpora.segmentation import LONG_TEXT
 from clsviz.errors import ClsvizError, CorpusError, Subject
@@ -17,8 +17,6 @@ _TEXT_HELP = {
     "column": "The column that holds the text.",
 }
 """The settings that choose among the texts of a corpus; each depends on those before it."""
-
-_SEGMENTATION_LABELS = {Segmentation.AUTO: "Auto", Segmentation.NONE: "No", Segmentation.SENTENCES: "Yes"}
 
 
 def show(job: MeasuringJob) -> None:
@@ -74,7 +72,8 @@ def label(name: str) -> str:
 
 def _texts(corpus: Corpus | None) -> None:
     """Which of the corpus's texts are taken, and whether they are cut, which of a file its preview asks."""
-    if _is_own() and all(len(options) < 2 for options in _options(corpus).values()):
+    has_preview = corpora.is_own(st.session_state.corpus)  # with controls of its own
+    if has_preview and all(len(options) < 2 for options in _options(corpus).values()):
         return
     with st.expander("Which texts", expanded=not corpora.is_in_catalogue(st.session_state.corpus)):
         for setting, options in _options(corpus).items():
@@ -91,23 +90,18 @@ def _texts(corpus: Corpus | None) -> None:
                     args=[setting],
                     help=_TEXT_HELP[setting],
                 )
-        if _is_own():
+        if has_preview:
             return
         st.segmented_control(
             "Cut into sentences",
             list(Segmentation),
             default=st.session_state.segmentation,
-            format_func=_SEGMENTATION_LABELS.__getitem__,
+            format_func=words.reading.SEGMENTATIONS.__getitem__,
             key="segmentation",
             required=True,
             help="Cut texts into sentences, with rules for English. Auto does so if they average more than "
             f"{LONG_TEXT} characters.",
         )
-
-
-def _is_own() -> bool:
-    """Whether the corpus is a file, whose preview has controls of its own."""
-    return corpora.is_file(st.session_state.corpus) or corpora.is_upload(st.session_state.corpus)
 
 
 def _known_corpus(job: MeasuringJob) -> Corpus | None:

@@ -23,8 +23,6 @@ _LONGEST_EXAMPLE = 140
 
 _HEIGHT = 190
 
-_SEGMENTATION_LABELS = {Segmentation.AUTO: "Auto", Segmentation.NONE: "No", Segmentation.SENTENCES: "Yes"}
-
 
 def show(job: MeasuringJob) -> None:
     """At the top of a page, how the corpus is read, if it is a file that was just chosen and is not measured yet.
@@ -38,7 +36,8 @@ def show(job: MeasuringJob) -> None:
 def explain(job: MeasuringJob) -> None:
     """Below everything else, how the corpus was read, if it is a file."""
     corpus = job.work.corpus
-    if corpus is None or _comes_first(job) or corpus.selection.corpus != st.session_state.corpus or not _is_own():
+    name = st.session_state.corpus
+    if corpus is None or _comes_first(job) or corpus.selection.corpus != name or not corpora.is_own(name):
         return
     with st.expander(f"How **{escape(corpus.label)}** is read: {words.reading.counted(corpus)}"):
         st.markdown(escape(words.reading.how(corpus)))
@@ -46,12 +45,12 @@ def explain(job: MeasuringJob) -> None:
             _controls(is_plain=corpus.selection.reading is not Reading.AUTO)
 
 
-def _is_own() -> bool:
-    return corpora.is_file(st.session_state.corpus) or corpora.is_upload(st.session_state.corpus)
-
-
 def _comes_first(job: MeasuringJob) -> bool:
-    return session.is_held() and _is_own() and job.state in (State.LOOKING, State.WAITING, State.FAILED)
+    return (
+        session.is_held()
+        and corpora.is_own(st.session_state.corpus)
+        and job.state in (State.LOOKING, State.WAITING, State.FAILED)
+    )
 
 
 def _show(job: MeasuringJob) -> None:
@@ -76,12 +75,8 @@ def _show(job: MeasuringJob) -> None:
             cost = f" · about {words.duration(job.cost.seconds)}" if job.cost else ""
             label = f"Measure{cost}"
             icon = ":material/play_arrow:"
-            st.button(label, icon=icon, type="primary", key="measure", on_click=_measure, args=[job])
+            st.button(label, icon=icon, type="primary", key="measure", on_click=watching.start, args=[job])
         _examples(preview)
-
-
-def _measure(job: MeasuringJob) -> None:
-    watching.start(job)
 
 
 def _examples(preview: Preview) -> None:
@@ -110,7 +105,7 @@ def _controls(*, is_plain: bool) -> None:
             "How the file is read",
             list(Reading),
             default=st.session_state.reading,
-            format_func=words.reading.LABELS.__getitem__,
+            format_func=words.reading.READINGS.__getitem__,
             key="reading",
             required=True,
             on_change=session.hold,
@@ -121,7 +116,7 @@ def _controls(*, is_plain: bool) -> None:
         "Cut into sentences",
         list(Segmentation),
         default=st.session_state.segmentation,
-        format_func=_SEGMENTATION_LABELS.__getitem__,
+        format_func=words.reading.SEGMENTATIONS.__getitem__,
         key="segmentation",
         required=True,
         on_change=session.hold,

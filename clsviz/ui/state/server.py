@@ -10,7 +10,7 @@ import streamlit as st
 from clsviz.encoder import guard_torch
 from clsviz.experiment import View
 from clsviz.limits import Limits, limits_of
-from clsviz.measuring import SHOWCASE, Analysis, Checked, Encoders, Found, Jobs, Store
+from clsviz.measuring import SHOWCASE, Analysis, Encoders, Found, Jobs, Store
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ def _server() -> _Server:
     guard_torch()  # jobs import it while pages compute
     limits = limits_of(os.environ)
     store = Store(shipped=SHOWCASE)
-    encoders = Encoders(limits.n_encoders, Checked(store.checked))
+    encoders = Encoders.of(store, limits.n_encoders)
     return _Server(limits, Jobs(store, encoders, unwatched_seconds=limits.unwatched_seconds))
 
 
