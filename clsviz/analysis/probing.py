@@ -6,7 +6,7 @@ from dataclasses import asdict
 import numpy as np
 
 from clsviz import statistics
-from clsviz.analysis.vectors import folds, used
+from clsviz.analysis.vectors import defined, folds, used
 from clsviz.corpora import canonical
 from clsviz.experiment import View
 from clsviz.measuring import Found
@@ -24,8 +24,7 @@ def erasure_summary(found: Erasure) -> dict[str, object]:
     """What erasing leaves, ready for JSON: for each version of the vectors the means over folds, and the folds."""
 
     def row(values: tuple[float, ...]) -> float | None:
-        mean = float(np.mean(values)) if values else np.nan
-        return mean if np.isfinite(mean) else None
+        return defined(float(np.mean(values))) if values else None
 
     return {
         "n_used": found.n,
@@ -62,10 +61,6 @@ def _sentences(found: Found, view: View, other: Found | None = None) -> Sentence
 
 def travel_summary(found: Travel, there: Found) -> dict[str, object]:
     """How the probe travels, ready for JSON; undefined values are None."""
-
-    def defined(value: float) -> float | None:
-        return value if np.isfinite(value) else None
-
     return {
         "corpus": there.corpus.selection.corpus,
         "corpus_fingerprint": there.corpus.fingerprint,

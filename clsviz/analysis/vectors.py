@@ -160,12 +160,12 @@ def summary(found: Found, view: View, profile: Profile) -> dict[str, object]:
         )
         return {
             "layer": layer,
-            "norm_mean": _number(norm.norm_mean),
-            "norm_sd": _number(norm.norm_sd),
+            "norm_mean": defined(norm.norm_mean),
+            "norm_sd": defined(norm.norm_sd),
             **_read("norm", norm),
             **_read("probe", profile.get(Pooling.CLS, layer, Readout.VECTOR)),
             **_read("direction", direction),
-            "norm_from_direction_r_squared": _number(direction.norm_r_squared),
+            "norm_from_direction_r_squared": defined(direction.norm_r_squared),
             **_read("mean_pool_probe", profile.get(Pooling.MEAN, layer, Readout.VECTOR)),
             **_read("max_pool_probe", profile.get(Pooling.MAX, layer, Readout.VECTOR)),
         }
@@ -176,7 +176,7 @@ def summary(found: Found, view: View, profile: Profile) -> dict[str, object]:
         "n_used": profile.n,
         "layers": [row(layer) for layer in range(profile.n_layers + 1)],
         "best_layer": profile.best.layer if profile.best else None,
-        "guess_error": _number(profile.guess_error),
+        "guess_error": defined(profile.guess_error),
         **_read("pooler_probe", profile.get(Pooling.POOLER, None, Readout.VECTOR)),
         **_read("shuffled_probe", control),
         "sentlen_accuracy": task.vector and task.vector.accuracy,
@@ -196,7 +196,7 @@ def _read(name: str, reading: Reading | Probe | None) -> dict[str, object]:
     return {
         f"{name}_r_squared": reading and reading.r_squared,
         f"{name}_fold_r_squared": list(reading.fold_r_squared) if reading else [],
-        f"{name}_error": _number(reading.error) if reading else None,
+        f"{name}_error": defined(reading.error) if reading else None,
     }
 
 
@@ -214,5 +214,6 @@ def folds(found: Found, index: NDArray[np.intp]) -> NDArray[np.intp]:
         return np.zeros(len(index), np.intp)
 
 
-def _number(value: float) -> float | None:
+def defined(value: float) -> float | None:
+    """The number, or None in its place where it is undefined."""
     return value if np.isfinite(value) else None

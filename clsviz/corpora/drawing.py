@@ -1,6 +1,6 @@
 """The sample drawn from a corpus."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -30,6 +30,11 @@ class Sample:
     sentences: list[str]
     drawn: str
     row_groups: NDArray[np.int64] | None = None
+
+    def head(self, n: int) -> "Sample":
+        """The first n sentences."""
+        row_groups = None if self.row_groups is None else self.row_groups[:n]
+        return replace(self, sentences=self.sentences[:n], row_groups=row_groups)
 
     @cached_property
     def clusters(self) -> NDArray[np.intp]:

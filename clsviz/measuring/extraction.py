@@ -135,8 +135,7 @@ class Extraction:
         """What the store has of a sample."""
         found = Found(weights, sample, self.experiment.precision, KINDS[self.kind].none(), seed=self.experiment.seed)
         if found.precision is not Precision.EXACT:
-            head = replace(sample, sentences=sample.sentences[:AUDIT_SIZE])
-            found = replace(found, audit=Found(weights, head, seed=found.seed))
+            found = replace(found, audit=Found(weights, sample.head(AUDIT_SIZE), seed=found.seed))
         return self._publish(self._read_stored(found))
 
     def _cost(self, found: Found) -> Cost:

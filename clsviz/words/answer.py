@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from clsviz.statistics import Audit, Flat, Shape
 
 
-STRENGTHS = [(0.05, "Hardly"), (0.25, "Weakly"), (0.6, "Partly"), (0.9, "Largely")]
-"""Words for an R² below each limit."""
+HARDLY = 0.05
+"""An R² below this explains hardly anything."""
 
 
 NOT_TOLD = "not told apart from nothing"
@@ -29,10 +29,6 @@ NOT_TOLD = "not told apart from nothing"
 
 PENDING = "Whether a curve accounts for more, and whose norms are spread wider, will stand here in a moment."
 """About as long as what takes its place."""
-
-
-AS_A_LINE = "as far as a straight line can tell"
-"""Norms that are a curve of the length, such as a U, have an R² near 0."""
 
 
 FEW_SENTENCES = 100

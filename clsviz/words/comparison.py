@@ -9,7 +9,7 @@ from clsviz.experiment import Experiment, View
 from clsviz.measuring import Found, State
 from clsviz.settings import Lengths, Unit
 from clsviz.words import provenance
-from clsviz.words.answer import AS_A_LINE, FEW_SENTENCES, SHUFFLED, SMALL_SPREAD, STRENGTHS, UNTRAINED_NORM
+from clsviz.words.answer import FEW_SENTENCES, HARDLY, SHUFFLED, SMALL_SPREAD, UNTRAINED_NORM
 from clsviz.words.labels import axis_title
 from clsviz.words.numbers import number
 
@@ -43,8 +43,8 @@ def _ranking(rows: Sequence[Row]) -> str:
         return "None of the models has a regression line here."
     most, least = max(fits, key=lambda label: fits[label].r_squared), min(fits, key=lambda label: fits[label].r_squared)
     text = ""
-    if len(rows) == len(fits) > 1 and fits[most].r_squared < STRENGTHS[0][0]:
-        text = f"Hardly in any of them, {AS_A_LINE}. "
+    if len(rows) == len(fits) > 1 and fits[most].r_squared < HARDLY:
+        text = "Hardly in any of them, as far as a straight line can tell. "
     if len(fits) == 1:
         text += f"In {most}, a straight line in length explains {_explained(fits[most])}."
     elif f"{fits[most].r_squared:.3f}" == f"{fits[least].r_squared:.3f}":

@@ -4,7 +4,7 @@ from clsviz import models
 from clsviz.experiment import Experiment
 from clsviz.settings import Lengths, Pooling
 from clsviz.statistics import Profile, Reading, Readout, steps
-from clsviz.words.answer import FEW_SENTENCES, SMALL_SPREAD, STRENGTHS
+from clsviz.words.answer import FEW_SENTENCES, HARDLY, SMALL_SPREAD
 from clsviz.words.labels import POOLINGS
 from clsviz.words.numbers import number
 
@@ -15,10 +15,6 @@ _SIMILAR = 0.05
 _SENTENCES_PER_DIMENSION = 5
 """With fewer, a probe falls clearly short: for the built-in model's last layer R² is 0.57 with 5,000 sentences, and
 about 0.35 with 1,000."""
-
-
-_NOTHING = STRENGTHS[0][0]
-"""Below this R², hardly anything is predicted."""
 
 
 _TELLS_THE_NORM = 0.5
@@ -68,7 +64,7 @@ def in_brief(profile: Profile, model: str, unit: str = "tokens") -> str:
         )
     if best is None:
         return _nothing_fitted(profile, model)
-    if _known(best) < _NOTHING:
+    if _known(best) < HARDLY:
         return f"{_hardly(profile, best, model)} {_norm_at_most(profile)}".strip()
     return f"{_whole(profile, best, model, unit)} {_last(profile, best, unit)}".strip()
 
@@ -76,7 +72,7 @@ def in_brief(profile: Profile, model: str, unit: str = "tokens") -> str:
 def details(profile: Profile, unit: str = "tokens") -> list[str]:
     """What else the probes say, a paragraph each: norm and direction, other vectors, and what to keep in mind."""
     best = profile.best
-    is_there = profile.n >= FEW_SENTENCES and best is not None and _known(best) >= _NOTHING
+    is_there = profile.n >= FEW_SENTENCES and best is not None and _known(best) >= HARDLY
     found = [
         _norm_or_direction(profile, best, unit) if best and is_there else "",
         _poolings(profile) if profile.n >= FEW_SENTENCES else _untested(profile),
@@ -216,7 +212,7 @@ def _norm_at_most(profile: Profile) -> str:
     if not known:
         return ""
     most = max(known, key=_known)
-    if _known(most) < _NOTHING:
+    if _known(most) < HARDLY:
         return f"A straight line on its norm reads {_r_squared(most)} at most."
     return f"But {_place(profile, most.layer)} {_line_on_norm(most)}, which a linear probe of the whole vector misses."
 
@@ -239,7 +235,7 @@ def _compared(other: Reading, cls: Reading) -> str:
     """How well a probe does on another vector, compared with [CLS]."""
     if other.r_squared is None:
         return "nothing"
-    if max(other.r_squared, cls.r_squared or 0.0) < _NOTHING:
+    if max(other.r_squared, cls.r_squared or 0.0) < HARDLY:
         return "hardly better than a guess" if cls.r_squared is None else "no better"
     more = other.r_squared - (cls.r_squared or 0.0)
     return "about as well" if abs(more) < _SIMILAR else "better" if more > 0 else "worse"

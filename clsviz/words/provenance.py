@@ -79,15 +79,11 @@ def shipped(n_shipped: int, n: int) -> str:
 
 def settings(experiment: Experiment, found: Found, shown: "Shown") -> dict[str, str]:
     """How the result came about, by name."""
-    n_layers = found.measurements.n_layers
-    vector = POOLINGS[experiment.pooling].described
-    if experiment.pooling is not Pooling.POOLER:
-        vector += f" after layer {n_layers if experiment.layer is None else experiment.layer} of {n_layers}"
     return {
         **origin(found),
         "Shown": used(experiment, len(shown.index), shown.n_truncated),
-        "Length": f"in {experiment.unit}" + (", shuffled" if experiment.lengths is Lengths.SHUFFLED else ""),
-        "Vector": f"L2 norm of {vector}; at most {MAX_LENGTH} tokens of a sentence are read",
+        "Length": length(experiment),
+        "Vector": f"L2 norm of {vector(experiment, found)}; at most {MAX_LENGTH} tokens of a sentence are read",
         "Precision": precision(shown.audit) if shown.audit else Precision.EXACT.numbers,
         **({"Speed": f"a slower path was used: {found.slow_path_reason}"} if found.slow_path_reason else {}),
         "Line": "ordinary least squares; the intervals take sentences that share at least 0.7 of their words for one: "
@@ -101,7 +97,7 @@ def probe_settings(experiment: Experiment, found: Found, n_used: int, n_truncate
     return {
         **origin(found),
         "Used": used(experiment, n_used, n_truncated),
-        "Length": f"in {experiment.unit}" + (", shuffled" if experiment.lengths is Lengths.SHUFFLED else ""),
+        "Length": length(experiment),
         "Vectors": f"measured in {Precision.EXACT.numbers}; dimensions are stored in 16 bits as differences from their "
         "means, norms in float32. Mean and maximum are taken over all tokens, [CLS] and [SEP] included",
         "Norm alone": "R² of the line of norm on length over all sentences, as on the main page; its band spans the R² "
@@ -112,6 +108,19 @@ def probe_settings(experiment: Experiment, found: Found, n_used: int, n_truncate
         "fold. R² is the mean of the five; the band runs from the lowest to the highest",
         "Direction alone": "the same probe on the vector divided by its norm",
     }
+
+
+def vector(experiment: Experiment, found: Found) -> str:
+    """Which vector a result is of."""
+    described, n_layers = POOLINGS[experiment.pooling].described, found.measurements.n_layers
+    if experiment.pooling is Pooling.POOLER:
+        return described
+    return f"{described} after layer {n_layers if experiment.layer is None else experiment.layer} of {n_layers}"
+
+
+def length(experiment: Experiment) -> str:
+    """What lengths are counted in, and whether they are the true ones."""
+    return f"in {experiment.unit}" + (", shuffled" if experiment.lengths is Lengths.SHUFFLED else "")
 
 
 def used(experiment: Experiment, n: int, n_truncated: int) -> str:

@@ -8,11 +8,10 @@ from clsviz.analysis.joined import Joined
 from clsviz.analysis.similarity import Similarity, Way
 from clsviz.experiment import Experiment
 from clsviz.measuring import Found
-from clsviz.settings import Lengths, Pooling, Precision, Unit
+from clsviz.settings import Lengths, Precision, Unit
 from clsviz.statistics import Remedy
-from clsviz.words.labels import POOLINGS
 from clsviz.words.numbers import duration, number
-from clsviz.words.provenance import origin, used
+from clsviz.words.provenance import length, origin, used, vector
 
 QUESTION = "Does length bend my search?"
 
@@ -227,17 +226,13 @@ def joined(rows: Sequence[Joined]) -> str:
 
 def settings(experiment: Experiment, found: Found, similarity: Similarity) -> dict[str, str]:
     """How the result came about, by name."""
-    n_layers = found.measurements.n_layers
-    vector = POOLINGS[experiment.pooling].described
-    if experiment.pooling is not Pooling.POOLER:
-        vector += f" after layer {n_layers if experiment.layer is None else experiment.layer} of {n_layers}"
     n_used = len(similarity.index) + similarity.n_equal
     equal = f"; {similarity.n_equal:,} left out as equal to another but for case, accents or white space"
     return {
         **origin(found),
         "Compared": used(experiment, n_used, similarity.n_truncated) + (equal if similarity.n_equal else ""),
-        "Length": f"in {experiment.unit}" + (", shuffled" if experiment.lengths is Lengths.SHUFFLED else ""),
-        "Vector": f"{vector}, measured in {Precision.EXACT.numbers} and stored in 16 bits",
+        "Length": length(experiment),
+        "Vector": f"{vector(experiment, found)}, measured in {Precision.EXACT.numbers} and stored in 16 bits",
         "Map": "mean cosine over all pairs of different sentences, by tenths of the lengths; the share of the "
         "differences is R² of all cosines on the pair of tenths",
         "Neighbours": "the ten nearest other sentences by cosine, exact; Spearman’s ρ of a sentence’s length with "

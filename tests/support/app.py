@@ -3,6 +3,7 @@
 import re
 import time
 import types
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,16 @@ def plain(text: str) -> str:
 def texts(page: AppTest) -> str:
     elements = [*page.markdown, *page.error, *page.warning, *page.caption, *page.text, *page.title]
     return "\n".join(plain(element.value) for element in elements)
+
+
+def linked(query: Mapping[str, str], name: str = "") -> AppTest:
+    """The page of that name, by default the main one, as a link with these parameters opens it; not yet run."""
+    page = AppTest.from_file(APP, default_timeout=60)
+    if name:
+        go_to(page, name)
+    for parameter, value in query.items():
+        page.query_params[parameter] = value
+    return page
 
 
 def go_to(page: AppTest, name: str) -> AppTest:

@@ -8,7 +8,7 @@ import pytest
 import streamlit as st
 from streamlit.components.v2.manifest_scanner import scan_component_manifests
 from streamlit.testing.v1 import AppTest
-from support.app import APP, TEXT, browse_from
+from support.app import TEXT, browse_from, linked
 
 from clsviz import corpora
 from clsviz.encoder import product_rate
@@ -47,9 +47,6 @@ def open_page(tiny_folder: Path, corpus: str) -> Callable[..., AppTest]:
     """Open a link, by default to 300 sentences by the tiny model."""
 
     def open_page(**query: str) -> AppTest:
-        page = AppTest.from_file(APP, default_timeout=60)
-        for name, value in ({"model": str(tiny_folder), "corpus": corpus, "sample_size": "300"} | query).items():
-            page.query_params[name] = value
-        return page.run()
+        return linked({"model": str(tiny_folder), "corpus": corpus, "sample_size": "300"} | query).run()
 
     return open_page

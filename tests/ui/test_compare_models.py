@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
-from support.app import APP, go_to, plain, texts
+from support.app import linked, plain, texts
 from support.tiny import write_piecewise_bert
 
 from clsviz import statistics
@@ -36,13 +36,8 @@ def open_page(folders: list[str], corpus: str) -> Callable[..., AppTest]:
     """Open a link to the page, by default to two models on 200 sentences; a setting of None is left out."""
 
     def open_page(**query: str | None) -> AppTest:
-        page = AppTest.from_file(APP, default_timeout=60)
-        go_to(page, PAGE)
         settings = {"models": ",".join(folders), "corpus": corpus, "sample_size": "200", "length_cutoff": "20"} | query
-        for name, value in settings.items():
-            if value is not None:
-                page.query_params[name] = value
-        return page.run()
+        return linked({name: value for name, value in settings.items() if value is not None}, PAGE).run()
 
     return open_page
 

@@ -14,7 +14,7 @@ import pytest
 import transformers
 from safetensors.numpy import load_file
 from streamlit.testing.v1 import AppTest
-from support.app import APP, browse_from, finish, go_to, job_of, plain, settle, texts
+from support.app import browse_from, finish, go_to, job_of, linked, plain, settle, texts
 from support.hub import Hub
 from support.tiny import SPECIAL, WORDS, write_bert, write_model, write_tokenizer
 
@@ -35,10 +35,7 @@ def open_page(tiny_folder: Path) -> Callable[..., AppTest]:
     """Open a link to the page, by default of the tiny model."""
 
     def open_page(**query: str) -> AppTest:
-        page = go_to(AppTest.from_file(APP, default_timeout=60), PAGE)
-        for name, value in ({"model": str(tiny_folder)} | query).items():
-            page.query_params[name] = value
-        return settle(page.run())
+        return settle(linked({"model": str(tiny_folder)} | query, PAGE).run())
 
     return open_page
 
@@ -157,9 +154,7 @@ def test_what_another_page_measures_goes_on_while_the_visitor_looks_inside(
         return run(extraction, progress)
 
     monkeypatch.setattr(Extraction, "run", held)
-    page = AppTest.from_file(APP, default_timeout=60)
-    for name, value in {"model": str(tiny_folder), "corpus": corpus, "sample_size": "300"}.items():
-        page.query_params[name] = value
+    page = linked({"model": str(tiny_folder), "corpus": corpus, "sample_size": "300"})
     job = job_of(page.run())
     while job.state is not State.RUNNING:
         time.sleep(0.01)

@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.app import APP, answer, go_to, job_of, settle, texts
+from support.app import answer, job_of, linked, settle, texts
 
 from clsviz import analysis
 from clsviz.analysis.similarity import Similarity
@@ -25,10 +25,8 @@ def open_page(tiny_folder: Path, corpus: str) -> Callable[..., AppTest]:
     """Open a link to the page, by default to 300 vectors by the tiny model."""
 
     def open_page(**query: str) -> AppTest:
-        page = go_to(AppTest.from_file(APP, default_timeout=60), PAGE)
-        for name, value in ({"model": str(tiny_folder), "corpus": corpus, "sample_size": "300"} | query).items():
-            page.query_params[name] = value
-        return settle(page.run())
+        query = {"model": str(tiny_folder), "corpus": corpus, "sample_size": "300"} | query
+        return settle(linked(query, PAGE).run())
 
     return open_page
 

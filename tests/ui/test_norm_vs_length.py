@@ -14,7 +14,7 @@ import orjson
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
-from support.app import APP, answer, browse_from, chart, figures, finish, job_of, plain, settle, texts
+from support.app import answer, browse_from, chart, figures, finish, job_of, linked, plain, settle, texts
 from support.hub import Hub
 from support.tiny import needs_bfloat16, random_sentences, write_dataset
 
@@ -459,9 +459,7 @@ def original(hub: Hub, tiny_folder: Path, tmp_path: Path) -> Hub:
 def newcomer(monkeypatch: pytest.MonkeyPatch) -> AppTest:
     """A page opened with the defaults, except that fewer sentences are measured."""
     monkeypatch.setattr(presets, "INSTANT", replace(presets.INSTANT, sample_size=300))
-    page = AppTest.from_file(APP, default_timeout=60)
-    page.query_params["sample_size"] = "300"
-    return page.run()
+    return linked({"sample_size": "300"}).run()
 
 
 def test_a_cold_page_asks_nothing_of_the_network(original: Hub, newcomer: AppTest) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import orjson
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.app import APP, go_to, plain, settle, texts
+from support.app import linked, plain, settle, texts
 from support.tiny import needs_bfloat16, random_sentences, write_bert
 
 from clsviz import corpora, statistics
@@ -31,11 +31,7 @@ def open_page(tiny_folder: Path, corpus: str) -> Callable[..., AppTest]:
     """Open a link to the page, by default with 300 sentences by the tiny model."""
 
     def open_page(**query: str) -> AppTest:
-        page = AppTest.from_file(APP, default_timeout=60)
-        go_to(page, PAGE)
-        for name, value in ({"model": str(tiny_folder), "corpus": corpus, "sample_size": "300"} | query).items():
-            page.query_params[name] = value
-        return page.run()
+        return linked({"model": str(tiny_folder), "corpus": corpus, "sample_size": "300"} | query, PAGE).run()
 
     return open_page
 

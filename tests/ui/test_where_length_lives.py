@@ -18,7 +18,7 @@ import pytest
 import streamlit as st
 from scipy import stats
 from streamlit.testing.v1 import AppTest
-from support.app import APP, answer, figures, go_to, job_of, plain
+from support.app import answer, figures, job_of, linked, plain
 from support.tiny import random_sentences, write_bert
 
 from clsviz import corpora
@@ -37,10 +37,8 @@ def open_page(tiny_folder: Path, corpus: str) -> Callable[..., AppTest]:
     """Open a link to the page, by default to 300 vectors by the tiny model."""
 
     def open_page(**query: str) -> AppTest:
-        page = go_to(AppTest.from_file(APP, default_timeout=60), PAGE)
-        for name, value in ({"model": str(tiny_folder), "corpus": corpus, "sample_size": "300"} | query).items():
-            page.query_params[name] = value
-        return finish(page.run())
+        query = {"model": str(tiny_folder), "corpus": corpus, "sample_size": "300"} | query
+        return finish(linked(query, PAGE).run())
 
     return open_page
 

@@ -9,34 +9,23 @@ from clsviz.experiment import Experiment
 from clsviz.measuring import Analysis, Found, MeasuringJob
 from clsviz.ui.length_and_search import joined, remedies
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart, share, toggle
+from clsviz.ui.parts import chart, redrawn, share, toggle
 from clsviz.ui.parts.covered import covered
 from clsviz.ui.state import server, session
 
 if TYPE_CHECKING:
     from clsviz.analysis.similarity import Similarity
 
-_POLL_SECONDS = 1.0
-
 _HEIGHT = 470
 
 
 def show(job: MeasuringJob, experiment: Experiment, query: dict[str, str]) -> None:
     """Draw it all; while anything is being computed it redraws itself, as there is more to show."""
-    is_in_browser = False
-    chosen = experiment, st.session_state.joined
-    is_active = _is_active(job, experiment)
-
-    def keep_up() -> None:
-        nonlocal is_in_browser
-        if (session.experiment(), st.session_state.joined) != chosen:  # something on the page was clicked
-            st.rerun()
-        _show(job, experiment, query)
-        if is_in_browser and is_active and not _is_active(job, experiment):
-            st.rerun()  # there is no more to come
-        is_in_browser = True
-
-    st.fragment(keep_up, run_every=_POLL_SECONDS if is_active else None)()
+    redrawn.show(
+        lambda: _show(job, experiment, query),
+        lambda: (session.experiment(), st.session_state.joined),
+        lambda: _is_active(job, experiment),
+    )
 
 
 def _compare(found: Found, experiment: Experiment) -> "Analysis[Similarity]":

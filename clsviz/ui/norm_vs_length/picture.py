@@ -11,7 +11,7 @@ from clsviz.measuring import Found, MeasuringJob
 from clsviz.settings import Overlay, Unit
 from clsviz.ui.markdown import escape
 from clsviz.ui.norm_vs_length import beyond
-from clsviz.ui.parts import chart, selection, share, toggle
+from clsviz.ui.parts import chart, redrawn, selection, share, toggle
 from clsviz.ui.state import session, watching
 
 if TYPE_CHECKING:
@@ -26,19 +26,9 @@ def show(job: MeasuringJob, experiment: Experiment, own: "figures.Points | None"
 
     own: the visitor's sentences, to be marked. query: what the address bar has.
     """
-    is_in_browser = False
-    is_active = beyond.is_active(job, experiment)
-
-    def keep_up() -> None:
-        nonlocal is_in_browser
-        if session.experiment() != experiment:  # lengths were shuffled
-            st.rerun()
-        _show(job, experiment, own, query)
-        if is_in_browser and is_active and not beyond.is_active(job, experiment):
-            st.rerun()  # there is no more to come, and the rest of the page can have it
-        is_in_browser = True
-
-    st.fragment(keep_up, run_every=_POLL_SECONDS if is_active else None)()
+    redrawn.show(
+        lambda: _show(job, experiment, own, query), session.experiment, lambda: beyond.is_active(job, experiment)
+    )
 
 
 def _show(job: MeasuringJob, experiment: Experiment, own: "figures.Points | None", query: dict[str, str]) -> None:

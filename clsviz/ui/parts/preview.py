@@ -75,8 +75,12 @@ def _show(job: MeasuringJob) -> None:
             cost = f" · about {words.duration(job.cost.seconds)}" if job.cost else ""
             label = f"Measure{cost}"
             icon = ":material/play_arrow:"
-            st.button(label, icon=icon, type="primary", key="measure", on_click=watching.start, args=[job])
+            st.button(label, icon=icon, type="primary", key="measure", on_click=_measure, args=[job])
         _examples(preview)
+
+
+def _measure(job: MeasuringJob) -> None:
+    watching.start(job)  # a callback gives nothing back
 
 
 def _examples(preview: Preview) -> None:

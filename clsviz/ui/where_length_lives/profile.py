@@ -10,15 +10,13 @@ from clsviz.experiment import Experiment
 from clsviz.measuring import Analysis, Found, MeasuringJob
 from clsviz.settings import Pooling, Unit
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart, share, toggle
+from clsviz.ui.parts import chart, redrawn, share, toggle
 from clsviz.ui.parts.covered import covered
 from clsviz.ui.state import server, session
 from clsviz.ui.where_length_lives import cells, elsewhere, layers, norm_breakdown, removal, sentlen
 
 if TYPE_CHECKING:
     from clsviz.statistics import Profile, Readout
-
-_POLL_SECONDS = 1.0
 
 _PATIENCE_SECONDS = 1.0
 
@@ -28,25 +26,13 @@ def show(job: MeasuringJob, there: MeasuringJob | None, experiment: Experiment, 
 
     there: the job of the corpus that the probes travel to, if one is chosen.
     """
-    is_in_browser = False
-    chosen = experiment, _of_page()
-    is_active = not _is_analysed(job, there, experiment)
-
-    def keep_up() -> None:
-        nonlocal is_in_browser
-        if (session.experiment(), _of_page()) != chosen:  # something on the page was clicked
-            st.rerun()
-        _show(job, there, experiment, query)
-        if is_in_browser and is_active and _is_analysed(job, there, experiment):
-            st.rerun()  # there is no more to come
-        is_in_browser = True
-
-    st.fragment(keep_up, run_every=_POLL_SECONDS if is_active else None)()
+    redrawn.show(
+        lambda: _show(job, there, experiment, query), _chosen, lambda: not _is_analysed(job, there, experiment)
+    )
 
 
-def _of_page() -> tuple[object, ...]:
-    """The page's own settings, on which the rest of it depends."""
-    return tuple(st.session_state[name] for name in ("heat", "erase", "travel_to"))
+def _chosen() -> tuple[object, ...]:
+    return session.experiment(), *(st.session_state[name] for name in ("heat", "erase", "travel_to"))
 
 
 def _profile(found: Found, experiment: Experiment) -> "Analysis[Profile]":
