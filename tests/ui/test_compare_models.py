@@ -315,15 +315,15 @@ def test_the_view_is_brought_back_to_what_all_models_have(open_page: Callable[..
     assert all(job.work.experiment.precision is Precision.EXACT for job in page.session_state.watched.values())
     assert "compared in exact precision" in texts(page)
     assert "Layer 2 is the last layer of tiny-bert. Every model now shows its last layer." in texts(page)
-    assert page.select_slider(key="layer").options == ["0", "1", "last"]
-    page.select_slider(key="layer").set_value(1).run()
+    assert page.select_slider(key="layer_2").options == ["0", "1", "last"]
+    page.select_slider(key="layer_2").set_value(1).run()
     assert "its \\[CLS\\] after layer 1?" in page.main.title[0].value
 
 
 def test_what_is_read_of_all_layers_stays_when_another_is_chosen(open_page: Callable[..., AppTest]) -> None:
     page = finish(open_page())
     tasks, curves, r_squared = set(server.jobs()._analyses), charts(page)[2], table(page)["r_squared"]
-    page.select_slider(key="layer").set_value(1).run()
+    page.select_slider(key="layer_2").set_value(1).run()
     assert table(page)["r_squared"].tolist() != r_squared.tolist()
     page.segmented_control(key="pooling").set_value(Pooling.POOLER).run()
     assert set(server.jobs()._analyses) == tasks

@@ -91,7 +91,7 @@ def test_the_cutoff_and_the_layer_are_instant(
     page.select_slider(key="length_cutoff").set_value(15).run()
     assert figures(page)["Sentences"] != before["Sentences"]
     assert "to 14 tokens)" in answer(page)
-    page.select_slider(key="layer").set_value(1).run()
+    page.select_slider(key="layer_2").set_value(1).run()
     assert "after layer 1?" in texts(page)
     assert page.query_params["layer"] == "1"
     assert page.query_params["length_cutoff"] == "15"
@@ -118,10 +118,10 @@ def test_a_layer_that_varies_less_than_the_error_is_marked_and_not_drawn(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = finish(open_page(precision="fast"))
-    assert page.select_slider(key="layer").options == ["0", "1", "last"]
+    assert page.select_slider(key="layer_2").options == ["0", "1", "last"]
     monkeypatch.setattr(statistics.Audit, "is_measurable", property(lambda audit: audit.largest_error == 0))
-    page.select_slider(key="layer").set_value(1).run()
-    assert page.select_slider(key="layer").options == ["0", "1 (not measurable)", "last (not measurable)"]
+    page.select_slider(key="layer_2").set_value(1).run()
+    assert page.select_slider(key="layer_2").options == ["0", "1 (not measurable)", "last (not measurable)"]
     assert answer(page).startswith("Not measurable in the fast precision: the norm varies by ")
     assert figures(page)["R²"] == "–"
     assert not any(len(trace.get("text") or []) for trace in chart(page)["data"])
@@ -387,7 +387,7 @@ def test_the_view_does_not_measure_an_own_sentence_again(
     page = finish(open_page())
     settle(page.text_area(key="text").set_value("the cat sat").run())
     monkeypatch.setattr(Encoder, "measure", None)
-    page.select_slider(key="layer").set_value(0).run()
+    page.select_slider(key="layer_2").set_value(0).run()
     assert not page.exception
     assert "**3 tokens**" in texts(page)
 

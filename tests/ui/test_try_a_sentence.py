@@ -156,7 +156,7 @@ def test_the_view_needs_no_model(open_page: Callable[..., AppTest], monkeypatch:
     page = finish(open_page(text=TYPED))
     for name in ("measure", "vectors", "cls_and_pooler", "pooler_steps", "tokenize"):
         monkeypatch.setattr(Encoder, name, None)
-    page.select_slider(key="layer").set_value(1).run()
+    page.select_slider(key="layer_2").set_value(1).run()
     assert "the norm of its [CLS] after layer 1 is" in answer(page)
     page.get_by_key("pooling").set_value("mean").run()
     assert "the norm of its mean-pooled vector after layer 1 is" in answer(page)

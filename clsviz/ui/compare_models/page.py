@@ -39,6 +39,7 @@ def page() -> None:
             "Separate norm axes",
             value=st.session_state.axes,
             key="axes",
+            persist_state="session",
             help="Give each picture its own norm axis. Otherwise they share one, as they do for length.",
         )
         toggle.shuffled_lengths(session.experiment())

@@ -22,6 +22,7 @@ def show(found: Found | None, poolings: Sequence[Pooling] = (Pooling.CLS, Poolin
         value=st.session_state.length_cutoff,
         format_func=lambda cutoff: f"under {cutoff}",
         key="length_cutoff",
+        persist_state="session",
         help="Only sentences with fewer tokens than this are shown and enter the regression. [CLS] and [SEP] are not "
         "counted.",
     )
@@ -34,6 +35,7 @@ def show(found: Found | None, poolings: Sequence[Pooling] = (Pooling.CLS, Poolin
         default=st.session_state.unit,
         format_func=str.capitalize,
         key="unit",
+        persist_state="session",
         required=True,
         help="Tokens are what this model’s tokenizer splits a sentence into. Words (separated by white space) and "
         "characters are the same for all models.",
@@ -47,6 +49,7 @@ def _vector(poolings: Sequence[Pooling]) -> None:
         default=st.session_state.pooling,
         format_func=lambda pooling: words.POOLINGS[pooling].short,
         key="pooling",
+        persist_state="session",
         required=True,
         help="[CLS] is the vector of the token that stands for the whole sentence. The pooler output is [CLS] from "
         "the last layer, passed through a dense layer and tanh."
@@ -55,16 +58,26 @@ def _vector(poolings: Sequence[Pooling]) -> None:
 
 
 def _layer(found: Found | None) -> None:
+    """One slider for each number of layers: the browser keeps the place of the handle and not what it stands for."""
     n_layers = _n_layers(found)
+    key = f"layer_{n_layers or 0}"
+    if st.session_state.get(key) != st.session_state.layer:
+        st.session_state[key] = st.session_state.layer
     st.select_slider(
         "Layer",
         choices.including(st.session_state.layer, [*range(n_layers or 1), session.LAST], in_order=True),
         value=st.session_state.layer,
         format_func=_layer_name(found, n_layers),
-        key="layer",
+        key=key,
         disabled=n_layers is None or st.session_state.pooling is Pooling.POOLER,
+        on_change=_choose_layer,
+        args=[key],
         help="The layer after which the vector is taken; 0 is the embedding output.",
     )
+
+
+def _choose_layer(key: str) -> None:
+    st.session_state.layer = st.session_state[key]
 
 
 def _layer_name(found: Found | None, n_layers: int | None) -> Callable[[int | str], str]:

@@ -134,6 +134,7 @@ def _toolbar(
                 default=st.session_state.overlays,
                 format_func=words.OVERLAYS.__getitem__,
                 key="overlays",
+                persist_state="session",
                 label_visibility="collapsed",
             )
         with st.container(horizontal=True, horizontal_alignment="right", width="content"):

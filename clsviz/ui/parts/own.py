@@ -33,6 +33,7 @@ def box() -> None:
         "Type one or more sentences, one per line",
         value=st.session_state.text,
         key="text",
+        persist_state="session",
         on_change=_untick,
         height=80,
         max_chars=MAX_CHARACTERS,
@@ -46,6 +47,7 @@ def box() -> None:
             _IN_LINK,
             value=st.session_state.with_text,
             key="with_text",
+            persist_state="session",
             disabled=not st.session_state.text.strip(),
         )
 

@@ -42,6 +42,7 @@ def choose_sentence(sentences: list[str]) -> int:
             index=st.session_state.sentence - 1,
             format_func=lambda number: f"{number}. {sentences[number - 1]}",
             key="sentence",
+            persist_state="session",
         )
     return int(st.session_state.sentence) - 1
 
@@ -57,6 +58,7 @@ def choose_word(sentence: str) -> str:
         index=st.session_state.word - 1,
         format_func=lambda number: words[number - 1],
         key="word",
+        persist_state="session",
         width=260,
         help="One of the lines repeats this word as many times as the sentence has words.",
     )

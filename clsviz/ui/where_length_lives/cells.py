@@ -33,6 +33,7 @@ def _heat_map(profile: "Profile", experiment: Experiment) -> None:
             default=st.session_state.heat,
             format_func={False: "The norm alone", True: "The whole vector"}.__getitem__,
             key="heat",
+            persist_state="session",
             required=True,
             label_visibility="collapsed",
         )
