@@ -39,16 +39,65 @@ LINES = {(Pooling.CLS, readout): name for readout, name in _READOUTS.items()} | 
 """The lines of the chart of R² by layer, in the order of their colours."""
 
 
-def answer(profile: Profile | None, experiment: Experiment) -> str:
-    """The answer, or what stands in its place, with the controls that are on named first."""
+FITTING = "Fitting probes…"
+
+
+def headline(profile: Profile | None, experiment: Experiment) -> str:
+    """The answer in one sentence, or what stands in its place, with the controls that are on named first."""
     if profile is None:
-        return "Fitting probes…"
+        return FITTING
+    best, norm = profile.best, profile.get(Pooling.CLS, None, Readout.NORM)
+    if profile.n < FEW_SENTENCES or best is None or _known(best) < HARDLY or norm is None:
+        text = in_brief(profile, models.label(experiment.model), experiment.unit)
+    else:
+        of_norm = f"its norm: {_no_line(norm)}"
+        if norm.r_squared is not None:
+            of_norm = f"a line on the last layer’s norm by {_tokens(norm.error)}, guessing by {profile.guess_error:.1f}"
+        so_far = "" if None not in profile.line(Pooling.CLS, Readout.VECTOR) else " so far"
+        text = (
+            f"A linear probe of [CLS] misses length by {off_by(best.error, experiment.unit)} "
+            f"{_place(profile, best.layer)}{so_far}; {of_norm}."
+        )
+    return _with_controls(text, experiment)
+
+
+def in_numbers(profile: Profile | None, experiment: Experiment) -> str:
+    """What stands below it: R² after the best and the last layer, and of how many sentences."""
+    if profile is None:
+        return ""
+    best, last = profile.best, profile.get(Pooling.CLS, None, Readout.VECTOR)
+    norm = profile.get(Pooling.CLS, None, Readout.NORM)
+    parts = [
+        f"held-out {_r_squared(best)} {_place(profile, best.layer)}" if best else "",
+        f"{_r_squared(last)} after the last" if last and last.r_squared is not None and last is not best else "",
+        f"its norm alone {_r_squared(norm)}" if norm and norm.r_squared is not None else "",
+        f"{profile.n:,} sentences under {experiment.length_cutoff} tokens, errors are means",
+    ]
+    return " · ".join(filter(None, parts))
+
+
+def answer(profile: Profile | None, experiment: Experiment) -> str:
+    """The answer in full, or what stands in its place, with the controls that are on named first."""
+    if profile is None:
+        return FITTING
+    return _with_controls(in_brief(profile, models.label(experiment.model), experiment.unit), experiment)
+
+
+def in_full(profile: Profile, experiment: Experiment) -> list[str]:
+    """All that the probes say, a paragraph each."""
+    return [answer(profile, experiment), *details(profile, experiment.unit)]
+
+
+def _with_controls(text: str, experiment: Experiment) -> str:
     controls = [
         *(["lengths shuffled across sentences"] if experiment.lengths is Lengths.SHUFFLED else []),
         *(["random weights"] if models.Name.parse(experiment.model).untrained else []),
     ]
-    text = in_brief(profile, models.label(experiment.model), experiment.unit)
     return f"Control, with {' and '.join(controls)}: {text[0].lower()}{text[1:]}" if controls else text
+
+
+def _tokens(error: float) -> str:
+    return "less than 0.1" if error < 0.05 else f"{error:.1f}"
 
 
 def in_brief(profile: Profile, model: str, unit: str = "tokens") -> str:

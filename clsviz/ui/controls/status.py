@@ -3,6 +3,7 @@
 import streamlit as st
 
 from clsviz import corpora, models, words
+from clsviz.errors import Subject
 from clsviz.measuring import MeasuringJob, State
 from clsviz.ui.controls import errors
 from clsviz.ui.markdown import escape
@@ -31,6 +32,14 @@ def show(job: MeasuringJob, before: tuple[bool, bool, bool], name: str = "") -> 
 
     will_change = job.state.is_active or before != outline(job)
     st.fragment(keep_up, run_every=_POLL_SECONDS if will_change else None)()
+
+
+def show_on_a_phone(job: MeasuringJob, before: tuple[bool, bool, bool], name: str = "") -> None:
+    """The same in the main column, for screens that hide the sidebar, while there is something to do or to know."""
+    if job.state is not State.DONE:
+        with st.container(key="phone"):
+            errors.show(job.error, *Subject)
+            show(job, before, f"{name}-phone")
 
 
 def outline(job: MeasuringJob) -> tuple[bool, bool, bool]:

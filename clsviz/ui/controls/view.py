@@ -13,9 +13,8 @@ from clsviz.ui.state import session
 _CUTOFFS = (*range(5, 100, 5), *range(100, 200, 10), *range(200, 501, 50), 512)
 
 
-def show(found: Found | None, poolings: Sequence[Pooling] = (Pooling.CLS, Pooling.POOLER)) -> None:
-    """The controls; poolings: those that can be chosen."""
-    st.subheader("View", anchor=False)
+def cutoff() -> None:
+    """The control of the length cutoff."""
     st.select_slider(
         "Length cutoff",
         choices.including(st.session_state.length_cutoff, _CUTOFFS, in_order=True),
@@ -26,9 +25,10 @@ def show(found: Found | None, poolings: Sequence[Pooling] = (Pooling.CLS, Poolin
         help="Only sentences with fewer tokens than this are shown and enter the regression. [CLS] and [SEP] are not "
         "counted.",
     )
-    _fit_to_model(found, poolings)
-    _vector(poolings)
-    _layer(found)
+
+
+def unit() -> None:
+    """The control of what lengths are counted in."""
     st.segmented_control(
         "Count length in",
         list(Unit),
@@ -42,7 +42,8 @@ def show(found: Found | None, poolings: Sequence[Pooling] = (Pooling.CLS, Poolin
     )
 
 
-def _vector(poolings: Sequence[Pooling]) -> None:
+def vector(poolings: Sequence[Pooling] = (Pooling.CLS, Pooling.POOLER)) -> None:
+    """The control of the vector; poolings: those that can be chosen."""
     st.segmented_control(
         "Vector",
         list(poolings),
@@ -57,8 +58,11 @@ def _vector(poolings: Sequence[Pooling]) -> None:
     )
 
 
-def _layer(found: Found | None) -> None:
-    """One slider for each number of layers: the browser keeps the place of the handle and not what it stands for."""
+def layer(found: Found | None) -> None:
+    """The control of the layer.
+
+    It is another one for each number of layers: the browser keeps the place of the handle, not what it stands for.
+    """
     n_layers = _n_layers(found)
     key = f"layer_{n_layers or 0}"
     if st.session_state.get(key) != st.session_state.layer:
@@ -96,8 +100,11 @@ def _n_layers(found: Found | None) -> int | None:
     return found.measurements.n_layers if len(found.measurements) else found.weights.n_layers
 
 
-def _fit_to_model(found: Found | None, poolings: Sequence[Pooling]) -> None:
-    """Bring layer and vector back to what the model and the page have, and say so."""
+def fit(found: Found | None, poolings: Sequence[Pooling] = (Pooling.CLS, Pooling.POOLER)) -> None:
+    """Bring layer and vector back to what the model and the page have, and say so.
+
+    poolings: those of the page.
+    """
     if st.session_state.pooling not in poolings:
         session.adjust(words.view.ONLY_CLS_HERE, pooling=Pooling.CLS)
     n_layers = _n_layers(found)

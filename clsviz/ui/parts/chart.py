@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from clsviz.analysis import Shown
     from clsviz.statistics import Quantiles
 
-HEIGHT = 520
+HEIGHT = 470
 
 CURVES, MEDIANS, RANGES = Overlay
 """What can be drawn over the sentences."""
