@@ -1,4 +1,4 @@
-from . import comparison, growth, joined, pooler_check, probing, similarity, typed, vectors
+from . import comparison, growth, joined, pooler_check, probing, similarity, traits, typed, vectors
 from .context import CorpusContext, Missing, corpus_context
 from .norms import (
     Shown,
@@ -39,6 +39,7 @@ __all__ = [
     "shapes",
     "show",
     "similarity",
+    "traits",
     "typed",
     "under_cutoff",
     "unmeasurable_layers",

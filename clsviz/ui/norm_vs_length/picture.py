@@ -22,7 +22,7 @@ def show(job: MeasuringJob, page: str) -> None:
     """Draw it all; a change of the view draws this, and nothing else of the page, anew."""
     view.fit(job.work.found)
     experiment = session.experiment()  # the view may have been brought back to what the model has
-    marks.follow(chart.zoom_of(experiment))
+    marks.follow(chart.zoom_of(experiment), (experiment.selection, experiment.seed, experiment.sample_size))
     query = url.write(experiment, page, **chart.link())
     notes.show_of_view()
     found = watching.found(job, experiment)
@@ -47,7 +47,8 @@ def show(job: MeasuringJob, page: str) -> None:
         selected = chart.show(experiment, found, shown, points, st.session_state.overlays)
     with tools_place:
         _tools(experiment, found, shown, points, query)
-        selection.show(found, shown, selected, experiment.unit)
+        selection.show_search(shown, lambda: chart.has_trait(found, shown))
+        selection.show(found, shown, selected, experiment.unit, share.file_name(experiment, found))
     typed.show(sentences, shown)
     _explain(job, experiment, found, shown)
 
