@@ -1,5 +1,6 @@
 from . import (
     anatomy,
+    citation,
     comparison,
     dimensions,
     growth,
@@ -31,6 +32,7 @@ __all__ = [
     "axis_title",
     "by_cutoff",
     "caveats",
+    "citation",
     "command",
     "comparison",
     "cost",

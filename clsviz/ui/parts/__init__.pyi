@@ -1,3 +1,3 @@
-from . import chart, head, marks, own, preview, redrawn, selection, share, strip, toggle
+from . import chart, citing, head, marks, own, preview, redrawn, selection, share, strip, toggle
 
-__all__ = ["chart", "head", "marks", "own", "preview", "redrawn", "selection", "share", "strip", "toggle"]
+__all__ = ["chart", "citing", "head", "marks", "own", "preview", "redrawn", "selection", "share", "strip", "toggle"]

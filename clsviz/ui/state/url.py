@@ -64,5 +64,5 @@ def write(experiment: Experiment, page: str, **extras: str) -> dict[str, str]:
     written = session.written()
     if written is None or (written.page, written.query) != (page, query):
         st.session_state.written = session.Written(page, query, experiment, time.monotonic())
-        session.link_pages(query)
+    session.link_pages(query)  # each time: what a part of the page writes elsewhere, it has to write at every run
     return query
