@@ -34,6 +34,10 @@ _HOVER = "%{{text}}<br>%{{x}} {unit}<br>norm %{{y:.4f}}"
 _MOST_NAMED = 5
 
 
+_MOST_RINGED = 5
+"""Points that get a ring."""
+
+
 _NEVER_FADED = {"marker": {"opacity": 1}}
 """For what keeps its colour while points are selected."""
 
@@ -139,6 +143,8 @@ def scatter(
         for trace, part in zip(figure.data, traces_of(len(points.labels)), strict=False):
             in_trace = selected[(part.start <= selected) & (selected < part.stop)] - part.start
             trace.selectedpoints = in_trace.tolist()  # Plotly reads no other arrays here
+        if len(selected) <= _MOST_RINGED:
+            figure.add_trace(_rings(points, selected, palette))
     if not len(points.labels) and own is None:  # tick labels would mean nothing on an empty axis
         figure.update_layout(yaxis={"range": [0, 1], "showticklabels": False})
     return figure
@@ -167,8 +173,24 @@ def _cloud(points: Points, palette: Palette, unit: str) -> Iterator[go.Scattergl
             mode="markers",
             marker={"size": 5 if n <= MOST_IN_FULL else 4, "color": palette.points, "opacity": opacity},
             unselected={"marker": {"opacity": opacity / 3}},
+            selected={"marker": {"opacity": max(opacity, 0.6), "size": 7}},
             hovertemplate=f"{_HOVER.format(unit=unit)}<extra></extra>",
         )
+
+
+def _rings(points: Points, selected: NDArray[np.intp], palette: Palette) -> go.Scattergl:
+    """Rings around a few points, which their size alone would not tell from their neighbours.
+
+    A trace, because shapes of a size in pixels make Plotly report the corners of a box in pixels.
+    """
+    return go.Scattergl(
+        x=points.lengths[selected],
+        y=points.norms[selected],
+        mode="markers",
+        unselected=_NEVER_FADED,
+        hoverinfo="skip",
+        marker={"symbol": "circle-open", "size": 17, "color": palette.summary, "line": {"width": 2}},
+    )
 
 
 def _colour(figure: go.Figure, groups: NDArray[np.bool_], palette: Palette) -> None:

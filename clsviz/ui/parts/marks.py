@@ -63,6 +63,8 @@ def drawn(picture: object) -> str:
 def take(sentence_of: Callable[[int, int], int | None]) -> None:
     """Keep what the visitor has just marked in the browser; sentence_of: by trace and point, if it is one."""
     st.session_state.selected = written(st.session_state.scatter.selection, sentence_of)
+    if st.session_state.selected.startswith("points"):
+        st.session_state.drawn_for = None  # the figure adds a ring
 
 
 def written(selection: Any, sentence_of: Callable[[int, int], int | None]) -> str:

@@ -25,9 +25,10 @@ def show_search(shown: "Shown", has_trait: Callable[[], NDArray[np.bool_]]) -> N
     with st.container(horizontal=True, vertical_alignment="center"):
         st.selectbox(
             "Colour by",
-            [None, *Trait],
-            index=[None, *Trait].index(st.session_state.colour),
-            format_func=lambda trait: words.selection.TRAITS[trait] if trait else "One colour",
+            list(Trait),
+            index=list(Trait).index(st.session_state.colour) if st.session_state.colour else None,
+            format_func=words.selection.TRAITS.__getitem__,
+            placeholder="Colour by…",
             key="colour",
             persist_state="session",
             label_visibility="collapsed",
