@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.tiny import needs_bfloat16, write_model
+from support.processor import needs_bfloat16
+from support.tiny import write_model
 
 from clsviz import corpora, measuring, words
 from clsviz.encoder import Encoder
