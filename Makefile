@@ -15,12 +15,13 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 app: $(VENV)/app-ready
 	$(BIN)/streamlit run app.py
 
+# What Python and pytest compile is kept: dozens of processes load the same files. The types are checked meanwhile.
+test: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/test-ready
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest
+	$(BIN)/mypy & types=$$!; $(BIN)/pytest; tests=$$?; wait $$types && exit $$tests
 
 docs: $(VENV)/test-ready
 	$(BIN)/python -m docs.build

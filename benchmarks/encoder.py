@@ -78,7 +78,7 @@ def main() -> None:
     parser.add_argument("--ways", nargs="*", help="run only these ways")
     parser.add_argument("--growth", action="store_true", help="also run ours on ten times the sentences")
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--no-memory", action="store_true", help="do not find out how much memory each way takes")
+    parser.add_argument("--memory", nargs="*", metavar="WAY", help="find out how much memory these take, not all")
     parser.add_argument("--peak", type=Path, help=argparse.SUPPRESS)  # the folder that holds what is set up
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -223,7 +223,7 @@ def _set_up(makers: dict[str, Maker], folder: Path, weights: models.Weights, opt
         for name, make in makers.items():
             note(f"setting up {name}")
             runs[name] = make()
-            if not options.no_memory:
+            if options.memory is None or name in options.memory:
                 peaks[name] = _submit_peak(pool, name, folder, weights, options)
     return [
         Way(

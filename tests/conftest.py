@@ -17,21 +17,20 @@ os.environ.pop("CLSVIZ_PUBLIC", None)
 from support.hub import Hub, point_at, serve_hub
 from support.tiny import random_sentences, write_bert
 
-from clsviz import models
-from clsviz.encoder import Encoder
-from clsviz.measuring import Store
-from clsviz.models import Weights
+from clsviz import encoder, measuring, models
 
-TOGETHER = {"api", "benchmarks", "browser", "ui"}
-"""Folders whose tests run in one worker: they share what takes long to set up."""
+TOGETHER = {"api", "browser"}
+"""Folders whose tests run in one worker, as those of every file do: they share what takes long to set up."""
+FIRST = "browser", "benchmarks", "docs"
+"""Folders whose tests take longest: the other workers do all the rest meanwhile."""
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        folder = item.path.relative_to(Path(__file__).parent).parts[0]
-        if folder in TOGETHER:
-            item.add_marker(pytest.mark.xdist_group(folder))
+        path = item.path.relative_to(Path(__file__).parent)
+        item.add_marker(pytest.mark.xdist_group(path.parts[0] if path.parts[0] in TOGETHER else path.as_posix()))
+    items.sort(key=lambda item: [item.path.relative_to(Path(__file__).parent).parts[0] != folder for folder in FIRST])
 
 
 @pytest.fixture(scope="session")
@@ -40,18 +39,18 @@ def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def tiny_weights(tiny_folder: Path) -> Weights:
+def tiny_weights(tiny_folder: Path) -> "models.Weights":
     return models.find(str(tiny_folder))
 
 
 @pytest.fixture(scope="session")
-def tiny_encoder(tiny_weights: Weights) -> Encoder:
-    return Encoder(tiny_weights, device="cpu")
+def tiny_encoder(tiny_weights: "models.Weights") -> "encoder.Encoder":
+    return encoder.Encoder(tiny_weights, device="cpu")
 
 
 @pytest.fixture(scope="session")
-def minilm_encoder() -> Encoder:
-    return Encoder(models.find("minilm"), device="cpu")
+def minilm_encoder() -> "encoder.Encoder":
+    return encoder.Encoder(models.find("minilm"), device="cpu")
 
 
 @pytest.fixture(scope="session")
@@ -70,8 +69,8 @@ def hub(hub_server: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hub
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "store")
+def store(tmp_path: Path) -> "measuring.Store":
+    return measuring.Store(tmp_path / "store")
 
 
 @pytest.fixture(scope="session")

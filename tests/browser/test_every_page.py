@@ -60,7 +60,7 @@ def background(page: Page) -> str:
 
 
 def test_every_page_fits_in_light_and_dark_wide_and_narrow(visit: Callable[..., Page]) -> None:
-    page = visit(f"?sample_size=500&{TEXT}", viewport=WIDE, color_scheme="light")
+    page = visit(f"?sample_size=500&{TEXT}", viewport=WIDE, scheme="light")
     links = page.locator("[data-testid=stSidebar] [data-testid=stPageLink] a")
     expect(links).to_have_count(len(LAST))
     for number, last in enumerate(LAST.values()):  # each begins in the scheme in which the one before it ended
@@ -87,7 +87,7 @@ def test_every_page_fits_in_light_and_dark_wide_and_narrow(visit: Callable[..., 
 def test_screenshots(visit: Callable[..., Page], path: str, scheme: str, size: ViewportSize) -> None:
     """Pictures that are shown go to docs/, the others to build/screenshots/."""
     query = QUERIES.get(path, f"?{TEXT}")
-    page = visit(f"{path}{query}", viewport=size, color_scheme=scheme)
+    page = visit(f"{path}{query}", viewport=size, scheme=scheme)
     wait_for(page, LAST[path])
     page.wait_for_timeout(1500)  # what is drawn after the last change, as fonts are
     check_that_nothing_is_cut_off(page, size["width"])

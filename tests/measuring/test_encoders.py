@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.tiny import needs_bfloat16, write_bert
+from support.processor import needs_bfloat16
+from support.tiny import write_bert
 
 from clsviz import models, words
 from clsviz.encoder import Encoder

@@ -4,62 +4,22 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support.tiny import needs_bfloat16, write_model
+from support.extracting import Steps, equal, run
+from support.tiny import write_model
 
-from clsviz import corpora, measuring, words
 from clsviz.encoder import Encoder
 from clsviz.errors import CancelledError
 from clsviz.experiment import Experiment
 from clsviz.measurements import Measurements
-from clsviz.measuring import AUDIT_SIZE, Encoders, Extraction, Found, Store
+from clsviz.measuring import Encoders, Extraction, Store
 from clsviz.models import Weights
 from clsviz.progress import Progress
 from clsviz.settings import Precision
-
-
-@pytest.fixture(autouse=True)
-def _nothing_outlives_its_test() -> Iterator[None]:
-    """What was cancelled goes on loading for a moment, and must not be taken for the next test's."""
-    yield
-    for thread in threading.enumerate():
-        if thread.name.startswith(("interruptible", "load")):
-            thread.join(30)
-
-
-@pytest.fixture
-def experiment(tiny_folder: Path, text_file: Path) -> Experiment:
-    return Experiment(model=str(tiny_folder), corpus=str(text_file), sample_size=300)
-
-
-def run(experiment: Experiment, store: Store) -> tuple[Found, Extraction]:
-    found = Extraction(experiment, store, Encoders())
-    return found.run(Progress()), found
-
-
-def equal(one: Measurements, other: Measurements) -> bool:
-    """Equal to the last bit."""
-    return all(
-        getattr(one, field.name).tobytes() == getattr(other, field.name).tobytes() for field in fields(Measurements)
-    )
-
-
-class Steps(Progress):
-    """Does something at a given step, like a user or a power cut."""
-
-    def __init__(self, at: int, action: object) -> None:
-        super().__init__()
-        self.at, self.action = at, action
-
-    def advance(self, done: int) -> None:
-        super().advance(done)
-        if done >= self.at:
-            self.action()
 
 
 def test_what_is_measured_are_the_sentences_of_the_sample(
@@ -196,35 +156,6 @@ def test_the_picture_sharpens_part_by_part(experiment: Experiment, store: Store)
     assert progress.total == 300
 
 
-def test_the_cost_is_nothing_when_all_is_stored(experiment: Experiment, store: Store) -> None:
-    fresh = Extraction(experiment, store, Encoders())
-    assert fresh.look_up(Progress()).seconds > 0
-    run(experiment, store)
-    assert Extraction(experiment, store, Encoders()).look_up(Progress()).seconds == 0
-
-
-def test_the_cost_follows_what_was_measured_here(
-    experiment: Experiment, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run(Experiment(experiment.model, experiment.corpus, sample_size=100), store)
-    monkeypatch.setattr(Store, "rate", lambda self, model, precision, kind: 2.0 if precision == "float32" else None)
-    cost = Extraction(experiment, store, Encoders()).look_up(Progress())
-    assert cost.seconds == pytest.approx(200 / 2.0 + measuring.LOAD_SECONDS)
-
-
-def test_a_model_that_is_not_here_costs_a_download(store: Store) -> None:
-    cost = Extraction(Experiment(model="bert-base-uncased"), store, Encoders()).look_up(Progress())
-    assert cost.megabytes == 441
-    assert 60 < cost.seconds < 3600
-
-
-def test_a_corpus_that_is_not_built_costs_its_building(store: Store, tiny_folder: Path) -> None:
-    looked_up = Extraction(Experiment(model=str(tiny_folder), corpus="package-docs"), store, Encoders())
-    assert looked_up.look_up(Progress()).seconds > corpora.CORPORA["package-docs"].build_seconds
-    assert looked_up.found is None
-    assert not store.corpora.exists()
-
-
 def test_a_cancel_does_not_wait_for_the_model(
     experiment: Experiment, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -261,111 +192,6 @@ def test_threads_that_want_the_same_encoder_share_it(tiny_weights: Weights) -> N
     for thread in threads:
         thread.join()
     assert len(set(map(id, got))) == 1
-
-
-@needs_bfloat16
-def test_the_fast_precision_is_checked_before_any_of_it_is_shown(experiment: Experiment, store: Store) -> None:
-    fast = Extraction(replace(experiment, precision=Precision.FAST), store, Encoders())
-    seen: list[tuple[int, int]] = []
-    progress = Steps(
-        at=0,
-        action=lambda: fast.found and seen.append((len(fast.found.audit.measurements), len(fast.found.measurements))),
-    )
-    found = fast.run(progress)
-    assert found is fast.found
-    assert found.n_missing == 0
-    assert all(n_exact == AUDIT_SIZE for n_exact, n_fast in seen if n_fast)
-    exact, _ = run(experiment, Store(store.root / "other"))
-    assert equal(found.audit.measurements, exact.measurements.head(AUDIT_SIZE))
-    np.testing.assert_allclose(found.measurements.cls_norms, exact.measurements.cls_norms, rtol=0.05)
-    assert not equal(found.measurements, exact.measurements)
-
-
-@needs_bfloat16
-def test_what_was_measured_exactly_is_not_measured_again_to_check(
-    experiment: Experiment, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run(experiment, store)
-    loaded: list[Precision] = []
-    get = Encoders.get
-    monkeypatch.setattr(
-        Encoders,
-        "get",
-        lambda self, weights, precision, **how: loaded.append(precision) or get(self, weights, precision, **how),
-    )
-    fast, _ = run(replace(experiment, precision=Precision.FAST), store)
-    assert loaded == [Precision.FAST]
-    assert len(fast.audit.measurements) == AUDIT_SIZE
-    again = Extraction(replace(experiment, precision=Precision.FAST), store, Encoders())
-    assert again.look_up(Progress()).seconds == 0
-
-
-@needs_bfloat16
-def test_a_check_that_is_lost_is_made_again(experiment: Experiment, store: Store) -> None:
-    fast = replace(experiment, precision=Precision.FAST)
-    whole, _ = run(fast, store)
-    exact_key = Extraction(experiment, store, Encoders())._key(Found(whole.weights, whole.sample))
-    for part in store.parts(exact_key).values():
-        part.path.unlink()
-    assert Extraction(fast, store, Encoders()).look_up(Progress()).seconds > 0
-    mended, _ = run(fast, store)
-    assert equal(mended.audit.measurements, whole.audit.measurements)
-    assert equal(mended.measurements, whole.measurements)
-
-
-@needs_bfloat16
-def test_a_cancel_does_not_wait_for_the_model_that_checks(
-    experiment: Experiment, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    released = threading.Event()
-    get = Encoders.get
-
-    def slow(self: Encoders, weights: Weights, precision: Precision, *, unchecked: bool) -> Encoder:
-        if precision is Precision.EXACT:
-            released.wait(30)
-        return get(self, weights, precision, unchecked=unchecked)
-
-    monkeypatch.setattr(Encoders, "get", slow)
-    progress = Progress()
-    threading.Timer(0.2, progress.cancel).start()
-    began = time.monotonic()
-    with pytest.raises(CancelledError):
-        Extraction(replace(experiment, precision=Precision.FAST), store, Encoders()).run(progress)
-    assert time.monotonic() - began < 10  # not the 30 s of the load
-    released.set()
-
-
-@needs_bfloat16
-def test_where_one_encoder_fits_each_is_loaded_once(
-    experiment: Experiment, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    loaded: list[tuple[Precision, bool]] = []
-    load = Encoder.__init__
-
-    def noted(self: Encoder, weights: Weights, precision: Precision, *, directly: bool = False) -> None:
-        loaded.append((precision, directly))
-        load(self, weights, precision, directly=directly)
-
-    monkeypatch.setattr(Encoder, "__init__", noted)
-    encoders = Encoders(capacity=1)
-    found = Extraction(replace(experiment, precision=Precision.FAST), store, encoders).run(Progress())
-    encoders.get(found.weights, Precision.FAST)
-    assert loaded == [
-        (precision, directly) for precision in (Precision.EXACT, Precision.FAST) for directly in (True, False)
-    ]
-
-
-@needs_bfloat16
-def test_damage_to_the_check_is_told_and_its_speed_is_not_the_fast_one(experiment: Experiment, store: Store) -> None:
-    fast = replace(experiment, precision=Precision.FAST)
-    whole, first = run(fast, store)
-    assert first.sentences_per_second > 0
-    exact = store.parts(first._key(whole.audit))
-    exact[64].path.write_bytes(b"")
-    mended, second = run(fast, store)
-    assert second.sentences_per_second is None
-    assert words.notes(fast, mended) == ["A damaged part of the store was discarded; its sentences are measured again."]
-    assert equal(mended.audit.measurements, whole.audit.measurements)
 
 
 def test_a_slower_way_through_a_model_is_said(tmp_path: Path, experiment: Experiment, store: Store) -> None:

@@ -21,11 +21,6 @@ def jobs(store: Store) -> Iterator[Jobs]:
 
 
 @pytest.fixture
-def experiment(tiny_folder: Path, text_file: Path) -> Experiment:
-    return Experiment(model=str(tiny_folder), corpus=str(text_file), sample_size=300)
-
-
-@pytest.fixture
 def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """Measuring halts before every part but the first two until this is set."""
     gate = threading.Event()

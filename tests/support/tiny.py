@@ -1,17 +1,11 @@
-"""Real things to test with, as small as they can be: models, tokenizers, datasets, sentences."""
+"""Real things to test with, as small as they can be: models, tokenizers, datasets, sentences.
+
+Large libraries are imported where they are used: the process that hands out the tests loads this, and needs none.
+"""
 
 import hashlib
 import random
 from pathlib import Path
-
-import pytest
-import torch
-import transformers
-from tokenizers import Regex, pre_tokenizers
-
-from clsviz.encoder import has_fast_bfloat16
-
-needs_bfloat16 = pytest.mark.skipif(not has_fast_bfloat16(torch.device("cpu")), reason="this processor has no bfloat16")
 
 WORDS = [
     *("the", "a", "cat", "dog", "sat", "ran", "on", "under", "mat", "tree", "and"),
@@ -131,6 +125,9 @@ def sha256(path: Path) -> str:
 
 def write_piecewise_bert(folder: Path) -> Path:
     """A BERT of three layers whose tokenizer cuts words into pieces of three letters."""
+    import transformers
+    from tokenizers import Regex, pre_tokenizers
+
     write_bert(folder, num_hidden_layers=3)
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     pieces = pre_tokenizers.Split(Regex(".{1,3}"), "isolated")

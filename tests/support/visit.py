@@ -18,12 +18,12 @@ _FLAGS = [
 ]
 
 
-def launch(playwright: Playwright) -> Browser:
+def launch(playwright: Playwright, *flags: str) -> Browser:
     """Playwright's own Chromium where it is installed, else the system's; the headless one, which needs less time."""
     names = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"]
     system = next(filter(None, map(shutil.which, names)), None)
     has_own = Path(playwright.chromium.executable_path).exists()
-    return playwright.chromium.launch(executable_path=None if has_own else system, args=_FLAGS)
+    return playwright.chromium.launch(executable_path=None if has_own else system, args=[*_FLAGS, *flags])
 
 
 @contextmanager

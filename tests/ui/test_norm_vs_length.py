@@ -16,7 +16,8 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 from support.app import answer, browse_from, chart, figures, finish, job_of, linked, plain, settle, texts
 from support.hub import Hub
-from support.tiny import needs_bfloat16, random_sentences, write_dataset
+from support.processor import needs_bfloat16
+from support.tiny import random_sentences, write_dataset
 
 from clsviz import corpora, export, statistics, words
 from clsviz.encoder import Encoder

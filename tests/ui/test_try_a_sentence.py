@@ -12,7 +12,8 @@ import orjson
 import pytest
 from streamlit.testing.v1 import AppTest
 from support.app import linked, plain, settle, texts
-from support.tiny import needs_bfloat16, random_sentences, write_bert
+from support.processor import needs_bfloat16
+from support.tiny import random_sentences, write_bert
 
 from clsviz import corpora, statistics
 from clsviz.encoder import Encoder

@@ -1,0 +1,33 @@
+"""Extractions in tests: run, compared, and interrupted."""
+
+from dataclasses import fields
+
+from clsviz.experiment import Experiment
+from clsviz.measurements import Measurements
+from clsviz.measuring import Encoders, Extraction, Found, Store
+from clsviz.progress import Progress
+
+
+def run(experiment: Experiment, store: Store) -> tuple[Found, Extraction]:
+    found = Extraction(experiment, store, Encoders())
+    return found.run(Progress()), found
+
+
+def equal(one: Measurements, other: Measurements) -> bool:
+    """Equal to the last bit."""
+    return all(
+        getattr(one, field.name).tobytes() == getattr(other, field.name).tobytes() for field in fields(Measurements)
+    )
+
+
+class Steps(Progress):
+    """Does something at a given step, like a user or a power cut."""
+
+    def __init__(self, at: int, action: object) -> None:
+        super().__init__()
+        self.at, self.action = at, action
+
+    def advance(self, done: int) -> None:
+        super().advance(done)
+        if done >= self.at:
+            self.action()
