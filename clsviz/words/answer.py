@@ -53,45 +53,44 @@ def result(shown: "Shown", experiment: Experiment, n_sampled: int, shape: "Shape
 
     n_sampled: how many sentences were measured. shape: what there is beyond the line, as far as it is known.
     """
-    text = answer(shown, experiment.unit, shape) if shown.fit else shown.problem
+    text = answer(shown, shape) if shown.fit else shown.problem
     return " ".join([text, *caveats(shown, experiment, n_sampled)])
 
 
-def answer(shown: "Shown", unit: Unit, shape: "Shape | None" = None) -> str:
-    """What the line says, and what the shape adds, in one sentence; there must be a line."""
+def answer(shown: "Shown", shape: "Shape | None" = None) -> str:
+    """What the line says, and what the shape adds, in one sentence of at most 25 words; there must be a line."""
     fit = shown.fit
     assert fit is not None  # the caller checked
-    is_told = fit.r_squared_interval[0] > 0
     is_known = shown.clusters is not None
-    direction = f" {'rising' if fit.slope > 0 else 'falling'} with length" if is_told and is_known else ""
-    text = (
-        f"A {'' if direction else 'straight '}line{direction} explains {fit.r_squared:.1%} of the differences between "
-        f"norms ({shown.lengths.min():,}–{shown.lengths.max():,} {unit})"
-    )
-    if is_known and not is_told:
-        text += f", {NOT_TOLD}"
+    is_told = fit.r_squared_interval[0] > 0
+    share = f"{fit.r_squared:.1%} of the differences between norms"
+    direction = "rising" if fit.slope > 0 else "falling"
+    text = f"A line {direction} with length explains {share}" if is_told else f"A straight line explains {share}"
+    if not is_known:
+        return f"A straight line explains {share}."
     if shape is None:
-        return f"{text}."
-    return f"{text}{_curve(shape, is_line_told=is_told)}; {_spread(shape)}".removesuffix("; ") + "."
+        return f"{text}." if is_told else f"{text}, {NOT_TOLD}."
+    is_curve_told = shape.curve_r_squared > max(shape.curve_null, 0)
+    if not is_told and not is_curve_told:
+        text = f"Neither a straight line ({share}) nor a curve is {NOT_TOLD.removeprefix('not ')}"
+    elif not is_told:
+        text += f", {NOT_TOLD}; a curve {shape.curve_r_squared:.1%}"
+    else:
+        text += f", a curve {shape.curve_r_squared:.1%}" if is_curve_told else "; a curve is not told apart"
+    return f"{text}{_spread(shape, after_nothing=not is_curve_told)}."
 
 
-def _curve(shape: "Shape", *, is_line_told: bool) -> str:
-    if shape.curve_r_squared > max(shape.curve_null, 0):
-        return f"{', a curve' if is_line_told else '; a curve explains'} {shape.curve_r_squared:.1%}"
-    return f"; that of a curve is {NOT_TOLD}" if is_line_told else ", and neither is a curve"
-
-
-def _spread(shape: "Shape") -> str:
-    """Whose norms are spread wider, if anybody's."""
+def _spread(shape: "Shape", *, after_nothing: bool) -> str:
+    """Whose norms are spread wider, if anybody's; after_nothing: whether it follows on something not told apart."""
     low, high = shape.spread_ratio_interval
     if not low <= high:
         return ""  # it is undefined
     if low <= 1 <= high:
-        return "their spread is not told apart between short and long sentences"
+        return ", nor is a difference in spread" if after_nothing else "; no difference in spread is told apart"
     wider = "short" if low > 1 else "long"
     times = max(shape.spread_ratio, 1 / shape.spread_ratio)
     shown = f"{times:.1f}" if times >= 1.05 else f"{times:.2f}"
-    return f"{wider} sentences’ norms spread {shown} times as wide"
+    return f"; {wider} sentences’ norms spread {shown}× as wide"
 
 
 def caveats(shown: "Shown", experiment: Experiment, n_sampled: int) -> list[str]:
@@ -165,7 +164,7 @@ def in_numbers(shown: "Shown", experiment: Experiment, n_sampled: int) -> str:
     return (
         f"R² {with_interval(fit.r_squared, fit.r_squared_interval)} · slope per {experiment.unit.singular} "
         f"{with_interval(fit.slope, fit.slope_interval)} · {fit.n:,} of {n_sampled:,} sentences, those under "
-        f"{experiment.length_cutoff} tokens"
+        f"{experiment.length_cutoff} tokens ({shown.lengths.min():,}–{shown.lengths.max():,} {experiment.unit})"
     )
 
 

@@ -62,7 +62,8 @@ def settle(page: AppTest) -> AppTest:
 def figures(page: AppTest) -> dict[str, str]:
     """What the line under the answer has: R² and slope, without their intervals, and how many sentences are shown."""
     line = next((plain(caption.value) for caption in page.caption if plain(caption.value).startswith("R² ")), "")
-    found = re.fullmatch(r"R² (\S+) .*?slope per \w+ (\S+) .*?([\d,]+) of [\d,]+ sentences.*", line)
+    value = r"(.+?)(?: \(95% interval .+?\))?"
+    found = re.fullmatch(rf"R² {value} · slope per \w+ {value} · ([\d,]+) of [\d,]+ sentences.*", line)
     return dict(zip(("R²", "Slope", "Sentences"), found.groups() if found else ("", "", ""), strict=True))
 
 

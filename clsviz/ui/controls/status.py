@@ -3,7 +3,6 @@
 import streamlit as st
 
 from clsviz import corpora, models, words
-from clsviz.errors import Subject
 from clsviz.measuring import MeasuringJob, State
 from clsviz.ui.controls import errors
 from clsviz.ui.markdown import escape
@@ -38,7 +37,7 @@ def show_on_a_phone(job: MeasuringJob, before: tuple[bool, bool, bool], name: st
     """The same in the main column, for screens that hide the sidebar, while there is something to do or to know."""
     if job.state is not State.DONE:
         with st.container(key="phone"):
-            errors.show(job.error, *Subject)
+            errors.show(job.error, *errors.OF_THE_SIDEBAR)  # the status shows those of the run
             show(job, before, f"{name}-phone")
 
 
