@@ -53,44 +53,45 @@ def result(shown: "Shown", experiment: Experiment, n_sampled: int, shape: "Shape
 
     n_sampled: how many sentences were measured. shape: what there is beyond the line, as far as it is known.
     """
-    text = answer(shown, shape) if shown.fit else shown.problem
+    text = answer(shown, experiment.unit, shape) if shown.fit else shown.problem
     return " ".join([text, *caveats(shown, experiment, n_sampled)])
 
 
-def answer(shown: "Shown", shape: "Shape | None" = None) -> str:
+def answer(shown: "Shown", unit: Unit, shape: "Shape | None" = None) -> str:
     """What the line says, and what the shape adds, in one sentence of at most 25 words; there must be a line."""
     fit = shown.fit
     assert fit is not None  # the caller checked
-    is_known = shown.clusters is not None
     is_told = fit.r_squared_interval[0] > 0
+    lengths = f"{shown.lengths.min():,}–{shown.lengths.max():,} {unit}"
     share = f"{fit.r_squared:.1%} of the differences between norms"
-    direction = "rising" if fit.slope > 0 else "falling"
-    text = f"A line {direction} with length explains {share}" if is_told else f"A straight line explains {share}"
-    if not is_known:
-        return f"A straight line explains {share}."
-    if shape is None:
-        return f"{text}." if is_told else f"{text}, {NOT_TOLD}."
-    is_curve_told = shape.curve_r_squared > max(shape.curve_null, 0)
-    if not is_told and not is_curve_told:
-        text = f"Neither a straight line ({share}) nor a curve is {NOT_TOLD.removeprefix('not ')}"
-    elif not is_told:
-        text += f", {NOT_TOLD}; a curve {shape.curve_r_squared:.1%}"
+    if shown.clusters is None:
+        return f"A straight line explains {share} ({lengths})."
+    if is_told:
+        text = f"A line {'rising' if fit.slope > 0 else 'falling'} with length explains {share} ({lengths})"
     else:
-        text += f", a curve {shape.curve_r_squared:.1%}" if is_curve_told else "; a curve is not told apart"
-    return f"{text}{_spread(shape, after_nothing=not is_curve_told)}."
+        text = f"A line explains {share} ({lengths}), {NOT_TOLD}"
+    if shape is None:
+        return f"{text}."
+    if shape.curve_r_squared > max(shape.curve_null, 0):
+        text += f"{',' if is_told else ';'} a curve {shape.curve_r_squared:.1%}"
+    elif is_told:
+        text += "; no curve is told apart"
+    else:
+        text = f"Neither a line ({share}, {lengths}) nor a curve is {NOT_TOLD.removeprefix('not ')}"
+    return f"{text}{_spread(shape)}."
 
 
-def _spread(shape: "Shape", *, after_nothing: bool) -> str:
-    """Whose norms are spread wider, if anybody's; after_nothing: whether it follows on something not told apart."""
+def _spread(shape: "Shape") -> str:
+    """Whose norms are spread wider, if anybody's."""
     low, high = shape.spread_ratio_interval
     if not low <= high:
         return ""  # it is undefined
     if low <= 1 <= high:
-        return ", nor is a difference in spread" if after_nothing else "; no difference in spread is told apart"
+        return "; no difference in spread shows"
     wider = "short" if low > 1 else "long"
     times = max(shape.spread_ratio, 1 / shape.spread_ratio)
     shown = f"{times:.1f}" if times >= 1.05 else f"{times:.2f}"
-    return f"; {wider} sentences’ norms spread {shown}× as wide"
+    return f"; {wider} sentences spread {shown}× as wide"
 
 
 def caveats(shown: "Shown", experiment: Experiment, n_sampled: int) -> list[str]:
@@ -164,7 +165,7 @@ def in_numbers(shown: "Shown", experiment: Experiment, n_sampled: int) -> str:
     return (
         f"R² {with_interval(fit.r_squared, fit.r_squared_interval)} · slope per {experiment.unit.singular} "
         f"{with_interval(fit.slope, fit.slope_interval)} · {fit.n:,} of {n_sampled:,} sentences, those under "
-        f"{experiment.length_cutoff} tokens ({shown.lengths.min():,}–{shown.lengths.max():,} {experiment.unit})"
+        f"{experiment.length_cutoff} tokens"
     )
 
 

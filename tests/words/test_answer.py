@@ -33,10 +33,10 @@ def noise(n: int = 1500, seed: int = 1) -> np.ndarray:
 
 def answer_of(lengths: np.ndarray, norms: np.ndarray, clusters: np.ndarray | None = None) -> str:
     shown = shown_of(lengths, norms, clusters)
-    return words.answer(shown, next(shapes(lengths, norms, shown.clusters)))
+    return words.answer(shown, Unit.TOKENS, next(shapes(lengths, norms, shown.clusters)))
 
 
-SAME_SPREAD = "no difference in spread is told apart."
+SAME_SPREAD = "no difference in spread shows."
 
 
 @pytest.mark.parametrize(("slope", "direction"), [(0.05, "rising"), (-0.05, "falling")])
@@ -46,21 +46,20 @@ def test_a_line_is_said_to_rise_or_to_fall(slope: float, direction: str) -> None
     explained = np.corrcoef(lengths, norms)[0, 1] ** 2
     curve = next(shapes(lengths, norms)).curve_r_squared
     assert answer_of(lengths, norms) == (
-        f"A line {direction} with length explains {100 * explained:.1f}% of the differences between norms, a curve "
-        f"{100 * curve:.1f}%; {SAME_SPREAD}"
+        f"A line {direction} with length explains {100 * explained:.1f}% of the differences between norms (3–59 "
+        f"tokens), a curve {100 * curve:.1f}%; {SAME_SPREAD}"
     )
     shown = shown_of(lengths, norms)
-    assert words.in_numbers(shown, Experiment(), 1500).endswith("sentences, those under 80 tokens (3–59 tokens)")
-    in_words = words.in_numbers(shown, Experiment(unit=Unit.WORDS), 1500)
-    assert in_words.endswith("sentences, those under 80 tokens (3–59 words)")
+    assert "norms (3–59 words)" in words.answer(shown, Unit.WORDS)
+    assert words.in_numbers(shown, Experiment(), 1500).endswith("1,500 of 1,500 sentences, those under 80 tokens")
 
 
 def test_a_u_of_the_length_is_denied_as_a_line_alone() -> None:
     lengths = random_lengths()
     answer = answer_of(lengths, 9 + ((lengths - 31) / 20) ** 2 + 0.3 * noise())
     told = re.fullmatch(
-        r"A straight line explains 0\.\d% of the differences between norms, not told apart from nothing; a curve "
-        r"(\d+\.\d)%; .* spread .*",
+        r"A line explains 0\.\d% of the differences between norms \(3–59 tokens\), not told apart from nothing; a "
+        r"curve (\d+\.\d)%; .* spread .*",
         answer,
     )
     assert told
@@ -71,8 +70,8 @@ def test_noise_is_not_told_apart_from_nothing() -> None:
     lengths = random_lengths()
     answer = answer_of(lengths, 9 + noise())
     assert re.fullmatch(
-        r"Neither a straight line \(0\.\d% of the differences between norms\) nor a curve is told apart from nothing, "
-        r"nor is a difference in spread\.",
+        r"Neither a line \(0\.\d% of the differences between norms, 3–59 tokens\) nor a curve is told apart from "
+        r"nothing; no difference in spread shows\.",
         answer,
     )
 
@@ -85,7 +84,7 @@ def test_a_funnel_is_said_to_be_one(power: float, wider: str) -> None:
     times = max(ends[0].std() / ends[1].std(), ends[1].std() / ends[0].std())
     answer = answer_of(lengths, norms)
     assert "nor a curve is told apart from nothing;" in answer
-    assert answer.endswith(f"; {wider} sentences’ norms spread {times:.1f}× as wide.")
+    assert answer.endswith(f"; {wider} sentences spread {times:.1f}× as wide.")
 
 
 def test_what_copies_alone_show_is_not_told_apart_from_nothing() -> None:
@@ -127,7 +126,7 @@ def in_all_cases() -> list[tuple[bool, bool, str, str]]:
             spread_ratio=ratio,
             spread_ratio_interval=ends if wider != "none" else (np.nan, np.nan),
         )
-        found.append((line, curve, wider, words.answer(told if line else untold, found_shape)))
+        found.append((line, curve, wider, words.answer(told if line else untold, Unit.TOKENS, found_shape)))
     return found
 
 
@@ -138,20 +137,18 @@ def test_every_combination_of_line_curve_and_spread_is_told_as_it_is_in_at_most_
         assert ("a curve 12.3%" in answer) == curve
         assert re.search(r"nothing|told apart", answer.split("spread")[0]) or (line and curve)
         if wider in ("short", "long"):
-            assert answer.endswith(f"; {wider} sentences’ norms spread 2.5× as wide.")
+            assert answer.endswith(f"; {wider} sentences spread 2.5× as wide.")
         elif wider:
             assert "spread" not in answer
         else:
-            assert answer.endswith(
-                "difference in spread is told apart." if curve else ", nor is a difference in spread."
-            )
+            assert answer.endswith(SAME_SPREAD)
     assert len({answer for *_, answer in in_all_cases()}) == 16
 
 
 def test_the_answer_with_what_is_still_pending_is_at_most_25_words() -> None:
     lengths = random_lengths()
     for slope in (0.0, 0.05, -0.05):
-        answer = words.answer(shown_of(lengths, 9 + slope * lengths + noise()))
+        answer = words.answer(shown_of(lengths, 9 + slope * lengths + noise()), Unit.TOKENS)
         assert len(f"{answer} {words.PENDING}".split()) <= 25, answer
 
 
@@ -159,13 +156,14 @@ def test_before_the_curve_is_known_the_line_stands_alone() -> None:
     lengths = random_lengths()
     shown = shown_of(lengths, 9 + 0.05 * lengths + noise())
     explained = np.corrcoef(lengths, shown.norms)[0, 1] ** 2
-    share = f"{100 * explained:.1f}% of the differences between norms."
-    assert words.answer(shown) == f"A line rising with length explains {share}"
-    not_told = words.answer(shown_of(lengths, 9 + noise()))
+    share = f"{100 * explained:.1f}% of the differences between norms (3–59 tokens)."
+    assert words.answer(shown, Unit.TOKENS) == f"A line rising with length explains {share}"
+    not_told = words.answer(shown_of(lengths, 9 + noise()), Unit.TOKENS)
     assert re.fullmatch(
-        r"A straight line explains 0\.\d% of the differences between norms, not told apart from nothing\.", not_told
+        r"A line explains 0\.\d% of the differences between norms \(3–59 tokens\), not told apart from nothing\.",
+        not_told,
     )
-    unknown = words.answer(replace(shown, clusters=None))
+    unknown = words.answer(replace(shown, clusters=None), Unit.TOKENS)
     assert unknown == f"A straight line explains {share}"  # its interval is not known yet
     numbers = words.key_numbers(replace(shown, clusters=None), Unit.TOKENS)
     assert not any("interval" in text for text in numbers.values())
@@ -207,8 +205,7 @@ def test_the_numbers_are_those_of_line_and_shape() -> None:
     assert words.in_numbers(shown, Experiment(), 1600) == (
         f"R² {words.number(np.corrcoef(lengths, shown.norms)[0, 1] ** 2)} (95% interval {words.number(low)} to "
         f"{words.number(high)}) · slope per token {words.number(np.polyfit(lengths, shown.norms, 1)[0])} (95% interval "
-        f"{words.number(low_slope)} to {words.number(high_slope)}) · 1,500 of 1,600 sentences, those under 80 tokens "
-        "(3–59 tokens)"
+        f"{words.number(low_slope)} to {words.number(high_slope)}) · 1,500 of 1,600 sentences, those under 80 tokens"
     )
     assert words.in_numbers(replace(shown, fit=None), Experiment(), 1600) == ""
 

@@ -64,7 +64,7 @@ def _answer(job: MeasuringJob, experiment: Experiment, found: Found, shown: "Sho
     )
     head.show(
         words.question(experiment),
-        words.answer(shown, shape) if shown.fit else shown.problem,
+        words.answer(shown, experiment.unit, shape) if shown.fit else shown.problem,
         words.in_numbers(shown, experiment, n_measured),
         " ".join(words.caveats(shown, experiment, n_measured)),
         pending=words.PENDING if is_pending else "",
