@@ -14,7 +14,7 @@ PAGE = "length-and-search"
 
 def page() -> None:
     """The page, drawn anew at every run."""
-    experiment, (job,) = watching.begin(PAGE, Kind.VECTORS)
+    experiment, (job,) = watching.begin(PAGE, Kind.VECTORS, suffices=results.is_kept)
     outline = controls.status.outline(job)
     with st.sidebar:
         controls.sample.show(job, of_vectors=True)

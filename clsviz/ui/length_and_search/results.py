@@ -32,6 +32,13 @@ def _compare(found: Found, experiment: Experiment) -> "Analysis[Similarity]":
     return server.analyse(analysis.similarity.compare, found, experiment.view)
 
 
+def is_kept(found: Found, experiment: Experiment) -> bool:
+    """Whether all that the page shows is there without the vectors."""
+    view = experiment.view
+    has_joined = not st.session_state.joined or server.is_kept(analysis.joined.join, found, view)
+    return has_joined and server.is_kept(analysis.similarity.compare, found, view)
+
+
 def _is_active(job: MeasuringJob, experiment: Experiment) -> bool:
     """Whether there is more to come."""
     if job.state.is_active:

@@ -14,7 +14,7 @@ PAGE = "where-length-lives"
 
 def page() -> None:
     """The page, drawn anew at every run."""
-    experiment, (job, *there) = watching.begin(PAGE, Kind.VECTORS, others=elsewhere.wanted)
+    experiment, (job, *there) = watching.begin(PAGE, Kind.VECTORS, others=elsewhere.wanted, suffices=profile.is_kept)
     outline = controls.status.outline(job)
     with st.sidebar:
         controls.sample.show(job, of_vectors=True)

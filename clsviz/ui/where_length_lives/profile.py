@@ -39,6 +39,18 @@ def _profile(found: Found, experiment: Experiment) -> "Analysis[Profile]":
     return server.analyse(analysis.vectors.profiles, found, experiment.view.of_all_vectors)
 
 
+def is_kept(found: Found, experiment: Experiment) -> bool:
+    """Whether all that the page shows is there without the vectors."""
+    vectors, view = analysis.vectors, experiment.view
+    return (
+        not st.session_state.travel_to
+        and server.is_kept(vectors.profiles, found, view.of_all_vectors)
+        and server.is_kept(vectors.classifications, found, view)
+        and server.is_kept(vectors.norm_breakdown, found, view)
+        and (not st.session_state.erase or server.is_kept(analysis.probing.erasures, found, view))
+    )
+
+
 def _is_analysed(job: MeasuringJob, there: MeasuringJob | None, experiment: Experiment) -> bool:
     if job.state.is_active or (there is not None and there.state.is_active):
         return False
