@@ -18,7 +18,7 @@ ORIGINAL = Experiment(
 )
 
 
-_POLL_SECONDS = 2.0
+_POLL_SECONDS = 6.0
 
 
 def show() -> None:

@@ -20,7 +20,8 @@ from clsviz.settings import Precision
 
 T = TypeVar("T")
 
-_SOON_SECONDS = 3.0
+_SOON_SECONDS = 8.0
+"""On a small machine the browser draws with the same processors, and comes first."""
 
 
 @dataclass(frozen=True)
