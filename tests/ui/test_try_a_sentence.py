@@ -16,11 +16,11 @@ from support.processor import needs_bfloat16
 from support.tiny import random_sentences, write_bert
 
 from clsviz import corpora, statistics
+from clsviz.analysis.typed import EXAMPLE
 from clsviz.encoder import Encoder
 from clsviz.errors import ModelError
 from clsviz.measuring import Job
 from clsviz.settings import Pooling
-from clsviz.ui.try_a_sentence import choices
 from clsviz.vectors import Vectors
 
 PAGE = "try_a_sentence"
@@ -73,7 +73,7 @@ def test_an_example_is_shown_to_who_typed_nothing_and_is_not_in_the_link(
     open_page: Callable[..., AppTest], tiny_encoder: Encoder
 ) -> None:
     page = finish(open_page())
-    norm = tiny_encoder.measure([choices.EXAMPLE]).cls_norms[0, -1]
+    norm = tiny_encoder.measure([EXAMPLE]).cls_norms[0, -1]
     assert answer(page).startswith("This is an example; type your own below. “The quick brown fox")
     assert f"the norm of its [CLS] is {norm:.4f}" in answer(page)
     assert "text" not in page.query_params

@@ -9,10 +9,10 @@ from clsviz import words
 from clsviz.errors import SettingError, Subject
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
-from clsviz.measuring import Found, MeasuringJob
+from clsviz.measuring import Found, MeasuringJob, measurement_key
 from clsviz.settings import Pooling, Precision
 from clsviz.ui import controls
-from clsviz.ui.compare_models import model_box, results, status
+from clsviz.ui.compare_models import model_box, results, rows_so_far, status
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import preview, strip, toggle
 from clsviz.ui.state import session, url, watching
@@ -74,11 +74,20 @@ def _watch(experiment: Experiment, names: Sequence[str]) -> tuple[list[Measuring
     """The jobs of the models' norms, and those of their vectors; where they cannot be, says why and stops."""
     try:
         wanted = [(replace(experiment, model=name), kind) for kind in (Kind.NORMS, Kind.VECTORS) for name in names]
-        jobs = watching.watch(*wanted)
+        jobs = watching.watch(
+            *wanted, suffices=lambda found: rows_so_far.is_kept(found, experiment, _norms_of(experiment, names))
+        )
     except SettingError as error:
         st.error(escape(error))
         st.stop()
     return jobs[: len(names)], jobs[len(names) :]
+
+
+def _norms_of(experiment: Experiment, names: Sequence[str]) -> list[Found | None]:
+    """What this session knows of the models' norms."""
+    keys = [measurement_key(replace(experiment, model=name), Kind.NORMS) for name in names]
+    jobs = [st.session_state.get("watched", {}).get(key) for key in keys]
+    return [job.work.found if job else None for job in jobs]
 
 
 def _of_corpus(jobs: Sequence[MeasuringJob]) -> MeasuringJob:

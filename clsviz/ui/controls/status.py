@@ -77,7 +77,7 @@ def _done(job: MeasuringJob, name: str) -> None:
         icon=":material/refresh:",
         key=f"here{name}",
         width="stretch",
-        help=words.shipped(n_shipped, n),
+        help=words.shipped(n_shipped, n, is_outline=found is not None and found.is_outline),
     ):
         watching.start(job, here=True)
         st.rerun()

@@ -13,7 +13,7 @@ PAGE = "length-and-search"
 
 def page() -> None:
     """The page, drawn anew at every run."""
-    _, (job,) = watching.begin(PAGE, Kind.VECTORS)
+    _, (job,) = watching.begin(PAGE, Kind.VECTORS, suffices=results.is_kept)
     outline = controls.status.outline(job)
     with st.sidebar:
         controls.sample.show(job, outline, of_vectors=True)

@@ -25,11 +25,28 @@ _POOLINGS = list(Pooling)
 
 def show(job: MeasuringJob, page: str) -> None:
     """Draw it all; while anything is being computed it redraws itself, as there is more to show."""
-    redrawn.show(lambda: _show(job, page), session.measured, lambda: _is_active(job, session.experiment()))
+    redrawn.show(
+        lambda: _show(job, page),
+        lambda: (session.measured(), _needs_vectors(job)),
+        lambda: _is_active(job, session.experiment()),
+    )
 
 
 def _compare(found: Found, experiment: Experiment) -> "Analysis[Similarity]":
     return server.analyse(analysis.similarity.compare, found, experiment.view)
+
+
+def is_kept(found: Found, experiment: Experiment) -> bool:
+    """Whether all that the page shows is there without the vectors."""
+    view = experiment.view
+    has_joined = not st.session_state.joined or server.is_kept(analysis.joined.join, found, view)
+    return has_joined and server.is_kept(analysis.similarity.compare, found, view)
+
+
+def _needs_vectors(job: MeasuringJob) -> bool:
+    """Whether what came with clsviz no longer suffices."""
+    found = job.work.found
+    return found is not None and found.is_outline and not is_kept(found, session.experiment())
 
 
 def _is_active(job: MeasuringJob, experiment: Experiment) -> bool:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from clsviz import analysis, figures, statistics, words
+from clsviz import figures, statistics, words
 from clsviz.experiment import Experiment
 from clsviz.measuring import Found, MeasuringJob
 from clsviz.settings import Overlay
@@ -114,6 +114,6 @@ def _explain(job: MeasuringJob, experiment: Experiment, found: Found, shown: "Sh
         st.markdown(words.lengths_at_norms(slices, shown.lengths, experiment.unit))
     with st.expander("How the cutoff changes this"):
         beyond.cutoffs(job, experiment)
-    flat = analysis.flat(shown, experiment.view)
+    flat = chart.flat(found, experiment, shown)
     rows = words.key_numbers(shown, experiment.unit, flat, beyond.shape(job, experiment))
     share.how_it_was_measured(rows | words.settings(experiment, found, shown), words.command(experiment, found))

@@ -14,11 +14,11 @@ from clsviz.experiment import Experiment, View
 from clsviz.measuring import Found
 from clsviz.settings import Overlay, Trait, Unit
 from clsviz.ui.parts import marks
-from clsviz.ui.state import links
+from clsviz.ui.state import links, server
 
 if TYPE_CHECKING:
     from clsviz.analysis import Shown
-    from clsviz.statistics import Quantiles
+    from clsviz.statistics import Flat, Quantiles
 
 HEIGHT = 470
 
@@ -39,12 +39,24 @@ def view_of(found: Found, experiment: Experiment) -> "Shown":
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _shown(key: Hashable, view: View, knows_alike: bool, _found: Found) -> "Shown":
-    return analysis.show(_found, view, wait=False)
+    return analysis.show(_found, view, wait=False, kept=server.kept())
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _quantiles(key: Hashable, view: View, _shown: "Shown") -> "Quantiles | None":
-    return analysis.quantiles(_shown)
+def _quantiles(key: Hashable, view: View, _found: Found, _shown: "Shown") -> "Quantiles | None":
+    asked = analysis.question(analysis.quantiles, _found, view=view)
+    return server.kept().of(asked, lambda: analysis.quantiles(_shown))
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _flat(key: Hashable, view: View, _found: Found, _shown: "Shown") -> "Flat | None":
+    asked = analysis.question(analysis.flat, _found, view=view)
+    return server.kept().of(asked, lambda: analysis.flat(_shown, view))
+
+
+def flat(found: Found, experiment: Experiment, shown: "Shown") -> "Flat | None":
+    """R² of what is shown on a flat distribution of lengths, or None where there is none."""
+    return _flat(found.key, experiment.view, found, shown)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
@@ -122,7 +134,7 @@ def show(
         replace(around, zoom=st.session_state.zoom),
         palette(),
         fit=shown.fit,
-        quantiles=_quantiles(found.key, experiment.view, shown) if CURVES in overlays else None,
+        quantiles=_quantiles(found.key, experiment.view, found, shown) if CURVES in overlays else None,
         bins=statistics.bins(shown.lengths, shown.norms) if MEDIANS in overlays else None,
         slices=statistics.slices(shown.lengths, shown.norms) if RANGES in overlays else None,
         own=own,

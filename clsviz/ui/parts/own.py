@@ -2,10 +2,12 @@
 
 import time
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import streamlit as st
 
+from clsviz import analysis
 from clsviz.corpora.segmentation import MAX_CHARACTERS
 from clsviz.measuring import Analysis, State
 from clsviz.models import Weights
@@ -129,13 +131,17 @@ def try_sentences(
 
     def ask() -> Analysis[T]:
         jobs = server.jobs()
-        return jobs.try_sentences(key, lambda: work(jobs.encoders.get(weights, precision)))
+        asked = analysis.question_of_sentences(name, weights, precision, list(sentences))
+        known = partial(server.kept().get, asked)
+        return jobs.try_sentences(key, lambda: work(jobs.encoders.get(weights, precision)), known)
 
     job = ask()
     if st.session_state.get(f"asked_{name}") != key:
         st.session_state[f"asked_{name}"] = key
         _wait_a_moment(job)
     if job.state is State.DONE and job.work.result is not None:
+        if not server.jobs().encoders.has(weights, precision):  # it came with clsviz; the visitor’s own will not
+            server.soon(lambda: server.load(weights, precision))
         st.session_state[f"tried_{name}"] = key, job.work.result
         return job.work.result
     if job.state is State.FAILED:

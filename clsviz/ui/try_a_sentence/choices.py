@@ -9,10 +9,6 @@ from clsviz.settings import Pooling
 POOLINGS = (*POOLED, Pooling.POOLER)
 
 
-EXAMPLE = "The quick brown fox jumps over the lazy dog."
-"""Measured for visitors who have typed nothing."""
-
-
 _DEFAULTS: dict[str, object] = {"nearest": False, "sentence": 1, "word": 1}
 """This page's own settings. Sentence and word are numbers, from 1, so that no link contains text unasked."""
 

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from clsviz import models, words
-from clsviz.analysis.typed import TypedSentences
+from clsviz.analysis.typed import EXAMPLE, TypedSentences
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
 from clsviz.measuring import MeasuringJob, State
@@ -54,7 +54,7 @@ def page() -> None:
         typed = None
     else:
         with answer_place:  # where it says that it is being measured, or why it cannot be
-            typed = measured.typed_sentences(found, experiment.view, sentences or [choices.EXAMPLE])
+            typed = measured.typed_sentences(found, experiment.view, sentences or [EXAMPLE])
     if found is None or typed is None:
         url.write(experiment, PAGE, **choices.query())
         return

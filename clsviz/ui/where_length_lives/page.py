@@ -13,7 +13,7 @@ PAGE = "where-length-lives"
 
 def page() -> None:
     """The page, drawn anew at every run."""
-    _, (job, *there) = watching.begin(PAGE, Kind.VECTORS, others=elsewhere.wanted)
+    _, (job, *there) = watching.begin(PAGE, Kind.VECTORS, others=elsewhere.wanted, suffices=profile.is_kept)
     outline = controls.status.outline(job)
     with st.sidebar:
         controls.sample.show(job, outline, of_vectors=True)

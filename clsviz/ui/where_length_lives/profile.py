@@ -29,13 +29,31 @@ def show(job: MeasuringJob, there: MeasuringJob | None, page: str) -> None:
     """
     redrawn.show(
         lambda: _show(job, there, page),
-        lambda: (session.measured(), st.session_state.travel_to),
+        lambda: (session.measured(), st.session_state.travel_to, _needs_vectors(job)),
         lambda: not _is_analysed(job, there, session.experiment()),
     )
 
 
 def _profile(found: Found, experiment: Experiment) -> "Analysis[Profile]":
     return server.analyse(analysis.vectors.profiles, found, experiment.view.of_all_vectors)
+
+
+def is_kept(found: Found, experiment: Experiment) -> bool:
+    """Whether all that the page shows is there without the vectors."""
+    vectors, view = analysis.vectors, experiment.view
+    return (
+        not st.session_state.travel_to
+        and server.is_kept(vectors.profiles, found, view.of_all_vectors)
+        and server.is_kept(vectors.classifications, found, view)
+        and server.is_kept(vectors.norm_breakdown, found, view)
+        and (not st.session_state.erase or server.is_kept(analysis.probing.erasures, found, view))
+    )
+
+
+def _needs_vectors(job: MeasuringJob) -> bool:
+    """Whether what came with clsviz no longer suffices."""
+    found = job.work.found
+    return found is not None and found.is_outline and not is_kept(found, session.experiment())
 
 
 def _is_analysed(job: MeasuringJob, there: MeasuringJob | None, experiment: Experiment) -> bool:
