@@ -59,7 +59,7 @@ def add_marginals(figure: go.Figure, points: Points, palette: Palette, unit: str
     )
 
 
-def _middles(edges: NDArray[np.float64]) -> NDArray[np.float64]:
+def _middles(edges: NDArray[np.floating]) -> NDArray[np.floating]:
     return (edges[:-1] + edges[1:]) / 2
 
 
