@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from clsviz.figures.style import Palette, Points, hover_label, least_range
@@ -26,9 +27,17 @@ _FONT_SIZE = 12
 
 
 def small_multiples(
-    panels: Sequence[tuple[str, Points, "Fit | None"]], palette: Palette, *, shared_y: bool, unit: str = "tokens"
+    panels: Sequence[tuple[str, Points, "Fit | None"]],
+    palette: Palette,
+    *,
+    shared_y: bool,
+    unit: str = "tokens",
+    is_scaled: bool = False,
 ) -> go.Figure:
     """Norm against length, one panel per model: its label, a few thousand points at most, and its line.
+
+    is_scaled: whether norms are drawn as distances from the model's mean, in its standard deviations. A norm that
+    varies by no more than rounding errors is then drawn as constant.
 
     The points do not use WebGL, which would cover the line, and which browsers limit to some eight pictures per page.
     """
@@ -38,14 +47,19 @@ def small_multiples(
     longest = max((int(points.lengths.max(initial=1)) for _, points, _ in panels), default=1)
     for index, (_, points, fit) in enumerate(panels):
         place = {"row": index // n_columns + 1, "col": index % n_columns + 1}
-        for trace in _panel(points, fit, palette, unit):
+        mean, sd = _scale(points, fit) if is_scaled else (0.0, 1.0)
+        for trace in _panel(points, fit, palette, unit, mean, sd):
             figure.add_trace(trace, **place)
-        if fit is not None:
+        if not sd and len(points.norms):
+            middle = {"xref": "x domain", "yref": "y domain", "x": 0.5, "y": 0.6, "showarrow": False}
+            figure.add_annotation(text=f"constant: every norm is {mean:.4g}", **middle, **place)
+        elif fit is not None:
             corner = {"xref": "x domain", "yref": "y domain", "x": 1, "y": 1, "xanchor": "right", "yanchor": "top"}
             text = {"text": f"R² {fit.r_squared:.3f}", "font": {"color": palette.line}, "showarrow": False}
             text["bgcolor"] = palette.background + "b0"
             figure.add_annotation(**text, **corner, **place)
-        figure.update_yaxes(_norms(points, shared_y, is_first=place["col"] == 1), **place)
+        title = "Norm (standard deviations)" if is_scaled else "Norm"
+        figure.update_yaxes(_norms(points, shared_y, title, is_first=place["col"] == 1, is_scaled=is_scaled), **place)
     figure.update_xaxes(range=[0, longest + 1], zeroline=False)
     figure.for_each_annotation(lambda text: text.update(font={"size": _FONT_SIZE}))
     return figure
@@ -76,14 +90,28 @@ def _grid(labels: Sequence[str], n_columns: int, shared_y: bool, x_title: str) -
     )
 
 
-def _norms(points: Points, shared_y: bool, *, is_first: bool) -> dict[str, object]:
+def _scale(points: Points, fit: "Fit | None") -> tuple[float, float]:
+    """Mean and standard deviation of the norms; 0 for one that rounding errors account for."""
+    if fit is not None:
+        mean, sd = fit.norm_mean, fit.norm_sd
+    elif len(points.norms) > 1:
+        mean, sd = float(points.norms.mean(dtype=float)), float(points.norms.std(dtype=float, ddof=1))
+    else:
+        return 0.0, 1.0
+    low, high = least_range(points.norms)
+    return mean, sd if sd > (high - low) / 2 else 0.0
+
+
+def _norms(points: Points, shared_y: bool, title_text: str, *, is_first: bool, is_scaled: bool) -> dict[str, object]:
     """The vertical axis of a panel.
 
     Axes that are not shared have their numbers at the outer side: a phone has no room for them between the panels.
     """
-    title = {"text": "Norm", "standoff": 6, "font": {"size": _FONT_SIZE}}
+    title = {"text": title_text, "standoff": 6, "font": {"size": _FONT_SIZE}}
     axis: dict[str, object] = {"zeroline": False, "title": title if is_first else None}
-    if len(points.norms):
+    if is_scaled:
+        axis["autorangeoptions"] = {"include": [-1, 1]}
+    elif len(points.norms):
         axis["autorangeoptions"] = {"include": least_range(points.norms)}
     elif not shared_y:  # without points, numbers on the axis would mean nothing
         axis |= {"range": [0, 1], "showticklabels": False}
@@ -101,17 +129,25 @@ def _in_two_lines(label: str) -> str:
     return "<br>".join(hover_label(line) for line in (first, second))
 
 
-def _panel(points: Points, fit: "Fit | None", palette: Palette, unit: str) -> Iterator[go.Scatter]:
+def _panel(
+    points: Points, fit: "Fit | None", palette: Palette, unit: str, mean: float, sd: float
+) -> Iterator[go.Scatter]:
+    """The points and the line, as distances from a mean in standard deviations; all 0 if that is 0."""
+
+    def scaled(norms: NDArray[np.floating]) -> NDArray[np.floating]:
+        return (norms - mean) / sd if sd else np.zeros(len(norms))
+
     opacity = float(np.clip(12 / max(len(points.lengths), 1) ** 0.5, 0.15, 0.7))
     yield go.Scatter(
         x=points.lengths,
-        y=points.norms,
+        y=scaled(points.norms),
+        customdata=points.norms,
         text=points.labels,
         mode="markers",
         marker={"size": 4, "color": palette.points, "opacity": opacity},
-        hovertemplate=f"%{{text}}<br>%{{x}} {unit}<br>norm %{{y:.4f}}<extra></extra>",
+        hovertemplate=f"%{{text}}<br>%{{x}} {unit}<br>norm %{{customdata:.4f}}<extra></extra>",
     )
-    if fit is not None and len(points.lengths):
+    if fit is not None and len(points.lengths) and sd:
         ends = np.array([points.lengths.min(), points.lengths.max()])
         line = {"color": palette.line, "width": 2.5}
-        yield go.Scatter(x=ends, y=fit.predict(ends), mode="lines", line=line, hoverinfo="skip")
+        yield go.Scatter(x=ends, y=scaled(fit.predict(ends)), mode="lines", line=line, hoverinfo="skip")

@@ -68,7 +68,7 @@ def test_a_newcomer_sees_a_model_beside_its_untrained_self(
 
 def test_axes_models_and_units_travel_in_the_link(visit: Callable[..., Page], server: str) -> None:
     page = compared(visit(PAGE))
-    page.get_by_text("Separate norm axes", exact=True).click()
+    page.get_by_text("Norms as they are", exact=True).click()
     expect(page).to_have_url(re.compile("axes=free"))
     page.get_by_text("Words", exact=True).click()
     expect(page).to_have_url(re.compile("unit=words"))
@@ -82,7 +82,7 @@ def test_axes_models_and_units_travel_in_the_link(visit: Callable[..., Page], se
     settle(other)
     assert "axes=free" in other.url
     assert "unit=words" in other.url
-    toggle = "Separate norm axes"
+    toggle = "Norms as they are"
     assert other.get_by_role("switch", name=toggle).or_(other.get_by_role("checkbox", name=toggle)).is_checked()
     assert other.locator("[data-testid=stAlert]").count() == 0
     assert clouds(other) == clouds(page)

@@ -101,3 +101,21 @@ def test_colours_are_those_of_the_palette_so_that_a_theme_can_exchange_them() ->
     cloud = points(9)
     figure = small_multiples([("bert", cloud, fit(cloud.lengths, cloud.norms))], PLACEHOLDERS, shared_y=True)
     assert colours_of(figure) == {PLACEHOLDERS.points, PLACEHOLDERS.line}
+
+
+def test_scaled_norms_are_distances_in_standard_deviations_and_a_constant_is_said_to_be_one() -> None:
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(3, 40, 50).astype(np.int32)
+    varied = (40 + 3 * rng.normal(size=50)).astype(np.float32)
+    names = labels_of(["x"] * 50)
+    line = fit(lengths, varied)
+    constant = Points(names, lengths, np.full(50, 16, "f4"))
+    panels = [("one", Points(names, lengths, varied), line), ("flat", constant, None)]
+    figure = small_multiples(panels, PALETTE, shared_y=True, is_scaled=True)
+    cloud, straight, flat = figure.data
+    np.testing.assert_allclose(cloud.y, (varied - varied.mean()) / varied.std(ddof=1), rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(cloud.customdata, varied)
+    np.testing.assert_allclose(straight.y, (line.predict(np.asarray(straight.x)) - line.norm_mean) / line.norm_sd)
+    assert not np.any(flat.y)
+    assert "constant: every norm is 16" in [annotation.text for annotation in figure.layout.annotations]
+    assert figure.layout.yaxis.title.text == "Norm (standard deviations)"

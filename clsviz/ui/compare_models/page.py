@@ -61,11 +61,12 @@ def _view(shallowest: Found | None, poolings: list[Pooling]) -> None:
         strip.show_view(shallowest, poolings)
         with st.container(gap="xsmall"):
             st.toggle(
-                "Separate norm axes",
+                "Norms as they are",
                 value=st.session_state.axes,
                 key="axes",
                 persist_state="session",
-                help="Give each picture its own norm axis. Otherwise they share one, as they do for length.",
+                help="Draw each model’s norms on an axis of its own. Otherwise they are distances from the model’s mean, "
+                "in its standard deviations, on one axis for all.",
             )
             toggle.shuffled_lengths(session.experiment())
 

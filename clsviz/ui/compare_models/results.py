@@ -110,7 +110,13 @@ def _pictures(experiment: Experiment, rows: Sequence[Row], jobs: Sequence[Measur
             points = figures.Points(labels, shown.lengths[:_MOST_DRAWN], shown.norms[:_MOST_DRAWN])
         panels.append((row.label, points, row.fit))
     st.plotly_chart(
-        figures.small_multiples(panels, palette(), shared_y=not st.session_state.axes, unit=experiment.unit),
+        figures.small_multiples(
+            panels,
+            palette(),
+            shared_y=not st.session_state.axes,
+            unit=experiment.unit,
+            is_scaled=not st.session_state.axes,
+        ),
         key="small_multiples",
         config={"displayModeBar": False},
         alt=words.comparison.pictures(rows, experiment.view),
