@@ -65,8 +65,8 @@ def _view(shallowest: Found | None, poolings: list[Pooling]) -> None:
                 value=st.session_state.axes,
                 key="axes",
                 persist_state="session",
-                help="Draw each model’s norms on an axis of its own. Otherwise they are distances from the model’s mean, "
-                "in its standard deviations, on one axis for all.",
+                help="Draw each model’s norms on an axis of its own. Otherwise they are distances from the model’s "
+                "mean, in its standard deviations, on one axis for all.",
             )
             toggle.shuffled_lengths(session.experiment())
 
