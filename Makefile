@@ -30,7 +30,7 @@ screenshots: $(VENV)/test-ready
 	$(BIN)/pytest tests/browser -m screenshots -n 0
 
 showcase: $(VENV)/app-ready
-	$(BIN)/python -m clsviz.measuring.showcase
+	$(BIN)/python -m clsviz.analysis.showcase
 
 space:
 	$(PYTHON) deploy/space.py "$(DIR)"

@@ -3,7 +3,8 @@
 On the server's side, for a sample of N sentences of the package documentation, measured first if they are not stored:
 reopening it, and moving the length cutoff, from the arrays to the JSON that goes to the browser; with the memory that
 it takes. With --browser also what a visitor sees, in a real browser on this machine: from a cold start of the server
-with an empty store to the first points, and from Run to the first points once the model is loaded.
+with an empty store to the first picture of each page, the same for a second visitor, and from Run to the first points
+once the model is loaded.
 """
 
 import argparse
@@ -76,32 +77,56 @@ def draw(found: Found, labels: figures.Labels, cutoff: int) -> str:
     return str(plotly.io.to_json(figure, validate=False))
 
 
+_PICTURES = {
+    "": ".gl-canvas",
+    "where_length_lives": ".scatterlayer .trace",
+    "length_and_search": ".heatmaplayer image",
+    "try_a_sentence": ".scatterlayer .trace",
+    "compare_models": ".main-svg .trace",
+    "inside_the_model": ".barlayer .point",
+}
+"""What tells on each page that its first picture is drawn."""
+
+
 def measure_browser() -> None:
     """What a visitor sees; every round begins with an empty store."""
     from playwright.sync_api import sync_playwright
 
     from tests.support.visit import launch, serve
 
-    cold, warm = [], []
+    warm = []
     with sync_playwright() as playwright:
         browser = launch(playwright)
+        for name, picture in _PICTURES.items():
+            first: list[float] = []
+            second: list[float] = []
+            for _ in range(3):
+                began = time.perf_counter()
+                with tempfile.TemporaryDirectory() as folder, serve(Path(folder)) as address:
+                    for seconds in (first, second):
+                        page = browser.new_page()
+                        page.set_default_timeout(120_000)
+                        page.goto(f"{address}{name}")
+                        page.locator(f".js-plotly-plot {picture}").first.wait_for(state="attached")
+                        seconds.append(time.perf_counter() - began)
+                        page.close()
+                        began = time.perf_counter()
+            print(f"{name or 'the main page'}, from the start of the server: {_line(first)}; again: {_line(second)}")
         for _ in range(3):
-            began = time.perf_counter()
             with tempfile.TemporaryDirectory() as folder, serve(Path(folder)) as address:
                 page = browser.new_page()
                 page.set_default_timeout(120_000)
                 page.goto(address)
-                page.get_by_text("A straight line").wait_for()
-                page.locator(".js-plotly-plot .gl-canvas").first.wait_for()
-                cold.append(time.perf_counter() - began)
-                page.get_by_text("5,000 sentences measured").wait_for()
-                began = time.perf_counter()
+                page.get_by_text("of 5,000 measured").wait_for()
                 page.get_by_role("button", name="Increment").click()  # another seed: other sentences
+                page.wait_for_function(_FEWER_MEASURED)  # the model is loaded now
+                page.get_by_text("of 5,000 measured").wait_for()
+                began = time.perf_counter()
+                page.get_by_role("button", name="Increment").click()
                 page.wait_for_function(_FEWER_MEASURED)
                 warm.append(time.perf_counter() - began)
                 page.close()
         browser.close()
-    print(f"start of the server, nothing stored, to the first points: {_line(cold)}")
     print(f"new sentences, the model loaded, to the first points: {_line(warm)}")
 
 

@@ -1,9 +1,9 @@
 """How long it takes until something is there: python -m benchmarks.start [--rounds N] [--against FOLDER].
 
-The help; what is stored of 100 sentences; and the norms of the first 32 sentences, by an encoder that is loaded
-straight from its files, and by one that transformers loads. Each in a process of its own, in turns: wall-clock and
-processor seconds, libraries included. --against: another checkout of clsviz, whose processes take turns with those of
-this one.
+The help; what is stored of 100 sentences, numbers and all; and the norms of the first 32 sentences, by an encoder that
+is loaded straight from its files, and by one that transformers loads. Each in a process of its own, in turns:
+wall-clock and processor seconds, libraries included. --against: another checkout of clsviz, whose processes take turns
+with those of this one.
 """
 
 import argparse

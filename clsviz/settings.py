@@ -70,6 +70,15 @@ class Overlay(StrEnum):
     RANGES = "ranges"
 
 
+class Trait(StrEnum):
+    """What of their text sentences can be coloured by."""
+
+    FULL_STOP = "full-stop"
+    QUESTION = "question-mark"
+    DIGIT = "digit"
+    CAPITAL = "capital"
+
+
 DEFAULT_OVERLAYS = (Overlay.CURVES,)
 """Those that are drawn unless the visitor decides otherwise."""
 
@@ -80,7 +89,7 @@ TEXT_PARAMETER = "text"
 
 PAGE_PARAMETERS = (
     *("models", "axes", "heat", "nearest", "sentence", "word", "overlays", "zoom", "selected", "joined"),
-    *("erase", "travel_to"),
+    *("erase", "travel_to", "colour", "find"),
 )
 """URL parameters that belong to a single page. Not part of the experiment."""
 

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from clsviz.errors import StoreError
 from clsviz.measurements import POOLED, Kind, Measurements
 from clsviz.settings import Pooling
 
@@ -69,6 +70,16 @@ class Vectors(Measurements):
     runs: tuple[Packed, ...]
 
     @property
+    def outline(self) -> Self:
+        """The same without the vectors themselves: their norms are left."""
+        return replace(self, runs=())
+
+    @property
+    def is_outline(self) -> bool:
+        """Whether the vectors themselves are not here."""
+        return len(self) > 0 and not self.runs
+
+    @property
     def width(self) -> int:
         """Dimensions of a vector."""
         return int(self.layer_norms.shape[2])
@@ -84,8 +95,10 @@ class Vectors(Measurements):
 
         Dimensions without gain (`gainless`) hold the bias alone.
 
-        Raises IndexError as `norms` does, and StoreError if they can no longer be read from disk.
+        Raises IndexError as `norms` does, and StoreError if they are not here or can no longer be read from disk.
         """
+        if self.is_outline:
+            raise StoreError("These vectors were measured on another machine, and only their norms are here.")
         last = self.n_layers
         if pooling is Pooling.POOLER:
             if not self.has_pooler:

@@ -1,5 +1,6 @@
-from . import comparison, growth, joined, pooler_check, probing, similarity, typed, vectors
+from . import comparison, frames, growth, joined, pooler_check, probing, similarity, traits, typed, vectors
 from .context import CorpusContext, Missing, corpus_context
+from .kept import Kept, Question, question, question_of_sentences
 from .norms import (
     Shown,
     alike,
@@ -7,6 +8,8 @@ from .norms import (
     by_cutoff,
     check_layer,
     check_pooling,
+    digest,
+    first_shape,
     flat,
     knows_alike,
     lengths_of,
@@ -19,7 +22,9 @@ from .norms import (
 
 __all__ = [
     "CorpusContext",
+    "Kept",
     "Missing",
+    "Question",
     "Shown",
     "alike",
     "audit_of",
@@ -28,7 +33,10 @@ __all__ = [
     "check_pooling",
     "comparison",
     "corpus_context",
+    "digest",
+    "first_shape",
     "flat",
+    "frames",
     "growth",
     "joined",
     "knows_alike",
@@ -36,9 +44,12 @@ __all__ = [
     "pooler_check",
     "probing",
     "quantiles",
+    "question",
+    "question_of_sentences",
     "shapes",
     "show",
     "similarity",
+    "traits",
     "typed",
     "under_cutoff",
     "unmeasurable_layers",

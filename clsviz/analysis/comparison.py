@@ -9,13 +9,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clsviz import models, statistics
+from clsviz.analysis.kept import Kept
 from clsviz.analysis.norms import Shown, alike, lengths_of, shown_of, under_cutoff
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import View
 from clsviz.measurements import Measurements
 from clsviz.measuring import Found
 from clsviz.settings import Pooling
-from clsviz.statistics import Profile, Readout, folds_of_clusters, readings
+from clsviz.statistics.results import Fit, Profile, Readout
 
 Floats = NDArray[np.float64]
 
@@ -56,7 +57,7 @@ class Row:
     problem: str = ""
 
     @property
-    def fit(self) -> statistics.Fit | None:
+    def fit(self) -> Fit | None:
         """The line, where there is one."""
         return self.norms.shown.fit if self.norms else None
 
@@ -82,13 +83,13 @@ def common(measured: Sequence[Measurements], view: View) -> list[NDArray[np.intp
     return [np.flatnonzero(fits_all[: len(measurements)]) for measurements in measured]
 
 
-def norms_of(found: Found, view: View, index: NDArray[np.intp]) -> Norms:
+def norms_of(found: Found, view: View, index: NDArray[np.intp], kept: Kept | None = None) -> Norms:
     """One model's norms of the sentences in `index`, of the view's vector and with lengths in its unit.
 
     Raises IndexError if the model has no such layer or pooler.
     """
     measurements = found.measurements
-    shown = shown_of(found, view, index, wait=False)
+    shown = shown_of(found, view, index, wait=False, kept=kept)
     r_squared = [_r_squared(shown.lengths, measurements.cls_norms[index, k]) for k in range(measurements.n_layers + 1)]
     return Norms(shown, measurements.n_tokens[index], np.array(r_squared))
 
@@ -107,8 +108,8 @@ def read_vectors(found: Found, view: View, index: NDArray[np.intp]) -> Iterator[
     Raises UndefinedFitError if too few of the sentences differ.
     """
     index = index[index < len(found.measurements)]
-    folds = folds_of_clusters(alike(found)[index])
-    for profile in readings(found.vectors, index, lengths_of(found, view, index), folds):
+    folds = statistics.folds_of_clusters(alike(found)[index])
+    for profile in statistics.readings(found.vectors, index, lengths_of(found, view, index), folds):
         yield profile
         if all(profile.line(Pooling.CLS, Readout.VECTOR)):
             return  # the other probes are not compared

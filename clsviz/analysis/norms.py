@@ -1,20 +1,27 @@
 """What a view shows of what was measured. It filters and selects, and never touches the model."""
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from clsviz import statistics
+from clsviz.analysis.kept import Kept, question
 from clsviz.errors import SettingError, UndefinedFitError
 from clsviz.experiment import View
 from clsviz.measurements import MAX_LENGTH, Measurements
 from clsviz.measuring import Found
 from clsviz.settings import Lengths, Pooling, Unit
-from clsviz.statistics import lengths_in, shuffled
+from clsviz.statistics.results import Audit, Fit
 from clsviz.vectors import Vectors
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+T = TypeVar("T")
 
 MOST_AT_ONCE = 20_000
 """Sentences among which those that are alike are found in well under a second."""
@@ -36,18 +43,19 @@ class Shown:
     index: NDArray[np.intp]
     lengths: NDArray[np.int32]
     norms: NDArray[np.float32]
-    fit: statistics.Fit | None
+    fit: Fit | None
     problem: str
     n_truncated: int = 0
-    audit: statistics.Audit | None = None
+    audit: Audit | None = None
     clusters: NDArray[np.intp] | None = None
     row_groups: NDArray[np.int64] | None = None
 
 
-def show(found: Found, view: View, *, wait: bool = True) -> Shown:
+def show(found: Found, view: View, *, wait: bool = True, kept: Kept | None = None) -> Shown:
     """What `view` shows of what was found; raises SettingError if the model has no such norm.
 
-    wait: whether to find out which sentences are alike where that takes seconds. Nothing is shown in a fast precision
+    wait: whether to find out which sentences are alike where that takes seconds. kept: where the line is looked for
+    before it is computed. Nothing is shown in a fast precision
     whose error is larger than the variation of the norm, or that R² feels.
     """
     measurements = found.measurements
@@ -58,25 +66,50 @@ def show(found: Found, view: View, *, wait: bool = True) -> Shown:
         nothing = np.empty(0, np.intp)
         return Shown(nothing, measurements.n_tokens[:0], np.empty(0, np.float32), None, _unmeasurable(audit), 0, audit)
     index, n_truncated = under_cutoff(measurements, view)
-    shown = replace(shown_of(found, view, index, wait=wait), n_truncated=n_truncated, audit=audit)
+    shown = replace(shown_of(found, view, index, wait=wait, kept=kept), n_truncated=n_truncated, audit=audit)
     if shown.problem and n_truncated:
         problem = f"{shown.problem} {n_truncated:,} left out because the model reads only their beginning."
         shown = replace(shown, problem=problem)
     return shown
 
 
-def shown_of(found: Found, view: View, index: NDArray[np.intp], *, wait: bool = True) -> Shown:
+def shown_of(
+    found: Found, view: View, index: NDArray[np.intp], *, wait: bool = True, kept: Kept | None = None
+) -> Shown:
     """The sentences in `index`, and the line through them; raises IndexError if the model has no such layer."""
     lengths = lengths_of(found, view, index)
     norms = found.measurements.norms(view.pooling, view.layer)[index]
-    clusters = alike(found)[index] if wait or knows_alike(found) else None
+    clusters = None
+    if wait or knows_alike(found):
+        clusters = _known(kept, alike, found, lambda: alike(found))[index]
     row_groups = None if found.sample.row_groups is None else found.sample.row_groups[index]
-    fit, problem = None, ""
-    try:
-        fit = statistics.fit(lengths, norms, clusters, row_groups)
-    except UndefinedFitError as error:
-        problem = str(error)
+
+    def line() -> tuple[Fit | None, str]:
+        try:
+            return statistics.fit(lengths, norms, clusters, row_groups), ""
+        except UndefinedFitError as error:
+            return None, str(error)
+
+    kept = None if clusters is None else kept
+    fit, problem = _known(kept, shown_of, found, line, view=view, extra=digest(index))
     return Shown(index, lengths, norms, fit, problem, clusters=clusters, row_groups=row_groups)
+
+
+def _known(
+    kept: Kept | None,
+    work: Callable[..., object],
+    found: Found,
+    compute: Callable[[], T],
+    view: View | None = None,
+    extra: str = "",
+) -> T:
+    """What `compute` gives; where results are kept, as that of `work`."""
+    return compute() if kept is None else kept.of(question(work, found, view=view, extra=extra), compute)
+
+
+def digest(index: NDArray[np.intp]) -> str:
+    """What tells one choice of sentences from another."""
+    return hashlib.sha256(index.tobytes()).hexdigest()
 
 
 def knows_alike(found: Found) -> bool:
@@ -84,8 +117,8 @@ def knows_alike(found: Found) -> bool:
     return len(found.sentences) <= MOST_AT_ONCE or found.sample.knows_clusters
 
 
-def alike(found: Found, view: View | None = None) -> NDArray[np.intp]:
-    """The cluster of sentences that are the same or nearly, of each sentence of the sample, whatever the view."""
+def alike(found: Found) -> NDArray[np.intp]:
+    """The cluster of sentences that are the same or nearly, of each sentence of the sample: intp (n,)."""
     clusters: NDArray[np.intp] = found.sample.clusters
     return clusters
 
@@ -97,6 +130,18 @@ def shapes(found: Found, view: View) -> Iterator["statistics.Shape"]:
     """
     shown = show(found, view)
     yield from statistics.shapes(shown.lengths, shown.norms, shown.clusters)
+
+
+def first_shape(found: Found, view: View, shown: Shown, kept: Kept | None = None) -> "statistics.Shape | None":
+    """The first step of `shapes`, which is enough for the answer; None where it cannot be said."""
+
+    def first() -> "statistics.Shape | None":
+        try:
+            return next(statistics.shapes(shown.lengths, shown.norms, shown.clusters))
+        except UndefinedFitError:
+            return None
+
+    return _known(kept, first_shape, found, first, view=view)
 
 
 def quantiles(shown: Shown) -> "statistics.Quantiles | None":
@@ -117,7 +162,7 @@ def flat(shown: Shown, view: View) -> "statistics.Flat | None":
         return None
 
 
-def by_cutoff(found: Found, view: View) -> pd.DataFrame:
+def by_cutoff(found: Found, view: View) -> "pd.DataFrame":
     """The line at each of several cutoffs, whatever the view's own, as in `statistics.by_cutoff`."""
     whole = show(found, replace(view, length_cutoff=MAX_LENGTH + 1))
     n_tokens = found.measurements.n_tokens[whole.index]
@@ -127,8 +172,8 @@ def by_cutoff(found: Found, view: View) -> pd.DataFrame:
 def lengths_of(found: Found, view: View, index: NDArray[np.intp]) -> NDArray[np.int32]:
     """Lengths of some of the measured sentences as the view counts them, int32 (len(index),)."""
     sentences = [] if view.unit is Unit.TOKENS else [found.sentences[i] for i in index]
-    counted = lengths_in(view.unit, sentences, found.measurements.n_tokens[index])
-    return np.asarray(shuffled(counted), np.int32) if view.lengths is Lengths.SHUFFLED else counted
+    counted = statistics.lengths_in(view.unit, sentences, found.measurements.n_tokens[index])
+    return np.asarray(statistics.shuffled(counted), np.int32) if view.lengths is Lengths.SHUFFLED else counted
 
 
 def check_pooling(view: View, measurements: Measurements) -> None:
@@ -148,7 +193,7 @@ def check_layer(view: View, n_layers: int) -> None:
         raise SettingError(f"layer is {view.layer}, but this model has layers 0 to {n_layers}.")
 
 
-def audit_of(found: Found, view: View) -> statistics.Audit | None:
+def audit_of(found: Found, view: View) -> Audit | None:
     """The fast norms of the view's vector compared with exact ones; None if either are missing.
 
     Compared on the sentences that the view shows, or on all if it shows fewer than 3.
@@ -181,7 +226,7 @@ def under_cutoff(measurements: Measurements, view: View) -> tuple[NDArray[np.int
     return index, int(np.count_nonzero(short)) - len(index)
 
 
-def _unmeasurable(audit: statistics.Audit | None) -> str:
+def _unmeasurable(audit: Audit | None) -> str:
     if audit is None:
         return "The error of the fast precision is not known yet: some sentences have to be measured exactly first."
     why = (

@@ -7,11 +7,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clsviz.statistics import norms_of_directions
+from clsviz import statistics
 from clsviz.vectors import without_gain
 
 if TYPE_CHECKING:
     from clsviz.encoder import Anatomy, Encoder
+
+
+EXAMPLE = "Sinan loves a beautiful day"
+"""Measured for visitors who have typed nothing."""
 
 
 TOLERANCE = 1e-5
@@ -71,7 +75,7 @@ def _of_layer(layer: int, vector: NDArray[np.float32], layer_norm: NDArray[np.fl
     if np.isnan(layer_norm).any() or len(gain) != len(vector):
         return OfLayer(layer, norm, np.nan, 0)
     n_gainless = int(np.count_nonzero(without_gain(gain)))
-    return OfLayer(layer, norm, float(norms_of_directions(vector[None], gain, bias)[0]), n_gainless)
+    return OfLayer(layer, norm, float(statistics.norms_of_directions(vector[None], gain, bias)[0]), n_gainless)
 
 
 def largest_error(anatomy: "Anatomy", check: Check) -> float | None:

@@ -2,15 +2,18 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clsviz import statistics
+from clsviz import corpora, statistics
 from clsviz.analysis.vectors import defined, folds, used
-from clsviz.corpora import canonical
 from clsviz.experiment import View
 from clsviz.measuring import Found
-from clsviz.statistics import Erasure, Sentences, Travel
+from clsviz.statistics.results import Erasure, Travel
+
+if TYPE_CHECKING:
+    from clsviz.statistics import Sentences
 
 
 def erasures(found: Found, view: View) -> Iterator[Erasure]:
@@ -50,13 +53,13 @@ def travels(found: Found, there: Found, view: View) -> Iterator[Travel]:
     yield from statistics.travel(_sentences(found, view), _sentences(there, view, found), view.pooling)
 
 
-def _sentences(found: Found, view: View, other: Found | None = None) -> Sentences:
+def _sentences(found: Found, view: View, other: Found | None = None) -> "Sentences":
     index, lengths = used(found, view)
     if other is not None:
-        known = {canonical(other.sentences[i]) for i in used(other, view)[0]}
-        new = np.array([canonical(found.sentences[i]) not in known for i in index], bool)
+        known = {corpora.canonical(other.sentences[i]) for i in used(other, view)[0]}
+        new = np.array([corpora.canonical(found.sentences[i]) not in known for i in index], bool)
         index, lengths = index[new], lengths[new]
-    return Sentences(found.vectors, index, lengths, folds(found, index))
+    return statistics.Sentences(found.vectors, index, lengths, folds(found, index))
 
 
 def travel_summary(found: Travel, there: Found) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,10 @@ from clsviz.errors import UndefinedFitError
 from clsviz.experiment import View
 from clsviz.measuring import Found
 from clsviz.settings import Pooling
-from clsviz.statistics import Chance, Directions, LengthBias, Remedy, remedies
+from clsviz.statistics.results import Chance, LengthBias, Remedy
+
+if TYPE_CHECKING:
+    from clsviz.statistics.remedies import Map
 
 _COMPARED = (Pooling.CLS, Pooling.MEAN, Pooling.POOLER)
 """The poolings whose vectors people search with."""
@@ -101,7 +105,7 @@ def compare(found: Found, view: View) -> Iterator[Similarity]:
     yield so_far
     sentences = [found.sentences[i] for i in index]
     try:
-        by_words = statistics.length_bias(Directions.of_sparse(statistics.tf_idf(sentences)), lengths)
+        by_words = statistics.length_bias(statistics.Directions.of_sparse(statistics.tf_idf(sentences)), lengths)
         so_far = replace(so_far, by_words=by_words)
     except UndefinedFitError as error:
         so_far = replace(so_far, by_words_problem=str(error))
@@ -139,7 +143,7 @@ def _way(
 ) -> Way:
     """Another way to compare; before: what it is compared with."""
     try:
-        mended = vectors if remedy is None else remedies.fit(remedy, vectors, lengths)(vectors)
+        mended = vectors if remedy is None else statistics.remedies.fit(remedy, vectors, lengths)(vectors)
         bias = statistics.length_bias(statistics.directions_of(mended), lengths)
         held_out = _held_out(remedy, vectors, lengths)
     except UndefinedFitError as error:
@@ -160,7 +164,7 @@ def _held_out(remedy: Remedy | None, vectors: NDArray[np.float32], lengths: NDAr
         if sum(map(len, own)) >= _ENOUGH_SEARCHES:
             break
         rest = np.delete(np.arange(len(vectors)), fifth)
-        mend: remedies.Map = np.asarray if remedy is None else remedies.fit(remedy, vectors[rest], lengths[rest])
+        mend: Map = np.asarray if remedy is None else statistics.remedies.fit(remedy, vectors[rest], lengths[rest])
         nearest = statistics.nearest_among(mend(vectors[fifth]), mend(vectors[rest]))
         own.append(lengths[fifth])
         of_nearest.append(lengths[rest][nearest])

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from clsviz.encoder import Encoder
 
 
+EXAMPLE = "The quick brown fox jumps over the lazy dog."
+"""Measured for visitors who have typed nothing."""
+
+
 _NEAR_ONE = 0.99
 """Beyond this value tanh is almost flat."""
 

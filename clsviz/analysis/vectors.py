@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,19 +13,10 @@ from clsviz.errors import UndefinedFitError
 from clsviz.experiment import View
 from clsviz.measuring import Found
 from clsviz.settings import Lengths, Pooling
-from clsviz.statistics import (
-    Dimensions,
-    NormOf,
-    Probe,
-    Profile,
-    Reading,
-    Readout,
-    dimensions,
-    folds_of_clusters,
-    ridge_probe,
-    shuffled,
-    without_layer_norm,
-)
+from clsviz.statistics.results import Dimensions, NormOf, Probe, Profile, Reading, Readout, Result
+
+if TYPE_CHECKING:
+    from clsviz.statistics.sentlen import Task
 
 _DRAWS = 5
 """Balanced classes drawn anew, split anew: with few sentences in the rarest bin, one draw's accuracy says little."""
@@ -39,8 +31,8 @@ class SentLen:
     """
 
     width: int
-    vector: statistics.sentlen.Result | None
-    norm: statistics.sentlen.Result | None
+    vector: Result | None
+    norm: Result | None
     problem: str = ""
     vector_draws: tuple[float, ...] = ()
     norm_draws: tuple[float, ...] = ()
@@ -78,7 +70,7 @@ def shuffled_probe(found: Found, view: View, profile: Profile) -> Probe | None:
     index, lengths = used(found, view)
     vectors = found.vectors.of(Pooling.CLS, best.layer)[index]
     try:
-        return ridge_probe(vectors, shuffled(lengths), folds(found, index))
+        return statistics.ridge_probe(vectors, statistics.shuffled(lengths), folds(found, index))
     except UndefinedFitError:
         return None
 
@@ -107,19 +99,17 @@ def classify(found: Found, view: View) -> SentLen:
     return result
 
 
-def _task(sentences: list[str], view: View, seed: int) -> statistics.sentlen.Task:
+def _task(sentences: list[str], view: View, seed: int) -> "Task":
     task = statistics.sentlen.task(sentences, seed)
     if view.lengths is not Lengths.SHUFFLED:
         return task
     labels = task.labels.copy()
     drawn = np.concatenate([task.train, task.dev, task.test])
-    labels[drawn] = shuffled(labels[drawn])
+    labels[drawn] = statistics.shuffled(labels[drawn])
     return replace(task, labels=labels)
 
 
-def _with_draw(
-    result: SentLen, task: statistics.sentlen.Task, vectors: NDArray[np.float32], norms: NDArray[np.float32]
-) -> SentLen:
+def _with_draw(result: SentLen, task: "Task", vectors: NDArray[np.float32], norms: NDArray[np.float32]) -> SentLen:
     vector = statistics.sentlen.classify(vectors, task)
     draws = (*result.vector_draws, vector.accuracy)
     result = replace(result, vector=result.vector or vector, vector_draws=draws)
@@ -136,7 +126,7 @@ def norm_breakdown(found: Found, view: View) -> NormBreakdown:
     vectors = found.vectors.of(view.pooling, view.layer)[index]
     by_dimension, by_dimension_problem = None, ""
     try:
-        by_dimension = dimensions(vectors, lengths)
+        by_dimension = statistics.dimensions(vectors, lengths)
     except UndefinedFitError as error:
         by_dimension_problem = str(error)
     if view.pooling is not Pooling.CLS:
@@ -144,7 +134,7 @@ def norm_breakdown(found: Found, view: View) -> NormBreakdown:
         return NormBreakdown(by_dimension, by_dimension_problem, None, problem)
     gain, bias = found.vectors.layer_norms[found.vectors.n_layers if view.layer is None else view.layer]
     try:
-        rows = without_layer_norm(vectors, lengths, gain, bias)
+        rows = statistics.without_layer_norm(vectors, lengths, gain, bias)
         return NormBreakdown(by_dimension, by_dimension_problem, rows, "")
     except UndefinedFitError as error:
         return NormBreakdown(by_dimension, by_dimension_problem, None, str(error))
@@ -184,7 +174,7 @@ def summary(found: Found, view: View, profile: Profile) -> dict[str, object]:
         "sentlen_draws": list(task.vector_draws),
         "sentlen_accuracy_norm_only": task.norm and task.norm.accuracy,
         "sentlen_draws_norm_only": list(task.norm_draws),
-        "sentlen_chance": statistics.sentlen.CHANCE,
+        "sentlen_chance": statistics.results.CHANCE,
         "sentlen_n_train": task.vector and task.vector.n_train,
         "sentlen_n_test": task.vector and task.vector.n_test,
         "sentlen_problem": task.problem or None,
@@ -209,7 +199,7 @@ def used(found: Found, view: View) -> tuple[NDArray[np.intp], NDArray[np.int32]]
 def folds(found: Found, index: NDArray[np.intp]) -> NDArray[np.intp]:
     """The fold of each sentence; a single fold if there are too few sentences, which the probes then report."""
     try:
-        return folds_of_clusters(alike(found)[index])
+        return statistics.folds_of_clusters(alike(found)[index])
     except UndefinedFitError:
         return np.zeros(len(index), np.intp)
 

@@ -5,7 +5,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Unpack
 
-from clsviz import analysis, export, statistics, words
+from clsviz import analysis, export, words
 from clsviz.api import notebook
 from clsviz.api.bar import Bar
 from clsviz.api.extraction import extract, open_store
@@ -30,6 +30,7 @@ class NormResult:
 
     experiment: what was asked, with its view: the length cutoff, layer and pooling that the answer is about.
     found: the sentences, `found.sentences`, and their measurements, `found.measurements`.
+    kept: where results are looked for before they are computed.
 
     The methods that take a view use that of the experiment unless told otherwise, by the keywords length_cutoff (only
     sentences of fewer tokens are used), layer (0 is the embedding output, None the last), pooling (“cls” or “pooler”),
@@ -46,6 +47,7 @@ class NormResult:
 
     experiment: Experiment
     found: Found
+    kept: analysis.Kept | None = None
 
     def __len__(self) -> int:
         return len(self.found.measurements)
@@ -63,16 +65,12 @@ class NormResult:
 
     @functools.cached_property
     def _shown(self) -> analysis.Shown:
-        return analysis.show(self.found, self.experiment.view)
+        return analysis.show(self.found, self.experiment.view, kept=self.kept)
 
     @functools.cached_property
     def _shape(self) -> "Shape | None":
         """What the answer needs of what a straight line leaves out; None where it cannot be said."""
-        shown = self._shown
-        try:
-            return next(statistics.shapes(shown.lengths, shown.norms, shown.clusters))
-        except UndefinedFitError:
-            return None
+        return analysis.first_shape(self.found, self.experiment.view, self._shown, self.kept)
 
     @functools.cached_property
     def _flat(self) -> "Flat | None":
@@ -187,7 +185,7 @@ def measure(
     check_pooling(experiment)
     with Bar(progress) as bar:
         _, found = extract(experiment, Kind.NORMS, opened, bar)
-    return NormResult(experiment, found)
+    return NormResult(experiment, found, analysis.Kept(opened.results))
 
 
 def check_pooling(experiment: Experiment) -> None:

@@ -3,7 +3,7 @@
 import argparse
 import time
 
-from clsviz import api, measuring, words
+from clsviz import analysis, api, measuring, words
 from clsviz.cli import arguments, output
 from clsviz.cli.speed import slow_path, speed
 from clsviz.errors import SettingError
@@ -21,10 +21,11 @@ def run(options: argparse.Namespace) -> int:
         )
     output.check(options.output)
     began = time.monotonic()
+    store = measuring.Store(options.store)
     with api.Bar() as bar:
-        extraction, found = api.extract(experiment, Kind.NORMS, measuring.Store(options.store), bar)
+        extraction, found = api.extract(experiment, Kind.NORMS, store, bar)
     seconds = time.monotonic() - began
-    result = api.NormResult(experiment, found)
+    result = api.NormResult(experiment, found, analysis.Kept(store.results))
     output.print_notes(
         [*words.reading.notes(found.corpus), *result.notes, *words.differences(made_with, found), *slow_path(found)]
     )

@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from clsviz import words
+from clsviz import statistics, words
 from clsviz.analysis import Shown
 from clsviz.analysis.vectors import SentLen
 from clsviz.measurements import Measurements
 from clsviz.settings import Pooling, Unit
-from clsviz.statistics import Dimensions, Erasure, Leg, NormOf, Profile, Readout, Travel, percentile_at_length
-from clsviz.statistics.sentlen import CHANCE
+from clsviz.statistics import Dimensions, Erasure, Leg, NormOf, Profile, Readout, Travel
+from clsviz.statistics.results import CHANCE
 
 Table = pd.DataFrame
 
@@ -177,7 +177,7 @@ def typed(
 ) -> pd.DataFrame:
     """One row per sentence of the visitor, set beside the line and the corpus."""
     among = [
-        percentile_at_length(int(length), float(norm), shown.lengths, shown.norms)
+        statistics.percentile_at_length(int(length), float(norm), shown.lengths, shown.norms)
         for length, norm in zip(lengths, norms, strict=True)
     ]
     return pd.DataFrame(

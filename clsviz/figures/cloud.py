@@ -9,6 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from clsviz.figures.marginals import add_marginals
 from clsviz.figures.style import MOST_IN_FULL, Palette, Points, least_range
 
 if TYPE_CHECKING:
@@ -31,6 +32,10 @@ _HOVER = "%{{text}}<br>%{{x}} {unit}<br>norm %{{y:.4f}}"
 
 
 _MOST_NAMED = 5
+
+
+_MOST_RINGED = 5
+"""Points that get a ring."""
 
 
 _NEVER_FADED = {"marker": {"opacity": 1}}
@@ -88,12 +93,13 @@ def scatter(
     slices: pd.DataFrame | None = None,
     own: Points | None = None,
     selected: NDArray[np.intp] | None = None,
+    groups: NDArray[np.bool_] | None = None,
 ) -> Picture:
     """The cloud of sentences, and whatever else is given.
 
     fit: the regression line with its band. quantiles: curves below which 5, 50 and 95% of the norms lie. bins: medians
     and quartiles of the norm by bin of lengths. slices: ranges of lengths by slice of norms. own: the visitor's own
-    sentences. selected: which points are, intp (n,), ascending.
+    sentences. selected: which points are, intp (n,), ascending. groups: which points have another colour, bool (n,).
     """
     figure = Picture(points, palette, axes.unit)
     hover = _HOVER.format(unit=axes.unit)
@@ -108,6 +114,8 @@ def scatter(
         figure.add_trace(_medians(bins, palette, axes.unit))
     if slices is not None and len(slices):
         figure.add_trace(_ranges(slices, palette, axes.unit))
+    if groups is not None:
+        _colour(figure, groups, palette)
     if own is not None and len(own.labels):
         _add_own(figure, own, palette, axes.unit)
     figure.update_layout(
@@ -127,12 +135,16 @@ def scatter(
         margin={"l": 8, "r": 8, "t": 32, "b": 8},  # the tools appear above the plot
         uirevision=axes.zoom_of,
     )
+    if len(points.labels):
+        add_marginals(figure, points, palette, axes.unit, least_range(points.norms))
     if len(axes.zoom) == 4:
         figure.update_layout(xaxis={"range": axes.zoom[:2]}, yaxis={"range": axes.zoom[2:]})
     if selected is not None and len(selected):
         for trace, part in zip(figure.data, traces_of(len(points.labels)), strict=False):
             in_trace = selected[(part.start <= selected) & (selected < part.stop)] - part.start
             trace.selectedpoints = in_trace.tolist()  # Plotly reads no other arrays here
+        if len(selected) <= _MOST_RINGED:
+            figure.add_trace(_rings(points, selected, palette))
     if not len(points.labels) and own is None:  # tick labels would mean nothing on an empty axis
         figure.update_layout(yaxis={"range": [0, 1], "showticklabels": False})
     return figure
@@ -161,8 +173,31 @@ def _cloud(points: Points, palette: Palette, unit: str) -> Iterator[go.Scattergl
             mode="markers",
             marker={"size": 5 if n <= MOST_IN_FULL else 4, "color": palette.points, "opacity": opacity},
             unselected={"marker": {"opacity": opacity / 3}},
+            selected={"marker": {"opacity": max(opacity, 0.6), "size": 7}},
             hovertemplate=f"{_HOVER.format(unit=unit)}<extra></extra>",
         )
+
+
+def _rings(points: Points, selected: NDArray[np.intp], palette: Palette) -> go.Scattergl:
+    """Rings around a few points, which their size alone would not tell from their neighbours.
+
+    A trace, because shapes of a size in pixels make Plotly report the corners of a box in pixels.
+    """
+    return go.Scattergl(
+        x=points.lengths[selected],
+        y=points.norms[selected],
+        mode="markers",
+        unselected=_NEVER_FADED,
+        hoverinfo="skip",
+        marker={"symbol": "circle-open", "size": 17, "color": palette.summary, "line": {"width": 2}},
+    )
+
+
+def _colour(figure: go.Figure, groups: NDArray[np.bool_], palette: Palette) -> None:
+    """Give the points of one group another colour."""
+    for trace, part in zip(figure.data, traces_of(len(groups)), strict=False):
+        scale = [[0, palette.points], [1, palette.other]]
+        trace.marker.update(color=groups[part].astype(np.int8), colorscale=scale, cmin=0, cmax=1, showscale=False)
 
 
 def _add_line(figure: go.Figure, fit: "Fit", points: Points, palette: Palette) -> None:
@@ -186,8 +221,8 @@ def _add_line(figure: go.Figure, fit: "Fit", points: Points, palette: Palette) -
     figure.add_annotation(
         text=f"━━ R² {fit.r_squared:.3f}",
         showarrow=False,
-        xref="paper",
-        yref="paper",
+        xref="x domain",
+        yref="y domain",
         x=1,
         y=1,
         xanchor="right",

@@ -37,6 +37,7 @@ class Palette:
     summary: str = "#27313f"
     own: str = "#c98a00"
     background: str = "#ffffff"
+    other: str = "#8a3ffc"
 
 
 @dataclass(frozen=True, eq=False)

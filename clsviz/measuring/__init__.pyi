@@ -5,8 +5,9 @@ from .extraction import AUDIT_SIZE, Extraction
 from .found import Found, measurement_key
 from .job import Job, State, Steps
 from .jobs import Analysis, Jobs, MeasuringJob
+from .outline import read_outline, write_outline
 from .part import measure_parts, part_stop
-from .showcase import SHOWCASE, Origin, origin
+from .showcase import SHOWCASE, Origin, measure_showcase, origin
 from .store import Key, Store
 from .texts import measure_texts
 from .warming import Wanted, read_wanted
@@ -32,9 +33,12 @@ __all__ = [
     "Store",
     "Wanted",
     "measure_parts",
+    "measure_showcase",
     "measure_texts",
     "measurement_key",
     "origin",
     "part_stop",
+    "read_outline",
     "read_wanted",
+    "write_outline",
 ]

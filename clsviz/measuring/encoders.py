@@ -59,6 +59,10 @@ class Encoders:
                     self.check(self._loaded[key])
             return self._loaded[key]
 
+    def has(self, weights: models.Weights, precision: Precision = Precision.EXACT) -> bool:
+        """Whether the encoder with these weights is in memory."""
+        return (weights.fingerprint, precision) in self._loaded
+
     def needs_check(self, loaded: "encoder.Encoder") -> bool:
         """Whether nobody knows yet that its numbers are those of the model's own code."""
         return loaded in self._unchecked

@@ -18,6 +18,7 @@ from clsviz.measurements import MAX_LENGTH, Kind, Measurements
 from clsviz.measuring.encoders import Encoders, Mistaken
 from clsviz.measuring.estimate import LOAD_SECONDS, RATE_OF_VECTORS, TYPICAL_CHARACTERS, Cost, Machine, tokens_of
 from clsviz.measuring.found import Found, with_audit
+from clsviz.measuring.outline import read_outline
 from clsviz.measuring.part import measure_parts
 from clsviz.measuring.soundness import Shape
 from clsviz.measuring.store import Key, Store
@@ -44,10 +45,13 @@ class Extraction:
         found: Found | None = None,
         machine: Machine | None = None,
         kind: Kind = Kind.NORMS,
+        *,
+        outlines: bool = False,
     ) -> None:
         """found: what an earlier extraction of the same found, which is not read again.
 
-        Vectors are measured for the start of the sample only.
+        Vectors are measured for the start of the sample only. outlines: whether to look up is to find vectors of which
+        all but they themselves came with clsviz, where they are not measured here.
         """
         self.experiment = experiment.for_vectors if kind is Kind.VECTORS else experiment
         self.kind = kind
@@ -59,6 +63,7 @@ class Extraction:
         self._store = store
         self._encoders = encoders
         self._machine = machine or Machine()
+        self._outlines = outlines and kind is Kind.VECTORS
 
     def look_up(self, progress: Progress) -> Cost:
         """Find what is on this machine, without building or fetching anything, and estimate the rest.
@@ -82,7 +87,7 @@ class Extraction:
                 megabytes += corpora.download_megabytes(experiment.corpus, experiment.sample_size)
             else:
                 if weights:
-                    return self._cost(self._find(weights, sample))
+                    return self._cost(self._outlined(self._find(weights, sample)))
         seconds += self._measuring_seconds(weights, experiment.sample_size, TYPICAL_CHARACTERS)
         return Cost(seconds, megabytes)
 
@@ -138,6 +143,16 @@ class Extraction:
             found = replace(found, audit=Found(weights, sample.head(AUDIT_SIZE), seed=found.seed))
         return self._publish(self._read_stored(found))
 
+    def _outlined(self, found: Found) -> Found:
+        """The same, or its outline if that came with clsviz and the vectors are not all here."""
+        if not (self._outlines and self._store.shipped and found.n_missing):
+            return found
+        outline = read_outline(self._store.shipped, self.key_of(found))
+        if outline is None or len(outline) < len(found.sentences):
+            return found
+        n = len(found.sentences)
+        return self._publish(replace(found, measurements=outline.head(n), n_shipped=n))
+
     def _cost(self, found: Found) -> Cost:
         n_characters = float(np.mean([*map(len, found.sentences)]))
         return Cost(self._measuring_seconds(found.weights, found.n_missing, n_characters))
@@ -146,13 +161,14 @@ class Extraction:
         self.found = found
         return found
 
-    def _key(self, found: Found) -> Key:
+    def key_of(self, found: Found) -> Key:
+        """Where the store has what was found."""
         of = found.weights.fingerprint, found.corpus.fingerprint, self.experiment.seed
         return Key(*of, MAX_LENGTH, found.precision.numbers, self.kind)
 
     def _read_stored(self, found: Found) -> Found:
         """Add the stored parts that follow what is there, up to the first that is missing or damaged."""
-        parts = self._store.parts(self._key(found))
+        parts = self._store.parts(self.key_of(found))
         read, damaged_parts, n_shipped = [found.measurements], found.damaged_parts, found.n_shipped
         position = len(found.measurements)
         while position < len(found.sentences) and position in parts:
@@ -180,7 +196,7 @@ class Extraction:
         encoder = self._encoder(found, progress)
         while (found := self._read_stored(found)).n_missing:
             try:
-                with self._store.writer(self._key(found)):
+                with self._store.writer(self.key_of(found)):
                     found = self._measure(self._read_stored(found), encoder, progress, whole)
             except filelock.Timeout:
                 progress.begin("Another process is measuring the same; waiting for it", len(found.sentences))
@@ -201,7 +217,7 @@ class Extraction:
 
         Raises Mistaken where the check of the encoder makes void what it measured, which is then no longer found.
         """
-        key, before = self._key(found), found
+        key, before = self.key_of(found), found
         n_measured = len(found.measurements)
         end = min([len(found.sentences), *(start for start in self._store.parts(key) if start > n_measured)])
         checks = found.precision is not self.experiment.precision

@@ -58,6 +58,11 @@ class Found:
         return self.sample.sentences
 
     @property
+    def is_outline(self) -> bool:
+        """Whether vectors were asked for, and all but they themselves came with clsviz."""
+        return isinstance(self.measurements, Vectors) and self.measurements.is_outline
+
+    @property
     def n_missing(self) -> int:
         """How many sentences are not measured yet."""
         return len(self.sentences) - len(self.measurements) + (self.audit.n_missing if self.audit else 0)

@@ -48,6 +48,7 @@ class Job(Progress, Generic[W_co]):
     """One piece of work, with its state. Its fields may be read by any thread; only its own thread writes them.
 
     work: what is done, and its results. cost: what it takes, once known. error: why it failed.
+    is_here: whether it takes nothing that came with clsviz.
     wanted: whether somebody asked for it even though it takes long. is_held: whether all who opened it want to look at
     the corpus first.
     """
@@ -61,6 +62,7 @@ class Job(Progress, Generic[W_co]):
         self.error: ClsvizError | None = None
         self.wanted = False
         self.is_held = True
+        self.is_here = False
         self._grace_seconds = grace_seconds
         self._watchers: dict[Hashable, Callable[[], bool]] = {}
         self._watching = threading.Lock()

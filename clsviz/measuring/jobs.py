@@ -8,7 +8,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from clsviz import corpora, models
 from clsviz.errors import ClsvizError
@@ -86,17 +86,22 @@ class Jobs:
         """The job that measures `experiment`; a new one if the last was cancelled or failed.
 
         What is estimated to be quick is measured at once, or, with `hold`, not before a call without it; the rest waits
-        for a call with `start`. here: measure on this machine even what came with clsviz.
+        for a call with `start`. here: measure on this machine even what came with clsviz; once that is done, everybody
+        gets it.
         """
         with self._lock:
-            key = (measurement_key(experiment, kind), _state_of_files(experiment))
+            of = measurement_key(experiment, kind), _state_of_files(experiment)
+            measured = self._measurements.get((*of, True))
+            here |= measured is not None and measured.state is State.DONE
+            key = (*of, here)
             job = self._measurements.pop(key, None)
-            anew = here and (job is None or not job.state.is_active)
-            if job is None or anew or job.state in (State.CANCELLED, State.FAILED):
-                found = job.work.found if job and not anew else None
-                store = self.store.own if anew else self.store
-                extraction = Extraction(experiment, store, self.encoders, found, self.machine, kind)
+            if job is None or job.state in (State.CANCELLED, State.FAILED):
+                found = job.work.found if job else None
+                store = self.store.own if here else self.store
+                more: Any = {"kind": kind, "outlines": not here}
+                extraction = Extraction(experiment, store, self.encoders, found, self.machine, **more)
                 job = Job(extraction, self._unwatched_seconds, State.LOOKING)
+                job.is_here = here
                 threading.Thread(target=self._look_up, args=[job], name="look-up", daemon=True).start()
             job.wanted |= start
             job.is_held &= hold
@@ -108,28 +113,38 @@ class Jobs:
                 del self._measurements[ended_key]
             return self._measurements[key]
 
-    def analyse(self, key: Hashable, steps: Callable[[], Iterator[T]]) -> Analysis[T]:
+    def analyse(
+        self, key: Hashable, steps: Callable[[], Iterator[T]], kept: Callable[[], T | None] = lambda: None
+    ) -> Analysis[T]:
         """The analysis known by `key`, which runs for as long as somebody asks for it every few seconds.
 
-        steps: yields results, each of which replaces the one before.
+        steps: yields results, each of which replaces the one before. kept: the last of them, if it is known already.
         """
-        return self._ask(self._analysing, key, steps)
+        return self._ask(self._analysing, key, steps, kept)
 
-    def try_sentences(self, key: Hashable, work: Callable[[], T]) -> Analysis[T]:
+    def try_sentences(
+        self, key: Hashable, work: Callable[[], T], kept: Callable[[], T | None] = lambda: None
+    ) -> Analysis[T]:
         """As `analyse`, for what the model makes of a visitor's own sentences."""
-        return self._ask(self._trying, key, lambda: iter([work()]))
+        return self._ask(self._trying, key, lambda: iter([work()]), kept)
 
-    def _ask(self, lane: Lane, key: Hashable, steps: Callable[[], Iterator[T]]) -> Analysis[T]:
+    def _ask(
+        self, lane: Lane, key: Hashable, steps: Callable[[], Iterator[T]], kept: Callable[[], T | None]
+    ) -> Analysis[T]:
         with self._lock:
             known = self._analyses.get(key)
             job: Analysis[T] = known  # type: ignore[assignment]  # all results of one key are of one type
             if known is None or known.is_worth_another_try:
                 work = Steps(steps)
                 work.result = job.work.result if known else None  # until there is a newer one
-                job = Job(work, grace_seconds=0)
+                result = kept()
+                job = Job(work, grace_seconds=0, state=State.QUEUED if result is None else State.DONE)
                 self._analyses[key] = job  # type: ignore[assignment]
                 job.touch(self._unasked_seconds)
-                lane.put(job)
+                if result is None:
+                    lane.put(job)
+                else:
+                    work.result = result
             job.touch(self._unasked_seconds)
             self._analyses.move_to_end(key)
             while len(self._analyses) > self._results_kept:
@@ -142,15 +157,15 @@ class Jobs:
         with self._lock:
             return not any(job.state.is_active for job in self._all())
 
-    def estimate(self, experiment: Experiment) -> Cost | None:
-        """What an experiment of the catalogue would take, or None while that is not known.
+    def estimate(self, experiment: Experiment, *, now: bool = True) -> Cost | None:
+        """What an experiment of the catalogue would take, or None while that is not known; now: begin to find it out.
 
         It is found out, with a measurement of the machine, in a thread of its own once nothing is being measured; and
         again after every job.
         """
         with self._lock:
             is_idle = not any(job.state.is_active for job in self._measurements.values())
-            if experiment not in self._estimated and is_idle and not self._closed:
+            if now and experiment not in self._estimated and is_idle and not self._closed:
                 self._estimated.add(experiment)
                 threading.Thread(target=self._estimate, args=[experiment], name="estimate").start()  # torch: no daemon
             return self._estimates.get(experiment)

@@ -1,19 +1,23 @@
 """Measurements that come with clsviz, so that the first picture needs neither a model nor a wait.
 
-Run as ``python -m clsviz.measuring.showcase``, this makes them anew on the machine that runs it.
+What was read from them lies beside them: `python -m clsviz.analysis.showcase` makes all of it anew.
 """
 
 import datetime
 import json
 import re
 import shutil
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 
 from clsviz.experiment import Experiment
+from clsviz.measurements import Kind
 from clsviz.measuring.encoders import Encoders
 from clsviz.measuring.extraction import Extraction
+from clsviz.measuring.found import Found
+from clsviz.measuring.outline import write_outline
 from clsviz.measuring.store import Store
 from clsviz.progress import Progress
 
@@ -37,18 +41,25 @@ def origin() -> Origin:
     return Origin(**json.loads(_ABOUT.read_text(encoding="utf-8")))
 
 
-def main() -> None:
-    """Measure the default experiment, with nothing taken over from before."""
+def measure_showcase(
+    experiments: Sequence[Experiment], elsewhere: Store, encoders: Encoders
+) -> list[tuple[Found, Found]]:
+    """Measure the norms and the vectors of experiments, with nothing taken over from before, to come with clsviz.
+
+    elsewhere: an empty store for the vectors, of which only an outline comes with clsviz. Gives what was found of both.
+    """
     shutil.rmtree(SHOWCASE, ignore_errors=True)
-    found = Extraction(Experiment(), Store(SHOWCASE), Encoders()).run(Progress())
+    store, measured = Store(SHOWCASE), []
+    for experiment in experiments:
+        norms = Extraction(experiment, store, encoders).run(Progress())
+        extraction = Extraction(experiment, elsewhere, encoders, kind=Kind.VECTORS)
+        vectors = extraction.run(Progress())
+        write_outline(SHOWCASE, extraction.key_of(vectors), vectors.vectors)
+        measured.append((norms, vectors))
     for path in [*SHOWCASE.rglob("*.lock"), *SHOWCASE.rglob("speed.json")]:
         path.unlink()
     processor = re.search(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text())
     day = datetime.datetime.now(datetime.UTC).date().isoformat()
     made = Origin(day, processor[1] if processor else "unknown", version("torch"), version("transformers"))
-    _ABOUT.write_text(json.dumps(made.__dict__, indent=1) + "\n", encoding="utf-8")
-    print(f"{len(found.measurements):,} norms of {found.weights.label} on {found.corpus.label}: {made}")
-
-
-if __name__ == "__main__":
-    main()
+    _ABOUT.write_text(json.dumps(asdict(made), indent=1) + "\n", encoding="utf-8")
+    return measured

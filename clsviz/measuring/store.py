@@ -103,6 +103,16 @@ class Store:
         self._shipped = shipped
 
     @property
+    def shipped(self) -> Path | None:
+        """Where the store that came with clsviz is, if this one looks there."""
+        return self._shipped
+
+    @property
+    def results(self) -> Path:
+        """The folder of what was computed from measurements."""
+        return self.root / "results"
+
+    @property
     def own(self) -> "Store":
         """The same store without what is shipped."""
         return Store(self.root)

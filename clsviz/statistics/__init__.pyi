@@ -1,25 +1,14 @@
-from . import remedies, sentlen
+from . import remedies, results, sentlen
 from .binning import bins, percentile_at_length, slices
-from .cutoff import CUTOFFS, FLAT_LENGTHS, Flat, by_cutoff, flat
-from .dimensions import (
-    AS_IT_IS,
-    WITHOUT_BIAS,
-    WITHOUT_EITHER,
-    WITHOUT_GAIN,
-    Dimensions,
-    NormOf,
-    dimensions,
-    without_layer_norm,
-)
+from .correlation import r_squared
+from .cutoff import CUTOFFS, by_cutoff, flat
+from .dimensions import dimensions, without_layer_norm
 from .direction import norms_of_directions
 from .directions import N_NEIGHBOURS, Directions, directions_of, mean_cosines, nearest_among, neighbours
-from .erasure import AFTER, BEFORE, CONTROL, Erasure, Left, erasure
+from .erasure import erasure
 from .folds import N_FOLDS, folds_of, folds_of_clusters
 from .leace import Eraser, leace
 from .length_bias import (
-    N_GROUPS,
-    Chance,
-    LengthBias,
     chance,
     check_lengths,
     first_of_each,
@@ -30,15 +19,22 @@ from .length_bias import (
     share_kept,
 )
 from .lengths import lengths_in, shuffled
-from .line import Fit, fit, r_squared
-from .precision import Audit, audit
-from .profile import Profile, Reading, Readout, readings, steps
-from .remedies import Remedy
-from .ridge import STRENGTHS, Probe, guess_error, ridge_probe, unit
-from .shape import LEAST, QUANTILES, Extremes, Quantiles, Shape, quantiles, shape, shapes
+from .line import fit
+from .precision import audit
+from .profile import readings
+from .results.dimensions import AS_IT_IS, WITHOUT_BIAS, WITHOUT_EITHER, WITHOUT_GAIN, Dimensions, NormOf
+from .results.erasure import AFTER, BEFORE, CONTROL, MOST_SENTENCES, Erasure, Left
+from .results.line import FLAT_LENGTHS, Fit, Flat
+from .results.precision import Audit
+from .results.profile import Probe, Profile, Reading, Readout, steps
+from .results.shape import LEAST, QUANTILES, Extremes, Quantiles, Shape
+from .results.similarity import N_GROUPS, Chance, LengthBias, Remedy
+from .results.travel import Leg, Travel
+from .ridge import STRENGTHS, guess_error, ridge_probe, unit
+from .shape import quantiles, shape, shapes
 from .shared_words import tf_idf
 from .similarity import nearest, percentiles_among_pairs, similarities, typical_similarity
-from .travel import Leg, Sentences, Travel, travel
+from .travel import Sentences, travel
 
 __all__ = [
     "AFTER",
@@ -48,6 +44,7 @@ __all__ = [
     "CUTOFFS",
     "FLAT_LENGTHS",
     "LEAST",
+    "MOST_SENTENCES",
     "N_FOLDS",
     "N_GROUPS",
     "N_NEIGHBOURS",
@@ -109,6 +106,7 @@ __all__ = [
     "random_apart",
     "readings",
     "remedies",
+    "results",
     "ridge_probe",
     "sentlen",
     "shape",

@@ -5,7 +5,6 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy import stats
 
 _BIN_WIDTHS = (1, 2, 5, 10, 20, 50)
 
@@ -69,4 +68,5 @@ def percentile_at_length(length: int, norm: float, lengths: ArrayLike, norms: Ar
     similar = y[np.abs(x - length) <= max(1, round(length / 10))]
     if len(similar) < 20:
         return None
-    return float(stats.percentileofscore(similar, norm, kind="mean")), len(similar)
+    below, not_above = (similar < norm).mean(), (similar <= norm).mean()
+    return float(50 * (below + not_above)), len(similar)

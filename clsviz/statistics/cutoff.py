@@ -1,7 +1,6 @@
 """How much the length cutoff, and which lengths a corpus happens to have, decide the line."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -9,25 +8,11 @@ from numpy.typing import ArrayLike, NDArray
 from statsmodels.regression.linear_model import WLS
 
 from clsviz.errors import UndefinedFitError
+from clsviz.statistics.correlation import explain_undefined, squared_correlation
 from clsviz.statistics.intervals import clusterings, widest_interval
-from clsviz.statistics.line import explain_undefined, squared_correlation
+from clsviz.statistics.results.line import FLAT_LENGTHS, Flat
 
 CUTOFFS = (10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 130, 160, 200, 260, 320, 400, 512)
-
-
-FLAT_LENGTHS = range(4, 40)
-"""Lengths that nearly every corpus has."""
-
-
-@dataclass(frozen=True)
-class Flat:
-    """R² of the line if each length of FLAT_LENGTHS were as frequent as any other; absent: those that no sentence has.
-
-    Two corpora with the same norm at each length have the same, whatever their lengths.
-    """
-
-    r_squared: float
-    absent: tuple[int, ...]
 
 
 def flat(lengths: ArrayLike, norms: ArrayLike) -> Flat:

@@ -1,7 +1,7 @@
 """What taking the length out of vectors leaves: for a linear probe, for a nonlinear one, and among neighbours."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +14,10 @@ from clsviz.statistics.directions import N_NEIGHBOURS, directions_of, neighbours
 from clsviz.statistics.leace import leace
 from clsviz.statistics.length_bias import neighbour_correlation
 from clsviz.statistics.lengths import shuffled
+from clsviz.statistics.results.erasure import AFTER, BEFORE, CONTROL, MOST_SENTENCES, Erasure, Left
 from clsviz.statistics.ridge import blas_threads, explain_untestable_lengths, ridge_predict
 
 Floats = NDArray[np.float64]
-
-
-MOST_SENTENCES = 2500
-"""The time of the nonlinear probe grows with their third power."""
 
 
 _KERNEL_SCALE = 0.3
@@ -28,35 +25,6 @@ _KERNEL_SCALE = 0.3
 
 
 _PENALTIES = (0.01, 0.1, 1.0)
-
-
-BEFORE, AFTER, CONTROL = "before", "after", "shuffled lengths erased"
-
-
-@dataclass(frozen=True)
-class Left:
-    """What is left of the length in one version of the vectors, for each fold that is done.
-
-    linear, nonlinear: R² of the held-out lengths, by ridge regression and by kernel ridge regression. neighbours:
-    Spearman's ρ of a held-out sentence's length with the mean length of its 10 nearest held-out ones by cosine.
-    """
-
-    linear: tuple[float, ...] = ()
-    nonlinear: tuple[float, ...] = ()
-    neighbours: tuple[float, ...] = ()
-
-
-@dataclass(frozen=True)
-class Erasure:
-    """What is left of the length before and after erasing it, and after erasing shuffled lengths in its place.
-
-    n: sentences used. left: by version, with one number for each of the n_done folds.
-    """
-
-    n: int
-    n_folds: int
-    n_done: int = 0
-    left: dict[str, Left] = field(default_factory=lambda: {name: Left() for name in (BEFORE, AFTER, CONTROL)})
 
 
 def erasure(vectors: NDArray[np.floating], lengths: Sequence[float], folds: NDArray[np.intp]) -> Iterator[Erasure]:
@@ -102,8 +70,10 @@ def _nonlinear(x: Floats, y: Floats, held_out: NDArray[np.bool_]) -> Floats:
     train = ~held_out
     mean, sd = x[train].mean(axis=0), x[train].std(axis=0)
     varies = sd > 1e-6 * np.abs(mean)
+    if not varies.any():
+        return np.full(np.count_nonzero(held_out), y[train].mean())
     z = (x[:, varies] - mean[varies]) / sd[varies]
-    kernel = rbf_kernel(z, z[train], gamma=_KERNEL_SCALE / max(z.shape[1], 1))
+    kernel = rbf_kernel(z, z[train], gamma=_KERNEL_SCALE / z.shape[1])
     inner, target = kernel[train], y[train] - y[train].mean()
     n_fitted = len(target) - len(target) // 5
 

@@ -8,17 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-Floats = NDArray[np.float64]
-
-
-Interval = tuple[float, float]
-
+from clsviz.statistics.correlation import ROUNDING
+from clsviz.statistics.results.line import Floats, Interval
 
 CONFIDENCE = 0.95
-
-
-ROUNDING = 1e-6
-"""A standard deviation below this fraction of the mean is rounding: float32 norms carry relative errors near 1e-7."""
 
 
 FEW_DEGREES = 20

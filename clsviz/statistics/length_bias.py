@@ -1,7 +1,6 @@
 """How far the similarity of vectors, and with it a search, follows the lengths of sentences."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,12 +11,9 @@ from clsviz.corpora import canonical
 from clsviz.errors import UndefinedFitError
 from clsviz.statistics.directions import Directions, mean_cosines, neighbours
 from clsviz.statistics.lengths import shuffled
+from clsviz.statistics.results.similarity import N_GROUPS, Chance, LengthBias
 
 Floats = NDArray[np.float64]
-
-
-N_GROUPS = 10
-"""Groups of sentences by length, all of one size: deciles."""
 
 
 LEAST = 100
@@ -37,26 +33,6 @@ def length_groups(lengths: ArrayLike) -> tuple[NDArray[np.intp], list[tuple[int,
     groups[np.argsort(values, kind="stable")] = np.arange(len(values)) * N_GROUPS // len(values)
     of = [values[groups == group] for group in range(N_GROUPS)]
     return groups, [(int(lengths.min()), int(lengths.max())) for lengths in of]
-
-
-@dataclass(frozen=True, eq=False)
-class LengthBias:
-    """How far the similarity of n sentences follows their lengths.
-
-    cosine_by_length: float64 (10, 10), the mean cosine of two sentences by the tenths that their lengths are in.
-    length_share: R² of the cosines of all pairs on the two tenths.
-    neighbours: intp (n, 10), the nearest other sentences of each.
-    neighbour_correlation: Spearman's ρ of a sentence's length with the mean length of those ten.
-    lengths_apart: how far the lengths of a sentence and one of its ten nearest are apart, on average.
-    times_found: float64 (10,), how often a sentence of each tenth is among the ten nearest of another, on average.
-    """
-
-    cosine_by_length: Floats
-    length_share: float
-    neighbours: NDArray[np.intp]
-    neighbour_correlation: float
-    lengths_apart: float
-    times_found: Floats
 
 
 def length_bias(of: Directions, lengths: ArrayLike) -> LengthBias:
@@ -110,21 +86,6 @@ def random_apart(lengths: ArrayLike) -> float:
 def share_kept(before: NDArray[np.intp], after: NDArray[np.intp]) -> float:
     """The share of the nearest neighbours, intp (n, k), that are still among them."""
     return float((before[:, :, None] == after[:, None, :]).any(axis=2).mean())
-
-
-@dataclass(frozen=True, eq=False)
-class Chance:
-    """What the measures of LengthBias come to where the lengths are shuffled among the sentences.
-
-    cosine_by_length: of one shuffle. length_share, neighbour_correlation: their means over 99 shuffles.
-    length_share_limit, neighbour_correlation_limit: what 95 of 100 shuffles stay below, the second without its sign.
-    """
-
-    cosine_by_length: Floats
-    length_share: float
-    length_share_limit: float
-    neighbour_correlation: float
-    neighbour_correlation_limit: float
 
 
 def chance(of: Directions, lengths: ArrayLike, nearest: NDArray[np.intp]) -> Chance:

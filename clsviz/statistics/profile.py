@@ -1,20 +1,17 @@
 """How well length can be predicted after each layer: from the norm, from the whole vector, from its direction."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
 from clsviz.errors import UndefinedFitError
-from clsviz.measurements import POOLED
-from clsviz.settings import Pooling
-from clsviz.statistics.line import explain_undefined, r_squared
+from clsviz.statistics.correlation import explain_undefined, r_squared
+from clsviz.statistics.results.profile import Profile, Reading, Readout, Step, steps
 from clsviz.statistics.ridge import guess_error, ridge_probe, unit
 from clsviz.vectors import Vectors
 
@@ -27,132 +24,6 @@ _ROUNDING = 2.0**-10 / 12**0.5 / 1.4
 
 _TIMES_ROUNDING = 10
 """Directions that vary by less than this many rounding errors get no probe: the errors correlate with length too."""
-
-
-class Readout(StrEnum):
-    """The part of a vector that length is predicted from."""
-
-    NORM = "norm"
-    VECTOR = "vector"
-    DIRECTION = "direction"
-
-
-Step = tuple[Pooling, int | None, Readout]
-"""Pooling, layer and readout to predict length from; the layer of the pooler output is None."""
-
-
-@dataclass(frozen=True, eq=False)
-class Reading:
-    """How well length can be predicted from one readout of one vector.
-
-    layer: 0 is the embedding output; None for the pooler output, which has no layer of its own.
-    r_squared: for the norm, R² of its regression on length over all sentences; otherwise R² of a cross-validated ridge
-        probe (see `ridge.Probe`). None if undefined, and then `problem` says why.
-    fold_r_squared: for each fold where it is defined; for the norm, the squared correlation within the fold; otherwise
-        R² on the held-out sentences.
-    norm_mean, norm_sd: of the norm, ddof=1; NaN for the other readouts.
-    predictions: float64 (n,), the lengths that the probes predict; None for the norm.
-    error: mean absolute error of the held-out lengths, in their unit, as predicted by the probe, or by a line on the
-        norm; NaN where r_squared is None.
-    norm_r_squared: for the direction, R² of the same probe of the norm in the place of the length: how far the
-        direction alone tells the norm. NaN where that is undefined, and for the other readouts.
-    """
-
-    pooling: Pooling
-    layer: int | None
-    readout: Readout
-    r_squared: float | None = None
-    fold_r_squared: tuple[float, ...] = ()
-    problem: str = ""
-    norm_mean: float = np.nan
-    norm_sd: float = np.nan
-    predictions: Floats | None = None
-    error: float = np.nan
-    norm_r_squared: float = np.nan
-
-
-@dataclass(frozen=True, eq=False)
-class Profile:
-    """The readings made so far on n sentences, by pooling, layer and readout, in the order of `steps`.
-
-    width: dimensions of a vector. guess_error: the error that a reading's is to be compared with: of guessing the mean
-    length of the sentences in the other folds.
-    """
-
-    n: int
-    width: int
-    n_layers: int
-    has_pooler: bool
-    readings: Mapping[Step, Reading]
-    guess_error: float = np.nan
-
-    def get(self, pooling: Pooling, layer: int | None, readout: Readout) -> Reading | None:
-        """One reading, or None if it is not made yet; layer None is the last. The pooler output ignores the layer."""
-        if pooling is Pooling.POOLER:
-            layer = None
-        elif layer is None:
-            layer = self.n_layers
-        return self.readings.get((pooling, layer, readout))
-
-    def line(self, pooling: Pooling, readout: Readout) -> list[Reading | None]:
-        """Readings after each layer from 0 on; that of the pooler output stands at the last layer, its input."""
-        if pooling is Pooling.POOLER:
-            return [*[None] * self.n_layers, self.get(pooling, None, readout)]
-        return [self.get(pooling, layer, readout) for layer in range(self.n_layers + 1)]
-
-    @property
-    def best(self) -> Reading | None:
-        """The reading of the whole [CLS] vector with the highest R², the earliest on a tie; None if there is none."""
-        made = [
-            reading for reading in self.line(Pooling.CLS, Readout.VECTOR) if reading and reading.r_squared is not None
-        ]
-        return max(made, key=lambda reading: reading.r_squared or 0.0, default=None)
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether all readings are made."""
-        return len(self.readings) == len(steps(self.n_layers, self.has_pooler))
-
-    def table(self) -> pd.DataFrame:
-        """One row per reading, in the order they were made.
-
-        Columns: layer (Int64, missing for the pooler output), pooling, readout, r_squared, lowest_fold, highest_fold,
-        error, guess_error, norm_mean, norm_sd, norm_r_squared (NaN where undefined) and problem.
-        """
-        rows = [
-            {
-                "layer": reading.layer,
-                "pooling": str(reading.pooling),
-                "readout": str(reading.readout),
-                "r_squared": np.nan if reading.r_squared is None else reading.r_squared,
-                "lowest_fold": min(reading.fold_r_squared, default=np.nan),
-                "highest_fold": max(reading.fold_r_squared, default=np.nan),
-                "error": reading.error,
-                "guess_error": self.guess_error,
-                "norm_mean": reading.norm_mean,
-                "norm_sd": reading.norm_sd,
-                "norm_r_squared": reading.norm_r_squared,
-                "problem": reading.problem,
-            }
-            for reading in self.readings.values()
-        ]
-        columns = ["layer", "pooling", "readout", "r_squared", "lowest_fold", "highest_fold", "error", "guess_error"]
-        columns += ["norm_mean", "norm_sd", "norm_r_squared", "problem"]
-        return pd.DataFrame(rows, columns=columns).astype({"layer": "Int64"})
-
-
-def steps(n_layers: int, has_pooler: bool) -> list[Step]:
-    """All readings of a model, in the order they are made: quick ones first, then the most wanted."""
-    layers = range(n_layers + 1)
-    pooler = [Pooling.POOLER] if has_pooler else []
-    return [
-        *((pooling, layer, Readout.NORM) for pooling in POOLED for layer in layers),
-        *((pooling, None, Readout.NORM) for pooling in pooler),
-        *((Pooling.CLS, layer, Readout.VECTOR) for layer in layers),
-        *((pooling, None, Readout.VECTOR) for pooling in pooler),
-        *((Pooling.CLS, layer, Readout.DIRECTION) for layer in layers),
-        *((pooling, layer, Readout.VECTOR) for pooling in POOLED[1:] for layer in layers),
-    ]
 
 
 def readings(

@@ -1,7 +1,6 @@
 """What is commonly done to vectors so that a search follows meaning and not form: three remedies."""
 
 from collections.abc import Callable
-from enum import StrEnum
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,20 +8,13 @@ from sklearn.decomposition import PCA
 
 from clsviz.errors import UndefinedFitError
 from clsviz.statistics.leace import leace
+from clsviz.statistics.results.similarity import Remedy
 
 Floats = NDArray[np.float64]
 
 
 Map = Callable[[ArrayLike], Floats]
 """What turns vectors (n, width) into others of n sentences."""
-
-
-class Remedy(StrEnum):
-    """What is done to vectors before they are compared."""
-
-    CENTRED = "centred"
-    WHITENED = "whitened"
-    ERASED = "leace"
 
 
 _LEAST_VARIANCE = 1e-6

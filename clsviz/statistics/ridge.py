@@ -2,7 +2,6 @@
 
 import functools
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +12,7 @@ from threadpoolctl import ThreadpoolController
 
 from clsviz.errors import UndefinedFitError
 from clsviz.statistics.folds import N_FOLDS
+from clsviz.statistics.results.profile import Probe
 
 Floats = NDArray[np.float64]
 
@@ -27,25 +27,6 @@ _CONSTANT = 1e-6
 
 _CANCELLED = 1e-6
 """A variance computed as a difference has lost too many digits below this fraction of what it was computed from."""
-
-
-@dataclass(frozen=True, eq=False)
-class Probe:
-    """What cross-validated probes predict of the lengths of n sentences.
-
-    r_squared: mean over the folds; below 0 where the mean length would have been a better guess.
-    fold_r_squared: R² on the held-out sentences of each fold. A fold is left out if its lengths are all the same (or
-        if it holds one sentence), as there is no variance to explain.
-    predictions: float64 (n,), each length as predicted by the probe that did not see the sentence.
-    error: mean absolute difference between predictions and lengths, in the unit of the lengths.
-    strengths: the ridge penalty chosen in each fold.
-    """
-
-    r_squared: float
-    fold_r_squared: tuple[float, ...]
-    predictions: Floats
-    error: float
-    strengths: tuple[float, ...]
 
 
 def ridge_probe(vectors: ArrayLike, lengths: ArrayLike, folds: NDArray[np.intp]) -> Probe:

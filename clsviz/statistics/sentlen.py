@@ -14,8 +14,9 @@ from sklearn.preprocessing import StandardScaler
 
 from clsviz.corpora import canonical
 from clsviz.errors import UndefinedFitError
-from clsviz.statistics.intervals import CONFIDENCE, Interval
+from clsviz.statistics.intervals import CONFIDENCE
 from clsviz.statistics.lengths import n_words
+from clsviz.statistics.results.sentlen import BINS, Result
 from clsviz.statistics.ridge import blas_threads
 
 Floats = NDArray[np.float64]
@@ -24,16 +25,8 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 
-BINS: tuple[tuple[int, int], ...] = ((5, 8), (9, 12), (13, 16), (17, 20), (21, 25), (26, 28))
-"""Fewest and most words in each class, as published."""
-
-
 STRENGTHS: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 """C of the logistic regression (the inverse of the penalty) to choose from, strongest penalty first."""
-
-
-CHANCE = 1 / len(BINS)
-"""Accuracy of guessing: the classes are balanced."""
 
 
 FEWEST_PER_CLASS = 10
@@ -63,25 +56,6 @@ class Task:
     dev: Indices
     test: Indices
     n_per_class: int
-
-
-@dataclass(frozen=True, eq=False)
-class Result:
-    """How well the classes can be told apart.
-
-    accuracy: share of test sentences classified correctly; interval: its 95% interval (Wilson 1927).
-    dev_accuracy: on the dev sentences, which chose the strength, so it is optimistic.
-    strength: C of the logistic regression. confusion: intp (6, 6), test sentences by true (row) and predicted class.
-    """
-
-    accuracy: float
-    interval: Interval
-    dev_accuracy: float
-    strength: float
-    n_train: int
-    n_dev: int
-    n_test: int
-    confusion: Indices
 
 
 @dataclass(frozen=True, eq=False)

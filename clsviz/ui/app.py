@@ -12,12 +12,14 @@ from clsviz.ui.state import session
 from clsviz.ui.try_a_sentence.page import page as try_a_sentence
 from clsviz.ui.where_length_lives.page import page as where_length_lives
 
-_ICON = Path(__file__).parent / "icon.svg"  # absolute, whatever folder the server was started in
+_HERE = Path(__file__).parent  # absolute, whatever folder the server was started in
 
 
 def main() -> None:
     """Draw the page that the visitor is on."""
-    st.set_page_config(page_title="clsviz", page_icon=_ICON, layout="wide")
+    st.set_page_config(page_title="clsviz", page_icon=_HERE / "icon.svg", layout="wide")
+    st.logo(_HERE / "logo.svg", size="large")
+    st.html(_HERE / "style.css")
     pages = [
         st.Page(norm_vs_length, title="Norm vs length", icon=":material/scatter_plot:", default=True),
         st.Page(
@@ -46,10 +48,6 @@ def main() -> None:
         for place, other in zip(places, pages, strict=True):  # Streamlit's own menu would drop the settings
             place.page_link(other, query_params=query)
 
-    query = session.query() or st.query_params.to_dict()
-    link(query)  # before the page, which may take a while
-    try:
-        page.run()
-    finally:  # a page may stop early
-        if session.query() not in ({}, query):
-            link(session.query())
+    link(session.query() or st.query_params.to_dict())  # before the page, which may take a while
+    session.link_pages_by(link)
+    page.run()

@@ -27,8 +27,8 @@ NOT_TOLD = "not told apart from nothing"
 """Of what may be chance."""
 
 
-PENDING = "Whether a curve accounts for more, and whose norms are spread wider, will stand here in a moment."
-"""About as long as what takes its place."""
+PENDING = "Curve and spread follow in a moment."
+"""Of what is still being computed."""
 
 
 FEW_SENTENCES = 100
@@ -58,27 +58,27 @@ def result(shown: "Shown", experiment: Experiment, n_sampled: int, shape: "Shape
 
 
 def answer(shown: "Shown", unit: Unit, shape: "Shape | None" = None) -> str:
-    """What the line says, and what the shape adds, in at most two sentences; there must be a line."""
+    """What the line says, and what the shape adds, in one sentence of at most 25 words; there must be a line."""
     fit = shown.fit
     assert fit is not None  # the caller checked
     is_told = fit.r_squared_interval[0] > 0
-    is_known = shown.clusters is not None
-    direction = f", {'rising' if fit.slope > 0 else 'falling'} with length," if is_told and is_known else " in length"
-    text = (
-        f"A straight line{direction} accounts for {fit.r_squared:.1%} of the differences between norms "
-        f"({shown.lengths.min():,} to {shown.lengths.max():,} {unit})"
-    )
-    if is_known and not is_told:
-        text += f", {NOT_TOLD}"
+    lengths = f"{shown.lengths.min():,}–{shown.lengths.max():,} {unit}"
+    share = f"{fit.r_squared:.1%} of the differences between norms"
+    if shown.clusters is None:
+        return f"A straight line explains {share} ({lengths})."
+    if is_told:
+        text = f"A line {'rising' if fit.slope > 0 else 'falling'} with length explains {share} ({lengths})"
+    else:
+        text = f"A line explains {share} ({lengths}), {NOT_TOLD}"
     if shape is None:
         return f"{text}."
-    return f"{text}{_curve(shape, is_line_told=is_told)}. {_spread(shape)}".rstrip()
-
-
-def _curve(shape: "Shape", *, is_line_told: bool) -> str:
     if shape.curve_r_squared > max(shape.curve_null, 0):
-        return f"; a curve for {shape.curve_r_squared:.1%}"
-    return f"; that of a curve is {NOT_TOLD}" if is_line_told else ", and neither is a curve"
+        text += f"{',' if is_told else ';'} a curve {shape.curve_r_squared:.1%}"
+    elif is_told:
+        text += "; no curve is told apart"
+    else:
+        text = f"Neither a line ({share}, {lengths}) nor a curve is {NOT_TOLD.removeprefix('not ')}"
+    return f"{text}{_spread(shape)}."
 
 
 def _spread(shape: "Shape") -> str:
@@ -87,11 +87,11 @@ def _spread(shape: "Shape") -> str:
     if not low <= high:
         return ""  # it is undefined
     if low <= 1 <= high:
-        return "The spread of norms is not told apart between short and long sentences."
-    wider, narrower = ("Short", "long") if low > 1 else ("Long", "short")
+        return "; no difference in spread shows"
+    wider = "short" if low > 1 else "long"
     times = max(shape.spread_ratio, 1 / shape.spread_ratio)
     shown = f"{times:.1f}" if times >= 1.05 else f"{times:.2f}"
-    return f"{wider} sentences’ norms are spread {shown} times as wide as {narrower} ones’."
+    return f"; {wider} sentences spread {shown}× as wide"
 
 
 def caveats(shown: "Shown", experiment: Experiment, n_sampled: int) -> list[str]:
@@ -153,18 +153,19 @@ def notes(experiment: Experiment, found: Found) -> list[str]:
 
 
 def in_numbers(shown: "Shown", experiment: Experiment, n_sampled: int) -> str:
-    """The line in numbers, on one line; "" where there is none."""
+    """The line in numbers, and how many sentences it is of, on one line; "" where there is no line."""
     fit = shown.fit
     if fit is None:
         return ""
 
-    def between(ends: tuple[float, float]) -> str:
-        return f"95% interval {number(ends[0])} to {number(ends[1])}"
+    def with_interval(value: float, ends: tuple[float, float]) -> str:
+        is_known = shown.clusters is not None
+        return number(value) + (f" (95% interval {number(ends[0])} to {number(ends[1])})" if is_known else "")
 
     return (
-        f"{fit.n:,} of {n_sampled:,} sentences, those under {experiment.length_cutoff} tokens · R² "
-        f"{number(fit.r_squared)} ({between(fit.r_squared_interval)}) · slope {number(fit.slope)} per "
-        f"{experiment.unit.singular} ({between(fit.slope_interval)})"
+        f"R² {with_interval(fit.r_squared, fit.r_squared_interval)} · slope per {experiment.unit.singular} "
+        f"{with_interval(fit.slope, fit.slope_interval)} · {fit.n:,} of {n_sampled:,} sentences, those under "
+        f"{experiment.length_cutoff} tokens"
     )
 
 

@@ -37,14 +37,31 @@ def answer(rows: Sequence[Row], experiment: Experiment) -> str:
     return text
 
 
+def headline(rows: Sequence[Row]) -> str:
+    """The answer in one sentence, of the models that have measured the whole sample; "" if there are none."""
+    fits = {row.label: row.fit for row in rows if row.is_whole and row.fit is not None}
+    if not fits:
+        return "" if not any(row.norms is not None and row.is_whole for row in rows) else _NO_LINE
+    most, least = max(fits, key=lambda label: fits[label].r_squared), min(fits, key=lambda label: fits[label].r_squared)
+    share = f"{fits[most].r_squared:.1%} of the differences between norms"
+    if len(fits) == 1:
+        return f"In {most}, a straight line in length explains {share}."
+    is_told = fits[most].r_squared_interval[0] > fits[least].r_squared_interval[1]
+    lead = "Told apart" if is_told else "Not told apart"
+    return f"{lead}: a line in length explains {share} in {most}, {fits[least].r_squared:.1%} in {least}."
+
+
+_NO_LINE = "None of the models has a regression line here."
+
+
 def _ranking(rows: Sequence[Row]) -> str:
     fits = {row.label: row.fit for row in rows if row.fit is not None}
     if not fits:
-        return "None of the models has a regression line here."
+        return _NO_LINE
     most, least = max(fits, key=lambda label: fits[label].r_squared), min(fits, key=lambda label: fits[label].r_squared)
     text = ""
     if len(rows) == len(fits) > 1 and fits[most].r_squared < HARDLY:
-        text = "Hardly in any of them, as far as a straight line can tell. "
+        text = "In none of them does a straight line explain much. "
     if len(fits) == 1:
         text += f"In {most}, a straight line in length explains {_explained(fits[most])}."
     elif f"{fits[most].r_squared:.3f}" == f"{fits[least].r_squared:.3f}":

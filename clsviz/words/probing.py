@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from clsviz.statistics import AFTER, BEFORE, CONTROL, Erasure, Left, Travel
-from clsviz.statistics.erasure import MOST_SENTENCES
+from clsviz.statistics import AFTER, BEFORE, CONTROL, MOST_SENTENCES, Erasure, Left, Travel
 from clsviz.words.profile import off_by
 
 ABOUT_ERASING = (

@@ -39,15 +39,94 @@ LINES = {(Pooling.CLS, readout): name for readout, name in _READOUTS.items()} | 
 """The lines of the chart of R² by layer, in the order of their colours."""
 
 
-def answer(profile: Profile | None, experiment: Experiment) -> str:
-    """The answer, or what stands in its place, with the controls that are on named first."""
+FITTING = "Fitting probes…"
+
+
+def headline(profile: Profile | None, experiment: Experiment) -> str:
+    """The answer in at most 25 words, or what stands in its place, with the controls that are on named first."""
     if profile is None:
-        return "Fitting probes…"
+        return FITTING
+    text, untrained = _in_short(profile, experiment.unit), models.Name.parse(experiment.model).untrained
+    if experiment.lengths is Lengths.SHUFFLED:
+        return f"{'Shuffled, untrained' if untrained else 'Lengths shuffled'}: {text[0].lower()}{text[1:]}"
+    return f"Untrained: {text[0].lower()}{text[1:]}" if untrained else text
+
+
+def _in_short(profile: Profile, unit: str) -> str:
+    best, last = profile.best, profile.get(Pooling.CLS, None, Readout.VECTOR)
+    if profile.n < FEW_SENTENCES:
+        return in_brief(profile, "")
+    if best is not None:
+        return _errors(profile, best, unit) if _known(best) >= HARDLY else _hardly_in_short(profile, best)
+    if last is not None:
+        return f"No linear probe could be fitted to [CLS] after any layer: {_clause(last.problem)}."
+    return "How well a linear probe predicts length from [CLS] is not known yet."
+
+
+def _errors(profile: Profile, best: Reading, unit: str) -> str:
+    """By how much the best probe, a line on the norm after the last layer, and a guess are off."""
+    norm = profile.get(Pooling.CLS, None, Readout.NORM)
+    text = f"A linear probe misses length by {_short(best.error)} {unit} {_short_place(profile, best.layer)}"
+    text += _so_far(profile)
+    if norm is not None and norm.r_squared is not None:
+        text += f", a line on [CLS]’s last norm by {_short(norm.error)}"
+    text += f", guessing {_short(profile.guess_error)}"
+    return f"{text}; the last norm does not vary." if norm is not None and norm.r_squared is None else f"{text}."
+
+
+def _hardly_in_short(profile: Profile, best: Reading) -> str:
+    """That no probe does well, and whether a line on a norm does, or that there are too few sentences to say."""
+    text = f"A linear probe hardly predicts length from [CLS]: {_r_squared(best)} at best{_so_far(profile)}"
+    norms = [norm.r_squared for norm in profile.line(Pooling.CLS, Readout.NORM) if norm and norm.r_squared is not None]
+    if max(norms, default=0.0) >= HARDLY:
+        return f"{text}; a line on a norm reads R² {max(norms):.3f}."
+    return f"{text}, but {profile.n:,} sentences are few." if _is_few(profile) else f"{text}."
+
+
+def _so_far(profile: Profile) -> str:
+    return " so far" if None in profile.line(Pooling.CLS, Readout.VECTOR) else ""
+
+
+def _short(error: float) -> str:
+    return "<0.1" if error < 0.05 else f"{error:.1f}"
+
+
+def _short_place(profile: Profile, layer: int | None) -> str:
+    return "at the embeddings" if layer == 0 else f"after layer {profile.n_layers if layer is None else layer}"
+
+
+def in_numbers(profile: Profile | None, experiment: Experiment) -> str:
+    """What stands below it: R² after the best and the last layer, and of how many sentences."""
+    if profile is None:
+        return ""
+    best, last = profile.best, profile.get(Pooling.CLS, None, Readout.VECTOR)
+    norm = profile.get(Pooling.CLS, None, Readout.NORM)
+    parts = [
+        f"held-out {_r_squared(best)} {_place(profile, best.layer)}" if best else "",
+        f"{_r_squared(last)} after the last" if last and last.r_squared is not None and last is not best else "",
+        f"the last norm alone {_r_squared(norm)}" if norm and norm.r_squared is not None else "",
+        f"{profile.n:,} sentences under {experiment.length_cutoff} tokens, errors are means",
+    ]
+    return " · ".join(filter(None, parts))
+
+
+def answer(profile: Profile | None, experiment: Experiment) -> str:
+    """The answer in full, or what stands in its place, with the controls that are on named first."""
+    if profile is None:
+        return FITTING
+    return _with_controls(in_brief(profile, models.label(experiment.model), experiment.unit), experiment)
+
+
+def in_full(profile: Profile, experiment: Experiment) -> list[str]:
+    """All that the probes say, a paragraph each."""
+    return [answer(profile, experiment), *details(profile, experiment.unit)]
+
+
+def _with_controls(text: str, experiment: Experiment) -> str:
     controls = [
         *(["lengths shuffled across sentences"] if experiment.lengths is Lengths.SHUFFLED else []),
         *(["random weights"] if models.Name.parse(experiment.model).untrained else []),
     ]
-    text = in_brief(profile, models.label(experiment.model), experiment.unit)
     return f"Control, with {' and '.join(controls)}: {text[0].lower()}{text[1:]}" if controls else text
 
 
@@ -116,7 +195,7 @@ def _nothing_fitted(profile: Profile, model: str) -> str:
 
 def _hardly(profile: Profile, best: Reading, model: str) -> str:
     """That no probe of [CLS] does well, as far as there are sentences enough to say so."""
-    done = " done so far" if None in profile.line(Pooling.CLS, Readout.VECTOR) else ""
+    done = " done so far" if _so_far(profile) else ""
     text = f"A linear probe hardly predicts the length of held-out sentences from the [CLS] vector of {model}, after "
     text += f"any layer{done}: {_r_squared(best)} at best"
     if _is_few(profile):
@@ -126,9 +205,9 @@ def _hardly(profile: Profile, best: Reading, model: str) -> str:
 
 def _whole(profile: Profile, best: Reading, model: str, unit: str) -> str:
     """The layer whose vector predicts length best, and how far off it is."""
-    so_far = "" if None not in profile.line(Pooling.CLS, Readout.VECTOR) else " so far"
     return (
-        f"A linear probe of the [CLS] vector of {model} predicts the length of held-out sentences best{so_far} "
+        f"A linear probe of the [CLS] vector of {model} predicts the length of held-out sentences best"
+        f"{_so_far(profile)} "
         f"{_place(profile, best.layer)}: off by {off_by(best.error, unit)} on average, where guessing the mean length "
         f"is off by {profile.guess_error:.1f} ({_r_squared(best)})."
     )
@@ -198,7 +277,11 @@ def _line_on_norm(norm: Reading) -> str:
 
 def _no_line(norm: Reading) -> str:
     """Why there is no line on the norm, as a clause."""
-    return f"{norm.problem[:1].lower()}{norm.problem[1:].partition(', so')[0].removesuffix('.')}"
+    return _clause(norm.problem)
+
+
+def _clause(problem: str) -> str:
+    return f"{problem[:1].lower()}{problem[1:].partition(', so')[0].removesuffix('.')}"
 
 
 def _spread(norm: Reading) -> str:

@@ -66,14 +66,19 @@ def origin(found: Found) -> dict[str, str]:
         "Model": f"{found.weights.label} ({found.weights.pinned}), fingerprint {found.weights.fingerprint[:16]}",
         "Corpus": f"{found.corpus.label} ({', '.join(corpus)}), fingerprint {found.corpus.fingerprint[:16]}",
         "Sample": f"{len(found.measurements):,} sentences, {found.sample.drawn}",
-        **({"Measured": shipped(found.n_shipped, len(found.measurements))} if found.n_shipped else {}),
+        **(
+            {"Measured": shipped(found.n_shipped, len(found.measurements), is_outline=found.is_outline)}
+            if found.n_shipped
+            else {}
+        ),
     }
 
 
-def shipped(n_shipped: int, n: int) -> str:
-    """Where measurements that came with clsviz were made."""
+def shipped(n_shipped: int, n: int, *, is_outline: bool = False) -> str:
+    """Where measurements that came with clsviz were made; is_outline: whether they are vectors."""
     made = measuring.origin()
     which = "These norms come" if n_shipped == n else f"The first {n_shipped:,} norms come"
+    which = "What was read from these vectors comes" if is_outline else which
     return f"{which} with clsviz: measured on {made.day} with torch {made.torch} on {made.machine}."
 
 

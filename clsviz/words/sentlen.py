@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clsviz.statistics.sentlen import CHANCE
+from clsviz.statistics.results import CHANCE
 
 if TYPE_CHECKING:
     from clsviz.analysis.vectors import SentLen

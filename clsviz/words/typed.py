@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from clsviz import statistics
 from clsviz.settings import Unit
-from clsviz.statistics import percentile_at_length
 from clsviz.words.numbers import number
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def facts(length: int, norm: float, unit: Unit, shown: "Shown", *, is_truncated:
     if shown.fit and is_inside:
         line = float(shown.fit.predict(length))
         facts.append(f"the line predicts {line:.4f} for this length (residual {number(norm - line, sign='+')})")
-    if among := percentile_at_length(length, norm, shown.lengths, shown.norms):
+    if among := statistics.percentile_at_length(length, norm, shown.lengths, shown.norms):
         facts.append(f"higher than {among[0]:.0f}% of the {among[1]:,} corpus sentences of about this length")
     else:
         facts.append("too few corpus sentences of about this length for a comparison")

@@ -274,7 +274,7 @@ def test_the_answer_says_where_the_order_may_be_chance_or_there_is_none(row_of: 
         "The same to three decimals in all 3:"
     )
     assert words.comparison.answer([row_of("one", 0.01), row_of("other", 0.1)], Experiment()).startswith(
-        "Hardly in any of them, as far as a straight line can tell. Most in other"
+        "In none of them does a straight line explain much. Most in other"
     )
 
 
@@ -330,3 +330,37 @@ def test_shuffled_lengths_are_of_the_same_sentences(
     assert sorted(shuffled.shown.lengths) == sorted(own)
     assert shuffled.shown.lengths.tolist() != own.tolist()
     assert shuffled.shown.norms.tolist() == rows[0].norms.shown.norms.tolist()
+
+
+def test_the_headline_says_whether_most_and_least_are_told_apart(row_of: Callable[..., Row]) -> None:
+    rows = [row_of("strong", 1.0), row_of("weak", 0.1), row_of("middling", 0.5)]
+    shares = {
+        row.label: f"{100 * np.corrcoef(row.norms.shown.lengths, row.norms.shown.norms)[0, 1] ** 2:.1f}%"
+        for row in rows
+        if row.norms
+    }
+    headline = words.comparison.headline(rows)
+    assert headline == (
+        f"Told apart: a line in length explains {shares['strong']} of the differences between norms in strong, "
+        f"{shares['weak']} in weak."
+    )
+    assert words.comparison.headline(rows[::-1]) == headline
+    one, other = row_of("one", 0.5), row_of("other", 0.55)
+    assert one.fit
+    assert other.fit
+    assert other.fit.r_squared_interval[0] < one.fit.r_squared_interval[1]
+    assert words.comparison.headline([one, other]).startswith("Not told apart: a line in length explains ")
+    assert words.comparison.headline([one, replace(one, label="same")]).startswith("Not told apart: ")
+
+
+def test_the_headline_of_one_model_and_of_none(row_of: Callable[..., Row]) -> None:
+    one, constant = row_of("one", 0.5), row_of("constant", 1.0, spread=0.0)
+    assert one.fit
+    alone = f"In one, a straight line in length explains {one.fit.r_squared:.1%} of the differences between norms."
+    partly = replace(row_of("partly", 1.0), is_whole=False)
+    for others in ([], [constant], [partly], [Row("a/b", "b")]):
+        assert words.comparison.headline([one, *others]) == alone
+    assert words.comparison.headline([constant]) == "None of the models has a regression line here."
+    assert words.comparison.headline([constant, partly]) == "None of the models has a regression line here."
+    for nothing in ([], [partly], [Row("a/b", "b", problem="It is gone.")]):
+        assert words.comparison.headline(nothing) == ""

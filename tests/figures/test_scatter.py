@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import pytest
 
 from clsviz import figures
@@ -20,6 +21,11 @@ def points(n: int) -> Points:
     return Points(labels_of([f"Sentence {index}." for index in range(n)]), lengths, norms)
 
 
+def drawn(figure: go.Figure) -> int:
+    """How many traces there are beside the histograms."""
+    return sum(trace.type == "scattergl" for trace in figure.data)
+
+
 def numbers(array: Any) -> np.ndarray:
     """An array as Plotly puts it into JSON."""
     if isinstance(array, dict):
@@ -31,7 +37,7 @@ def test_every_sentence_is_a_point_with_its_text_and_its_distance_from_the_line(
     shown = points(120)
     line = fit(shown.lengths, shown.norms)
     figure = json.loads(scatter(shown, Axes(), PALETTE, fit=line).to_json())
-    (cloud,) = figure["data"]
+    cloud, *_ = figure["data"]
     assert cloud["type"] == "scattergl"
     np.testing.assert_array_equal(numbers(cloud["x"]), shown.lengths)
     np.testing.assert_array_equal(numbers(cloud["y"]), shown.norms)
@@ -48,7 +54,7 @@ def test_the_rounding_of_numbers_is_not_magnified() -> None:
 
 
 def test_without_a_line_nothing_is_said_of_a_distance() -> None:
-    (cloud,) = json.loads(scatter(points(120), Axes(), PALETTE).to_json())["data"]
+    cloud, *_ = json.loads(scatter(points(120), Axes(), PALETTE).to_json())["data"]
     assert "%{text}" in cloud["hovertemplate"]
     assert "customdata" not in cloud["hovertemplate"]
 
@@ -75,19 +81,19 @@ def test_overlays_are_drawn_when_given() -> None:
     shown = points(2000)
     by_length, by_norm = bins(shown.lengths, shown.norms), slices(shown.lengths, shown.norms)
     figure = scatter(shown, Axes(), PALETTE, bins=by_length, slices=by_norm)
-    _, medians, ranges = figure.data
+    _, medians, ranges, *_ = figure.data
     np.testing.assert_allclose(medians.y, by_length["median"])
     np.testing.assert_allclose(medians.error_y.array + by_length["median"], by_length["upper"])
     np.testing.assert_allclose(by_length["median"] - medians.error_y.arrayminus, by_length["lower"])
     np.testing.assert_allclose(ranges.error_x.array + by_norm["median"], by_norm["upper"])
-    assert len(scatter(shown, Axes(), PALETTE).data) == 1
-    assert len(scatter(shown, Axes(), PALETTE, bins=by_length[:0], slices=pd.DataFrame()).data) == 1
+    assert drawn(scatter(shown, Axes(), PALETTE)) == 1
+    assert drawn(scatter(shown, Axes(), PALETTE, bins=by_length[:0], slices=pd.DataFrame())) == 1
 
 
 def test_own_sentences_are_marked_and_named() -> None:
     own = Points(labels_of(["<b>mine</b>", "two"]), np.array([3, 4], np.int32), np.array([7, 8], np.float32))
     figure = scatter(points(10), Axes(), PALETTE, own=own)
-    star = figure.data[-1]
+    (star,) = [trace for trace in figure.data if getattr(trace.marker, "symbol", "") == "star"]
     assert star.marker.symbol == "star"
     assert list(star.x) == [3, 4]
     assert star.text[0] == "&lt;b&gt;mine&lt;/b&gt;"
@@ -98,7 +104,7 @@ def test_a_large_cloud_is_divided() -> None:
     shown = points(100_000)
     assert "<br>" not in "".join(shown.labels)
     figure = scatter(shown, Axes(), PALETTE)
-    assert [len(trace.x) for trace in figure.data] == [50_000, 50_000]
+    assert [len(trace.x) for trace in figure.data if trace.type == "scattergl"] == [50_000, 50_000]
     assert figure.to_dict()["data"][1]["text"][0] == "Sentence 50000."
     assert [(part.start, part.stop) for part in traces_of(120_000)] == [
         (0, 50_000),
@@ -154,7 +160,8 @@ def test_the_unit_of_length_is_named_wherever_it_is_shown() -> None:
     text = figure.to_json()
     assert "tokens" not in text
     assert figure.layout.xaxis.title.text == "Sentence length (in words)"
-    assert all("words" in trace.hovertemplate for trace in figure.data)
+    (of_norms,) = [trace for trace in figure.data if trace.type == "bar" and trace.orientation == "h"]
+    assert all("words" in trace.hovertemplate for trace in figure.data if trace is not of_norms)
 
 
 def test_long_lengths_in_characters_keep_their_value() -> None:
@@ -168,7 +175,7 @@ def test_the_quantile_curves_lie_over_the_points_with_their_names_at_their_ends(
     shown = points(400)
     curves = quantiles(shown.lengths, shown.norms)
     figure = scatter(shown, Axes(), PALETTE, quantiles=curves)
-    assert len(figure.data) == 1
+    assert drawn(figure) == 1
     for name, quantile, shape, label in zip(
         ("5%", "median", "95%"), (0.05, 0.5, 0.95), figure.layout.shapes, figure.layout.annotations, strict=True
     ):
@@ -177,3 +184,22 @@ def test_the_quantile_curves_lie_over_the_points_with_their_names_at_their_ends(
         assert path[[0, -1], 0].tolist() == pytest.approx([shown.lengths.min(), shown.lengths.max()])
         assert shape.line.color == label.font.color == PALETTE.summary
         assert (label.text, label.x, label.y) == (name, pytest.approx(path[-1, 0]), pytest.approx(path[-1, 1]))
+
+
+def test_points_of_one_group_have_another_colour() -> None:
+    shown = points(60)
+    groups = shown.lengths > 30
+    cloud = scatter(shown, Axes(), PALETTE, groups=groups).data[0]
+    np.testing.assert_array_equal(cloud.marker.color, groups)
+    assert [colour for _, colour in cloud.marker.colorscale] == [PALETTE.points, PALETTE.other]
+    assert (cloud.marker.cmin, cloud.marker.cmax) == (0, 1)
+
+
+def test_a_few_selected_points_have_rings_and_many_have_none() -> None:
+    shown = points(60)
+    few, many = (scatter(shown, Axes(), PALETTE, selected=np.arange(n)) for n in (3, 20))
+    (rings,) = [trace for trace in few.data if getattr(trace.marker, "symbol", "") == "circle-open"]
+    np.testing.assert_array_equal(rings.x, shown.lengths[:3])
+    np.testing.assert_array_equal(rings.y, shown.norms[:3])
+    assert drawn(many) == 1
+    assert list(many.data[0].selectedpoints) == list(range(20))

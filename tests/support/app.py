@@ -60,12 +60,16 @@ def settle(page: AppTest) -> AppTest:
 
 
 def figures(page: AppTest) -> dict[str, str]:
-    return {metric.label: metric.value for metric in page.metric}
+    """What the line under the answer has: R² and slope, without their intervals, and how many sentences are shown."""
+    line = next((plain(caption.value) for caption in page.caption if plain(caption.value).startswith("R² ")), "")
+    value = r"(.+?)(?: \(95% interval .+?\))?"
+    found = re.fullmatch(rf"R² {value} · slope per \w+ {value} · ([\d,]+) of [\d,]+ sentences.*", line)
+    return dict(zip(("R²", "Slope", "Sentences"), found.groups() if found else ("", "", ""), strict=True))
 
 
 def answer(page: AppTest) -> str:
-    """The text under the title."""
-    return plain(page.markdown[0].value)
+    """The large text under the title."""
+    return plain(page.header[0].value)
 
 
 def chart(page: AppTest) -> Any:
@@ -78,7 +82,7 @@ def plain(text: str) -> str:
 
 
 def texts(page: AppTest) -> str:
-    elements = [*page.markdown, *page.error, *page.warning, *page.caption, *page.text, *page.title]
+    elements = [*page.header, *page.markdown, *page.error, *page.warning, *page.caption, *page.text, *page.title]
     return "\n".join(plain(element.value) for element in elements)
 
 

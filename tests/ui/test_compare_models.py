@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
-from support.app import linked, plain, texts
+from support.app import answer, linked, plain, texts
 from support.tiny import write_piecewise_bert
 
 from clsviz import statistics
@@ -103,6 +103,12 @@ def test_the_models_are_measured_on_the_same_sentences(open_page: Callable[..., 
         assert row["sentences_per_second"] > 0
         assert row["probe_r_squared"] > row["r_squared"]
     assert f"The comparison uses {len(both)} of 200 sentences: those under 20 tokens for every model." in texts(page)
+    shares = shown["r_squared"].map("{:.1%}".format)
+    assert re.fullmatch(
+        rf"(T|Not t)old apart: a line in length explains {shares.max()} of the differences between norms in "
+        rf"{shown['r_squared'].idxmax()}, {shares.min()} in {shown['r_squared'].idxmin()}\.",
+        answer(page),
+    )
     pictures, of_norm, of_vector = charts(page)
     assert [len(cloud["text"]) for cloud in panels(pictures)] == [len(both)] * 2
     assert [len(figure["data"]) for figure in (of_norm, of_vector)] == [2, 2]
@@ -202,9 +208,9 @@ def test_an_error_about_the_store_stands_once_beside_the_run_button(
     assert plain(error.value).startswith("tiny-bert, by-pieces: ")
     assert "cannot be used" in plain(error.value)
     order = [element.key or element.type for element in page.sidebar if element.key or element.type == "error"]
-    assert (
-        order.index("models") < order.index("corpus") < order.index("run") < order.index("error") < order.index("layer")
-    )
+    assert order.index("models") < order.index("corpus") < order.index("run") < order.index("error")
+    assert order[-1] == "error"
+    assert not page.main.error
     assert table(page)["problem"].str.contains("cannot be used").all()
 
 
@@ -315,15 +321,15 @@ def test_the_view_is_brought_back_to_what_all_models_have(open_page: Callable[..
     assert all(job.work.experiment.precision is Precision.EXACT for job in page.session_state.watched.values())
     assert "compared in exact precision" in texts(page)
     assert "Layer 2 is the last layer of tiny-bert. Every model now shows its last layer." in texts(page)
-    assert page.select_slider(key="layer").options == ["0", "1", "last"]
-    page.select_slider(key="layer").set_value(1).run()
+    assert page.select_slider(key="layer_2").options == ["0", "1", "last"]
+    page.select_slider(key="layer_2").set_value(1).run()
     assert "its \\[CLS\\] after layer 1?" in page.main.title[0].value
 
 
 def test_what_is_read_of_all_layers_stays_when_another_is_chosen(open_page: Callable[..., AppTest]) -> None:
     page = finish(open_page())
     tasks, curves, r_squared = set(server.jobs()._analyses), charts(page)[2], table(page)["r_squared"]
-    page.select_slider(key="layer").set_value(1).run()
+    page.select_slider(key="layer_2").set_value(1).run()
     assert table(page)["r_squared"].tolist() != r_squared.tolist()
     page.segmented_control(key="pooling").set_value(Pooling.POOLER).run()
     assert set(server.jobs()._analyses) == tasks

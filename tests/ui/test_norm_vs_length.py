@@ -37,12 +37,15 @@ def test_the_page_answers_its_question(open_page: Callable[..., AppTest], tiny_e
     sentences = server.jobs().open(job_of(page).work.experiment).work.found.sentences
     measured = tiny_encoder.measure(sentences)
     r_squared = np.corrcoef(measured.n_tokens, measured.cls_norms[:, -1])[0, 1] ** 2
-    assert figures(page)["R²"] == f"{r_squared:.3f}"
-    assert f"accounts for {100 * r_squared:.1f}% of the differences between norms" in answer(page)
+    assert figures(page)["R²"] == words.number(r_squared)
+    assert f"{100 * r_squared:.1f}% of the differences between norms" in answer(page)
+    assert figures(page)["Slope"] == words.number(np.polyfit(measured.n_tokens, measured.cls_norms[:, -1], 1)[0])
     assert figures(page)["Sentences"] == "300"
     cloud = chart(page)["data"][0]
     assert len(cloud["text"]) == 300
-    assert f"({measured.n_tokens.min()} to {measured.n_tokens.max()} tokens)" in answer(page)
+    assert f"({measured.n_tokens.min()}–{measured.n_tokens.max()} tokens)" in texts(page)
+    assert len(page.title) == len(page.header) == 1
+    assert not page.metric
 
 
 def test_the_curve_the_spread_and_the_cutoffs_follow_and_the_picture_stays(open_page: Callable[..., AppTest]) -> None:
@@ -53,8 +56,8 @@ def test_the_curve_the_spread_and_the_cutoffs_follow_and_the_picture_stays(open_
     lengths, norms = found.measurements.n_tokens, found.measurements.cls_norms[:, -1]
     shape = statistics.shape(lengths, norms, corpora.clusters_of(found.sentences[:300]))
     assert words.PENDING not in answer(page)
-    assert f"; a curve for {100 * shape.curve_r_squared:.1f}%" in answer(page)
-    assert f"spread {max(shape.spread_ratio, 1 / shape.spread_ratio):.1f} times as wide" in answer(page)
+    assert f", a curve {100 * shape.curve_r_squared:.1f}%;" in answer(page)
+    assert f"spread {max(shape.spread_ratio, 1 / shape.spread_ratio):.1f}× as wide" in answer(page)
     shown = texts(page)
     assert f"**R² of a curve:** {words.number(shape.curve_r_squared)}" in shown
     assert f"**Mutual information:** {words.number(shape.mutual_information)}" in shown
@@ -79,7 +82,10 @@ def test_before_the_first_points_everything_has_its_place(
     monkeypatch.setattr(Lane, "put", lambda self, job: setattr(job, "state", State.QUEUED))
     page = open_page()
     assert not page.exception
-    assert [metric.value for metric in page.metric] == ["–"] * 4
+    assert figures(page) == {"R²": "", "Slope": "", "Sentences": ""}
+    assert "Does tiny-bert encode" in texts(page)
+    assert answer(page).endswith("The first points appear in a few seconds.")
+    assert {element.key for element in page.main.select_slider} == {"layer_0", "length_cutoff"}
     assert chart(page)["layout"]["xaxis"]["title"]["text"] == "Sentence length (in tokens)"
 
 
@@ -91,8 +97,8 @@ def test_the_cutoff_and_the_layer_are_instant(
     monkeypatch.setattr(Encoder, "measure", None)  # no model run
     page.select_slider(key="length_cutoff").set_value(15).run()
     assert figures(page)["Sentences"] != before["Sentences"]
-    assert "to 14 tokens)" in answer(page)
-    page.select_slider(key="layer").set_value(1).run()
+    assert "–14 tokens)" in texts(page)
+    page.select_slider(key="layer_2").set_value(1).run()
     assert "after layer 1?" in texts(page)
     assert page.query_params["layer"] == "1"
     assert page.query_params["length_cutoff"] == "15"
@@ -119,19 +125,19 @@ def test_a_layer_that_varies_less_than_the_error_is_marked_and_not_drawn(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = finish(open_page(precision="fast"))
-    assert page.select_slider(key="layer").options == ["0", "1", "last"]
+    assert page.select_slider(key="layer_2").options == ["0", "1", "last"]
     monkeypatch.setattr(statistics.Audit, "is_measurable", property(lambda audit: audit.largest_error == 0))
-    page.select_slider(key="layer").set_value(1).run()
-    assert page.select_slider(key="layer").options == ["0", "1 (not measurable)", "last (not measurable)"]
+    page.select_slider(key="layer_2").set_value(1).run()
+    assert page.select_slider(key="layer_2").options == ["0", "1 (not measurable)", "last (not measurable)"]
     assert answer(page).startswith("Not measurable in the fast precision: the norm varies by ")
-    assert figures(page)["R²"] == "–"
+    assert figures(page)["R²"] == ""
     assert not any(len(trace.get("text") or []) for trace in chart(page)["data"])
 
 
 def test_a_constant_norm_is_explained(open_page: Callable[..., AppTest]) -> None:
     page = finish(open_page(layer="0"))
     assert "The norm is the same for all 300 sentences" in answer(page)
-    assert figures(page)["R²"] == "–"
+    assert figures(page)["R²"] == ""
     assert len(chart(page)["data"][0]["text"]) == 300
 
 
@@ -250,8 +256,8 @@ def test_a_failure_while_the_page_is_being_drawn_is_shown_too(
         assert drawn.wait(10)
         raise ModelError("The model is gone.")
 
-    def draw_and_wait(job: Job) -> None:
-        draw(job)
+    def draw_and_wait(job: Job, outline: tuple[bool, bool, bool]) -> None:
+        draw(job, outline)
         drawn.set()
         while job.state.is_active:
             time.sleep(0.01)
@@ -265,7 +271,9 @@ def test_a_failure_while_the_page_is_being_drawn_is_shown_too(
     )
     page = open_page()
     assert polled[0]  # the browser comes back for it, although the job has ended
-    assert page.run().sidebar.error[0].value == "The model is gone."
+    page.run()
+    for place in (page.sidebar, page.main):  # the main column says it to phones
+        assert [error.value for error in place.error] == ["The model is gone."]
 
 
 def test_a_folder_is_opened_only_for_a_visitor_on_the_same_machine(
@@ -286,7 +294,10 @@ def test_an_uploaded_text_becomes_the_corpus(open_page: Callable[..., AppTest]) 
     finish(page)
     assert job_of(page).state is State.WAITING  # until the visitor has seen how it is read
     assert plain(page.main.expander[0].label) == "How **mine.txt** is read: 51 sentences"
-    assert answer(page) == "Each line is taken as one sentence."
+    assert plain(page.main.expander[0].markdown[0].value) == "Each line is taken as one sentence."
+    assert answer(page).startswith("See above how your file is read.")
+    elements = list(page.main)
+    assert elements.index(page.main.expander[0].markdown[0]) < elements.index(page.title[0])
     page.button(key="measure").click().run()
     finish(page)
     assert figures(page)["Sentences"] == "51"
@@ -340,7 +351,7 @@ def test_an_upload_without_sentences_says_so(open_page: Callable[..., AppTest], 
 )
 def test_whatever_a_visitor_types_does_something_sensible(open_page: Callable[..., AppTest], text: str) -> None:
     page = finish(open_page())
-    settle(page.text_area(key="text").set_value(text).run())
+    settle(page.text_input(key="text_line").set_value(text).run())
     assert not page.error
     if text.isspace():
         assert len(chart(page)["data"]) == 1  # the sentences: no star
@@ -354,7 +365,7 @@ def test_whatever_a_visitor_types_does_something_sensible(open_page: Callable[..
 
 def test_an_own_sentence_is_set_beside_the_corpus(open_page: Callable[..., AppTest], tiny_encoder: Encoder) -> None:
     page = finish(open_page())
-    settle(page.text_area(key="text").set_value("the cat sat on the mat .").run())
+    settle(page.text_input(key="text_line").set_value("the cat sat on the mat .").run())
     measured = tiny_encoder.measure(["the cat sat on the mat ."])
     norm = measured.cls_norms[0, -1]
     found = job_of(page).work.found.measurements
@@ -370,14 +381,14 @@ def test_an_own_sentence_is_set_beside_the_corpus(open_page: Callable[..., AppTe
 
 def test_what_a_visitor_types_goes_into_the_link_only_if_ticked(open_page: Callable[..., AppTest]) -> None:
     page = finish(open_page())
-    page.text_area(key="text").set_value("the secret cat").run()
+    page.text_input(key="text_line").set_value("the secret cat").run()
     assert "text" not in page.query_params
     page.checkbox(key="with_text").check().run()
     assert page.query_params["text"] == "the secret cat"
     again = settle(finish(open_page(text="the secret cat")))
-    assert again.text_area(key="text").value == "the secret cat"
+    assert again.text_input(key="text_line").value == "the secret cat"
     assert "**3 tokens**" in texts(again)
-    again.text_area(key="text").set_value("the other cat").run()
+    again.text_input(key="text_line").set_value("the other cat").run()
     assert "text" not in again.query_params
     assert not again.checkbox(key="with_text").value
 
@@ -386,9 +397,9 @@ def test_the_view_does_not_measure_an_own_sentence_again(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = finish(open_page())
-    settle(page.text_area(key="text").set_value("the cat sat").run())
+    settle(page.text_input(key="text_line").set_value("the cat sat").run())
     monkeypatch.setattr(Encoder, "measure", None)
-    page.select_slider(key="layer").set_value(0).run()
+    page.select_slider(key="layer_2").set_value(0).run()
     assert not page.exception
     assert "**3 tokens**" in texts(page)
 
@@ -400,7 +411,7 @@ def test_a_layer_that_the_model_turns_out_not_to_have_is_never_drawn(
     finish(open_page())
     st.cache_resource.clear()
     drawn = threading.Event()
-    look_up, draw = Extraction.look_up, controls.view.show
+    look_up, draw = Extraction.look_up, controls.view.fit
 
     def look_up_when_drawn(extraction: Extraction, progress: Progress) -> Cost:
         assert drawn.wait(10)
@@ -413,7 +424,7 @@ def test_a_layer_that_the_model_turns_out_not_to_have_is_never_drawn(
             time.sleep(0.01)
 
     monkeypatch.setattr(Extraction, "look_up", look_up_when_drawn)
-    monkeypatch.setattr("clsviz.ui.controls.view.show", draw_and_wait)
+    monkeypatch.setattr("clsviz.ui.controls.view.fit", draw_and_wait)
     page = open_page(layer="77", text="the cat")
     assert not page.exception
     assert "has no layer 77" in texts(page.run())
@@ -468,7 +479,7 @@ def test_a_cold_page_asks_nothing_of_the_network(original: Hub, newcomer: AppTes
     if job_of(page).state is State.WAITING:  # a busy machine
         page.button(key="run").click().run()
         finish(page)
-    assert figures(page)["R²"] != "–"
+    assert figures(page)["R²"]
     for name, value in {"model": "bert-base-uncased", "corpus": "bookcorpus"}.items():  # nor does choosing
         page.selectbox(key=name).select(value).run()
     finish(page)
@@ -637,7 +648,7 @@ def test_texts_are_cut_into_sentences_if_so_asked(open_page: Callable[..., AppTe
 def test_an_untrained_model_is_a_choice(open_page: Callable[..., AppTest]) -> None:
     page = finish(open_page(model="untrained:minilm", sample_size="100", pooling="pooler"))
     assert "Does untrained MiniLM-L6 encode" in texts(page)
-    assert figures(page)["R²"] != "–"
+    assert figures(page)["R²"]
     page.segmented_control(key="pooling").set_value(Pooling.CLS).run()
     assert "until it is trained" in texts(page)
 
@@ -660,8 +671,8 @@ def test_a_public_demo_takes_links_but_no_revisions_of_them(
     [
         (ModelError, "model", "corpus"),
         (CorpusError, "corpus", "sample_size"),
-        (StoreError, "run", "length_cutoff"),
-        (UnexpectedError, "run", "length_cutoff"),
+        (StoreError, "run", None),
+        (UnexpectedError, "run", None),
     ],
 )
 def test_an_error_stands_where_its_cause_is(
@@ -669,18 +680,26 @@ def test_an_error_stands_where_its_cause_is(
     monkeypatch: pytest.MonkeyPatch,
     error: type[ClsvizError],
     after: str,
-    before: str,
+    before: str | None,
 ) -> None:
+    """In the sidebar, and once more in the main column, above the title, where phones show it."""
+
     def fail(extraction: Extraction, progress: Progress) -> Cost:
         raise error() if error is UnexpectedError else error("It is full of bees.")
 
     monkeypatch.setattr(Extraction, "look_up", fail)
     page = finish(open_page())
-    (message,) = page.error
+    (message,), (repeated,) = page.sidebar.error, page.main.error
     elements = list(page.sidebar)
-    place = elements.index(page.sidebar.error[0])
+    place = elements.index(message)
     keys = [getattr(element, "key", None) for element in elements]
-    assert keys.index(after) < place < keys.index(before)
+    assert keys.index(after) < place
+    if before:
+        assert place < keys.index(before)
+    assert repeated.value == message.value
+    main = list(page.main)
+    assert main.index(repeated) < main.index(page.title[0])
+    assert page.button(key="run").label == page.button(key="run-phone").label == "Try again"
     assert ("bees" in message.value) != (error is UnexpectedError)
 
 
@@ -710,7 +729,7 @@ def test_nothing_waits_for_a_visitors_own_sentence(
         return tokens(encoder, sentence)
 
     monkeypatch.setattr(Encoder, "tokens", slow)
-    page.text_area(key="text").set_value("the cat sat").run()
+    page.text_input(key="text_line").set_value("the cat sat").run()
     assert "Measuring with tiny-bert…" in texts(page)
     assert "**3 tokens**" not in texts(page)
     other = finish(open_page(text="the dog"))

@@ -16,11 +16,11 @@ from support.processor import needs_bfloat16
 from support.tiny import random_sentences, write_bert
 
 from clsviz import corpora, statistics
+from clsviz.analysis.typed import EXAMPLE
 from clsviz.encoder import Encoder
 from clsviz.errors import ModelError
 from clsviz.measuring import Job
 from clsviz.settings import Pooling
-from clsviz.ui.try_a_sentence import choices
 from clsviz.vectors import Vectors
 
 PAGE = "try_a_sentence"
@@ -73,7 +73,7 @@ def test_an_example_is_shown_to_who_typed_nothing_and_is_not_in_the_link(
     open_page: Callable[..., AppTest], tiny_encoder: Encoder
 ) -> None:
     page = finish(open_page())
-    norm = tiny_encoder.measure([choices.EXAMPLE]).cls_norms[0, -1]
+    norm = tiny_encoder.measure([EXAMPLE]).cls_norms[0, -1]
     assert answer(page).startswith("This is an example; type your own below. “The quick brown fox")
     assert f"the norm of its [CLS] is {norm:.4f}" in answer(page)
     assert "text" not in page.query_params
@@ -157,7 +157,7 @@ def test_the_view_needs_no_model(open_page: Callable[..., AppTest], monkeypatch:
     page = finish(open_page(text=TYPED))
     for name in ("measure", "vectors", "cls_and_pooler", "pooler_steps", "tokenize"):
         monkeypatch.setattr(Encoder, name, None)
-    page.select_slider(key="layer").set_value(1).run()
+    page.select_slider(key="layer_2").set_value(1).run()
     assert "the norm of its [CLS] after layer 1 is" in answer(page)
     page.get_by_key("pooling").set_value("mean").run()
     assert "the norm of its mean-pooled vector after layer 1 is" in answer(page)

@@ -1,3 +1,4 @@
+import itertools
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -35,7 +36,7 @@ def answer_of(lengths: np.ndarray, norms: np.ndarray, clusters: np.ndarray | Non
     return words.answer(shown, Unit.TOKENS, next(shapes(lengths, norms, shown.clusters)))
 
 
-SAME_SPREAD = "The spread of norms is not told apart between short and long sentences."
+SAME_SPREAD = "no difference in spread shows."
 
 
 @pytest.mark.parametrize(("slope", "direction"), [(0.05, "rising"), (-0.05, "falling")])
@@ -45,17 +46,20 @@ def test_a_line_is_said_to_rise_or_to_fall(slope: float, direction: str) -> None
     explained = np.corrcoef(lengths, norms)[0, 1] ** 2
     curve = next(shapes(lengths, norms)).curve_r_squared
     assert answer_of(lengths, norms) == (
-        f"A straight line, {direction} with length, accounts for {100 * explained:.1f}% of the differences between "
-        f"norms (3 to 59 tokens); a curve for {100 * curve:.1f}%. {SAME_SPREAD}"
+        f"A line {direction} with length explains {100 * explained:.1f}% of the differences between norms (3–59 "
+        f"tokens), a curve {100 * curve:.1f}%; {SAME_SPREAD}"
     )
+    shown = shown_of(lengths, norms)
+    assert "norms (3–59 words)" in words.answer(shown, Unit.WORDS)
+    assert words.in_numbers(shown, Experiment(), 1500).endswith("1,500 of 1,500 sentences, those under 80 tokens")
 
 
 def test_a_u_of_the_length_is_denied_as_a_line_alone() -> None:
     lengths = random_lengths()
     answer = answer_of(lengths, 9 + ((lengths - 31) / 20) ** 2 + 0.3 * noise())
     told = re.fullmatch(
-        r"A straight line in length accounts for 0\.\d% of the differences between norms \(3 to 59 tokens\), not told "
-        r"apart from nothing; a curve for (\d+\.\d)%\. The spread .*",
+        r"A line explains 0\.\d% of the differences between norms \(3–59 tokens\), not told apart from nothing; a "
+        r"curve (\d+\.\d)%; .* spread .*",
         answer,
     )
     assert told
@@ -66,21 +70,21 @@ def test_noise_is_not_told_apart_from_nothing() -> None:
     lengths = random_lengths()
     answer = answer_of(lengths, 9 + noise())
     assert re.fullmatch(
-        r"A straight line in length accounts for 0\.\d% of the differences between norms \(3 to 59 tokens\), not told "
-        r"apart from nothing, and neither is a curve\. " + SAME_SPREAD,
+        r"Neither a line \(0\.\d% of the differences between norms, 3–59 tokens\) nor a curve is told apart from "
+        r"nothing; no difference in spread shows\.",
         answer,
     )
 
 
-@pytest.mark.parametrize(("power", "wider", "narrower"), [(-0.5, "Short", "long"), (0.5, "Long", "short")])
-def test_a_funnel_is_said_to_be_one(power: float, wider: str, narrower: str) -> None:
+@pytest.mark.parametrize(("power", "wider"), [(-0.5, "short"), (0.5, "long")])
+def test_a_funnel_is_said_to_be_one(power: float, wider: str) -> None:
     lengths = random_lengths()
     norms = 9 + noise() * (lengths / 30) ** power
     ends = norms[lengths <= np.quantile(lengths, 0.2)], norms[lengths >= np.quantile(lengths, 0.8)]
     times = max(ends[0].std() / ends[1].std(), ends[1].std() / ends[0].std())
     answer = answer_of(lengths, norms)
-    assert "not told apart from nothing, and neither is a curve." in answer
-    assert answer.endswith(f"{wider} sentences’ norms are spread {times:.1f} times as wide as {narrower} ones’.")
+    assert "nor a curve is told apart from nothing;" in answer
+    assert answer.endswith(f"; {wider} sentences spread {times:.1f}× as wide.")
 
 
 def test_what_copies_alone_show_is_not_told_apart_from_nothing() -> None:
@@ -90,33 +94,81 @@ def test_what_copies_alone_show_is_not_told_apart_from_nothing() -> None:
     order = np.random.default_rng(0).permutation(1200)
     copies = np.repeat(lengths, 100)[order], (np.repeat(norms, 100) + 0.01 * noise(1200))[order]
     clusters = np.repeat(np.arange(12), 100)[order]
-    assert "not told apart" not in answer_of(*copies).split(";")[0]
-    assert "not told apart from nothing, and neither is a curve." in answer_of(*copies, clusters)
+    assert answer_of(*copies).startswith("A line rising with length explains ")
+    assert "nor a curve is told apart from nothing" in answer_of(*copies, clusters)
     shown = shown_of(*copies, clusters)
     assert words.caveats(shown, Experiment(), 1200) == [
         "The interval of R² rests on a few sentences, or groups of alike ones; it may be too narrow."
     ]
 
 
-def test_the_answer_is_at_most_two_sentences_and_says_each_thing_once() -> None:
+def test_the_answer_is_one_sentence_that_says_each_thing_once() -> None:
     lengths = random_lengths()
     for norms in (noise(), noise() + lengths, noise() * lengths, noise() + (lengths - 30) ** 2 / 50):
         answer = answer_of(lengths, 9 + norms)
-        assert len(re.findall(r"\.(?= |$)", answer)) == 2
-        assert answer.count("straight line") == answer.count("curve") == answer.count("spread") == 1
+        assert len(re.findall(r"\.(?= |$)", answer)) == 1
+        assert answer.count("line") == answer.count("curve") == answer.count("spread") == 1
         assert not re.search("Hardly|Weakly|Partly|Largely", answer)
+
+
+def in_all_cases() -> list[tuple[bool, bool, str, str]]:
+    """Whether the line and the curve are told apart, whose norms spread wider, and the answer: every combination."""
+    lengths = random_lengths()
+    told, untold = (shown_of(lengths, 9 + slope * lengths + noise()) for slope in (-0.05, 0.0))
+    true = next(shapes(lengths, told.norms))
+    spreads = {"short": (2.5, (2.1, 3.0)), "long": (0.4, (0.3, 0.5)), "": (1.0, (0.9, 1.1)), "none": (np.nan,) * 2}
+    found = []
+    for line, curve, (wider, (ratio, ends)) in itertools.product((True, False), (True, False), spreads.items()):
+        found_shape = replace(
+            true,
+            curve_r_squared=0.123 if curve else 0.001,
+            curve_null=0.01,
+            spread_ratio=ratio,
+            spread_ratio_interval=ends if wider != "none" else (np.nan, np.nan),
+        )
+        found.append((line, curve, wider, words.answer(told if line else untold, Unit.TOKENS, found_shape)))
+    return found
+
+
+def test_every_combination_of_line_curve_and_spread_is_told_as_it_is_in_at_most_25_words() -> None:
+    for line, curve, wider, answer in in_all_cases():
+        assert len(answer.split()) <= 25, answer
+        assert answer.startswith("A line falling with length explains ") == line
+        assert ("a curve 12.3%" in answer) == curve
+        assert re.search(r"nothing|told apart", answer.split("spread")[0]) or (line and curve)
+        if wider in ("short", "long"):
+            assert answer.endswith(f"; {wider} sentences spread 2.5× as wide.")
+        elif wider:
+            assert "spread" not in answer
+        else:
+            assert answer.endswith(SAME_SPREAD)
+    assert len({answer for *_, answer in in_all_cases()}) == 16
+
+
+def test_the_answer_with_what_is_still_pending_is_at_most_25_words() -> None:
+    lengths = random_lengths()
+    for slope in (0.0, 0.05, -0.05):
+        answer = words.answer(shown_of(lengths, 9 + slope * lengths + noise()), Unit.TOKENS)
+        assert len(f"{answer} {words.PENDING}".split()) <= 25, answer
 
 
 def test_before_the_curve_is_known_the_line_stands_alone() -> None:
     lengths = random_lengths()
     shown = shown_of(lengths, 9 + 0.05 * lengths + noise())
-    answer = words.answer(shown, Unit.WORDS)
-    assert answer.endswith("% of the differences between norms (3 to 59 words).")
-    assert answer.startswith("A straight line, rising with length, accounts for ")
-    unknown = words.answer(replace(shown, clusters=None), Unit.WORDS)
-    assert unknown.startswith("A straight line in length accounts for ")  # its interval is not known yet
+    explained = np.corrcoef(lengths, shown.norms)[0, 1] ** 2
+    share = f"{100 * explained:.1f}% of the differences between norms (3–59 tokens)."
+    assert words.answer(shown, Unit.TOKENS) == f"A line rising with length explains {share}"
+    not_told = words.answer(shown_of(lengths, 9 + noise()), Unit.TOKENS)
+    assert re.fullmatch(
+        r"A line explains 0\.\d% of the differences between norms \(3–59 tokens\), not told apart from nothing\.",
+        not_told,
+    )
+    unknown = words.answer(replace(shown, clusters=None), Unit.TOKENS)
+    assert unknown == f"A straight line explains {share}"  # its interval is not known yet
     numbers = words.key_numbers(replace(shown, clusters=None), Unit.TOKENS)
     assert not any("interval" in text for text in numbers.values())
+    assert "interval" not in words.in_numbers(replace(shown, clusters=None), Experiment(), 1500)
+    assert words.in_numbers(shown, Experiment(), 1500).count("95% interval") == 2
 
 
 def test_the_numbers_are_those_of_line_and_shape() -> None:
@@ -149,10 +201,13 @@ def test_the_numbers_are_those_of_line_and_shape() -> None:
     alike = shown_of(lengths, shown.norms, np.arange(1500) // 2)
     assert words.key_numbers(alike, Unit.TOKENS)["Sentences"] == "1,500, in 750 groups of alike"
     low, high = shown.fit.r_squared_interval
-    assert words.in_numbers(shown, Experiment(), 1600).startswith(
-        f"1,500 of 1,600 sentences, those under 80 tokens · R² {words.number(shown.fit.r_squared)} (95% interval "
-        f"{words.number(low)} to {words.number(high)}) · slope "
+    low_slope, high_slope = shown.fit.slope_interval
+    assert words.in_numbers(shown, Experiment(), 1600) == (
+        f"R² {words.number(np.corrcoef(lengths, shown.norms)[0, 1] ** 2)} (95% interval {words.number(low)} to "
+        f"{words.number(high)}) · slope per token {words.number(np.polyfit(lengths, shown.norms, 1)[0])} (95% interval "
+        f"{words.number(low_slope)} to {words.number(high_slope)}) · 1,500 of 1,600 sentences, those under 80 tokens"
     )
+    assert words.in_numbers(replace(shown, fit=None), Experiment(), 1600) == ""
 
 
 def test_what_the_cutoff_changes_is_said() -> None:

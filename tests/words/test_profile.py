@@ -1,4 +1,5 @@
 import itertools
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -6,7 +7,7 @@ import pytest
 
 from clsviz import words
 from clsviz.experiment import Experiment
-from clsviz.settings import Lengths, Pooling
+from clsviz.settings import Lengths, Pooling, Unit
 from clsviz.statistics import Profile, Reading, Readout, readings, unit
 from clsviz.vectors import Vectors
 
@@ -221,6 +222,117 @@ def test_controls_stand_first_and_their_words_claim_no_more() -> None:
     assert both.startswith("Control, with lengths shuffled across sentences and random weights: a linear probe")
     assert words.profile.answer(profile, Experiment()).startswith("A linear probe of the [CLS] vector of MiniLM-L6")
     assert words.profile.answer(None, Experiment()) == "Fitting probes…"
+
+
+CONTROLS = {
+    "": Experiment(),
+    "Lengths shuffled: ": Experiment(lengths=Lengths.SHUFFLED),
+    "Untrained: ": Experiment(model="untrained:minilm"),
+    "Shuffled, untrained: ": Experiment(model="untrained:minilm", lengths=Lengths.SHUFFLED),
+}
+
+
+def test_the_headline_sets_the_best_probe_beside_the_last_norm_and_a_guess() -> None:
+    half = 0.5 * ENCODING + 0.3 * RANDOM_DIRECTIONS
+    profile = profile_of(7 * CONSTANT, 7 * ENCODING, half, NOISE)
+    error, of_norm = (off_by(profile, *at) for at in ((1, Readout.VECTOR), (3, Readout.NORM)))
+    assert words.profile.headline(profile, Experiment()) == (
+        f"A linear probe misses length by {error} after layer 1, a line on [CLS]’s last norm by "
+        f"{of_norm.removesuffix(' tokens')}, guessing {GUESS}."
+    )
+    in_words = words.profile.headline(profile, Experiment(unit=Unit.WORDS))
+    assert f"misses length by {off_by(profile, 1, Readout.VECTOR, 'words')} after" in in_words
+    numbers = words.profile.in_numbers(profile, Experiment(length_cutoff=90))
+    assert numbers == (
+        f"held-out {r_squared(profile, 1, Readout.VECTOR)} after layer 1 · {r_squared(profile, 3, Readout.VECTOR)} "
+        f"after the last · the last norm alone {r_squared(profile, 3, Readout.NORM)} · 500 sentences under 90 tokens, "
+        "errors are means"
+    )
+    paragraphs = words.profile.in_full(profile, Experiment())
+    assert paragraphs[0].startswith("A linear probe of the [CLS] vector of MiniLM-L6 predicts the length")
+    assert paragraphs[1:] == words.profile.details(profile)
+
+
+def test_where_the_last_layer_is_the_best_it_is_named_once() -> None:
+    profile = profile_of(7 * CONSTANT, LENGTHS[:, None] * unit(CONSTANT + 0.003 * NOISE))
+    headline = words.profile.headline(profile, Experiment())
+    assert re.fullmatch(
+        rf"A linear probe misses length by \S+ tokens after layer 1, a line on \[CLS\]’s last norm by <0\.1, guessing "
+        rf"{GUESS}\.",
+        headline,
+    )
+    assert off_by(profile, 1, Readout.VECTOR).replace("less than ", "<") in headline
+    numbers = words.profile.in_numbers(profile, Experiment())
+    assert numbers.startswith(f"held-out {r_squared(profile, 1, Readout.VECTOR)} after the last layer · the last norm ")
+    assert numbers.count("R²") == 2
+
+
+def test_the_headline_names_the_embeddings_and_a_norm_that_does_not_vary() -> None:
+    profile = profile_of(7 * ENCODING, 7 * CONSTANT)
+    assert words.profile.headline(profile, Experiment()) == (
+        f"A linear probe misses length by {off_by(profile, 0, Readout.VECTOR)} at the embeddings, guessing {GUESS}; "
+        "the last norm does not vary."
+    )
+    assert "norm" not in words.profile.in_numbers(profile, Experiment())
+
+
+def test_where_a_probe_hardly_predicts_the_headline_says_what_a_norm_does() -> None:
+    noise = profile_of(NOISE, NOISE[::-1])
+    assert noise.best is not None
+    of_noise = f"A linear probe hardly predicts length from [CLS]: {r_squared(noise, noise.best.layer, Readout.VECTOR)}"
+    assert words.profile.headline(noise, Experiment()) == f"{of_noise} at best."
+    few = words.profile.headline(profile_of(NOISE, NOISE[::-1], n=110), Experiment())
+    assert few.endswith(" at best, but 110 sentences are few.")
+    by_norm = words.profile.headline(profile_of(LENGTHS[:, None] * RANDOM_DIRECTIONS, NOISE), Experiment())
+    assert by_norm.endswith(" at best; a line on a norm reads R² 1.000.")
+
+
+def test_the_headline_says_what_cannot_be_said() -> None:
+    assert words.profile.headline(None, Experiment()) == words.profile.FITTING
+    assert words.profile.in_numbers(None, Experiment()) == ""
+    few = words.profile.headline(profile_of(7 * CONSTANT, ENCODING, n=99), Experiment())
+    assert few.startswith("Not tested: 99 sentences are too few")
+    constant = words.profile.headline(profile_of(7 * CONSTANT, 3 * CONSTANT), Experiment())
+    assert constant == (
+        "No linear probe could be fitted to [CLS] after any layer: the vector is the same for all sentences."
+    )
+    unknown = profile_of(7 * CONSTANT, 7 * ENCODING, made=1)
+    assert words.profile.headline(unknown, Experiment()).endswith("is not known yet.")
+    assert words.profile.in_numbers(unknown, Experiment()) == "500 sentences under 80 tokens, errors are means"
+
+
+def test_the_headline_is_so_far_until_every_layer_was_read() -> None:
+    layers = (7 * CONSTANT, 7 * ENCODING, NOISE)
+    n_norms = 9
+    for made in range(n_norms + 2, 22):
+        profile = profile_of(*layers, made=made)
+        is_read = None not in profile.line(Pooling.CLS, Readout.VECTOR)
+        assert is_read == (made >= n_norms + 3)
+        assert ("so far" in words.profile.headline(profile, Experiment())) != is_read
+        assert ("after the last ·" in words.profile.in_numbers(profile, Experiment())) == is_read
+        assert ("So far," in words.profile.in_full(profile, Experiment())[-1]) == (made < 21)
+
+
+def test_the_headline_names_the_controls_and_is_at_most_25_words() -> None:
+    hardly, by_norm = (NOISE, NOISE[::-1]), (LENGTHS[:, None] * RANDOM_DIRECTIONS, NOISE)
+    by_probe, last = (7 * ENCODING, 7 * CONSTANT, NOISE), (7 * CONSTANT, LENGTHS[:, None] * CONSTANT)
+    every = [
+        profile_of(*layers, n=n, made=made)
+        for layers, n, made in itertools.product(
+            (hardly, by_norm, by_probe, last, (7 * ENCODING, 7 * CONSTANT), (7 * CONSTANT, CONSTANT)),
+            (N, 110, 12),
+            (1, 7, 8, 10, 11, 10**6),
+        )
+    ]
+    for profile in every:
+        plain = words.profile.headline(profile, Experiment())
+        for controls, experiment in CONTROLS.items():
+            headline = words.profile.headline(profile, experiment)
+            assert len(headline.split()) <= 25, headline
+            assert headline == (controls + plain[0].lower() + plain[1:] if controls else plain)
+    headlines = {words.profile.headline(profile, Experiment()) for profile in every}
+    for said in ("so far", "hardly", "misses", "not known yet", "does not vary", "Not tested", "are few", "a line on"):
+        assert any(said in headline for headline in headlines), said
 
 
 def test_a_last_layer_that_is_constant_is_told() -> None:

@@ -33,6 +33,7 @@ def show(names: Sequence[str], norms: Sequence[MeasuringJob], vectors: Sequence[
         default=st.session_state.models,
         format_func=controls.model.label,
         key="models",
+        persist_state="session",
         on_change=_choose,
         max_selections=MOST_MODELS,
         accept_new_options=not server.limits().is_public,

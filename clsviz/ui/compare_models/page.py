@@ -9,12 +9,12 @@ from clsviz import words
 from clsviz.errors import SettingError, Subject
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
-from clsviz.measuring import Found, MeasuringJob
+from clsviz.measuring import Found, MeasuringJob, measurement_key
 from clsviz.settings import Pooling, Precision
 from clsviz.ui import controls
-from clsviz.ui.compare_models import model_box, results, status
+from clsviz.ui.compare_models import model_box, results, rows_so_far, status
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import preview, toggle
+from clsviz.ui.parts import preview, strip, toggle
 from clsviz.ui.state import session, url, watching
 
 PAGE = "compare-models"
@@ -27,43 +27,67 @@ def page() -> None:
     norms, vectors = _watch(replace(session.experiment(), precision=Precision.EXACT), names)
     outline = status.outline([*norms, *vectors])
     with st.sidebar:
-        st.subheader("Sample", anchor=False)
         model_box.show(names, norms, vectors)
         controls.corpus.show(_of_corpus([*norms, *vectors]))
-        controls.size.show(of_vectors=True)
+        controls.sample.settings(of_vectors=True)
         status.show(names, norms, vectors, outline)
-        founds = [job.work.found for job in norms]
-        shallowest, poolings = _fit_view_to_models([found for found in founds if found])
-        controls.view.show(shallowest, poolings)
-        st.toggle(
-            "Separate norm axes",
-            value=st.session_state.axes,
-            key="axes",
-            help="Give each picture its own norm axis. Otherwise they share one, as they do for length.",
-        )
-        toggle.shuffled_lengths(session.experiment())
+    founds = [job.work.found for job in norms]
+    shallowest, poolings = _fit_view_to_models([found for found in founds if found])
+    controls.view.fit(shallowest, poolings)
     experiment = session.experiment()  # the controls may have changed the view to one that all models have
     links = {"models": ",".join(st.session_state.models), "axes": "free" if st.session_state.axes else ""}
     query = url.write(experiment, PAGE, **links)
     controls.notes.show(norms[0])
+    controls.notes.show_of_view()
     preview.show(norms[0])
     for message in _setting_problems([*norms[1:], *vectors], norms[0]):
         st.error(escape(message))
     if experiment.precision is not Precision.EXACT:
         st.caption("Models are always compared in exact precision, because vectors are measured in it.")
-    results.show(replace(experiment, precision=Precision.EXACT), names, norms, vectors, query)
+    results.show(
+        replace(experiment, precision=Precision.EXACT),
+        names,
+        norms,
+        vectors,
+        query,
+        lambda: _view(shallowest, poolings),
+    )
     preview.explain(norms[0])
+
+
+def _view(shallowest: Found | None, poolings: list[Pooling]) -> None:
+    """The controls that lie on the pictures."""
+    with strip.place():
+        strip.show_view(shallowest, poolings)
+        with st.container(gap="xsmall"):
+            st.toggle(
+                "Separate norm axes",
+                value=st.session_state.axes,
+                key="axes",
+                persist_state="session",
+                help="Give each picture its own norm axis. Otherwise they share one, as they do for length.",
+            )
+            toggle.shuffled_lengths(session.experiment())
 
 
 def _watch(experiment: Experiment, names: Sequence[str]) -> tuple[list[MeasuringJob], list[MeasuringJob]]:
     """The jobs of the models' norms, and those of their vectors; where they cannot be, says why and stops."""
     try:
         wanted = [(replace(experiment, model=name), kind) for kind in (Kind.NORMS, Kind.VECTORS) for name in names]
-        jobs = watching.watch(*wanted)
+        jobs = watching.watch(
+            *wanted, suffices=lambda found: rows_so_far.is_kept(found, experiment, _norms_of(experiment, names))
+        )
     except SettingError as error:
         st.error(escape(error))
         st.stop()
     return jobs[: len(names)], jobs[len(names) :]
+
+
+def _norms_of(experiment: Experiment, names: Sequence[str]) -> list[Found | None]:
+    """What this session knows of the models' norms."""
+    keys = [measurement_key(replace(experiment, model=name), Kind.NORMS) for name in names]
+    jobs = [st.session_state.get("watched", {}).get(key) for key in keys]
+    return [job.work.found if job else None for job in jobs]
 
 
 def _of_corpus(jobs: Sequence[MeasuringJob]) -> MeasuringJob:

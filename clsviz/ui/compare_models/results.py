@@ -1,6 +1,6 @@
 """The results of the comparison: the answer, the table, one picture per model, and their layers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import streamlit as st
@@ -13,6 +13,7 @@ from clsviz.settings import Unit
 from clsviz.ui.compare_models import downloads, table
 from clsviz.ui.compare_models.rows_so_far import rows_of
 from clsviz.ui.markdown import escape
+from clsviz.ui.parts import head
 from clsviz.ui.parts.chart import palette
 
 _POLL_SECONDS = 1.0
@@ -34,14 +35,13 @@ def show(
     norms: Sequence[MeasuringJob],
     vectors: Sequence[MeasuringJob],
     query: dict[str, str],
+    view: Callable[[], None],
 ) -> None:
-    """All of it, redrawn while there is more to come."""
-    question = f"Which model encodes the length of a sentence in the norm of {words.vector_name(experiment.view)}?"
-    st.title(escape(question), anchor=False)
+    """All of it, redrawn while there is more to come; view: draws the controls of the view."""
     place = st.empty()
     jobs = [*norms, *vectors]
     if not any(job.work.found for job in norms):  # something to read while libraries are loaded for the rest
-        place.markdown(escape(words.comparison.waiting([job.state for job in jobs])))
+        place.header(words.comparison.waiting([job.state for job in jobs]), anchor=False)
     known = rows_of(experiment, names, norms, vectors)
     place.empty()
     is_open = _is_open(known, jobs)
@@ -52,7 +52,7 @@ def show(
         nonlocal first, is_in_browser
         rows = first or rows_of(experiment, names, norms, vectors)
         first = None
-        _draw(experiment, rows, norms, vectors, query)
+        _draw(experiment, rows, norms, vectors, query, view)
         if is_in_browser and is_open and not _is_open(rows, jobs):
             st.rerun()  # without polling
         is_in_browser = True
@@ -70,9 +70,13 @@ def _draw(
     norms: Sequence[MeasuringJob],
     vectors: Sequence[MeasuringJob],
     query: dict[str, str],
+    view: Callable[[], None],
 ) -> None:
     waiting = words.comparison.waiting([job.state for job in (*norms, *vectors)])
-    st.markdown(escape(words.comparison.answer(rows, experiment) or waiting))
+    answer = words.comparison.headline(rows) or waiting
+    head.show(_question(experiment), answer, words.comparison.answer(rows, experiment))
+    _pictures(experiment, rows, norms)
+    view()
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.markdown(escape(words.comparison.tokenizers(rows, experiment.unit)), width="stretch")
         if experiment.unit is Unit.TOKENS and analysis.comparison.tokens_agree(rows) is False:
@@ -82,9 +86,12 @@ def _draw(
     if len(st.session_state.models) < 2:
         st.info("Choose at least two models in the sidebar.", icon=":material/compare_arrows:")
     table.show(rows, experiment.unit)
-    _pictures(experiment, rows, norms)
     _curves(rows, experiment.unit)
     _explain(experiment, rows, norms)
+
+
+def _question(experiment: Experiment) -> str:
+    return f"Which model encodes the length of a sentence in the norm of {words.vector_name(experiment.view)}?"
 
 
 def _count_in_words() -> None:
@@ -93,7 +100,6 @@ def _count_in_words() -> None:
 
 def _pictures(experiment: Experiment, rows: Sequence[Row], jobs: Sequence[MeasuringJob]) -> None:
     """Norm against length for every model, with an empty picture for those that are not measured yet."""
-    st.subheader(f"{words.axis_title(experiment.view)} against length", anchor=False)
     nothing = figures.Points(np.empty(0, object), np.empty(0, np.int32), np.empty(0, np.float32))
     panels = []
     for row, job in zip(rows, jobs, strict=True):

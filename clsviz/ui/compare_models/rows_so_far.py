@@ -1,6 +1,5 @@
 """What is known of each compared model so far, as rows of the comparison."""
 
-import hashlib
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
@@ -31,8 +30,12 @@ def rows_of(
         if found is not None:
             index = next(indices)
             row = _with_norms(row, job, found, of.view, index)
-            if is_settled and of_vectors.state is State.DONE and of_vectors.work.found:
-                row = _with_profile(row, of_vectors.work.found, of.view, index)
+            vectors_found = of_vectors.work.found
+            if is_settled and of_vectors.state is State.DONE and vectors_found:
+                if vectors_found.is_outline and not is_kept(vectors_found, of, founds):
+                    row = replace(row, is_read=False)  # the next run of the page measures them
+                else:
+                    row = _with_profile(row, vectors_found, of.view, index)
         rows.append(row)
     return rows
 
@@ -43,7 +46,7 @@ def _with_norms(row: Row, job: MeasuringJob, found: Found, view: View, index: ND
         row,
         n_sampled=len(found.sentences),
         is_whole=not found.n_missing,
-        norms=_norms(found.key, view, _digest(index), found, index),
+        norms=_norms(found.key, view, analysis.digest(index), found, index),
         sentences_per_second=rate,
         n_parameters=found.weights.n_parameters,
     )
@@ -53,19 +56,26 @@ def _with_profile(row: Row, found: Found, view: View, index: NDArray[np.intp]) -
     """The row with the probes so far; they continue only while somebody is looking."""
     index = index[index < len(found.measurements)]
     view = view.of_all_vectors  # every layer is probed, whichever is shown
-    key = "compare", found.key, view, _digest(index)
-    analysed = server.jobs().analyse(key, lambda: analysis.comparison.read_vectors(found, view, index))
+    read, of = analysis.comparison.read_vectors, analysis.digest(index)
+    analysed = server.analyse_as(read, found, view, lambda: read(found, view, index), of)
     is_read = not analysed.state.is_active
     return replace(row, profile=analysed.work.result, is_read=is_read, problem=str(analysed.error or row.problem))
 
 
-def _digest(index: NDArray[np.intp]) -> str:
-    return hashlib.sha256(index.tobytes()).hexdigest()
+def is_kept(found: Found, experiment: Experiment, norms: Sequence[Found | None]) -> bool:
+    """Whether the probes of a model are there without its vectors; norms: of all models. While one lacks, perhaps."""
+    known = [of.measurements for of in norms if of and not of.n_missing]
+    if len(known) < len(norms):
+        return True
+    index = analysis.comparison.common(known, experiment.view)[0]
+    index = index[index < len(found.measurements)]
+    of = analysis.digest(index)
+    return server.is_kept(analysis.comparison.read_vectors, found, experiment.view.of_all_vectors, of)
 
 
 @st.cache_resource(max_entries=24, show_spinner=False)
 def _norms(key: Hashable, view: View, digest: str, _found: Found, _index: NDArray[np.intp]) -> Norms:
-    return analysis.comparison.norms_of(_found, view, _index)
+    return analysis.comparison.norms_of(_found, view, _index, server.kept())
 
 
 @st.cache_resource(max_entries=24, show_spinner=False)

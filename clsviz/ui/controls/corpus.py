@@ -21,8 +21,6 @@ _TEXT_HELP = {
 
 def show(job: MeasuringJob) -> None:
     """The controls, with what is wrong with the corpus."""
-    for setting in ("reading", "segmentation"):  # not every page has a control for them, and without it they are lost
-        st.session_state[setting] = st.session_state[setting]
     _list()
     is_lost = corpora.is_upload(st.session_state.corpus) and isinstance(job.error, CorpusError)
     with st.expander("Use your own text", expanded=is_lost):
@@ -51,6 +49,7 @@ def _list() -> None:
         index=names.index(st.session_state.corpus),
         format_func=label,
         key="corpus",
+        persist_state="session",
         on_change=_choose,
         accept_new_options=not server.limits().is_public,
         help="Where the sentences come from. The first three are docstrings: of Python 3.11, the same on every "
@@ -98,6 +97,7 @@ def _texts(corpus: Corpus | None) -> None:
             default=st.session_state.segmentation,
             format_func=words.reading.SEGMENTATIONS.__getitem__,
             key="segmentation",
+            persist_state="session",
             required=True,
             help="Cut texts into sentences, with rules for English. Auto does so if they average more than "
             f"{LONG_TEXT} characters.",

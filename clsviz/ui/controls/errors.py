@@ -5,6 +5,9 @@ import streamlit as st
 from clsviz.errors import ClsvizError, Subject
 from clsviz.ui.markdown import escape
 
+OF_THE_SIDEBAR = (Subject.MODEL, Subject.CORPUS)
+"""What a control in the sidebar is to blame for: shown under it."""
+
 OF_THE_RUN = (Subject.STORE, Subject.PROGRAM, Subject.SENTENCES)
 """What no control is to blame for: shown beside the Run button."""
 

@@ -17,6 +17,7 @@ def show(error: ClsvizError | None = None) -> None:
         index=names.index(st.session_state.model),
         format_func=label,
         key="model",
+        persist_state="session",
         on_change=_choose,
         accept_new_options=not server.limits().is_public,
         help="The encoder. You can also type any Hugging Face Hub id, optionally with @ and a revision, or, if clsviz "

@@ -11,11 +11,17 @@ from clsviz.ui.state import session
 
 
 def show(job: MeasuringJob) -> None:
-    """Settings that could not be used, and how the result differs from what was asked for."""
+    """How the result differs from what was asked for."""
     errors.show(job.error, Subject.SETTINGS)
-    notes = session.notes()
+    notes: list[str] = []
     if job.work.found:
         notes += words.notes(job.work.experiment, job.work.found)
         notes += words.differences(session.made_with(), job.work.found)
     for note in notes:
+        st.warning(escape(note))
+
+
+def show_of_view() -> None:
+    """Settings that could not be used, until one is changed."""
+    for note in session.notes():
         st.warning(escape(note))

@@ -18,7 +18,7 @@ ORIGINAL = Experiment(
 )
 
 
-_POLL_SECONDS = 2.0
+_POLL_SECONDS = 6.0
 
 
 def show() -> None:
@@ -32,12 +32,12 @@ def show() -> None:
             f"BERT base on {ORIGINAL.sample_size:,} sentences of BookCorpus, keeping those under "
             f"{ORIGINAL.length_cutoff} tokens: the 2021 experiment. Nothing starts until you press Run.",
         )
-    was_known = server.jobs().estimate(ORIGINAL) is not None
+    was_known = server.jobs().estimate(ORIGINAL, now=False) is not None
     is_in_browser = False
 
     def keep_up() -> None:
         nonlocal is_in_browser
-        cost = server.jobs().estimate(ORIGINAL)
+        cost = server.jobs().estimate(ORIGINAL, now=is_in_browser)  # not while the page is drawn for the first time
         estimating = f"downloads up to {_megabytes():,} MB. Estimating how long it takes on this machine…"
         st.caption(escape(f"The original {words.cost(cost)}." if cost else f"The original {estimating}"))
         if is_in_browser and not was_known and cost:

@@ -1,14 +1,24 @@
-"""The settings that cost model time."""
+"""What costs model time: model, corpus, and behind “Settings” how much of it is measured, and how."""
 
 import streamlit as st
 
 from clsviz.measuring import MeasuringJob
-from clsviz.ui.controls import corpus, model, size
+from clsviz.ui.controls import corpus, model, size, status, view
 
 
-def show(job: MeasuringJob, *, of_vectors: bool = False) -> None:
-    """All of them, each with what is wrong with it; of_vectors: whether vectors are measured, and not norms."""
-    st.subheader("Sample", anchor=False)
+def show(job: MeasuringJob, outline: tuple[bool, bool, bool], *, of_vectors: bool = False) -> None:
+    """All of them, each with what is wrong with it, and how far the job is.
+
+    outline: the job's before anything was drawn. of_vectors: whether vectors are measured, and not norms.
+    """
     model.show(job.error)
     corpus.show(job)
-    size.show(of_vectors=of_vectors)
+    settings(of_vectors=of_vectors)
+    status.show(job, outline)
+
+
+def settings(*, of_vectors: bool) -> None:
+    """Whatever is rarely changed."""
+    with st.expander("Settings", icon=":material/tune:"):
+        size.show(of_vectors=of_vectors)
+        view.unit()

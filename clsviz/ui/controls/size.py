@@ -30,7 +30,15 @@ def show(*, of_vectors: bool) -> None:
         )
     lowest, highest = RANGES["seed"]
     seed = st.session_state.seed
-    st.number_input("Seed", lowest, highest, seed, key="seed", help="A different seed draws different sentences.")
+    st.number_input(
+        "Seed",
+        lowest,
+        highest,
+        seed,
+        key="seed",
+        persist_state="session",
+        help="A different seed draws different sentences.",
+    )
     if not of_vectors:
         st.segmented_control(
             "Precision",
@@ -38,6 +46,7 @@ def show(*, of_vectors: bool) -> None:
             default=st.session_state.precision,
             format_func=str.capitalize,
             key="precision",
+            persist_state="session",
             required=True,
             help="Exact computes in float32. Fast multiplies matrices in bfloat16 and measures some sentences both "
             "ways to report its error. A norm that varies by less than that error is not shown.",
@@ -51,5 +60,6 @@ def _slider(label: str, setting: str, sizes: list[int], about: str) -> None:
         value=st.session_state[setting],
         format_func=lambda size: f"{size:,}",
         key=setting,
+        persist_state="session",
         help=about,
     )

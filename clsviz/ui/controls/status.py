@@ -33,6 +33,14 @@ def show(job: MeasuringJob, before: tuple[bool, bool, bool], name: str = "") -> 
     st.fragment(keep_up, run_every=_POLL_SECONDS if will_change else None)()
 
 
+def show_on_a_phone(job: MeasuringJob, before: tuple[bool, bool, bool], name: str = "") -> None:
+    """The same in the main column, for screens that hide the sidebar, while there is something to do or to know."""
+    if job.state is not State.DONE:
+        with st.container(key="phone"):
+            errors.show(job.error, *errors.OF_THE_SIDEBAR)  # the status shows those of the run
+            show(job, before, f"{name}-phone")
+
+
 def outline(job: MeasuringJob) -> tuple[bool, bool, bool]:
     """What the rest of the page depends on: whether the job is active, knows its sentences, and has measured any."""
     found = job.work.found
@@ -69,7 +77,7 @@ def _done(job: MeasuringJob, name: str) -> None:
         icon=":material/refresh:",
         key=f"here{name}",
         width="stretch",
-        help=words.shipped(n_shipped, n),
+        help=words.shipped(n_shipped, n, is_outline=found is not None and found.is_outline),
     ):
         watching.start(job, here=True)
         st.rerun()

@@ -13,40 +13,44 @@ from clsviz.ui.state import session
 _CUTOFFS = (*range(5, 100, 5), *range(100, 200, 10), *range(200, 501, 50), 512)
 
 
-def show(found: Found | None, poolings: Sequence[Pooling] = (Pooling.CLS, Pooling.POOLER)) -> None:
-    """The controls; poolings: those that can be chosen."""
-    st.subheader("View", anchor=False)
+def cutoff() -> None:
+    """The control of the length cutoff."""
     st.select_slider(
         "Length cutoff",
         choices.including(st.session_state.length_cutoff, _CUTOFFS, in_order=True),
         value=st.session_state.length_cutoff,
         format_func=lambda cutoff: f"under {cutoff}",
         key="length_cutoff",
+        persist_state="session",
         help="Only sentences with fewer tokens than this are shown and enter the regression. [CLS] and [SEP] are not "
         "counted.",
     )
-    _fit_to_model(found, poolings)
-    _vector(poolings)
-    _layer(found)
+
+
+def unit() -> None:
+    """The control of what lengths are counted in."""
     st.segmented_control(
         "Count length in",
         list(Unit),
         default=st.session_state.unit,
         format_func=str.capitalize,
         key="unit",
+        persist_state="session",
         required=True,
         help="Tokens are what this model’s tokenizer splits a sentence into. Words (separated by white space) and "
         "characters are the same for all models.",
     )
 
 
-def _vector(poolings: Sequence[Pooling]) -> None:
+def vector(poolings: Sequence[Pooling] = (Pooling.CLS, Pooling.POOLER)) -> None:
+    """The control of the vector; poolings: those that can be chosen."""
     st.segmented_control(
         "Vector",
         list(poolings),
         default=st.session_state.pooling,
         format_func=lambda pooling: words.POOLINGS[pooling].short,
         key="pooling",
+        persist_state="session",
         required=True,
         help="[CLS] is the vector of the token that stands for the whole sentence. The pooler output is [CLS] from "
         "the last layer, passed through a dense layer and tanh."
@@ -54,17 +58,30 @@ def _vector(poolings: Sequence[Pooling]) -> None:
     )
 
 
-def _layer(found: Found | None) -> None:
+def layer(found: Found | None) -> None:
+    """The control of the layer.
+
+    It is another one for each number of layers: the browser keeps the place of the handle, not what it stands for.
+    """
     n_layers = _n_layers(found)
+    key = f"layer_{n_layers or 0}"
+    if st.session_state.get(key) != st.session_state.layer:
+        st.session_state[key] = st.session_state.layer
     st.select_slider(
         "Layer",
         choices.including(st.session_state.layer, [*range(n_layers or 1), session.LAST], in_order=True),
         value=st.session_state.layer,
         format_func=_layer_name(found, n_layers),
-        key="layer",
+        key=key,
         disabled=n_layers is None or st.session_state.pooling is Pooling.POOLER,
+        on_change=_choose_layer,
+        args=[key],
         help="The layer after which the vector is taken; 0 is the embedding output.",
     )
+
+
+def _choose_layer(key: str) -> None:
+    st.session_state.layer = st.session_state[key]
 
 
 def _layer_name(found: Found | None, n_layers: int | None) -> Callable[[int | str], str]:
@@ -83,8 +100,11 @@ def _n_layers(found: Found | None) -> int | None:
     return found.measurements.n_layers if len(found.measurements) else found.weights.n_layers
 
 
-def _fit_to_model(found: Found | None, poolings: Sequence[Pooling]) -> None:
-    """Bring layer and vector back to what the model and the page have, and say so."""
+def fit(found: Found | None, poolings: Sequence[Pooling] = (Pooling.CLS, Pooling.POOLER)) -> None:
+    """Bring layer and vector back to what the model and the page have, and say so.
+
+    poolings: those of the page.
+    """
     if st.session_state.pooling not in poolings:
         session.adjust(words.view.ONLY_CLS_HERE, pooling=Pooling.CLS)
     n_layers = _n_layers(found)

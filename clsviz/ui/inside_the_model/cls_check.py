@@ -9,16 +9,12 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from clsviz import analysis, words
-from clsviz.analysis.pooler_check import Check
+from clsviz.analysis.pooler_check import EXAMPLE, Check
 from clsviz.encoder import Anatomy
 from clsviz.experiment import Experiment
 from clsviz.models import Weights
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import own, share
-
-EXAMPLE = "Sinan loves a beautiful day"
-"""Measured for visitors who have typed nothing."""
-
 
 _FIRST = 5
 """How many numbers of a vector are shown."""

@@ -12,7 +12,7 @@ from clsviz.models import Weights
 from clsviz.ui import controls
 from clsviz.ui.inside_the_model import cls_check, structure
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import own
+from clsviz.ui.parts import head, own
 from clsviz.ui.state import session, url, visitor, watching
 
 PAGE = "inside-the-model"
@@ -33,15 +33,18 @@ def page() -> None:
             anatomy = structure.anatomy_of(weights)
         if job is not None:
             controls.status.show(job, controls.status.outline(job))
+    if job is not None:
+        controls.status.show_on_a_phone(job, controls.status.outline(job))
     url.write(experiment, PAGE)
     for note in session.notes():
         st.warning(escape(note))
-    st.title(escape(f"What is inside {models.label(experiment.model)}?"), anchor=False)
+    question = f"What is inside {models.label(experiment.model)}?"
     if weights is None:
-        st.markdown(escape(_waiting(job)))
+        head.show(question, _waiting(job))
     elif anatomy is None:
-        st.markdown("This model is not loaded. The sidebar shows the progress, or the reason if it cannot be opened.")
+        head.show(question, "This model is not loaded. The sidebar shows the progress, or why it cannot be opened.")
     else:
+        head.show(question, words.anatomy.answer(anatomy))
         _show(experiment, weights, anatomy)
 
 
@@ -76,8 +79,6 @@ def _waiting(job: MeasuringJob | None) -> str:
 
 def _show(experiment: Experiment, weights: Weights, anatomy: Anatomy) -> None:
     """Everything below the title; what needs a sentence appears once it is measured."""
-    st.markdown(escape(words.anatomy.answer(anatomy)))
-    structure.show_figures(anatomy)
     tools_place = st.container(horizontal=True, horizontal_alignment="right")
     structure.show_parameters(anatomy, weights.label)
     structure.show_facts(anatomy, weights)

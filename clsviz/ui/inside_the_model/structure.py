@@ -21,36 +21,6 @@ def anatomy_of(weights: Weights) -> Anatomy | None:
     return own.try_sentences("anatomy", weights, [], lambda encoder: encoder.anatomy)
 
 
-def show_figures(anatomy: Anatomy) -> None:
-    """The four numbers that people ask for."""
-    built = anatomy.architecture
-    with st.grid(4, min_column_width=140):
-        st.metric(
-            "Weights",
-            f"{anatomy.n_weights / 1e6:,.1f} M",
-            border=True,
-            help="Numbers set in training, word embeddings included.",
-        )
-        st.metric(
-            "Named parameters",
-            f"{len(anatomy.parameters):,}",
-            border=True,
-            help="Tensors that hold the weights: matrices, tables of vectors, biases.",
-        )
-        st.metric(
-            "Layers",
-            "–" if built.n_layers is None else f"{built.n_layers}",
-            border=True,
-            help="Stacked blocks of attention and feed-forward. Layer 0, the embedding output, is not counted.",
-        )
-        st.metric(
-            "Width",
-            "–" if built.hidden_size is None else f"{built.hidden_size:,}",
-            border=True,
-            help="Dimensions of a token’s vector, [CLS] included.",
-        )
-
-
 def show_parameters(anatomy: Anatomy, label: str) -> None:
     """Where the weights are: a picture by group, and the table of all."""
     groups = anatomy.group_table()

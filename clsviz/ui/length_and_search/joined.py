@@ -24,8 +24,8 @@ def of(found: Found, experiment: Experiment) -> Analysis[tuple[Joined, ...]]:
     def measure(texts: Sequence[str]) -> Vectors:
         return measure_texts(texts, experiment, found, jobs.store, jobs.encoders, Progress())
 
-    key = "joined", found.key, experiment.view
-    return jobs.analyse(key, lambda: analysis.joined.join(found, experiment.view, measure))
+    join = analysis.joined.join
+    return server.analyse_as(join, found, experiment.view, lambda: join(found, experiment.view, measure))
 
 
 def show(found: Found, experiment: Experiment) -> None:

@@ -7,29 +7,46 @@ import streamlit as st
 from clsviz import analysis, export, figures, words
 from clsviz.experiment import Experiment
 from clsviz.measuring import Analysis, Found, MeasuringJob
+from clsviz.settings import Pooling
+from clsviz.ui import controls
 from clsviz.ui.length_and_search import joined, remedies
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart, redrawn, share, toggle
+from clsviz.ui.parts import chart, head, redrawn, share, strip, toggle
 from clsviz.ui.parts.covered import covered
-from clsviz.ui.state import server, session
+from clsviz.ui.state import server, session, url
 
 if TYPE_CHECKING:
     from clsviz.analysis.similarity import Similarity
 
 _HEIGHT = 470
 
+_POOLINGS = list(Pooling)
 
-def show(job: MeasuringJob, experiment: Experiment, query: dict[str, str]) -> None:
+
+def show(job: MeasuringJob, page: str) -> None:
     """Draw it all; while anything is being computed it redraws itself, as there is more to show."""
     redrawn.show(
-        lambda: _show(job, experiment, query),
-        lambda: (session.experiment(), st.session_state.joined),
-        lambda: _is_active(job, experiment),
+        lambda: _show(job, page),
+        lambda: (session.measured(), _needs_vectors(job)),
+        lambda: _is_active(job, session.experiment()),
     )
 
 
 def _compare(found: Found, experiment: Experiment) -> "Analysis[Similarity]":
     return server.analyse(analysis.similarity.compare, found, experiment.view)
+
+
+def is_kept(found: Found, experiment: Experiment) -> bool:
+    """Whether all that the page shows is there without the vectors."""
+    view = experiment.view
+    has_joined = not st.session_state.joined or server.is_kept(analysis.joined.join, found, view)
+    return has_joined and server.is_kept(analysis.similarity.compare, found, view)
+
+
+def _needs_vectors(job: MeasuringJob) -> bool:
+    """Whether what came with clsviz no longer suffices."""
+    found = job.work.found
+    return found is not None and found.is_outline and not is_kept(found, session.experiment())
 
 
 def _is_active(job: MeasuringJob, experiment: Experiment) -> bool:
@@ -44,20 +61,25 @@ def _is_active(job: MeasuringJob, experiment: Experiment) -> bool:
     return st.session_state.joined and joined.of(found, experiment).state.is_active
 
 
-def _show(job: MeasuringJob, experiment: Experiment, query: dict[str, str]) -> None:
-    st.title(words.similarity.QUESTION, anchor=False)
+def _show(job: MeasuringJob, page: str) -> None:
+    controls.view.fit(job.work.found, _POOLINGS)
+    experiment = session.experiment()  # the view may have been brought back to what the model has
+    query = url.write(experiment, page, joined="yes" if st.session_state.joined else "")
+    controls.notes.show_of_view()
     found = covered(job, experiment)
     compared = _compare(found, experiment) if found else None
     similarity = compared.work.result if compared else None
     if compared is None:
-        st.markdown(escape(words.waiting.for_points(job)))
+        head.show(words.similarity.QUESTION, words.waiting.for_points(job))
     elif similarity is None:
-        st.markdown(escape(compared.error or "Comparing…"))
+        head.show(words.similarity.QUESTION, str(compared.error or "Comparing…"))
     else:
-        st.markdown(escape(words.similarity.answer(similarity, experiment)))
-        st.caption(escape(words.similarity.quiet_line(similarity, experiment)))
-    _tools(job, experiment, query, found, similarity)
+        answer = words.similarity.answer(similarity, experiment)
+        head.show(words.similarity.QUESTION, answer, words.similarity.quiet_line(similarity, experiment))
     _map(similarity, experiment)
+    with strip.place(3):
+        strip.show_view(job.work.found, _POOLINGS)
+    _tools(job, experiment, query, found, similarity)
     if found is None or similarity is None:
         return
     remedies.show(similarity)

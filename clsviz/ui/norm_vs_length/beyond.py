@@ -26,7 +26,9 @@ def is_active(job: MeasuringJob, experiment: Experiment) -> bool:
     found = watching.found(job, experiment)
     if job.state.is_active:
         if found and not analysis.knows_alike(found):
-            server.compute(analysis.alike, found, experiment.view)  # in time for the end of the measurement
+            server.jobs().analyse(
+                ("alike", found.key), lambda: iter([analysis.alike(found)])
+            )  # in time for the end of the measurement
         return True
     if found is None:
         return False

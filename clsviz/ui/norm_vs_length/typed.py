@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from clsviz import export, figures, words
 from clsviz.experiment import Experiment
 from clsviz.measurements import Measurements
-from clsviz.measuring import MeasuringJob
+from clsviz.measuring import Found
 from clsviz.settings import Unit
 from clsviz.statistics import lengths_in
 from clsviz.ui.parts import own
-from clsviz.ui.state import watching
 
 if TYPE_CHECKING:
     from clsviz.analysis import Shown
@@ -45,14 +44,10 @@ class TypedSentences:
         return figures.Points(figures.labels_of(self.sentences), self.lengths, self.norms)
 
 
-def measure(job: MeasuringJob, experiment: Experiment) -> TypedSentences | None:
+def measure(found: Found, experiment: Experiment) -> TypedSentences | None:
     """Measure what the visitor typed; None if that is nothing, or is not measured yet, which is then said here."""
     sentences = own.typed()
     if not sentences:
-        return None
-    found = watching.found(job, experiment)
-    if found is None:
-        st.caption("Your sentence is measured as soon as the first sentences of the corpus are.")
         return None
 
     def work(encoder: "Encoder") -> tuple[list[list[str]], Measurements]:
@@ -67,8 +62,11 @@ def measure(job: MeasuringJob, experiment: Experiment) -> TypedSentences | None:
     return TypedSentences(sentences, tokens, measurements, experiment.unit, lengths, norms)
 
 
-def show(typed: TypedSentences, shown: "Shown") -> None:
-    """The sentences beside what the line and the corpus have for the same length."""
+def show(typed: TypedSentences | None, shown: "Shown") -> None:
+    """The sentences, if there are any, beside what the line and the corpus have for the same length."""
+    if typed is None:
+        return
+    own.offer_for_link()
     if len(typed.sentences) > _MOST_IN_FULL:
         _table(typed, shown)
         return

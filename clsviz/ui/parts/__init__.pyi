@@ -1,3 +1,3 @@
-from . import chart, marks, own, preview, redrawn, selection, share, toggle
+from . import chart, citing, head, marks, own, preview, redrawn, selection, share, strip, toggle
 
-__all__ = ["chart", "marks", "own", "preview", "redrawn", "selection", "share", "toggle"]
+__all__ = ["chart", "citing", "head", "marks", "own", "preview", "redrawn", "selection", "share", "strip", "toggle"]

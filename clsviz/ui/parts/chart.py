@@ -12,15 +12,15 @@ from streamlit.elements.lib import streamlit_plotly_theme as theme
 from clsviz import analysis, export, figures, statistics, words
 from clsviz.experiment import Experiment, View
 from clsviz.measuring import Found
-from clsviz.settings import Overlay, Unit
+from clsviz.settings import Overlay, Trait, Unit
 from clsviz.ui.parts import marks
-from clsviz.ui.state import links
+from clsviz.ui.state import links, server
 
 if TYPE_CHECKING:
     from clsviz.analysis import Shown
-    from clsviz.statistics import Quantiles
+    from clsviz.statistics import Flat, Quantiles
 
-HEIGHT = 520
+HEIGHT = 470
 
 CURVES, MEDIANS, RANGES = Overlay
 """What can be drawn over the sentences."""
@@ -28,7 +28,8 @@ CURVES, MEDIANS, RANGES = Overlay
 
 def palette() -> "figures.Palette":
     """Colours that Streamlit replaces with those of the theme, light or dark."""
-    return figures.Palette(theme.CATEGORY_0, theme.CATEGORY_1, theme.CATEGORY_2, theme.CATEGORY_3, theme.BG_COLOR)
+    roles = theme.CATEGORY_0, theme.CATEGORY_1, theme.CATEGORY_2, theme.CATEGORY_3, theme.BG_COLOR, theme.CATEGORY_4
+    return figures.Palette(*roles)
 
 
 def view_of(found: Found, experiment: Experiment) -> "Shown":
@@ -38,17 +39,34 @@ def view_of(found: Found, experiment: Experiment) -> "Shown":
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _shown(key: Hashable, view: View, knows_alike: bool, _found: Found) -> "Shown":
-    return analysis.show(_found, view, wait=False)
+    return analysis.show(_found, view, wait=False, kept=server.kept())
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _quantiles(key: Hashable, view: View, _shown: "Shown") -> "Quantiles | None":
-    return analysis.quantiles(_shown)
+def _quantiles(key: Hashable, view: View, _found: Found, _shown: "Shown") -> "Quantiles | None":
+    asked = analysis.question(analysis.quantiles, _found, view=view)
+    return server.kept().of(asked, lambda: analysis.quantiles(_shown))
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _flat(key: Hashable, view: View, _found: Found, _shown: "Shown") -> "Flat | None":
+    asked = analysis.question(analysis.flat, _found, view=view)
+    return server.kept().of(asked, lambda: analysis.flat(_shown, view))
+
+
+def flat(found: Found, experiment: Experiment, shown: "Shown") -> "Flat | None":
+    """R² of what is shown on a flat distribution of lengths, or None where there is none."""
+    return _flat(found.key, experiment.view, found, shown)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _labels(key: tuple[object, ...], _sentences: list[str]) -> "figures.Labels":
+def _labels(sample: Hashable, _sentences: list[str]) -> "figures.Labels":
     return figures.labels_of(_sentences)
+
+
+def _sample_of(found: Found) -> Hashable:
+    """The same for all measurements of the same sentences."""
+    return found.corpus.fingerprint, found.seed, len(found.sentences)
 
 
 def zoom_of(experiment: Experiment) -> str:
@@ -87,7 +105,9 @@ def link() -> dict[str, str]:
     return {
         "overlays": links.overlays_text(st.session_state.overlays),
         "zoom": ",".join(f"{end:.6g}" for end in st.session_state.zoom),
-        "selected": st.session_state.selected,
+        "selected": "" if st.session_state.selected == marks.KEPT else st.session_state.selected,
+        "colour": st.session_state.colour or "",
+        "find": st.session_state.find,
     }
 
 
@@ -102,22 +122,24 @@ def show(
 
     own: the visitor's sentences, to be marked.
     """
-    labels = _labels((found.corpus.fingerprint, experiment.seed, len(found.sentences)), found.sentences)
+    labels = _labels(_sample_of(found), found.sentences)
     drawn = slice(0, figures.MOST_POINTS)
     points = figures.Points(labels[shown.index[drawn]], shown.lengths[drawn], shown.norms[drawn])
     around = axes_of(experiment, shown)
-    picture = (around, found.key, tuple(overlays), own and (*own.lengths.tolist(), *own.norms.tolist()))
-    selected = marks.marked(marks.drawn(picture), shown)
+    own_places = own and (*own.lengths.tolist(), *own.norms.tolist())
+    picture = (around, found.key, tuple(overlays), own_places, st.session_state.colour, st.session_state.find)
+    selected = _found_in(marks.marked(marks.drawn(picture), shown), found, shown)
     figure = figures.scatter(
         points,
         replace(around, zoom=st.session_state.zoom),
         palette(),
         fit=shown.fit,
-        quantiles=_quantiles(found.key, experiment.view, shown) if CURVES in overlays else None,
+        quantiles=_quantiles(found.key, experiment.view, found, shown) if CURVES in overlays else None,
         bins=statistics.bins(shown.lengths, shown.norms) if MEDIANS in overlays else None,
         slices=statistics.slices(shown.lengths, shown.norms) if RANGES in overlays else None,
         own=own,
         selected=selected[selected < len(points.labels)],
+        groups=has_trait(found, shown)[drawn] if st.session_state.colour else None,
     )
     traces = list(figures.traces_of(len(points.labels)))
 
@@ -137,4 +159,30 @@ def show(
         st.caption(
             f"The picture shows {figures.MOST_POINTS:,} of {len(shown.index):,} sentences; the numbers use all of them."
         )
-    return marks.marked(st.session_state.selected, shown)
+    marked = marks.marked(st.session_state.selected, shown)
+    st.session_state.marked_sentences = shown.index[marked]
+    return _found_in(marked, found, shown)
+
+
+def has_trait(found: Found, shown: "Shown") -> NDArray[np.bool_]:
+    """Which of the sentences shown have the trait that they are coloured by, bool (n,)."""
+    return _having(_sample_of(found), st.session_state.colour, found.sentences)[shown.index]
+
+
+def _found_in(marked: NDArray[np.intp], found: Found, shown: "Shown") -> NDArray[np.intp]:
+    """Those marked that hold what the visitor looks for; if none is marked, all that do."""
+    text = st.session_state.find.strip()
+    if not text:
+        return marked
+    is_held = _holding(_sample_of(found), text, found.sentences)[shown.index]
+    return marked[is_held[marked]] if st.session_state.selected else np.flatnonzero(is_held)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _having(sample: Hashable, trait: Trait, _sentences: list[str]) -> NDArray[np.bool_]:
+    return analysis.traits.having(trait, _sentences)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _holding(sample: Hashable, text: str, _sentences: list[str]) -> NDArray[np.bool_]:
+    return analysis.traits.holding(text, _sentences)

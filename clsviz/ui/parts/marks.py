@@ -4,7 +4,7 @@ A mark is a word and numbers, as in “box:3,17,7.2,7.5”. Points are numbers o
 are in the units of the axes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,12 +18,35 @@ if TYPE_CHECKING:
 
 _DIGITS = 6
 
+KEPT = "kept"
+"""In place of marks: those of an earlier view that are too many for a link."""
 
-def follow(view: str) -> None:
-    """Forget the marks, and the zoom of a link, when the view changes: in another one they mean nothing."""
+
+def follow(view: str, sample: Hashable) -> None:
+    """Keep the sentences that are marked when the view changes, and forget them when the sample does.
+
+    A box, a lasso and the zoom of a link mean nothing in another view: what was in them becomes points.
+    """
     if st.session_state.get("marked_in", view) != view:
-        st.session_state.selected, st.session_state.zoom = "", ()
-    st.session_state.marked_in = view
+        st.session_state.zoom = ()
+        if st.session_state.selected:
+            st.session_state.selected = _as_points(st.session_state.get("marked_sentences", np.empty(0, np.intp)))
+    if st.session_state.get("marked_of", sample) != sample:
+        st.session_state.selected = ""
+    st.session_state.marked_in, st.session_state.marked_of = view, sample
+
+
+def _as_points(sentences: NDArray[np.intp]) -> str:
+    if len(sentences) > MOST_MARKS:
+        st.session_state.kept_sentences = sentences
+        return KEPT
+    return _mark("points", sentences.tolist()) if len(sentences) else ""
+
+
+def mark_one(sentence: int) -> None:
+    """Mark a single sentence, by its number in the sample, in place of all others."""
+    st.session_state.selected = _mark("points", [sentence])
+    st.session_state.drawn_for = None  # the browser did not mark it
 
 
 def drawn(picture: object) -> str:
@@ -40,6 +63,8 @@ def drawn(picture: object) -> str:
 def take(sentence_of: Callable[[int, int], int | None]) -> None:
     """Keep what the visitor has just marked in the browser; sentence_of: by trace and point, if it is one."""
     st.session_state.selected = written(st.session_state.scatter.selection, sentence_of)
+    if st.session_state.selected.startswith("points"):
+        st.session_state.drawn_for = None  # the figure adds a ring
 
 
 def written(selection: Any, sentence_of: Callable[[int, int], int | None]) -> str:
@@ -63,6 +88,8 @@ def _mark(word: str, numbers: Sequence[float]) -> str:
 def marked(marks: str, shown: "Shown") -> NDArray[np.intp]:
     """Which of the sentences shown the marks hold, intp (n,), ascending."""
     is_marked = np.zeros(len(shown.index), dtype=bool)
+    if marks == KEPT:
+        return np.flatnonzero(np.isin(shown.index, st.session_state.kept_sentences))
     for mark in filter(None, marks.split(";")):
         word, _, text = mark.partition(":")
         numbers = np.array(text.split(","), dtype=float)

@@ -2,10 +2,12 @@
 
 import time
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import streamlit as st
 
+from clsviz import analysis
 from clsviz.corpora.segmentation import MAX_CHARACTERS
 from clsviz.measuring import Analysis, State
 from clsviz.models import Weights
@@ -23,35 +25,79 @@ MOST_SENTENCES = 20
 
 _IN_LINK = "Include it in the link"
 
+_LABEL_OF_SEVERAL = "Your own sentences"
+
+_HEIGHT, _HEIGHT_IN_STRIP = 80, 68
+
+_DEBOUNCE = "350ms"
+
 _POLL_SECONDS, _PATIENCE_SECONDS = 0.5, 0.1
 
 
+def line() -> None:
+    """In a strip of controls, where the visitor types a sentence, or sees those of a link or of another page."""
+    _take_over("text_line")
+    if "\n" in st.session_state.text.strip():
+        _area(_LABEL_OF_SEVERAL, _HEIGHT_IN_STRIP)
+        return
+    st.text_input(
+        "Your own sentence",
+        value=st.session_state.text_line,
+        key="text_line",
+        on_change=_take,
+        args=["text_line"],
+        max_chars=MAX_CHARACTERS,
+        placeholder="Type to see its norm",
+        live=_DEBOUNCE,
+        help="Measured as you type. What you type is not stored, and goes into the link only if you tick "
+        f"“{_IN_LINK}”.",
+    )
+
+
 def box() -> None:
-    """Where the visitor types."""
-    st.subheader("Your own sentence")
+    """Where the visitor types several."""
+    _area("Your own sentences, one per line", _HEIGHT)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button("Measure", icon=":material/straighten:")  # a click on it leaves the box, which submits what was typed
+        offer_for_link()
+
+
+def offer_for_link() -> None:
+    """Whether the sentences become part of the link."""
+    st.checkbox(
+        _IN_LINK,
+        value=st.session_state.with_text,
+        key="with_text",
+        persist_state="session",
+        disabled=not st.session_state.text.strip(),
+    )
+
+
+def _area(label: str, height: int) -> None:
+    _take_over("text_area")
     st.text_area(
-        "Type one or more sentences, one per line",
-        value=st.session_state.text,
-        key="text",
-        on_change=_untick,
-        height=80,
+        label,
+        value=st.session_state.text_area,
+        height=height,
+        key="text_area",
+        on_change=_take,
+        args=["text_area"],
         max_chars=MAX_CHARACTERS,
         placeholder="The quick brown fox jumps over the lazy dog.",
         help="Press Ctrl+Enter or click Measure. What you type is not stored, and goes into the link only if you tick "
         f"“{_IN_LINK}”.",
     )
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.button("Measure", icon=":material/straighten:")  # a click on it leaves the box, which submits what was typed
-        st.checkbox(
-            _IN_LINK,
-            value=st.session_state.with_text,
-            key="with_text",
-            disabled=not st.session_state.text.strip(),
-        )
 
 
-def _untick() -> None:
-    """Sentences typed in place of those of a link are not put into the next link unasked."""
+def _take_over(key: str) -> None:
+    """Let a box hold what was typed elsewhere, or came with a link."""
+    if st.session_state.get(key) != st.session_state.text:
+        st.session_state[key] = st.session_state.text
+
+
+def _take(key: str) -> None:
+    """Take what was typed; it goes into the next link only if asked for, also where it replaces that of a link."""
+    st.session_state.text = st.session_state[key]
     if st.session_state.pop("text_of_link", ""):
         st.session_state.with_text = False
 
@@ -85,13 +131,17 @@ def try_sentences(
 
     def ask() -> Analysis[T]:
         jobs = server.jobs()
-        return jobs.try_sentences(key, lambda: work(jobs.encoders.get(weights, precision)))
+        asked = analysis.question_of_sentences(name, weights, precision, list(sentences))
+        known = partial(server.kept().get, asked)
+        return jobs.try_sentences(key, lambda: work(jobs.encoders.get(weights, precision)), known)
 
     job = ask()
     if st.session_state.get(f"asked_{name}") != key:
         st.session_state[f"asked_{name}"] = key
         _wait_a_moment(job)
     if job.state is State.DONE and job.work.result is not None:
+        if not server.jobs().encoders.has(weights, precision):  # it came with clsviz; the visitor’s own will not
+            server.soon(lambda: server.load(weights, precision))
         st.session_state[f"tried_{name}"] = key, job.work.result
         return job.work.result
     if job.state is State.FAILED:

@@ -111,6 +111,7 @@ def _controls(*, is_plain: bool) -> None:
             default=st.session_state.reading,
             format_func=words.reading.READINGS.__getitem__,
             key="reading",
+            persist_state="session",
             required=True,
             on_change=session.hold,
             help="Books in plain text have their lines wrapped at some width: these are joined into paragraphs. "
@@ -122,6 +123,7 @@ def _controls(*, is_plain: bool) -> None:
         default=st.session_state.segmentation,
         format_func=words.reading.SEGMENTATIONS.__getitem__,
         key="segmentation",
+        persist_state="session",
         required=True,
         on_change=session.hold,
         help="Cut texts into sentences, with rules for English. Auto does so with wrapped paragraphs, and with "

@@ -1,4 +1,4 @@
-"""A part of a page that draws itself anew while there is more to come."""
+"""A part of a page that draws itself anew when one of its own controls is moved, and while there is more to come."""
 
 from collections.abc import Callable
 
@@ -21,7 +21,7 @@ def show(draw: Callable[[], None], chosen: Callable[[], object], is_active: Call
         if chosen() != before:
             st.rerun()
         draw()
-        if is_in_browser and was_active and not is_active():
+        if is_in_browser and was_active != is_active():  # to begin, or to stop, drawing it again and again
             st.rerun()
         is_in_browser = True
 

@@ -1,5 +1,6 @@
 """The sentences that are selected in the scatter."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -8,7 +9,10 @@ from numpy.typing import NDArray
 
 from clsviz import export, words
 from clsviz.measuring import Found
-from clsviz.settings import Unit
+from clsviz.settings import Trait, Unit
+from clsviz.ui.markdown import escape
+from clsviz.ui.parts import marks
+from clsviz.ui.state.links import LONGEST_SEARCH
 
 if TYPE_CHECKING:
     from clsviz.analysis import Shown
@@ -16,21 +20,63 @@ if TYPE_CHECKING:
 _MOST_LISTED = 1_000
 
 
-def show(found: Found, shown: "Shown", selected: NDArray[np.intp], unit: Unit) -> None:
-    """The one sentence in full, or a list of several; selected: intp (n,), which of those shown."""
+def show_search(shown: "Shown", has_trait: Callable[[], NDArray[np.bool_]]) -> None:
+    """What sentences are coloured by, and what is looked for in them; has_trait: which of those shown have it."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.selectbox(
+            "Colour by",
+            list(Trait),
+            index=list(Trait).index(st.session_state.colour) if st.session_state.colour else None,
+            format_func=words.selection.TRAITS.__getitem__,
+            placeholder="Colour by…",
+            key="colour",
+            persist_state="session",
+            label_visibility="collapsed",
+            width=230,
+        )
+        st.text_input(
+            "Find sentences",
+            value=st.session_state.find,
+            key="find",
+            persist_state="session",
+            max_chars=LONGEST_SEARCH,
+            placeholder="Find sentences that contain…",
+            live="350ms",
+            label_visibility="collapsed",
+            icon=":material/search:",
+            width=300,
+        )
+        if st.session_state.colour and len(shown.index):
+            st.caption(escape(words.selection.by_trait(st.session_state.colour, shown, has_trait())), width="stretch")
+
+
+def show(found: Found, shown: "Shown", selected: NDArray[np.intp], unit: Unit, name: str) -> None:
+    """The one sentence in full, or a table of several.
+
+    selected: intp (n,), which of those shown. name: of the table as a file, without an ending.
+    """
     if not len(shown.index):
         return
     if not len(selected):
-        st.caption(
-            "Click a point to read its sentence. To list several, pick the box or lasso tool above the picture and "
-            "draw around them."
-        )
-        return
-    if len(selected) == 1:
+        st.caption("Nothing found." if st.session_state.find.strip() else words.selection.HOW_TO_SELECT)
+    elif len(selected) == 1:
         _one(found, shown, int(selected[0]), unit)
-        return
-    more = f"; the first {_MOST_LISTED:,} are listed" if len(selected) > _MOST_LISTED else ""
-    st.caption(f"{len(selected):,} sentences selected{more}.")
+    else:
+        _several(found, shown, selected, unit, name)
+
+
+def _several(found: Found, shown: "Shown", selected: NDArray[np.intp], unit: Unit, name: str) -> None:
+    more = f" · the first {_MOST_LISTED:,} are listed" if len(selected) > _MOST_LISTED else ""
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.markdown(escape(words.selection.selected(shown, selected) + more))
+        st.download_button(
+            "Selected (CSV)",
+            lambda: export.to_csv(export.tables.selected(found.sentences, selected, shown, unit)),
+            f"{name}-selected.csv",
+            "text/csv",
+            icon=":material/download:",
+            on_click="ignore",
+        )
     four_digits = st.column_config.NumberColumn(format="%.4f")
     st.dataframe(
         export.tables.selected(found.sentences, selected[:_MOST_LISTED], shown, unit),
@@ -46,8 +92,25 @@ def show(found: Found, shown: "Shown", selected: NDArray[np.intp], unit: Unit) -
 
 
 def _one(found: Found, shown: "Shown", index: int, unit: Unit) -> None:
+    """The sentence, and steps to those with the next lower and the next higher norm."""
     length, norm = int(shown.lengths[index]), float(shown.norms[index])
     residual = f" · residual {words.number(norm - float(shown.fit.predict(length)), sign='+')}" if shown.fit else ""
+    order = np.lexsort((shown.index, shown.norms))
+    place = int(np.flatnonzero(order == index)[0])
     with st.container(border=True):
         st.text(found.sentences[shown.index[index]])
-        st.caption(f"{length} {unit} · norm {norm:.4f}{residual}")
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            st.caption(
+                f"{length} {unit} · norm {norm:.4f}{residual} · number {place + 1:,} of {len(order):,} by norm",
+                width="content",
+            )
+            with st.container(horizontal=True, width="content"):
+                for label, icon, step in (("Lower norm", "arrow_downward", -1), ("Higher norm", "arrow_upward", 1)):
+                    is_there = 0 <= place + step < len(order)
+                    st.button(
+                        label,
+                        icon=f":material/{icon}:",
+                        on_click=marks.mark_one,
+                        args=[int(shown.index[order[place + step]])] if is_there else [0],
+                        disabled=not is_there,
+                    )

@@ -7,11 +7,13 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from clsviz import export
+from clsviz import export, words
 from clsviz.experiment import Experiment
 from clsviz.hub import shortened
 from clsviz.measuring import Found
+from clsviz.settings import Overlay
 from clsviz.ui.markdown import escape
+from clsviz.ui.parts import citing
 
 if TYPE_CHECKING:
     from clsviz.analysis import Shown
@@ -81,7 +83,8 @@ def downloads(experiment: Experiment, found: Found, view: "Shown", seen: "Seen")
     def report() -> bytes:
         return export.report(experiment, found, view, seen)
 
-    with st.popover("Download", icon=":material/download:"):
+    with st.popover("Cite and export", icon=":material/format_quote:"):
+        citing.image_buttons("scatter", file_name(experiment, found))
         table_downloads(
             "Table",
             file_name(experiment, found),
@@ -96,6 +99,8 @@ def downloads(experiment: Experiment, found: Found, view: "Shown", seen: "Seen")
             on_click="ignore",
             width="stretch",
         )
+        caption = words.citation.caption(experiment, found, view, [Overlay(name) for name in seen.overlays])
+        citing.citation(caption, words.citation.bibtex(experiment, found))
 
 
 def how_it_was_measured(rows: Mapping[str, str], command: str) -> None:

@@ -6,14 +6,17 @@ from typing import Any
 
 from clsviz.errors import SettingError
 from clsviz.experiment import parse_setting
-from clsviz.settings import DEFAULT_OVERLAYS, MOST_MODELS, PAGE_PARAMETERS, Overlay, shown
+from clsviz.settings import DEFAULT_OVERLAYS, MOST_MODELS, PAGE_PARAMETERS, Overlay, Trait, shown
 
 Report = Callable[[SettingError], None]
 
-MOST_MARKS = 200
+LONGEST_SEARCH = 80
+"""Characters that can be looked for."""
+
+MOST_MARKS = 1_000
 """The most points, or corners of a lasso, in a link."""
 
-_LONGEST_MARKS = 8_000
+_LONGEST_MARKS = 9_000
 
 _NUMBER = r"-?\d{1,9}(?:\.\d{1,9})?(?:e[+-]?\d\d)?"
 
@@ -103,6 +106,23 @@ def _corpus(text: str, report: Report) -> str:
         return ""
 
 
+def _colour(text: str, report: Report) -> Trait | None:
+    """The trait that sentences are coloured by, or None."""
+    try:
+        return Trait(text) if text else None
+    except ValueError:
+        report(SettingError(f"colour is “{shown(text)}”; it must be one of {', '.join(Trait)}, or left out."))
+        return None
+
+
+def _find(text: str, report: Report) -> str:
+    """What is looked for in the sentences."""
+    if len(text) > LONGEST_SEARCH or not text.isprintable():
+        report(SettingError(f"find is “{shown(text)}”; it must be at most {LONGEST_SEARCH} printable characters."))
+        return ""
+    return text
+
+
 EXTRAS: dict[str, Callable[[str, Report], Any]] = {
     "models": _models,
     "axes": _word("axes", "free"),
@@ -116,6 +136,8 @@ EXTRAS: dict[str, Callable[[str, Report], Any]] = {
     "joined": _word("joined", "yes"),
     "erase": _word("erase", "yes"),
     "travel_to": _corpus,
+    "colour": _colour,
+    "find": _find,
 }
 """How each is read, by its name in links and in the session's state; "" gives the default."""
 

@@ -1,24 +1,34 @@
 """What all visitors of one server share."""
 
+import contextlib
 import os
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
 import streamlit as st
 
+from clsviz import analysis, corpora, statistics
 from clsviz.encoder import guard_torch
+from clsviz.errors import ModelError
 from clsviz.experiment import View
 from clsviz.limits import Limits, limits_of
 from clsviz.measuring import SHOWCASE, Analysis, Encoders, Found, Jobs, Store
+from clsviz.models import Weights
+from clsviz.settings import Precision
 
 T = TypeVar("T")
+
+_SOON_SECONDS = 8.0
+"""On a small machine the browser draws with the same processors, and comes first."""
 
 
 @dataclass(frozen=True)
 class _Server:
     limits: Limits
     jobs: Jobs
+    kept: analysis.Kept
 
 
 @st.cache_resource(show_spinner=False)
@@ -28,7 +38,25 @@ def _server() -> _Server:
     limits = limits_of(os.environ)
     store = Store(shipped=SHOWCASE)
     encoders = Encoders.of(store, limits.n_encoders)
-    return _Server(limits, Jobs(store, encoders, unwatched_seconds=limits.unwatched_seconds))
+    soon(_load_statistics)  # for the first change of the view
+    kept = analysis.Kept(store.results, SHOWCASE / "results")
+    return _Server(limits, Jobs(store, encoders, unwatched_seconds=limits.unwatched_seconds), kept)
+
+
+def soon(action: Callable[[], object]) -> None:
+    """Do something in the background once the page is drawn."""
+    threading.Timer(_SOON_SECONDS, action).start()  # not a daemon, as Python must not end while torch is imported
+
+
+def load(weights: Weights, precision: Precision) -> None:
+    """Load an encoder for sentences that are still to come."""
+    with contextlib.suppress(ModelError):  # whoever asks for it then is told
+        jobs().encoders.get(weights, precision)
+
+
+def _load_statistics() -> None:
+    """Load the libraries that regressions and probes take, which takes a second or two."""
+    _ = statistics.fit, statistics.shapes, statistics.readings, corpora.clusters_of
 
 
 def limits() -> Limits:
@@ -41,9 +69,28 @@ def jobs() -> Jobs:
     return _server().jobs
 
 
+def kept() -> analysis.Kept:
+    """The results that are there without computing them."""
+    return _server().kept
+
+
+def is_kept(work: Callable[..., object], found: Found, view: View, extra: str = "") -> bool:
+    """Whether the result of `work` is there without computing it."""
+    return analysis.question(work, found, view=view, extra=extra) in kept()
+
+
 def analyse(steps: Callable[[Found, View], Iterator[T]], found: Found, view: View) -> Analysis[T]:
     """The job that takes `steps` with what was found and a view of it, shared by everyone who looks at the same."""
-    return jobs().analyse((steps.__module__, steps.__qualname__, found.key, view), lambda: steps(found, view))
+    return analyse_as(steps, found, view, lambda: steps(found, view))
+
+
+def analyse_as(
+    work: Callable[..., object], found: Found, view: View, steps: Callable[[], Iterator[T]], extra: str = ""
+) -> Analysis[T]:
+    """As `analyse`, for the steps that `work` takes with more than that; extra: what else their result depends on."""
+    asked = analysis.question(work, found, view=view, extra=extra)
+    key = work.__module__, work.__qualname__, found.key, view, extra
+    return jobs().analyse(key, kept().keeping(asked, steps), lambda: kept().get(asked))
 
 
 def analyse_pair(
@@ -56,5 +103,4 @@ def analyse_pair(
 
 def compute(work: Callable[[Found, View], T], found: Found, view: View) -> Analysis[T]:
     """As `analyse`, for work that has a single result."""
-    key = work.__module__, work.__qualname__, found.key, view
-    return jobs().analyse(key, lambda: iter([work(found, view)]))
+    return analyse_as(work, found, view, lambda: iter([work(found, view)]))

@@ -1,5 +1,6 @@
 """One visitor's settings: the values of the controls, as an experiment."""
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -34,6 +35,11 @@ def choose(experiment: Experiment) -> None:
     st.session_state.layer = LAST if experiment.layer is None else experiment.layer
 
 
+def measured() -> Hashable:
+    """What costs model time of the settings: all but the view."""
+    return experiment().measurement_key
+
+
 def hold() -> None:
     """Measure the chosen corpus only when the visitor has seen how it is read."""
     st.session_state.held = st.session_state.corpus
@@ -65,6 +71,16 @@ def query() -> dict[str, str]:
     """The settings as the URL parameters that were written last."""
     last = written()
     return last.query if last else {}
+
+
+def link_pages_by(link: Callable[[dict[str, str]], None]) -> None:
+    """Have `link` called whenever the settings change, with the URL parameters that the links to all pages carry."""
+    st.session_state.link_pages = link
+
+
+def link_pages(query: dict[str, str]) -> None:
+    """Let the links to all pages carry these settings."""
+    st.session_state.link_pages(query)
 
 
 def adjust(note: str, **settings: object) -> None:

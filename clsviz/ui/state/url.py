@@ -1,7 +1,6 @@
 """The settings in step with the address bar."""
 
 import time
-from dataclasses import fields
 
 import streamlit as st
 
@@ -15,9 +14,6 @@ _MOST_PROBLEMS = 5
 
 _SETTLING_SECONDS = 2.0
 
-_KEPT = [*(field.name for field in fields(Experiment)), "text", "with_text", *EXTRAS]
-"""The visitor's settings among the session's state."""
-
 
 def restore(page: str) -> None:
     """Take the settings from the URL: when a page opens, and after the browser's Back or Forward.
@@ -25,9 +21,6 @@ def restore(page: str) -> None:
     For a moment after a change the browser still sends the old URL. So a URL counts as the visitor's doing only after
     that moment, and only if no setting was changed at the same time.
     """
-    for name, value in st.session_state.get("kept", {}).items():
-        # Streamlit forgets the state of controls that are not drawn, such as those of another page.
-        st.session_state[name] = st.session_state.get(name, value)
     query = st.query_params.to_dict()
     written = session.written()
     if written is not None and (
@@ -69,7 +62,7 @@ def write(experiment: Experiment, page: str, **extras: str) -> dict[str, str]:
     if query != st.query_params.to_dict():
         st.query_params.from_dict(query)
     written = session.written()
-    st.session_state.kept = {name: st.session_state[name] for name in _KEPT}
     if written is None or (written.page, written.query) != (page, query):
         st.session_state.written = session.Written(page, query, experiment, time.monotonic())
+    session.link_pages(query)  # each time: what a part of the page writes elsewhere, it has to write at every run
     return query

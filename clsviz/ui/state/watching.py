@@ -1,5 +1,6 @@
 """The jobs that this session watches, and so keeps going."""
 
+import time
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 
@@ -10,7 +11,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
-from clsviz.measuring import Found, MeasuringJob, measurement_key
+from clsviz.measuring import Found, MeasuringJob, State, measurement_key
 from clsviz.settings import Pooling
 from clsviz.ui.markdown import escape
 from clsviz.ui.state import server, session, url, visitor
@@ -18,40 +19,69 @@ from clsviz.vectors import Vectors
 
 Wanted = Sequence[tuple[Experiment, Kind]]
 
+_PATIENCE_SECONDS = 0.5
+
+Suffices = Callable[[Found], bool]
+"""Whether a page can do with vectors of which all but they themselves came with clsviz."""
+
 
 def begin(
-    page: str, *kinds: Kind, others: Callable[[Experiment], Wanted] = lambda _: ()
+    page: str,
+    *kinds: Kind,
+    others: Callable[[Experiment], Wanted] = lambda _: (),
+    suffices: Callable[[Found, Experiment], bool] = lambda *_: False,
 ) -> tuple[Experiment, list[MeasuringJob]]:
     """The experiment of a page that is about to be drawn, and its jobs; if it cannot be measured, say why and stop.
 
-    others: what the page measures beside the experiment.
+    others: what the page measures beside the experiment. suffices: as in `watch`.
     """
     url.restore(page)
     try:
         experiment = session.experiment()
-        return experiment, watch(*((experiment, kind) for kind in kinds), *others(experiment))
+        wanted = *((experiment, kind) for kind in kinds), *others(experiment)
+        return experiment, watch(*wanted, suffices=lambda found: suffices(found, experiment))
     except SettingError as error:
         st.error(escape(error))
         st.stop()
 
 
-def watch(*wanted: tuple[Experiment, Kind]) -> list[MeasuringJob]:
+def watch(*wanted: tuple[Experiment, Kind], suffices: Suffices = lambda _: False) -> list[MeasuringJob]:
     """The jobs of these experiments, which this session now watches instead of any others.
 
     A job that another page started goes on for as long as its settings are those of this page. What the browser sends
     is checked here as well, since a forged message can hold values that no control offers. Raises SettingError.
+
+    suffices: asked of vectors that did not come with clsviz but for their norms; if not, they are measured here.
     """
     for experiment, _ in wanted:
         visitor.check(experiment)
     before: dict[Hashable, MeasuringJob] = st.session_state.get("watched", {})
     watched = {
-        key: before[key] if key in before else server.jobs().open(experiment, kind, hold=session.is_held())
+        key: _job(experiment, kind, before.get(key), suffices)
         for experiment, kind in wanted
         for key in [measurement_key(experiment, kind)]
     }
     keys = _keys_of_all_pages()
     _replace(before, {key: job for key, job in before.items() if job.state.is_active and key in keys} | watched)
     return [watched[measurement_key(experiment, kind)] for experiment, kind in wanted]
+
+
+def _job(experiment: Experiment, kind: Kind, job: MeasuringJob | None, suffices: Suffices) -> MeasuringJob:
+    """The job of an experiment; job: the one that this session watched so far."""
+    if job is None or job.state is State.WAITING:  # what came with clsviz may suffice by now
+        job = server.jobs().open(experiment, kind, hold=session.is_held())
+        _wait_a_moment(job)
+    found = job.work.found
+    if found is not None and found.is_outline and not suffices(found):
+        return server.jobs().open(experiment, kind, here=True, hold=session.is_held())
+    return job
+
+
+def _wait_a_moment(job: MeasuringJob) -> None:
+    """What is stored is found in a moment: then the page is drawn once, and with points."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while job.state is State.LOOKING and time.monotonic() < deadline:
+        time.sleep(0.005)
 
 
 def _keys_of_all_pages() -> set[Hashable]:
@@ -72,7 +102,7 @@ def start(job: MeasuringJob, *, here: bool = False) -> MeasuringJob:
     for other in before.values():
         if other.is_held:
             server.jobs().open(other.work.experiment, other.work.kind)
-    started = server.jobs().open(experiment, kind, start=True, here=here)
+    started = server.jobs().open(experiment, kind, start=True, here=here or job.is_here)
     _replace(before, before | {measurement_key(experiment, kind): started})
     return started
 

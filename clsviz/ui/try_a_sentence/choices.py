@@ -9,10 +9,6 @@ from clsviz.settings import Pooling
 POOLINGS = (*POOLED, Pooling.POOLER)
 
 
-EXAMPLE = "The quick brown fox jumps over the lazy dog."
-"""Measured for visitors who have typed nothing."""
-
-
 _DEFAULTS: dict[str, object] = {"nearest": False, "sentence": 1, "word": 1}
 """This page's own settings. Sentence and word are numbers, from 1, so that no link contains text unasked."""
 
@@ -42,6 +38,7 @@ def choose_sentence(sentences: list[str]) -> int:
             index=st.session_state.sentence - 1,
             format_func=lambda number: f"{number}. {sentences[number - 1]}",
             key="sentence",
+            persist_state="session",
         )
     return int(st.session_state.sentence) - 1
 
@@ -57,6 +54,7 @@ def choose_word(sentence: str) -> str:
         index=st.session_state.word - 1,
         format_func=lambda number: words[number - 1],
         key="word",
+        persist_state="session",
         width=260,
         help="One of the lines repeats this word as many times as the sentence has words.",
     )

@@ -35,7 +35,13 @@ class _Similar:
 def toggle(job: MeasuringJob, experiment: Experiment) -> None:
     """Whether to measure the corpus's vectors, with what that costs."""
     st.subheader("Which corpus sentences are nearest?", anchor=False)
-    st.toggle("Find the nearest corpus sentences", value=st.session_state.nearest, key="nearest", on_change=_want)
+    st.toggle(
+        "Find the nearest corpus sentences",
+        value=st.session_state.nearest,
+        key="nearest",
+        persist_state="session",
+        on_change=_want,
+    )
     if not st.session_state.nearest:
         st.caption(escape(_cost(job, experiment)))
 

@@ -3,13 +3,12 @@
 import streamlit as st
 
 from clsviz import models, words
-from clsviz.analysis.typed import TypedSentences
+from clsviz.analysis.typed import EXAMPLE, TypedSentences
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
 from clsviz.measuring import MeasuringJob, State
 from clsviz.ui import controls
-from clsviz.ui.markdown import escape
-from clsviz.ui.parts import own, preview, share
+from clsviz.ui.parts import head, own, preview, share, strip
 from clsviz.ui.state import session, url, watching
 from clsviz.ui.try_a_sentence import choices, downloads, growth, layers, measured, nearest, pooler, tokens
 
@@ -34,30 +33,35 @@ def page() -> None:
     jobs = nearest.start_if_wanted(jobs)
     outlines = [controls.status.outline(job) for job in jobs]
     with st.sidebar:
-        controls.sample.show(jobs[0])
-        controls.status.show(jobs[0], outlines[0])
-        controls.view.show(jobs[0].work.found, choices.POOLINGS)
-    experiment = session.experiment()  # the controls may have changed the view to one that the model has
+        controls.sample.show(jobs[0], outlines[0])
+    controls.view.fit(jobs[0].work.found, choices.POOLINGS)
+    experiment = session.experiment()  # the view may have been brought back to what the model has
+    controls.status.show_on_a_phone(jobs[0], outlines[0])
     controls.notes.show(jobs[0])
+    controls.notes.show_of_view()
     preview.show(jobs[0])
-    st.title(escape(f"What does {models.label(experiment.model)} make of a sentence?"), anchor=False)
-    answer_place, tools_place = st.container(), st.container(horizontal=True, horizontal_alignment="distribute")
+    question = f"What does {models.label(experiment.model)} make of a sentence?"
+    answer_place = st.container()
     own.box()
+    with strip.place(3):
+        strip.show_view(jobs[0].work.found, choices.POOLINGS)
+    tools_place = st.container(horizontal=True, horizontal_alignment="right")
     sentences = own.typed()
     found = jobs[0].work.found
     if found is None:
-        answer_place.markdown(_NOTHING_YET.get(jobs[0].state, "Looking for the model; this takes a moment."))
+        with answer_place:
+            head.show(question, _NOTHING_YET.get(jobs[0].state, "Looking for the model; this takes a moment."))
         typed = None
     else:
         with answer_place:  # where it says that it is being measured, or why it cannot be
-            typed = measured.typed_sentences(found, experiment.view, sentences or [choices.EXAMPLE])
+            typed = measured.typed_sentences(found, experiment.view, sentences or [EXAMPLE])
     if found is None or typed is None:
         url.write(experiment, PAGE, **choices.query())
         return
     at = choices.choose_sentence(typed.sentences)
     every = _POLL_SECONDS if any(job.state.is_active for job in jobs) else None
     with answer_place:
-        st.fragment(_answer, run_every=every)(typed, at, jobs, experiment, is_example=not sentences)
+        st.fragment(_answer, run_every=every)(question, typed, at, jobs, experiment, is_example=not sentences)
     tokens.show(typed, at)
     st.subheader("Norm of [CLS] after every layer", anchor=False)
     st.fragment(layers.show, run_every=every)(typed, at, jobs, experiment)
@@ -76,8 +80,8 @@ def page() -> None:
 
 
 def _answer(
-    typed: TypedSentences, at: int, jobs: list[MeasuringJob], experiment: Experiment, *, is_example: bool
+    question: str, typed: TypedSentences, at: int, jobs: list[MeasuringJob], experiment: Experiment, *, is_example: bool
 ) -> None:
     """What was measured of one sentence, and how it compares with the corpus."""
     corpus = measured.corpus_context(jobs, experiment)
-    st.markdown(escape(words.try_a_sentence.answer(typed, at, corpus, experiment.view, is_example=is_example)))
+    head.show(question, words.try_a_sentence.answer(typed, at, corpus, experiment.view, is_example=is_example))

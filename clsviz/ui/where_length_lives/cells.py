@@ -10,7 +10,7 @@ from clsviz.experiment import Experiment
 from clsviz.measuring import Found
 from clsviz.settings import Pooling
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart, selection
+from clsviz.ui.parts import chart, selection, share
 from clsviz.ui.state import session
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def _heat_map(profile: "Profile", experiment: Experiment) -> None:
             default=st.session_state.heat,
             format_func={False: "The norm alone", True: "The whole vector"}.__getitem__,
             key="heat",
+            persist_state="session",
             required=True,
             label_visibility="collapsed",
         )
@@ -79,4 +80,4 @@ def _scatter(found: Found, experiment: Experiment) -> None:
     st.subheader(words.axis_title(experiment.view), anchor=False)
     st.markdown(escape(words.result(shown, experiment, len(found.measurements))))
     selected = chart.show(experiment, found, shown)
-    selection.show(found, shown, selected, experiment.unit)
+    selection.show(found, shown, selected, experiment.unit, share.file_name(experiment, found))

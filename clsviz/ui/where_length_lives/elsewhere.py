@@ -85,6 +85,7 @@ def _choice(experiment: Experiment) -> None:
         index=names.index(chosen),
         format_func=lambda name: controls.corpus.label(name) if name else "no other corpus",
         key="travel_to",
+        persist_state="session",
         on_change=_choose,
         accept_new_options=not server.limits().is_public,
         help="Its sentences are measured first, as many as of this corpus. You can also type any dataset of the "

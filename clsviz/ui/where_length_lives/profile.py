@@ -9,34 +9,51 @@ from clsviz import analysis, export, models, statistics, words
 from clsviz.experiment import Experiment
 from clsviz.measuring import Analysis, Found, MeasuringJob
 from clsviz.settings import Pooling, Unit
+from clsviz.ui import controls
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart, redrawn, share, toggle
+from clsviz.ui.parts import chart, head, redrawn, share, strip, toggle
 from clsviz.ui.parts.covered import covered
-from clsviz.ui.state import server, session
+from clsviz.ui.state import server, session, url
 from clsviz.ui.where_length_lives import cells, elsewhere, layers, norm_breakdown, removal, sentlen
 
 if TYPE_CHECKING:
-    from clsviz.statistics import Profile, Readout
+    from clsviz.statistics import Profile
 
 _PATIENCE_SECONDS = 1.0
 
 
-def show(job: MeasuringJob, there: MeasuringJob | None, experiment: Experiment, query: dict[str, str]) -> None:
+def show(job: MeasuringJob, there: MeasuringJob | None, page: str) -> None:
     """Draw it all; while anything is being computed it redraws itself, as there is more to show.
 
     there: the job of the corpus that the probes travel to, if one is chosen.
     """
     redrawn.show(
-        lambda: _show(job, there, experiment, query), _chosen, lambda: not _is_analysed(job, there, experiment)
+        lambda: _show(job, there, page),
+        lambda: (session.measured(), st.session_state.travel_to, _needs_vectors(job)),
+        lambda: not _is_analysed(job, there, session.experiment()),
     )
-
-
-def _chosen() -> tuple[object, ...]:
-    return session.experiment(), *(st.session_state[name] for name in ("heat", "erase", "travel_to"))
 
 
 def _profile(found: Found, experiment: Experiment) -> "Analysis[Profile]":
     return server.analyse(analysis.vectors.profiles, found, experiment.view.of_all_vectors)
+
+
+def is_kept(found: Found, experiment: Experiment) -> bool:
+    """Whether all that the page shows is there without the vectors."""
+    vectors, view = analysis.vectors, experiment.view
+    return (
+        not st.session_state.travel_to
+        and server.is_kept(vectors.profiles, found, view.of_all_vectors)
+        and server.is_kept(vectors.classifications, found, view)
+        and server.is_kept(vectors.norm_breakdown, found, view)
+        and (not st.session_state.erase or server.is_kept(analysis.probing.erasures, found, view))
+    )
+
+
+def _needs_vectors(job: MeasuringJob) -> bool:
+    """Whether what came with clsviz no longer suffices."""
+    found = job.work.found
+    return found is not None and found.is_outline and not is_kept(found, session.experiment())
 
 
 def _is_analysed(job: MeasuringJob, there: MeasuringJob | None, experiment: Experiment) -> bool:
@@ -55,34 +72,51 @@ def _is_analysed(job: MeasuringJob, there: MeasuringJob | None, experiment: Expe
     return not any(analysis is not None and analysis.state.is_active for analysis in analyses)
 
 
-def _show(job: MeasuringJob, there: MeasuringJob | None, experiment: Experiment, query: dict[str, str]) -> None:
-    st.title(escape(f"Where does {models.label(experiment.model)} write the length of a sentence?"), anchor=False)
+def _show(job: MeasuringJob, there: MeasuringJob | None, page: str) -> None:
+    controls.view.fit(job.work.found, list(Pooling))
+    experiment = session.experiment()  # the view may have been brought back to what the model has
+    query = url.write(experiment, page, **_links())
+    controls.notes.show_of_view()
     found = covered(job, experiment)
     of_profile = _profile(found, experiment) if found else None
     if of_profile:
         _wait_for_norms(of_profile)
     profile = of_profile.work.result if of_profile else None
+    question = f"Where does {models.label(experiment.model)} write the length of a sentence?"
     if of_profile is None:
-        st.markdown(escape(words.waiting.for_points(job)))
+        head.show(question, words.waiting.for_points(job))
     else:
-        st.markdown(escape(of_profile.error or words.profile.answer(profile, experiment)))
-    _numbers(profile)
-    _controls(experiment)
-    layers.show(profile, experiment)
+        answer = str(of_profile.error or words.profile.headline(profile, experiment))
+        head.show(question, answer, words.profile.in_numbers(profile, experiment))
+    layers.show_r_squared(profile, experiment)
+    with strip.place(3):
+        strip.show_view(job.work.found, list(Pooling))
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        _controls(experiment)
+        if found is not None and profile is not None:
+            with st.container(horizontal=True, horizontal_alignment="right", width="content"):
+                share.copy_link(experiment, found, query)
+                _downloads(experiment, found, profile, job, there)
     _details(profile, experiment)
     if found is None or profile is None:
         return
-    aside: dict[str, Any] = {"horizontal": True, "horizontal_alignment": "right"}
-    with st.container(**aside), st.container(**aside, width="content"):
-        share.copy_link(experiment, found, query)
-        _downloads(experiment, found, profile, job, there)
     cells.show(profile, found, experiment)
+    layers.show_spread(profile)
     if not job.state.is_active:  # before that, they would use only a fraction of the vectors they need
         elsewhere.show(found, there, experiment)
         removal.show(found, experiment)
         sentlen.show(found, experiment)
         norm_breakdown.show(found, experiment)
     _explain(found, experiment, profile)
+
+
+def _links() -> dict[str, str]:
+    """The page's own settings as URL parameters; "" for those that have their defaults."""
+    return {
+        "heat": "probe" if st.session_state.heat else "",
+        "erase": "yes" if st.session_state.erase else "",
+        "travel_to": st.session_state.travel_to,
+    }
 
 
 def _wait_for_norms(of_profile: "Analysis[Profile]") -> None:
@@ -101,52 +135,11 @@ def _wait_for_norms(of_profile: "Analysis[Profile]") -> None:
         time.sleep(0.02)
 
 
-def _numbers(profile: "Profile | None") -> None:
-    def r_squared(layer: int | None, readout: "Readout") -> str:
-        reading = profile.get(Pooling.CLS, layer, readout) if profile else None
-        return "–" if reading is None or reading.r_squared is None else f"{reading.r_squared:.3f}".replace("-", "−")
-
-    best = profile.best if profile else None
-    last = f"layer {profile.n_layers}" if profile else "–"
-    quiet: dict[str, Any] = {"border": True, "delta_color": "off", "delta_arrow": "off", "height": "stretch"}
-    with st.grid(4, min_column_width=140):
-        st.metric(
-            "Best layer",
-            r_squared(best.layer, statistics.Readout.VECTOR) if best else "–",
-            f"layer {best.layer}" if best else "–",
-            help="R² of a linear probe that predicts length from the whole [CLS] vector, after the layer where it is "
-            "highest.",
-            **quiet,
-        )
-        st.metric(
-            "Last layer",
-            r_squared(None, statistics.Readout.VECTOR),
-            last,
-            help="R² of the same probe after the last layer.",
-            **quiet,
-        )
-        st.metric(
-            "Last layer’s norm",
-            r_squared(None, statistics.Readout.NORM),
-            last,
-            help="R² of the norm of [CLS] alone after the last layer, as on the main page.",
-            **quiet,
-        )
-        st.metric(
-            "Sentences",
-            f"{profile.n:,}" if profile else "–",
-            "under the cutoff",
-            help="How many of the sentences with measured vectors are under the length cutoff.",
-            **quiet,
-        )
-
-
 def _controls(experiment: Experiment) -> None:
     """The controls, one click each; a second click takes it back."""
     untrained = models.Name.parse(experiment.model).untrained
     base = experiment.model.removeprefix(models.UNTRAINED)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown("Controls:", width="content")
+    with st.container(horizontal=True, vertical_alignment="center", width="content"):
         toggle.shuffled_lengths(experiment)
         toggle.show(
             "Untrained model",
@@ -164,8 +157,8 @@ def _controls(experiment: Experiment) -> None:
 
 
 def _details(profile: "Profile | None", experiment: Experiment) -> None:
-    with st.expander("Norm or direction, other vectors, and what to keep in mind"):
-        for paragraph in words.profile.details(profile, experiment.unit) if profile else []:
+    with st.expander("In full: the best and the last layer, norm or direction, other vectors, what to keep in mind"):
+        for paragraph in words.profile.in_full(profile, experiment) if profile else []:
             st.markdown(f"- {escape(paragraph)}")
 
 

@@ -29,7 +29,11 @@ def show(found: Found, experiment: Experiment) -> None:
     """The switch, and what is left."""
     st.subheader(f"Can it be removed from {words.vector_name(experiment.view, 'the')}?", anchor=False)
     st.toggle(
-        "Erase the length with LEACE", value=st.session_state.erase, key="erase", help=words.probing.ABOUT_ERASING
+        "Erase the length with LEACE",
+        value=st.session_state.erase,
+        key="erase",
+        persist_state="session",
+        help=words.probing.ABOUT_ERASING,
     )
     job = of(found, experiment)
     if job is None:

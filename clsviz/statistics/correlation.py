@@ -1,0 +1,39 @@
+"""R² of a line alone, and why there may be none."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from clsviz.errors import UndefinedFitError
+from clsviz.statistics.results.line import Floats
+
+ROUNDING = 1e-6
+"""A standard deviation below this fraction of the mean is rounding: float32 norms carry relative errors near 1e-7."""
+
+
+def r_squared(lengths: ArrayLike, norms: ArrayLike) -> float:
+    """R² of the line of norms on lengths alone, much faster than `fit`; raises UndefinedFitError as `fit` does."""
+    x, y = np.asarray(lengths, dtype=float), np.asarray(norms, dtype=float)
+    explain_undefined(x, y)
+    return squared_correlation(x, y)
+
+
+def squared_correlation(x: Floats, y: Floats) -> float:
+    """The square of Pearson's correlation, which is R² of the line of either on the other."""
+    return float(np.corrcoef(x, y)[0, 1]) ** 2
+
+
+def explain_undefined(lengths: Floats, norms: Floats) -> None:
+    """Raise UndefinedFitError, saying why, where these sentences determine no regression line."""
+    n = len(lengths)
+    if not np.isfinite(norms).all():
+        raise UndefinedFitError("The norm is not finite for every sentence, so there is no line.")
+    if n == 0:
+        raise UndefinedFitError("No whole sentence is shorter than the length cutoff. Raise the cutoff.")
+    if n < 3:
+        few = f"{n} sentence{'s' * (n > 1)}"
+        raise UndefinedFitError(f"A line through {few} says nothing: at least 3 are needed. Raise the cutoff.")
+    if np.ptp(lengths) == 0:
+        raise UndefinedFitError(f"All {n:,} sentences are {lengths[0]:.0f} long: with one length there is no line.")
+    if norms.std() <= ROUNDING * norms.mean():
+        same = f"{n:,} sentences ({norms.mean():.4f})"
+        raise UndefinedFitError(f"The norm is the same for all {same}, so there is nothing for length to explain.")

@@ -1,0 +1,47 @@
+from .dimensions import AS_IT_IS, WITHOUT_BIAS, WITHOUT_EITHER, WITHOUT_GAIN, Dimensions, NormOf
+from .erasure import AFTER, BEFORE, CONTROL, MOST_SENTENCES, Erasure, Left
+from .line import FLAT_LENGTHS, Fit, Flat
+from .precision import Audit
+from .profile import Probe, Profile, Reading, Readout, steps
+from .sentlen import BINS, CHANCE, Result
+from .shape import LEAST, QUANTILES, Extremes, Quantiles, Shape
+from .similarity import N_GROUPS, Chance, LengthBias, Remedy
+from .travel import Leg, Travel
+
+__all__ = [
+    "AFTER",
+    "AS_IT_IS",
+    "BEFORE",
+    "BINS",
+    "CHANCE",
+    "CONTROL",
+    "FLAT_LENGTHS",
+    "LEAST",
+    "MOST_SENTENCES",
+    "N_GROUPS",
+    "QUANTILES",
+    "WITHOUT_BIAS",
+    "WITHOUT_EITHER",
+    "WITHOUT_GAIN",
+    "Audit",
+    "Chance",
+    "Dimensions",
+    "Erasure",
+    "Extremes",
+    "Fit",
+    "Flat",
+    "Left",
+    "Leg",
+    "LengthBias",
+    "NormOf",
+    "Probe",
+    "Profile",
+    "Quantiles",
+    "Reading",
+    "Readout",
+    "Remedy",
+    "Result",
+    "Shape",
+    "Travel",
+    "steps",
+]

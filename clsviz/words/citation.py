@@ -1,0 +1,69 @@
+"""How a picture is captioned, and how clsviz is cited for it."""
+
+import re
+from typing import TYPE_CHECKING
+
+from clsviz import measuring, models
+from clsviz.experiment import Experiment
+from clsviz.measuring import Found
+from clsviz.settings import DEFAULT_OVERLAYS, Lengths, Overlay
+from clsviz.words.answer import in_numbers
+from clsviz.words.labels import axis_title
+from clsviz.words.provenance import command, origin
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clsviz.analysis import Shown
+
+VERSION = "1.0.0"
+
+_DRAWN = {
+    Overlay.CURVES: "dark curves: below which 5, 50 and 95% of the norms lie at each length",
+    Overlay.MEDIANS: "dark bars: median and quartiles of sentences of similar length",
+    Overlay.RANGES: "dark diamonds: median length and the range of nine in ten, of sentences of similar norm",
+}
+
+_SPECIAL = {**{character: f"\\{character}" for character in "&%$#_{}"}, "~": r"\textasciitilde{}"}
+_SPECIAL |= {"^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "²": "$^2$", "−": "$-$", "–": "--"}
+_SPECIAL |= {"“": "``", "”": "''", "’": "'", "·": "\\textperiodcentered{}", "ρ": "$\\rho$"}
+"""What BibTeX and LaTeX would take for something else."""
+
+
+def caption(
+    experiment: Experiment, found: Found, shown: "Shown", overlays: "Sequence[Overlay]" = DEFAULT_OVERLAYS
+) -> str:
+    """What the main page's picture shows, to stand under it in a paper; overlays: what is drawn over the sentences."""
+    made = origin(found)
+    drawn = [_DRAWN[overlay] for overlay in overlays]
+    line = ["Red: the least-squares line with its 95% band"] if shown.fit else []
+    counted = " (lengths shuffled as a control)" if experiment.lengths is Lengths.SHUFFLED else ""
+    parts = [
+        f"{axis_title(experiment.view)} against sentence length in {experiment.unit}{counted}, one point per sentence",
+        f"Model: {made['Model']}",
+        f"Corpus: {made['Corpus']}",
+        in_numbers(shown, experiment, len(found.measurements)) or shown.problem.rstrip("."),
+        "; ".join([*line, *drawn]),
+        f"Measured with clsviz {VERSION}",
+    ]
+    return ". ".join(filter(None, parts)) + "."
+
+
+def bibtex(experiment: Experiment, found: Found) -> str:
+    """An entry for clsviz, with the command that measures the same."""
+    key = "-".join(re.findall(r"\w+", f"clsviz {experiment.model} {experiment.corpus}", re.ASCII)).lower()
+    year = measuring.origin().day[:4]
+    title = f"clsviz {VERSION}: whether {models.label(experiment.model)} writes the length of a sentence into [CLS]"
+    fields = {
+        "author": "{The clsviz developers}",
+        "title": f"{{{_latex(title)}}}",
+        "year": year,
+        "version": VERSION,
+        "note": f"Made by: {_latex(command(experiment, found))}",
+    }
+    rows = "\n".join(f"  {name} = {{{value}}}," for name, value in fields.items())
+    return f"@software{{{key},\n{rows}\n}}"
+
+
+def _latex(text: str) -> str:
+    return "".join(_SPECIAL.get(character, character) for character in text)

@@ -1,0 +1,58 @@
+"""What is said of the sentences that are selected, and of those that have a trait."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clsviz import statistics
+from clsviz.errors import UndefinedFitError
+from clsviz.settings import Trait
+from clsviz.words.numbers import number
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from clsviz.analysis import Shown
+
+TRAITS = {
+    Trait.FULL_STOP: "Ends with a full stop",
+    Trait.QUESTION: "Has a question mark",
+    Trait.DIGIT: "Has a digit",
+    Trait.CAPITAL: "Begins with a capital",
+}
+
+_HAVE = {
+    Trait.FULL_STOP: "end with a full stop",
+    Trait.QUESTION: "have a question mark",
+    Trait.DIGIT: "have a digit",
+    Trait.CAPITAL: "begin with a capital",
+}
+
+HOW_TO_SELECT = (
+    "Click a point to read its sentence. To select several, draw around them with the box or the lasso above the "
+    "picture, or search for a word."
+)
+
+
+def selected(shown: "Shown", index: "NDArray[np.intp]") -> str:
+    """How many are selected, and how length and norm go together among them.
+
+    index: intp (n,), of the selected ones among those shown.
+    """
+    norms = shown.norms[index]
+    text = f"{len(index):,} selected · mean norm {norms.mean():.2f}, of all {shown.norms.mean():.2f}"
+    try:
+        clusters = None if shown.clusters is None else shown.clusters[index]
+        fit = statistics.fit(shown.lengths[index], norms, clusters)
+    except UndefinedFitError:
+        return text
+    return f"{text} · R² {fit.r_squared:.3f} among them"
+
+
+def by_trait(trait: Trait, shown: "Shown", has: "NDArray[np.bool_]") -> str:
+    """How many sentences have the trait, and both mean norms; has: bool (n,), of those shown."""
+    n, rest = int(has.sum()), int((~has).sum())
+    if not n or not rest:
+        return f"{'All' if n else 'None'} of the {n + rest:,} sentences {_HAVE[trait]}."
+    means = [number(float(shown.norms[which].mean())) for which in (has, ~has)]
+    return f"{n:,} of {n + rest:,} sentences {_HAVE[trait]}: mean norm {means[0]}, that of the others {means[1]}."

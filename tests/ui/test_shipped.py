@@ -1,0 +1,97 @@
+"""Pages open with what came with clsviz, and load no more than it takes to show that."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+HEAVY = ("torch", "transformers", "sklearn", "statsmodels", "scipy", "datasets")
+
+VISIT = """
+import json, sys, time, types
+import streamlit
+from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
+from clsviz.ui.state import server
+
+server.soon = lambda action: None  # what is loaded once the page is drawn
+streamlit.context = types.SimpleNamespace(ip_address=None, headers={{"Host": "localhost"}})
+page = AppTest.from_file({app!r}, default_timeout=60)
+if {name!r}:
+    page._page_hash = calc_hash({name!r})
+for parameter, value in {query!r}.items():
+    page.query_params[parameter] = value
+page.run()
+for _ in range(3):
+    while not server.jobs().is_idle:
+        time.sleep(0.01)
+    page.run()
+assert not page.exception
+print(json.dumps({{
+    "loaded": [library for library in {heavy!r} if library in sys.modules],
+    "charts": [chart.proto.spec for chart in page.get("plotly_chart")],
+    "texts": [element.value for element in [*page.title, *page.markdown, *page.caption]],
+    "errors": [error.value for error in page.error],
+    "metrics": [metric.value for metric in page.metric],
+    "found": [job.work.found.is_outline for job in page.session_state.watched.values()],
+    "n_shipped": [job.work.found.n_shipped for job in page.session_state.watched.values()],
+    "jobs": sorted({{key[0] for key in server.jobs()._analyses}}),
+    "seconds": time.process_time(),
+}}))
+server.jobs().close()
+"""
+
+
+def visited(name: str, store: Path, **query: str) -> dict:
+    """What a page shows and loads in a process of its own."""
+    program = VISIT.format(app=str(ROOT / "app.py"), name=name, query=query, heavy=HEAVY)
+    environment = {**os.environ, "CLSVIZ_STORE": str(store), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
+    assert not done.returncode, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+SHOWN = {
+    "": ("A straight line", "a curve for"),
+    "where_length_lives": ("predicts the length of held-out sentences best after layer", "From the whole vector"),
+    "length_and_search": ("the longer a sentence", "Of the ten nearest"),
+    "try_a_sentence": ("This is an example", "0% of the dimensions"),
+    "compare_models": ("In MiniLM", "The comparison uses 4,993 of 5,000 sentences"),
+    "inside_the_model": ("22,713,216 weights", "An example, since you have not typed a sentence"),
+}
+"""What stands on a page only once all of it is there."""
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_page_opens_with_results_and_without_the_libraries_that_computed_them(name: str, tmp_path: Path) -> None:
+    seen = visited(name, tmp_path / "store")
+    assert seen["loaded"] == []
+    assert seen["errors"] == []
+    assert seen["charts"]
+    text = "\n".join(seen["texts"]).replace("\\", "")
+    assert all(said in text for said in SHOWN[name]), text
+    assert all(n_shipped == 5000 for n_shipped in seen["n_shipped"])
+    assert set(seen["found"]) <= {True, False}
+    assert not list((tmp_path / "store").rglob("*.safetensors"))
+
+
+CONTROLS = {
+    "a layer": {"layer": "2"},
+    "another vector": {"pooling": "mean"},
+    "shuffled lengths": {"lengths": "shuffled"},
+    "words": {"unit": "words"},
+    "the length erased": {"erase": "yes"},
+    "without training": {"model": "untrained:minilm"},
+}
+
+
+@pytest.mark.parametrize("name", CONTROLS)
+def test_the_controls_of_the_layers_need_no_vectors_either(name: str, tmp_path: Path) -> None:
+    seen = visited("where_length_lives", tmp_path / "store", **CONTROLS[name])
+    assert (seen["loaded"], seen["errors"], seen["found"]) == ([], [], [True])
+    assert len(seen["charts"]) >= 4
