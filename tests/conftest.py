@@ -14,7 +14,8 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.pop("CLSVIZ_STORE", None)
 os.environ.pop("CLSVIZ_PUBLIC", None)
 
-from support.hub import Hub, point_at, serve_hub
+from support.hub import Hub, serve_hub
+from support.hub_clients import point_at
 from support.tiny import random_sentences, write_bert
 
 from clsviz import encoder, measuring, models

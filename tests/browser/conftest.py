@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect, sync_playwright
-from support.hub import Hub, environment
+from support.hub import Hub
+from support.hub_clients import environment
 from support.tiny import random_sentences, write_bert, write_dataset
 from support.visit import launch, serve
 

@@ -9,7 +9,8 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from support.hub import Hub
-from support.tiny import needs_bfloat16, random_sentences, write_dataset, write_model
+from support.processor import needs_bfloat16
+from support.tiny import random_sentences, write_dataset, write_model
 
 from clsviz.cli import main
 from clsviz.corpora import clusters_of

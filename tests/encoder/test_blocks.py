@@ -2,8 +2,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.processor import needs_bfloat16
 from support.reference import encoder_of, norms, norms_by_transformers
-from support.tiny import ARCHITECTURES, needs_bfloat16, random_sentences, write_model, write_tokenizer
+from support.tiny import ARCHITECTURES, random_sentences, write_model, write_tokenizer
 
 from clsviz.encoder import Encoder
 from clsviz.encoder.layouts import LAYOUTS

@@ -14,7 +14,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from huggingface_hub import hf_hub_download
-from support.hub import Hub, environment
+from support.hub import Hub
+from support.hub_clients import environment
 from support.hub_models import CHUNK, WEIGHTS, Watched, assert_whole, fetched, fingerprint, norms, refusal, write_shards
 
 from clsviz import models

@@ -25,7 +25,8 @@ from huggingface_hub.errors import (
     RepositoryNotFoundError,
     RevisionNotFoundError,
 )
-from support.hub import STRANGER, TOKEN, Hub, environment, serve_hub
+from support.hub import STRANGER, TOKEN, Hub, serve_hub
+from support.hub_clients import environment
 from support.tiny import sha256
 
 WEIGHTS = "model.safetensors"
