@@ -11,7 +11,7 @@ import numpy as np
 import orjson
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.app import linked, plain, settle, texts
+from support.app import answer, linked, settle, texts
 from support.processor import needs_bfloat16
 from support.tiny import random_sentences, write_bert
 
@@ -46,10 +46,6 @@ def finish(page: AppTest) -> AppTest:
     return settle(page)
 
 
-def answer(page: AppTest) -> str:
-    return plain(page.markdown[0].value)
-
-
 def charts(page: AppTest) -> list[Any]:
     return [orjson.loads(chart.proto.spec) for chart in page.get("plotly_chart")]
 
@@ -78,7 +74,6 @@ def test_an_example_is_shown_to_who_typed_nothing_and_is_not_in_the_link(
     assert f"the norm of its [CLS] is {norm:.4f}" in answer(page)
     assert "text" not in page.query_params
     assert headers(page) == [
-        "Your own sentence",
         "What the model reads",
         "Norm of [CLS] after every layer",
         "Grow it, word by word",
@@ -178,7 +173,7 @@ def test_another_sentence_can_be_looked_at(open_page: Callable[..., AppTest]) ->
     finish(page.selectbox(key="sentence").set_value(2).run())
     assert answer(page).startswith("“a big dog ran under the old tree” has 8 tokens")
     assert page.query_params["sentence"] == "2"
-    finish(page.text_area(key="text").set_value("a cat\na dog\na tree").run())
+    finish(page.text_area(key="text_area").set_value("a cat\na dog\na tree").run())
     assert answer(page).startswith("“a cat”")
     assert "sentence" not in page.query_params
 
@@ -266,7 +261,7 @@ def test_a_model_that_has_to_be_fetched_waits_for_a_word(open_page: Callable[...
     page = finish(open_page(model="bert-base-uncased", text=TYPED))
     assert answer(page).startswith("Press Run in the sidebar")
     assert not charts(page)
-    assert page.text_area(key="text").value == TYPED
+    assert page.text_area(key="text_area").value == TYPED
     assert "text" in page.query_params
 
 
@@ -307,7 +302,7 @@ def test_no_page_waits_while_the_sentences_are_measured(
         page.run()
     page.run()
     assert "Measuring with tiny-bert" in texts(page)
-    assert page.text_area(key="text").value == TYPED
+    assert page.text_area(key="text_area").value == TYPED
     assert not charts(page)
     other = open_page(model="bert-base-uncased")  # of another visitor
     assert answer(other).startswith(("Press Run in the sidebar", "Looking for the model"))

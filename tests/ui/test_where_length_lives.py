@@ -18,10 +18,10 @@ import pytest
 import streamlit as st
 from scipy import stats
 from streamlit.testing.v1 import AppTest
-from support.app import answer, figures, job_of, linked, plain
+from support.app import answer, job_of, linked, plain
 from support.tiny import random_sentences, write_bert
 
-from clsviz import corpora
+from clsviz import analysis, corpora
 from clsviz.measurements import Kind
 from clsviz.measuring import State
 from clsviz.models import UNTRAINED
@@ -73,6 +73,29 @@ def texts(page: AppTest) -> str:
     return plain(" ".join(element.value for element in [*page.markdown, *page.caption, *page.info]))
 
 
+def figures(page: AppTest) -> dict[str, str]:
+    """What the line under the answer has: R² of the best and the last layer's probe, and of the last norm; sentences.
+
+    "" for what it has not.
+    """
+    line = next((plain(caption.value) for caption in page.caption if "errors are means" in caption.value), "")
+    found = re.fullmatch(
+        r"(?:held-out R² (?P<best>\S+|below 0) (?P<where>a.+?) · )?(?:R² (?P<last>\S+|below 0) after the last · )?"
+        r"(?:the last norm alone R² (?P<norm>\S+|below 0) · )?(?P<sentences>[\d,]+) sentences under \d+ tokens, .*",
+        line,
+    )
+    names = ("best", "where", "last", "norm", "sentences")
+    return found.groupdict("") if found else dict.fromkeys(names, "")
+
+
+def best_layer(page: AppTest) -> tuple[float, float]:
+    """R² and mean error of the best probe of [CLS], of the profile that the page has."""
+    found = job_of(page).work.found
+    experiment = page.session_state.written.experiment
+    best = server.analyse(analysis.vectors.profiles, found, experiment.view.of_all_vectors).work.result.best
+    return best.r_squared, best.error
+
+
 def test_the_page_says_where_length_is_and_draws_it(open_page: Callable[..., AppTest]) -> None:
     page = open_page()
     assert plain(page.title[0].value) == "Where does tiny-bert write the length of a sentence?"
@@ -80,14 +103,24 @@ def test_the_page_says_where_length_is_and_draws_it(open_page: Callable[..., App
     assert found is not None
     assert job_of(page).work.kind is Kind.VECTORS
     used = np.flatnonzero(found.vectors.n_tokens < 80)
-    assert figures(page)["Sentences"] == f"{len(used):,}"
-    assert "off by" in answer(page)
+    assert figures(page)["sentences"] == f"{len(used):,}"
+    best, error = best_layer(page)
+    lengths = found.vectors.n_tokens[used]
+    assert answer(page).startswith(f"A linear probe misses length by {error:.1f} tokens {figures(page)['where']}, ")
+    guess = re.search(r", guessing (\d+\.\d)\.$", answer(page))
+    assert guess
+    assert float(guess[1]) == pytest.approx(
+        np.abs(lengths - lengths.mean()).mean(), abs=0.15
+    )  # of all, and not by fold
+    assert len(answer(page).split()) <= 25
+    assert figures(page)["best"] == f"{best:.3f}"
     assert "straight line on the norm reads" in texts(page)
-    assert figures(page)["Best layer"] in answer(page)
-    lines, spread, heat, scatter, *_ = charts(page)
+    assert f"off by {error:.1f} tokens on average" in texts(page)
+    assert f"(R² {best:.3f})" in texts(page)
+    lines, heat, scatter, spread, *_ = charts(page)
     norms = found.vectors.norms(Pooling.CLS, 2)[used]
     expected = stats.pearsonr(found.vectors.n_tokens[used], norms).statistic ** 2
-    assert float(figures(page)["Last layer’s norm"]) == pytest.approx(expected, abs=6e-4)
+    assert float(figures(page)["norm"]) == pytest.approx(expected, abs=6e-4)
     names = [trace.get("name") for trace in lines["data"]]
     for line in ("whole vector", "direction alone", "norm alone", "mean-pooled", "pooler output"):
         assert line in names
@@ -102,14 +135,14 @@ def test_a_link_opens_the_scatter_of_its_cell(open_page: Callable[..., AppTest])
     page = open_page(pooling="mean", layer="1", heat="probe")
     found = job_of(page).work.found
     assert found is not None
-    scatter = charts(page)[3]
+    scatter = charts(page)[2]
     used = np.flatnonzero(found.vectors.n_tokens < 80)
     np.testing.assert_allclose(
         np.sort(numbers(scatter["data"][0]["y"])), np.sort(found.vectors.norms(Pooling.MEAN, 1)[used]), rtol=1e-6
     )
     assert page.query_params["heat"] == "probe"
     assert page.query_params["pooling"] == "mean"
-    frame = charts(page)[2]["layout"]["shapes"][0]
+    frame = charts(page)[1]["layout"]["shapes"][0]
     assert ((frame["x0"] + frame["x1"]) / 2, (frame["y0"] + frame["y1"]) / 2) == (1, 1)
     assert "Only the vectors of single tokens" in texts(page)
 
@@ -158,8 +191,11 @@ def test_every_control_is_one_click_and_another_takes_it_back(open_page: Callabl
             assert charts(page)[0]["layout"]["yaxis"]["title"]["text"] == f"R² of length in {value}"
         assert (charts(page)[0]["data"] != before) == (value is not Unit.WORDS)  # every word of theirs is a token
         if value is Lengths.SHUFFLED:
-            assert answer(page).startswith("Control, with lengths shuffled")
-            assert float(figures(page)["Best layer"].replace("−", "-")) < 0.1
+            assert answer(page).startswith("Lengths shuffled: a linear probe")
+            assert "Control, with lengths shuffled across sentences: a linear probe" in texts(page)
+            best, _ = best_layer(page)
+            assert best < 0.1
+            assert figures(page)["best"] == (f"{best:.3f}" if round(best, 3) >= 0 else "below 0")
         page.button(key=f"control-{label}").click().run()
         finish(page)
         assert name not in page.query_params
@@ -167,6 +203,7 @@ def test_every_control_is_one_click_and_another_takes_it_back(open_page: Callabl
     finish(page)
     assert page.query_params["model"].startswith(UNTRAINED)
     assert "untrained tiny-bert" in plain(page.title[0].value)
+    assert answer(page).startswith("Untrained: ")
     page.button(key="control-Untrained model").click().run()
     finish(page)
     assert charts(page)[0]["data"] == before
@@ -195,7 +232,7 @@ def test_tiny_samples_and_constant_lengths_explain_themselves(open_page: Callabl
 
 def test_a_model_without_a_pooler_has_one_row_less(open_page: Callable[..., AppTest], tmp_path: Path) -> None:
     page = open_page(model=str(write_bert(tmp_path / "plain", pooler=False)))
-    assert numbers(charts(page)[2]["data"][0]["z"]).shape == (3, 3)
+    assert numbers(charts(page)[1]["data"][0]["z"]).shape == (3, 3)
     assert "pooler" not in answer(page)
 
 
@@ -213,7 +250,7 @@ def test_downloads_hold_what_is_drawn(open_page: Callable[..., AppTest], monkeyp
     about = json.loads(parquet.schema.metadata[b"clsviz"])
     assert about["model_fingerprint"] == job_of(page).work.found.weights.fingerprint
     best = readings[(readings["pooling"] == "cls") & (readings["readout"] == "vector")]["r_squared"].max()
-    assert f"{best:.3f}" == figures(page)["Best layer"]
+    assert f"{best:.3f}" == figures(page)["best"]
     dimensions = pd.read_csv(io.BytesIO(offered["Dimensions (CSV)"]()))
     assert dimensions["share_of_squared_norm"].sum() == pytest.approx(1)
 
@@ -225,7 +262,7 @@ def test_what_takes_long_waits_for_run(open_page: Callable[..., AppTest], monkey
     assert "Press Run in the sidebar" in answer(page)
     page.button(key="run").click().run()
     finish(page)
-    assert figures(page)["Sentences"] != "–"
+    assert figures(page)["sentences"] == "300"
 
 
 def test_settings_of_the_page_that_cannot_be_used_are_named(open_page: Callable[..., AppTest]) -> None:

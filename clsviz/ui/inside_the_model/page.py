@@ -4,7 +4,7 @@ import streamlit as st
 
 from clsviz import models, words
 from clsviz.encoder import Anatomy
-from clsviz.errors import ClsvizError, ModelError
+from clsviz.errors import ClsvizError, ModelError, Subject
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
 from clsviz.measuring import MeasuringJob, State
@@ -33,8 +33,7 @@ def page() -> None:
             anatomy = structure.anatomy_of(weights)
         if job is not None:
             controls.status.show(job, controls.status.outline(job))
-    if job is not None:
-        controls.status.show_on_a_phone(job, controls.status.outline(job))
+    _show_on_a_phone(weights, job, error, is_loaded=anatomy is not None)
     url.write(experiment, PAGE)
     for note in session.notes():
         st.warning(escape(note))
@@ -46,6 +45,19 @@ def page() -> None:
     else:
         head.show(question, words.anatomy.answer(anatomy))
         _show(experiment, weights, anatomy)
+
+
+def _show_on_a_phone(
+    weights: Weights | None, job: MeasuringJob | None, error: ClsvizError | None, *, is_loaded: bool
+) -> None:
+    """What the sidebar says of a model that is not loaded, for screens that hide it."""
+    if job is not None:
+        controls.status.show_on_a_phone(job, controls.status.outline(job))
+        return
+    with st.container(key="phone"):
+        controls.errors.show(error, *Subject)
+        if weights is not None and not is_loaded:
+            structure.anatomy_of(weights)
 
 
 def _weights_or_job(name: str) -> tuple[Weights | None, MeasuringJob | None, ClsvizError | None]:
