@@ -95,3 +95,13 @@ def test_the_controls_of_the_layers_need_no_vectors_either(name: str, tmp_path: 
     seen = visited("where_length_lives", tmp_path / "store", **CONTROLS[name])
     assert (seen["loaded"], seen["errors"], seen["found"]) == ([], [], [True])
     assert len(seen["charts"]) >= 4
+
+
+def test_what_did_not_come_along_is_measured_here(tmp_path: Path) -> None:
+    """Of fewer sentences the norms came along, but nothing that was read from their vectors."""
+    seen = visited("where_length_lives", tmp_path / "store", sample_size="300")
+    assert (seen["found"], seen["n_shipped"], seen["errors"]) == ([False], [0], [])
+    assert set(seen["loaded"]) >= {"torch", "sklearn"}
+    assert len(seen["charts"]) == 5
+    again = visited("where_length_lives", tmp_path / "store", sample_size="300")
+    assert (again["loaded"], again["metrics"]) == ([], seen["metrics"])
