@@ -166,6 +166,7 @@ def summary(found: Found, view: View, profile: Profile) -> dict[str, object]:
             **_read("probe", profile.get(Pooling.CLS, layer, Readout.VECTOR)),
             **_read("direction", direction),
             "norm_from_direction_r_squared": defined(direction.norm_r_squared),
+            "norm_from_direction_fold_r_squared": list(direction.norm_fold_r_squared),
             **_read("mean_pool_probe", profile.get(Pooling.MEAN, layer, Readout.VECTOR)),
             **_read("max_pool_probe", profile.get(Pooling.MAX, layer, Readout.VECTOR)),
         }

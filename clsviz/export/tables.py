@@ -98,7 +98,8 @@ def _range(values: tuple[float, ...]) -> tuple[float, float, float]:
 
 def travel(found: Travel) -> pd.DataFrame:
     """One row per layer: layer, then R² and mean absolute error within the corpus, across to the other, and there."""
-    return pd.DataFrame([asdict(leg) for leg in found.legs], columns=[field.name for field in fields(Leg)])
+    columns = [field.name for field in fields(Leg) if "fold" not in field.name]
+    return pd.DataFrame([asdict(leg) for leg in found.legs], columns=columns)
 
 
 def travel_lines(found: Travel | None) -> pd.DataFrame:

@@ -55,7 +55,8 @@ class Reading:
     error: mean absolute error of the held-out lengths, in their unit, as predicted by the probe, or by a line on the
         norm; NaN where r_squared is None.
     norm_r_squared: for the direction, R² of the same probe of the norm in the place of the length: how far the
-        direction alone tells the norm. NaN where that is undefined, and for the other readouts.
+        direction alone tells the norm. NaN where that is undefined, and for the other readouts. norm_fold_r_squared: of
+        every fold.
     """
 
     pooling: Pooling
@@ -69,6 +70,7 @@ class Reading:
     predictions: Floats | None = None
     error: float = np.nan
     norm_r_squared: float = np.nan
+    norm_fold_r_squared: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +175,8 @@ def readings(
         else:
             reading = _probe_reading(step, vectors.of(pooling, layer)[index], lengths, folds)
         if readout is Readout.DIRECTION and reading.r_squared is not None:
-            reading = replace(reading, norm_r_squared=_norm_from(vectors.of(pooling, layer)[index], norms, folds))
+            of_norm, of_folds = _norm_from(vectors.of(pooling, layer)[index], norms, folds)
+            reading = replace(reading, norm_r_squared=of_norm, norm_fold_r_squared=of_folds)
         profile = replace(profile, readings={**profile.readings, step: reading})
         yield profile
 
@@ -205,13 +208,16 @@ def _line_error(lengths: Floats, norms: Floats, folds: NDArray[np.intp]) -> floa
     return float(np.abs(cross_val_predict(lines, x, lengths, cv=PredefinedSplit(folds)) - lengths).mean())
 
 
-def _norm_from(vectors: NDArray[np.float32], norms: NDArray[np.float32], folds: NDArray[np.intp]) -> float:
-    """R² of the norms as a probe of the directions predicts them; NaN where that is undefined."""
+def _norm_from(
+    vectors: NDArray[np.float32], norms: NDArray[np.float32], folds: NDArray[np.intp]
+) -> tuple[float, tuple[float, ...]]:
+    """R² of the norms as a probe of the directions predicts them, and in every fold; NaN where that is undefined."""
     with suppress(UndefinedFitError):
         y = norms.astype(float)
         explain_undefined(np.arange(len(y), dtype=float), y)
-        return ridge_probe(unit(vectors), y - y.mean(), folds).r_squared
-    return np.nan
+        probe = ridge_probe(unit(vectors), y - y.mean(), folds)
+        return probe.r_squared, probe.fold_r_squared
+    return np.nan, ()
 
 
 def _probe_reading(

@@ -29,6 +29,7 @@ class Leg:
 
     within: of held-out sentences of the corpus that it is trained on. across: of the other corpus, by a probe of all
     sentences of the first. there: of held-out sentences of the other corpus, by a probe trained on that, to compare.
+    …_fold_r_squared: as in `Probe`, of those that are cross-validated.
     """
 
     layer: int
@@ -38,6 +39,8 @@ class Leg:
     across_error: float = np.nan
     there_r_squared: float = np.nan
     there_error: float = np.nan
+    within_fold_r_squared: tuple[float, ...] = ()
+    there_fold_r_squared: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,7 @@ def _leg(here: Sentences, there: Sentences, pooling: Pooling, layer: int) -> Leg
     try:
         probe = ridge_probe(x, here.lengths, here.folds)
         leg = replace(leg, within_r_squared=probe.r_squared, within_error=probe.error)
+        leg = replace(leg, within_fold_r_squared=probe.fold_r_squared)
         probe = ridge_probe(z, there.lengths, there.folds)
     except UndefinedFitError:
         return leg  # there is nothing to train on, or to compare with
@@ -99,4 +103,5 @@ def _leg(here: Sentences, there: Sentences, pooling: Pooling, layer: int) -> Leg
         across_error=float(np.abs(predicted - there.lengths).mean()),
         there_r_squared=probe.r_squared,
         there_error=probe.error,
+        there_fold_r_squared=probe.fold_r_squared,
     )

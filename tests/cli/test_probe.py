@@ -29,6 +29,10 @@ def test_probing_prints_a_row_a_layer_and_writes_the_readings(
     }
     assert result["layers"][0]["probe_r_squared"] is None  # [CLS] is the same for all sentences there
     assert result["layers"][1]["probe_r_squared"] > 0.5
+    for name in ("norm", "probe", "direction", "norm_from_direction", "mean_pool_probe", "max_pool_probe"):
+        row = result["layers"][1]
+        assert min(row[f"{name}_fold_r_squared"]) <= row[f"{name}_r_squared"] <= 1
+        assert len(row[f"{name}_fold_r_squared"]) == 5
     assert abs(result["shuffled_probe_r_squared"]) < 0.3
     assert result.keys() >= {"pooler_probe_r_squared", "sentlen_accuracy", "sentlen_accuracy_norm_only"}
     table = pd.read_parquet(output)
@@ -54,6 +58,8 @@ def test_probes_travel_and_the_length_is_erased_when_asked_by_a_flag_or_a_link(
     assert result["travel"]["corpus"] == str(other)
     assert result["travel"]["n_used_there"] == 59  # one is in both
     assert result["travel"]["layers"][1]["within_error"] == result["layers"][1]["probe_error"]
+    assert result["travel"]["layers"][1]["within_fold_r_squared"] == result["layers"][1]["probe_fold_r_squared"]
+    assert len(result["travel"]["layers"][1]["there_fold_r_squared"]) == 5
     assert 0 < result["travel"]["layers"][1]["across_error"] < result["travel"]["guess_error_across"]
     before = result["erasure"]["before"]["linear_fold_r_squared"]
     assert before == pytest.approx(result["layers"][1]["probe_fold_r_squared"])
