@@ -1,4 +1,4 @@
-from . import comparison, growth, joined, pooler_check, probing, similarity, typed, vectors
+from . import comparison, growth, joined, origin, pooler_check, probing, similarity, typed, vectors
 from .context import CorpusContext, Missing, corpus_context
 from .norms import (
     Shown,
@@ -33,6 +33,7 @@ __all__ = [
     "joined",
     "knows_alike",
     "lengths_of",
+    "origin",
     "pooler_check",
     "probing",
     "quantiles",

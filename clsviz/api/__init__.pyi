@@ -3,7 +3,7 @@ from .comparison import Comparison, compare, compare_models
 from .encoder import Encoder
 from .extraction import extract
 from .norms import NormResult, measure
-from .probes import ProbeResult, erase_length, probe, read_elsewhere, read_lengths
+from .probes import ProbeResult, erase_length, probe, read_altered, read_elsewhere, read_lengths
 from .question import question
 from .sentences import corpus_name
 from .similarity import SimilarityResult, compare_lengths, similarity
@@ -24,6 +24,7 @@ __all__ = [
     "measure",
     "probe",
     "question",
+    "read_altered",
     "read_elsewhere",
     "read_lengths",
     "similarity",

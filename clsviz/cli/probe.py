@@ -53,4 +53,9 @@ def _beyond(
         travel, there = api.read_elsewhere(found, experiment, corpus, measuring.Store(options.store), bar)
         said.append(words.probing.travelled(travel, found.corpus.label, there.corpus.label, experiment.unit))
         numbers["travel"] = analysis.probing.travel_summary(travel, there)
+    if text := options.origin or arguments.of_page(options, "origin"):
+        n = int(text) if text.isdecimal() else 0
+        origin = api.read_altered(found, experiment, n, measuring.Store(options.store), bar)
+        said += [words.origin.answer(origin), words.origin.note(origin), *origin.problems.values()]
+        numbers["origin"] = analysis.origin.summary(origin)
     return said, numbers

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from clsviz import words
 from clsviz.analysis import Shown
+from clsviz.analysis.origin import Origin
 from clsviz.analysis.vectors import SentLen
 from clsviz.measurements import Measurements
-from clsviz.settings import Pooling, Unit
-from clsviz.statistics import Dimensions, Erasure, Leg, NormOf, Profile, Readout, Travel, percentile_at_length
+from clsviz.settings import Alteration, Pooling, Unit
+from clsviz.statistics import Dimensions, Erasure, Leg, NormOf, Profile, Reading, Readout, Travel, percentile_at_length
 from clsviz.statistics.sentlen import CHANCE
 
 Table = pd.DataFrame
@@ -94,6 +95,38 @@ def erasure(found: Erasure) -> pd.DataFrame:
 def _range(values: tuple[float, ...]) -> tuple[float, float, float]:
     defined = [value for value in values if np.isfinite(value)]
     return (float(np.mean(defined)), min(defined), max(defined)) if defined else (np.nan, np.nan, np.nan)
+
+
+def origin(found: Origin) -> pd.DataFrame:
+    """One row per layer of natural and of altered sentences; what cannot be measured has one row, without a layer.
+
+    Columns: sentences, layer (Int64), r_squared, lowest_fold, highest_fold, error (NaN where undefined), and problem.
+    """
+    altered = {str(alteration): readings for alteration, readings in found.altered.items()}
+    rows = [
+        (name, reading.layer, *_r_squared(reading), reading.error, reading.problem)
+        for name, readings in {words.origin.NATURAL: found.natural, **altered}.items()
+        for reading in readings
+    ]
+    undefined = [(name, None, *[np.nan] * 4, problem) for name, problem in found.problems.items()]
+    columns = ["sentences", "layer", "r_squared", "lowest_fold", "highest_fold", "error", "problem"]
+    return pd.DataFrame([*rows, *undefined], columns=columns).astype({"sentences": str, "layer": "Int64"})
+
+
+def origin_lines(found: Origin, alteration: Alteration) -> pd.DataFrame:
+    """One row per layer of natural sentences and of those altered in one way: as of `r_squared_by_layer`."""
+    lines = {words.origin.NATURAL: found.natural, words.origin.LABELS[alteration].line: found.altered.get(alteration)}
+    rows = [
+        (name, reading.layer, *_r_squared(reading)) for name, readings in lines.items() for reading in readings or ()
+    ]
+    return pd.DataFrame(rows, columns=["line", "layer", "r_squared", "lowest", "highest"])
+
+
+def _r_squared(reading: Reading | None) -> tuple[float, float, float]:
+    """R², and the lowest and the highest of the folds; NaN where it is undefined."""
+    if reading is None or reading.r_squared is None:
+        return np.nan, np.nan, np.nan
+    return reading.r_squared, min(reading.fold_r_squared), max(reading.fold_r_squared)
 
 
 def travel(found: Travel) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from .jobs import Analysis, Jobs, MeasuringJob
 from .part import measure_parts, part_stop
 from .showcase import SHOWCASE, Origin, origin
 from .store import Key, Store
-from .texts import measure_texts
+from .texts import measure_altered, measure_texts
 from .warming import Wanted, read_wanted
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "Steps",
     "Store",
     "Wanted",
+    "measure_altered",
     "measure_parts",
     "measure_texts",
     "measurement_key",

@@ -113,13 +113,20 @@ class Jobs:
 
         steps: yields results, each of which replaces the one before.
         """
-        return self._ask(self._analysing, key, steps)
+        return self._ask(self._analysing, key, lambda _: steps())
+
+    def measure_more(self, key: Hashable, steps: Callable[[Progress], Iterator[T]]) -> Analysis[T]:
+        """As `analyse`, for what takes the model as well: it waits for its turn among the measurements.
+
+        steps: gets the job, to say in it how far it is.
+        """
+        return self._ask(self._measuring, key, steps)
 
     def try_sentences(self, key: Hashable, work: Callable[[], T]) -> Analysis[T]:
         """As `analyse`, for what the model makes of a visitor's own sentences."""
-        return self._ask(self._trying, key, lambda: iter([work()]))
+        return self._ask(self._trying, key, lambda _: iter([work()]))
 
-    def _ask(self, lane: Lane, key: Hashable, steps: Callable[[], Iterator[T]]) -> Analysis[T]:
+    def _ask(self, lane: Lane, key: Hashable, steps: Callable[[Progress], Iterator[T]]) -> Analysis[T]:
         with self._lock:
             known = self._analyses.get(key)
             job: Analysis[T] = known  # type: ignore[assignment]  # all results of one key are of one type
@@ -171,7 +178,7 @@ class Jobs:
         with self._lock:
             return next((job for job in self._measurements.values() if job.state is State.RUNNING), None)
 
-    def n_ahead_of(self, job: Job[Extraction]) -> int:
+    def n_ahead_of(self, job: Job[Work]) -> int:
         """How many measurements have to end before this one starts."""
         return self._measuring.n_ahead_of(job)
 

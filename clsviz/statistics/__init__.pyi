@@ -32,7 +32,7 @@ from .length_bias import (
 from .lengths import lengths_in, shuffled
 from .line import Fit, fit, r_squared
 from .precision import Audit, audit
-from .profile import Profile, Reading, Readout, readings, steps
+from .profile import Profile, Reading, Readout, read_vector, readings, steps
 from .remedies import Remedy
 from .ridge import STRENGTHS, Probe, guess_error, ridge_probe, unit
 from .shape import LEAST, QUANTILES, Extremes, Quantiles, Shape, quantiles, shape, shapes
@@ -107,6 +107,7 @@ __all__ = [
     "quantiles",
     "r_squared",
     "random_apart",
+    "read_vector",
     "readings",
     "remedies",
     "ridge_probe",

@@ -220,6 +220,17 @@ def _norm_from(
     return np.nan, ()
 
 
+def read_vector(
+    pooling: Pooling,
+    layer: int | None,
+    vectors: NDArray[np.float32],
+    lengths: NDArray[np.integer],
+    folds: NDArray[np.intp],
+) -> Reading:
+    """How well a probe predicts lengths (n,) from whole vectors (n, width) of that pooling and layer."""
+    return _probe_reading((pooling, layer, Readout.VECTOR), vectors, lengths, folds)
+
+
 def _probe_reading(
     step: Step, vectors: NDArray[np.float32], lengths: NDArray[np.integer], folds: NDArray[np.intp]
 ) -> Reading:

@@ -3,9 +3,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from support.tiny import random_sentences, write_bert
+from support.tiny import random_sentences, write_bert, write_model
 
 from clsviz.cli import main
+from clsviz.settings import Alteration
 
 
 def test_probing_prints_a_row_a_layer_and_writes_the_readings(
@@ -104,3 +105,28 @@ def test_links_of_every_page_are_taken(arguments: list[str], capsys: pytest.Capt
 def test_a_tiny_sample_explains_itself(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["probe", *arguments[1:], "--probe-size=4"]) == 0
     assert "A probe needs at least 10 sentences, and there are only 4" in capsys.readouterr().out
+
+
+def test_sentences_are_altered_when_asked_by_a_flag_or_a_link(
+    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["probe", *arguments[1:], "--probe-size=150"]
+    assert main([*command, "--json", "--origin=120"]) == 0
+    result = json.loads(capsys.readouterr().out)["origin"]
+    assert result["n_used"] == 120
+    assert result["problems"] == {}
+    for name in ("natural", *Alteration):
+        assert [row["layer"] for row in result[name]] == [0, 1, 2]
+        assert len(result[name][2]["fold_r_squared"]) == 5
+    assert main([*command, "--json", "--query=http://host/where_length_lives?origin=120"]) == 0
+    assert json.loads(capsys.readouterr().out)["origin"] == result
+    assert main([*command, "--origin"]) == 0  # all 150, as they are fewer than 1,000
+    said = capsys.readouterr().out
+    assert "tokens shuffled" in said
+    assert "150 sentences" in said
+    for wrong in ("--origin=5", "--origin=many"):
+        assert main([*command, wrong]) == 2
+        assert "must be a number" in capsys.readouterr().err.splitlines()[-1]
+    folder = write_model(tmp_path / "mpnet", "mpnet")
+    assert main([*command, f"--model={folder}", "--origin=120"]) == 0
+    assert "does not know the positions of tokens from position vectors alone" in capsys.readouterr().out

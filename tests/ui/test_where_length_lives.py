@@ -4,6 +4,7 @@ import base64
 import io
 import json
 import re
+import threading
 import time
 import types
 from collections.abc import Callable
@@ -21,13 +22,13 @@ from streamlit.testing.v1 import AppTest
 from support.app import answer, figures, job_of, linked, plain
 from support.tiny import random_sentences, write_bert
 
-from clsviz import corpora
+from clsviz import corpora, words
 from clsviz.measurements import Kind
 from clsviz.measuring import State
 from clsviz.models import UNTRAINED
-from clsviz.settings import Lengths, Pooling, Unit
+from clsviz.settings import Alteration, Lengths, Pooling, Unit
 from clsviz.ui.state import server
-from clsviz.ui.where_length_lives import cells, profile
+from clsviz.ui.where_length_lives import cells, origin, profile
 
 PAGE = "where_length_lives"
 
@@ -141,6 +142,59 @@ def test_the_length_is_erased_and_probes_travel_where_a_link_asks_for_it(
     assert "erase" not in page.query_params
     assert "travel_to" not in page.query_params
     assert "Once the length" not in texts(page)
+
+
+def test_sentences_are_altered_at_a_click_and_a_link_has_it(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offered: dict[str, Callable[[], bytes]] = {}
+    monkeypatch.setattr("streamlit.download_button", lambda label, data, *_, **__: offered.update({label: data}))
+    page = open_page()
+    n_charts = len(charts(page))
+    assert page.button(key="origin-start").label.startswith("Measure five changes · about ")
+    assert "Altered sentences (CSV)" not in offered
+    page.button(key="origin-start").click().run()
+    assert page.query_params["origin"] == "250"  # the most that there are of those offered
+    finish(page)
+    pictures = [chart for chart in charts(page) if {trace.get("name") for trace in chart["data"]} & {"natural"}]
+    assert len(pictures) == 5 == len(charts(page)) - n_charts
+    table = pd.read_csv(io.BytesIO(offered["Altered sentences (CSV)"]()))
+    for picture, alteration in zip(pictures, Alteration, strict=True):
+        line = [trace for trace in picture["data"] if trace.get("name")][1]
+        expected = table[table["sentences"] == str(alteration)]["r_squared"]
+        np.testing.assert_allclose(numbers(line["y"]), expected)
+        assert words.origin.LABELS[alteration].catches in texts(page)
+    assert "natural sentences R²" in texts(page)
+    linked_page = open_page(origin="250")
+    assert len(charts(linked_page)) == len(charts(page))
+    page.button(key="origin-close").click().run()
+    finish(page)
+    assert "origin" not in page.query_params
+    assert len(charts(page)) == n_charts
+    page = open_page(origin="7")
+    assert "origin is “7”; it must be a number of sentences from 100 to 20,000." in plain(page.warning[0].value)
+
+
+def test_altering_can_be_stopped(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
+    page = open_page()
+    blocked = threading.Event()
+    measure = origin.measure_altered
+
+    def wait(*args: Any) -> Any:
+        progress = args[-1]
+        while not blocked.wait(0.01):
+            progress.check()
+        return measure(*args)
+
+    monkeypatch.setattr(origin, "measure_altered", wait)
+    page.button(key="origin-start").click().run()
+    page.button(key="origin-stop").click().run()
+    finish(page)  # which it would not, if the job went on
+    assert "origin" not in page.query_params
+    blocked.set()
+    page.button(key="origin-start").click().run()
+    finish(page)
+    assert "natural sentences R²" in texts(page)
 
 
 def test_every_control_is_one_click_and_another_takes_it_back(open_page: Callable[..., AppTest]) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from clsviz.errors import SettingError
 from clsviz.experiment import parse_setting
-from clsviz.settings import DEFAULT_OVERLAYS, MOST_MODELS, PAGE_PARAMETERS, Overlay, shown
+from clsviz.settings import ALTERED_SIZES, DEFAULT_OVERLAYS, MOST_MODELS, PAGE_PARAMETERS, Overlay, shown
 
 Report = Callable[[SettingError], None]
 
@@ -103,6 +103,15 @@ def _corpus(text: str, report: Report) -> str:
         return ""
 
 
+def _n_altered(text: str, report: Report) -> int:
+    """How many sentences are altered; 0 if the link does not ask for it."""
+    low, high = ALTERED_SIZES
+    if text and not (re.fullmatch("[0-9]{1,5}", text, re.ASCII) and low <= int(text) <= high):
+        report(SettingError(f"origin is “{shown(text)}”; it must be a number of sentences from {low:,} to {high:,}."))
+        return 0
+    return int(text or "0")
+
+
 EXTRAS: dict[str, Callable[[str, Report], Any]] = {
     "models": _models,
     "axes": _word("axes", "free"),
@@ -116,6 +125,7 @@ EXTRAS: dict[str, Callable[[str, Report], Any]] = {
     "joined": _word("joined", "yes"),
     "erase": _word("erase", "yes"),
     "travel_to": _corpus,
+    "origin": _n_altered,
 }
 """How each is read, by its name in links and in the session's state; "" gives the default."""
 

@@ -13,7 +13,7 @@ from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart, redrawn, share, toggle
 from clsviz.ui.parts.covered import covered
 from clsviz.ui.state import server, session
-from clsviz.ui.where_length_lives import cells, elsewhere, layers, norm_breakdown, removal, sentlen
+from clsviz.ui.where_length_lives import cells, elsewhere, layers, norm_breakdown, origin, removal, sentlen
 
 if TYPE_CHECKING:
     from clsviz.statistics import Profile, Readout
@@ -32,7 +32,7 @@ def show(job: MeasuringJob, there: MeasuringJob | None, experiment: Experiment, 
 
 
 def _chosen() -> tuple[object, ...]:
-    return session.experiment(), *(st.session_state[name] for name in ("heat", "erase", "travel_to"))
+    return session.experiment(), *(st.session_state[name] for name in ("heat", "erase", "travel_to", "origin"))
 
 
 def _profile(found: Found, experiment: Experiment) -> "Analysis[Profile]":
@@ -50,6 +50,7 @@ def _is_analysed(job: MeasuringJob, there: MeasuringJob | None, experiment: Expe
         sentlen.of(found, experiment),
         norm_breakdown.of(found, experiment),
         removal.of(found, experiment),
+        origin.of(found, experiment),
         elsewhere.of(found, elsewhere.found_there(there), experiment),
     ]
     return not any(analysis is not None and analysis.state.is_active for analysis in analyses)
@@ -78,6 +79,7 @@ def _show(job: MeasuringJob, there: MeasuringJob | None, experiment: Experiment,
         _downloads(experiment, found, profile, job, there)
     cells.show(profile, found, experiment)
     if not job.state.is_active:  # before that, they would use only a fraction of the vectors they need
+        origin.show(found, experiment)
         elsewhere.show(found, there, experiment)
         removal.show(found, experiment)
         sentlen.show(found, experiment)
@@ -183,6 +185,7 @@ def _downloads(
             "Norms", f"{name}-norms", lambda: export.table(found.sentences, found.measurements), about
         )
         if not job.state.is_active:
+            origin.downloads(experiment, found, about)
             elsewhere.downloads(experiment, found, there, about)
             removal.downloads(experiment, found, about)
             sentlen.downloads(experiment, found, about)
