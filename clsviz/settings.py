@@ -90,7 +90,7 @@ TEXT_PARAMETER = "text"
 
 PAGE_PARAMETERS = (
     *("models", "axes", "heat", "nearest", "sentence", "word", "overlays", "zoom", "selected", "joined"),
-    *("erase", "travel_to", "origin"),
+    *("erase", "travel_to", "origin", "sentlen_file"),
 )
 """URL parameters that belong to a single page. Not part of the experiment."""
 

@@ -1,4 +1,4 @@
-from . import comparison, growth, joined, origin, pooler_check, probing, similarity, typed, vectors
+from . import comparison, growth, joined, origin, pooler_check, probing, published, similarity, typed, vectors
 from .context import CorpusContext, Missing, corpus_context
 from .norms import (
     Shown,
@@ -36,6 +36,7 @@ __all__ = [
     "origin",
     "pooler_check",
     "probing",
+    "published",
     "quantiles",
     "shapes",
     "show",

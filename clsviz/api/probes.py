@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -12,6 +13,7 @@ from clsviz.api import notebook
 from clsviz.api.bar import Bar
 from clsviz.api.extraction import extract, open_store
 from clsviz.api.norms import fit_of
+from clsviz.api.published import classify_task, open_task
 from clsviz.api.question import DEFAULT_CORPUS, Settings, ViewSettings, question, with_view
 from clsviz.api.sentences import Corpus, corpus_name
 from clsviz.errors import SettingError
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from clsviz.analysis.origin import Origin
+    from clsviz.analysis.published import Published
     from clsviz.figures import Figure
     from clsviz.statistics import Erasure, Fit, Profile, Travel
 
@@ -152,6 +155,28 @@ class ProbeResult:
         experiment, opened = with_view(self.experiment, view), open_store(store)
         with Bar(progress) as bar:
             return read_altered(self.found, experiment, n, opened, bar)
+
+    def sentlen_file(
+        self,
+        path: str | os.PathLike[str],
+        per_class: int | None = None,
+        *,
+        store: str | os.PathLike[str] | None = None,
+        progress: bool = True,
+        **view: Unpack[ViewSettings],
+    ) -> "Published":
+        """The published SentLen task (Conneau et al. 2018) on its own file, for the vector of a view.
+
+        path: tab-separated, a line per sentence: partition (tr, va or te), class, sentence. per_class: how many
+        sentences of each class are taken of each partition, all by default; they are measured first, and kept. The
+        classifier is a logistic regression on standardised features, its penalty chosen on the validation sentences;
+        `vector` and `norm` hold the accuracy on the test sentences with its 95% interval. Raises CorpusError where the
+        file is of another form, and ClsvizError as `probe` does.
+        """
+        experiment, opened = with_view(self.experiment, view), open_store(store)
+        file, encoders = open_task(Path(path), per_class), Encoders.of(opened)
+        with Bar(progress) as bar:
+            return classify_task(file, self.found, experiment, opened, encoders, bar)
 
     def plot(self) -> "Figure":
         """The picture of the page “Where length lives”, a plotly Figure: R² by layer, a line per readout."""

@@ -113,6 +113,17 @@ def _add_probe(commands: "argparse._SubParsersAction[_Parser]") -> None:
         help=f"also alter the first N sentences (default: {ALTERED_DEFAULT:,}) in five ways, and tell how well probes "
         "predict their length then",
     )
+    command.add_argument(
+        "--sentlen-file",
+        type=Path,
+        metavar="FILE",
+        help="also classify the sentences of the published SentLen task’s own file, on its own partitions",
+    )
+    command.add_argument(
+        "--sentlen-size",
+        metavar="N",
+        help="how many sentences of each class are taken of each partition of that file (default: all)",
+    )
     _add_output(command, "one row per layer, pooling and readout")
 
 

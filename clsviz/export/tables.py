@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from clsviz import words
 from clsviz.analysis import Shown
 from clsviz.analysis.origin import Origin
+from clsviz.analysis.published import Published
 from clsviz.analysis.vectors import SentLen
 from clsviz.measurements import Measurements
 from clsviz.settings import Alteration, Pooling, Unit
@@ -169,6 +170,18 @@ def sentlen(found: SentLen) -> pd.DataFrame:
     table = pd.DataFrame([*rows, ("guessing", CHANCE, *[None] * 6)], columns=columns)
     counts = dict.fromkeys(("Draws", "Train", "Dev", "Test"), "Int64")
     return table.astype(counts | {"Lowest": float, "Highest": float})
+
+
+def published(found: Published) -> pd.DataFrame:
+    """One row each for the whole vector, for its norm alone, and for guessing: accuracy and its 95% interval."""
+    rows = [
+        (name, result.accuracy, *result.interval, found.n_train, found.n_dev, found.n_test)
+        for name, result in (("the whole vector", found.vector), ("its norm alone", found.norm))
+        if result is not None
+    ]
+    columns = ["From", "Accuracy", "Lowest", "Highest", "Train", "Validation", "Test"]
+    table = pd.DataFrame([*rows, ("guessing", found.guessing, *[None] * 5)], columns=columns)
+    return table.astype(dict.fromkeys(columns[4:], "Int64") | {"Lowest": float, "Highest": float})
 
 
 def layer_norm(rows: Sequence[NormOf]) -> pd.DataFrame:

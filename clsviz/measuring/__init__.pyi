@@ -1,6 +1,6 @@
 from .checked import Checked
 from .encoders import Encoders
-from .estimate import LOAD_SECONDS, RATE_OF_VECTORS, Cost
+from .estimate import LOAD_SECONDS, RATE_OF_VECTORS, Cost, gigabytes_of
 from .extraction import AUDIT_SIZE, Extraction
 from .found import Found, measurement_key
 from .job import Job, State, Steps
@@ -31,6 +31,7 @@ __all__ = [
     "Steps",
     "Store",
     "Wanted",
+    "gigabytes_of",
     "measure_altered",
     "measure_parts",
     "measure_texts",

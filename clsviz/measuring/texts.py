@@ -23,14 +23,20 @@ _ALTERING = 1
 
 
 def measure_texts(
-    texts: Sequence[str], experiment: Experiment, found: Found, store: Store, encoders: Encoders, progress: Progress
+    texts: Sequence[str],
+    experiment: Experiment,
+    found: Found,
+    store: Store,
+    encoders: Encoders,
+    progress: Progress,
+    fingerprint: str = "",
 ) -> Vectors:
     """The vectors of texts by the model that `found` is by; those that the store has are not measured again.
 
-    experiment: what was found with. In the store they are a corpus with the fingerprint of the texts. Raises
-    ClsvizError, and CancelledError if cancelled.
+    experiment: what was found with. fingerprint: of what the texts are the beginning of, which they are a corpus of in
+    the store; by default their own. Raises ClsvizError, and CancelledError if cancelled.
     """
-    fingerprint = hashlib.sha256(json.dumps(list(texts)).encode()).hexdigest()
+    fingerprint = fingerprint or hashlib.sha256(json.dumps(list(texts)).encode()).hexdigest()
     sample = Sample(replace(found.corpus, fingerprint=fingerprint), list(texts), "")
     return _measure(sample, None, experiment, found, store, encoders, progress)
 

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from support.files import write_task
 from support.tiny import random_sentences, write_bert, write_model
 
 from clsviz.cli import main
@@ -130,3 +131,30 @@ def test_sentences_are_altered_when_asked_by_a_flag_or_a_link(
     folder = write_model(tmp_path / "mpnet", "mpnet")
     assert main([*command, f"--model={folder}", "--origin=120"]) == 0
     assert "does not know the positions of tokens from position vectors alone" in capsys.readouterr().out
+
+
+def test_the_published_task_is_run_on_its_own_file(
+    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_task(tmp_path / "sentence_length.txt")
+    command = ["probe", *arguments[1:], "--probe-size=150", "--layer=1"]
+    assert main([*command, "--json", f"--sentlen-file={path}"]) == 0
+    printed = capsys.readouterr()
+    cost = next(line for line in printed.err.splitlines() if "sentence_length.txt: 600 sentences: about" in line)
+    assert cost.endswith("in the store.")
+    result = json.loads(printed.out)["sentlen_file"]
+    assert (result["n_train"], result["n_validation"], result["n_test"]) == (360, 120, 120)
+    assert result["interval"][0] < result["accuracy"] < result["interval"][1]
+    assert result["accuracy"] > result["accuracy_norm_only"]
+    assert main([*command, f"--sentlen-file={path}", "--sentlen-size=10"]) == 0
+    said = capsys.readouterr().out
+    assert "On 60 test sentences of sentence_length.txt, the whole vector tells" in said
+    assert "60 training sentences are few for vectors of 16 dimensions" in said
+    assert "The classifier is a logistic regression" in said
+    for wrong, problem in (
+        ("--sentlen-size=many", "sentlen_size is “many”; it must be a whole number."),
+        ("--sentlen-size=0", "it must be 1 or more"),
+        (f"--sentlen-file={tmp_path / 'nowhere.txt'}", "There is no file"),
+    ):
+        assert main([*command, f"--sentlen-file={path}", wrong]) == 2
+        assert problem in capsys.readouterr().err.splitlines()[-1]

@@ -94,13 +94,17 @@ def overlays_text(overlays: Sequence[Overlay]) -> str:
     return "" if set(overlays) == set(DEFAULT_OVERLAYS) else ",".join(overlays) or "none"
 
 
-def _corpus(text: str, report: Report) -> str:
-    """The corpus that probes travel to, or "" if none is named or it cannot be used, which is reported."""
-    try:
-        return str(parse_setting("corpus", text)) if text else ""
-    except SettingError as error:
-        report(SettingError(f"travel_to: {error}"))
-        return ""
+def _corpus(name: str) -> Callable[[str, Report], str]:
+    """The name of a corpus or of a file, or "" if none is named or it cannot be used, which is reported."""
+
+    def corpus(text: str, report: Report) -> str:
+        try:
+            return str(parse_setting("corpus", text)) if text else ""
+        except SettingError as error:
+            report(SettingError(f"{name}: {error}"))
+            return ""
+
+    return corpus
 
 
 def _n_altered(text: str, report: Report) -> int:
@@ -124,8 +128,9 @@ EXTRAS: dict[str, Callable[[str, Report], Any]] = {
     "selected": _selected,
     "joined": _word("joined", "yes"),
     "erase": _word("erase", "yes"),
-    "travel_to": _corpus,
+    "travel_to": _corpus("travel_to"),
     "origin": _n_altered,
+    "sentlen_file": _corpus("sentlen_file"),
 }
 """How each is read, by its name in links and in the session's state; "" gives the default."""
 

@@ -25,6 +25,7 @@ def page() -> None:
         "heat": "probe" if st.session_state.heat else "",
         "erase": "yes" if st.session_state.erase else "",
         "travel_to": st.session_state.travel_to,
+        "sentlen_file": st.session_state.sentlen_file,
         "origin": str(st.session_state.origin or ""),
     }
     query = url.write(experiment, PAGE, **links)

@@ -13,7 +13,16 @@ from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart, redrawn, share, toggle
 from clsviz.ui.parts.covered import covered
 from clsviz.ui.state import server, session
-from clsviz.ui.where_length_lives import cells, elsewhere, layers, norm_breakdown, origin, removal, sentlen
+from clsviz.ui.where_length_lives import (
+    cells,
+    elsewhere,
+    layers,
+    norm_breakdown,
+    origin,
+    removal,
+    sentlen,
+    sentlen_file,
+)
 
 if TYPE_CHECKING:
     from clsviz.statistics import Profile, Readout
@@ -32,7 +41,8 @@ def show(job: MeasuringJob, there: MeasuringJob | None, experiment: Experiment, 
 
 
 def _chosen() -> tuple[object, ...]:
-    return session.experiment(), *(st.session_state[name] for name in ("heat", "erase", "travel_to", "origin"))
+    names = "heat", "erase", "travel_to", "origin", "sentlen_file"
+    return session.experiment(), sentlen_file.asked(), *(st.session_state[name] for name in names)
 
 
 def _profile(found: Found, experiment: Experiment) -> "Analysis[Profile]":
@@ -51,6 +61,7 @@ def _is_analysed(job: MeasuringJob, there: MeasuringJob | None, experiment: Expe
         norm_breakdown.of(found, experiment),
         removal.of(found, experiment),
         origin.of(found, experiment),
+        sentlen_file.of(found, experiment),
         elsewhere.of(found, elsewhere.found_there(there), experiment),
     ]
     return not any(analysis is not None and analysis.state.is_active for analysis in analyses)
@@ -83,6 +94,7 @@ def _show(job: MeasuringJob, there: MeasuringJob | None, experiment: Experiment,
         elsewhere.show(found, there, experiment)
         removal.show(found, experiment)
         sentlen.show(found, experiment)
+        sentlen_file.show(found, experiment)
         norm_breakdown.show(found, experiment)
     _explain(found, experiment, profile)
 
@@ -189,6 +201,7 @@ def _downloads(
             elsewhere.downloads(experiment, found, there, about)
             removal.downloads(experiment, found, about)
             sentlen.downloads(experiment, found, about)
+            sentlen_file.downloads(experiment, found, about)
             norm_breakdown.downloads(experiment, found, about)
 
 
