@@ -157,19 +157,26 @@ def norm_spread(profile: Profile | None) -> pd.DataFrame:
 
 
 def sentlen(found: SentLen) -> pd.DataFrame:
-    """One row each for the whole vector, for its norm alone, and for guessing: mean accuracy and range over draws."""
+    """One row each for the whole vector, for its norm alone, and for guessing: mean accuracy and range over draws.
+
+    Bits: that the classes of the first draw's training sentences take by the online code, NaN while that is unknown.
+    """
     rows = [
-        (name, float(np.mean(draws)), min(draws), max(draws), len(draws), result.n_train, result.n_dev, result.n_test)
-        for name, result, draws in (
-            ("the whole vector", found.vector, found.vector_draws),
-            ("its norm alone", found.norm, found.norm_draws),
+        (
+            *(name, float(np.mean(draws)), min(draws), max(draws), len(draws)),
+            *(result.n_train, result.n_dev, result.n_test, code and code.bits),
+        )
+        for name, result, draws, code in (
+            ("the whole vector", found.vector, found.vector_draws, found.vector_code),
+            ("its norm alone", found.norm, found.norm_draws, found.norm_code),
         )
         if result is not None
     ]
-    columns = ["From", "Accuracy", "Lowest", "Highest", "Draws", "Train", "Dev", "Test"]
-    table = pd.DataFrame([*rows, ("guessing", CHANCE, *[None] * 6)], columns=columns)
+    columns = ["From", "Accuracy", "Lowest", "Highest", "Draws", "Train", "Dev", "Test", "Bits"]
+    uniform = found.vector_code and found.vector_code.uniform_bits
+    table = pd.DataFrame([*rows, ("guessing", CHANCE, *[None] * 6, uniform)], columns=columns)
     counts = dict.fromkeys(("Draws", "Train", "Dev", "Test"), "Int64")
-    return table.astype(counts | {"Lowest": float, "Highest": float})
+    return table.astype(counts | {"Lowest": float, "Highest": float, "Bits": float})
 
 
 def published(found: Published) -> pd.DataFrame:

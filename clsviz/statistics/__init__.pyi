@@ -1,6 +1,7 @@
 from . import remedies, sentlen
 from .binning import bins, percentile_at_length, slices
 from .cutoff import CUTOFFS, FLAT_LENGTHS, Flat, by_cutoff, flat
+from .description_length import Code, online_code
 from .dimensions import (
     AS_IT_IS,
     WITHOUT_BIAS,
@@ -58,6 +59,7 @@ __all__ = [
     "WITHOUT_GAIN",
     "Audit",
     "Chance",
+    "Code",
     "Dimensions",
     "Directions",
     "Eraser",
@@ -102,6 +104,7 @@ __all__ = [
     "neighbour_correlation",
     "neighbours",
     "norms_of_directions",
+    "online_code",
     "percentile_at_length",
     "percentiles_among_pairs",
     "quantiles",

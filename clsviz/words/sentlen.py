@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 ABOUT = (
     "The SentLen task (Conneau et al. 2018): which of six bins does a sentence’s length in words fall into? Logistic "
     "regression on balanced classes. Its penalty is chosen on a development set; the accuracy is on a held-out test "
-    "set. Sentences are drawn and split several times over."
+    "set. Sentences are drawn and split several times over. The online code (Voita and Titov 2020) counts the bits "
+    "that the classes take if each is predicted from those before: fewer where fewer sentences are enough to read them."
 )
 
 ABOUT_FILE = (
@@ -46,12 +47,22 @@ def verdict(found: "SentLen") -> str:
         text += f" ({min(draws):.1%} to {max(draws):.1%})"
     if found.norm_draws:
         text += f"; from its norm alone, {np.mean(found.norm_draws):.1%}"
-    text += f"; by guessing, {CHANCE:.1%}."
+    text += f"; by guessing, {CHANCE:.1%}.{_code(found)}"
     if np.mean(draws) < CHANCE:
         return f"{text} The whole vector does worse than guessing."
     if min(draws) <= CHANCE:
         return f"{text} The whole vector is not told apart from guessing: some draws do no better."
     return text
+
+
+def _code(found: "SentLen") -> str:
+    """How many bits the classes take, or ""."""
+    code, of_norm = found.vector_code, found.norm_code
+    if code is None:
+        return ""
+    text = f" Coded online, the classes of {code.n:,} training sentences take {code.bits:,.0f} bits given the vector"
+    text += f", {of_norm.bits:,.0f} given its norm" if of_norm else ""
+    return f"{text}, {code.uniform_bits:,.0f} given nothing."
 
 
 def caveat(found: "SentLen") -> str:
