@@ -3,6 +3,7 @@
 ClsvizError             subject
 ├── SettingError        settings   a setting has a value that it cannot have
 ├── ModelError          model      a model cannot be found, fetched or used
+│   └── AlterationError model      a model cannot read sentences that are changed in one of our ways
 ├── CorpusError         corpus     a corpus cannot be found or read, or holds no sentences
 ├── StoreError          store      a file or folder of ours cannot be read or written
 ├── SentenceError       sentences  a sentence of the user's own cannot be used
@@ -45,6 +46,10 @@ class ModelError(ClsvizError):
     """A model cannot be found, fetched or used."""
 
     subject = Subject.MODEL
+
+
+class AlterationError(ModelError):
+    """A model cannot read sentences that are changed in one of our ways."""
 
 
 class CorpusError(ClsvizError):

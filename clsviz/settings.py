@@ -62,6 +62,16 @@ class Reading(StrEnum):
     PARAGRAPHS = "paragraphs"
 
 
+class Alteration(StrEnum):
+    """How sentences are changed before the model reads them, to find out where their length can be read from."""
+
+    SHUFFLED = "shuffled_tokens"
+    RANDOM = "random_tokens"
+    REPEATED = "one_token_repeated"
+    ONE_POSITION = "one_position"
+    NO_SEPARATOR = "no_separator"
+
+
 class Overlay(StrEnum):
     """What can be drawn over the sentences of the main picture."""
 
@@ -89,9 +99,17 @@ TEXT_PARAMETER = "text"
 
 PAGE_PARAMETERS = (
     *("models", "axes", "heat", "nearest", "sentence", "word", "overlays", "zoom", "selected", "joined"),
-    *("erase", "travel_to", "colour", "find"),
+    *("erase", "travel_to", "colour", "find", "origin", "sentlen_file"),
 )
 """URL parameters that belong to a single page. Not part of the experiment."""
+
+
+ALTERED_SIZES = (100, 20_000)
+"""The fewest and the most sentences that are altered to find out where a probe gets the length from."""
+
+
+ALTERED_DEFAULT = 1000
+"""How many are, unless asked otherwise: a few seconds for each alteration, by a small model."""
 
 
 MOST_MODELS = 6

@@ -1,4 +1,17 @@
-from . import comparison, frames, growth, joined, pooler_check, probing, similarity, traits, typed, vectors
+from . import (
+    comparison,
+    frames,
+    growth,
+    joined,
+    origin,
+    pooler_check,
+    probing,
+    published,
+    similarity,
+    traits,
+    typed,
+    vectors,
+)
 from .context import CorpusContext, Missing, corpus_context
 from .kept import Kept, Question, question, question_of_sentences
 from .norms import (
@@ -41,8 +54,10 @@ __all__ = [
     "joined",
     "knows_alike",
     "lengths_of",
+    "origin",
     "pooler_check",
     "probing",
+    "published",
     "quantiles",
     "question",
     "question_of_sentences",

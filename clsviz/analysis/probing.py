@@ -72,5 +72,8 @@ def travel_summary(found: Travel, there: Found) -> dict[str, object]:
         "guess_error": defined(found.guess_error),
         "guess_error_across": defined(found.guess_error_across),
         "guess_error_there": defined(found.guess_error_there),
-        "layers": [{name: defined(value) for name, value in asdict(leg).items()} for leg in found.legs],
+        "layers": [
+            {name: list(value) if isinstance(value, tuple) else defined(value) for name, value in asdict(leg).items()}
+            for leg in found.legs
+        ],
     }

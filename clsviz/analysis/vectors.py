@@ -27,7 +27,7 @@ class SentLen:
     """The SentLen task on a vector of that width, and on its norm alone; None if undefined, and `problem` says why.
 
     vector, norm: of the first draw of sentences. vector_draws, norm_draws: the accuracies of each of `_DRAWS` draws, as
-    far as they are made.
+    far as they are made. vector_code, norm_code: the bits that the classes of the first draw's training sentences take.
     """
 
     width: int
@@ -36,6 +36,8 @@ class SentLen:
     problem: str = ""
     vector_draws: tuple[float, ...] = ()
     norm_draws: tuple[float, ...] = ()
+    vector_code: statistics.Code | None = None
+    norm_code: statistics.Code | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +91,7 @@ def classifications(found: Found, view: View) -> Iterator[SentLen]:
         for seed in range(_DRAWS):
             result = _with_draw(result, _task(sentences, view, seed), vectors, norms)
             yield result
+        yield _with_codes(result, _task(sentences, view, 0), vectors, norms)
     except UndefinedFitError as error:
         yield replace(result, problem=str(error))
 
@@ -118,6 +121,11 @@ def _with_draw(result: SentLen, task: "Task", vectors: NDArray[np.float32], norm
     except UndefinedFitError as error:
         return replace(result, problem=str(error))
     return replace(result, norm=result.norm or norm, norm_draws=(*result.norm_draws, norm.accuracy))
+
+
+def _with_codes(result: SentLen, task: "Task", vectors: NDArray[np.float32], norms: NDArray[np.float32]) -> SentLen:
+    result = replace(result, vector_code=statistics.online_code(vectors, task))
+    return result if result.norm is None else replace(result, norm_code=statistics.online_code(norms, task))
 
 
 def norm_breakdown(found: Found, view: View) -> NormBreakdown:
@@ -156,6 +164,7 @@ def summary(found: Found, view: View, profile: Profile) -> dict[str, object]:
             **_read("probe", profile.get(Pooling.CLS, layer, Readout.VECTOR)),
             **_read("direction", direction),
             "norm_from_direction_r_squared": defined(direction.norm_r_squared),
+            "norm_from_direction_fold_r_squared": list(direction.norm_fold_r_squared),
             **_read("mean_pool_probe", profile.get(Pooling.MEAN, layer, Readout.VECTOR)),
             **_read("max_pool_probe", profile.get(Pooling.MAX, layer, Readout.VECTOR)),
         }
@@ -174,6 +183,9 @@ def summary(found: Found, view: View, profile: Profile) -> dict[str, object]:
         "sentlen_draws": list(task.vector_draws),
         "sentlen_accuracy_norm_only": task.norm and task.norm.accuracy,
         "sentlen_draws_norm_only": list(task.norm_draws),
+        "sentlen_code_bits": task.vector_code and task.vector_code.bits,
+        "sentlen_code_bits_norm_only": task.norm_code and task.norm_code.bits,
+        "sentlen_code_bits_uniform": task.vector_code and task.vector_code.uniform_bits,
         "sentlen_chance": statistics.results.CHANCE,
         "sentlen_n_train": task.vector and task.vector.n_train,
         "sentlen_n_test": task.vector and task.vector.n_test,

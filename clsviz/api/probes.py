@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -12,16 +13,22 @@ from clsviz.api import notebook
 from clsviz.api.bar import Bar
 from clsviz.api.extraction import extract, open_store
 from clsviz.api.norms import fit_of
+from clsviz.api.published import classify_task, open_task
 from clsviz.api.question import DEFAULT_CORPUS, Settings, ViewSettings, question, with_view
 from clsviz.api.sentences import Corpus, corpus_name
+from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
-from clsviz.measuring import Encoders, Found, Store
+from clsviz.measuring import Encoders, Found, Store, measure_altered
 from clsviz.progress import Progress
+from clsviz.settings import ALTERED_DEFAULT, ALTERED_SIZES, Alteration
+from clsviz.vectors import Vectors
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from clsviz.analysis.origin import Origin
+    from clsviz.analysis.published import Published
     from clsviz.figures import Figure
     from clsviz.statistics import Erasure, Fit, Profile, Travel
 
@@ -131,6 +138,46 @@ class ProbeResult:
         with Bar(progress) as bar:
             return read_elsewhere(self.found, experiment, corpus_name(corpus, opened), opened, bar)
 
+    def origin(
+        self,
+        n: int = ALTERED_DEFAULT,
+        *,
+        store: str | os.PathLike[str] | None = None,
+        progress: bool = True,
+        **view: Unpack[ViewSettings],
+    ) -> "Origin":
+        """Where the probes may get the length from: the first n sentences altered, measured and probed again.
+
+        `natural` holds a reading of [CLS] after each layer, `altered` the same of each alteration: tokens shuffled,
+        tokens at random, one token repeated, one position for all, and without [SEP]; `problems` says why one cannot be
+        measured. Lengths are in tokens. Takes a view; raises ClsvizError as `probe` does.
+        """
+        experiment, opened = with_view(self.experiment, view), open_store(store)
+        with Bar(progress) as bar:
+            return read_altered(self.found, experiment, n, opened, bar)
+
+    def sentlen_file(
+        self,
+        path: str | os.PathLike[str],
+        per_class: int | None = None,
+        *,
+        store: str | os.PathLike[str] | None = None,
+        progress: bool = True,
+        **view: Unpack[ViewSettings],
+    ) -> "Published":
+        """The published SentLen task (Conneau et al. 2018) on its own file, for the vector of a view.
+
+        path: tab-separated, a line per sentence: partition (tr, va or te), class, sentence. per_class: how many
+        sentences of each class are taken of each partition, all by default; they are measured first, and kept. The
+        classifier is a logistic regression on standardised features, its penalty chosen on the validation sentences;
+        `vector` and `norm` hold the accuracy on the test sentences with its 95% interval. Raises CorpusError where the
+        file is of another form, and ClsvizError as `probe` does.
+        """
+        experiment, opened = with_view(self.experiment, view), open_store(store)
+        file, encoders = open_task(Path(path), per_class), Encoders.of(opened)
+        with Bar(progress) as bar:
+            return classify_task(file, self.found, experiment, opened, encoders, bar)
+
     def plot(self) -> "Figure":
         """The picture of the page “Where length lives”, a plotly Figure: R² by layer, a line per readout."""
         figure = figures.layer_lines(
@@ -217,6 +264,23 @@ def read_elsewhere(
     for travel in analysis.probing.travels(found, there, experiment.view):
         progress.advance(len(travel.legs))
     return travel, there
+
+
+def read_altered(
+    found: Found, experiment: Experiment, n: int, store: Store, progress: Progress, encoders: Encoders | None = None
+) -> "Origin":
+    """Alter the first n sentences, measure them and probe them; raises SettingError where n is out of range."""
+    low, high = ALTERED_SIZES
+    if not low <= n <= high:
+        raise SettingError(f"{n:,} sentences cannot be altered; it must be a number from {low:,} to {high:,}.")
+    encoders = encoders or Encoders.of(store)
+
+    def measure(alteration: Alteration) -> Vectors:
+        return measure_altered(n, alteration, experiment, found, store, encoders, progress)
+
+    for origin in analysis.origin.origins(found, experiment.view, n, measure):  # noqa: B007
+        progress.check()
+    return origin
 
 
 def _layers_table(profile: "Profile") -> str:

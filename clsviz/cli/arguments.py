@@ -14,6 +14,7 @@ from clsviz.corpora import formats
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment, parse_setting
 from clsviz.settings import (
+    ALTERED_DEFAULT,
     CORPUS_PARAMETER,
     MODEL_PARAMETER,
     MOST_MODELS,
@@ -104,6 +105,25 @@ def _add_probe(commands: "argparse._SubParsersAction[_Parser]") -> None:
         "--travel-to", metavar="CORPUS", help="also read the probes on another corpus, named as for --corpus"
     )
     command.add_argument("--erase", action="store_true", help="also erase the length with LEACE, and tell what is left")
+    command.add_argument(
+        "--origin",
+        metavar="N",
+        nargs="?",
+        const=str(ALTERED_DEFAULT),
+        help=f"also alter the first N sentences (default: {ALTERED_DEFAULT:,}) in five ways, and tell how well probes "
+        "predict their length then",
+    )
+    command.add_argument(
+        "--sentlen-file",
+        type=Path,
+        metavar="FILE",
+        help="also classify the sentences of the published SentLen task’s own file, on its own partitions",
+    )
+    command.add_argument(
+        "--sentlen-size",
+        metavar="N",
+        help="how many sentences of each class are taken of each partition of that file (default: all)",
+    )
     _add_output(command, "one row per layer, pooling and readout")
 
 

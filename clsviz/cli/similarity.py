@@ -19,7 +19,7 @@ def run(options: argparse.Namespace) -> int:
     with api.Bar() as bar:
         extraction, found = api.extract(experiment, Kind.VECTORS, store, bar, encoders)
         seconds = time.monotonic() - began
-        notes = words.notes(extraction.experiment, found)
+        notes = words.reading.notes(found.corpus) + words.notes(extraction.experiment, found)
         output.print_notes([*notes, *words.differences(made_with, found), *slow_path(found)])
         result = api.compare_lengths(found, experiment, store, encoders, bar)
     output.write(options.output, result.table(), export.about(experiment, found))

@@ -21,6 +21,7 @@ from .local import build_seconds
 from .opening import fetch_corpus, find_corpus
 from .own_file import place_of
 from .previewing import Preview, preview
+from .task_file import TaskFile, read_task
 from .uploads import keep_upload, upload_label
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "Sample",
     "Shipped",
     "Source",
+    "TaskFile",
     "build_seconds",
     "canonical",
     "clusters_of",
@@ -56,6 +58,7 @@ __all__ = [
     "label",
     "place_of",
     "preview",
+    "read_task",
     "segmentation",
     "upload_label",
 ]

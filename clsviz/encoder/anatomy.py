@@ -1,6 +1,5 @@
 """What an encoder is made of, as plain data: its architecture, parameters, special tokens and tokenizer."""
 
-import re
 import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,13 +9,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clsviz.encoder.parameters import ATTENTION, FEED_FORWARD, Parameter, groups_in_order, parameters_of
+from clsviz.encoder.positions import other_positions, table_of
 
 if TYPE_CHECKING:
     from clsviz.encoder.pooler import Pooler
     from clsviz.encoder.special_tokens import Frame
-
-
-_RELATIVE = re.compile(r"rel_embeddings|relative_attention_bias|relative_position|r_r_bias")
 
 
 _NO_LIMIT = 10**9
@@ -169,13 +166,9 @@ def _architecture(model: Any) -> Architecture:
 
 
 def _positions(model: Any) -> str:
-    table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
+    table = table_of(model)
     kinds = [] if table is None else [f"{table.num_embeddings:,} learned vectors"]
-    if any(_RELATIVE.search(name) for name, _ in model.named_parameters()):
-        kinds.append("distances between tokens")
-    if any("rotary" in name for name, _ in model.named_modules()):
-        kinds.append("rotation")
-    return " and ".join(kinds)
+    return " and ".join([*kinds, *other_positions(model)])
 
 
 def _tokenizer(tokenizer: Any, frame: "Frame") -> TokenizerFacts:

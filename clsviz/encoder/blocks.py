@@ -14,8 +14,9 @@ On two cores of an AMD EPYC (Zen 4) the built-in model spends 87% of its time in
 `python -m benchmarks.encoder` compares speed with the plain model, other libraries, and what the machine can do.
 """
 
+import copy
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -26,6 +27,8 @@ from clsviz.encoder.layouts import LAYOUTS, Layout, find_module
 from clsviz.encoder.linear import ROWS, Unsuited
 from clsviz.encoder.memory import is_out_of_memory
 from clsviz.encoder.pooling import pool
+from clsviz.encoder.positions import with_one_position
+from clsviz.encoder.special_tokens import Frame
 
 
 class Blocks:
@@ -52,6 +55,13 @@ class Blocks:
             if is_out_of_memory(error):
                 raise
             raise Unsuited("its blocks are not built the way its type suggests") from error
+
+    def altered(self, frame: Frame, *, one_position: bool) -> Self:
+        """With one position; [CLS] comes first in any frame: see `choice.Forward`."""
+        changed = copy.copy(self)
+        if one_position:
+            changed._model = with_one_position(self._model)
+        return changed
 
     def __call__(self, ids: Tensor, lengths: list[int]) -> list[Tensor]:
         """Vectors of [CLS]: see `choice.Forward`."""

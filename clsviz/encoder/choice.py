@@ -9,7 +9,7 @@ Each candidate is compared with the model's own forward pass on a few random sen
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 import torch
@@ -22,6 +22,7 @@ from clsviz.encoder.linear import Unsuited, swap_linears
 from clsviz.encoder.loaded import Loaded
 from clsviz.encoder.memory import is_out_of_memory
 from clsviz.encoder.reference import Plain
+from clsviz.encoder.special_tokens import Frame
 from clsviz.encoder.tokens import Tokenizer
 from clsviz.errors import ModelError, first_line
 
@@ -44,6 +45,12 @@ class Forward(Protocol):
     """
 
     pads: bool
+
+    def altered(self, frame: Frame, *, one_position: bool) -> Self:
+        """The same over sentences in this frame, all of whose tokens may get one position, that of the first.
+
+        Raises Unsuited where the model knows the positions of tokens in another way than by position vectors.
+        """
 
     def __call__(self, ids: Tensor, lengths: list[int]) -> list[Tensor]:
         """The vectors of [CLS] after every layer, and the pooler output if there is one: floating-point (n, width)."""

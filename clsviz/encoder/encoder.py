@@ -1,5 +1,6 @@
 """The encoder: tokenizer, model and device; turns sentences into measurements."""
 
+import copy
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +13,7 @@ from torch import Tensor
 
 from clsviz import encoder
 from clsviz.encoder import batches
+from clsviz.encoder.altering import altered_forward, altered_frame, altered_tokens
 from clsviz.encoder.batches import BatchRunner, best_device, to_device
 from clsviz.encoder.choice import Choice, choose, norms_of, probe_of
 from clsviz.encoder.circumstances import circumstances
@@ -23,7 +25,7 @@ from clsviz.encoder.tokens import Tokenizer, Tokens
 from clsviz.errors import ModelError
 from clsviz.measurements import Kind, Measurements
 from clsviz.models import Weights
-from clsviz.settings import Precision
+from clsviz.settings import Alteration, Precision
 from clsviz.vectors import Vectors
 
 if TYPE_CHECKING:
@@ -84,6 +86,7 @@ class Encoder:
                 "or choose a smaller model."
             ) from error
         self._anatomy = loaded.anatomy
+        self._frame = loaded.frame
         self.has_pooler = loaded.has_pooler
         self.max_length = loaded.max_length
         self.n_layers = choice.n_layers
@@ -132,6 +135,20 @@ class Encoder:
     def _probed(self, ids: Tensor, lengths: list[int]) -> list[Tensor]:
         pooled, pooler_output = self._forward.pooled(ids, lengths)
         return [*self._forward(ids, lengths), pooled, *([] if pooler_output is None else [pooler_output])]
+
+    def altered(self, alteration: Alteration, seed: int) -> "Encoder":
+        """One that changes every sentence before it reads it; it shares everything else with this one.
+
+        seed: of what is drawn at random. Raises AlterationError where that cannot be done with this model.
+        """
+        frame = altered_frame(alteration, self._frame, self.weights.label)
+        alter = altered_tokens(alteration, seed, self._tokenizer.ordinary)
+        changed = copy.copy(self)
+        changed._tokenizer = self._tokenizer.altered(alter, frame)
+        changed._forward = altered_forward(
+            *(alteration, self._forward, frame, changed._tokenizer, self.device, self.weights.label)
+        )
+        return changed
 
     def part_size(self, kind: Kind = Kind.NORMS) -> int:
         """A good number of sentences to measure in one call: enough to keep the device busy."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from clsviz.encoder.pooler import Pooler
+from clsviz.encoder.positions import first_of, table_of
 from clsviz.encoder.special_tokens import Frame
 from clsviz.measurements import MAX_LENGTH
 
@@ -40,7 +41,7 @@ def max_length_of(tokenizer: Any, model: Any) -> int:
 
 def _positions(model: Any) -> int:
     """Number of tokens the model has position embeddings for; RoBERTa and its kin reserve the first ones."""
-    table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
+    table = table_of(model)
     if table is None:
         return int(getattr(model.config, "max_position_embeddings", MAX_LENGTH))
-    return int(table.num_embeddings) - (0 if table.padding_idx is None else table.padding_idx + 1)
+    return int(table.num_embeddings) - first_of(table)

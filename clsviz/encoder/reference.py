@@ -1,6 +1,10 @@
 """A model's own forward pass: the reference for the fast ones, and the fallback where none of them applies."""
 
+import copy
+import inspect
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Self
 
 import numpy as np
 import torch
@@ -8,8 +12,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from clsviz.encoder.attention import groups_of
+from clsviz.encoder.linear import Unsuited
 from clsviz.encoder.loaded import Loaded
 from clsviz.encoder.pooling import pool
+from clsviz.encoder.positions import first_of, sole_table
+from clsviz.encoder.special_tokens import Frame
 from clsviz.errors import ModelError
 
 
@@ -26,6 +33,17 @@ class Plain:
         self._loaded = loaded
         self._device = device
         self._mixes_lengths = mixes_lengths
+        self._position: int | None = None
+
+    def altered(self, frame: Frame, *, one_position: bool) -> Self:
+        """With other special tokens, or one position: see `choice.Forward`."""
+        changed = copy.copy(self)
+        changed._loaded = replace(self._loaded, frame=frame)
+        if one_position:
+            if "position_ids" not in inspect.signature(self._loaded.model.forward).parameters:
+                raise Unsuited("its own code does not take positions")
+            changed._position = first_of(sole_table(self._loaded.model))
+        return changed
 
     def __call__(self, ids: Tensor, lengths: list[int]) -> list[Tensor]:
         """Vectors of [CLS]: see `choice.Forward`."""
@@ -86,13 +104,15 @@ class Plain:
     def _states(self, ids: Tensor, lengths: list[int]) -> tuple[list[Tensor], Tensor | None]:
         """Hidden states of all tokens after every layer, (n, length, width) each, and the pooler output."""
         frame = self._loaded.frame
-        types = {"token_type_ids": self._types(ids, lengths)} if frame.has_types else {}
+        others = {"token_type_ids": self._types(ids, lengths)} if frame.has_types else {}
+        if self._position is not None:
+            others["position_ids"] = torch.full_like(ids, self._position)
         output = self._loaded.model(
             input_ids=ids,
             attention_mask=self._mask(ids, lengths).long(),
             output_hidden_states=True,
             return_dict=True,
-            **types,
+            **others,
         )
         states = [*output.hidden_states[:-1], output.last_hidden_state]
         return states, output.pooler_output if self._loaded.has_pooler else None

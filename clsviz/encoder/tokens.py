@@ -1,8 +1,9 @@
 """Tokenizing: from sentences to token ids, and on to the padded rows that a model takes."""
 
+import copy
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from clsviz.encoder.loaded import Loaded
+from clsviz.encoder.special_tokens import Frame
 from clsviz.errors import ModelError, first_line
 
 
@@ -49,7 +51,27 @@ class Tokenizer:
         self._room = loaded.max_length - len(loaded.frame)
         padding = loaded.tokenizer.pad_token_id or 0
         self._padding = padding if padding < loaded.vocabulary_size else 0  # any token the model knows: it is masked
+        self._alter: Callable[[Tokens], Tokens] = lambda tokens: tokens
         self._lock = threading.Lock()
+
+    def altered(self, alter: Callable[[Tokens], Tokens], frame: Frame) -> "Tokenizer":
+        """One that changes the tokens of each sentence, but not their number, and puts others around them."""
+        changed = copy.copy(self)
+        changed._alter, changed._frame = alter, frame
+        return changed
+
+    @cached_property
+    def ordinary(self) -> NDArray[np.int32]:
+        """The ids of the tokens that stand for text, without special, added and unused ones."""
+        tokenizer = self._tokenizer
+        if tokenizer.is_fast:
+            vocabulary = tokenizer.backend_tokenizer.get_vocab(with_added_tokens=False)
+            others = set(tokenizer.backend_tokenizer.get_added_tokens_decoder())
+        else:
+            vocabulary, others = tokenizer.get_vocab(), set(tokenizer.all_special_ids)
+        others |= {*self._frame.prefix, *self._frame.suffix}
+        known = {number for token, number in vocabulary.items() if not _is_unused(token)} - others
+        return np.array(sorted(number for number in known if number < self._vocabulary_size), np.int32)
 
     def agrees_with(self, other: "Tokenizer") -> bool:
         """Whether both turn any sentence into the same tokens, within the same frame and up to the same length."""
@@ -73,7 +95,7 @@ class Tokenizer:
             )
         position = {sentence: index for index, sentence in enumerate(distinct)}
         order = np.fromiter((position[sentence] for sentence in sentences), np.intp, len(sentences))
-        return Tokens(ids, n_tokens, order)
+        return self._alter(Tokens(ids, n_tokens, order))
 
     def random_tokens(self, lengths: Sequence[int]) -> Tokens:
         """Distinct sentences of random tokens, always the same; lengths without special tokens, cut to what fits."""
@@ -134,6 +156,11 @@ class Tokenizer:
             return ids
         except Exception as error:  # a tokenizer may raise anything, such as when it has no token for unknown text
             raise ModelError(f"The tokenizer of {self._name} cannot read a sentence: {first_line(error)}") from error
+
+
+def _is_unused(token: str) -> bool:
+    """Whether a token was left free for others, and so stands for no text."""
+    return token.strip("[]<>").startswith(("unused", "madeupword", "extra_id_")) and token[0] in "[<m"
 
 
 def _rules(tokenizer: Any) -> dict[str, Any] | None:

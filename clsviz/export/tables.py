@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 
 from clsviz import statistics, words
 from clsviz.analysis import Shown
+from clsviz.analysis.origin import Origin
+from clsviz.analysis.published import Published
 from clsviz.analysis.vectors import SentLen
 from clsviz.measurements import Measurements
-from clsviz.settings import Pooling, Unit
-from clsviz.statistics import Dimensions, Erasure, Leg, NormOf, Profile, Readout, Travel
+from clsviz.settings import Alteration, Pooling, Unit
+from clsviz.statistics import Dimensions, Erasure, Leg, NormOf, Profile, Reading, Readout, Travel
 from clsviz.statistics.results import CHANCE
 
 Table = pd.DataFrame
@@ -96,9 +98,42 @@ def _range(values: tuple[float, ...]) -> tuple[float, float, float]:
     return (float(np.mean(defined)), min(defined), max(defined)) if defined else (np.nan, np.nan, np.nan)
 
 
+def origin(found: Origin) -> pd.DataFrame:
+    """One row per layer of natural and of altered sentences; what cannot be measured has one row, without a layer.
+
+    Columns: sentences, layer (Int64), r_squared, lowest_fold, highest_fold, error (NaN where undefined), and problem.
+    """
+    altered = {str(alteration): readings for alteration, readings in found.altered.items()}
+    rows = [
+        (name, reading.layer, *_r_squared(reading), reading.error, reading.problem)
+        for name, readings in {words.origin.NATURAL: found.natural, **altered}.items()
+        for reading in readings
+    ]
+    undefined = [(name, None, *[np.nan] * 4, problem) for name, problem in found.problems.items()]
+    columns = ["sentences", "layer", "r_squared", "lowest_fold", "highest_fold", "error", "problem"]
+    return pd.DataFrame([*rows, *undefined], columns=columns).astype({"sentences": str, "layer": "Int64"})
+
+
+def origin_lines(found: Origin, alteration: Alteration) -> pd.DataFrame:
+    """One row per layer of natural sentences and of those altered in one way: as of `r_squared_by_layer`."""
+    lines = {words.origin.NATURAL: found.natural, words.origin.LABELS[alteration].line: found.altered.get(alteration)}
+    rows = [
+        (name, reading.layer, *_r_squared(reading)) for name, readings in lines.items() for reading in readings or ()
+    ]
+    return pd.DataFrame(rows, columns=["line", "layer", "r_squared", "lowest", "highest"])
+
+
+def _r_squared(reading: Reading | None) -> tuple[float, float, float]:
+    """R², and the lowest and the highest of the folds; NaN where it is undefined."""
+    if reading is None or reading.r_squared is None:
+        return np.nan, np.nan, np.nan
+    return reading.r_squared, min(reading.fold_r_squared), max(reading.fold_r_squared)
+
+
 def travel(found: Travel) -> pd.DataFrame:
     """One row per layer: layer, then R² and mean absolute error within the corpus, across to the other, and there."""
-    return pd.DataFrame([asdict(leg) for leg in found.legs], columns=[field.name for field in fields(Leg)])
+    columns = [field.name for field in fields(Leg) if "fold" not in field.name]
+    return pd.DataFrame([asdict(leg) for leg in found.legs], columns=columns)
 
 
 def travel_lines(found: Travel | None) -> pd.DataFrame:
@@ -122,19 +157,38 @@ def norm_spread(profile: Profile | None) -> pd.DataFrame:
 
 
 def sentlen(found: SentLen) -> pd.DataFrame:
-    """One row each for the whole vector, for its norm alone, and for guessing: mean accuracy and range over draws."""
+    """One row each for the whole vector, for its norm alone, and for guessing: mean accuracy and range over draws.
+
+    Bits: that the classes of the first draw's training sentences take by the online code, NaN while that is unknown.
+    """
     rows = [
-        (name, float(np.mean(draws)), min(draws), max(draws), len(draws), result.n_train, result.n_dev, result.n_test)
-        for name, result, draws in (
-            ("the whole vector", found.vector, found.vector_draws),
-            ("its norm alone", found.norm, found.norm_draws),
+        (
+            *(name, float(np.mean(draws)), min(draws), max(draws), len(draws)),
+            *(result.n_train, result.n_dev, result.n_test, code and code.bits),
+        )
+        for name, result, draws, code in (
+            ("the whole vector", found.vector, found.vector_draws, found.vector_code),
+            ("its norm alone", found.norm, found.norm_draws, found.norm_code),
         )
         if result is not None
     ]
-    columns = ["From", "Accuracy", "Lowest", "Highest", "Draws", "Train", "Dev", "Test"]
-    table = pd.DataFrame([*rows, ("guessing", CHANCE, *[None] * 6)], columns=columns)
+    columns = ["From", "Accuracy", "Lowest", "Highest", "Draws", "Train", "Dev", "Test", "Bits"]
+    uniform = found.vector_code and found.vector_code.uniform_bits
+    table = pd.DataFrame([*rows, ("guessing", CHANCE, *[None] * 6, uniform)], columns=columns)
     counts = dict.fromkeys(("Draws", "Train", "Dev", "Test"), "Int64")
-    return table.astype(counts | {"Lowest": float, "Highest": float})
+    return table.astype(counts | {"Lowest": float, "Highest": float, "Bits": float})
+
+
+def published(found: Published) -> pd.DataFrame:
+    """One row each for the whole vector, for its norm alone, and for guessing: accuracy and its 95% interval."""
+    rows = [
+        (name, result.accuracy, *result.interval, found.n_train, found.n_dev, found.n_test)
+        for name, result in (("the whole vector", found.vector), ("its norm alone", found.norm))
+        if result is not None
+    ]
+    columns = ["From", "Accuracy", "Lowest", "Highest", "Train", "Validation", "Test"]
+    table = pd.DataFrame([*rows, ("guessing", found.guessing, *[None] * 5)], columns=columns)
+    return table.astype(dict.fromkeys(columns[4:], "Int64") | {"Lowest": float, "Highest": float})
 
 
 def layer_norm(rows: Sequence[NormOf]) -> pd.DataFrame:

@@ -1,6 +1,6 @@
 from .checked import Checked
 from .encoders import Encoders
-from .estimate import LOAD_SECONDS, RATE_OF_VECTORS, Cost
+from .estimate import LOAD_SECONDS, RATE_OF_VECTORS, Cost, gigabytes_of
 from .extraction import AUDIT_SIZE, Extraction
 from .found import Found, measurement_key
 from .job import Job, State, Steps
@@ -9,7 +9,7 @@ from .outline import read_outline, write_outline
 from .part import measure_parts, part_stop
 from .showcase import SHOWCASE, Origin, measure_showcase, origin
 from .store import Key, Store
-from .texts import measure_texts
+from .texts import measure_altered, measure_texts
 from .warming import Wanted, read_wanted
 
 __all__ = [
@@ -32,6 +32,8 @@ __all__ = [
     "Steps",
     "Store",
     "Wanted",
+    "gigabytes_of",
+    "measure_altered",
     "measure_parts",
     "measure_showcase",
     "measure_texts",

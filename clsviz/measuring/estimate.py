@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from clsviz import encoder
+from clsviz.measurements import POOLED
+from clsviz.vectors import Vectors
 
 MEASURING_SECONDS = 2.0
 
@@ -61,6 +63,12 @@ class Cost:
 
     seconds: float
     megabytes: int = 0
+
+
+def gigabytes_of(vectors: Vectors, n_sentences: int) -> float:
+    """About how large the vectors of so many sentences are in the store, by the model of these."""
+    slots = len(POOLED) * (vectors.n_layers + 1) + vectors.has_pooler
+    return 2 * slots * vectors.width * n_sentences / 1e9
 
 
 def tokens_of(n_characters: float) -> float:

@@ -23,7 +23,7 @@ from clsviz.measuring.part import measure_parts
 from clsviz.measuring.soundness import Shape
 from clsviz.measuring.store import Key, Store
 from clsviz.progress import Progress, interruptible
-from clsviz.settings import Precision
+from clsviz.settings import Alteration, Precision
 from clsviz.vectors import KINDS
 
 if TYPE_CHECKING:
@@ -47,11 +47,13 @@ class Extraction:
         kind: Kind = Kind.NORMS,
         *,
         outlines: bool = False,
+        alteration: Alteration | None = None,
     ) -> None:
         """found: what an earlier extraction of the same found, which is not read again.
 
         Vectors are measured for the start of the sample only. outlines: whether to look up is to find vectors of which
-        all but they themselves came with clsviz, where they are not measured here.
+        all but they themselves came with clsviz, where they are not measured here. alteration: how the sentences are
+        changed before the model reads them.
         """
         self.experiment = experiment.for_vectors if kind is Kind.VECTORS else experiment
         self.kind = kind
@@ -64,6 +66,7 @@ class Extraction:
         self._encoders = encoders
         self._machine = machine or Machine()
         self._outlines = outlines and kind is Kind.VECTORS
+        self._alteration = alteration
 
     def look_up(self, progress: Progress) -> Cost:
         """Find what is on this machine, without building or fetching anything, and estimate the rest.
@@ -154,8 +157,7 @@ class Extraction:
         return self._publish(replace(found, measurements=outline.head(n), n_shipped=n))
 
     def _cost(self, found: Found) -> Cost:
-        n_characters = float(np.mean([*map(len, found.sentences)]))
-        return Cost(self._measuring_seconds(found.weights, found.n_missing, n_characters))
+        return Cost(self.seconds(found, found.n_missing))
 
     def _publish(self, found: Found) -> Found:
         self.found = found
@@ -210,7 +212,8 @@ class Extraction:
         progress.begin(f"Loading {found.weights.label}")
         # Norms are shown before their encoder is checked; vectors are not, as it takes long until there are any.
         get = functools.partial(self._encoders.get, unchecked=self.kind is Kind.NORMS)
-        return interruptible(lambda: get(found.weights, found.precision), progress, daemon=False)
+        encoder = interruptible(lambda: get(found.weights, found.precision), progress, daemon=False)
+        return encoder if self._alteration is None else encoder.altered(self._alteration, self.experiment.seed)
 
     def _measure(self, found: Found, encoder: "Encoder", progress: Progress, whole: Callable[[Found], Found]) -> Found:
         """Measure part by part, up to the next part that is already stored or the end of the sample.
@@ -253,6 +256,11 @@ class Extraction:
             self._publish(whole(before))
             raise
         return found
+
+    def seconds(self, found: Found, n_sentences: int) -> float:
+        """About how long it takes to measure so many sentences like those that were found."""
+        n_characters = float(np.mean([*map(len, found.sentences)]))
+        return self._measuring_seconds(found.weights, n_sentences, n_characters)
 
     def _measuring_seconds(self, weights: models.Weights | None, n_sentences: int, n_characters: float) -> float:
         """Seconds to load the model and measure: from the rate measured here before, or else from the model's size."""

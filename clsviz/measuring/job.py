@@ -133,16 +133,16 @@ class Job(Progress, Generic[W_co]):
 class Steps(Generic[T]):
     """Work that yields results, each of which replaces the one before. result: the latest, None before the first."""
 
-    def __init__(self, steps: Callable[[], Iterator[T]]) -> None:
+    def __init__(self, steps: Callable[[Progress], Iterator[T]]) -> None:
         """steps: kept only until the work is done, because it may hold on to much."""
         self.result: T | None = None
-        self._steps: Callable[[], Iterator[T]] | None = steps
+        self._steps: Callable[[Progress], Iterator[T]] | None = steps
 
     def run(self, progress: Progress) -> None:
         """Take all steps."""
         steps, self._steps = self._steps, None
         assert steps is not None  # work is done once
-        for result in steps():
+        for result in steps(progress):
             self.result = result
             progress.check()
 

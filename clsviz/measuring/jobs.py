@@ -120,16 +120,23 @@ class Jobs:
 
         steps: yields results, each of which replaces the one before. kept: the last of them, if it is known already.
         """
-        return self._ask(self._analysing, key, steps, kept)
+        return self._ask(self._analysing, key, lambda _: steps(), kept)
+
+    def measure_more(self, key: Hashable, steps: Callable[[Progress], Iterator[T]]) -> Analysis[T]:
+        """As `analyse`, for what takes the model as well: it waits for its turn among the measurements.
+
+        steps: gets the job, to say in it how far it is.
+        """
+        return self._ask(self._measuring, key, steps, lambda: None)
 
     def try_sentences(
         self, key: Hashable, work: Callable[[], T], kept: Callable[[], T | None] = lambda: None
     ) -> Analysis[T]:
         """As `analyse`, for what the model makes of a visitor's own sentences."""
-        return self._ask(self._trying, key, lambda: iter([work()]), kept)
+        return self._ask(self._trying, key, lambda _: iter([work()]), kept)
 
     def _ask(
-        self, lane: Lane, key: Hashable, steps: Callable[[], Iterator[T]], kept: Callable[[], T | None]
+        self, lane: Lane, key: Hashable, steps: Callable[[Progress], Iterator[T]], kept: Callable[[], T | None]
     ) -> Analysis[T]:
         with self._lock:
             known = self._analyses.get(key)
@@ -186,7 +193,7 @@ class Jobs:
         with self._lock:
             return next((job for job in self._measurements.values() if job.state is State.RUNNING), None)
 
-    def n_ahead_of(self, job: Job[Extraction]) -> int:
+    def n_ahead_of(self, job: Job[Work]) -> int:
         """How many measurements have to end before this one starts."""
         return self._measuring.n_ahead_of(job)
 

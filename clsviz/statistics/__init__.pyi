@@ -2,6 +2,7 @@ from . import remedies, results, sentlen
 from .binning import bins, percentile_at_length, slices
 from .correlation import r_squared
 from .cutoff import CUTOFFS, by_cutoff, flat
+from .description_length import online_code
 from .dimensions import dimensions, without_layer_norm
 from .direction import norms_of_directions
 from .directions import N_NEIGHBOURS, Directions, directions_of, mean_cosines, nearest_among, neighbours
@@ -21,12 +22,13 @@ from .length_bias import (
 from .lengths import lengths_in, shuffled
 from .line import fit
 from .precision import audit
-from .profile import readings
+from .profile import read_vector, readings
 from .results.dimensions import AS_IT_IS, WITHOUT_BIAS, WITHOUT_EITHER, WITHOUT_GAIN, Dimensions, NormOf
 from .results.erasure import AFTER, BEFORE, CONTROL, MOST_SENTENCES, Erasure, Left
 from .results.line import FLAT_LENGTHS, Fit, Flat
 from .results.precision import Audit
 from .results.profile import Probe, Profile, Reading, Readout, steps
+from .results.sentlen import Code
 from .results.shape import LEAST, QUANTILES, Extremes, Quantiles, Shape
 from .results.similarity import N_GROUPS, Chance, LengthBias, Remedy
 from .results.travel import Leg, Travel
@@ -55,6 +57,7 @@ __all__ = [
     "WITHOUT_GAIN",
     "Audit",
     "Chance",
+    "Code",
     "Dimensions",
     "Directions",
     "Eraser",
@@ -99,11 +102,13 @@ __all__ = [
     "neighbour_correlation",
     "neighbours",
     "norms_of_directions",
+    "online_code",
     "percentile_at_length",
     "percentiles_among_pairs",
     "quantiles",
     "r_squared",
     "random_apart",
+    "read_vector",
     "readings",
     "remedies",
     "results",

@@ -10,6 +10,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
 from clsviz.errors import UndefinedFitError
+from clsviz.settings import Pooling
 from clsviz.statistics.correlation import explain_undefined, r_squared
 from clsviz.statistics.results.profile import Profile, Reading, Readout, Step, steps
 from clsviz.statistics.ridge import guess_error, ridge_probe, unit
@@ -44,7 +45,8 @@ def readings(
         else:
             reading = _probe_reading(step, vectors.of(pooling, layer)[index], lengths, folds)
         if readout is Readout.DIRECTION and reading.r_squared is not None:
-            reading = replace(reading, norm_r_squared=_norm_from(vectors.of(pooling, layer)[index], norms, folds))
+            of_norm, of_folds = _norm_from(vectors.of(pooling, layer)[index], norms, folds)
+            reading = replace(reading, norm_r_squared=of_norm, norm_fold_r_squared=of_folds)
         profile = replace(profile, readings={**profile.readings, step: reading})
         yield profile
 
@@ -76,13 +78,27 @@ def _line_error(lengths: Floats, norms: Floats, folds: NDArray[np.intp]) -> floa
     return float(np.abs(cross_val_predict(lines, x, lengths, cv=PredefinedSplit(folds)) - lengths).mean())
 
 
-def _norm_from(vectors: NDArray[np.float32], norms: NDArray[np.float32], folds: NDArray[np.intp]) -> float:
-    """R² of the norms as a probe of the directions predicts them; NaN where that is undefined."""
+def _norm_from(
+    vectors: NDArray[np.float32], norms: NDArray[np.float32], folds: NDArray[np.intp]
+) -> tuple[float, tuple[float, ...]]:
+    """R² of the norms as a probe of the directions predicts them, and in every fold; NaN where that is undefined."""
     with suppress(UndefinedFitError):
         y = norms.astype(float)
         explain_undefined(np.arange(len(y), dtype=float), y)
-        return ridge_probe(unit(vectors), y - y.mean(), folds).r_squared
-    return np.nan
+        probe = ridge_probe(unit(vectors), y - y.mean(), folds)
+        return probe.r_squared, probe.fold_r_squared
+    return np.nan, ()
+
+
+def read_vector(
+    pooling: Pooling,
+    layer: int | None,
+    vectors: NDArray[np.float32],
+    lengths: NDArray[np.integer],
+    folds: NDArray[np.intp],
+) -> Reading:
+    """How well a probe predicts lengths (n,) from whole vectors (n, width) of that pooling and layer."""
+    return _probe_reading((pooling, layer, Readout.VECTOR), vectors, lengths, folds)
 
 
 def _probe_reading(

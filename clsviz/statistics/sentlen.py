@@ -1,7 +1,7 @@
 """The SentLen task (Conneau et al. 2018; SentEval): classify sentences into six bins of length."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,10 +45,11 @@ _CONSTANT = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """The sentences to classify, with balanced classes in every split.
+    """The sentences to classify; those of `task` have balanced classes in every split.
 
-    labels: intp (n,), the bin of each sentence; -1 if it is not in the task.
-    train, dev, test: intp, indices of 60%, 20% and 20% of the sentences in the task.
+    labels: intp (n,), the class of each sentence, from 0; -1 if it is not in the task.
+    train, dev, test: intp, indices of the sentences of each split, 60%, 20% and 20% if drawn by `task`.
+    n_per_class: of the rarest.
     """
 
     labels: Indices
@@ -56,6 +57,11 @@ class Task:
     dev: Indices
     test: Indices
     n_per_class: int
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are."""
+        return int(self.labels.max()) + 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,16 +107,16 @@ def task(sentences: Sequence[str], seed: int = 0, most_per_class: int = _MOST_PE
     return Task(labels, train, dev, test, n)
 
 
-def classify(features: ArrayLike, task: Task) -> Result:
+def classify(features: ArrayLike, task: Task, on_step: Callable[[int], None] = lambda _: None) -> Result:
     """Accuracy of a logistic regression on features of all n sentences, (n, width), or (n,) for one number each.
 
     Scaling and regression are fitted on the train sentences alone, and the penalty is the one that does best on the dev
-    sentences. The chosen model sees the test sentences once. Raises UndefinedFitError if the features are the same for
-    all train sentences, up to rounding.
+    sentences. The chosen model sees the test sentences once. on_step: gets how many of `STRENGTHS` are tried. Raises
+    UndefinedFitError if the features are the same for all train sentences, up to rounding.
     """
-    choice = choose(features, task)
+    choice = choose(features, task, on_step)
     test = _rows(features, task, task.test)
-    confusion = confusion_matrix(test.labels, choice.model.predict(test.features), labels=range(len(BINS)))
+    confusion = confusion_matrix(test.labels, choice.model.predict(test.features), labels=range(task.n_classes))
     n_right, n_test = int(np.trace(confusion)), len(test.labels)
     ends = stats.binomtest(n_right, n_test).proportion_ci(CONFIDENCE, method="wilson")
     return Result(
@@ -125,16 +131,16 @@ def classify(features: ArrayLike, task: Task) -> Result:
     )
 
 
-def choose(features: ArrayLike, task: Task) -> Choice:
+def choose(features: ArrayLike, task: Task, on_step: Callable[[int], None] = lambda _: None) -> Choice:
     """The model with the best accuracy on the dev sentences; never looks at the test sentences.
 
     Features and errors are as in `classify`.
     """
     with blas_threads().limit(limits=1, user_api="blas"):  # as in `ridge_probe`
-        return _search(_rows(features, task, task.train), _rows(features, task, task.dev))
+        return _search(_rows(features, task, task.train), _rows(features, task, task.dev), on_step)
 
 
-def _search(train: _Rows, dev: _Rows) -> Choice:
+def _search(train: _Rows, dev: _Rows, on_step: Callable[[int], None]) -> Choice:
     """Fit every strength on train and compare on dev; the smallest C wins a tie.
 
     Each fit starts from the previous one, which takes fewer steps to the same minimum.
@@ -144,11 +150,12 @@ def _search(train: _Rows, dev: _Rows) -> Choice:
     train_features, dev_features = scaler.transform(train.features), scaler.transform(dev.features)
     regression = LogisticRegression(tol=_TOLERANCE, max_iter=_MOST_STEPS, warm_start=True)
     best, best_accuracy = regression, -1.0
-    for strength in STRENGTHS:
+    for done, strength in enumerate(STRENGTHS, start=1):
         regression.set_params(C=strength).fit(train_features, train.labels)
         accuracy = float(regression.score(dev_features, dev.labels))
         if accuracy > best_accuracy:
             best, best_accuracy = copy.deepcopy(regression), accuracy
+        on_step(done)
     return Choice(make_pipeline(scaler, best), float(best.C), best_accuracy)
 
 

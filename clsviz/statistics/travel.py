@@ -50,6 +50,7 @@ def _leg(here: Sentences, there: Sentences, pooling: Pooling, layer: int) -> Leg
     try:
         probe = ridge_probe(x, here.lengths, here.folds)
         leg = replace(leg, within_r_squared=probe.r_squared, within_error=probe.error)
+        leg = replace(leg, within_fold_r_squared=probe.fold_r_squared)
         probe = ridge_probe(z, there.lengths, there.folds)
     except UndefinedFitError:
         return leg  # there is nothing to train on, or to compare with
@@ -61,4 +62,5 @@ def _leg(here: Sentences, there: Sentences, pooling: Pooling, layer: int) -> Leg
         across_error=float(np.abs(predicted - there.lengths).mean()),
         there_r_squared=probe.r_squared,
         there_error=probe.error,
+        there_fold_r_squared=probe.fold_r_squared,
     )

@@ -61,7 +61,7 @@ def _ranking(rows: Sequence[Row]) -> str:
     most, least = max(fits, key=lambda label: fits[label].r_squared), min(fits, key=lambda label: fits[label].r_squared)
     text = ""
     if len(rows) == len(fits) > 1 and fits[most].r_squared < HARDLY:
-        text = "In none of them does a straight line explain much. "
+        text = f"In none of them does a straight line account for as much as {HARDLY:.0%} of the norm’s variance. "
     if len(fits) == 1:
         text += f"In {most}, a straight line in length explains {_explained(fits[most])}."
     elif f"{fits[most].r_squared:.3f}" == f"{fits[least].r_squared:.3f}":

@@ -5,15 +5,32 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clsviz.statistics.results import CHANCE
+from clsviz.words.numbers import duration
 
 if TYPE_CHECKING:
+    from clsviz.analysis.published import Published
     from clsviz.analysis.vectors import SentLen
+    from clsviz.statistics.results import Result
 
 ABOUT = (
     "The SentLen task (Conneau et al. 2018): which of six bins does a sentence’s length in words fall into? Logistic "
     "regression on balanced classes. Its penalty is chosen on a development set; the accuracy is on a held-out test "
-    "set. Sentences are drawn and split several times over."
+    "set. Sentences are drawn and split several times over. The online code (Voita and Titov 2020) counts the bits "
+    "that the classes take if each is predicted from those before: fewer where fewer sentences are enough to read them."
 )
+
+ABOUT_FILE = (
+    "If you have the published task’s own file (*sentence_length.txt* of SentEval; Conneau et al. 2018), its "
+    "sentences, classes and partitions are used as they are. Each line has a partition (tr, va or te), a class and a "
+    "sentence, with tabs between them."
+)
+
+
+CLASSIFIER = (
+    "The classifier is a logistic regression on standardised features, its penalty chosen on the validation sentences. "
+    "Conneau et al. report a multi-layer perceptron, and logistic regression in their appendix."
+)
+
 
 _FEW_PER_DIMENSION = 5
 """With fewer training sentences per dimension, an accuracy says little."""
@@ -30,12 +47,22 @@ def verdict(found: "SentLen") -> str:
         text += f" ({min(draws):.1%} to {max(draws):.1%})"
     if found.norm_draws:
         text += f"; from its norm alone, {np.mean(found.norm_draws):.1%}"
-    text += f"; by guessing, {CHANCE:.1%}."
+    text += f"; by guessing, {CHANCE:.1%}.{_code(found)}"
     if np.mean(draws) < CHANCE:
         return f"{text} The whole vector does worse than guessing."
     if min(draws) <= CHANCE:
         return f"{text} The whole vector is not told apart from guessing: some draws do no better."
     return text
+
+
+def _code(found: "SentLen") -> str:
+    """How many bits the classes take, or ""."""
+    code, of_norm = found.vector_code, found.norm_code
+    if code is None:
+        return ""
+    text = f" Coded online, the classes of {code.n:,} training sentences take {code.bits:,.0f} bits given the vector"
+    text += f", {of_norm.bits:,.0f} given its norm" if of_norm else ""
+    return f"{text}, {code.uniform_bits:,.0f} given nothing."
 
 
 def caveat(found: "SentLen") -> str:
@@ -53,3 +80,43 @@ def caveat(found: "SentLen") -> str:
 def of_norm(found: "SentLen") -> str:
     """Why there is no accuracy for the norm alone, or ""."""
     return "" if found.norm else f"The norm alone: {found.problem}"
+
+
+def file_cost(n: int, seconds: float, gigabytes: float) -> str:
+    """What measuring the sentences of a task file takes."""
+    size = f"{gigabytes:.1f} GB" if gigabytes >= 1 else f"{max(1, round(1000 * gigabytes)):,} MB"
+    return f"{n:,} sentences: about {duration(seconds)}, and {size} in the store"
+
+
+def of_file(found: "Published") -> str:
+    """How often the class of a test sentence is told, with 95% intervals, beside the norm alone and guessing."""
+    if found.vector is None:
+        return found.problem
+    text = f"On {found.n_test:,} test sentences of {found.file}, the whole vector tells {_share(found.vector)}"
+    text += f"; its norm alone {_share(found.norm)}" if found.norm else ""
+    text += f"; guessing the commonest class {found.guessing:.1%}."
+    if found.vector.interval[0] <= found.guessing:
+        text += " The whole vector is not told apart from guessing."
+    return text
+
+
+def _share(result: "Result") -> str:
+    low, high = result.interval
+    return f"{result.accuracy:.1%} (95% interval {low:.1%} to {high:.1%})"
+
+
+def file_caveats(found: "Published") -> list[str]:
+    """What to keep in mind of the result on a task file."""
+    texts = []
+    if found.n_train < (needed := _FEW_PER_DIMENSION * found.width):
+        texts.append(
+            f"{found.n_train:,} training sentences are few for vectors of {found.width:,} dimensions: with {needed:,} "
+            "or more the accuracy would be firmer."
+        )
+    if found.n_shared:
+        texts.append(f"{found.n_shared:,} of the test sentences are among the training sentences as well.")
+    if found.n_truncated:
+        texts.append(f"The model reads only the beginning of {found.n_truncated:,} of the sentences.")
+    if found.problem and found.vector:
+        texts.append(f"The norm alone: {found.problem}")
+    return texts

@@ -274,7 +274,7 @@ def test_the_answer_says_where_the_order_may_be_chance_or_there_is_none(row_of: 
         "The same to three decimals in all 3:"
     )
     assert words.comparison.answer([row_of("one", 0.01), row_of("other", 0.1)], Experiment()).startswith(
-        "In none of them does a straight line explain much. Most in other"
+        "In none of them does a straight line account for as much as 5% of the norm’s variance. Most in other"
     )
 
 

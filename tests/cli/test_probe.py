@@ -3,9 +3,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from support.tiny import random_sentences, write_bert
+from support.files import write_task
+from support.tiny import random_sentences, write_bert, write_model
 
 from clsviz.cli import main
+from clsviz.settings import Alteration
 
 
 def test_probing_prints_a_row_a_layer_and_writes_the_readings(
@@ -29,6 +31,10 @@ def test_probing_prints_a_row_a_layer_and_writes_the_readings(
     }
     assert result["layers"][0]["probe_r_squared"] is None  # [CLS] is the same for all sentences there
     assert result["layers"][1]["probe_r_squared"] > 0.5
+    for name in ("norm", "probe", "direction", "norm_from_direction", "mean_pool_probe", "max_pool_probe"):
+        row = result["layers"][1]
+        assert min(row[f"{name}_fold_r_squared"]) <= row[f"{name}_r_squared"] <= 1
+        assert len(row[f"{name}_fold_r_squared"]) == 5
     assert abs(result["shuffled_probe_r_squared"]) < 0.3
     assert result.keys() >= {"pooler_probe_r_squared", "sentlen_accuracy", "sentlen_accuracy_norm_only"}
     table = pd.read_parquet(output)
@@ -54,6 +60,8 @@ def test_probes_travel_and_the_length_is_erased_when_asked_by_a_flag_or_a_link(
     assert result["travel"]["corpus"] == str(other)
     assert result["travel"]["n_used_there"] == 59  # one is in both
     assert result["travel"]["layers"][1]["within_error"] == result["layers"][1]["probe_error"]
+    assert result["travel"]["layers"][1]["within_fold_r_squared"] == result["layers"][1]["probe_fold_r_squared"]
+    assert len(result["travel"]["layers"][1]["there_fold_r_squared"]) == 5
     assert 0 < result["travel"]["layers"][1]["across_error"] < result["travel"]["guess_error_across"]
     before = result["erasure"]["before"]["linear_fold_r_squared"]
     assert before == pytest.approx(result["layers"][1]["probe_fold_r_squared"])
@@ -98,3 +106,55 @@ def test_links_of_every_page_are_taken(arguments: list[str], capsys: pytest.Capt
 def test_a_tiny_sample_explains_itself(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["probe", *arguments[1:], "--probe-size=4"]) == 0
     assert "A probe needs at least 10 sentences, and there are only 4" in capsys.readouterr().out
+
+
+def test_sentences_are_altered_when_asked_by_a_flag_or_a_link(
+    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["probe", *arguments[1:], "--probe-size=150"]
+    assert main([*command, "--json", "--origin=120"]) == 0
+    result = json.loads(capsys.readouterr().out)["origin"]
+    assert result["n_used"] == 120
+    assert result["problems"] == {}
+    for name in ("natural", *Alteration):
+        assert [row["layer"] for row in result[name]] == [0, 1, 2]
+        assert len(result[name][2]["fold_r_squared"]) == 5
+    assert main([*command, "--json", "--query=http://host/where_length_lives?origin=120"]) == 0
+    assert json.loads(capsys.readouterr().out)["origin"] == result
+    assert main([*command, "--origin"]) == 0  # all 150, as they are fewer than 1,000
+    said = capsys.readouterr().out
+    assert "tokens shuffled" in said
+    assert "150 sentences" in said
+    for wrong in ("--origin=5", "--origin=many"):
+        assert main([*command, wrong]) == 2
+        assert "must be a number" in capsys.readouterr().err.splitlines()[-1]
+    folder = write_model(tmp_path / "mpnet", "mpnet")
+    assert main([*command, f"--model={folder}", "--origin=120"]) == 0
+    assert "does not know the positions of tokens from position vectors alone" in capsys.readouterr().out
+
+
+def test_the_published_task_is_run_on_its_own_file(
+    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_task(tmp_path / "sentence_length.txt")
+    command = ["probe", *arguments[1:], "--probe-size=150", "--layer=1"]
+    assert main([*command, "--json", f"--sentlen-file={path}"]) == 0
+    printed = capsys.readouterr()
+    cost = next(line for line in printed.err.splitlines() if "sentence_length.txt: 600 sentences: about" in line)
+    assert cost.endswith("in the store.")
+    result = json.loads(printed.out)["sentlen_file"]
+    assert (result["n_train"], result["n_validation"], result["n_test"]) == (360, 120, 120)
+    assert result["interval"][0] < result["accuracy"] < result["interval"][1]
+    assert result["accuracy"] > result["accuracy_norm_only"]
+    assert main([*command, f"--sentlen-file={path}", "--sentlen-size=10"]) == 0
+    said = capsys.readouterr().out
+    assert "On 60 test sentences of sentence_length.txt, the whole vector tells" in said
+    assert "60 training sentences are few for vectors of 16 dimensions" in said
+    assert "The classifier is a logistic regression" in said
+    for wrong, problem in (
+        ("--sentlen-size=many", "sentlen_size is “many”; it must be a whole number."),
+        ("--sentlen-size=0", "it must be 1 or more"),
+        (f"--sentlen-file={tmp_path / 'nowhere.txt'}", "There is no file"),
+    ):
+        assert main([*command, f"--sentlen-file={path}", wrong]) == 2
+        assert problem in capsys.readouterr().err.splitlines()[-1]

@@ -17,7 +17,9 @@ def test_it_prints_what_a_script_of_ones_own_computes(
     output = tmp_path / "map.csv"
     command = ["similarity", *arguments[1:], "--pooling=mean", "--json", f"--output={output}"]
     assert main(command) == 0
-    result = json.loads(capsys.readouterr().out)
+    printed = capsys.readouterr()
+    assert f"{text_file.name}: Each line is taken as one sentence. 400 sentences." in printed.err
+    result = json.loads(printed.out)
     probed = clsviz.probe(str(tiny_folder), text_file, n=200, store=tmp_path / "store")
     sentences, lengths = probed.found.sentences, probed.found.measurements.n_tokens
     used = [place for place, s in enumerate(sentences) if s.casefold() not in map(str.casefold, sentences[:place])]

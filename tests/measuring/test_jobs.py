@@ -11,6 +11,7 @@ from clsviz.encoder import Encoder
 from clsviz.experiment import Experiment
 from clsviz.measuring import Cost, Extraction, Job, Jobs, State, Store
 from clsviz.measuring.jobs import JOBS_KEPT
+from clsviz.progress import Progress
 
 
 @pytest.fixture
@@ -236,6 +237,27 @@ def test_what_is_watched_stays_whatever_else_is_asked(store: Store, experiment: 
         wait_for(lambda other=other: other.state is State.DONE)
     assert [jobs.open(job.work.experiment) for job in watched] == watched
     jobs.close()
+
+
+def test_more_of_the_model_waits_for_its_turn_and_says_how_far_it_is(
+    jobs: Jobs, experiment: Experiment, gate: threading.Event
+) -> None:
+    measuring = jobs.open(experiment)
+    wait_for(lambda: measuring.state is State.RUNNING)
+
+    def steps(progress: Progress) -> Iterator[int]:
+        for done in range(3):
+            progress.begin("Measuring more", 3, done)
+            yield done
+
+    job = jobs.measure_more("more", steps)
+    assert job.state is State.QUEUED
+    assert jobs.n_ahead_of(job) == 1
+    assert jobs.measure_more("more", steps) is job
+    gate.set()
+    wait_for(lambda: job.state is State.DONE)
+    assert measuring.state is State.DONE
+    assert (job.work.result, job.stage, job.done, job.total) == (2, "Measuring more", 2, 3)
 
 
 def test_closing_ends_the_work(store: Store, experiment: Experiment, gate: threading.Event) -> None:

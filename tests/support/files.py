@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+import random
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 import pandas as pd
 
 from clsviz.corpora.formats import Limits, Table, open_table
+from clsviz.statistics.sentlen import BINS
+from support.tiny import WORDS
 
 
 def read(table: Table, column: str = "") -> list[str]:
@@ -57,4 +60,19 @@ def write_frame(path: Path, frame: pd.DataFrame) -> Path:
             frame.to_parquet(path)
         case suffix:
             frame.to_csv(path, index=False, sep="\t" if suffix == ".tsv" else ",")
+    return path
+
+
+def write_task(path: Path, n_per_class: int = 100, seed: int = 0) -> Path:
+    """A file of the SentLen task like the published one, of the tiny model’s words: 60%, 20% and 20% of each class."""
+    choose = random.Random(seed)
+    rows: dict[str, tuple[str, int]] = {}
+    for label, (low, high) in enumerate(BINS):
+        while len(rows) < n_per_class * (label + 1):
+            rows.setdefault(" ".join(choose.choices(WORDS, k=choose.randint(low, high))), ("", label))
+    places = ["tr"] * (n_per_class * 3 // 5) + ["va"] * (n_per_class // 5) + ["te"] * (n_per_class // 5)
+    found = [(places[i % n_per_class], label, text) for i, (text, (_, label)) in enumerate(rows.items())]
+    choose.shuffle(found)
+    found.sort(key=lambda row: ["tr", "va", "te"].index(row[0]))
+    path.write_text("".join(f"{place}\t{label}\t{text}\n" for place, label, text in found), encoding="utf-8")
     return path

@@ -3,6 +3,7 @@ import pytest
 
 from clsviz import words
 from clsviz.analysis.vectors import SentLen
+from clsviz.statistics import Code
 from clsviz.statistics.sentlen import Result
 
 
@@ -29,6 +30,16 @@ def test_the_norm_alone_stands_between() -> None:
     text = words.sentlen.verdict(SentLen(16, result(), result(), "", (0.5,), (0.2,)))
     assert "; from its norm alone, 20.0%; by guessing, 16.7%." in text
     assert words.sentlen.verdict(SentLen(16, None, None, "too few")) == ""
+
+
+def test_the_bits_are_told_beside_those_of_the_norm_and_of_nothing() -> None:
+    codes = Code(600, 900.4, 1551.0), Code(600, 1400.2, 1551.0)
+    text = words.sentlen.verdict(SentLen(16, result(), result(), "", (0.5,), (0.2,), *codes))
+    assert (
+        "Coded online, the classes of 600 training sentences take 900 bits given the vector, 1,400 given its norm, "
+        "1,551 given nothing."
+    ) in text
+    assert "norm, " not in words.sentlen.verdict(SentLen(16, result(), None, "", (0.5,), (), codes[0]))
 
 
 def test_the_warning_says_what_would_make_it_go_away_and_then_does() -> None:

@@ -3,7 +3,7 @@ from .erasure import AFTER, BEFORE, CONTROL, MOST_SENTENCES, Erasure, Left
 from .line import FLAT_LENGTHS, Fit, Flat
 from .precision import Audit
 from .profile import Probe, Profile, Reading, Readout, steps
-from .sentlen import BINS, CHANCE, Result
+from .sentlen import BINS, CHANCE, Code, Result
 from .shape import LEAST, QUANTILES, Extremes, Quantiles, Shape
 from .similarity import N_GROUPS, Chance, LengthBias, Remedy
 from .travel import Leg, Travel
@@ -25,6 +25,7 @@ __all__ = [
     "WITHOUT_GAIN",
     "Audit",
     "Chance",
+    "Code",
     "Dimensions",
     "Erasure",
     "Extremes",

@@ -57,7 +57,8 @@ class Reading:
     error: mean absolute error of the held-out lengths, in their unit, as predicted by the probe, or by a line on the
         norm; NaN where r_squared is None.
     norm_r_squared: for the direction, R² of the same probe of the norm in the place of the length: how far the
-        direction alone tells the norm. NaN where that is undefined, and for the other readouts.
+        direction alone tells the norm. NaN where that is undefined, and for the other readouts. norm_fold_r_squared: of
+        every fold.
     """
 
     pooling: Pooling
@@ -71,6 +72,7 @@ class Reading:
     predictions: Floats | None = None
     error: float = np.nan
     norm_r_squared: float = np.nan
+    norm_fold_r_squared: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

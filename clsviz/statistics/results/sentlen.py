@@ -21,7 +21,8 @@ class Result:
 
     accuracy: share of test sentences classified correctly; interval: its 95% interval (Wilson 1927).
     dev_accuracy: on the dev sentences, which chose the strength, so it is optimistic.
-    strength: C of the logistic regression. confusion: intp (6, 6), test sentences by true (row) and predicted class.
+    strength: C of the logistic regression. confusion: intp (classes, classes), test sentences by true class (row) and
+    predicted class.
     """
 
     accuracy: float
@@ -32,3 +33,12 @@ class Result:
     n_dev: int
     n_test: int
     confusion: NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Code:
+    """The classes of n sentences in bits: by the online code, and with each class as likely as any other."""
+
+    n: int
+    bits: float
+    uniform_bits: float

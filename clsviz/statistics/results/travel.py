@@ -20,6 +20,8 @@ class Leg:
     across_error: float = np.nan
     there_r_squared: float = np.nan
     there_error: float = np.nan
+    within_fold_r_squared: tuple[float, ...] = ()
+    there_fold_r_squared: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,15 @@ from typing import Any
 
 from clsviz.errors import SettingError
 from clsviz.experiment import parse_setting
-from clsviz.settings import DEFAULT_OVERLAYS, MOST_MODELS, PAGE_PARAMETERS, Overlay, Trait, shown
+from clsviz.settings import (
+    ALTERED_SIZES,
+    DEFAULT_OVERLAYS,
+    MOST_MODELS,
+    PAGE_PARAMETERS,
+    Overlay,
+    Trait,
+    shown,
+)
 
 Report = Callable[[SettingError], None]
 
@@ -97,13 +105,26 @@ def overlays_text(overlays: Sequence[Overlay]) -> str:
     return "" if set(overlays) == set(DEFAULT_OVERLAYS) else ",".join(overlays) or "none"
 
 
-def _corpus(text: str, report: Report) -> str:
-    """The corpus that probes travel to, or "" if none is named or it cannot be used, which is reported."""
-    try:
-        return str(parse_setting("corpus", text)) if text else ""
-    except SettingError as error:
-        report(SettingError(f"travel_to: {error}"))
-        return ""
+def _corpus(name: str) -> Callable[[str, Report], str]:
+    """The name of a corpus or of a file, or "" if none is named or it cannot be used, which is reported."""
+
+    def corpus(text: str, report: Report) -> str:
+        try:
+            return str(parse_setting("corpus", text)) if text else ""
+        except SettingError as error:
+            report(SettingError(f"{name}: {error}"))
+            return ""
+
+    return corpus
+
+
+def _n_altered(text: str, report: Report) -> int:
+    """How many sentences are altered; 0 if the link does not ask for it."""
+    low, high = ALTERED_SIZES
+    if text and not (re.fullmatch("[0-9]{1,5}", text, re.ASCII) and low <= int(text) <= high):
+        report(SettingError(f"origin is “{shown(text)}”; it must be a number of sentences from {low:,} to {high:,}."))
+        return 0
+    return int(text or "0")
 
 
 def _colour(text: str, report: Report) -> Trait | None:
@@ -135,9 +156,11 @@ EXTRAS: dict[str, Callable[[str, Report], Any]] = {
     "selected": _selected,
     "joined": _word("joined", "yes"),
     "erase": _word("erase", "yes"),
-    "travel_to": _corpus,
+    "travel_to": _corpus("travel_to"),
     "colour": _colour,
     "find": _find,
+    "origin": _n_altered,
+    "sentlen_file": _corpus("sentlen_file"),
 }
 """How each is read, by its name in links and in the session's state; "" gives the default."""
 

@@ -14,7 +14,16 @@ from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart, head, redrawn, share, strip, toggle
 from clsviz.ui.parts.covered import covered
 from clsviz.ui.state import server, session, url
-from clsviz.ui.where_length_lives import cells, elsewhere, layers, norm_breakdown, removal, sentlen
+from clsviz.ui.where_length_lives import (
+    cells,
+    elsewhere,
+    layers,
+    norm_breakdown,
+    origin,
+    removal,
+    sentlen,
+    sentlen_file,
+)
 
 if TYPE_CHECKING:
     from clsviz.statistics import Profile
@@ -29,7 +38,7 @@ def show(job: MeasuringJob, there: MeasuringJob | None, page: str) -> None:
     """
     redrawn.show(
         lambda: _show(job, there, page),
-        lambda: (session.measured(), st.session_state.travel_to, _needs_vectors(job)),
+        lambda: (session.measured(), st.session_state.travel_to, st.session_state.sentlen_file, _needs_vectors(job)),
         lambda: not _is_analysed(job, there, session.experiment()),
     )
 
@@ -42,7 +51,7 @@ def is_kept(found: Found, experiment: Experiment) -> bool:
     """Whether all that the page shows is there without the vectors."""
     vectors, view = analysis.vectors, experiment.view
     return (
-        not st.session_state.travel_to
+        not (st.session_state.travel_to or st.session_state.origin or st.session_state.sentlen_file)
         and server.is_kept(vectors.profiles, found, view.of_all_vectors)
         and server.is_kept(vectors.classifications, found, view)
         and server.is_kept(vectors.norm_breakdown, found, view)
@@ -67,6 +76,8 @@ def _is_analysed(job: MeasuringJob, there: MeasuringJob | None, experiment: Expe
         sentlen.of(found, experiment),
         norm_breakdown.of(found, experiment),
         removal.of(found, experiment),
+        origin.of(found, experiment),
+        sentlen_file.of(found, experiment),
         elsewhere.of(found, elsewhere.found_there(there), experiment),
     ]
     return not any(analysis is not None and analysis.state.is_active for analysis in analyses)
@@ -103,9 +114,11 @@ def _show(job: MeasuringJob, there: MeasuringJob | None, page: str) -> None:
     cells.show(profile, found, experiment)
     layers.show_spread(profile)
     if not job.state.is_active:  # before that, they would use only a fraction of the vectors they need
+        origin.show(found, experiment)
         elsewhere.show(found, there, experiment)
         removal.show(found, experiment)
         sentlen.show(found, experiment)
+        sentlen_file.show(found, experiment)
         norm_breakdown.show(found, experiment)
     _explain(found, experiment, profile)
 
@@ -116,6 +129,8 @@ def _links() -> dict[str, str]:
         "heat": "probe" if st.session_state.heat else "",
         "erase": "yes" if st.session_state.erase else "",
         "travel_to": st.session_state.travel_to,
+        "sentlen_file": st.session_state.sentlen_file,
+        "origin": str(st.session_state.origin or ""),
     }
 
 
@@ -176,9 +191,11 @@ def _downloads(
             "Norms", f"{name}-norms", lambda: export.table(found.sentences, found.measurements), about
         )
         if not job.state.is_active:
+            origin.downloads(experiment, found, about)
             elsewhere.downloads(experiment, found, there, about)
             removal.downloads(experiment, found, about)
             sentlen.downloads(experiment, found, about)
+            sentlen_file.downloads(experiment, found, about)
             norm_breakdown.downloads(experiment, found, about)
 
 

@@ -45,6 +45,7 @@ def _accuracies(result: "SentLen") -> None:
             "Accuracy": st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1),
             "Lowest": st.column_config.NumberColumn("Lowest draw", format="percent"),
             "Highest": st.column_config.NumberColumn("Highest draw", format="percent"),
+            "Bits": st.column_config.NumberColumn("Code, bits", format="%.0f"),
         },
         placeholder="–",
         alt="Accuracy of the SentLen task",

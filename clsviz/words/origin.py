@@ -1,0 +1,110 @@
+"""Where a probe may get the length from: what each alteration is, what it would catch, and what was measured."""
+
+from dataclasses import dataclass
+
+from clsviz.analysis.origin import Origin
+from clsviz.settings import Alteration
+from clsviz.statistics import Reading
+from clsviz.words.numbers import duration
+
+QUESTION = "Where does it come from?"
+
+
+NATURAL = "natural"
+"""What the line of unaltered sentences is called."""
+
+
+@dataclass(frozen=True)
+class Label:
+    """title: of the picture. line: of the line in it. clause: what was done, in a sentence. catches: what it is for."""
+
+    title: str
+    line: str
+    clause: str
+    catches: str
+
+
+LABELS = {
+    Alteration.SHUFFLED: Label(
+        "Tokens shuffled",
+        "shuffled",
+        "tokens shuffled",
+        "The same tokens in random order. Catches a probe that needs word order.",
+    ),
+    Alteration.RANDOM: Label(
+        "Random tokens",
+        "random",
+        "random tokens",
+        "Every token replaced by a random one of the vocabulary. Catches a probe that needs long sentences to have "
+        "other words than short ones.",
+    ),
+    Alteration.REPEATED: Label(
+        "One token repeated",
+        "repeated",
+        "one token repeated",
+        "One random token, another for each sentence, in place of all of its tokens. Catches a probe that needs "
+        "different tokens.",
+    ),
+    Alteration.ONE_POSITION: Label(
+        "One position",
+        "one position",
+        "one position for all",
+        "All tokens get the position vector of the first. Catches a probe that needs the position vectors (Luo et al. "
+        "2021).",
+    ),
+    Alteration.NO_SEPARATOR: Label(
+        "Without [SEP]",
+        "without [SEP]",
+        "no [SEP]",
+        "The [SEP] at the end is left out. Catches a probe that needs it, or the place where it stands (Mohebbi et al. "
+        "2021).",
+    ),
+}
+
+
+ABOUT = (
+    "Each picture changes one thing about the sentences, measures their vectors again, and fits new probes to them. "
+    "Where the line falls below that of natural sentences, a probe reads less of the length without what was taken "
+    "away. Where it does not, the length can be read without it, which does not show that the probe of natural "
+    "sentences reads it that way. Such sentences are unlike any that the model was trained on. Lengths are in tokens."
+)
+
+
+def cost(seconds: float) -> str:
+    """What the button says."""
+    return f"Measure five changes · about {duration(seconds)}"
+
+
+def answer(found: Origin | None) -> str:
+    """R² of each alteration after the layer that is best for natural sentences and the last, as far as it is known."""
+    if found is None or found.best is None:
+        return "No probe can be fitted to these sentences." if found and found.is_complete else "Fitting probes…"
+    places = [found.best.layer or 0, *([found.n_layers] if found.best.layer != found.n_layers else [])]
+    sentences = []
+    for place in places:
+        there = [
+            f"{LABELS[alteration].clause} {_r_squared(readings[place])}"
+            for alteration, readings in found.altered.items()
+            if place < len(readings)
+        ]
+        if place < len(found.natural):
+            where = "After the last layer" if place == found.n_layers else f"After layer {place}"
+            others = f"; {', '.join(there)}" if there else ""
+            sentences.append(f"{where}: natural sentences R² {_r_squared(found.natural[place])}{others}.")
+    return " ".join(sentences)
+
+
+def note(found: Origin) -> str:
+    """How many sentences there are, and whether they are few for the width of the vectors."""
+    text = f"{found.n:,} sentences"
+    if found.n < 5 * found.width:
+        return f"{text}, few for vectors of {found.width:,} dimensions: with more, all of these lines may be higher."
+    return f"{text}."
+
+
+def _r_squared(reading: Reading) -> str:
+    """R² to two decimals; how far below 0 it is says nothing."""
+    if reading.r_squared is None:
+        return "undefined"
+    value = round(reading.r_squared, 2)
+    return "below 0" if value < 0 else f"{value + 0:.2f}"
