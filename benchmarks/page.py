@@ -19,6 +19,7 @@ from pathlib import Path
 from statistics import median
 
 import plotly.io
+import psutil
 
 from clsviz import figures, statistics
 from clsviz.analysis import show
@@ -100,6 +101,7 @@ def measure_browser() -> None:
         for name, picture in _PICTURES.items():
             first: list[float] = []
             second: list[float] = []
+            server: list[float] = []
             for _ in range(3):
                 began = time.perf_counter()
                 with tempfile.TemporaryDirectory() as folder, serve(Path(folder)) as address:
@@ -109,9 +111,12 @@ def measure_browser() -> None:
                         page.goto(f"{address}{name}")
                         page.locator(f".js-plotly-plot {picture}").first.wait_for(state="attached")
                         seconds.append(time.perf_counter() - began)
+                        if seconds is first:
+                            server.append(_server_seconds())
                         page.close()
                         began = time.perf_counter()
             print(f"{name or 'the main page'}, from the start of the server: {_line(first)}; again: {_line(second)}")
+            print(f"    processor time of the server until then: {_line(server)}")
         for _ in range(3):
             with tempfile.TemporaryDirectory() as folder, serve(Path(folder)) as address:
                 page = browser.new_page()
@@ -128,6 +133,12 @@ def measure_browser() -> None:
                 page.close()
         browser.close()
     print(f"new sentences, the model loaded, to the first points: {_line(warm)}")
+
+
+def _server_seconds() -> float:
+    """Processor seconds that the server has taken so far."""
+    servers = [child for child in psutil.Process().children() if "streamlit" in child.cmdline()]
+    return sum(times.user + times.system for times in (server.cpu_times() for server in servers))
 
 
 _FEWER_MEASURED = r"""() => {

@@ -228,10 +228,10 @@ def test_what_is_damaged_is_measured_again(
     experiment = Experiment(model=str(tiny_folder), corpus=str(text_file), sample_size=100)
     extraction = Extraction(experiment, store, encoders)
     whole = extraction.run(Progress())
-    parts = store.parts(extraction._key(whole))
+    parts = store.parts(extraction.key_of(whole))
     names = {part.path.name for part in parts.values()}
     for number in range(3):
-        path = how(store.parts(extraction._key(whole))[32], random.Random(number))
+        path = how(store.parts(extraction.key_of(whole))[32], random.Random(number))
         if path.is_dir() and not path.is_symlink():
             with pytest.raises(StoreError, match="Is a directory"):
                 Extraction(experiment, store, encoders).run(Progress())
@@ -249,7 +249,7 @@ def test_a_part_of_a_smaller_model_ends_in_a_sentence(
     experiment = Experiment(model=str(tiny_folder), corpus=str(text_file), sample_size=100)
     extraction = Extraction(experiment, store, encoders)
     whole = extraction.run(Progress())
-    key = extraction._key(whole)
+    key = extraction.key_of(whole)
     smaller = replace(whole.measurements.head(32), cls_norms=whole.measurements.cls_norms[:32, :2])
     for part in store.parts(key).values():
         part.path.unlink()
