@@ -64,5 +64,5 @@ def write(experiment: Experiment, page: str, **extras: str) -> dict[str, str]:
     written = session.written()
     if written is None or (written.page, written.query) != (page, query):
         st.session_state.written = session.Written(page, query, experiment, time.monotonic())
-        session.link_pages(query)
+    session.link_pages(query)  # always: a part that redraws itself may write only where it wrote with the whole page
     return query
