@@ -107,6 +107,10 @@ def test_the_cutoff_and_the_layer_change_the_numbers_and_the_link(visit: Callabl
     assert cutoff.get_attribute("aria-valuetext") == "under 20"
     assert figures(page)[2] != before[2]
     expect(page).to_have_url(re.compile("length_cutoff=20"))
+    links = sidebar(page).locator("[data-testid=stPageLink] a")
+    for link in links.all():
+        expect(link).to_have_attribute("href", re.compile("length_cutoff=20"))
+    assert links.count() == 6
 
     page.get_by_role("slider", name="Layer").focus()
     page.keyboard.press("ArrowLeft")

@@ -1,32 +1,32 @@
 """A part of a page that draws itself anew, and the settings that go with it."""
 
 from collections.abc import Callable
-from types import ModuleType
 
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 from support.app import figures, finish, redraw, settle
 
+PAGE = """
+import streamlit as st
 from clsviz.ui.parts import redrawn
 
+state = st.session_state
+state.n_pages = state.get("n_pages", 0) + 1
+state.setdefault("is_active", False)
 
-def _page(st: ModuleType, redrawn: ModuleType) -> None:
-    state = st.session_state
-    state.n_pages = state.get("n_pages", 0) + 1
-    state.setdefault("is_active", False)
+def draw():
+    state.n_drawn = state.get("n_drawn", 0) + 1
+    st.number_input("View", key="view")
+    st.number_input("Corpus", key="corpus")
 
-    def draw() -> None:
-        state.n_drawn = state.get("n_drawn", 0) + 1
-        st.number_input("View", key="view")
-        st.number_input("Corpus", key="corpus")
-
-    redrawn.show(draw, lambda: state.get("corpus"), lambda: state.is_active)
+redrawn.show(draw, lambda: state.get("corpus", 0), lambda: state.is_active)
+"""
 
 
 def opened() -> AppTest:
     """The page, which is not run yet."""
-    return AppTest.from_function(_page, args=(st, redrawn))
+    return AppTest.from_string(PAGE)
 
 
 @pytest.fixture

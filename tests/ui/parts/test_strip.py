@@ -32,6 +32,6 @@ def test_every_page_offers_layer_cutoff_and_all_vectors_that_it_has(tiny_folder:
     assert {slider.key for slider in page.main.select_slider} >= OF_THE_VIEW
     assert not OF_THE_VIEW & {slider.key for slider in page.sidebar.select_slider}
     assert len(page.main.get("button_group")) >= 1
-    assert page.get_by_key("pooling").options == ["[CLS]", "Mean-pooled", "Max-pooled", "Pooler output"]
+    assert page.get_by_key("pooling").options == ["[CLS]", "Mean", "Max", "Pooler output"]
     assert page.select_slider(key="layer_2").options == ["0", "1", "last"]
     assert page.select_slider(key="layer_2").value == session.LAST
