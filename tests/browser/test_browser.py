@@ -8,8 +8,10 @@ from urllib.parse import urlencode
 import pandas as pd
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from support.browser import SMALL, begin, choose, figures, hover, measured, plot, settle
+from support.browser import SMALL, answer, begin, choose, figures, hover, measured, plot, settle, sidebar
 from support.hub import Hub
+
+from clsviz import words
 
 URL_SETTLES_MILLISECONDS = 2500
 """The app takes a URL for the visitor's doing only when it comes more than two seconds after its own last change."""
@@ -54,11 +56,13 @@ def test_a_newcomer_sees_the_answer_on_real_data_and_nothing_is_asked_of_the_hub
     expect(page.get_by_role("heading", level=1)).to_have_text(
         "Does MiniLM-L6 encode the length of a sentence in the norm of its [CLS]?"
     )
-    answer = page.get_by_text(re.compile("^A straight line"))
-    begin(page, answer)
-    expect(answer).to_be_visible()  # with the first points
+    said = answer(page).filter(has_text="of the differences between norms")
+    begin(page, said)
+    expect(said).to_be_visible()  # with the first points
     measured(page)
-    r_squared, slope, _, n_used = figures(page)
+    r_squared, slope, n_used = figures(page)
+    assert len(answer(page).inner_text().split()) <= 25
+    assert f"{100 * float(r_squared):.1f}% of the differences between norms" in answer(page).inner_text()
     assert 0 < float(r_squared) < 0.1
     assert slope.startswith("−0.00")
     assert 4900 < int(n_used.replace(",", "")) <= 5000
@@ -98,11 +102,15 @@ def test_the_cutoff_and_the_layer_change_the_numbers_and_the_link(visit: Callabl
     for value in range(35, 15, -5):  # while the page draws itself anew
         page.keyboard.press("ArrowLeft")
         expect(cutoff).to_have_attribute("aria-valuetext", f"under {value}")
-    expect(page.get_by_text("(3 to 19 tokens)")).to_be_visible()
+    expect(page.get_by_text("(3–19 tokens)")).to_be_visible()
     settle(page)
     assert cutoff.get_attribute("aria-valuetext") == "under 20"
-    assert figures(page)[3] != before[3]
+    assert figures(page)[2] != before[2]
     expect(page).to_have_url(re.compile("length_cutoff=20"))
+    links = sidebar(page).locator("[data-testid=stPageLink] a")
+    for link in links.all():
+        expect(link).to_have_attribute("href", re.compile("length_cutoff=20"))
+    assert links.count() == 6
 
     page.get_by_role("slider", name="Layer").focus()
     page.keyboard.press("ArrowLeft")
@@ -118,13 +126,23 @@ def test_the_cutoff_and_the_layer_change_the_numbers_and_the_link(visit: Callabl
 
 def test_a_typed_sentence_gets_its_star_and_its_numbers(visit: Callable[..., Page]) -> None:
     page = measured(visit())
-    page.get_by_role("textbox", name="Type one or more sentences").fill(
-        "Sinan loves a beautiful day\n<img src=x onerror=alert(1)> **bold**"
-    )
-    page.get_by_role("button", name="Measure").click()
+    box = page.get_by_role("textbox", name="Your own sentence")
+    box.press_sequentially("Sinan loves a beautiful day")  # and no more: it is measured as it is typed
     expect(page.get_by_text("6 tokens")).to_be_visible()
     expect(page.get_by_text("the line predicts").first).to_be_visible()
     expect(page.get_by_text("sin  ##an  loves  a  beautiful  day")).to_be_visible()
+    expect(page.locator(".annotation-text", has_text="yours")).to_be_visible()
+    expect(box).to_be_focused()
+    box.fill("<img src=x onerror=alert(1)> **bold**")
+    expect(page.locator("[data-testid=stText]", has_text="<img src=x onerror=alert(1)> **bold**")).to_be_visible()
+    assert page.locator("img[src=x]").count() == 0
+    assert "text=" not in page.url
+
+
+def test_several_sentences_of_a_link_get_their_stars(visit: Callable[..., Page]) -> None:
+    text = "Sinan loves a beautiful day\n<img src=x onerror=alert(1)> **bold**"
+    page = measured(visit(f"{SMALL}&{urlencode({'text': text})}"))
+    expect(page.get_by_role("textbox", name="Your own sentences")).to_have_value(text)
     expect(page.locator(".annotation-text", has_text="yours, 1")).to_be_visible()
     expect(page.get_by_text("2. <img src=x onerror=alert(1)> **bold**")).to_be_visible()
     assert page.locator("img[src=x]").count() == 0
@@ -132,8 +150,7 @@ def test_a_typed_sentence_gets_its_star_and_its_numbers(visit: Callable[..., Pag
 
 def test_the_copied_link_opens_the_same_picture(visit: Callable[..., Page], server: str) -> None:
     page = measured(visit("?sample_size=1000&length_cutoff=25&layer=5"))
-    page.get_by_role("textbox", name="Type one or more sentences").fill("A sentence & a half: 100% mine?")
-    page.get_by_role("button", name="Measure").click()
+    page.get_by_role("textbox", name="Your own sentence").fill("A sentence & a half: 100% mine?")
     expect(page.get_by_text("yours")).to_be_visible()
     page.get_by_text("Include it in the link").click()
     expect(page).to_have_url(re.compile("text="))
@@ -149,9 +166,7 @@ def test_the_copied_link_opens_the_same_picture(visit: Callable[..., Page], serv
     other = measured(visit(link.removeprefix(server)))
     assert figures(other) == figures(page)
     assert other.get_by_role("slider", name="Length cutoff").get_attribute("aria-valuetext") == "under 25"
-    expect(other.get_by_role("textbox", name="Type one or more sentences")).to_have_value(
-        "A sentence & a half: 100% mine?"
-    )
+    expect(other.get_by_role("textbox", name="Your own sentence")).to_have_value("A sentence & a half: 100% mine?")
     expect(other.locator(".annotation-text", has_text="yours")).to_be_visible()
     assert ends_of_axes(other) == pytest.approx(ends_of_axes(page), rel=1e-5)
     selected = page.get_by_text(re.compile(r"^\d+ sentences selected")).inner_text()
@@ -176,24 +191,24 @@ def test_links_to_what_is_not_yet_measured_keep_all_their_settings(visit: Callab
 def test_a_run_can_be_cancelled_and_goes_on_later(visit: Callable[..., Page]) -> None:
     page = visit("?sample_size=10000&seed=5")
     run, cancel = page.get_by_role("button", name=re.compile("Run|Continue")), page.get_by_role("button", name="Cancel")
-    measuring = page.get_by_text(re.compile(r"Measuring [\d,]+ of 10,000"))
+    measuring = sidebar(page).get_by_text(re.compile(r"Measuring [\d,]+ of 10,000"))
     begin(page, measuring)
     expect(measuring).to_be_visible()
-    expect(page.get_by_text(re.compile("^A straight line"))).to_be_visible()
+    expect(answer(page)).to_contain_text("of the differences between norms")
     cancel.click()
     expect(run).to_be_visible()
-    expect(page.get_by_text(re.compile(r"[\d,]+ of 10,000 sentences measured so far"))).to_be_visible()
+    expect(sidebar(page).get_by_text(re.compile(r"[\d,]+ of 10,000 sentences measured so far"))).to_be_visible()
     settle(page)
-    kept = int(figures(page)[3].replace(",", ""))
+    kept = int(figures(page)[2].replace(",", ""))
     assert 0 < kept < 10_000
     page.wait_for_timeout(3000)
-    assert int(figures(page)[3].replace(",", "")) == kept  # it has stopped
+    assert int(figures(page)[2].replace(",", "")) == kept  # it has stopped
     run.click()
     expect(cancel).to_be_visible()
     cancel.click()
     expect(run).to_be_visible()
     settle(page)
-    assert int(figures(page)[3].replace(",", "")) >= kept
+    assert int(figures(page)[2].replace(",", "")) >= kept
 
 
 def test_downloads_hold_what_is_shown(visit: Callable[..., Page], browser: Browser, tmp_path: Path) -> None:
@@ -209,7 +224,7 @@ def test_downloads_hold_what_is_shown(visit: Callable[..., Page], browser: Brows
     table = pd.read_csv(paths["csv"])
     assert len(table) == len(pd.read_parquet(paths["parquet"])) == 1000
     used = table[table["n_tokens"] < 80]
-    assert f"{used['n_tokens'].corr(used['cls_6']) ** 2:.3f}" == figures(page)[0]
+    assert words.number(used["n_tokens"].corr(used["cls_6"]) ** 2) == figures(page)[0]
 
     report = browser.new_context().new_page()
     requests: list[str] = []
@@ -277,8 +292,9 @@ def test_a_links_text_is_no_markup_and_nothing_comes_from_elsewhere(visit: Calla
 
 def test_everything_can_be_reached_by_keyboard_and_has_a_name(visit: Callable[..., Page]) -> None:
     page = measured(visit())
-    wanted = {"Model", "Corpus", "Sentences", "Seed", "Length cutoff", "Layer", "Copy link", "Download", "Measure"}
-    for _ in range(80):
+    wanted = {"Model", "Corpus", "Settings", "Sentences", "Seed", "Layer", "Length cutoff", "Your own sentence"}
+    wanted |= {"Copy link", "Download"}
+    for _ in range(100):
         page.keyboard.press("Tab")
         focused = page.evaluate(
             """() => {
@@ -287,6 +303,9 @@ def test_everything_can_be_reached_by_keyboard_and_has_a_name(visit: Callable[..
                 return `${node.getAttribute("aria-label") ?? ""} ${node.innerText ?? ""}`
             }"""
         )
+        if "Settings" in wanted and "Settings" in focused:
+            page.keyboard.press("Enter")  # and the next ones can be reached
+            expect(page.get_by_label("Seed", exact=True)).to_be_visible()
         wanted = {name for name in wanted if name not in focused}
     assert not wanted
     description = page.locator("[data-testid=stPlotlyChart]").first.evaluate("node => node.outerHTML")
@@ -297,7 +316,7 @@ def test_a_download_shows_its_progress_can_be_cancelled_and_goes_on(visit: Calla
     hub.misbehave("*.safetensors", "slow", seconds=0.2)
     page = visit("?model=bert-base-uncased&corpus=bookcorpus&sample_size=500")
     page.get_by_role("button", name="Run").click()
-    expect(page.locator("[data-testid=stProgress]")).to_contain_text(
+    expect(sidebar(page).locator("[data-testid=stProgress]")).to_contain_text(
         re.compile(r"Downloading google-bert/bert-base-uncased [1-9]\d* of \d+ MB")
     )
     page.get_by_role("button", name="Cancel").click()

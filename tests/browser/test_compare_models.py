@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.parquet as pq
 from playwright.sync_api import Page, expect
-from support.browser import complete, settle
+from support.browser import answer, complete, settle
 
 PAGE = "compare_models?sample_size=500"
 _ALL_ARE_READ = """() => {
@@ -22,7 +22,7 @@ _ALL_ARE_READ = """() => {
 def compared(page: Page) -> Page:
     """Wait until both models are measured and read."""
     complete(page, lambda: page.evaluate(_ALL_ARE_READ))
-    expect(page.get_by_text(re.compile("^In MiniLM-L6, a straight line in length explains"))).to_be_visible()
+    expect(answer(page)).to_have_text(re.compile("^In MiniLM-L6, a straight line in length explains"))
     expect(page.get_by_text("untrained MiniLM-L6: measured")).to_be_visible()
     settle(page)
     assert page.evaluate(_ALL_ARE_READ)
@@ -70,6 +70,7 @@ def test_axes_models_and_units_travel_in_the_link(visit: Callable[..., Page], se
     page = compared(visit(PAGE))
     page.get_by_text("Norms as they are", exact=True).click()
     expect(page).to_have_url(re.compile("axes=free"))
+    page.get_by_text("Settings", exact=True).click()
     page.get_by_text("Words", exact=True).click()
     expect(page).to_have_url(re.compile("unit=words"))
     expect(page.get_by_text("Lengths are counted in words, which are the same for all models")).to_be_visible()
@@ -99,4 +100,4 @@ def test_a_model_that_is_none_is_refused_beside_those_that_go_on(visit: Callable
     settle(page)
     assert len(clouds(page)) == 3
     assert clouds(page)[2] == 0
-    expect(page.get_by_text(re.compile("^In MiniLM-L6, a straight line in length explains"))).to_be_visible()
+    expect(answer(page)).to_have_text(re.compile("^In MiniLM-L6, a straight line in length explains"))

@@ -12,7 +12,7 @@ from support.browser import complete, fits, settle
 WIDE, NARROW = ViewportSize(width=1400, height=1000), ViewportSize(width=390, height=844)
 
 LAST = {
-    "": "of 5,000 measured",
+    "": "of 5,000 sentences, those under",
     "where_length_lives": "Gain and bias of the LayerNorm",
     "length_and_search": "What if sentences are joined?",
     "try_a_sentence": "corpus sentences of about this length",

@@ -42,7 +42,7 @@ def test_a_visitor_looks_inside_and_takes_the_tables_along(
     assert parquet["name"].to_pylist() == table["name"].tolist()
     assert json.loads(parquet.schema.metadata[b"clsviz"])["model_fingerprint"] == fingerprint
     page.keyboard.press("Escape")
-    page.get_by_role("textbox", name="Type one or more sentences").fill("A quick brown fox")
+    page.get_by_role("textbox", name="Your own sentences, one per line").fill("A quick brown fox")
     page.get_by_role("button", name="Measure", exact=True).click()
     expect(page.get_by_text("Your sentence: “A quick brown fox”")).to_be_visible()
     expect(page.get_by_text("As the model reads it: 6 tokens")).to_be_visible()

@@ -24,7 +24,7 @@ def test_a_visitor_tries_sentences(visit: Callable[..., Page]) -> None:
     expect(page.locator(".js-plotly-plot")).to_have_count(2)
     for token_id in ("101", "4248", "102"):  # [CLS], “quick” in BERT's vocabulary, [SEP]
         expect(page.get_by_text(token_id, exact=True)).to_be_visible()
-    page.get_by_role("textbox", name="Type one or more sentences").fill("\n".join(TYPED))
+    page.get_by_role("textbox", name="Your own sentences, one per line").fill("\n".join(TYPED))
     page.get_by_role("button", name="Measure").click()
     expect(page.get_by_text("“Return the value of the key.” has 7 tokens")).to_be_visible()
     expect(page.locator(".js-plotly-plot")).to_have_count(2)

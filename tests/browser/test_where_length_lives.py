@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
-from support.browser import begin, figures, settle
+from support.browser import answer, begin, numbers, settle
 
 PAGE = "where_length_lives?sample_size=1000&probe_size=600"
 
@@ -15,7 +15,7 @@ def analysed(page: Page) -> Page:
     begin(page, done)
     expect(done).to_be_visible()
     expect(page.get_by_text("So far, ")).to_have_count(0)
-    expect(page.locator("[data-testid=stMetricValue]")).to_have_count(4)
+    expect(answer(page)).not_to_contain_text("so far")
     settle(page)
     return page
 
@@ -23,13 +23,25 @@ def analysed(page: Page) -> Page:
 def test_a_visitor_sees_where_length_is_and_opens_a_cell(visit: Callable[..., Page], server: str) -> None:
     page = analysed(visit(PAGE))
     expect(page.get_by_role("heading", level=1)).to_have_text("Where does MiniLM-L6 write the length of a sentence?")
+    expect(answer(page)).to_have_text(
+        re.compile(
+            r"^A linear probe misses length by \d\.\d tokens after layer 1, a line on \[CLS\]’s last norm by \d+\.\d, "
+            r"guessing \d+\.\d\.$"
+        )
+    )
+    page.get_by_text("In full: the best and the last layer").click()
     expect(
         page.get_by_text(re.compile("predicts the length of held-out sentences best after layer 1: off by"))
     ).to_be_visible()
-    best, last, norm, n = figures(page)
+    found = re.match(
+        r"held-out R² (\S+) after layer 1 · R² (\S+) after the last · the last norm alone R² (\S+) · (\d+) sentences",
+        numbers(page),
+    )
+    assert found
+    best, last, norm, n = found.groups()
     assert float(best) > 0.9 > float(last) > float(norm)
     assert 550 < int(n) <= 600
-    cells = page.locator(".js-plotly-plot").nth(2)
+    cells = page.locator(".js-plotly-plot").nth(1)
     cells.scroll_into_view_if_needed()
     drawing = cells.locator(".draglayer .nsewdrag").bounding_box()
     assert drawing is not None
@@ -43,15 +55,14 @@ def test_a_visitor_sees_where_length_is_and_opens_a_cell(visit: Callable[..., Pa
     assert link.startswith(f"{server}where_length_lives?")
     other = analysed(visit(link.removeprefix(server)))
     expect(other.get_by_role("heading", name="Norm of the mean-pooled vector, layer 2")).to_be_visible()
-    assert figures(other) == figures(page)
+    assert numbers(other) == numbers(page)
 
 
 def test_a_control_is_one_click(visit: Callable[..., Page]) -> None:
     page = analysed(visit(PAGE))
     page.get_by_role("button", name="Shuffle lengths").click()
-    expect(page.get_by_text("lengths shuffled across sentences")).to_be_visible()
-    best = page.locator("[data-testid=stMetricValue]").first
-    expect(best).to_have_text(re.compile(r"^(0\.0|−)"))  # as whatever is read is chance
+    expect(answer(page)).to_contain_text("Lengths shuffled: a linear probe")
+    expect(page.locator(".st-key-numbers")).to_have_text(re.compile(r"^held-out R² (0\.0|below 0)"))  # chance
     expect(page).to_have_url(re.compile("lengths=shuffled"))
     page.get_by_role("button", name="Shuffle lengths").click()
-    expect(page.get_by_text("lengths shuffled across sentences")).to_have_count(0)
+    expect(answer(page)).to_contain_text(re.compile("^A linear probe misses length by"))

@@ -1,5 +1,6 @@
 """Pages without a browser: Streamlit's AppTest, and what is read from it."""
 
+import functools
 import re
 import time
 import types
@@ -9,10 +10,12 @@ from typing import Any
 
 import orjson
 import pytest
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from clsviz.measuring import Job
+from clsviz.ui.parts import redrawn
 from clsviz.ui.state import server
 from support.tiny import random_sentences
 
@@ -84,6 +87,25 @@ def plain(text: str) -> str:
 def texts(page: AppTest) -> str:
     elements = [*page.header, *page.markdown, *page.error, *page.warning, *page.caption, *page.text, *page.title]
     return "\n".join(plain(element.value) for element in elements)
+
+
+def redraw(page: AppTest, monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    """Run the part of a page that draws itself anew, as the browser has it run when one of its controls was moved.
+
+    Afterwards the page knows the elements of this part alone.
+    """
+    fragments = page._fragment_storage._fragments
+    part = next(name for name, draw in fragments.items() if _module_of(draw) == redrawn.__name__)
+    with monkeypatch.context() as patch:
+        of_part = functools.partial(RerunData, fragment_id=part)
+        patch.setattr("streamlit.testing.v1.local_script_runner.RerunData", of_part)
+        return page.run()
+
+
+def _module_of(fragment: Any) -> str:
+    """Where what a fragment draws is written."""
+    cells = [cell.cell_contents for cell in fragment.__closure__ or ()]
+    return next((cell.__module__ for cell in cells if isinstance(cell, types.FunctionType)), "")
 
 
 def linked(query: Mapping[str, str], name: str = "") -> AppTest:

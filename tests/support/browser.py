@@ -79,8 +79,27 @@ def choose(page: Page, label: str, option: str) -> None:
     settle(page)
 
 
+def answer(page: Page) -> Locator:
+    """The large sentence under the title."""
+    return page.locator(".st-key-answer h2")
+
+
+def numbers(page: Page) -> str:
+    """The quiet line under the answer."""
+    return page.locator(".st-key-numbers").inner_text()
+
+
 def figures(page: Page) -> list[str]:
-    return page.locator("[data-testid=stMetricValue]").all_inner_texts()
+    """What that line has on the main page: R² and slope, without their intervals, and how many sentences are shown."""
+    value = r"(.+?)(?: \(95% interval .+?\))?"
+    found = re.match(rf"R² {value} · slope per \w+ {value} · ([\d,]+) of [\d,]+ sentences", numbers(page))
+    assert found, numbers(page)
+    return list(found.groups())
+
+
+def sidebar(page: Page) -> Locator:
+    """What the main column repeats for phones is hidden on wide screens, but there."""
+    return page.locator("[data-testid=stSidebar]")
 
 
 def plot(page: Page) -> Locator:

@@ -38,7 +38,7 @@ def line() -> None:
     """In a strip of controls, where the visitor types a sentence, or sees those of a link or of another page."""
     _take_over("text_line")
     if "\n" in st.session_state.text.strip():
-        _area(_LABEL_OF_SEVERAL, _HEIGHT_IN_STRIP)
+        _area(_LABEL_OF_SEVERAL, _HEIGHT_IN_STRIP, "Press Ctrl+Enter to measure them.")
         return
     st.text_input(
         "Your own sentence",
@@ -56,7 +56,7 @@ def line() -> None:
 
 def box() -> None:
     """Where the visitor types several."""
-    _area("Your own sentences, one per line", _HEIGHT)
+    _area("Your own sentences, one per line", _HEIGHT, "Press Ctrl+Enter or click Measure.")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Measure", icon=":material/straighten:")  # a click on it leaves the box, which submits what was typed
         offer_for_link()
@@ -73,7 +73,7 @@ def offer_for_link() -> None:
     )
 
 
-def _area(label: str, height: int) -> None:
+def _area(label: str, height: int, how: str) -> None:
     _take_over("text_area")
     st.text_area(
         label,
@@ -84,8 +84,7 @@ def _area(label: str, height: int) -> None:
         args=["text_area"],
         max_chars=MAX_CHARACTERS,
         placeholder="The quick brown fox jumps over the lazy dog.",
-        help="Press Ctrl+Enter or click Measure. What you type is not stored, and goes into the link only if you tick "
-        f"“{_IN_LINK}”.",
+        help=f"{how} What you type is not stored, and goes into the link only if you tick “{_IN_LINK}”.",
     )
 
 
