@@ -14,12 +14,11 @@ LAST = "last"
 
 @dataclass(frozen=True)
 class Written:
-    """The URL that this session wrote last, on which page and for which settings, and when (time.monotonic)."""
+    """The URL that this session wrote last, on which page and for which settings."""
 
     page: str
     query: dict[str, str]
     experiment: Experiment
-    seconds: float
 
 
 def experiment() -> Experiment:
