@@ -79,6 +79,11 @@ def chart(page: AppTest) -> Any:
     return orjson.loads(page.get("plotly_chart")[0].proto.spec)
 
 
+def drawn(page: AppTest) -> list[dict[str, Any]]:
+    """What the chart draws beside the histograms at its sides."""
+    return [trace for trace in chart(page)["data"] if trace["type"] == "scattergl"]
+
+
 def plain(text: str) -> str:
     """Text that was escaped."""
     return re.sub(r"\\(.)", r"\1", text).replace("\u2060", "")

@@ -1,5 +1,7 @@
 """The settings in step with the address bar."""
 
+from dataclasses import fields
+
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
@@ -11,12 +13,16 @@ from clsviz.ui.state.links import EXTRAS
 
 _MOST_PROBLEMS = 5
 
+_SETTINGS = [*(field.name for field in fields(Experiment)), "text", "with_text", *EXTRAS]
+"""The visitor's settings among the session's state."""
+
 
 def restore(page: str) -> None:
     """Take the settings from the URL: when a page opens, and after the browser's Back or Forward.
 
     Any other URL than the one written last is an earlier one, from a browser that has not received the last.
     """
+    session.recall()
     query = st.query_params.to_dict()
     written = session.written()
     if written is not None and (query == written.query or (page == written.page and not _is_back_or_forward())):
@@ -62,5 +68,6 @@ def write(experiment: Experiment, page: str, **extras: str) -> dict[str, str]:
     written = session.written()
     if written is None or (written.page, written.query) != (page, query):
         st.session_state.written = session.Written(page, query, experiment)
+    session.keep(_SETTINGS)
     session.link_pages(query)  # each time: what a part of the page writes elsewhere, it has to write at every run
     return query
