@@ -97,8 +97,8 @@ def _show(job: MeasuringJob, there: MeasuringJob | None, page: str) -> None:
     if of_profile is None:
         head.show(question, words.waiting.for_points(job))
     else:
-        answer = str(of_profile.error or words.profile.headline(profile, experiment))
-        head.show(question, answer, words.profile.in_numbers(profile, experiment))
+        answer = str(of_profile.error or words.headline.answer(profile, experiment))
+        head.show(question, answer, words.headline.in_numbers(profile, experiment))
     layers.show_r_squared(profile, experiment)
     with strip.place(3):
         strip.show_view(job.work.found, list(Pooling))
