@@ -19,9 +19,9 @@ _POLL_SECONDS = 1.0
 
 
 _NOTHING_YET = {
-    State.WAITING: "Press Run in the sidebar. The model or the corpus has to be downloaded or built first.",
-    State.FAILED: "Nothing was measured. See the sidebar for the reason.",
-    State.CANCELLED: "Stopped before the model was ready. Press Continue in the sidebar to resume.",
+    State.WAITING: "Press Run. The model or the corpus has to be downloaded or built first.",
+    State.FAILED: "Nothing was measured; the error says why.",
+    State.CANCELLED: "Stopped before the model was ready. Press Continue to resume.",
 }
 
 
