@@ -31,6 +31,7 @@ def page() -> None:
         controls.corpus.show(_of_corpus([*norms, *vectors]))
         controls.sample.settings(of_vectors=True)
         status.show(names, norms, vectors, outline)
+    status.show_on_a_phone(names, norms, vectors, outline)
     founds = [job.work.found for job in norms]
     shallowest, poolings = _fit_view_to_models([found for found in founds if found])
     controls.view.fit(shallowest, poolings)
