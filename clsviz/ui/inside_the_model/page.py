@@ -91,7 +91,7 @@ def _waiting(job: MeasuringJob | None) -> str:
 
 def _show(experiment: Experiment, weights: Weights, anatomy: Anatomy) -> None:
     """Everything below the title; what needs a sentence appears once it is measured."""
-    tools_place = st.container(horizontal=True, horizontal_alignment="right")
+    tools_place = st.container(key="tools", height=40, border=False, horizontal=True, horizontal_alignment="right")
     structure.show_parameters(anatomy, weights.label)
     structure.show_facts(anatomy, weights)
     st.subheader("Where [CLS] begins", anchor=False)

@@ -41,27 +41,26 @@ def page() -> None:
     controls.notes.show_of_view()
     preview.show(jobs[0])
     question = f"What does {models.label(experiment.model)} make of a sentence?"
-    answer_place = st.container()
+    every = _POLL_SECONDS if any(job.state.is_active for job in jobs) else None
+    sentences = own.typed()
+    found = jobs[0].work.found
+    typed, at = None, 0
+    with st.container(key="head_place"):
+        if found is None:
+            head.show(question, _NOTHING_YET.get(jobs[0].state, "Looking for the model; this takes a moment."))
+        else:  # it says here that it is being measured, or why it cannot be
+            typed = measured.typed_sentences(found, experiment.view, sentences or [EXAMPLE])
+        if typed is not None:
+            at = choices.sentence_of(len(typed.sentences))
+            st.fragment(_answer, run_every=every)(question, typed, at, jobs, experiment, is_example=not sentences)
     own.box()
     with strip.place(3):
         strip.show_view(jobs[0].work.found, choices.POOLINGS)
-    tools_place = st.container(horizontal=True, horizontal_alignment="right")
-    sentences = own.typed()
-    found = jobs[0].work.found
-    if found is None:
-        with answer_place:
-            head.show(question, _NOTHING_YET.get(jobs[0].state, "Looking for the model; this takes a moment."))
-        typed = None
-    else:
-        with answer_place:  # where it says that it is being measured, or why it cannot be
-            typed = measured.typed_sentences(found, experiment.view, sentences or [EXAMPLE])
+    tools_place = st.container(key="tools", height=40, border=False, horizontal=True, horizontal_alignment="right")
     if found is None or typed is None:
         url.write(experiment, PAGE, **choices.query())
         return
-    at = choices.choose_sentence(typed.sentences)
-    every = _POLL_SECONDS if any(job.state.is_active for job in jobs) else None
-    with answer_place:
-        st.fragment(_answer, run_every=every)(question, typed, at, jobs, experiment, is_example=not sentences)
+    choices.choose_sentence(typed.sentences)
     tokens.show(typed, at)
     st.subheader("Norm of [CLS] after every layer", anchor=False)
     st.fragment(layers.show, run_every=every)(typed, at, jobs, experiment)
