@@ -1,6 +1,7 @@
 from .bars import dimension_shares, erasure, weights_by_group
 from .cloud import MOST_POINTS, Axes, Figure, empty, scatter, to_html, traces_of
 from .cutoffs import cutoff_lines
+from .every_layer import PANEL_HEIGHT, PLAYED_HEIGHT, layer_panel, played_layers
 from .heat_map import heat_map
 from .histogram import histogram
 from .length_map import joined, length_map, remedy_bars, times_found
@@ -10,6 +11,8 @@ from .style import Labels, Palette, Points, hover_label, labels_of
 
 __all__ = [
     "MOST_POINTS",
+    "PANEL_HEIGHT",
+    "PLAYED_HEIGHT",
     "Axes",
     "Figure",
     "Labels",
@@ -27,9 +30,11 @@ __all__ = [
     "joined",
     "labels_of",
     "layer_lines",
+    "layer_panel",
     "layer_path",
     "length_map",
     "norm_spread",
+    "played_layers",
     "relative_depth",
     "remedy_bars",
     "scatter",

@@ -1,6 +1,6 @@
 from . import remedies, results, sentlen
 from .binning import bins, percentile_at_length, slices
-from .correlation import r_squared
+from .correlation import ROUNDING, r_squared
 from .cutoff import CUTOFFS, by_cutoff, flat
 from .description_length import online_code
 from .dimensions import dimensions, without_layer_norm
@@ -51,6 +51,7 @@ __all__ = [
     "N_GROUPS",
     "N_NEIGHBOURS",
     "QUANTILES",
+    "ROUNDING",
     "STRENGTHS",
     "WITHOUT_BIAS",
     "WITHOUT_EITHER",
