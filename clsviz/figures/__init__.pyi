@@ -7,6 +7,7 @@ from .histogram import histogram
 from .length_map import joined, length_map, remedy_bars, times_found
 from .lines import error_lines, growth, layer_lines, layer_path, norm_spread, relative_depth
 from .panels import small_multiples
+from .projection import projection
 from .style import Labels, Palette, Points, hover_label, labels_of
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "length_map",
     "norm_spread",
     "played_layers",
+    "projection",
     "relative_depth",
     "remedy_bars",
     "scatter",
