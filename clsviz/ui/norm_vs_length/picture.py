@@ -10,7 +10,7 @@ from clsviz.experiment import Experiment
 from clsviz.measuring import Found, MeasuringJob
 from clsviz.settings import Overlay
 from clsviz.ui.controls import notes, view
-from clsviz.ui.norm_vs_length import beyond, every_layer, typed
+from clsviz.ui.norm_vs_length import beyond, every_layer, tour, typed
 from clsviz.ui.parts import chart, head, marks, own, redrawn, selection, share, strip, toggle
 from clsviz.ui.state import session, url, watching
 
@@ -68,7 +68,10 @@ def _answer(job: MeasuringJob, experiment: Experiment, found: Found, shown: "Sho
         words.in_numbers(shown, experiment, n_measured),
         " ".join(words.caveats(shown, experiment, n_measured)),
         pending=words.PENDING if is_pending else "",
+        terms=words.glossary.NORM_VS_LENGTH,
+        beside=tour.button,
     )
+    tour.show()
 
 
 def _show_empty(experiment: Experiment) -> None:

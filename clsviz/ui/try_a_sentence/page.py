@@ -84,4 +84,5 @@ def _answer(
 ) -> None:
     """What was measured of one sentence, and how it compares with the corpus."""
     corpus = measured.corpus_context(jobs, experiment)
-    head.show(question, words.try_a_sentence.answer(typed, at, corpus, experiment.view, is_example=is_example))
+    said = words.try_a_sentence.answer(typed, at, corpus, experiment.view, is_example=is_example)
+    head.show(question, said, terms=words.glossary.TRY_A_SENTENCE)
