@@ -26,8 +26,8 @@ from clsviz.encoder.batches import to_device
 from clsviz.encoder.layouts import LAYOUTS, Layout, find_module
 from clsviz.encoder.linear import ROWS, Unsuited
 from clsviz.encoder.memory import is_out_of_memory
+from clsviz.encoder.one_position import with_one_position
 from clsviz.encoder.pooling import pool
-from clsviz.encoder.positions import with_one_position
 from clsviz.encoder.special_tokens import Frame
 
 

@@ -14,8 +14,9 @@ from torch import Tensor, nn
 from clsviz.encoder.attention import groups_of
 from clsviz.encoder.linear import Unsuited
 from clsviz.encoder.loaded import Loaded
+from clsviz.encoder.one_position import sole_table
 from clsviz.encoder.pooling import pool
-from clsviz.encoder.positions import first_of, sole_table
+from clsviz.encoder.positions import first_of
 from clsviz.encoder.special_tokens import Frame
 from clsviz.errors import ModelError
 

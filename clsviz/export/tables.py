@@ -4,6 +4,7 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -14,12 +15,14 @@ from numpy.typing import NDArray
 from clsviz import statistics, words
 from clsviz.analysis import Shown
 from clsviz.analysis.origin import Origin
-from clsviz.analysis.published import Published
 from clsviz.analysis.vectors import SentLen
 from clsviz.measurements import Measurements
 from clsviz.settings import Alteration, Pooling, Unit
 from clsviz.statistics import Dimensions, Erasure, Leg, NormOf, Profile, Reading, Readout, Travel
 from clsviz.statistics.results import CHANCE
+
+if TYPE_CHECKING:
+    from clsviz.analysis.published import Published
 
 Table = pd.DataFrame
 
@@ -179,7 +182,7 @@ def sentlen(found: SentLen) -> pd.DataFrame:
     return table.astype(counts | {"Lowest": float, "Highest": float, "Bits": float})
 
 
-def published(found: Published) -> pd.DataFrame:
+def published(found: "Published") -> pd.DataFrame:
     """One row each for the whole vector, for its norm alone, and for guessing: accuracy and its 95% interval."""
     rows = [
         (name, result.accuracy, *result.interval, found.n_train, found.n_dev, found.n_test)

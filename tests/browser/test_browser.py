@@ -213,7 +213,7 @@ def test_a_run_can_be_cancelled_and_goes_on_later(visit: Callable[..., Page]) ->
 
 def test_downloads_hold_what_is_shown(visit: Callable[..., Page], browser: Browser, tmp_path: Path) -> None:
     page = measured(visit())
-    page.get_by_role("button", name="Download").first.click()
+    page.get_by_test_id("stPopoverButton").filter(has_text="Download").click()
     paths = {}
     for name, ending in (("Table (CSV)", "csv"), ("Table (Parquet)", "parquet"), ("Picture (HTML)", "html")):
         with page.expect_download() as download:

@@ -70,6 +70,7 @@ def test_axes_models_and_units_travel_in_the_link(visit: Callable[..., Page], se
     page = compared(visit(PAGE))
     page.get_by_text("Norms as they are", exact=True).click()
     expect(page).to_have_url(re.compile("axes=free"))
+    settle(page)
     page.get_by_text("Settings", exact=True).click()
     page.get_by_text("Words", exact=True).click()
     expect(page).to_have_url(re.compile("unit=words"))

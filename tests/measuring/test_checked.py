@@ -58,7 +58,7 @@ def test_what_was_measured_exactly_is_not_measured_again_to_check(
 def test_a_check_that_is_lost_is_made_again(experiment: Experiment, store: Store) -> None:
     fast = replace(experiment, precision=Precision.FAST)
     whole, _ = run(fast, store)
-    exact_key = Extraction(experiment, store, Encoders())._key(Found(whole.weights, whole.sample))
+    exact_key = Extraction(experiment, store, Encoders()).key_of(Found(whole.weights, whole.sample))
     for part in store.parts(exact_key).values():
         part.path.unlink()
     assert Extraction(fast, store, Encoders()).look_up(Progress()).seconds > 0
@@ -114,7 +114,7 @@ def test_damage_to_the_check_is_told_and_its_speed_is_not_the_fast_one(experimen
     fast = replace(experiment, precision=Precision.FAST)
     whole, first = run(fast, store)
     assert first.sentences_per_second > 0
-    exact = store.parts(first._key(whole.audit))
+    exact = store.parts(first.key_of(whole.audit))
     exact[64].path.write_bytes(b"")
     mended, second = run(fast, store)
     assert second.sentences_per_second is None

@@ -79,6 +79,11 @@ def chart(page: AppTest) -> Any:
     return orjson.loads(page.get("plotly_chart")[0].proto.spec)
 
 
+def drawn(page: AppTest) -> list[dict[str, Any]]:
+    """What the chart draws beside the histograms at its sides."""
+    return [trace for trace in chart(page)["data"] if trace["type"] == "scattergl"]
+
+
 def plain(text: str) -> str:
     """Text that was escaped."""
     return re.sub(r"\\(.)", r"\1", text).replace("\u2060", "")
@@ -89,13 +94,13 @@ def texts(page: AppTest) -> str:
     return "\n".join(plain(element.value) for element in elements)
 
 
-def redraw(page: AppTest, monkeypatch: pytest.MonkeyPatch) -> AppTest:
+def redraw(page: AppTest, monkeypatch: pytest.MonkeyPatch, module: str = redrawn.__name__) -> AppTest:
     """Run the part of a page that draws itself anew, as the browser has it run when one of its controls was moved.
 
-    Afterwards the page knows the elements of this part alone.
+    Afterwards the page knows the elements of this part alone. module: where that part is written.
     """
     fragments = page._fragment_storage._fragments
-    part = next(name for name, draw in fragments.items() if _module_of(draw) == redrawn.__name__)
+    part = next(name for name, draw in fragments.items() if _module_of(draw) == module)
     with monkeypatch.context() as patch:
         of_part = functools.partial(RerunData, fragment_id=part)
         patch.setattr("streamlit.testing.v1.local_script_runner.RerunData", of_part)

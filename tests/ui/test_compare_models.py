@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
-from support.app import answer, linked, plain, texts
+from support.app import answer, linked, plain, redraw, texts
 from support.tiny import write_piecewise_bert
 
 from clsviz import statistics
@@ -21,6 +21,7 @@ from clsviz.encoder import Encoder
 from clsviz.measurements import Kind
 from clsviz.measuring import Cost, Extraction, Job, State
 from clsviz.settings import Pooling, Precision, Unit
+from clsviz.ui.compare_models import results
 from clsviz.ui.state import server, session
 
 PAGE = "compare_models"
@@ -346,3 +347,18 @@ def test_shuffled_lengths_are_said(open_page: Callable[..., AppTest]) -> None:
     finish(page.button(key="control-Shuffle lengths").click().run())
     assert "lengths are shuffled across sentences" not in texts(page)
     assert "lengths" not in page.query_params
+
+
+def test_the_controls_that_lie_on_the_pictures_change_the_whole_page_and_its_link(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the browser has it: only the part that they are in is run."""
+    page = finish(open_page())
+    page.toggle(key="axes").set_value(True)
+    redraw(page, monkeypatch, results.__name__)
+    assert page.query_params["axes"] == "free"
+    page.run()
+    page.select_slider(key="length_cutoff").set_value(10)
+    redraw(page, monkeypatch, results.__name__)
+    assert page.query_params["length_cutoff"] == "10"
+    assert "those under 10 tokens for every model." in texts(finish(page))

@@ -69,22 +69,28 @@ def test_a_lasso_with_many_corners_keeps_fewer() -> None:
     assert (found != wanted).sum() <= 3
 
 
-def test_a_link_restores_overlays_zoom_and_selection_until_the_view_changes(open_page: Callable[..., AppTest]) -> None:
+def test_a_link_restores_overlays_zoom_and_selection_of_which_the_last_outlasts_the_view(
+    open_page: Callable[..., AppTest],
+) -> None:
     settings = {"overlays": "ranges", "zoom": "2,20,0.5,30.5", "selected": "points:5,8,250"}
     page = finish(open_page(**settings))
     figure = chart(page)
     assert figure["layout"]["xaxis"]["range"] == [2, 20]
     assert figure["layout"]["yaxis"]["range"] == [0.5, 30.5]
-    assert [trace["marker"].get("symbol") for trace in figure["data"]] == [None, "diamond"]
-    assert "3 sentences selected" in texts(page)
+    clouds = [trace["marker"].get("symbol") for trace in figure["data"] if trace["type"] == "scattergl"]
+    assert clouds == [None, "diamond", "circle-open"]
     found = job_of(page).work.found
+    norms = found.measurements.cls_norms[[5, 8, 250], -1]
+    assert f"3 selected · mean norm {norms.mean():.2f}, of all " in texts(page)
     assert set(page.dataframe[0].value["Sentence"]) == {found.sentences[place] for place in (5, 8, 250)}
     assert dict(page.query_params).items() >= settings.items()
     copied = page.get("bidi_component")[0].proto
     assert "selected" in str(copied)
     page.select_slider(key="length_cutoff").set_value(15).run()
     page.run()
-    assert "selected" not in page.query_params
+    kept = [place for place in (5, 8, 250) if found.measurements.n_tokens[place] < 15]
+    assert page.query_params["selected"] == "points:5,8,250"  # of which only these are shown
+    assert f"{len(kept)} selected" in texts(page) if len(kept) > 1 else True
     assert "zoom" not in page.query_params
     assert page.query_params["overlays"] == "ranges"
     assert chart(page)["layout"]["xaxis"]["range"][0] == 0

@@ -31,8 +31,7 @@ def page() -> None:
         controls.corpus.show(_of_corpus([*norms, *vectors]))
         controls.sample.settings(of_vectors=True)
         status.show(names, norms, vectors, outline)
-    founds = [job.work.found for job in norms]
-    shallowest, poolings = _fit_view_to_models([found for found in founds if found])
+    shallowest, poolings = _fit_view_to_models(norms)
     controls.view.fit(shallowest, poolings)
     experiment = session.experiment()  # the controls may have changed the view to one that all models have
     links = {"models": ",".join(st.session_state.models), "axes": "free" if st.session_state.axes else ""}
@@ -103,14 +102,17 @@ def _setting_problems(jobs: Sequence[MeasuringJob], first: MeasuringJob) -> list
     return [message for message in dict.fromkeys(map(str, errors)) if message != str(first.error)]
 
 
-def _fit_view_to_models(founds: Sequence[Found]) -> tuple[Found | None, list[Pooling]]:
+def _fit_view_to_models(jobs: Sequence[MeasuringJob]) -> tuple[Found | None, list[Pooling]]:
     """Bring layer and vector back to what all models have, and say so.
 
-    Returns what was found of the model with the fewest layers, and the poolings that all models have.
+    Returns what was found of the model with the fewest layers, and the poolings that all models have; None until it is
+    known of each model that is being measured.
     """
     poolings = [Pooling.CLS, Pooling.POOLER]
-    known = [found for found in founds if len(found.measurements)]
-    if not known:
+    founds = [job.work.found for job in jobs]
+    known = [found for found in founds if found and len(found.measurements)]
+    is_open = any(job.state.is_active and found not in known for job, found in zip(jobs, founds, strict=True))
+    if is_open or not known:
         return None, poolings
     shallowest = min(known, key=lambda found: found.measurements.n_layers)
     n_layers, layer = shallowest.measurements.n_layers, st.session_state.layer

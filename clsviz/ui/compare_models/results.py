@@ -15,6 +15,7 @@ from clsviz.ui.compare_models.rows_so_far import rows_of
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import head
 from clsviz.ui.parts.chart import palette
+from clsviz.ui.state import session
 
 _POLL_SECONDS = 1.0
 
@@ -45,11 +46,14 @@ def show(
     known = rows_of(experiment, names, norms, vectors)
     place.empty()
     is_open = _is_open(known, jobs)
+    before = _chosen()
     first: list[Row] | None = known
     is_in_browser = False
 
     def draw() -> None:
         nonlocal first, is_in_browser
+        if _chosen() != before:  # a control in this part was moved
+            st.rerun()
         rows = first or rows_of(experiment, names, norms, vectors)
         first = None
         _draw(experiment, rows, norms, vectors, query, view)
@@ -58,6 +62,11 @@ def show(
         is_in_browser = True
 
     st.fragment(draw, run_every=_POLL_SECONDS if is_open else None)()
+
+
+def _chosen() -> tuple[Experiment, bool]:
+    """What the whole page and its link depend on."""
+    return session.experiment(), st.session_state.axes
 
 
 def _is_open(rows: Sequence[Row], jobs: Sequence[MeasuringJob]) -> bool:

@@ -18,8 +18,9 @@ def page() -> None:
     with st.sidebar:
         controls.sample.show(job, outline)
         controls.presets.show()
-    controls.status.show_on_a_phone(job, outline)
-    controls.notes.show(job)
-    preview.show(job)
+    with st.container():  # however much there is, what follows keeps its place, and nothing is there twice for a moment
+        controls.status.show_on_a_phone(job, outline)
+        controls.notes.show(job)
+        preview.show(job)
     redrawn.show(lambda: picture.show(job, PAGE), session.measured, lambda: job.state.is_active)
     preview.explain(job)

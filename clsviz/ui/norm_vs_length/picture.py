@@ -27,11 +27,10 @@ def show(job: MeasuringJob, page: str) -> None:
     notes.show_of_view()
     found = watching.found(job, experiment)
     shown = chart.view_of(found, experiment) if found else None
-    if found is None or shown is None:
-        head.show(words.question(experiment), words.waiting.for_points(job))
-    else:
+    answer = partial(head.show, words.question(experiment), words.waiting.for_points(job))
+    if found is not None and shown is not None:
         answer = partial(_answer, job, experiment, found, shown)
-        redrawn.show(answer, lambda: None, lambda: beyond.is_active(job, experiment))
+    redrawn.show(answer, lambda: None, lambda: shown is not None and beyond.is_active(job, experiment))
     picture_place = st.container()
     with strip.place():
         strip.show_view(job.work.found)

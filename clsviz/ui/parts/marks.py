@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 _DIGITS = 6
 
+_MOST_CORNERS = 200
+"""Of a lasso."""
+
 KEPT = "kept"
 """In place of marks: those of an earlier view that are too many for a link."""
 
@@ -72,7 +75,7 @@ def written(selection: Any, sentence_of: Callable[[int, int], int | None]) -> st
     shapes = [_mark("box", [*box["x"][:2], *box["y"][:2]]) for box in selection.get("box", [])]
     for lasso in selection.get("lasso", []):
         corners = [*zip(lasso["x"], lasso["y"], strict=True)]
-        corners = corners[:: len(corners) // MOST_MARKS + 1]
+        corners = corners[:: len(corners) // _MOST_CORNERS + 1]
         shapes.append(_mark("lasso", [number for corner in corners for number in corner]))
     if shapes:
         return ";".join(shapes)

@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from clsviz.ui.state import session
+
 _POLL_SECONDS = 1.0
 
 
@@ -18,6 +20,7 @@ def show(draw: Callable[[], None], chosen: Callable[[], object], is_active: Call
 
     def keep_up() -> None:
         nonlocal is_in_browser
+        session.recall()
         if chosen() != before:
             st.rerun()
         draw()

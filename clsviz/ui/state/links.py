@@ -22,7 +22,7 @@ LONGEST_SEARCH = 80
 """Characters that can be looked for."""
 
 MOST_MARKS = 1_000
-"""The most points, or corners of a lasso, in a link."""
+"""The most points in a link."""
 
 _LONGEST_MARKS = 9_000
 

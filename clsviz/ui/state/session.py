@@ -1,6 +1,6 @@
 """One visitor's settings: the values of the controls, as an experiment."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -14,12 +14,11 @@ LAST = "last"
 
 @dataclass(frozen=True)
 class Written:
-    """The URL that this session wrote last, on which page and for which settings, and when (time.monotonic)."""
+    """The URL that this session wrote last, on which page and for which settings."""
 
     page: str
     query: dict[str, str]
     experiment: Experiment
-    seconds: float
 
 
 def experiment() -> Experiment:
@@ -38,6 +37,21 @@ def choose(experiment: Experiment) -> None:
 def measured() -> Hashable:
     """What costs model time of the settings: all but the view."""
     return experiment().measurement_key
+
+
+def keep(names: Iterable[str]) -> None:
+    """Keep the values of these settings, for `recall`."""
+    st.session_state.kept = {name: st.session_state[name] for name in names}
+
+
+def recall() -> None:
+    """Bring back what Streamlit has forgotten: a control that is drawn, left out and set all at once loses its value.
+
+    No other value is touched: to set one takes a control out of the hands of whoever is moving it.
+    """
+    for name, value in st.session_state.get("kept", {}).items():
+        if name not in st.session_state:
+            st.session_state[name] = value
 
 
 def hold() -> None:

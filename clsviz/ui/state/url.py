@@ -1,8 +1,9 @@
 """The settings in step with the address bar."""
 
-import time
+from dataclasses import fields
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
@@ -12,22 +13,19 @@ from clsviz.ui.state.links import EXTRAS
 
 _MOST_PROBLEMS = 5
 
-_SETTLING_SECONDS = 2.0
+_SETTINGS = [*(field.name for field in fields(Experiment)), "text", "with_text", *EXTRAS]
+"""The visitor's settings among the session's state."""
 
 
 def restore(page: str) -> None:
     """Take the settings from the URL: when a page opens, and after the browser's Back or Forward.
 
-    For a moment after a change the browser still sends the old URL. So a URL counts as the visitor's doing only after
-    that moment, and only if no setting was changed at the same time.
+    Any other URL than the one written last is an earlier one, from a browser that has not received the last.
     """
+    session.recall()
     query = st.query_params.to_dict()
     written = session.written()
-    if written is not None and (
-        query == written.query
-        or (page == written.page and session.experiment() != written.experiment)
-        or (page == written.page and time.monotonic() - written.seconds < _SETTLING_SECONDS)
-    ):
+    if written is not None and (query == written.query or (page == written.page and not _is_back_or_forward())):
         return
     problems: list[SettingError] = []
     text = query.pop(TEXT_PARAMETER, "")
@@ -48,6 +46,11 @@ def restore(page: str) -> None:
     st.session_state.notes = (session.experiment(), _notes(problems))
 
 
+def _is_back_or_forward() -> bool:
+    context = get_script_run_ctx()
+    return context is not None and context.is_history_navigation
+
+
 def _notes(problems: list[SettingError]) -> list[str]:
     notes = [f"In the link: {problem}" for problem in problems[:_MOST_PROBLEMS]]
     if len(problems) > _MOST_PROBLEMS:
@@ -64,6 +67,7 @@ def write(experiment: Experiment, page: str, **extras: str) -> dict[str, str]:
         st.query_params.from_dict(query)
     written = session.written()
     if written is None or (written.page, written.query) != (page, query):
-        st.session_state.written = session.Written(page, query, experiment, time.monotonic())
+        st.session_state.written = session.Written(page, query, experiment)
+    session.keep(_SETTINGS)
     session.link_pages(query)  # each time: what a part of the page writes elsewhere, it has to write at every run
     return query

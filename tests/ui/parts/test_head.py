@@ -30,9 +30,8 @@ def test_question_answer_and_numbers_stand_in_their_places_as_plain_text() -> No
     assert numbers.value == escape("R² 0.5 · *n*")
     assert caveats.value == escape("But :red[not] always.") != "But :red[not] always."
     elements = list(page.main)
-    assert [elements.index(element) for element in (page.title[0], answer, numbers, caveats)] == sorted(
-        elements.index(element) for element in elements
-    )
+    order = [elements.index(element) for element in (page.title[0], answer, numbers, caveats)]
+    assert order == sorted(order)
 
 
 def test_the_line_of_numbers_has_its_place_while_it_is_empty() -> None:
