@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 TERMS = {
     "token": (
-        "A piece of text that the model reads as one unit: a word, a part of one, or a punctuation mark. Each model "
-        "has its own way to cut a sentence, so two models may count the same sentence differently. Lengths leave out "
-        "the special tokens that are put around it."
+        "A piece of text that the model reads as one unit: a word, a part of one, or a punctuation mark. Models cut "
+        "sentences in different ways, so they may count the same one differently. Lengths leave out special tokens "
+        "such as [CLS]."
     ),
     "[CLS]": (
         "A special token that is put beside the words of a sentence, in most models before them; some write it <s>. "

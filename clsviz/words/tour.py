@@ -9,7 +9,8 @@ STEPS = (
     (
         "A point",
         "Each point is a sentence: its length runs to the right, the norm of its vector upwards. Point at one to read "
-        "it. Click points, or drag a box around them, to list them below; a double click lets them go.",
+        "it. Click one, or draw around several with the box or the lasso that appear above the picture, to list them "
+        "below it.",
     ),
     (
         "The line and the curves",
