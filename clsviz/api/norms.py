@@ -170,7 +170,7 @@ def measure(
     >>> import clsviz
     >>> result = clsviz.measure("minilm", "python-docs", n=300, length_cutoff=60)
     >>> print(result.answer)
-    A straight line, falling with length, accounts for ...
+    A line falling with length explains ...
     >>> result.fit().r_squared < 0.2
     True
 

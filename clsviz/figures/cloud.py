@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from clsviz.figures.marginals import add_marginals
+from clsviz.figures.overlays import HOVER, add_line, add_own, add_quantiles, medians, ranges, rings
 from clsviz.figures.style import MOST_IN_FULL, Palette, Points, least_range
 
 if TYPE_CHECKING:
@@ -28,18 +29,8 @@ _POINTS_IN_TRACE = 50_000
 """A trace of 100,000 points, which pile up on whole lengths, freezes hovering for half a second."""
 
 
-_HOVER = "%{{text}}<br>%{{x}} {unit}<br>norm %{{y:.4f}}"
-
-
-_MOST_NAMED = 5
-
-
 _MOST_RINGED = 5
 """Points that get a ring."""
-
-
-_NEVER_FADED = {"marker": {"opacity": 1}}
-"""For what keeps its colour while points are selected."""
 
 
 @dataclass(frozen=True)
@@ -102,22 +93,32 @@ def scatter(
     sentences. selected: which points are, intp (n,), ascending. groups: which points have another colour, bool (n,).
     """
     figure = Picture(points, palette, axes.unit)
-    hover = _HOVER.format(unit=axes.unit)
+    hover = HOVER.format(unit=axes.unit)
     if fit is not None:
         for trace, part in zip(figure.data, traces_of(len(points.labels)), strict=True):
             trace.customdata = (points.norms[part] - fit.predict(points.lengths[part])).astype(np.float32)
             trace.hovertemplate = f"{hover}<br>%{{customdata:+.4f}} off the line<extra></extra>"
-        _add_line(figure, fit, points, palette)
+        add_line(figure, fit, points, palette)
     if quantiles is not None and len(points.labels):
-        _add_quantiles(figure, quantiles, points, palette)
+        add_quantiles(figure, quantiles, points, palette)
     if bins is not None and len(bins):
-        figure.add_trace(_medians(bins, palette, axes.unit))
+        figure.add_trace(medians(bins, palette, axes.unit))
     if slices is not None and len(slices):
-        figure.add_trace(_ranges(slices, palette, axes.unit))
+        figure.add_trace(ranges(slices, palette, axes.unit))
     if groups is not None:
         _colour(figure, groups, palette)
     if own is not None and len(own.labels):
-        _add_own(figure, own, palette, axes.unit)
+        add_own(figure, own, palette, axes.unit)
+    _arrange(figure, points, axes, palette)
+    if selected is not None and len(selected):
+        _mark(figure, points, selected, palette)
+    if not len(points.labels) and own is None:  # tick labels would mean nothing on an empty axis
+        figure.update_layout(yaxis={"range": [0, 1], "showticklabels": False})
+    return figure
+
+
+def _arrange(figure: go.Figure, points: Points, axes: Axes, palette: Palette) -> None:
+    """The axes, and the histograms beside them."""
     figure.update_layout(
         xaxis={
             "title": axes.length_title or f"Sentence length (in {axes.unit})",
@@ -139,15 +140,15 @@ def scatter(
         add_marginals(figure, points, palette, axes.unit, least_range(points.norms))
     if len(axes.zoom) == 4:
         figure.update_layout(xaxis={"range": axes.zoom[:2]}, yaxis={"range": axes.zoom[2:]})
-    if selected is not None and len(selected):
-        for trace, part in zip(figure.data, traces_of(len(points.labels)), strict=False):
-            in_trace = selected[(part.start <= selected) & (selected < part.stop)] - part.start
-            trace.selectedpoints = in_trace.tolist()  # Plotly reads no other arrays here
-        if len(selected) <= _MOST_RINGED:
-            figure.add_trace(_rings(points, selected, palette))
-    if not len(points.labels) and own is None:  # tick labels would mean nothing on an empty axis
-        figure.update_layout(yaxis={"range": [0, 1], "showticklabels": False})
-    return figure
+
+
+def _mark(figure: go.Figure, points: Points, selected: NDArray[np.intp], palette: Palette) -> None:
+    """Let the selected points stand out; a few of them get rings."""
+    for trace, part in zip(figure.data, traces_of(len(points.labels)), strict=False):
+        in_trace = selected[(part.start <= selected) & (selected < part.stop)] - part.start
+        trace.selectedpoints = in_trace.tolist()  # Plotly reads no other arrays here
+    if len(selected) <= _MOST_RINGED:
+        figure.add_trace(rings(points, selected, palette))
 
 
 def empty(axes: Axes) -> go.Figure:
@@ -174,23 +175,8 @@ def _cloud(points: Points, palette: Palette, unit: str) -> Iterator[go.Scattergl
             marker={"size": 5 if n <= MOST_IN_FULL else 4, "color": palette.points, "opacity": opacity},
             unselected={"marker": {"opacity": opacity / 3}},
             selected={"marker": {"opacity": max(opacity, 0.6), "size": 7}},
-            hovertemplate=f"{_HOVER.format(unit=unit)}<extra></extra>",
+            hovertemplate=f"{HOVER.format(unit=unit)}<extra></extra>",
         )
-
-
-def _rings(points: Points, selected: NDArray[np.intp], palette: Palette) -> go.Scattergl:
-    """Rings around a few points, which their size alone would not tell from their neighbours.
-
-    A trace, because shapes of a size in pixels make Plotly report the corners of a box in pixels.
-    """
-    return go.Scattergl(
-        x=points.lengths[selected],
-        y=points.norms[selected],
-        mode="markers",
-        unselected=_NEVER_FADED,
-        hoverinfo="skip",
-        marker={"symbol": "circle-open", "size": 17, "color": palette.summary, "line": {"width": 2}},
-    )
 
 
 def _colour(figure: go.Figure, groups: NDArray[np.bool_], palette: Palette) -> None:
@@ -198,138 +184,3 @@ def _colour(figure: go.Figure, groups: NDArray[np.bool_], palette: Palette) -> N
     for trace, part in zip(figure.data, traces_of(len(groups)), strict=False):
         scale = [[0, palette.points], [1, palette.other]]
         trace.marker.update(color=groups[part].astype(np.int8), colorscale=scale, cmin=0, cmax=1, showscale=False)
-
-
-def _add_line(figure: go.Figure, fit: "Fit", points: Points, palette: Palette) -> None:
-    """The line, its band and R², as shapes, because WebGL points are drawn over every trace that is not WebGL."""
-    lengths = np.linspace(points.lengths.min(), points.lengths.max(), 40)
-    lower, upper = fit.band(lengths)
-    if np.isfinite([lower, upper]).all():
-        outline = [
-            f"{x},{y}" for x, y in [*zip(lengths, upper, strict=True), *zip(lengths[::-1], lower[::-1], strict=True)]
-        ]
-        figure.add_shape(type="path", path=f"M{'L'.join(outline)}Z", fillcolor=palette.line + "40", line={"width": 0})
-    start, end = lengths[0], lengths[-1]
-    figure.add_shape(
-        type="line",
-        x0=start,
-        x1=end,
-        y0=float(fit.predict(start)),
-        y1=float(fit.predict(end)),
-        line={"color": palette.line, "width": 2.5},
-    )
-    figure.add_annotation(
-        text=f"━━ R² {fit.r_squared:.3f}",
-        showarrow=False,
-        xref="x domain",
-        yref="y domain",
-        x=1,
-        y=1,
-        xanchor="right",
-        yanchor="top",
-        font={"color": palette.line, "size": 14},
-    )
-
-
-def _add_quantiles(figure: go.Figure, quantiles: "Quantiles", points: Points, palette: Palette) -> None:
-    """The curves, each with its name at its right end; as shapes, for the same reason as the line."""
-    lengths = np.geomspace(max(points.lengths.min(), 1), points.lengths.max(), 40)
-    for quantile in quantiles.slopes:
-        norms = quantiles.at(quantile, lengths)
-        path = "L".join(f"{x},{y}" for x, y in zip(lengths, norms, strict=True))
-        is_median = quantile == 0.5
-        figure.add_shape(
-            type="path",
-            path=f"M{path}",
-            line={
-                "color": palette.summary,
-                "width": 2.5 if is_median else 1.8,
-                "dash": "solid" if is_median else "dot",
-            },
-        )
-        figure.add_annotation(
-            text="median" if is_median else f"{quantile:.0%}",
-            x=lengths[-1],
-            y=norms[-1],
-            showarrow=False,
-            xanchor="right",
-            yanchor="top" if quantile < 0.5 else "bottom",
-            bgcolor=palette.background + "b0",
-            borderpad=1,
-            font={"color": palette.summary, "size": 13},
-        )
-
-
-def _medians(bins: pd.DataFrame, palette: Palette, unit: str) -> go.Scattergl:
-    return go.Scattergl(
-        x=bins["length"],
-        y=bins["median"],
-        error_y={
-            "array": bins["upper"] - bins["median"],
-            "arrayminus": bins["median"] - bins["lower"],
-            "color": palette.summary,
-            "thickness": 1.5,
-            "width": 0,
-        },
-        customdata=bins[["first", "last", "n", "lower", "upper"]].to_numpy(float),
-        mode="markers",
-        unselected=_NEVER_FADED,
-        marker={"symbol": "line-ew", "size": 11, "line": {"width": 3, "color": palette.summary}},
-        hovertemplate=(
-            f"%{{customdata[0]}} to %{{customdata[1]}} {unit}: "
-            "%{customdata[2]:,} sentences<br>median norm %{y:.4f}<br>"
-            "half of them from %{customdata[3]:.4f} to %{customdata[4]:.4f}<extra></extra>"
-        ),
-    )
-
-
-def _ranges(slices: pd.DataFrame, palette: Palette, unit: str) -> go.Scattergl:
-    return go.Scattergl(
-        x=slices["median"],
-        y=(slices["lowest"] + slices["highest"]) / 2,
-        error_x={
-            "array": slices["upper"] - slices["median"],
-            "arrayminus": slices["median"] - slices["lower"],
-            "color": palette.summary,
-            "thickness": 1.5,
-            "width": 5,
-        },
-        customdata=slices[["lowest", "highest", "n", "lower", "upper"]].to_numpy(float),
-        mode="markers",
-        unselected=_NEVER_FADED,
-        marker={"symbol": "diamond", "size": 8, "color": palette.summary},
-        hovertemplate=(
-            "norm %{customdata[0]:.4f} to %{customdata[1]:.4f}: %{customdata[2]:,} sentences<br>median %{x:.0f} "
-            f"{unit}<br>"
-            "nine in ten from %{customdata[3]:.0f} to %{customdata[4]:.0f}<extra></extra>"
-        ),
-    )
-
-
-def _add_own(figure: go.Figure, own: Points, palette: Palette, unit: str) -> None:
-    figure.add_trace(
-        go.Scattergl(
-            x=own.lengths,
-            y=own.norms,
-            text=own.labels,
-            mode="markers",
-            unselected=_NEVER_FADED,
-            marker={"symbol": "star", "size": 15, "color": palette.own, "line": {"width": 1, "color": "white"}},
-            hovertemplate=f"{_HOVER.format(unit=unit)}<extra></extra>",
-        )
-    )
-    if len(own.labels) > _MOST_NAMED:
-        return
-    names = ["yours"] if len(own.labels) == 1 else [f"yours, {number}" for number in range(1, len(own.labels) + 1)]
-    for name, length, norm in zip(names, own.lengths.tolist(), own.norms.tolist(), strict=True):
-        figure.add_annotation(
-            text=f"<b>{name}</b>",
-            x=length,
-            y=norm,
-            showarrow=False,
-            xanchor="left",
-            xshift=9,
-            bgcolor=palette.background + "b0",
-            borderpad=1,
-            font={"color": palette.own, "size": 13},
-        )

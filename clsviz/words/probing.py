@@ -3,7 +3,7 @@
 import numpy as np
 
 from clsviz.statistics import AFTER, BEFORE, CONTROL, MOST_SENTENCES, Erasure, Left, Travel
-from clsviz.words.profile import off_by
+from clsviz.words.readings import off_by
 
 ABOUT_ERASING = (
     "LEACE (Belrose et al. 2023) changes the vectors as little as it can so that no linear map predicts the length "

@@ -7,14 +7,10 @@ from clsviz.statistics import Profile, Reading, Readout, steps
 from clsviz.words.answer import FEW_SENTENCES, HARDLY, SMALL_SPREAD
 from clsviz.words.labels import POOLINGS
 from clsviz.words.numbers import number
+from clsviz.words.readings import FITTING, clause, is_few, known, off_by, place, r_squared_of, so_far
 
 _SIMILAR = 0.05
 """R² values closer than this are reported as the same: folds differ by that much."""
-
-
-_SENTENCES_PER_DIMENSION = 5
-"""With fewer, a probe falls clearly short: for the built-in model's last layer R² is 0.57 with 5,000 sentences, and
-about 0.35 with 1,000."""
 
 
 _TELLS_THE_NORM = 0.5
@@ -37,77 +33,6 @@ LINES = {(Pooling.CLS, readout): name for readout, name in _READOUTS.items()} | 
     (pooling, Readout.VECTOR): labels.line for pooling, labels in POOLINGS.items() if labels.line
 }
 """The lines of the chart of R² by layer, in the order of their colours."""
-
-
-FITTING = "Fitting probes…"
-
-
-def headline(profile: Profile | None, experiment: Experiment) -> str:
-    """The answer in at most 25 words, or what stands in its place, with the controls that are on named first."""
-    if profile is None:
-        return FITTING
-    text, untrained = _in_short(profile, experiment.unit), models.Name.parse(experiment.model).untrained
-    if experiment.lengths is Lengths.SHUFFLED:
-        return f"{'Shuffled, untrained' if untrained else 'Lengths shuffled'}: {text[0].lower()}{text[1:]}"
-    return f"Untrained: {text[0].lower()}{text[1:]}" if untrained else text
-
-
-def _in_short(profile: Profile, unit: str) -> str:
-    best, last = profile.best, profile.get(Pooling.CLS, None, Readout.VECTOR)
-    if profile.n < FEW_SENTENCES:
-        return in_brief(profile, "")
-    if best is not None:
-        return _errors(profile, best, unit) if _known(best) >= HARDLY else _hardly_in_short(profile, best)
-    if last is not None:
-        return f"No linear probe could be fitted to [CLS] after any layer: {_clause(last.problem)}."
-    return "How well a linear probe predicts length from [CLS] is not known yet."
-
-
-def _errors(profile: Profile, best: Reading, unit: str) -> str:
-    """By how much the best probe, a line on the norm after the last layer, and a guess are off."""
-    norm = profile.get(Pooling.CLS, None, Readout.NORM)
-    text = f"A linear probe misses length by {_short(best.error)} {unit} {_short_place(profile, best.layer)}"
-    text += _so_far(profile)
-    if norm is not None and norm.r_squared is not None:
-        text += f", a line on [CLS]’s last norm by {_short(norm.error)}"
-    text += f", guessing {_short(profile.guess_error)}"
-    return f"{text}; the last norm does not vary." if norm is not None and norm.r_squared is None else f"{text}."
-
-
-def _hardly_in_short(profile: Profile, best: Reading) -> str:
-    """That no probe does well, and whether a line on a norm does, or that there are too few sentences to say."""
-    text = f"A linear probe hardly predicts length from [CLS]: {_r_squared(best)} at best{_so_far(profile)}"
-    norms = [norm.r_squared for norm in profile.line(Pooling.CLS, Readout.NORM) if norm and norm.r_squared is not None]
-    if max(norms, default=0.0) >= HARDLY:
-        return f"{text}; a line on a norm reads R² {max(norms):.3f}."
-    return f"{text}, but {profile.n:,} sentences are few." if _is_few(profile) else f"{text}."
-
-
-def _so_far(profile: Profile) -> str:
-    return " so far" if None in profile.line(Pooling.CLS, Readout.VECTOR) else ""
-
-
-def _short(error: float) -> str:
-    return "<0.1" if error < 0.05 else f"{error:.1f}"
-
-
-def _short_place(profile: Profile, layer: int | None) -> str:
-    return "at the embeddings" if layer == 0 else f"after layer {profile.n_layers if layer is None else layer}"
-
-
-def in_numbers(profile: Profile | None, experiment: Experiment) -> str:
-    """What stands below it: R² after the best and the last layer, and of how many sentences."""
-    if profile is None:
-        return ""
-    best, last = profile.best, profile.get(Pooling.CLS, None, Readout.VECTOR)
-    norm = profile.get(Pooling.CLS, None, Readout.NORM)
-    parts = [
-        f"held-out {_r_squared(best)} {_place(profile, best.layer)}" if best else "",
-        f"{_r_squared(last)} after the last" if last and last.r_squared is not None and last is not best else "",
-        f"the last norm alone {_r_squared(norm)}" if norm and norm.r_squared is not None else "",
-        f"{profile.n:,} sentences under {experiment.length_cutoff} tokens, errors are means",
-    ]
-    return " · ".join(filter(None, parts))
 
 
 def answer(profile: Profile | None, experiment: Experiment) -> str:
@@ -143,7 +68,7 @@ def in_brief(profile: Profile, model: str, unit: str = "tokens") -> str:
         )
     if best is None:
         return _nothing_fitted(profile, model)
-    if _known(best) < HARDLY:
+    if known(best) < HARDLY:
         return f"{_hardly(profile, best, model)} {_norm_at_most(profile)}".strip()
     return f"{_whole(profile, best, model, unit)} {_last(profile, best, unit)}".strip()
 
@@ -151,7 +76,7 @@ def in_brief(profile: Profile, model: str, unit: str = "tokens") -> str:
 def details(profile: Profile, unit: str = "tokens") -> list[str]:
     """What else the probes say, a paragraph each: norm and direction, other vectors, and what to keep in mind."""
     best = profile.best
-    is_there = profile.n >= FEW_SENTENCES and best is not None and _known(best) >= HARDLY
+    is_there = profile.n >= FEW_SENTENCES and best is not None and known(best) >= HARDLY
     found = [
         _norm_or_direction(profile, best, unit) if best and is_there else "",
         _poolings(profile) if profile.n >= FEW_SENTENCES else _untested(profile),
@@ -160,29 +85,6 @@ def details(profile: Profile, unit: str = "tokens") -> list[str]:
         _missing(profile),
     ]
     return [text for text in found if text]
-
-
-def off_by(error: float, unit: str) -> str:
-    """By how much lengths are off, in their unit."""
-    return f"less than 0.1 {unit}" if error < 0.05 else f"{error:.1f} {unit}"
-
-
-def _known(reading: Reading) -> float:
-    """The R² of a reading that has one."""
-    assert reading.r_squared is not None
-    return reading.r_squared
-
-
-def _r_squared(reading: Reading) -> str:
-    """R² to three decimals; how far below 0 it is says nothing, so that is left out."""
-    value = round(_known(reading), 3)
-    return "R² below 0" if value < 0 else f"R² {value:.3f}"
-
-
-def _place(profile: Profile, layer: int | None) -> str:
-    if layer == 0:
-        return "at the embedding layer"
-    return "after the last layer" if layer in (None, profile.n_layers) else f"after layer {layer}"
 
 
 def _nothing_fitted(profile: Profile, model: str) -> str:
@@ -195,10 +97,10 @@ def _nothing_fitted(profile: Profile, model: str) -> str:
 
 def _hardly(profile: Profile, best: Reading, model: str) -> str:
     """That no probe of [CLS] does well, as far as there are sentences enough to say so."""
-    done = " done so far" if _so_far(profile) else ""
+    done = " done so far" if so_far(profile) else ""
     text = f"A linear probe hardly predicts the length of held-out sentences from the [CLS] vector of {model}, after "
-    text += f"any layer{done}: {_r_squared(best)} at best"
-    if _is_few(profile):
+    text += f"any layer{done}: {r_squared_of(best)} at best"
+    if is_few(profile):
         return f"{text}, but {profile.n:,} sentences are too few for {profile.width:,} dimensions to rule it out."
     return f"{text}."
 
@@ -207,9 +109,9 @@ def _whole(profile: Profile, best: Reading, model: str, unit: str) -> str:
     """The layer whose vector predicts length best, and how far off it is."""
     return (
         f"A linear probe of the [CLS] vector of {model} predicts the length of held-out sentences best"
-        f"{_so_far(profile)} "
-        f"{_place(profile, best.layer)}: off by {off_by(best.error, unit)} on average, where guessing the mean length "
-        f"is off by {profile.guess_error:.1f} ({_r_squared(best)})."
+        f"{so_far(profile)} "
+        f"{place(profile, best.layer)}: off by {off_by(best.error, unit)} on average, where guessing the mean length "
+        f"is off by {profile.guess_error:.1f} ({r_squared_of(best)})."
     )
 
 
@@ -220,32 +122,32 @@ def _last(profile: Profile, best: Reading, unit: str) -> str:
         return ""
     of_norm = _no_line(norm)
     if norm.r_squared is not None:
-        of_norm = f"a straight line on the norm alone is off by {off_by(norm.error, unit)} ({_r_squared(norm)})"
+        of_norm = f"a straight line on the norm alone is off by {off_by(norm.error, unit)} ({r_squared_of(norm)})"
     if best.layer == last.layer:
         return f"There, {of_norm}."
     if last.r_squared is None:
         return f"After the last layer no probe could be fitted: {last.problem[:1].lower()}{last.problem[1:]}"
-    return f"After the last layer it is off by {off_by(last.error, unit)} ({_r_squared(last)}), and {of_norm}."
+    return f"After the last layer it is off by {off_by(last.error, unit)} ({r_squared_of(last)}), and {of_norm}."
 
 
 def _norm_or_direction(profile: Profile, best: Reading, unit: str) -> str:
     """What a line on the norm and a probe of the direction read after the best layer, and what that does not show."""
     norm = profile.get(Pooling.CLS, best.layer, Readout.NORM)
     direction = profile.get(Pooling.CLS, best.layer, Readout.DIRECTION)
-    place = _place(profile, best.layer).capitalize()
+    where = place(profile, best.layer).capitalize()
     if norm is None:
         return ""
     if direction is None:
-        return f"{place}, {_line_on_norm(norm)}."
+        return f"{where}, {_line_on_norm(norm)}."
     if direction.r_squared is None:
-        return f"{place}, {_line_on_norm(norm)}. Its direction gives no R²: {direction.problem}"
-    enough = _known(best) - min(_SIMILAR, _known(best) / 4)  # a small part of a small R² is not as good
+        return f"{where}, {_line_on_norm(norm)}. Its direction gives no R²: {direction.problem}"
+    enough = known(best) - min(_SIMILAR, known(best) / 4)  # a small part of a small R² is not as good
     amount = (
         "as much as one of the whole vector" if direction.r_squared > enough else "less than one of the whole vector"
     )
     text = (
-        f"{place}, a linear probe of the direction alone reads {amount}: it is off by {off_by(direction.error, unit)} "
-        f"({_r_squared(direction)}). There, {_line_on_norm(norm)}."
+        f"{where}, a linear probe of the direction alone reads {amount}: it is off by {off_by(direction.error, unit)} "
+        f"({r_squared_of(direction)}). There, {_line_on_norm(norm)}."
     )
     return f"{text} {_norm_from_direction(direction)}".strip()
 
@@ -272,16 +174,12 @@ def _line_on_norm(norm: Reading) -> str:
     varies = (
         "" if norm.norm_sd >= SMALL_SPREAD * norm.norm_mean else f", though the norm barely varies ({_spread(norm)})"
     )
-    return f"a straight line on the norm reads {_r_squared(norm)}{varies}"
+    return f"a straight line on the norm reads {r_squared_of(norm)}{varies}"
 
 
 def _no_line(norm: Reading) -> str:
     """Why there is no line on the norm, as a clause."""
-    return _clause(norm.problem)
-
-
-def _clause(problem: str) -> str:
-    return f"{problem[:1].lower()}{problem[1:].partition(', so')[0].removesuffix('.')}"
+    return clause(norm.problem)
 
 
 def _spread(norm: Reading) -> str:
@@ -291,13 +189,13 @@ def _spread(norm: Reading) -> str:
 def _norm_at_most(profile: Profile) -> str:
     """The most that a line on a norm of [CLS] reads, if no whole vector gives much."""
     norms = [reading for reading in profile.line(Pooling.CLS, Readout.NORM) if reading]
-    known = [reading for reading in norms if reading.r_squared is not None]
-    if not known:
+    defined = [reading for reading in norms if reading.r_squared is not None]
+    if not defined:
         return ""
-    most = max(known, key=_known)
-    if _known(most) < HARDLY:
-        return f"A straight line on its norm reads {_r_squared(most)} at most."
-    return f"But {_place(profile, most.layer)} {_line_on_norm(most)}, which a linear probe of the whole vector misses."
+    most = max(defined, key=known)
+    if known(most) < HARDLY:
+        return f"A straight line on its norm reads {r_squared_of(most)} at most."
+    return f"But {place(profile, most.layer)} {_line_on_norm(most)}, which a linear probe of the whole vector misses."
 
 
 def _poolings(profile: Profile) -> str:
@@ -311,7 +209,7 @@ def _poolings(profile: Profile) -> str:
 
 
 def _said(reading: Reading) -> str:
-    return "no R²" if reading.r_squared is None else _r_squared(reading)
+    return "no R²" if reading.r_squared is None else r_squared_of(reading)
 
 
 def _compared(other: Reading, cls: Reading) -> str:
@@ -346,12 +244,8 @@ def _untested(profile: Profile) -> str:
     return last.problem or f"The figures below are those of {profile.n} sentences, and say little."
 
 
-def _is_few(profile: Profile) -> bool:
-    return profile.n < _SENTENCES_PER_DIMENSION * profile.width
-
-
 def _few(profile: Profile) -> str:
-    if profile.n < FEW_SENTENCES or not _is_few(profile):
+    if profile.n < FEW_SENTENCES or not is_few(profile):
         return ""
     return (
         f"{profile.n:,} sentences are few for vectors of {profile.width:,} dimensions: a probe may miss what it would "

@@ -50,8 +50,9 @@ def test_the_summary_and_the_answer_tell_the_same_line(result: clsviz.NormResult
     assert result.summary()["r_squared"] == result.fit().r_squared
     summary = result.summary()
     assert f"{100 * result.fit().r_squared:.1f}% of the differences between norms" in result.answer
-    assert f"; a curve for {100 * summary['curve_r_squared']:.1f}%" in result.answer
-    assert result.in_numbers.startswith(f"{result.fit().n} of 200 sentences, those under 20 tokens · R² ")
+    assert f" a curve {100 * summary['curve_r_squared']:.1f}%" in result.answer
+    assert result.in_numbers.startswith("R² ")
+    assert result.in_numbers.endswith(f" · {result.fit().n} of 200 sentences, those under 20 tokens")
     assert result.answer in repr(result)
     assert result.notes == []
 

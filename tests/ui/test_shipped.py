@@ -35,7 +35,7 @@ assert not page.exception
 print(json.dumps({{
     "loaded": [library for library in {heavy!r} if library in sys.modules],
     "charts": [chart.proto.spec for chart in page.get("plotly_chart")],
-    "texts": [element.value for element in [*page.title, *page.markdown, *page.caption]],
+    "texts": [element.value for element in [*page.title, *page.header, *page.markdown, *page.caption]],
     "errors": [error.value for error in page.error],
     "metrics": [metric.value for metric in page.metric],
     "found": [job.work.found.is_outline for job in page.session_state.watched.values()],
@@ -57,8 +57,8 @@ def visited(name: str, store: Path, **query: str) -> dict:
 
 
 SHOWN = {
-    "": ("A straight line", "a curve for"),
-    "where_length_lives": ("predicts the length of held-out sentences best after layer", "From the whole vector"),
+    "": ("A line falling with length explains 1.8%", "a curve 3.4%"),
+    "where_length_lives": ("A linear probe misses length by 0.6 tokens after layer 1", "From the whole vector"),
     "length_and_search": ("the longer a sentence", "Of the ten nearest"),
     "try_a_sentence": ("This is an example", "0% of the dimensions"),
     "compare_models": ("In MiniLM", "The comparison uses 4,993 of 5,000 sentences"),

@@ -236,13 +236,13 @@ def test_the_headline_sets_the_best_probe_beside_the_last_norm_and_a_guess() -> 
     half = 0.5 * ENCODING + 0.3 * RANDOM_DIRECTIONS
     profile = profile_of(7 * CONSTANT, 7 * ENCODING, half, NOISE)
     error, of_norm = (off_by(profile, *at) for at in ((1, Readout.VECTOR), (3, Readout.NORM)))
-    assert words.profile.headline(profile, Experiment()) == (
+    assert words.headline.answer(profile, Experiment()) == (
         f"A linear probe misses length by {error} after layer 1, a line on [CLS]’s last norm by "
         f"{of_norm.removesuffix(' tokens')}, guessing {GUESS}."
     )
-    in_words = words.profile.headline(profile, Experiment(unit=Unit.WORDS))
+    in_words = words.headline.answer(profile, Experiment(unit=Unit.WORDS))
     assert f"misses length by {off_by(profile, 1, Readout.VECTOR, 'words')} after" in in_words
-    numbers = words.profile.in_numbers(profile, Experiment(length_cutoff=90))
+    numbers = words.headline.in_numbers(profile, Experiment(length_cutoff=90))
     assert numbers == (
         f"held-out {r_squared(profile, 1, Readout.VECTOR)} after layer 1 · {r_squared(profile, 3, Readout.VECTOR)} "
         f"after the last · the last norm alone {r_squared(profile, 3, Readout.NORM)} · 500 sentences under 90 tokens, "
@@ -255,50 +255,50 @@ def test_the_headline_sets_the_best_probe_beside_the_last_norm_and_a_guess() -> 
 
 def test_where_the_last_layer_is_the_best_it_is_named_once() -> None:
     profile = profile_of(7 * CONSTANT, LENGTHS[:, None] * unit(CONSTANT + 0.003 * NOISE))
-    headline = words.profile.headline(profile, Experiment())
+    headline = words.headline.answer(profile, Experiment())
     assert re.fullmatch(
         rf"A linear probe misses length by \S+ tokens after layer 1, a line on \[CLS\]’s last norm by <0\.1, guessing "
         rf"{GUESS}\.",
         headline,
     )
     assert off_by(profile, 1, Readout.VECTOR).replace("less than ", "<") in headline
-    numbers = words.profile.in_numbers(profile, Experiment())
+    numbers = words.headline.in_numbers(profile, Experiment())
     assert numbers.startswith(f"held-out {r_squared(profile, 1, Readout.VECTOR)} after the last layer · the last norm ")
     assert numbers.count("R²") == 2
 
 
 def test_the_headline_names_the_embeddings_and_a_norm_that_does_not_vary() -> None:
     profile = profile_of(7 * ENCODING, 7 * CONSTANT)
-    assert words.profile.headline(profile, Experiment()) == (
+    assert words.headline.answer(profile, Experiment()) == (
         f"A linear probe misses length by {off_by(profile, 0, Readout.VECTOR)} at the embeddings, guessing {GUESS}; "
         "the last norm does not vary."
     )
-    assert "norm" not in words.profile.in_numbers(profile, Experiment())
+    assert "norm" not in words.headline.in_numbers(profile, Experiment())
 
 
 def test_where_a_probe_hardly_predicts_the_headline_says_what_a_norm_does() -> None:
     noise = profile_of(NOISE, NOISE[::-1])
     assert noise.best is not None
     of_noise = f"A linear probe hardly predicts length from [CLS]: {r_squared(noise, noise.best.layer, Readout.VECTOR)}"
-    assert words.profile.headline(noise, Experiment()) == f"{of_noise} at best."
-    few = words.profile.headline(profile_of(NOISE, NOISE[::-1], n=110), Experiment())
+    assert words.headline.answer(noise, Experiment()) == f"{of_noise} at best."
+    few = words.headline.answer(profile_of(NOISE, NOISE[::-1], n=110), Experiment())
     assert few.endswith(" at best, but 110 sentences are few.")
-    by_norm = words.profile.headline(profile_of(LENGTHS[:, None] * RANDOM_DIRECTIONS, NOISE), Experiment())
+    by_norm = words.headline.answer(profile_of(LENGTHS[:, None] * RANDOM_DIRECTIONS, NOISE), Experiment())
     assert by_norm.endswith(" at best; a line on a norm reads R² 1.000.")
 
 
 def test_the_headline_says_what_cannot_be_said() -> None:
-    assert words.profile.headline(None, Experiment()) == words.profile.FITTING
-    assert words.profile.in_numbers(None, Experiment()) == ""
-    few = words.profile.headline(profile_of(7 * CONSTANT, ENCODING, n=99), Experiment())
+    assert words.headline.answer(None, Experiment()) == words.readings.FITTING
+    assert words.headline.in_numbers(None, Experiment()) == ""
+    few = words.headline.answer(profile_of(7 * CONSTANT, ENCODING, n=99), Experiment())
     assert few.startswith("Not tested: 99 sentences are too few")
-    constant = words.profile.headline(profile_of(7 * CONSTANT, 3 * CONSTANT), Experiment())
+    constant = words.headline.answer(profile_of(7 * CONSTANT, 3 * CONSTANT), Experiment())
     assert constant == (
         "No linear probe could be fitted to [CLS] after any layer: the vector is the same for all sentences."
     )
     unknown = profile_of(7 * CONSTANT, 7 * ENCODING, made=1)
-    assert words.profile.headline(unknown, Experiment()).endswith("is not known yet.")
-    assert words.profile.in_numbers(unknown, Experiment()) == "500 sentences under 80 tokens, errors are means"
+    assert words.headline.answer(unknown, Experiment()).endswith("is not known yet.")
+    assert words.headline.in_numbers(unknown, Experiment()) == "500 sentences under 80 tokens, errors are means"
 
 
 def test_the_headline_is_so_far_until_every_layer_was_read() -> None:
@@ -308,8 +308,8 @@ def test_the_headline_is_so_far_until_every_layer_was_read() -> None:
         profile = profile_of(*layers, made=made)
         is_read = None not in profile.line(Pooling.CLS, Readout.VECTOR)
         assert is_read == (made >= n_norms + 3)
-        assert ("so far" in words.profile.headline(profile, Experiment())) != is_read
-        assert ("after the last ·" in words.profile.in_numbers(profile, Experiment())) == is_read
+        assert ("so far" in words.headline.answer(profile, Experiment())) != is_read
+        assert ("after the last ·" in words.headline.in_numbers(profile, Experiment())) == is_read
         assert ("So far," in words.profile.in_full(profile, Experiment())[-1]) == (made < 21)
 
 
@@ -325,12 +325,12 @@ def test_the_headline_names_the_controls_and_is_at_most_25_words() -> None:
         )
     ]
     for profile in every:
-        plain = words.profile.headline(profile, Experiment())
+        plain = words.headline.answer(profile, Experiment())
         for controls, experiment in CONTROLS.items():
-            headline = words.profile.headline(profile, experiment)
+            headline = words.headline.answer(profile, experiment)
             assert len(headline.split()) <= 25, headline
             assert headline == (controls + plain[0].lower() + plain[1:] if controls else plain)
-    headlines = {words.profile.headline(profile, Experiment()) for profile in every}
+    headlines = {words.headline.answer(profile, Experiment()) for profile in every}
     for said in ("so far", "hardly", "misses", "not known yet", "does not vary", "Not tested", "are few", "a line on"):
         assert any(said in headline for headline in headlines), said
 

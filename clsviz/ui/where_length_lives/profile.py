@@ -100,10 +100,9 @@ def _show(job: MeasuringJob, there: MeasuringJob | None, page: str) -> None:
     if of_profile is None:
         head.show(question, words.waiting.for_points(job))
     else:
-        answer = str(of_profile.error or words.profile.headline(profile, experiment))
-        head.show(
-            question, answer, words.profile.in_numbers(profile, experiment), terms=words.glossary.WHERE_LENGTH_LIVES
-        )
+        answer = str(of_profile.error or words.headline.answer(profile, experiment))
+        numbers = words.headline.in_numbers(profile, experiment)
+        head.show(question, answer, numbers, terms=words.glossary.WHERE_LENGTH_LIVES)
     layers.show_r_squared(profile, experiment)
     with strip.place(3):
         strip.show_view(job.work.found, list(Pooling))

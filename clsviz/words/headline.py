@@ -1,0 +1,73 @@
+"""The answer about the layers in one sentence, and the numbers below it."""
+
+from clsviz import models
+from clsviz.experiment import Experiment
+from clsviz.settings import Lengths, Pooling
+from clsviz.statistics import Profile, Reading, Readout
+from clsviz.words.answer import FEW_SENTENCES, HARDLY
+from clsviz.words.profile import in_brief
+from clsviz.words.readings import FITTING, clause, is_few, known, place, r_squared_of, so_far
+
+
+def answer(profile: Profile | None, experiment: Experiment) -> str:
+    """The answer in at most 25 words, or what stands in its place, with the controls that are on named first."""
+    if profile is None:
+        return FITTING
+    text, untrained = _in_short(profile, experiment.unit), models.Name.parse(experiment.model).untrained
+    if experiment.lengths is Lengths.SHUFFLED:
+        return f"{'Shuffled, untrained' if untrained else 'Lengths shuffled'}: {text[0].lower()}{text[1:]}"
+    return f"Untrained: {text[0].lower()}{text[1:]}" if untrained else text
+
+
+def _in_short(profile: Profile, unit: str) -> str:
+    best, last = profile.best, profile.get(Pooling.CLS, None, Readout.VECTOR)
+    if profile.n < FEW_SENTENCES:
+        return in_brief(profile, "")
+    if best is not None:
+        return _errors(profile, best, unit) if known(best) >= HARDLY else _hardly_in_short(profile, best)
+    if last is not None:
+        return f"No linear probe could be fitted to [CLS] after any layer: {clause(last.problem)}."
+    return "How well a linear probe predicts length from [CLS] is not known yet."
+
+
+def _errors(profile: Profile, best: Reading, unit: str) -> str:
+    """By how much the best probe, a line on the norm after the last layer, and a guess are off."""
+    norm = profile.get(Pooling.CLS, None, Readout.NORM)
+    text = f"A linear probe misses length by {_short(best.error)} {unit} {_short_place(profile, best.layer)}"
+    text += so_far(profile)
+    if norm is not None and norm.r_squared is not None:
+        text += f", a line on [CLS]’s last norm by {_short(norm.error)}"
+    text += f", guessing {_short(profile.guess_error)}"
+    return f"{text}; the last norm does not vary." if norm is not None and norm.r_squared is None else f"{text}."
+
+
+def _hardly_in_short(profile: Profile, best: Reading) -> str:
+    """That no probe does well, and whether a line on a norm does, or that there are too few sentences to say."""
+    text = f"A linear probe hardly predicts length from [CLS]: {r_squared_of(best)} at best{so_far(profile)}"
+    norms = [norm.r_squared for norm in profile.line(Pooling.CLS, Readout.NORM) if norm and norm.r_squared is not None]
+    if max(norms, default=0.0) >= HARDLY:
+        return f"{text}; a line on a norm reads R² {max(norms):.3f}."
+    return f"{text}, but {profile.n:,} sentences are few." if is_few(profile) else f"{text}."
+
+
+def _short(error: float) -> str:
+    return "<0.1" if error < 0.05 else f"{error:.1f}"
+
+
+def _short_place(profile: Profile, layer: int | None) -> str:
+    return "at the embeddings" if layer == 0 else f"after layer {profile.n_layers if layer is None else layer}"
+
+
+def in_numbers(profile: Profile | None, experiment: Experiment) -> str:
+    """What stands below it: R² after the best and the last layer, and of how many sentences."""
+    if profile is None:
+        return ""
+    best, last = profile.best, profile.get(Pooling.CLS, None, Readout.VECTOR)
+    norm = profile.get(Pooling.CLS, None, Readout.NORM)
+    parts = [
+        f"held-out {r_squared_of(best)} {place(profile, best.layer)}" if best else "",
+        f"{r_squared_of(last)} after the last" if last and last.r_squared is not None and last is not best else "",
+        f"the last norm alone {r_squared_of(norm)}" if norm and norm.r_squared is not None else "",
+        f"{profile.n:,} sentences under {experiment.length_cutoff} tokens, errors are means",
+    ]
+    return " · ".join(filter(None, parts))

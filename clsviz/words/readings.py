@@ -1,0 +1,50 @@
+"""What one reading of a vector says, in a few words."""
+
+from clsviz.settings import Pooling
+from clsviz.statistics import Profile, Reading, Readout
+
+FITTING = "Fitting probes…"
+
+
+_SENTENCES_PER_DIMENSION = 5
+"""With fewer, a probe falls clearly short: for the built-in model's last layer R² is 0.57 with 5,000 sentences, and
+about 0.35 with 1,000."""
+
+
+def known(reading: Reading) -> float:
+    """The R² of a reading that has one."""
+    assert reading.r_squared is not None
+    return reading.r_squared
+
+
+def r_squared_of(reading: Reading) -> str:
+    """R² to three decimals; how far below 0 it is says nothing, so that is left out."""
+    value = round(known(reading), 3)
+    return "R² below 0" if value < 0 else f"R² {value:.3f}"
+
+
+def place(profile: Profile, layer: int | None) -> str:
+    """After which layer."""
+    if layer == 0:
+        return "at the embedding layer"
+    return "after the last layer" if layer in (None, profile.n_layers) else f"after layer {layer}"
+
+
+def clause(problem: str) -> str:
+    """A problem, to stand within a sentence."""
+    return f"{problem[:1].lower()}{problem[1:].partition(', so')[0].removesuffix('.')}"
+
+
+def is_few(profile: Profile) -> bool:
+    """Whether there are too few sentences for probes of that many dimensions."""
+    return profile.n < _SENTENCES_PER_DIMENSION * profile.width
+
+
+def so_far(profile: Profile) -> str:
+    """That not all layers are read yet, if so."""
+    return " so far" if None in profile.line(Pooling.CLS, Readout.VECTOR) else ""
+
+
+def off_by(error: float, unit: str) -> str:
+    """By how much lengths are off, in their unit."""
+    return f"less than 0.1 {unit}" if error < 0.05 else f"{error:.1f} {unit}"
