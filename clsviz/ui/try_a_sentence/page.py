@@ -10,7 +10,7 @@ from clsviz.measuring import MeasuringJob, State
 from clsviz.ui import controls
 from clsviz.ui.parts import head, own, preview, share, strip
 from clsviz.ui.state import session, url, watching
-from clsviz.ui.try_a_sentence import choices, downloads, growth, layers, measured, nearest, pooler, tokens
+from clsviz.ui.try_a_sentence import choices, downloads, growth, layers, measured, nearest, picture, pooler, tokens
 
 PAGE = "try-a-sentence"
 
@@ -23,6 +23,8 @@ _NOTHING_YET = {
     State.FAILED: "Nothing was measured. See the sidebar for the reason.",
     State.CANCELLED: "Stopped before the model was ready. Press Continue in the sidebar to resume.",
 }
+
+_NOT_YET = "Nothing is known of this sentence yet."
 
 
 def page() -> None:
@@ -41,8 +43,9 @@ def page() -> None:
     controls.notes.show_of_view()
     preview.show(jobs[0])
     question = f"What does {models.label(experiment.model)} make of a sentence?"
-    answer_place = st.container()
-    own.box()
+    answer_place, picture_place = st.container(), st.container()
+    own.one_or_several()
+    measuring_place = st.container()
     with strip.place(3):
         strip.show_view(jobs[0].work.found, choices.POOLINGS)
     tools_place = st.container(horizontal=True, horizontal_alignment="right")
@@ -53,13 +56,18 @@ def page() -> None:
             head.show(question, _NOTHING_YET.get(jobs[0].state, "Looking for the model; this takes a moment."))
         typed = None
     else:
-        with answer_place:  # where it says that it is being measured, or why it cannot be
+        with measuring_place:  # where it says that it is being measured, or why it cannot be
             typed = measured.typed_sentences(found, experiment.view, sentences or [EXAMPLE])
+    every = _POLL_SECONDS if any(job.state.is_active for job in jobs) else None
+    with picture_place:
+        st.fragment(picture.show, run_every=every)(typed, jobs, experiment)
     if found is None or typed is None:
+        if found is not None:
+            with answer_place:
+                head.show(question, _NOT_YET)
         url.write(experiment, PAGE, **choices.query())
         return
     at = choices.choose_sentence(typed.sentences)
-    every = _POLL_SECONDS if any(job.state.is_active for job in jobs) else None
     with answer_place:
         st.fragment(_answer, run_every=every)(question, typed, at, jobs, experiment, is_example=not sentences)
     tokens.show(typed, at)
