@@ -59,7 +59,7 @@ def projection(
             hovertemplate=f"%{{text}}<br>%{{customdata}} {unit}<extra></extra>",
         )
     )
-    names = [f"Principal component {at} ({share:.0%} of variance)" for at, share in enumerate(shares, 1)]
+    names = [f"Principal component {at} ({_percent(share)} of variance)" for at, share in enumerate(shares, 1)]
     figure.update_layout(
         xaxis={"title": names[0], "zeroline": False},
         yaxis={"title": names[1], "zeroline": False},
@@ -69,3 +69,7 @@ def projection(
         margin={"l": 8, "r": 8, "t": 32, "b": 8},
     )
     return figure
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}" if share >= 0.1 else f"{share:.1%}"

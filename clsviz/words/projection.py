@@ -9,7 +9,8 @@ ABOUT = (
 )
 
 NEEDS_VECTORS = (
-    "This takes the vectors themselves, of which only the results came with clsviz: they are measured first."
+    "This takes the vectors themselves, of which only the results came with clsviz: they are measured first, and the "
+    "page is then drawn from them."
 )
 
 

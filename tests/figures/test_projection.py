@@ -28,7 +28,7 @@ def test_every_vector_is_a_point_in_the_colour_of_its_length() -> None:
     np.testing.assert_array_equal(trace.customdata, lengths)
     assert "&lt;b&gt;bold" in trace.text[0]
     titles = [axis.title.text for axis in (drawn.layout.xaxis, drawn.layout.yaxis)]
-    assert titles == ["Principal component 1 (23% of variance)", "Principal component 2 (5% of variance)"]
+    assert titles == ["Principal component 1 (23% of variance)", "Principal component 2 (5.0% of variance)"]
 
 
 def test_a_few_long_sentences_do_not_take_all_the_colours() -> None:

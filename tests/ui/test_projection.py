@@ -41,7 +41,10 @@ def test_it_is_drawn_where_it_is_asked_for_and_the_link_says_so(open_page: Calla
     x = vectors.of(Pooling.CLS, 1).astype(float)
     values = np.linalg.svd(x - x.mean(axis=0), compute_uv=False) ** 2
     first, second = (values[:2] / values.sum()).tolist()
-    assert spec["layout"]["xaxis"]["title"]["text"] == f"Principal component 1 ({first:.0%} of variance)"
+    assert (
+        spec["layout"]["xaxis"]["title"]["text"]
+        == f"Principal component 1 ({first:.{0 if first >= 0.1 else 1}%} of variance)"
+    )
     assert len(spec["data"][0]["text"]) == 300
     assert f"The two directions hold {first + second:.0%} of the variance of [CLS] after layer 1" in texts(page)
     assert "(from the whole vector: " in texts(page)

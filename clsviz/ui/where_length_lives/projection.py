@@ -51,7 +51,7 @@ def show(found: Found, experiment: Experiment, profile: "Profile") -> None:
         st.info(escape(job.error))
         return
     result = job.work.result
-    said = words.projection.said(result and result.projection, vector, _whole(profile, experiment))
+    said = words.projection.said(result.projection if result else None, vector, _whole(profile, experiment))
     st.markdown(escape(said))
     if result is None:
         st.container(height=_HEIGHT, border=False)

@@ -1,4 +1,4 @@
-"""The picture that plays through the layers, in a browser."""
+"""What explains the main page in a browser: the picture that plays through the layers, and the tour."""
 
 from collections.abc import Callable
 
@@ -42,3 +42,19 @@ def test_the_panels_fit_a_phone(visit: Callable[..., Page]) -> None:
     assert box is not None
     assert 140 < box["width"] < 200  # two side by side
     assert fits(page)
+
+
+def test_the_tour_can_be_taken_by_keyboard_and_the_focus_stays_on_its_button(visit: Callable[..., Page]) -> None:
+    page = measured(visit(SMALL))
+    assert page.locator(".st-key-tour_box").count() == 0  # never by itself
+    page.get_by_role("button", name="Tour").focus()
+    page.keyboard.press("Enter")
+    box = page.locator(".st-key-tour_box")
+    for number in range(1, 6):
+        expect(box).to_contain_text(f"{number} of 5")
+        settle(page)
+        if number == 1:
+            page.get_by_role("button", name="Next").focus()
+        page.keyboard.press("Enter")
+    expect(box).to_have_count(0)
+    expect(page.locator(".st-key-scatter .js-plotly-plot")).to_be_visible()
