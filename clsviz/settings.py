@@ -99,7 +99,7 @@ TEXT_PARAMETER = "text"
 
 PAGE_PARAMETERS = (
     *("models", "axes", "heat", "nearest", "sentence", "word", "overlays", "zoom", "selected", "joined"),
-    *("erase", "travel_to", "colour", "find", "origin", "sentlen_file"),
+    *("erase", "travel_to", "colour", "find", "origin", "sentlen_file", "project"),
 )
 """URL parameters that belong to a single page. Not part of the experiment."""
 

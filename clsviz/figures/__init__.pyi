@@ -1,15 +1,19 @@
 from .bars import dimension_shares, erasure, weights_by_group
 from .cloud import MOST_POINTS, Axes, Figure, empty, scatter, to_html, traces_of
 from .cutoffs import cutoff_lines
+from .every_layer import PANEL_HEIGHT, PLAYED_HEIGHT, layer_panel, played_layers
 from .heat_map import heat_map
 from .histogram import histogram
 from .length_map import joined, length_map, remedy_bars, times_found
 from .lines import error_lines, growth, layer_lines, layer_path, norm_spread, relative_depth
 from .panels import small_multiples
+from .projection import projection
 from .style import Labels, Palette, Points, hover_label, labels_of
 
 __all__ = [
     "MOST_POINTS",
+    "PANEL_HEIGHT",
+    "PLAYED_HEIGHT",
     "Axes",
     "Figure",
     "Labels",
@@ -27,9 +31,12 @@ __all__ = [
     "joined",
     "labels_of",
     "layer_lines",
+    "layer_panel",
     "layer_path",
     "length_map",
     "norm_spread",
+    "played_layers",
+    "projection",
     "relative_depth",
     "remedy_bars",
     "scatter",

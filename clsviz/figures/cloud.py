@@ -83,6 +83,7 @@ def scatter(
     bins: pd.DataFrame | None = None,
     slices: pd.DataFrame | None = None,
     own: Points | None = None,
+    own_name: str = "yours",
     selected: NDArray[np.intp] | None = None,
     groups: NDArray[np.bool_] | None = None,
 ) -> Picture:
@@ -90,7 +91,8 @@ def scatter(
 
     fit: the regression line with its band. quantiles: curves below which 5, 50 and 95% of the norms lie. bins: medians
     and quartiles of the norm by bin of lengths. slices: ranges of lengths by slice of norms. own: the visitor's own
-    sentences. selected: which points are, intp (n,), ascending. groups: which points have another colour, bool (n,).
+    sentences, called `own_name`. selected: which points are, intp (n,), ascending. groups: which points have another
+    colour, bool (n,).
     """
     figure = Picture(points, palette, axes.unit)
     hover = HOVER.format(unit=axes.unit)
@@ -108,7 +110,7 @@ def scatter(
     if groups is not None:
         _colour(figure, groups, palette)
     if own is not None and len(own.labels):
-        add_own(figure, own, palette, axes.unit)
+        add_own(figure, own, palette, axes.unit, own_name)
     _arrange(figure, points, axes, palette)
     if selected is not None and len(selected):
         _mark(figure, points, selected, palette)

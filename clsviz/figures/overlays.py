@@ -145,7 +145,7 @@ def ranges(slices: pd.DataFrame, palette: Palette, unit: str) -> go.Scattergl:
     )
 
 
-def add_own(figure: go.Figure, own: Points, palette: Palette, unit: str) -> None:
+def add_own(figure: go.Figure, own: Points, palette: Palette, unit: str, called: str = "yours") -> None:
     """Add the visitor's own sentences as stars, named if they are few."""
     figure.add_trace(
         go.Scattergl(
@@ -160,7 +160,7 @@ def add_own(figure: go.Figure, own: Points, palette: Palette, unit: str) -> None
     )
     if len(own.labels) > _MOST_NAMED:
         return
-    names = ["yours"] if len(own.labels) == 1 else [f"yours, {number}" for number in range(1, len(own.labels) + 1)]
+    names = [called] if len(own.labels) == 1 else [f"{called}, {number}" for number in range(1, len(own.labels) + 1)]
     for name, length, norm in zip(names, own.lengths.tolist(), own.norms.tolist(), strict=True):
         figure.add_annotation(
             text=f"<b>{name}</b>",

@@ -1,6 +1,6 @@
 from . import remedies, results, sentlen
 from .binning import bins, percentile_at_length, slices
-from .correlation import r_squared
+from .correlation import ROUNDING, r_squared
 from .cutoff import CUTOFFS, by_cutoff, flat
 from .description_length import online_code
 from .dimensions import dimensions, without_layer_norm
@@ -23,11 +23,13 @@ from .lengths import lengths_in, shuffled
 from .line import fit
 from .precision import audit
 from .profile import read_vector, readings
+from .projection import projection
 from .results.dimensions import AS_IT_IS, WITHOUT_BIAS, WITHOUT_EITHER, WITHOUT_GAIN, Dimensions, NormOf
 from .results.erasure import AFTER, BEFORE, CONTROL, MOST_SENTENCES, Erasure, Left
 from .results.line import FLAT_LENGTHS, Fit, Flat
 from .results.precision import Audit
 from .results.profile import Probe, Profile, Reading, Readout, steps
+from .results.projection import MOST_PROJECTED, Projection
 from .results.sentlen import Code
 from .results.shape import LEAST, QUANTILES, Extremes, Quantiles, Shape
 from .results.similarity import N_GROUPS, Chance, LengthBias, Remedy
@@ -46,11 +48,13 @@ __all__ = [
     "CUTOFFS",
     "FLAT_LENGTHS",
     "LEAST",
+    "MOST_PROJECTED",
     "MOST_SENTENCES",
     "N_FOLDS",
     "N_GROUPS",
     "N_NEIGHBOURS",
     "QUANTILES",
+    "ROUNDING",
     "STRENGTHS",
     "WITHOUT_BIAS",
     "WITHOUT_EITHER",
@@ -71,6 +75,7 @@ __all__ = [
     "NormOf",
     "Probe",
     "Profile",
+    "Projection",
     "Quantiles",
     "Reading",
     "Readout",
@@ -105,6 +110,7 @@ __all__ = [
     "online_code",
     "percentile_at_length",
     "percentiles_among_pairs",
+    "projection",
     "quantiles",
     "r_squared",
     "random_apart",

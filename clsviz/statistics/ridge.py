@@ -118,6 +118,11 @@ def explain_untestable_lengths(lengths: Floats, folds: NDArray[np.intp]) -> None
         )
 
 
+def explain_constant_vectors(vectors: NDArray[np.floating]) -> None:
+    """Raise UndefinedFitError where vectors (n, width) are not finite or do not vary."""
+    _centred(vectors)
+
+
 def _explain_constant_vectors(gram: Floats, centre: Floats, n: int) -> None:
     """Raise UndefinedFitError where n vectors with this Gram matrix and mean are not finite or do not vary."""
     variance, size = np.trace(gram) / n, float(centre @ centre)

@@ -30,7 +30,7 @@ def test_a_visitor_looks_inside_and_takes_the_tables_along(
     expect(page.get_by_text("Your sentence: “Sinan loves a beautiful day”")).to_be_visible()
     expect(page.locator(".js-plotly-plot .barlayer .point path").nth(13)).to_be_visible()  # two a layer, and two more
     fingerprint = models.find("minilm").fingerprint
-    page.get_by_test_id("stPopoverButton").click()
+    page.get_by_test_id("stPopoverButton").filter(has_text="Download").click()
     for kind in ("CSV", "Parquet"):
         with page.expect_download() as download:
             page.get_by_role("button", name=f"Parameters ({kind})").click()

@@ -46,8 +46,14 @@ def finish(page: AppTest) -> AppTest:
     return settle(page)
 
 
+def scatter(page: AppTest) -> Any:
+    """The picture of the corpus with the sentences in it, which stands above all others."""
+    return orjson.loads(page.get("plotly_chart")[0].proto.spec)
+
+
 def charts(page: AppTest) -> list[Any]:
-    return [orjson.loads(chart.proto.spec) for chart in page.get("plotly_chart")]
+    """The pictures below it."""
+    return [orjson.loads(chart.proto.spec) for chart in page.get("plotly_chart")[1:]]
 
 
 def lines_of(chart: Any) -> dict[str, Any]:
@@ -94,6 +100,42 @@ def test_the_answer_sets_the_sentence_beside_those_of_its_length(
         f"“the cat sat on the mat .” has 7 tokens, and the norm of its [CLS] is {norm:.4f}: higher than "
         f"{100 * (similar < norm).mean():.0f}% of the {len(similar)} corpus sentences of about this length."
     )
+
+
+def test_the_sentences_are_stars_among_those_of_the_corpus(
+    open_page: Callable[..., AppTest], tiny_encoder: Encoder
+) -> None:
+    page = finish(open_page(text=TYPED, layer="1", lengths="shuffled"))
+    measured = tiny_encoder.measure(TYPED.splitlines())
+    cloud, *_, stars = [trace for trace in scatter(page)["data"] if trace.get("text")]
+    np.testing.assert_allclose(decoded(stars["y"]), measured.cls_norms[:, 1], rtol=1e-5)
+    np.testing.assert_array_equal(decoded(stars["x"]), measured.n_tokens)
+    corpus = jobs_of(page)[0].work.found.measurements
+    np.testing.assert_array_equal(decoded(cloud["x"]), corpus.n_tokens)  # not shuffled
+    np.testing.assert_allclose(decoded(cloud["y"]), corpus.cls_norms[:, 1], rtol=1e-6)
+    names = [note["text"] for note in scatter(page)["layout"]["annotations"] if note["text"].startswith("<b>")]
+    assert names == ["<b>yours, 1</b>", "<b>yours, 2</b>", "<b>yours, 3</b>"]
+    example = finish(open_page())
+    assert "<b>example</b>" in [note["text"] for note in scatter(example)["layout"]["annotations"]]
+
+
+def test_a_word_of_the_sentence_before_is_not_looked_for_in_the_next(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page(text="the cat sat on the mat", word="3"))
+    page.session_state["word"] = "mat"  # as a list gives what it does not have
+    page.text_input(key="text_line").set_value("a big dog").run()
+    page = finish(page)
+    assert page.selectbox(key="word").value == 1
+    assert "word" not in page.query_params
+
+
+def test_a_vector_whose_norms_the_corpus_does_not_have_yet_says_so(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page(pooling="mean"))
+    assert not any(len(trace.get("text", [])) for trace in scatter(page)["data"])
+    assert "norms of this vector are not measured" in texts(page)
+    page = finish(open_page(pooling="mean", nearest="yes"))
+    if "Press Run" in texts(page):
+        page = finish(page.button(key="run_vectors").click().run())
+    assert "norms of this vector are not measured" not in texts(page)
 
 
 def test_all_tokens_are_shown_with_their_ids(open_page: Callable[..., AppTest]) -> None:

@@ -3,6 +3,7 @@ from .erasure import AFTER, BEFORE, CONTROL, MOST_SENTENCES, Erasure, Left
 from .line import FLAT_LENGTHS, Fit, Flat
 from .precision import Audit
 from .profile import Probe, Profile, Reading, Readout, steps
+from .projection import MOST_PROJECTED, Projection
 from .sentlen import BINS, CHANCE, Code, Result
 from .shape import LEAST, QUANTILES, Extremes, Quantiles, Shape
 from .similarity import N_GROUPS, Chance, LengthBias, Remedy
@@ -17,6 +18,7 @@ __all__ = [
     "CONTROL",
     "FLAT_LENGTHS",
     "LEAST",
+    "MOST_PROJECTED",
     "MOST_SENTENCES",
     "N_GROUPS",
     "QUANTILES",
@@ -37,6 +39,7 @@ __all__ = [
     "NormOf",
     "Probe",
     "Profile",
+    "Projection",
     "Quantiles",
     "Reading",
     "Readout",

@@ -83,7 +83,9 @@ def _draw(
 ) -> None:
     waiting = words.comparison.waiting([job.state for job in (*norms, *vectors)])
     answer = words.comparison.headline(rows) or waiting
-    head.show(_question(experiment), answer, words.comparison.answer(rows, experiment))
+    head.show(
+        _question(experiment), answer, words.comparison.answer(rows, experiment), terms=words.glossary.COMPARE_MODELS
+    )
     _pictures(experiment, rows, norms)
     view()
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):

@@ -43,7 +43,7 @@ def page() -> None:
     elif anatomy is None:
         head.show(question, "This model is not loaded yet: progress, or the error, is shown beside it.")
     else:
-        head.show(question, words.anatomy.answer(anatomy))
+        head.show(question, words.anatomy.answer(anatomy), terms=words.glossary.INSIDE_THE_MODEL)
         _show(experiment, weights, anatomy)
 
 

@@ -75,7 +75,12 @@ def _show(job: MeasuringJob, page: str) -> None:
         head.show(words.similarity.QUESTION, str(compared.error or "Comparing…"))
     else:
         answer = words.similarity.answer(similarity, experiment)
-        head.show(words.similarity.QUESTION, answer, words.similarity.quiet_line(similarity, experiment))
+        head.show(
+            words.similarity.QUESTION,
+            answer,
+            words.similarity.quiet_line(similarity, experiment),
+            terms=words.glossary.LENGTH_AND_SEARCH,
+        )
     _map(similarity, experiment)
     with strip.place(3):
         strip.show_view(job.work.found, _POOLINGS)

@@ -10,7 +10,7 @@ from clsviz.experiment import Experiment
 from clsviz.measuring import Found, MeasuringJob
 from clsviz.settings import Overlay
 from clsviz.ui.controls import notes, view
-from clsviz.ui.norm_vs_length import beyond, typed
+from clsviz.ui.norm_vs_length import beyond, every_layer, tour, typed
 from clsviz.ui.parts import chart, head, marks, own, redrawn, selection, share, strip, toggle
 from clsviz.ui.state import session, url, watching
 
@@ -67,7 +67,10 @@ def _answer(job: MeasuringJob, experiment: Experiment, found: Found, shown: "Sho
         words.in_numbers(shown, experiment, n_measured),
         " ".join(words.caveats(shown, experiment, n_measured)),
         pending=words.PENDING if is_pending else "",
+        terms=words.glossary.NORM_VS_LENGTH,
+        beside=tour.button,
     )
+    tour.show()
 
 
 def _show_empty(experiment: Experiment) -> None:
@@ -106,11 +109,12 @@ def _tools(
 
 
 def _explain(job: MeasuringJob, experiment: Experiment, found: Found, shown: "Shown") -> None:
-    """How to read the picture, how the cutoff changes it, and how it came about."""
+    """How to read the picture, what it is after every layer, how the cutoff changes it, and how it came about."""
     with st.expander("How to read this picture"):
         st.markdown(words.HOW_TO_READ)
         slices = statistics.slices(shown.lengths, shown.norms)
         st.markdown(words.lengths_at_norms(slices, shown.lengths, experiment.unit))
+    every_layer.show(found, experiment)
     with st.expander("How the cutoff changes this"):
         beyond.cutoffs(job, experiment)
     flat = chart.flat(found, experiment, shown)

@@ -117,10 +117,11 @@ def show(
     shown: "Shown",
     own: "figures.Points | None" = None,
     overlays: Sequence[str] = (MEDIANS,),
+    own_name: str = "yours",
 ) -> NDArray[np.intp]:
     """The scatter; returns which of the sentences shown are selected in it, intp (n,).
 
-    own: the visitor's sentences, to be marked.
+    own: the visitor's sentences, to be marked; own_name: what they are called there.
     """
     labels = _labels(_sample_of(found), found.sentences)
     drawn = slice(0, figures.MOST_POINTS)
@@ -138,6 +139,7 @@ def show(
         bins=statistics.bins(shown.lengths, shown.norms) if MEDIANS in overlays else None,
         slices=statistics.slices(shown.lengths, shown.norms) if RANGES in overlays else None,
         own=own,
+        own_name=own_name,
         selected=selected[selected < len(points.labels)],
         groups=has_trait(found, shown)[drawn] if st.session_state.colour else None,
     )

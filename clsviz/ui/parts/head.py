@@ -1,17 +1,35 @@
 """The top of a page: its question, the answer, and one quiet line of numbers."""
 
+from collections.abc import Callable, Sequence
+
 import streamlit as st
 
 from clsviz.ui.markdown import escape
+from clsviz.ui.parts import glossary
 
 
-def show(question: str, answer: str, numbers: str = "", caveats: str = "", *, pending: str = "") -> None:
+def show(
+    question: str,
+    answer: str,
+    numbers: str = "",
+    caveats: str = "",
+    *,
+    pending: str = "",
+    terms: Sequence[str] = (),
+    beside: Callable[[], None] | None = None,
+) -> None:
     """Draw it; the place of each is kept while it is empty.
 
-    pending: what is still to come, after the answer. caveats: what else to know of the answer.
+    pending: what is still to come, after the answer. caveats: what else to know of the answer. terms: those of the page
+    that are explained beside the question. beside: draws what else stands there.
     """
     with st.container(key="head", gap="xsmall"):
-        st.title(escape(question), anchor=False)
+        with st.container(horizontal=True, vertical_alignment="center", key="question", gap="small"):
+            st.title(escape(question), anchor=False, width="stretch")
+            if terms:
+                glossary.show(terms)
+            if beside:
+                beside()
         with st.container(key="answer"):
             st.header(escape(answer) + (f" :gray[{escape(pending)}]" if pending else ""), anchor=False)
         with st.container(key="numbers", gap="xsmall"):

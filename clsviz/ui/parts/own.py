@@ -58,8 +58,35 @@ def box() -> None:
     """Where the visitor types several."""
     _area("Your own sentences, one per line", _HEIGHT, "Press Ctrl+Enter or click Measure.")
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button("Measure", icon=":material/straighten:")  # a click on it leaves the box, which submits what was typed
+        _measure()
         offer_for_link()
+
+
+def one_or_several() -> None:
+    """Where the visitor types one sentence, which is measured meanwhile, or after a switch several."""
+    has_several = "\n" in st.session_state.text.strip()
+    st.session_state.several = has_several or st.session_state.get("several", False)
+    if st.session_state.several:
+        _area("Your own sentences, one per line", _HEIGHT, "Press Ctrl+Enter or click Measure.")
+    else:
+        line()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if st.session_state.several:
+            _measure()
+        st.toggle(
+            "Several sentences",
+            value=st.session_state.several,
+            key="several",
+            persist_state="session",
+            disabled=has_several,
+            help="One per line. Leave only one to go back to measuring as you type.",
+        )
+        offer_for_link()
+
+
+def _measure() -> None:
+    """A click on it leaves the box, which submits what was typed."""
+    st.button("Measure", icon=":material/straighten:")
 
 
 def offer_for_link() -> None:
@@ -138,6 +165,7 @@ def try_sentences(
     if st.session_state.get(f"asked_{name}") != key:
         st.session_state[f"asked_{name}"] = key
         _wait_a_moment(job)
+    st.session_state[f"measuring_{name}"] = job.state.is_active
     if job.state is State.DONE and job.work.result is not None:
         if not server.jobs().encoders.has(weights, precision):  # it came with clsviz; the visitor’s own will not
             server.soon(lambda: server.load(weights, precision))
@@ -148,6 +176,11 @@ def try_sentences(
     else:
         _show_measuring(ask, weights.label)
     return None
+
+
+def is_measuring(name: str) -> bool:
+    """Whether the last of `try_sentences` of that name is still to come."""
+    return bool(st.session_state.get(f"measuring_{name}", False))
 
 
 def _wait_a_moment(job: "Analysis[T]") -> None:

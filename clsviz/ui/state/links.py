@@ -161,6 +161,7 @@ EXTRAS: dict[str, Callable[[str, Report], Any]] = {
     "find": _find,
     "origin": _n_altered,
     "sentlen_file": _corpus("sentlen_file"),
+    "project": _word("project", "yes"),
 }
 """How each is read, by its name in links and in the session's state; "" gives the default."""
 

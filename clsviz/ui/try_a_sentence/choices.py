@@ -14,8 +14,13 @@ _DEFAULTS: dict[str, object] = {"nearest": False, "sentence": 1, "word": 1}
 
 
 def reset_for_new_text() -> None:
-    """Go back to the first sentence and word when the text has changed."""
-    if st.session_state.get("text_chosen_from", st.session_state.text) != st.session_state.text:
+    """Go back to the first sentence and word when the text has changed.
+
+    While a visitor types, the browser may still send a word of the sentence before, which a list gives as its text.
+    """
+    chosen = st.session_state.sentence, st.session_state.word
+    is_new = st.session_state.get("text_chosen_from", st.session_state.text) != st.session_state.text
+    if is_new or not all(isinstance(number, int) for number in chosen):
         st.session_state.sentence = st.session_state.word = 1
     st.session_state.text_chosen_from = st.session_state.text
 

@@ -17,10 +17,18 @@ from clsviz.ui.state import watching
 
 
 def typed_sentences(found: Found, view: View, sentences: list[str]) -> TypedSentences | None:
-    """The measured sentences; None, with the reason shown here, while they are not there."""
+    """The measured sentences; None, with the reason shown here, while they are not there.
+
+    While another sentence is measured, the last one by the same model is shown: nothing need flicker as one types.
+    """
     typed = own.try_sentences(
         "typed", found.weights, sentences, lambda encoder: analysis.typed.measure(encoder, sentences)
     )
+    last: tuple[str, TypedSentences] | None = st.session_state.get("typed_last")
+    if typed is not None:
+        st.session_state.typed_last = found.weights.fingerprint, typed
+    elif last is not None and last[0] == found.weights.fingerprint and own.is_measuring("typed"):
+        typed = last[1]
     if typed is None or not typed.has(view):  # then the controls are about to follow the model
         return None
     return typed

@@ -10,7 +10,7 @@ from clsviz.measuring import MeasuringJob, State
 from clsviz.ui import controls
 from clsviz.ui.parts import head, own, preview, share, strip
 from clsviz.ui.state import session, url, watching
-from clsviz.ui.try_a_sentence import choices, downloads, growth, layers, measured, nearest, pooler, tokens
+from clsviz.ui.try_a_sentence import choices, downloads, growth, layers, measured, nearest, picture, pooler, tokens
 
 PAGE = "try-a-sentence"
 
@@ -23,6 +23,8 @@ _NOTHING_YET = {
     State.FAILED: "Nothing was measured; the error says why.",
     State.CANCELLED: "Stopped before the model was ready. Press Continue to resume.",
 }
+
+_NOT_YET = "Nothing is known of this sentence yet."
 
 
 def page() -> None:
@@ -42,22 +44,31 @@ def page() -> None:
     preview.show(jobs[0])
     question = f"What does {models.label(experiment.model)} make of a sentence?"
     every = _POLL_SECONDS if any(job.state.is_active for job in jobs) else None
-    sentences = own.typed()
-    found = jobs[0].work.found
-    typed, at = None, 0
-    with st.container(key="head_place"):
-        if found is None:
-            head.show(question, _NOTHING_YET.get(jobs[0].state, "Looking for the model; this takes a moment."))
-        else:  # it says here that it is being measured, or why it cannot be
-            typed = measured.typed_sentences(found, experiment.view, sentences or [EXAMPLE])
-        if typed is not None:
-            at = choices.sentence_of(len(typed.sentences))
-            st.fragment(_answer, run_every=every)(question, typed, at, jobs, experiment, is_example=not sentences)
-    own.box()
+    answer_place, picture_place = st.container(key="head_place"), st.container()
+    own.one_or_several()
+    measuring_place = st.container()
     with strip.place(3):
         strip.show_view(jobs[0].work.found, choices.POOLINGS)
     tools_place = st.container(key="tools", height=40, border=False, horizontal=True, horizontal_alignment="right")
+    sentences = own.typed()
+    found = jobs[0].work.found
+    typed, at = None, 0
+    if found is None:
+        with answer_place:
+            head.show(question, _NOTHING_YET.get(jobs[0].state, "Looking for the model; this takes a moment."))
+    else:
+        with measuring_place:  # where it says that it is being measured, or why it cannot be
+            typed = measured.typed_sentences(found, experiment.view, sentences or [EXAMPLE])
+    if typed is not None:
+        at = choices.sentence_of(len(typed.sentences))
+        with answer_place:
+            st.fragment(_answer, run_every=every)(question, typed, at, jobs, experiment, is_example=not sentences)
+    with picture_place:
+        st.fragment(picture.show, run_every=every)(typed, jobs, experiment)
     if found is None or typed is None:
+        if found is not None:
+            with answer_place:
+                head.show(question, _NOT_YET)
         url.write(experiment, PAGE, **choices.query())
         return
     choices.choose_sentence(typed.sentences)
@@ -83,4 +94,5 @@ def _answer(
 ) -> None:
     """What was measured of one sentence, and how it compares with the corpus."""
     corpus = measured.corpus_context(jobs, experiment)
-    head.show(question, words.try_a_sentence.answer(typed, at, corpus, experiment.view, is_example=is_example))
+    said = words.try_a_sentence.answer(typed, at, corpus, experiment.view, is_example=is_example)
+    head.show(question, said, terms=words.glossary.TRY_A_SENTENCE)

@@ -20,6 +20,7 @@ from clsviz.ui.where_length_lives import (
     layers,
     norm_breakdown,
     origin,
+    projection,
     removal,
     sentlen,
     sentlen_file,
@@ -56,6 +57,7 @@ def is_kept(found: Found, experiment: Experiment) -> bool:
         and server.is_kept(vectors.classifications, found, view)
         and server.is_kept(vectors.norm_breakdown, found, view)
         and (not st.session_state.erase or server.is_kept(analysis.probing.erasures, found, view))
+        and (not st.session_state.project or projection.is_kept(found, experiment))
     )
 
 
@@ -76,6 +78,7 @@ def _is_analysed(job: MeasuringJob, there: MeasuringJob | None, experiment: Expe
         sentlen.of(found, experiment),
         norm_breakdown.of(found, experiment),
         removal.of(found, experiment),
+        projection.of(found, experiment),
         origin.of(found, experiment),
         sentlen_file.of(found, experiment),
         elsewhere.of(found, elsewhere.found_there(there), experiment),
@@ -98,7 +101,8 @@ def _show(job: MeasuringJob, there: MeasuringJob | None, page: str) -> None:
         head.show(question, words.waiting.for_points(job))
     else:
         answer = str(of_profile.error or words.headline.answer(profile, experiment))
-        head.show(question, answer, words.headline.in_numbers(profile, experiment))
+        numbers = words.headline.in_numbers(profile, experiment)
+        head.show(question, answer, numbers, terms=words.glossary.WHERE_LENGTH_LIVES)
     layers.show_r_squared(profile, experiment)
     with strip.place(3):
         strip.show_view(job.work.found, list(Pooling))
@@ -114,6 +118,7 @@ def _show(job: MeasuringJob, there: MeasuringJob | None, page: str) -> None:
     cells.show(profile, found, experiment)
     layers.show_spread(profile)
     if not job.state.is_active:  # before that, they would use only a fraction of the vectors they need
+        projection.show(found, experiment, profile)
         origin.show(found, experiment)
         elsewhere.show(found, there, experiment)
         removal.show(found, experiment)
@@ -128,6 +133,7 @@ def _links() -> dict[str, str]:
     return {
         "heat": "probe" if st.session_state.heat else "",
         "erase": "yes" if st.session_state.erase else "",
+        "project": "yes" if st.session_state.project else "",
         "travel_to": st.session_state.travel_to,
         "sentlen_file": st.session_state.sentlen_file,
         "origin": str(st.session_state.origin or ""),

@@ -19,8 +19,9 @@ def test_what_was_typed_on_one_page_is_in_the_box_of_the_next_and_back(
     assert page.text_input(key="text_line").value == ""
     page.text_input(key="text_line").set_value("the cat sat").run()
     settle(go_to(page, name).run())
-    assert page.text_area(key="text_area").value == "the cat sat"
-    page.text_area(key="text_area").set_value("a dog").run()
+    box = page.text_input(key="text_line") if name == "try_a_sentence" else page.text_area(key="text_area")
+    assert box.value == "the cat sat"
+    box.set_value("a dog").run()
     settle(go_to(page, "").run())
     assert page.text_input(key="text_line").value == "a dog"
     assert "**2 tokens**" in texts(page)
@@ -32,6 +33,7 @@ def test_several_sentences_of_another_page_are_shown_as_such_and_one_of_them_as_
 ) -> None:
     page = finish(open_page())
     settle(go_to(page, "try_a_sentence").run())
+    page.toggle(key="several").set_value(True).run()
     page.text_area(key="text_area").set_value("the cat sat\na dog").run()
     settle(go_to(page, "").run())
     assert "text_line" not in {box.key for box in page.text_input}
@@ -77,3 +79,21 @@ def test_the_button_that_is_named_is_there(open_page: Callable[..., AppTest]) ->
 def test_more_than_are_measured_are_counted(open_page: Callable[..., AppTest]) -> None:
     page = finish(open_page(text="\n".join(["the cat"] * (own.MOST_SENTENCES + 1))))
     assert f"Only the first {own.MOST_SENTENCES} of {own.MOST_SENTENCES + 1} lines are measured." in texts(settle(page))
+
+
+def test_one_sentence_has_a_line_and_several_have_a_box_which_stays_while_there_are_several(
+    open_page: Callable[..., AppTest],
+) -> None:
+    page = settle(go_to(finish(open_page()), "try_a_sentence").run())
+    assert not page.main.text_area
+    page.text_input(key="text_line").set_value("the cat sat").run()
+    page = settle(page.toggle(key="several").set_value(True).run())
+    assert page.text_area(key="text_area").value == "the cat sat"
+    assert "text_line" not in {box.key for box in page.text_input}
+    assert not page.toggle(key="several").disabled
+    page = settle(page.text_area(key="text_area").set_value("the cat sat\na dog").run())
+    assert page.toggle(key="several").disabled
+    page = settle(page.text_area(key="text_area").set_value("a dog").run())
+    page = settle(page.toggle(key="several").set_value(False).run())
+    assert page.text_input(key="text_line").value == "a dog"
+    assert not page.main.text_area

@@ -1,0 +1,52 @@
+"""Norm against length after every layer, once the visitor opens it."""
+
+from collections.abc import Hashable
+from dataclasses import replace
+
+import streamlit as st
+
+from clsviz import analysis, figures, words
+from clsviz.analysis.layers import EveryLayer
+from clsviz.experiment import Experiment, View
+from clsviz.measuring import Found
+from clsviz.settings import Pooling
+from clsviz.ui.markdown import escape
+from clsviz.ui.parts import chart
+
+
+def show(found: Found, experiment: Experiment) -> None:
+    """The expander; nothing in it is computed while it is closed."""
+    with st.expander("Every layer", key="every_layer", on_change="rerun") as place:
+        if place.open:
+            _draw(found, experiment)
+
+
+def _draw(found: Found, experiment: Experiment) -> None:
+    view = replace(experiment.view, pooling=Pooling.CLS, layer=None)  # which play no part
+    every = _every_layer(found.key, view, found)
+    labels = figures.labels_of([found.sentences[at] for at in every.index])
+    st.markdown(escape(words.every_layer.said(every)))
+    st.plotly_chart(
+        figures.played_layers(every, labels, chart.palette(), experiment.unit),
+        height=figures.PLAYED_HEIGHT,
+        key="played_layers",
+        config={"displayModeBar": False},
+        alt=f"Norm of [CLS] against length, layer by layer. {words.every_layer.said(every)}",
+    )
+    st.caption(words.every_layer.ABOUT_PLAYING)
+    with st.grid(4, min_column_width=150):
+        for at, after in enumerate(every.layers):
+            r_squared = after.problem if after.r_squared is None else f"R² {after.r_squared:.3f}"
+            st.plotly_chart(
+                figures.layer_panel(every, at, labels, chart.palette(), experiment.unit),
+                height=figures.PANEL_HEIGHT,
+                key=f"layer_panel_{after.layer}",
+                config={"displayModeBar": False},
+                alt=f"Norm of [CLS] against length, layer {after.layer}: {r_squared}.",
+            )
+    st.caption(escape(words.every_layer.about_panels(every, experiment.unit)))
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _every_layer(key: Hashable, view: View, _found: Found) -> EveryLayer:
+    return analysis.layers.every_layer(_found, view)

@@ -1,0 +1,15 @@
+"""What the terms of a page mean, where they are met first."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from clsviz import words
+from clsviz.ui.markdown import escape
+
+
+def show(terms: Sequence[str]) -> None:
+    """A small button that opens them."""
+    with st.popover("Terms", icon=":material/dictionary:", type="tertiary"):
+        for term, meaning in words.glossary.explained(terms).items():
+            st.markdown(f"**{escape(term)}** — {escape(meaning)}")

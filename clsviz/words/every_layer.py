@@ -1,0 +1,36 @@
+"""What the pictures of every layer show."""
+
+from clsviz.analysis.layers import EveryLayer
+from clsviz.settings import Unit
+
+ABOUT_PLAYING = (
+    "The same sentences after each layer in turn, with the norms of each in standard deviations from their mean. Press "
+    "Play or move the slider; nothing moves by itself."
+)
+
+
+def said(found: EveryLayer) -> str:
+    """After which layer a straight line explains most of the norm, in a sentence or two."""
+    known = {after.layer: after.r_squared for after in found.layers if after.r_squared is not None}
+    if not known:
+        return "After no layer is there a line through these norms."
+    most = max(known, key=known.__getitem__)
+    last = found.layers[-1]
+    text = f"A straight line explains the norm of [CLS] best {_after(most)} (R² {known[most]:.3f})"
+    if last.layer in known and last.layer != most:
+        return f"{text}; after the last layer, {last.layer}, R² is {known[last.layer]:.3f}."
+    return f"{text}{', the last' if most == last.layer else ''}."
+
+
+def about_panels(found: EveryLayer, unit: Unit) -> str:
+    """What is drawn."""
+    n_drawn = len(found.index)
+    drawn = "all" if n_drawn == found.n else f"{n_drawn:,} of"
+    return (
+        f"Each panel has length in {unit} across, and the norm of [CLS] upwards on an axis of its own. They draw "
+        f"{drawn} {found.n:,} sentences; R² and line use all of them."
+    )
+
+
+def _after(layer: int) -> str:
+    return f"after layer {layer}" if layer else "at the embedding layer"

@@ -1,0 +1,36 @@
+"""What two principal components of the vectors show of length."""
+
+from clsviz.statistics import MOST_PROJECTED, Projection
+
+ABOUT = (
+    "Principal components are the directions along which the vectors vary most; the picture has the first two, of the "
+    f"first {MOST_PROJECTED:,} sentences at most. They are found without the lengths. The rest of the vector is not in "
+    "the picture, so what it does not show may still be there."
+)
+
+NEEDS_VECTORS = (
+    "This takes the vectors themselves, of which only the results came with clsviz: they are measured first, and the "
+    "page is then drawn from them."
+)
+
+
+def said(found: Projection | None, vector: str, whole: float | None) -> str:
+    """What the two components show; vector: what it is called. whole: R² of length from the whole vector, if known."""
+    if found is None:
+        return "Projecting the vectors…"
+    first, second = found.shares
+    beside = "" if whole is None else f" (from the whole vector: {_r_squared(whole)})"
+    return (
+        f"The two directions hold {_percent(first + second)} of the variance of {vector} ({_percent(first)} and "
+        f"{_percent(second)}); from these two numbers alone, a linear probe predicts the length of held-out sentences "
+        f"at R² {_r_squared(found.r_squared)}{beside}."
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}" if share >= 0.1 else f"{share:.1%}"
+
+
+def _r_squared(value: float) -> str:
+    """How far below 0 it is says nothing."""
+    return "below 0" if round(value, 2) < 0 else f"{abs(value):.2f}"

@@ -1,0 +1,60 @@
+"""What explains the main page in a browser: the picture that plays through the layers, and the tour."""
+
+from collections.abc import Callable
+
+from playwright.sync_api import Locator, Page, expect
+from support.browser import SMALL, fits, measured, settle
+
+_FIRST_NORM = "node => node._fullData[0].y[0]"
+
+
+def _played(page: Page) -> Locator:
+    return page.locator(".st-key-played_layers .js-plotly-plot")
+
+
+def test_it_plays_when_asked_stops_when_asked_and_never_by_itself(visit: Callable[..., Page]) -> None:
+    page = measured(visit(SMALL))
+    page.get_by_text("Every layer", exact=True).click()
+    title = _played(page).locator(".annotation-text")
+    expect(title).to_contain_text("Layer 1")
+    settle(page)
+    page.wait_for_timeout(1500)
+    expect(title).to_contain_text("Layer 1")  # still
+    before = _played(page).evaluate(_FIRST_NORM)
+    buttons = _played(page).locator(".updatemenu-button")
+    buttons.nth(0).dispatch_event("click")
+    expect(title).to_contain_text("Layer 2")
+    buttons.nth(1).dispatch_event("click")
+    page.wait_for_timeout(500)
+    stopped = title.text_content()
+    page.wait_for_timeout(1500)
+    assert title.text_content() == stopped
+    assert _played(page).evaluate(_FIRST_NORM) != before
+
+
+def test_the_panels_fit_a_phone(visit: Callable[..., Page]) -> None:
+    page = measured(visit(SMALL, viewport={"width": 390, "height": 844}))
+    page.get_by_text("Every layer", exact=True).click()
+    panel = page.locator(".st-key-layer_panel_0 .js-plotly-plot")
+    expect(panel).to_be_visible()
+    settle(page)
+    box = panel.bounding_box()
+    assert box is not None
+    assert 140 < box["width"] < 200  # two side by side
+    assert fits(page)
+
+
+def test_the_tour_can_be_taken_by_keyboard_and_the_focus_stays_on_its_button(visit: Callable[..., Page]) -> None:
+    page = measured(visit(SMALL))
+    assert page.locator(".st-key-tour_box").count() == 0  # never by itself
+    page.get_by_role("button", name="Tour").focus()
+    page.keyboard.press("Enter")
+    box = page.locator(".st-key-tour_box")
+    for number in range(1, 6):
+        expect(box).to_contain_text(f"{number} of 5")
+        settle(page)
+        if number == 1:
+            page.get_by_role("button", name="Next").focus()
+        page.keyboard.press("Enter")
+    expect(box).to_have_count(0)
+    expect(page.locator(".st-key-scatter .js-plotly-plot")).to_be_visible()

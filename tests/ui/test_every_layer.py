@@ -1,0 +1,43 @@
+"""The pictures of every layer on the main page, without a browser."""
+
+from collections.abc import Callable
+
+import numpy as np
+import orjson
+from streamlit.testing.v1 import AppTest
+from support.app import finish, job_of, texts
+
+
+def panels(page: AppTest) -> list[str]:
+    """What the panels say above them, one by one."""
+    specs = [orjson.loads(element.proto.spec) for element in page.get("plotly_chart")]
+    titles = [spec["layout"].get("annotations", [{}])[0].get("text", "") for spec in specs]
+    return [title for title, spec in zip(titles, specs, strict=True) if "<b>" in title and not spec.get("frames")]
+
+
+def test_nothing_is_drawn_before_it_is_opened_and_then_every_layer_is(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page())
+    n_before = len(page.get("plotly_chart"))
+    assert panels(page) == []
+    page.session_state["every_layer"] = True
+    page = page.run()
+    assert not page.exception
+    measured = job_of(page).work.found.measurements
+    assert len(panels(page)) == measured.n_layers + 1
+    assert len(page.get("plotly_chart")) == n_before + measured.n_layers + 2
+    for layer in range(1, measured.n_layers + 1):
+        r_squared = np.corrcoef(measured.n_tokens, measured.cls_norms[:, layer])[0, 1] ** 2
+        assert f"Layer {layer}" in panels(page)[layer]
+        assert f"R² {r_squared:.3f}" in panels(page)[layer]
+    assert "A straight line explains the norm of [CLS] best" in texts(page)
+
+
+def test_what_the_view_says_of_lengths_holds_for_them_too(open_page: Callable[..., AppTest]) -> None:
+    page = open_page(length_cutoff="12", unit="words", layer="1")
+    page.session_state["every_layer"] = True
+    page = finish(page)
+    measured = job_of(page).work.found.measurements
+    n = np.count_nonzero(measured.n_tokens < 12)
+    said = texts(page)
+    assert "Each panel has length in words across" in said
+    assert f"They draw all {n} sentences" in said

@@ -1,0 +1,22 @@
+import pytest
+
+from clsviz import words
+from clsviz.words import glossary
+
+PAGES = {name: getattr(glossary, name) for name in dir(glossary) if name.isupper() and name != "TERMS"}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_each_page_explains_terms_that_are_known_each_once(page: str) -> None:
+    explained = words.glossary.explained(PAGES[page])
+    assert list(explained) == list(PAGES[page])
+    assert all(explained.values())
+
+
+def test_every_term_is_met_on_some_page_and_takes_few_sentences() -> None:
+    assert len(PAGES) == 6
+    assert set().union(*PAGES.values()) == set(words.glossary.TERMS)
+    for meaning in words.glossary.TERMS.values():
+        assert meaning.endswith(".")
+        assert 1 <= meaning.count(". ") + 1 <= 3
+        assert len(meaning.split()) < 50
