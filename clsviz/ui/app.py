@@ -8,6 +8,7 @@ from clsviz.ui.compare_models.page import page as compare_models
 from clsviz.ui.inside_the_model.page import page as inside_the_model
 from clsviz.ui.length_and_search.page import page as length_and_search
 from clsviz.ui.norm_vs_length.page import page as norm_vs_length
+from clsviz.ui.parts import assist
 from clsviz.ui.state import session
 from clsviz.ui.try_a_sentence.page import page as try_a_sentence
 from clsviz.ui.where_length_lives.page import page as where_length_lives
@@ -19,7 +20,6 @@ def main() -> None:
     """Draw the page that the visitor is on."""
     st.set_page_config(page_title="clsviz", page_icon=_HERE / "icon.svg", layout="wide")
     st.logo(_HERE / "logo.svg", size="large")
-    st.html(_HERE / "style.css")
     pages = [
         st.Page(norm_vs_length, title="Norm vs length", icon=":material/scatter_plot:", default=True),
         st.Page(
@@ -41,8 +41,10 @@ def main() -> None:
         ),
     ]
     page = st.navigation(pages, position="hidden")
-    with st.sidebar.container(gap="xxsmall"):
+    with st.sidebar.container(key="pages", gap="xxsmall"):
         places = [st.empty() for _ in pages]
+        # Not st.html, which a browser loads only after what it is to apply to.
+        st.markdown(f"<style>{(_HERE / 'style.css').read_text('utf-8')}</style>", unsafe_allow_html=True)
 
     def link(query: dict[str, str]) -> None:
         for place, other in zip(places, pages, strict=True):  # Streamlit's own menu would drop the settings
@@ -51,3 +53,4 @@ def main() -> None:
     link(session.query() or st.query_params.to_dict())  # before the page, which may take a while
     session.link_pages_by(link)
     page.run()
+    assist.show()

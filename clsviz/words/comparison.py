@@ -124,13 +124,10 @@ def waiting(states: Sequence[State]) -> str:
     if any(state.is_active for state in states):
         return "Models are measured one after another. Rows and pictures fill in as results arrive."
     if State.WAITING in states:
-        return (
-            "Press Run all in the sidebar to start. This takes a while or needs a download, so it does not start on "
-            "its own."
-        )
+        return "Press Run all to start. This takes a while or needs a download, so it does not start on its own."
     if all(state is State.FAILED for state in states):
-        return "Nothing was measured. See the sidebar for the reason."
-    return "No model has been measured on the whole sample yet. Press Continue in the sidebar to resume."
+        return "Nothing was measured; the error says why."
+    return "No model has been measured on the whole sample yet. Press Continue to resume."
 
 
 def pictures(rows: Sequence[Row], view: View) -> str:

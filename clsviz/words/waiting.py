@@ -10,16 +10,13 @@ def for_points(job: MeasuringJob) -> str:
     if job.state is State.WAITING and job.is_held:
         return "See above how your file is read. Press Measure when its sentences look right."
     if job.state is State.WAITING and (needed := _needed(job)):
-        return f"{needed} Press Run in the sidebar to measure them."
+        return f"{needed} Press Run to measure them."
     if job.state is State.WAITING:
-        return (
-            "Press Run in the sidebar to start. This run takes a while or needs a download, so it does not start on "
-            "its own."
-        )
+        return "Press Run to start. This run takes a while or needs a download, so it does not start on its own."
     if job.state is State.FAILED:
-        return "Nothing was measured. See the sidebar for the reason."
+        return "Nothing was measured; the error says why."
     if job.state is State.CANCELLED:
-        return "Stopped before the first sentences were measured. Press Continue in the sidebar to resume."
+        return "Stopped before the first sentences were measured. Press Continue to resume."
     if job.unit:
         return f"{job.stage}: {job.done:,} of {job.total:,} {job.unit}. The result is kept, so this happens only once."
     stage = _needed(job) or f"{job.stage or 'Looking for earlier measurements'}."

@@ -34,7 +34,7 @@ def drag(page: Page, tool: str, *way: int) -> None:
 
 def select_box(page: Page) -> None:
     drag(page, "Box Select", 120, 150, 300, 300)
-    expect(page.get_by_text(re.compile(r"^\d+ sentences selected"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"^[\d,]+ selected · "))).to_be_visible()
     settle(page)
 
 
@@ -92,6 +92,10 @@ def test_hovering_shows_the_sentence_a_click_all_of_it_and_a_box_many(visit: Cal
 
     select_box(page)
     expect(page.locator("[data-testid=stDataFrame]")).to_be_visible()
+    marked = page.get_by_text(re.compile(r"^[\d,]+ selected · ")).inner_text().split(" ")[0]
+    page.get_by_role("slider", name="Layer").press("ArrowLeft")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("after layer 5?")
+    assert page.get_by_text(re.compile(r"^[\d,]+ selected · ")).inner_text().startswith(f"{marked} selected")
 
 
 def test_the_cutoff_and_the_layer_change_the_numbers_and_the_link(visit: Callable[..., Page]) -> None:
@@ -169,7 +173,7 @@ def test_the_copied_link_opens_the_same_picture(visit: Callable[..., Page], serv
     expect(other.get_by_role("textbox", name="Your own sentence")).to_have_value("A sentence & a half: 100% mine?")
     expect(other.locator(".annotation-text", has_text="yours")).to_be_visible()
     assert ends_of_axes(other) == pytest.approx(ends_of_axes(page), rel=1e-5)
-    selected = page.get_by_text(re.compile(r"^\d+ sentences selected")).inner_text()
+    selected = page.get_by_text(re.compile(r"^[\d,]+ selected · ")).inner_text()
     expect(other.get_by_text(selected)).to_be_visible()
     in_cloud, *in_others = other.evaluate(f"{PLOT}._fullData.map(trace => (trace.selectedpoints || []).length)")
     assert in_cloud == int(re.findall(r"\d+", selected)[0])
@@ -213,7 +217,8 @@ def test_a_run_can_be_cancelled_and_goes_on_later(visit: Callable[..., Page]) ->
 
 def test_downloads_hold_what_is_shown(visit: Callable[..., Page], browser: Browser, tmp_path: Path) -> None:
     page = measured(visit())
-    page.get_by_test_id("stPopoverButton").filter(has_text="Download").click()
+    exports = page.get_by_test_id("stPopoverButton").filter(has_text="Cite and export")
+    exports.click()
     paths = {}
     for name, ending in (("Table (CSV)", "csv"), ("Table (Parquet)", "parquet"), ("Picture (HTML)", "html")):
         with page.expect_download() as download:
@@ -221,6 +226,14 @@ def test_downloads_hold_what_is_shown(visit: Callable[..., Page], browser: Brows
         assert download.value.suggested_filename == f"clsviz-minilm-python-docs.{ending}"
         paths[ending] = tmp_path / f"download.{ending}"
         download.value.save_as(paths[ending])
+    expect(page.get_by_text("@software{clsviz-minilm-python-docs")).to_be_visible()
+    for name, begins in (("PNG", b"\x89PNG"), ("SVG", b"<svg")):
+        with page.expect_download() as download:  # a click closes the popover
+            page.get_by_role("button", name=f"Picture ({name})").click()
+        assert download.value.suggested_filename == f"clsviz-minilm-python-docs.{name.lower()}"
+        download.value.save_as(tmp_path / name)
+        assert (tmp_path / name).read_bytes().startswith(begins)
+        exports.click()
     table = pd.read_csv(paths["csv"])
     assert len(table) == len(pd.read_parquet(paths["parquet"])) == 1000
     used = table[table["n_tokens"] < 80]
@@ -293,7 +306,7 @@ def test_a_links_text_is_no_markup_and_nothing_comes_from_elsewhere(visit: Calla
 def test_everything_can_be_reached_by_keyboard_and_has_a_name(visit: Callable[..., Page]) -> None:
     page = measured(visit())
     wanted = {"Model", "Corpus", "Settings", "Sentences", "Seed", "Layer", "Length cutoff", "Your own sentence"}
-    wanted |= {"Copy link", "Download"}
+    wanted |= {"Copy link", "Cite and export"}
     for _ in range(100):
         page.keyboard.press("Tab")
         focused = page.evaluate(

@@ -2,12 +2,15 @@
 
 import re
 from collections.abc import Callable
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
 from PIL import Image
 from playwright.sync_api import Page, ViewportSize, expect
 from support.browser import complete, fits, settle
+
+AXE = (files("axe_playwright_python") / "axe.min.js").read_text("utf-8")
 
 WIDE, NARROW = ViewportSize(width=1400, height=1000), ViewportSize(width=390, height=844)
 
@@ -45,6 +48,18 @@ def wait_for(page: Page, last: str) -> None:
     settle(page)
 
 
+def check(page: Page, width: int) -> None:
+    """Nothing is cut off, and axe-core finds no violation of its rules."""
+    check_that_nothing_is_cut_off(page, width)
+    page.evaluate(f"window.axe || (() => {{{AXE}}})()")
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    assert len(found["passes"]) > 20
+    violations = [
+        (rule["id"], node["target"], node["failureSummary"]) for rule in found["violations"] for node in rule["nodes"]
+    ]
+    assert not violations, page.url
+
+
 def check_that_nothing_is_cut_off(page: Page, width: int) -> None:
     assert page.locator("[data-testid=stException]").count() == 0
     assert fits(page)
@@ -59,25 +74,25 @@ def background(page: Page) -> str:
     return str(page.locator("[data-testid=stApp]").evaluate("node => getComputedStyle(node).backgroundColor"))
 
 
-def test_every_page_fits_in_light_and_dark_wide_and_narrow(visit: Callable[..., Page]) -> None:
+def test_every_page_fits_and_is_accessible_in_light_and_dark_wide_and_narrow(visit: Callable[..., Page]) -> None:
     page = visit(f"?sample_size=500&{TEXT}", viewport=WIDE, scheme="light")
     links = page.locator("[data-testid=stSidebar] [data-testid=stPageLink] a")
     expect(links).to_have_count(len(LAST))
     for number, last in enumerate(LAST.values()):  # each begins in the scheme in which the one before it ended
         links.nth(number).click()
         wait_for(page, last.replace("5,000", "500"))
-        check_that_nothing_is_cut_off(page, WIDE["width"])
+        check(page, WIDE["width"])
         page.set_viewport_size(NARROW)
         settle(page)
-        check_that_nothing_is_cut_off(page, NARROW["width"])
+        check(page, NARROW["width"])
         before = background(page)
         page.emulate_media(color_scheme="light" if number % 2 else "dark")
         expect(page.locator("[data-testid=stApp]")).not_to_have_css("background-color", before)
         settle(page)
-        check_that_nothing_is_cut_off(page, NARROW["width"])
+        check(page, NARROW["width"])
         page.set_viewport_size(WIDE)
         settle(page)
-        check_that_nothing_is_cut_off(page, WIDE["width"])
+        check(page, WIDE["width"])
 
 
 @pytest.mark.screenshots

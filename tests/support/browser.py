@@ -67,6 +67,28 @@ def complete(page: Page, is_complete: Callable[[], bool]) -> None:
         page.wait_for_timeout(200)
 
 
+_MOVED = """since => new Promise(resolve => {
+    let sum = 0;
+    const isFrame = node => node && ["stMain", "stMainBlockContainer"].some(
+        name => node.dataset?.testid == name || node.querySelector?.(`[data-testid=${name}]`));
+    const add = entries => entries
+        .filter(entry => entry.startTime >= since && !entry.hadRecentInput)
+        .filter(entry => !entry.sources.some(source => isFrame(source.node)))
+        .forEach(entry => { sum += entry.value; });
+    const observer = new PerformanceObserver(list => add(list.getEntries()));
+    observer.observe({type: "layout-shift", buffered: true});
+    setTimeout(() => { add(observer.takeRecords()); observer.disconnect(); resolve(sum); }, 200);
+})"""
+
+
+def moved(page: Page, since: float = 0) -> float:
+    """How much moved by itself since then (performance.now), as the browser's sum of layout shifts.
+
+    Without the frame of the page, which Streamlit moves when the app tells that it has a sidebar.
+    """
+    return float(page.evaluate(_MOVED, since))
+
+
 def fits(page: Page) -> bool:
     """Whether nothing has to be scrolled sideways."""
     return bool(page.locator("[data-testid=stMain]").evaluate("node => node.scrollWidth <= node.clientWidth"))

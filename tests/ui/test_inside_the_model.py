@@ -200,7 +200,7 @@ def test_a_model_of_the_hub_is_fetched_when_asked(open_page: Callable[..., AppTe
     hub.add("google-bert/bert-base-uncased", write_bert(tmp_path / "model", num_hidden_layers=4))
     page = open_page(model="bert-base-uncased")
     finish(page)
-    assert "not on this machine yet. Press the button in the sidebar to download them (about 441 MB)." in texts(page)
+    assert "not on this machine yet. Press the button to download them (about 441 MB)." in texts(page)
     assert not hub.requests
     page.button(key="run").click().run()
     finish(page)
@@ -213,7 +213,7 @@ def test_a_model_that_is_nowhere_is_reported_in_the_sidebar(open_page: Callable[
     page = open_page(model=str(tmp_path / "no-such-folder"))
     assert "no-such-folder" in plain(page.sidebar.error[0].value)
     assert [plain(error.value) for error in page.main.error] == [plain(page.sidebar.error[0].value)]  # for phones
-    assert "See the sidebar for the reason." in answer(page)
+    assert "the error says why." in answer(page)
 
 
 def test_a_model_that_cannot_be_loaded_is_reported_in_the_sidebar(
@@ -225,7 +225,7 @@ def test_a_model_that_cannot_be_loaded_is_reported_in_the_sidebar(
     page = open_page(model=str(folder))
     assert "lacks" in plain(page.sidebar.error[0].value)
     assert [plain(error.value) for error in page.main.error] == [plain(page.sidebar.error[0].value)]  # for phones
-    assert answer(page) == "This model is not loaded. The sidebar shows the progress, or why it cannot be opened."
+    assert answer(page) == "This model is not loaded yet: progress, or the error, is shown beside it."
 
 
 def test_a_link_may_not_open_a_folder_from_afar(

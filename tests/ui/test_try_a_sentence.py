@@ -301,7 +301,7 @@ def test_nearest_sentences_are_measured_when_asked_for(
 
 def test_a_model_that_has_to_be_fetched_waits_for_a_word(open_page: Callable[..., AppTest]) -> None:
     page = finish(open_page(model="bert-base-uncased", text=TYPED))
-    assert answer(page).startswith("Press Run in the sidebar")
+    assert answer(page).startswith("Press Run")
     assert not charts(page)
     assert page.text_area(key="text_area").value == TYPED
     assert "text" in page.query_params
@@ -347,7 +347,7 @@ def test_no_page_waits_while_the_sentences_are_measured(
     assert page.text_area(key="text_area").value == TYPED
     assert not charts(page)
     other = open_page(model="bert-base-uncased")  # of another visitor
-    assert answer(other).startswith(("Press Run in the sidebar", "Looking for the model"))
+    assert answer(other).startswith(("Press Run", "Looking for the model"))
     may_go_on.set()
     assert answer(finish(page)).startswith("“the cat sat on the mat .” has 7 tokens")
     assert "Measuring with" not in texts(page)

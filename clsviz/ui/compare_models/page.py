@@ -31,6 +31,7 @@ def page() -> None:
         controls.corpus.show(_of_corpus([*norms, *vectors]))
         controls.sample.settings(of_vectors=True)
         status.show(names, norms, vectors, outline)
+    status.show_on_a_phone(names, norms, vectors, outline)
     shallowest, poolings = _fit_view_to_models(norms)
     controls.view.fit(shallowest, poolings)
     experiment = session.experiment()  # the controls may have changed the view to one that all models have

@@ -92,8 +92,9 @@ def _draw(
         st.markdown(escape(words.comparison.tokenizers(rows, experiment.unit)), width="stretch")
         if experiment.unit is Unit.TOKENS and analysis.comparison.tokens_agree(rows) is False:
             st.button("Count in words", on_click=_count_in_words, key="count_in_words")
-        downloads.copy_link(experiment, rows, norms, query)
-        downloads.show(experiment, rows, norms, query)
+        with st.container(horizontal=True, horizontal_alignment="right", width="content"):
+            downloads.copy_link(experiment, rows, norms, query)
+            downloads.show(experiment, rows, norms, query)
     if len(st.session_state.models) < 2:
         st.info("Choose at least two models in the sidebar.", icon=":material/compare_arrows:")
     table.show(rows, experiment.unit)

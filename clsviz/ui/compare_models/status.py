@@ -13,21 +13,25 @@ from clsviz.ui.state import server, watching
 _POLL_SECONDS = 0.5
 
 
-_HEIGHT, _LINE_HEIGHT = 136, 34  # pixels; a line may wrap
-
-
-def show(names: Sequence[str], norms: Sequence[MeasuringJob], vectors: Sequence[MeasuringJob], before: object) -> None:
+def show(
+    names: Sequence[str],
+    norms: Sequence[MeasuringJob],
+    vectors: Sequence[MeasuringJob],
+    before: object,
+    place: str = "",
+) -> None:
     """The status, which keeps itself up to date.
 
     before: the outline of the jobs before anything was drawn. Once that no longer holds, the page is drawn again; not
         at once, because a page that is broken off reaches the browser without the values of its controls.
+    place: tells the buttons of several places apart.
     """
     jobs = [*norms, *vectors]
     is_in_browser = False
 
     def keep_up() -> None:
         nonlocal is_in_browser
-        _show(names, norms, vectors)
+        _show(names, norms, vectors, place)
         if is_in_browser and before != outline(jobs):
             st.rerun()
         is_in_browser = True
@@ -41,14 +45,23 @@ def outline(jobs: Sequence[MeasuringJob]) -> object:
     return [(controls.status.outline(job), job.error is not None) for job in jobs]
 
 
-def _show(names: Sequence[str], norms: Sequence[MeasuringJob], vectors: Sequence[MeasuringJob]) -> None:
+def show_on_a_phone(
+    names: Sequence[str], norms: Sequence[MeasuringJob], vectors: Sequence[MeasuringJob], before: object
+) -> None:
+    """The same in the main column, for screens that hide the sidebar, while there is something to do or to know."""
+    if any(job.state is not State.DONE for job in (*norms, *vectors)):
+        with st.container(key="phone"):
+            show(names, norms, vectors, before, "-phone")
+
+
+def _show(names: Sequence[str], norms: Sequence[MeasuringJob], vectors: Sequence[MeasuringJob], place: str) -> None:
     jobs = [*norms, *vectors]
     labels = analysis.comparison.labels(names)
-    with st.container(height=_HEIGHT + _LINE_HEIGHT * len(names), border=False):
+    with st.container(key=f"status_of_models{place}"):
         if any(job.state.is_active for job in jobs):
-            _cancel_button(jobs)
+            _cancel_button(jobs, place)
         elif waiting := _waiting(jobs):
-            _run_button(waiting)
+            _run_button(waiting, place)
         st.caption("  \n".join(_progress(*of) for of in zip(labels, norms, vectors, strict=True)))
     for error in _errors(labels, norms, vectors):
         st.error(escape(error))
@@ -60,11 +73,11 @@ def _waiting(jobs: Sequence[MeasuringJob]) -> list[MeasuringJob]:
     return waiting or [job for job in jobs if job.state is State.FAILED]
 
 
-def _cancel_button(jobs: Sequence[MeasuringJob]) -> None:
+def _cancel_button(jobs: Sequence[MeasuringJob], place: str) -> None:
     done, total = _n_measured(jobs)
     st.progress(min(1.0, done / max(total, 1)), f"{done:,} of {total:,} in total")
     st.caption(words.waiting.when_left(server.limits().unwatched_seconds))
-    if st.button("Cancel", icon=":material/stop_circle:", key="cancel", width="stretch"):
+    if st.button("Cancel", icon=":material/stop_circle:", key=f"cancel{place}", width="stretch"):
         for job in jobs:
             watching.leave(job)
         st.rerun()
@@ -80,9 +93,9 @@ def _n_measured(jobs: Sequence[MeasuringJob]) -> tuple[int, int]:
     return sum(len(found.measurements) for found in founds if found), total
 
 
-def _run_button(waiting: Sequence[MeasuringJob]) -> None:
+def _run_button(waiting: Sequence[MeasuringJob], place: str) -> None:
     label = _run_label(waiting)
-    if st.button(label, icon=":material/play_arrow:", type="primary", key="run", width="stretch"):
+    if st.button(label, icon=":material/play_arrow:", type="primary", key=f"run{place}", width="stretch"):
         for job in waiting:
             watching.start(job)
         st.rerun()

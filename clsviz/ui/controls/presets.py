@@ -24,7 +24,9 @@ _POLL_SECONDS = 6.0
 def show() -> None:
     """The two buttons, and what the original costs on this machine."""
     with st.container(horizontal=True):
-        _button("Instant", "bolt", INSTANT, "The built-in model on Python’s docstrings. Needs no network.")
+        about = "The built-in model on Python’s docstrings. Needs no network."
+        is_there = session.measured() == INSTANT.measurement_key
+        _button("Instant", "bolt", INSTANT, about, disabled=is_there)
         _button(
             "The original",
             "history_edu",
@@ -53,7 +55,7 @@ def _megabytes() -> int:
     return models.download_megabytes(ORIGINAL.model, Progress()) + of_corpus
 
 
-def _button(label: str, icon: str, experiment: Experiment, about: str) -> None:
+def _button(label: str, icon: str, experiment: Experiment, about: str, *, disabled: bool = False) -> None:
     st.button(
         label,
         icon=f":material/{icon}:",
@@ -61,4 +63,5 @@ def _button(label: str, icon: str, experiment: Experiment, about: str) -> None:
         args=[experiment],
         width="stretch",
         help=about,
+        disabled=disabled,
     )

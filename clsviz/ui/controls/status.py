@@ -10,8 +10,6 @@ from clsviz.ui.state import server, watching
 
 _POLL_SECONDS = 0.5
 
-_HEIGHT = 150  # three lines, a bar and a button, so that nothing below moves
-
 
 def show(job: MeasuringJob, before: tuple[bool, bool, bool], name: str = "") -> None:
     """The status, which keeps itself up to date while the job is active.
@@ -49,7 +47,7 @@ def outline(job: MeasuringJob) -> tuple[bool, bool, bool]:
 
 def draw(job: MeasuringJob, name: str = "") -> None:
     """The status as it is now, for a place that draws itself anew."""
-    with st.container(height=_HEIGHT, border=False):
+    with st.container(key=f"status{name}"):
         state = job.state
         if state is State.QUEUED:
             ahead = server.jobs().n_ahead_of(job)

@@ -41,7 +41,7 @@ def page() -> None:
     if weights is None:
         head.show(question, _waiting(job))
     elif anatomy is None:
-        head.show(question, "This model is not loaded. The sidebar shows the progress, or why it cannot be opened.")
+        head.show(question, "This model is not loaded yet: progress, or the error, is shown beside it.")
     else:
         head.show(question, words.anatomy.answer(anatomy), terms=words.glossary.INSIDE_THE_MODEL)
         _show(experiment, weights, anatomy)
@@ -80,18 +80,18 @@ def _weights_or_job(name: str) -> tuple[Weights | None, MeasuringJob | None, Cls
 def _waiting(job: MeasuringJob | None) -> str:
     """Why there is nothing to show yet."""
     if job is None or job.state is State.FAILED:
-        return "This model cannot be opened. See the sidebar for the reason."
+        return "This model cannot be opened; the error says why."
     if job.state is State.LOOKING:
         return "This model is not on this machine yet. Looking up its size…"
     if job.state.is_active:
-        return "Downloading the model. The sidebar shows the progress."
+        return "Downloading the model."
     size = f" (about {job.cost.megabytes:,} MB)" if job.cost and job.cost.megabytes else ""
-    return f"Its weights are not on this machine yet. Press the button in the sidebar to download them{size}."
+    return f"Its weights are not on this machine yet. Press the button to download them{size}."
 
 
 def _show(experiment: Experiment, weights: Weights, anatomy: Anatomy) -> None:
     """Everything below the title; what needs a sentence appears once it is measured."""
-    tools_place = st.container(horizontal=True, horizontal_alignment="right")
+    tools_place = st.container(key="tools", height=40, border=False, horizontal=True, horizontal_alignment="right")
     structure.show_parameters(anatomy, weights.label)
     structure.show_facts(anatomy, weights)
     st.subheader("Where [CLS] begins", anchor=False)

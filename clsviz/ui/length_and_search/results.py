@@ -113,7 +113,7 @@ def _tools(
             toggle.shuffled_lengths(experiment)
         if found is None or similarity is None:
             return
-        with st.container(horizontal=True, width="content"):
+        with st.container(horizontal=True, horizontal_alignment="right", width="content"):
             share.copy_link(experiment, found, query)
             with st.popover("Download", icon=":material/download:"):
                 _downloads(experiment, found, similarity, is_active=job.state.is_active)

@@ -31,7 +31,7 @@ def show(job: MeasuringJob, page: str) -> None:
     if found is not None and shown is not None:
         answer = partial(_answer, job, experiment, found, shown)
     redrawn.show(answer, lambda: None, lambda: shown is not None and beyond.is_active(job, experiment))
-    picture_place = st.container()
+    picture_place = st.container(key="picture", height=chart.HEIGHT, border=False)
     with strip.place():
         strip.show_view(job.work.found)
         own.line()

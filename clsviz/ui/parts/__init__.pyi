@@ -1,3 +1,16 @@
-from . import chart, citing, head, marks, own, preview, redrawn, selection, share, strip, toggle
+from . import assist, chart, citing, head, marks, own, preview, redrawn, selection, share, strip, toggle
 
-__all__ = ["chart", "citing", "head", "marks", "own", "preview", "redrawn", "selection", "share", "strip", "toggle"]
+__all__ = [
+    "assist",
+    "chart",
+    "citing",
+    "head",
+    "marks",
+    "own",
+    "preview",
+    "redrawn",
+    "selection",
+    "share",
+    "strip",
+    "toggle",
+]

@@ -31,11 +31,16 @@ def query() -> dict[str, str]:
     return {name: written[name] if st.session_state[name] != value else "" for name, value in _DEFAULTS.items()}
 
 
-def choose_sentence(sentences: list[str]) -> int:
-    """The index of the sentence to look at."""
-    n = len(sentences)
+def sentence_of(n: int) -> int:
+    """The index of the one of n sentences to look at."""
     if not 1 <= st.session_state.sentence <= n:
         st.session_state.sentence = 1
+    return int(st.session_state.sentence) - 1
+
+
+def choose_sentence(sentences: list[str]) -> None:
+    """The control of it, if there are several."""
+    n = len(sentences)
     if n > 1:
         st.selectbox(
             "Sentence",
@@ -45,7 +50,6 @@ def choose_sentence(sentences: list[str]) -> int:
             key="sentence",
             persist_state="session",
         )
-    return int(st.session_state.sentence) - 1
 
 
 def choose_word(sentence: str) -> str:
