@@ -1,12 +1,13 @@
 """Page: what a model makes of the visitor's own sentences."""
 
+import pandas as pd
 import streamlit as st
 
 from clsviz import models, words
 from clsviz.analysis.typed import EXAMPLE, TypedSentences
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
-from clsviz.measuring import MeasuringJob, State
+from clsviz.measuring import Found, MeasuringJob, State
 from clsviz.ui import controls
 from clsviz.ui.parts import head, own, preview, share, strip
 from clsviz.ui.state import session, url, watching
@@ -43,34 +44,49 @@ def page() -> None:
     controls.notes.show_of_view()
     preview.show(jobs[0])
     question = f"What does {models.label(experiment.model)} make of a sentence?"
-    every = _POLL_SECONDS if any(job.state.is_active for job in jobs) else None
     answer_place, picture_place = st.container(key="head_place"), st.container()
     own.one_or_several()
     measuring_place = st.container()
     with strip.place(3):
         strip.show_view(jobs[0].work.found, choices.POOLINGS)
     tools_place = st.container(key="tools", height=40, border=False, horizontal=True, horizontal_alignment="right")
+    every = _every(jobs)
     sentences = own.typed()
     found = jobs[0].work.found
     typed, at = None, 0
-    if found is None:
-        with answer_place:
-            head.show(question, _NOTHING_YET.get(jobs[0].state, "Looking for the model; this takes a moment."))
-    else:
+    if found is not None:
         with measuring_place:  # where it says that it is being measured, or why it cannot be
             typed = measured.typed_sentences(found, experiment.view, sentences or [EXAMPLE])
-    if typed is not None:
-        at = choices.sentence_of(len(typed.sentences))
-        with answer_place:
+    with answer_place:
+        if found is None:
+            head.show(question, _NOTHING_YET.get(jobs[0].state, "Looking for the model; this takes a moment."))
+        elif typed is None:
+            head.show(question, _NOT_YET)
+        else:
+            at = choices.sentence_of(len(typed.sentences))
             st.fragment(_answer, run_every=every)(question, typed, at, jobs, experiment, is_example=not sentences)
     with picture_place:
         st.fragment(picture.show, run_every=every)(typed, jobs, experiment)
     if found is None or typed is None:
-        if found is not None:
-            with answer_place:
-                head.show(question, _NOT_YET)
         url.write(experiment, PAGE, **choices.query())
         return
+    grown = _below(typed, at, jobs, outlines, experiment, found)
+    query = url.write(experiment, PAGE, **choices.query())
+    with tools_place.container(horizontal=True, width="content"):
+        share.copy_link(experiment, found, query)
+        downloads.show(typed, at, grown, jobs, experiment, found)
+
+
+def _below(
+    typed: TypedSentences,
+    at: int,
+    jobs: list[MeasuringJob],
+    outlines: list[tuple[bool, bool, bool]],
+    experiment: Experiment,
+    found: Found,
+) -> pd.DataFrame | None:
+    """What stands below the controls; returns the table of the sentence as it grows, None while there is none."""
+    every = _every(jobs)
     choices.choose_sentence(typed.sentences)
     tokens.show(typed, at)
     st.subheader("Norm of [CLS] after every layer", anchor=False)
@@ -83,10 +99,12 @@ def page() -> None:
         if jobs[1].state is not State.DONE:
             controls.status.show(jobs[1], outlines[1], name="vectors")
         st.fragment(nearest.show, run_every=every)(typed, at, jobs[1], experiment)
-    query = url.write(experiment, PAGE, **choices.query())
-    with tools_place.container(horizontal=True, width="content"):
-        share.copy_link(experiment, found, query)
-        downloads.show(typed, at, grown, jobs, experiment, found)
+    return grown
+
+
+def _every(jobs: list[MeasuringJob]) -> float | None:
+    """How often what depends on the corpus is redrawn, in seconds."""
+    return _POLL_SECONDS if any(job.state.is_active for job in jobs) else None
 
 
 def _answer(
