@@ -12,6 +12,11 @@ from support.browser import complete, fits, settle
 
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text("utf-8")
 
+OF_STREAMLIT = [
+    ("presentation-role-conflict", "stFileUploaderDropzone"),  # it has a role of its own, and is named by the label
+]
+"""Violations that no setting of the app reaches: the rule, and the part of Streamlit that breaks it."""
+
 WIDE, NARROW = ViewportSize(width=1400, height=1000), ViewportSize(width=390, height=844)
 
 LAST = {
@@ -55,7 +60,10 @@ def check(page: Page, width: int) -> None:
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
     assert len(found["passes"]) > 20
     violations = [
-        (rule["id"], node["target"], node["failureSummary"]) for rule in found["violations"] for node in rule["nodes"]
+        (rule["id"], node["target"], node["failureSummary"])
+        for rule in found["violations"]
+        for node in rule["nodes"]
+        if not any(rule["id"] == name and part in node["html"] for name, part in OF_STREAMLIT)
     ]
     assert not violations, page.url
 
@@ -91,6 +99,8 @@ def test_every_page_fits_and_is_accessible_in_light_and_dark_wide_and_narrow(vis
         settle(page)
         check(page, NARROW["width"])
         page.set_viewport_size(WIDE)
+        for summary in page.locator("summary").all():
+            summary.click()
         settle(page)
         check(page, WIDE["width"])
 

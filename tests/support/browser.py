@@ -74,6 +74,7 @@ _MOVED = """since => new Promise(resolve => {
     const add = entries => entries
         .filter(entry => entry.startTime >= since && !entry.hadRecentInput)
         .filter(entry => !entry.sources.some(source => isFrame(source.node)))
+        .filter(entry => !entry.sources.every(source => source.node?.closest?.(".modebar")))
         .forEach(entry => { sum += entry.value; });
     const observer = new PerformanceObserver(list => add(list.getEntries()));
     observer.observe({type: "layout-shift", buffered: true});
@@ -84,7 +85,8 @@ _MOVED = """since => new Promise(resolve => {
 def moved(page: Page, since: float = 0) -> float:
     """How much moved by itself since then (performance.now), as the browser's sum of layout shifts.
 
-    Without the frame of the page, which Streamlit moves when the app tells that it has a sidebar.
+    Without the frame of the page, which Streamlit moves when the app tells that it has a sidebar, and without the tools
+    of a picture, which are invisible until somebody points at it.
     """
     return float(page.evaluate(_MOVED, since))
 

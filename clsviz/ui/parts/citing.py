@@ -43,6 +43,6 @@ def image_buttons(chart: str, name: str) -> None:
 def citation(caption: str, entry: str) -> None:
     """A caption and a BibTeX entry, to be copied."""
     st.caption("Caption")
-    st.code(caption, language=None, wrap_lines=True, height=120)
+    st.code(caption, language=None, wrap_lines=True)
     st.caption("BibTeX")
-    st.code(entry, language=None, wrap_lines=True, height=120)
+    st.code(entry, language=None, wrap_lines=True)
