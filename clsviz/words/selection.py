@@ -30,7 +30,7 @@ _HAVE = {
 
 HOW_TO_SELECT = (
     "Click a point to read its sentence. To select several, draw around them with the box or the lasso above the "
-    "picture, or search for a word."
+    "picture."
 )
 
 
