@@ -67,6 +67,7 @@ def test_a_newcomer_sees_the_answer_on_real_data_and_nothing_is_asked_of_the_hub
     assert slope.startswith("−0.00")
     assert 4900 < int(n_used.replace(",", "")) <= 5000
 
+    page.get_by_text("Settings", exact=True).click()
     expect(
         page.get_by_text(re.compile(r"The original downloads 4\d\d MB and takes about [\d.]+ (s|min|h)"))
     ).to_be_visible()
@@ -338,7 +339,7 @@ def test_a_download_shows_its_progress_can_be_cancelled_and_goes_on(visit: Calla
     page.get_by_role("button", name="Continue").click()
     measured(page)
     assert any(request.range for request in hub.requests if request.path.endswith(".safetensors"))
-    page.get_by_text("How it was measured").click()
+    page.get_by_text("How to read this picture, and how it was measured").click()
     expect(page.get_by_text(re.compile(r"of 6 row groups .* MB were read"))).to_be_visible()
 
 

@@ -14,7 +14,7 @@ def _played(page: Page) -> Locator:
 
 def test_it_plays_when_asked_stops_when_asked_and_never_by_itself(visit: Callable[..., Page]) -> None:
     page = measured(visit(SMALL))
-    page.get_by_text("Every layer", exact=True).click()
+    page.get_by_text("Every layer, every cutoff", exact=True).click()
     title = _played(page).locator(".annotation-text")
     expect(title).to_contain_text("Layer 1")
     settle(page)
@@ -34,7 +34,7 @@ def test_it_plays_when_asked_stops_when_asked_and_never_by_itself(visit: Callabl
 
 def test_the_panels_fit_a_phone(visit: Callable[..., Page]) -> None:
     page = measured(visit(SMALL, viewport={"width": 390, "height": 844}))
-    page.get_by_text("Every layer", exact=True).click()
+    page.get_by_text("Every layer, every cutoff", exact=True).click()
     panel = page.locator(".st-key-layer_panel_0 .js-plotly-plot")
     expect(panel).to_be_visible()
     settle(page)

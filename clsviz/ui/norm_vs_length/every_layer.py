@@ -15,13 +15,7 @@ from clsviz.ui.parts import chart
 
 
 def show(found: Found, experiment: Experiment) -> None:
-    """The expander; nothing in it is computed while it is closed."""
-    with st.expander("Every layer", key="every_layer", on_change="rerun") as place:
-        if place.open:
-            _draw(found, experiment)
-
-
-def _draw(found: Found, experiment: Experiment) -> None:
+    """One picture that plays through the layers, and a small one for each."""
     view = replace(experiment.view, pooling=Pooling.CLS, layer=None)  # which play no part
     every = _every_layer(found.key, view, found)
     labels = figures.labels_of([found.sentences[at] for at in every.index])

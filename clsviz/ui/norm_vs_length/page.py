@@ -16,8 +16,7 @@ def page() -> None:
     _, (job,) = watching.begin(PAGE, Kind.NORMS)
     outline = controls.status.outline(job)
     with st.sidebar:
-        controls.sample.show(job, outline)
-        controls.presets.show()
+        controls.sample.show(job, outline, has_presets=True)
     with st.container():  # however much there is, what follows keeps its place, and nothing is there twice for a moment
         controls.status.show_on_a_phone(job, outline)
         controls.notes.show(job)

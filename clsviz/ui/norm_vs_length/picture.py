@@ -109,14 +109,14 @@ def _tools(
 
 
 def _explain(job: MeasuringJob, experiment: Experiment, found: Found, shown: "Shown") -> None:
-    """How to read the picture, what it is after every layer, how the cutoff changes it, and how it came about."""
-    with st.expander("How to read this picture"):
-        st.markdown(words.HOW_TO_READ)
-        slices = statistics.slices(shown.lengths, shown.norms)
-        st.markdown(words.lengths_at_norms(slices, shown.lengths, experiment.unit))
-    every_layer.show(found, experiment)
-    with st.expander("How the cutoff changes this"):
+    """What the picture is after every layer and at every cutoff, how to read it, and how it came about."""
+    with st.expander("Every layer, every cutoff", key="every_layer", on_change="rerun") as place:
         beyond.cutoffs(job, experiment)
+        if place.open:
+            every_layer.show(found, experiment)
+    slices = statistics.slices(shown.lengths, shown.norms)
+    reading = f"{words.HOW_TO_READ}\n\n{words.lengths_at_norms(slices, shown.lengths, experiment.unit)}"
     flat = chart.flat(found, experiment, shown)
     rows = words.key_numbers(shown, experiment.unit, flat, beyond.shape(job, experiment))
-    share.how_it_was_measured(rows | words.settings(experiment, found, shown), words.command(experiment, found))
+    rows |= words.settings(experiment, found, shown)
+    share.how_it_was_measured(rows, words.command(experiment, found), reading)
