@@ -35,15 +35,15 @@ def caption(
 ) -> str:
     """What the main page's picture shows, to stand under it in a paper; overlays: what is drawn over the sentences."""
     made = origin(found)
-    drawn = [_DRAWN[overlay] for overlay in overlays]
-    line = ["Red: the least-squares line with its 95% band"] if shown.fit else []
+    line = ["red: the least-squares line with its 95% band"] if shown.fit else []
+    drawn = "; ".join([*line, *(_DRAWN[overlay] for overlay in overlays)])
     counted = " (lengths shuffled as a control)" if experiment.lengths is Lengths.SHUFFLED else ""
     parts = [
         f"{axis_title(experiment.view)} against sentence length in {experiment.unit}{counted}, one point per sentence",
         f"Model: {made['Model']}",
         f"Corpus: {made['Corpus']}",
         in_numbers(shown, experiment, len(found.measurements)) or shown.problem.rstrip("."),
-        "; ".join([*line, *drawn]),
+        drawn[:1].upper() + drawn[1:],
         f"Measured with clsviz {VERSION}",
     ]
     return ". ".join(filter(None, parts)) + "."

@@ -62,12 +62,15 @@ def in_numbers(profile: Profile | None, experiment: Experiment) -> str:
     """What stands below it: R² after the best and the last layer, and of how many sentences."""
     if profile is None:
         return ""
+    counted = f"{profile.n:,} sentences under {experiment.length_cutoff} tokens"
     best, last = profile.best, profile.get(Pooling.CLS, None, Readout.VECTOR)
+    if profile.n < FEW_SENTENCES or best is None:
+        return counted
     norm = profile.get(Pooling.CLS, None, Readout.NORM)
     parts = [
-        f"held-out {r_squared_of(best)} {place(profile, best.layer)}" if best else "",
+        f"held-out {r_squared_of(best)} {place(profile, best.layer)}",
         f"{r_squared_of(last)} after the last" if last and last.r_squared is not None and last is not best else "",
-        f"the last norm alone {r_squared_of(norm)}" if norm and norm.r_squared is not None else "",
-        f"{profile.n:,} sentences under {experiment.length_cutoff} tokens, errors are means",
+        f"a line on the last norm {r_squared_of(norm)}, not held out" if norm and norm.r_squared is not None else "",
+        f"{counted}, errors are means",
     ]
     return " · ".join(filter(None, parts))

@@ -245,7 +245,7 @@ def _untested(profile: Profile) -> str:
 
 
 def _few(profile: Profile) -> str:
-    if profile.n < FEW_SENTENCES or not is_few(profile):
+    if profile.n < FEW_SENTENCES or profile.best is None or not is_few(profile):
         return ""
     return (
         f"{profile.n:,} sentences are few for vectors of {profile.width:,} dimensions: a probe may miss what it would "

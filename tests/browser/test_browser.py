@@ -375,3 +375,14 @@ def test_pages_keep_the_settings_and_back_goes_back(visit: Callable[..., Page]) 
     page.wait_for_timeout(URL_SETTLES_MILLISECONDS)
     page.go_back()
     expect(page.get_by_role("heading", level=1)).to_have_text("What is inside MiniLM-L6?")
+
+
+def test_what_is_being_typed_survives_a_click_on_another_page(visit: Callable[..., Page]) -> None:
+    page = measured(visit())
+    page.get_by_role("textbox", name="Your own sentence").press_sequentially("The secret cat.")
+    page.get_by_role("link", name="Try a sentence").click()  # before it is sent, which may take the click's place
+    settle(page)
+    page.get_by_role("link", name="Try a sentence").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("make of a sentence?")
+    expect(page.get_by_role("textbox", name="Your own sentence")).to_have_value("The secret cat.")
+    expect(page.get_by_role("heading", level=2)).to_contain_text("The secret cat.")

@@ -256,8 +256,8 @@ def test_a_failure_while_the_page_is_being_drawn_is_shown_too(
         assert drawn.wait(10)
         raise ModelError("The model is gone.")
 
-    def draw_and_wait(job: Job, outline: tuple[bool, bool, bool]) -> None:
-        draw(job, outline)
+    def draw_and_wait(job: Job, outline: tuple[bool, bool, bool], **more: bool) -> None:
+        draw(job, outline, **more)
         drawn.set()
         while job.state.is_active:
             time.sleep(0.01)

@@ -245,7 +245,8 @@ def test_the_headline_sets_the_best_probe_beside_the_last_norm_and_a_guess() -> 
     numbers = words.headline.in_numbers(profile, Experiment(length_cutoff=90))
     assert numbers == (
         f"held-out {r_squared(profile, 1, Readout.VECTOR)} after layer 1 · {r_squared(profile, 3, Readout.VECTOR)} "
-        f"after the last · the last norm alone {r_squared(profile, 3, Readout.NORM)} · 500 sentences under 90 tokens, "
+        f"after the last · a line on the last norm {r_squared(profile, 3, Readout.NORM)}, not held out · "
+        "500 sentences under 90 tokens, "
         "errors are means"
     )
     paragraphs = words.profile.in_full(profile, Experiment())
@@ -263,7 +264,7 @@ def test_where_the_last_layer_is_the_best_it_is_named_once() -> None:
     )
     assert off_by(profile, 1, Readout.VECTOR).replace("less than ", "<") in headline
     numbers = words.headline.in_numbers(profile, Experiment())
-    assert numbers.startswith(f"held-out {r_squared(profile, 1, Readout.VECTOR)} after the last layer · the last norm ")
+    assert numbers.startswith(f"held-out {r_squared(profile, 1, Readout.VECTOR)} after the last layer · a line on ")
     assert numbers.count("R²") == 2
 
 
@@ -298,7 +299,7 @@ def test_the_headline_says_what_cannot_be_said() -> None:
     )
     unknown = profile_of(7 * CONSTANT, 7 * ENCODING, made=1)
     assert words.headline.answer(unknown, Experiment()).endswith("is not known yet.")
-    assert words.headline.in_numbers(unknown, Experiment()) == "500 sentences under 80 tokens, errors are means"
+    assert words.headline.in_numbers(unknown, Experiment()) == "500 sentences under 80 tokens"
 
 
 def test_the_headline_is_so_far_until_every_layer_was_read() -> None:

@@ -50,7 +50,9 @@ def find_encoding(file: TextFile) -> str:
     except BadByteError as fault:
         if _is_damaged_utf8(file):
             raise
-        best = charset_normalizer.from_bytes(_piece_around(file, fault.offset)).best()
+        matches = charset_normalizer.from_bytes(_piece_around(file, fault.offset))
+        # Its best guess for a few sentences in a Western language is often Baltic or Central European.
+        best = next((match for match in matches if match.encoding == "cp1252"), None) or matches.best()
     if best is None:
         raise CorpusError(f"{file.name} is in no known text encoding. Save it as UTF-8.")
     return _checked(file, best.encoding)

@@ -81,7 +81,8 @@ def layer(found: Found | None) -> None:
 
 
 def _choose_layer(key: str) -> None:
-    st.session_state.layer = st.session_state[key]
+    # A page that is left in the same moment has already taken the control's value away.
+    st.session_state.layer = st.session_state.get(key, st.session_state.layer)
 
 
 def _layer_name(found: Found | None, n_layers: int | None) -> Callable[[int | str], str]:

@@ -54,6 +54,12 @@ def _flat(key: Hashable, view: View, _found: Found, _shown: "Shown") -> "Flat | 
     return server.kept().of(asked, lambda: analysis.flat(_shown, view))
 
 
+def drawn_overlays(found: Found, experiment: Experiment, shown: "Shown", overlays: Sequence[str]) -> list[Overlay]:
+    """Those overlays that there is something to draw of: few sentences have no curves."""
+    curves = _quantiles(found.key, experiment.view, found, shown) if CURVES in overlays else None
+    return [Overlay(name) for name in overlays if name != CURVES or curves is not None]
+
+
 def flat(found: Found, experiment: Experiment, shown: "Shown") -> "Flat | None":
     """R² of what is shown on a flat distribution of lengths, or None where there is none."""
     return _flat(found.key, experiment.view, found, shown)

@@ -34,8 +34,12 @@ _DEBOUNCE = "350ms"
 _POLL_SECONDS, _PATIENCE_SECONDS = 0.5, 0.1
 
 
-def line() -> None:
-    """In a strip of controls, where the visitor types a sentence, or sees those of a link or of another page."""
+def line(*, is_live: bool = False) -> None:
+    """Where the visitor types a sentence, or sees those of a link or of another page.
+
+    is_live: whether to take it as it is typed. Not in a part that draws itself anew: what it sends late, when the
+    visitor has gone to another page, would have Streamlit draw that part in the place of the page.
+    """
     _take_over("text_line")
     if "\n" in st.session_state.text.strip():
         _area(_LABEL_OF_SEVERAL, _HEIGHT_IN_STRIP, "Press Ctrl+Enter to measure them.")
@@ -44,13 +48,14 @@ def line() -> None:
         "Your own sentence",
         value=st.session_state.text_line,
         key="text_line",
+        persist_state="session",
         on_change=_take,
         args=["text_line"],
         max_chars=MAX_CHARACTERS,
         placeholder="Type to see its norm",
-        live=_DEBOUNCE,
-        help="Measured as you type. What you type is not stored, and goes into the link only if you tick "
-        f"“{_IN_LINK}”.",
+        live=_DEBOUNCE if is_live else False,
+        help=f"{'Measured as you type.' if is_live else 'Press Enter to measure it.'} What you type is not stored, and "
+        f"goes into the link only if you tick “{_IN_LINK}”.",
     )
 
 
@@ -69,7 +74,7 @@ def one_or_several() -> None:
     if st.session_state.several:
         _area("Your own sentences, one per line", _HEIGHT, "Press Ctrl+Enter or click Measure.")
     else:
-        line()
+        line(is_live=True)
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.session_state.several:
             _measure()
@@ -123,7 +128,7 @@ def _take_over(key: str) -> None:
 
 def _take(key: str) -> None:
     """Take what was typed; it goes into the next link only if asked for, also where it replaces that of a link."""
-    st.session_state.text = st.session_state[key]
+    st.session_state.text = st.session_state.get(key, st.session_state.text)  # none if the page is being left
     if st.session_state.pop("text_of_link", ""):
         st.session_state.with_text = False
 

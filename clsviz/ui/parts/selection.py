@@ -41,7 +41,6 @@ def show_search(shown: "Shown", has_trait: Callable[[], NDArray[np.bool_]]) -> N
             persist_state="session",
             max_chars=LONGEST_SEARCH,
             placeholder="Find sentences that contain…",
-            live="350ms",
             label_visibility="collapsed",
             icon=":material/search:",
             width=300,

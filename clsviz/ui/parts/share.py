@@ -11,9 +11,8 @@ from clsviz import export, words
 from clsviz.experiment import Experiment
 from clsviz.hub import shortened
 from clsviz.measuring import Found
-from clsviz.settings import Overlay
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import citing
+from clsviz.ui.parts import chart, citing
 
 if TYPE_CHECKING:
     from clsviz.analysis import Shown
@@ -99,7 +98,8 @@ def downloads(experiment: Experiment, found: Found, view: "Shown", seen: "Seen")
             on_click="ignore",
             width="stretch",
         )
-        caption = words.citation.caption(experiment, found, view, [Overlay(name) for name in seen.overlays])
+        overlays = chart.drawn_overlays(found, experiment, view, seen.overlays)
+        caption = words.citation.caption(experiment, found, view, overlays)
         citing.citation(caption, words.citation.bibtex(experiment, found))
 
 

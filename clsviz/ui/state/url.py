@@ -54,7 +54,8 @@ def _is_back_or_forward() -> bool:
 def _notes(problems: list[SettingError]) -> list[str]:
     notes = [f"In the link: {problem}" for problem in problems[:_MOST_PROBLEMS]]
     if len(problems) > _MOST_PROBLEMS:
-        notes.append(f"In the link: {len(problems) - _MOST_PROBLEMS:,} more settings cannot be used.")
+        n = len(problems) - _MOST_PROBLEMS
+        notes.append(f"In the link: {n:,} more setting{'' if n == 1 else 's'} cannot be used.")
     return notes
 
 

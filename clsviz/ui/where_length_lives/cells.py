@@ -56,7 +56,7 @@ def _heat_map(profile: "Profile", experiment: Experiment) -> None:
     )
     st.caption(
         "Click a cell to open the scatter of that vector’s norm. Where a cell is empty there is nothing to predict "
-        "from: the vector, or its norm, is the same for all sentences."
+        "from, or nothing to predict: the vector, its norm or the length is the same for all sentences."
     )
 
 

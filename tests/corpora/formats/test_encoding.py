@@ -27,6 +27,8 @@ def test_a_text_in_any_encoding(tmp_path: Path, suffix: str, encoding: str) -> N
         ("shift_jis", "吾輩は猫である。名前はまだ無い。どこで生れたかとんと見当がつかぬ。"),
         ("gb18030", "今天天气很好，我们一起去公园散步，然后去吃晚饭。"),
         ("cp1251", "Сегодня хорошая погода, и мы пойдём гулять в парк вместе с друзьями."),
+        ("cp1252", "Très agréable à côté de la forêt, déjà vu par là-bas."),
+        ("cp1252", "El señor comió piñas en el jardín y después durmió."),
         ("cp1252", "Übermäßig süße Äpfel fielen später vom größten Baum in die Wiese."),
     ],
 )

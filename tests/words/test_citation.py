@@ -1,0 +1,66 @@
+import re
+from pathlib import Path
+
+import numpy as np
+
+from clsviz import words
+from clsviz.analysis import Shown
+from clsviz.corpora import Corpus, Sample
+from clsviz.experiment import Experiment
+from clsviz.measuring import Found
+from clsviz.models import Weights
+from clsviz.settings import Lengths, Overlay
+from clsviz.statistics import fit
+
+
+def found_of(experiment: Experiment) -> Found:
+    weights = Weights(experiment.model, "", Path(), "f" * 64)
+    return Found(weights, Sample(Corpus(experiment.selection, "A & B", "c" * 64, 400, experiment.corpus), [], ""))
+
+
+def shown_of(lengths: np.ndarray) -> Shown:
+    norms = (8 + 0.05 * lengths + np.random.default_rng(0).standard_normal(len(lengths))).astype(np.float32)
+    has_line = len(set(lengths.tolist())) > 1
+    line = fit(lengths, norms, np.arange(len(lengths))) if has_line else None
+    problem = "" if has_line else "All sentences have one length."
+    return Shown(
+        np.arange(len(lengths)), lengths.astype(np.int32), norms, line, problem, clusters=np.arange(len(lengths))
+    )
+
+
+LENGTHS = np.random.default_rng(1).integers(3, 60, 300)
+
+
+def test_a_caption_says_what_is_drawn_and_no_more() -> None:
+    experiment = Experiment()
+    caption = words.citation.caption(experiment, found_of(experiment), shown_of(LENGTHS), [Overlay.MEDIANS])
+    slope = np.polyfit(LENGTHS, shown_of(LENGTHS).norms, 1)[0]
+    assert caption.startswith("Norm of the [CLS] embedding against sentence length in tokens, one point per sentence. ")
+    assert f"slope per token {words.number(slope)} " in caption
+    assert "Red: the least-squares line with its 95% band; dark bars: median and quartiles" in caption
+    assert "curves" not in caption
+    assert "shuffled" not in caption
+    shuffled = Experiment(lengths=Lengths.SHUFFLED)
+    assert "(lengths shuffled as a control)" in words.citation.caption(shuffled, found_of(shuffled), shown_of(LENGTHS))
+
+
+def test_without_a_line_a_caption_says_why_and_speaks_of_none() -> None:
+    experiment = Experiment()
+    caption = words.citation.caption(experiment, found_of(experiment), shown_of(np.full(20, 6)), [])
+    assert "All sentences have one length. Measured with clsviz" in caption
+    assert "least-squares" not in caption
+
+
+def test_the_entry_is_one_that_bibtex_can_read_and_has_the_command() -> None:
+    experiment = Experiment(model="owner/a_model#1", corpus="100%_of{it}")
+    entry = words.citation.bibtex(experiment, found_of(experiment))
+    assert re.match(r"@software\{clsviz-owner-a_model-1-100-_of-it,\n", entry)
+    bare = re.sub(r"\\[&%$#_{}]|\\\w+\{\}", "", entry)
+    assert bare.count("{") == bare.count("}")
+    assert not re.search(r"[%#&~^]", bare)
+    assert "python -m clsviz measure" in entry
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    project = (Path(__file__).parents[2] / "pyproject.toml").read_text()
+    assert f'version = "{words.citation.VERSION}"' in project
