@@ -47,25 +47,28 @@ def counts(page: AppTest) -> tuple[int, int]:
     return page.session_state.n_pages, page.session_state.n_drawn
 
 
-def test_once_nothing_is_to_come_it_is_a_part_of_the_page_like_any_other(polled: list[float | None]) -> None:
+def test_a_change_of_the_view_draws_this_part_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, polled: list[float | None]
+) -> None:
     page = opened().run()
-    page.number_input(key="view").set_value(3).run()
+    page.run()
     assert counts(page) == (2, 2)
+    page.number_input(key="view").set_value(3)
+    redraw(page, monkeypatch)
+    assert counts(page) == (2, 3)
     assert page.session_state.view == 3
-    assert not polled
+    assert not any(polled)
 
 
 def test_a_change_of_what_the_rest_depends_on_draws_the_whole_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    page = opened()
-    page.session_state.is_active = True
+    page = opened().run()
     page.run()
-    page.number_input(key="view").set_value(3)
-    redraw(page, monkeypatch)
-    assert counts(page) == (1, 2)
     page.number_input(key="corpus").set_value(3)
     redraw(page, monkeypatch)
-    assert counts(page) == (2, 3)  # once, and not in vain before
+    assert counts(page) == (3, 3)  # once, and not in vain before
     assert page.session_state.corpus == 3
+    redraw(page, monkeypatch)
+    assert counts(page) == (3, 4)
 
 
 def test_while_there_is_more_to_come_it_is_drawn_again_and_at_the_end_the_whole_page(
@@ -80,18 +83,28 @@ def test_while_there_is_more_to_come_it_is_drawn_again_and_at_the_end_the_whole_
     page.session_state.is_active = False
     redraw(page, monkeypatch)
     assert counts(page)[0] == 2
-    assert len(polled) == 1
+    assert polled[1:] == [None]
+    n_drawn = counts(page)[1]
+    page.session_state.is_active = True
+    redraw(page, monkeypatch)  # a control of this part has begun something
+    assert counts(page) == (3, n_drawn + 2)
+    assert polled[-1]
 
 
 def test_a_change_of_the_view_alone_is_in_the_address_and_in_the_links_of_all_pages(
-    open_page: Callable[..., AppTest],
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = settle(finish(open_page()))
     before, written = figures(page), page.session_state.written
-    page.select_slider(key="length_cutoff").set_value(15).run()
+    linked: list[dict[str, str]] = []
+    link = page.session_state.link_pages
+    page.session_state.link_pages = lambda query: (linked.append(query), link(query))
+    page.select_slider(key="length_cutoff").set_value(15)
+    redraw(page, monkeypatch)
     assert not page.exception
     assert page.query_params["length_cutoff"] == "15"
     assert page.session_state.written.query == written.query | {"length_cutoff": "15"}
+    assert linked == [page.session_state.written.query]
     assert figures(page)["Sentences"] != before["Sentences"]
     page.run()
     links = page.sidebar.get("page_link")
