@@ -26,7 +26,7 @@ def test_a_visitor_looks_inside_and_takes_the_tables_along(
     tmp_path: Path,
 ) -> None:
     page = opened(visit(LINK))
-    expect(page.get_by_text("22,713,216 weights in 103 named parameters")).to_be_visible()
+    expect(page.get_by_role("heading", name="22,713,216 weights in 103 named parameters")).to_be_visible()
     expect(page.get_by_text("Your sentence: “Sinan loves a beautiful day”")).to_be_visible()
     expect(page.locator(".js-plotly-plot .barlayer .point path").nth(13)).to_be_visible()  # two a layer, and two more
     fingerprint = models.find("minilm").fingerprint

@@ -34,7 +34,8 @@ def test_a_visitor_sees_where_length_is_and_opens_a_cell(visit: Callable[..., Pa
         page.get_by_text(re.compile("predicts the length of held-out sentences best after layer 1: off by"))
     ).to_be_visible()
     found = re.match(
-        r"held-out R² (\S+) after layer 1 · R² (\S+) after the last · the last norm alone R² (\S+) · (\d+) sentences",
+        r"held-out R² (\S+) after layer 1 · R² (\S+) after the last · "
+        r"a line on the last norm R² (\S+), not held out · (\d+) sentences",
         numbers(page),
     )
     assert found

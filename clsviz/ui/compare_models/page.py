@@ -84,11 +84,10 @@ def _watch(experiment: Experiment, names: Sequence[str]) -> tuple[list[Measuring
     return jobs[: len(names)], jobs[len(names) :]
 
 
-def _norms_of(experiment: Experiment, names: Sequence[str]) -> list[Found | None]:
-    """What this session knows of the models' norms."""
+def _norms_of(experiment: Experiment, names: Sequence[str]) -> list[MeasuringJob | None]:
+    """The jobs of the models' norms that this session watches already."""
     keys = [measurement_key(replace(experiment, model=name), Kind.NORMS) for name in names]
-    jobs = [st.session_state.get("watched", {}).get(key) for key in keys]
-    return [job.work.found if job else None for job in jobs]
+    return [st.session_state.get("watched", {}).get(key) for key in keys]
 
 
 def _of_corpus(jobs: Sequence[MeasuringJob]) -> MeasuringJob:

@@ -11,7 +11,7 @@ from clsviz.experiment import Experiment
 from clsviz.measuring import MeasuringJob
 from clsviz.settings import Unit
 from clsviz.ui.compare_models import downloads, table
-from clsviz.ui.compare_models.rows_so_far import rows_of
+from clsviz.ui.compare_models.rows_so_far import need_vectors, rows_of
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import head
 from clsviz.ui.parts.chart import palette
@@ -43,6 +43,8 @@ def show(
     jobs = [*norms, *vectors]
     if not any(job.work.found for job in norms):  # something to read while libraries are loaded for the rest
         place.header(words.comparison.waiting([job.state for job in jobs]), anchor=False)
+    if need_vectors(experiment, norms, vectors):
+        st.rerun()
     known = rows_of(experiment, names, norms, vectors)
     place.empty()
     is_open = _is_open(known, jobs)
@@ -52,7 +54,7 @@ def show(
 
     def draw() -> None:
         nonlocal first, is_in_browser
-        if _chosen() != before:  # a control in this part was moved
+        if _chosen() != before or need_vectors(experiment, norms, vectors):  # a control in this part was moved
             st.rerun()
         rows = first or rows_of(experiment, names, norms, vectors)
         first = None

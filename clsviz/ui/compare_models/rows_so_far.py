@@ -32,8 +32,8 @@ def rows_of(
             row = _with_norms(row, job, found, of.view, index)
             vectors_found = of_vectors.work.found
             if is_settled and of_vectors.state is State.DONE and vectors_found:
-                if vectors_found.is_outline and not is_kept(vectors_found, of, founds):
-                    row = replace(row, is_read=False)  # the next run of the page measures them
+                if vectors_found.is_outline and not is_kept(vectors_found, of, norms):
+                    row = replace(row, is_read=False)
                 else:
                     row = _with_profile(row, vectors_found, of.view, index)
         rows.append(row)
@@ -62,10 +62,19 @@ def _with_profile(row: Row, found: Found, view: View, index: NDArray[np.intp]) -
     return replace(row, profile=analysed.work.result, is_read=is_read, problem=str(analysed.error or row.problem))
 
 
-def is_kept(found: Found, experiment: Experiment, norms: Sequence[Found | None]) -> bool:
-    """Whether the probes of a model are there without its vectors; norms: of all models. While one lacks, perhaps."""
-    known = [of.measurements for of in norms if of and not of.n_missing]
-    if len(known) < len(norms):
+def need_vectors(experiment: Experiment, norms: Sequence[MeasuringJob], vectors: Sequence[MeasuringJob]) -> bool:
+    """Whether the next run of the page will measure vectors, as what is kept turned out not to suffice."""
+    founds = [job.work.found for job in vectors if job.state is State.DONE]
+    return any(found and found.is_outline and not is_kept(found, experiment, norms) for found in founds)
+
+
+def is_kept(found: Found, experiment: Experiment, norms: Sequence[MeasuringJob | None]) -> bool:
+    """Whether the probes of a model are there without its vectors.
+
+    norms: the jobs of all models. Until they have ended, nobody knows which sentences are compared: then perhaps.
+    """
+    known = [job.work.found.measurements for job in norms if job and job.work.found]
+    if not known or any(job is None or job.state.is_active for job in norms):
         return True
     index = analysis.comparison.common(known, experiment.view)[0]
     index = index[index < len(found.measurements)]

@@ -17,8 +17,9 @@ def show(job: MeasuringJob) -> None:
     if job.work.found:
         notes += words.notes(job.work.experiment, job.work.found)
         notes += words.differences(session.made_with(), job.work.found)
-    for note in notes:
-        st.warning(escape(note))
+    with st.container():  # holds its place while it is empty: nothing below is there twice for a moment
+        for note in notes:
+            st.warning(escape(note))
 
 
 def show_of_view() -> None:

@@ -33,7 +33,9 @@ def show(job: MeasuringJob, before: tuple[bool, bool, bool], name: str = "") -> 
 
 def show_on_a_phone(job: MeasuringJob, before: tuple[bool, bool, bool], name: str = "") -> None:
     """The same in the main column, for screens that hide the sidebar, while there is something to do or to know."""
-    if job.state is not State.DONE:
+    with st.container():
+        if job.state is State.DONE:
+            return
         with st.container(key="phone"):
             errors.show(job.error, *errors.OF_THE_SIDEBAR)  # the status shows those of the run
             show(job, before, f"{name}-phone")

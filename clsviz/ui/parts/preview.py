@@ -29,8 +29,9 @@ def show(job: MeasuringJob) -> None:
 
     job: one that measures it.
     """
-    if _comes_first(job):
-        _show(job)
+    with st.container():
+        if _comes_first(job):
+            _show(job)
 
 
 def explain(job: MeasuringJob) -> None:
