@@ -252,6 +252,8 @@ class Extraction:
                 self._publish(whole(found))
                 if not checks:
                     self.sentences_per_second = (len(found.measurements) - n_measured) / total_seconds
+                if found.n_missing and not self._encoders.needs_check(encoder):  # else not all of it is kept
+                    progress.rest()
         except (Mistaken, ModelError):
             self._publish(whole(before))
             raise

@@ -1,12 +1,14 @@
 """What a page says while there is nothing to show yet."""
 
 from clsviz.measurements import Kind
-from clsviz.measuring import MeasuringJob, State
+from clsviz.measuring import MeasuringJob, Place, State
 from clsviz.words.numbers import duration
 
 
-def for_points(job: MeasuringJob) -> str:
-    """Why there is no picture yet."""
+def for_points(job: MeasuringJob, place: Place | None = None) -> str:
+    """Why there is no picture yet; place: where the job stands in the queue, if it does."""
+    if job.state is State.WAITING and job.is_refused:
+        return "You have as many runs as one visitor may have on this server. Press Run when one of them has ended."
     if job.state is State.WAITING and job.is_held:
         return "See above how your file is read. Press Measure when its sentences look right."
     if job.state is State.WAITING and (needed := _needed(job)):
@@ -16,11 +18,42 @@ def for_points(job: MeasuringJob) -> str:
     if job.state is State.FAILED:
         return "Nothing was measured; the error says why."
     if job.state is State.CANCELLED:
-        return "Stopped before the first sentences were measured. Press Continue to resume."
+        why = "The time of this run was up" if job.error else "Stopped"
+        return f"{why} before the first sentences were measured. Press Continue to resume."
+    if job.state is State.QUEUED:
+        return f"{in_queue(place)}. {_FIRST_POINTS}"
     if job.unit:
         return f"{job.stage}: {job.done:,} of {job.total:,} {job.unit}. The result is kept, so this happens only once."
     stage = _needed(job) or f"{job.stage or 'Looking for earlier measurements'}."
     return f"{stage} The first points appear in a few seconds."
+
+
+_FIRST_POINTS = "The first points appear soon after it begins."
+
+
+def in_queue(place: Place | None) -> str:
+    """Where a run stands in the queue, without a full stop."""
+    if place is None or not place.n_ahead:
+        return "This run is the next"
+    runs = "One run comes" if place.n_ahead == 1 else f"{place.n_ahead:,} runs come"
+    wait = "" if place.seconds is None else f", in about {duration(place.seconds)}"
+    return f"{runs} before this one{wait}"
+
+
+def refused(visitor_jobs: int | None) -> str:
+    """That a run is not queued, because its visitor has as many as one may have."""
+    return (
+        f"Not queued: you have {visitor_jobs:,} runs going or waiting, as many as one visitor may have on this server. "
+        "Press Run when one of them has ended."
+    )
+
+
+def full(sessions: int | None) -> tuple[str, str]:
+    """That the server has no room for one more visitor: a title and a sentence."""
+    return (
+        "This demo is busy. Back in a minute?",
+        f"It serves {sessions:,} open pages at a time, and they are all taken. This page tries again by itself.",
+    )
 
 
 def _needed(job: MeasuringJob) -> str:

@@ -70,7 +70,7 @@ def _show(job: MeasuringJob, page: str) -> None:
     compared = _compare(found, experiment) if found else None
     similarity = compared.work.result if compared else None
     if compared is None:
-        head.show(words.similarity.QUESTION, words.waiting.for_points(job))
+        head.show(words.similarity.QUESTION, words.waiting.for_points(job, server.jobs().place_of(job)))
     elif similarity is None:
         head.show(words.similarity.QUESTION, str(compared.error or "Comparing…"))
     else:

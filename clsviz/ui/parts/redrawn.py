@@ -4,13 +4,11 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from clsviz.ui.state import session
-
-_POLL_SECONDS = 1.0
+from clsviz.ui.state import server, session
 
 
 def show(draw: Callable[[], None], chosen: Callable[[], object], is_active: Callable[[], bool]) -> None:
-    """Draw it, each second again while there is more to come, and at the end the whole page once more.
+    """Draw it, each second or so again while there is more to come, and at the end the whole page once more.
 
     chosen: the settings that the rest of the page depends on. If something in this part changes them, the whole page is
         drawn anew. is_active: whether there is more to come.
@@ -28,4 +26,4 @@ def show(draw: Callable[[], None], chosen: Callable[[], object], is_active: Call
             st.rerun()
         is_in_browser = True
 
-    st.fragment(keep_up, run_every=_POLL_SECONDS if was_active else None)()
+    st.fragment(keep_up, run_every=server.every() if was_active else None)()

@@ -69,11 +69,11 @@ def watch(*wanted: tuple[Experiment, Kind], suffices: Suffices = lambda _: False
 def _job(experiment: Experiment, kind: Kind, job: MeasuringJob | None, suffices: Suffices) -> MeasuringJob:
     """The job of an experiment; job: the one that this session watched so far."""
     if job is None or job.state is State.WAITING:  # what came with clsviz may suffice by now
-        job = server.jobs().open(experiment, kind, hold=session.is_held())
+        job = server.jobs().open(experiment, kind, hold=session.is_held(), visitor=server.visitor())
         _wait_a_moment(job)
     found = job.work.found
     if found is not None and found.is_outline and not suffices(found):
-        return server.jobs().open(experiment, kind, here=True, hold=session.is_held())
+        return server.jobs().open(experiment, kind, here=True, hold=session.is_held(), visitor=server.visitor())
     return job
 
 
@@ -101,8 +101,9 @@ def start(job: MeasuringJob, *, here: bool = False) -> MeasuringJob:
     session.release()
     for other in before.values():
         if other.is_held:
-            server.jobs().open(other.work.experiment, other.work.kind)
-    started = server.jobs().open(experiment, kind, start=True, here=here or job.is_here)
+            server.jobs().open(other.work.experiment, other.work.kind, visitor=server.visitor())
+    here = here or job.is_here
+    started = server.jobs().open(experiment, kind, start=True, here=here, visitor=server.visitor())
     _replace(before, before | {measurement_key(experiment, kind): started})
     return started
 
@@ -110,6 +111,11 @@ def start(job: MeasuringJob, *, here: bool = False) -> MeasuringJob:
 def leave(job: MeasuringJob) -> None:
     """Stop watching the job; it is cancelled unless somebody else watches it."""
     job.leave(_session_id())
+
+
+def is_admitted() -> bool:
+    """Whether there is room for this session among those that the server serves."""
+    return server.crowd().admit(_session_id(), _is_connected(_session_id()))
 
 
 def found(job: MeasuringJob, experiment: Experiment) -> Found | None:
@@ -131,7 +137,7 @@ def _replace(before: dict[Hashable, MeasuringJob], watched: dict[Hashable, Measu
         if job not in watched.values():
             leave(job)
     for job in watched.values():
-        job.watch(_session_id(), _is_connected(_session_id()))
+        job.watch(_session_id(), _is_connected(_session_id()), server.visitor())
     st.session_state.watched = watched
 
 

@@ -98,7 +98,7 @@ def _show(job: MeasuringJob, there: MeasuringJob | None, page: str) -> None:
     profile = of_profile.work.result if of_profile else None
     question = f"Where does {models.label(experiment.model)} write the length of a sentence?"
     if of_profile is None:
-        head.show(question, words.waiting.for_points(job))
+        head.show(question, words.waiting.for_points(job, server.jobs().place_of(job)))
     else:
         answer = str(of_profile.error or words.headline.answer(profile, experiment))
         numbers = words.headline.in_numbers(profile, experiment)
