@@ -116,9 +116,10 @@ class Lane:
         """Queue a job, for `visitors` beside its own; raises TooManyError if none of them may have one more."""
         with self._changed:
             if all(self._is_full(visitor) for visitor in {*job.visitors, *visitors}):
+                runs = "a run" if self._visitor_jobs == 1 else f"{self._visitor_jobs:,} runs"
                 raise TooManyError(
-                    f"You have {self._visitor_jobs:,} runs going or waiting, as many as one visitor may have on this "
-                    "server. Wait until one has ended or cancel one, and ask again."
+                    f"You have {runs} going or waiting, as many as one visitor may have on this server. Ask again when "
+                    "one has ended."
                 )
             job.state = State.QUEUED
             job.queued_at = time.monotonic()

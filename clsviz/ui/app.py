@@ -74,7 +74,7 @@ def main() -> None:
 
 def _show_busy() -> None:
     """That there is no room for this visitor now; it tries again by itself."""
-    title, text = words.waiting.full(server.limits().sessions)
+    title, text = words.waiting.full(server.limits().sessions or 0)
 
     def keep_up() -> None:
         st.title(title, anchor=False)

@@ -8,7 +8,7 @@ from clsviz.words.numbers import duration
 def for_points(job: MeasuringJob, place: Place | None = None) -> str:
     """Why there is no picture yet; place: where the job stands in the queue, if it does."""
     if job.state is State.WAITING and job.is_refused:
-        return "You have as many runs as one visitor may have on this server. Press Run when one of them has ended."
+        return "You have as many runs as one visitor may have on this server. Press Run when one has ended."
     if job.state is State.WAITING and job.is_held:
         return "See above how your file is read. Press Measure when its sentences look right."
     if job.state is State.WAITING and (needed := _needed(job)):
@@ -20,7 +20,7 @@ def for_points(job: MeasuringJob, place: Place | None = None) -> str:
     if job.state is State.CANCELLED:
         why = "The time of this run was up" if job.error else "Stopped"
         return f"{why} before the first sentences were measured. Press Continue to resume."
-    if job.state is State.QUEUED:
+    if job.state is State.QUEUED and place and place.n_ahead:
         return f"{in_queue(place)}. {_FIRST_POINTS}"
     if job.unit:
         return f"{job.stage}: {job.done:,} of {job.total:,} {job.unit}. The result is kept, so this happens only once."
@@ -34,25 +34,28 @@ _FIRST_POINTS = "The first points appear soon after it begins."
 def in_queue(place: Place | None) -> str:
     """Where a run stands in the queue, without a full stop."""
     if place is None or not place.n_ahead:
-        return "This run is the next"
+        return "Starting"
     runs = "One run comes" if place.n_ahead == 1 else f"{place.n_ahead:,} runs come"
     wait = "" if place.seconds is None else f", in about {duration(place.seconds)}"
     return f"{runs} before this one{wait}"
 
 
-def refused(visitor_jobs: int | None) -> str:
+def refused(visitor_jobs: int) -> str:
     """That a run is not queued, because its visitor has as many as one may have."""
+    one = visitor_jobs == 1
+    runs = "a run" if one else f"{visitor_jobs:,} runs"
     return (
-        f"Not queued: you have {visitor_jobs:,} runs going or waiting, as many as one visitor may have on this server. "
-        "Press Run when one of them has ended."
+        f"Not queued: you have {runs} going or waiting, as many as one visitor may have on this server. Press Run when "
+        f"{'it' if one else 'one of them'} has ended."
     )
 
 
-def full(sessions: int | None) -> tuple[str, str]:
+def full(sessions: int) -> tuple[str, str]:
     """That the server has no room for one more visitor: a title and a sentence."""
     return (
         "This demo is busy. Back in a minute?",
-        f"It serves {sessions:,} open pages at a time, and they are all taken. This page tries again by itself.",
+        f"It serves up to {sessions:,} open page{'' if sessions == 1 else 's'} at a time, and that many are open. This "
+        "page tries again by itself.",
     )
 
 

@@ -23,7 +23,7 @@ from clsviz import corpora, export, statistics, words
 from clsviz.encoder import Encoder
 from clsviz.errors import ClsvizError, CorpusError, ModelError, SettingError, StoreError, UnexpectedError
 from clsviz.measuring import Cost, Extraction, Found, Job, State
-from clsviz.measuring.job import Lane
+from clsviz.measuring.lane import Lane
 from clsviz.progress import Progress
 from clsviz.settings import Pooling, Segmentation
 from clsviz.ui import controls
@@ -79,7 +79,7 @@ def test_the_curve_the_spread_and_the_cutoffs_follow_and_the_picture_stays(open_
 def test_before_the_first_points_everything_has_its_place(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Lane, "put", lambda self, job: setattr(job, "state", State.QUEUED))
+    monkeypatch.setattr(Lane, "put", lambda self, job, *_: setattr(job, "state", State.QUEUED))
     page = open_page()
     assert not page.exception
     assert figures(page) == {"R²": "", "Slope": "", "Sentences": ""}

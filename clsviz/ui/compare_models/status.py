@@ -60,7 +60,7 @@ def _show(names: Sequence[str], norms: Sequence[MeasuringJob], vectors: Sequence
             _cancel_button(jobs, place)
         elif waiting := _waiting(jobs):
             if any(job.is_refused for job in waiting):
-                st.caption(words.waiting.refused(server.limits().visitor_jobs))
+                st.caption(words.waiting.refused(server.limits().visitor_jobs or 0))
             _run_button(waiting, place)
         st.caption("  \n".join(_progress(*of) for of in zip(labels, norms, vectors, strict=True)))
     for error in _errors(labels, norms, vectors):

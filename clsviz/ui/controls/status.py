@@ -64,7 +64,7 @@ def draw(job: MeasuringJob, name: str = "") -> None:
             _done(job, name)
         else:
             if job.is_refused:
-                st.caption(words.waiting.refused(server.limits().visitor_jobs))
+                st.caption(words.waiting.refused(server.limits().visitor_jobs or 0))
             _run_button(job, name)
     errors.show(job.error, *errors.OF_THE_RUN)
 

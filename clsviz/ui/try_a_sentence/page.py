@@ -101,8 +101,9 @@ def _below(
 
 def _nothing_yet(job: MeasuringJob) -> str:
     """Why nothing is known of the model."""
-    if job.state is State.QUEUED:
-        return f"{words.waiting.in_queue(server.jobs().place_of(job))}. Then the model is loaded."
+    place = server.jobs().place_of(job)
+    if place and place.n_ahead:
+        return f"{words.waiting.in_queue(place)}. Then the model is loaded."
     return _NOTHING_YET.get(job.state, "Looking for the model; this takes a moment.")
 
 

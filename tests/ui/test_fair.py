@@ -1,0 +1,162 @@
+"""What pages say where a server has limits and many visitors."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+from support.app import answer, finish, job_of, plain, texts
+
+from clsviz.encoder import Encoder
+from clsviz.experiment import Experiment
+from clsviz.measuring import Cost, State
+from clsviz.ui.state import server
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Measuring goes on beyond its first parts when this is set."""
+    gate = threading.Event()
+    measure = Encoder.measure
+
+    def gated(self: Encoder, sentences: list[str], on_batch: Callable[[int], None] | None = None) -> object:
+        while on_batch and len(sentences) > 32 and not gate.wait(0.01):
+            on_batch(0)
+        return measure(self, sentences, on_batch)
+
+    monkeypatch.setattr(Encoder, "measure", gated)
+    yield gate
+    gate.set()
+
+
+@pytest.fixture
+def limit(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Start the server anew with these limits."""
+
+    def limit(**limits: object) -> None:
+        server.jobs().close()
+        for name, value in limits.items():
+            monkeypatch.setenv(f"CLSVIZ_LIMIT_{name.upper()}", str(value))
+        st.cache_resource.clear()
+
+    return limit
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)
+
+
+def test_a_server_without_room_says_so_and_does_nothing_else(
+    open_page: Callable[..., AppTest], limit: Callable[..., None]
+) -> None:
+    limit(sessions=1)
+    is_there = True
+    assert server.crowd().admit("somebody else", lambda: is_there)
+    page = open_page()
+    assert not page.exception
+    assert page.title[0].value == "This demo is busy. Back in a minute?"
+    assert "It serves up to 1 open page at a time" in texts(page)
+    assert "watched" not in page.session_state
+    assert server.jobs().is_idle
+    assert not page.button
+    is_there = False
+    page.run()
+    assert "Does tiny-bert encode the length" in texts(finish(page))
+
+
+def test_a_server_that_is_set_up_wrongly_says_so_in_its_log(
+    open_page: Callable[..., AppTest],
+    limit: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    limit(sessions="many")
+    page = open_page()
+    assert not page.exception
+    assert "its log says what is wrong" in texts(page)
+    assert "CLSVIZ_LIMIT_SESSIONS is “many”" in caplog.text
+    monkeypatch.delenv("CLSVIZ_LIMIT_SESSIONS")
+
+
+def test_a_page_that_waits_says_how_many_come_first_and_how_long_that_takes(
+    open_page: Callable[..., AppTest], tiny_folder: Path, corpus: str, gate: threading.Event
+) -> None:
+    experiment = Experiment(model=str(tiny_folder), corpus=corpus, sample_size=300, seed=5)
+    first = server.jobs().open(experiment, visitor="somebody")
+    wait_for(lambda: first.state is State.RUNNING)
+    first.cost = Cost(200.0)
+    page = open_page(seed="6")
+    wait_for(lambda: job_of(page).state is State.QUEUED)
+    page.run()
+    told = server.jobs().place_of(job_of(page))
+    assert told.n_ahead == 1
+    assert told.seconds == pytest.approx(20, abs=5)  # then it gives way
+    assert answer(page).startswith("One run comes before this one, in about 20 s. The first points appear soon")
+    assert "in a few seconds" not in texts(page)
+    (bar, *_) = page.sidebar.get("progress")
+    assert plain(bar.proto.text) == "One run comes before this one, in about 20 s"
+    gate.set()
+    finish(page)
+
+
+def test_a_visitor_with_as_many_runs_as_one_may_have_is_told_so(
+    open_page: Callable[..., AppTest], tiny_folder: Path, corpus: str, gate: threading.Event, limit: Callable[..., None]
+) -> None:
+    limit(visitor_jobs=1)
+    experiment = Experiment(model=str(tiny_folder), corpus=corpus, sample_size=300, seed=5)
+    first = server.jobs().open(experiment, visitor=server.visitor())
+    wait_for(lambda: first.state is State.RUNNING)
+    page = open_page(seed="6")
+    wait_for(lambda: job_of(page).state is State.WAITING)
+    page.run()
+    said = "Not queued: you have a run going or waiting, as many as one visitor may have on this server. "
+    assert said in texts(page)
+    assert answer(page).startswith("You have as many runs as one visitor may have on this server.")
+    page.button(key="run").click().run()
+    assert job_of(page).state is State.WAITING
+    assert said in texts(page)
+    gate.set()
+    wait_for(lambda: first.state is State.DONE)
+    page.button(key="run").click().run()
+    finish(page)
+    assert job_of(page).state is State.DONE
+    assert said not in texts(page)
+
+
+def test_a_run_whose_time_is_up_says_so_and_goes_on_when_asked(
+    open_page: Callable[..., AppTest], gate: threading.Event, limit: Callable[..., None]
+) -> None:
+    limit(job_seconds=1)
+    page = open_page()
+    wait_for(lambda: job_of(page).state is State.CANCELLED)
+    page.run()
+    assert "Stopped after 1 s, which is as long as one run may take on this server." in texts(page)
+    assert page.button(key="run").label.startswith("Continue")
+    gate.set()
+    page.button(key="run").click().run()
+    finish(page)
+    assert "Stopped after" not in texts(page)
+
+
+def test_own_sentences_beyond_those_of_a_minute_are_not_measured(
+    open_page: Callable[..., AppTest], limit: Callable[..., None]
+) -> None:
+    limit(sentences_per_minute=2)
+    page = finish(open_page())
+    said = "up to 2 of your own sentences a minute"
+    for sentence in ("The first one.", "The second one."):
+        page.text_input(key="text_line").set_value(sentence).run()
+        wait_for(lambda: server.jobs().is_idle)
+        page.run()
+        assert not page.info
+    page.text_input(key="text_line").set_value("The third one.").run()
+    assert not page.exception
+    assert said in page.info[0].value
+    page.text_input(key="text_line").set_value("The first one.").run()
+    assert not page.info  # it is known
