@@ -12,12 +12,12 @@ _POLL_SECONDS = 0.5
 """Between two looks, as this is what the first points wait for."""
 
 
-def show(job: MeasuringJob, before: tuple[bool, bool, bool], name: str = "") -> None:
+def show(job: MeasuringJob, before: tuple[bool, bool, bool], name: str = "", seconds: float = _POLL_SECONDS) -> None:
     """The status, which keeps itself up to date while the job is active.
 
     before: the job's outline before anything was drawn. Once that no longer holds, the page is drawn again; not at
         once, because a page that is broken off reaches the browser without the values of its controls.
-    name: tells the buttons of several jobs apart.
+    name: tells the buttons of several jobs apart. seconds: between two looks at it.
     """
     is_in_browser = False
 
@@ -29,7 +29,7 @@ def show(job: MeasuringJob, before: tuple[bool, bool, bool], name: str = "") -> 
         is_in_browser = True
 
     will_change = job.state.is_active or before != outline(job)
-    st.fragment(keep_up, run_every=server.every(_POLL_SECONDS) if will_change else None)()
+    st.fragment(keep_up, run_every=server.every(seconds) if will_change else None)()
 
 
 def show_on_a_phone(job: MeasuringJob, before: tuple[bool, bool, bool], name: str = "") -> None:
@@ -39,7 +39,7 @@ def show_on_a_phone(job: MeasuringJob, before: tuple[bool, bool, bool], name: st
             return
         with st.container(key="phone"):
             errors.show(job.error, *errors.OF_THE_SIDEBAR)  # the status shows those of the run
-            show(job, before, f"{name}-phone")
+            show(job, before, f"{name}-phone", 2 * _POLL_SECONDS)
 
 
 def outline(job: MeasuringJob) -> tuple[bool, bool, bool]:

@@ -1,8 +1,9 @@
 """The jobs that this session watches, and so keeps going."""
 
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 from streamlit.runtime import exists, get_instance
@@ -11,7 +12,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
-from clsviz.measuring import Found, MeasuringJob, State, measurement_key
+from clsviz.measuring import Analysis, Found, Job, MeasuringJob, State, measurement_key
 from clsviz.settings import Pooling
 from clsviz.ui.markdown import escape
 from clsviz.ui.state import server, session, url, visitor
@@ -20,6 +21,9 @@ from clsviz.vectors import Vectors
 Wanted = Sequence[tuple[Experiment, Kind]]
 
 _PATIENCE_SECONDS = 0.5
+
+_WAIT_STEP_SECONDS = 10.0
+"""A wait that is shorter by so much is told anew."""
 
 Suffices = Callable[[Found], bool]
 """Whether a page can do with vectors of which all but they themselves came with clsviz."""
@@ -130,6 +134,28 @@ def found(job: MeasuringJob, experiment: Experiment) -> Found | None:
     if experiment.pooling is Pooling.POOLER:
         return found if found.measurements.has_pooler else None
     return found if experiment.pooling is Pooling.CLS or isinstance(found.measurements, Vectors) else None
+
+
+def news(job: MeasuringJob) -> Hashable:
+    """Changes when there is more to see of a job: more sentences, or before the first of them where it stands."""
+    found = job.work.found
+    if found is not None and len(found.measurements):
+        return job.state, found.key, found.damaged_parts
+    return job.state, found is not None, job.stage, job.done if job.unit else 0, _place(job)
+
+
+def news_of(analyses: Iterable[Analysis[Any]]) -> Hashable:
+    """Changes when there is more to see of analyses, which are to be held meanwhile."""
+    return tuple(
+        (one.state, id(one.work.result), one.stage, one.done, one.total, str(one.error), _place(one))
+        for one in analyses
+    )
+
+
+def _place(job: Job[Any]) -> Hashable:
+    """Where a job stands that waits, as roughly as it is told."""
+    place = server.jobs().place_of(job) if job.state is State.QUEUED else None
+    return place and (place.n_ahead, place.seconds and round(place.seconds / _WAIT_STEP_SECONDS))
 
 
 def _replace(before: dict[Hashable, MeasuringJob], watched: dict[Hashable, MeasuringJob]) -> None:
