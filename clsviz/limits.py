@@ -61,7 +61,7 @@ PUBLIC = Limits(
     visitor_jobs=3,
     job_seconds=300.0,
     sessions=120,
-    sentences_per_minute=120,
+    sentences_per_minute=1_200,
     trusted_proxies=0,
 )
 

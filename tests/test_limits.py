@@ -1,4 +1,5 @@
 import dataclasses
+import re
 from pathlib import Path
 
 import pytest
@@ -87,3 +88,15 @@ def test_what_there_has_to_be_cannot_be_left_open() -> None:
         limits_of({"CLSVIZ_LIMIT_N_ENCODERS": "none"})
     with pytest.raises(SettingError):
         limits_of({"CLSVIZ_LIMIT_SESSIONS": "0"})
+
+
+def test_the_table_of_limits_is_complete_and_true() -> None:
+    text = (Path(__file__).parents[1] / "docs/hosting.md").read_text("utf-8")
+    rows = re.findall(r"^\| `([A-Z_]+)` \| ([^|]+) \| ([^|]+) \|", text, re.MULTILINE)
+    told = {name.lower(): (local, public) for name, local, public in rows if hasattr(PUBLIC, name.lower())}
+
+    def written(value: float | None) -> str:
+        return "none" if value is None else f"{value:,.0f}"
+
+    names = [field.name for field in dataclasses.fields(PUBLIC) if field.name != "is_public"]
+    assert told == {name: (written(getattr(LOCAL, name)), written(getattr(PUBLIC, name))) for name in names}

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
-from support.app import answer, finish, job_of, plain, texts
+from support.app import answer, chart, finish, job_of, plain, settle, texts
 
+from clsviz import figures
 from clsviz.encoder import Encoder
 from clsviz.experiment import Experiment
 from clsviz.measuring import Cost, State
-from clsviz.ui.state import server
+from clsviz.ui.state import server, watching
 
 
 @pytest.fixture
@@ -142,6 +143,54 @@ def test_a_run_whose_time_is_up_says_so_and_goes_on_when_asked(
     page.button(key="run").click().run()
     finish(page)
     assert "Stopped after" not in texts(page)
+
+
+def test_a_page_that_waits_is_drawn_again_when_there_is_news_of_its_job(
+    open_page: Callable[..., AppTest], gate: threading.Event
+) -> None:
+    page = open_page()
+    job = job_of(page)
+    wait_for(lambda: job.work.found is not None and len(job.work.found.measurements) == 64)
+    before = watching.news(job)
+    assert watching.news(job) == before
+    gate.set()
+    wait_for(lambda: job.state is State.DONE)
+    assert watching.news(job) != before
+    finish(page)
+
+
+def test_the_more_sessions_wait_the_less_often_each_of_them_looks(
+    open_page: Callable[..., AppTest], gate: threading.Event
+) -> None:
+    page = open_page()
+    assert server.every() == 1
+    for n in range(31):
+        job_of(page).watch(f"session {n}", lambda: True)
+    assert server.jobs().n_watchers == 32
+    assert (server.every(), server.every(0.5)) == (4, 2)
+    gate.set()
+    finish(page)
+    assert server.every() == 1
+
+
+def test_one_figure_of_a_view_is_shared_by_all_who_look_at_it(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = settle(finish(open_page()))
+    first = chart(page)["data"]
+    drawn: list[object] = []
+    scatter = figures.scatter
+    monkeypatch.setattr(figures, "scatter", lambda *args, **named: (drawn.append(args), scatter(*args, **named))[1])
+    other = open_page()
+    assert chart(other)["data"] == first
+    assert not drawn
+    other.text_input(key="text_line").set_value("A sentence of the visitor’s own.").run()
+    settle(other)
+    assert len(drawn) > 0
+    assert len(chart(other)["data"]) > len(first)
+    n = len(drawn)
+    assert chart(page.run())["data"] == first  # and nobody else gets it
+    assert len(drawn) == n
 
 
 def test_own_sentences_beyond_those_of_a_minute_are_not_measured(
