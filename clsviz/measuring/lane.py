@@ -49,11 +49,16 @@ def in_turns(jobs: Sequence[Job[Work]], turns: Sequence[Hashable]) -> list[Job[W
 
 
 def seconds_until(
-    job: Job[Work], jobs: Sequence[Job[Work]], turns: Sequence[Hashable], running: Job[Work] | None, turn: float
+    job: Job[Work],
+    jobs: Sequence[Job[Work]],
+    turns: Sequence[Hashable],
+    running: Job[Work] | None,
+    turn: float,
+    had: float = 0.0,
 ) -> float | None:
     """About how long it takes until `job` runs if no more come, or None while that is not known.
 
-    jobs, turns: as in `in_turns`. turn: after how many seconds a job gives way.
+    jobs, turns: as in `in_turns`. turn: after how many seconds a job gives way; had: how many the running one has had.
     """
     waiting, left, seconds = list(jobs), deque(turns), 0.0
     to_go = {id(other): other.seconds_to_go for other in (*jobs, *([running] if running else []))}
@@ -69,7 +74,8 @@ def seconds_until(
         if (whole := to_go[id(following)]) is None:
             return None
         has_others = any(not following.visitors & other.visitors for other in waiting)
-        part = min(whole, max(turn, 1.0)) if following.can_rest and has_others else whole
+        most = max(turn - had, 1.0) if following.can_rest and has_others else whole
+        part, had = min(whole, most), 0.0
         seconds, to_go[id(following)] = seconds + part, whole - part
         if following in waiting and part == whole:
             waiting.remove(following)
@@ -143,7 +149,8 @@ class Lane:
             order = in_turns(jobs, turns)
             running = self._running if self._running and self._running.state.is_active else None
             turns = [*turns, *(self._served - {*turns})]  # whoever is served has another turn for what is left
-            seconds = seconds_until(job, jobs, turns, running, self._turn_seconds)
+            had = time.monotonic() - self._turn_began if running else 0.0
+            seconds = seconds_until(job, jobs, turns, running, self._turn_seconds, had)
             return Place(order.index(job) + (running is not None), seconds)
 
     def close(self) -> None:

@@ -28,7 +28,7 @@ def for_points(job: MeasuringJob, place: Place | None = None) -> str:
     return f"{stage} The first points appear in a few seconds."
 
 
-_FIRST_POINTS = "The first points appear soon after it begins."
+_FIRST_POINTS = "The first points appear soon after that."
 
 
 def in_queue(place: Place | None) -> str:
@@ -36,8 +36,8 @@ def in_queue(place: Place | None) -> str:
     if place is None or not place.n_ahead:
         return "Starting"
     runs = "One run comes" if place.n_ahead == 1 else f"{place.n_ahead:,} runs come"
-    wait = "" if place.seconds is None else f", in about {duration(place.seconds)}"
-    return f"{runs} before this one{wait}"
+    wait = "" if place.seconds is None else f"; this one begins in about {duration(place.seconds)}"
+    return f"{runs} first{wait}"
 
 
 def refused(visitor_jobs: int) -> str:

@@ -1,5 +1,6 @@
 """What pages say where a server has limits and many visitors."""
 
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -97,11 +98,14 @@ def test_a_page_that_waits_says_how_many_come_first_and_how_long_that_takes(
     page.run()
     told = server.jobs().place_of(job_of(page))
     assert told.n_ahead == 1
-    assert told.seconds == pytest.approx(20, abs=5)  # then it gives way
-    assert answer(page).startswith("One run comes before this one, in about 20 s. The first points appear soon")
+    assert 1 <= told.seconds <= 20  # then it gives way
+    said = r"One run comes first; this one begins in about (\d+) s"
+    match = re.fullmatch(rf"{said}\. The first points appear soon after that\.", answer(page))
+    assert match is not None
+    assert 1 <= int(match[1]) <= 20
     assert "in a few seconds" not in texts(page)
     (bar, *_) = page.sidebar.get("progress")
-    assert plain(bar.proto.text) == "One run comes before this one, in about 20 s"
+    assert re.fullmatch(said, plain(bar.proto.text))
     gate.set()
     finish(page)
 

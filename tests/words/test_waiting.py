@@ -16,10 +16,10 @@ def job(store: Store) -> Job[Extraction]:
 @pytest.mark.parametrize(
     ("place", "text"),
     [
-        (Place(1, None), "One run comes before this one"),
-        (Place(3, None), "3 runs come before this one"),
-        (Place(3, 40.0), "3 runs come before this one, in about 40 s"),
-        (Place(12, 400.0), "12 runs come before this one, in about 7 min"),
+        (Place(1, None), "One run comes first"),
+        (Place(3, None), "3 runs come first"),
+        (Place(3, 40.0), "3 runs come first; this one begins in about 40 s"),
+        (Place(12, 400.0), "12 runs come first; this one begins in about 7 min"),
         (Place(0, 0.0), "Starting"),
         (None, "Starting"),
     ],
@@ -31,7 +31,7 @@ def test_the_place_in_the_queue_is_told_and_the_wait_where_it_is_known(place: Pl
 def test_points_are_promised_in_seconds_only_where_nothing_comes_first(job: Job[Extraction]) -> None:
     job.state = State.QUEUED
     assert "seconds" not in waiting.for_points(job, Place(2, 90.0))
-    assert waiting.for_points(job, Place(2, 90.0)).startswith("2 runs come before this one, in about 2 min. ")
+    assert waiting.for_points(job, Place(2, 90.0)).startswith("2 runs come first; this one begins in about 2 min. ")
     assert waiting.for_points(job, Place(0, 0.0)).endswith("The first points appear in a few seconds.")
 
 
