@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
-from support.app import answer, chart, finish, job_of, plain, settle, texts
+from support.app import answer, chart, finish, job_of, linked, plain, settle, texts
 
 from clsviz import figures
 from clsviz.encoder import Encoder
 from clsviz.experiment import Experiment
-from clsviz.measuring import Cost, State
+from clsviz.measuring import Cost, Job, State
 from clsviz.ui.state import server, watching
 
 
@@ -132,6 +132,27 @@ def test_a_visitor_with_as_many_runs_as_one_may_have_is_told_so(
     finish(page)
     assert job_of(page).state is State.DONE
     assert said not in texts(page)
+
+
+def test_a_page_with_more_runs_than_a_visitor_may_have_gets_all_of_them_one_after_another(
+    tiny_folder: Path, corpus: str, limit: Callable[..., None]
+) -> None:
+    limit(visitor_jobs=1)
+    query = {"models": f"{tiny_folder},untrained:{tiny_folder}", "corpus": corpus, "sample_size": "100"}
+    page = linked(query, "compare_models").run()
+    jobs: list[Job] = []
+
+    def is_done() -> bool:
+        nonlocal jobs
+        page.run()  # as its status does whenever a run has ended
+        assert not page.exception
+        jobs = list(page.session_state.watched.values())
+        assert sum(job.state in (State.QUEUED, State.RUNNING) for job in jobs) <= 1
+        return all(job.state is State.DONE for job in jobs)
+
+    wait_for(is_done)
+    assert len(jobs) == 4
+    assert "Not queued" not in texts(page)
 
 
 def test_a_run_whose_time_is_up_says_so_and_goes_on_when_asked(
