@@ -31,10 +31,6 @@ PENDING = "Curve and spread follow in a moment."
 """Of what is still being computed."""
 
 
-FEW_SENTENCES = 100
-"""With fewer, no answer is firm."""
-
-
 SMALL_SPREAD = 0.001
 """A norm whose standard deviation is a smaller share of its mean barely varies."""
 
@@ -107,9 +103,10 @@ def caveats(shown: "Shown", experiment: Experiment, n_sampled: int) -> list[str]
             texts.append(
                 f"But the norm barely varies: its standard deviation is {spread}, around a mean of {fit.norm_mean:.2f}."
             )
-        if fit.n < FEW_SENTENCES:
+        if fit.n_clusters < statistics.FEW_SENTENCES:
             remedy = "raise the length cutoff" if fit.n < n_sampled / 2 else "take more"
-            texts.append(f"With only {fit.n} sentences, curve and spread are not known; {remedy} for a firm answer.")
+            only = f"{fit.n_clusters} different sentences" if fit.n_clusters < fit.n else f"{fit.n} sentences"
+            texts.append(f"With only {only}, curve and spread are not known; {remedy} for a firm answer.")
         elif fit.rests_on_few and shown.clusters is not None:
             texts.append("The interval of R² rests on a few sentences, or groups of alike ones; it may be too narrow.")
     if experiment.lengths is Lengths.SHUFFLED:

@@ -6,6 +6,7 @@ from clsviz.analysis.origin import Origin
 from clsviz.settings import Alteration
 from clsviz.statistics import Reading
 from clsviz.words.numbers import duration
+from clsviz.words.readings import counted, is_few, untested
 
 QUESTION = "Where does it come from?"
 
@@ -77,8 +78,12 @@ def cost(seconds: float) -> str:
 
 def answer(found: Origin | None) -> str:
     """R² of each alteration after the layer that is best for natural sentences and the last, as far as it is known."""
-    if found is None or found.best is None:
-        return "No probe can be fitted to these sentences." if found and found.is_complete else "Fitting probes…"
+    if found is None or (found.best is None and not found.is_complete):
+        return "Fitting probes…"
+    if not_tested := untested(found.n, found.n_clusters, "where a probe gets their length from"):
+        return not_tested
+    if found.best is None:
+        return "No probe can be fitted to these sentences."
     places = [found.best.layer or 0, *([found.n_layers] if found.best.layer != found.n_layers else [])]
     sentences = []
     for place in places:
@@ -96,8 +101,8 @@ def answer(found: Origin | None) -> str:
 
 def note(found: Origin) -> str:
     """How many sentences there are, and whether they are few for the width of the vectors."""
-    text = f"{found.n:,} sentences"
-    if found.n < 5 * found.width:
+    text = counted(found.n, found.n_clusters)
+    if is_few(found.n_clusters, found.width):
         return f"{text}, few for vectors of {found.width:,} dimensions: with more, all of these lines may be higher."
     return f"{text}."
 

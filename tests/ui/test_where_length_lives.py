@@ -157,7 +157,7 @@ def test_the_length_is_erased_and_probes_travel_where_a_link_asks_for_it(
 ) -> None:
     offered: dict[str, Callable[[], bytes]] = {}
     monkeypatch.setattr("streamlit.download_button", lambda label, data, *_, **__: offered.update({label: data}))
-    other = io.BytesIO("\n".join(random_sentences(80, seed=8)).encode())
+    other = io.BytesIO("\n".join(random_sentences(200, seed=8)).encode())
     name = corpora.keep_upload(other, "other.txt", tmp_path / "store" / "corpora")
     page = open_page(erase="yes", travel_to=name)
     assert (page.query_params["erase"], page.query_params["travel_to"]) == ("yes", name)

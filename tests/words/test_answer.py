@@ -9,6 +9,7 @@ import pytest
 from clsviz import words
 from clsviz.analysis import Shown
 from clsviz.corpora import Corpus, Sample
+from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment
 from clsviz.measuring import Found
 from clsviz.models import Weights
@@ -88,18 +89,32 @@ def test_a_funnel_is_said_to_be_one(power: float, wider: str) -> None:
 
 
 def test_what_copies_alone_show_is_not_told_apart_from_nothing() -> None:
-    """Twelve texts that are there a hundred times each are twelve points, and no line is sure of them."""
-    lengths, norms = random_lengths(12, 6), 9 + noise(12, 6)
-    norms += 0.5 * (lengths - lengths.mean()) / lengths.std()
+    """A hundred and twenty texts that are there ten times each are as many points, and no line is sure of them."""
+    lengths, norms = random_lengths(120, 6), 9 + noise(120, 6)
+    norms += 0.1 * (lengths - lengths.mean()) / lengths.std()
     order = np.random.default_rng(0).permutation(1200)
-    copies = np.repeat(lengths, 100)[order], (np.repeat(norms, 100) + 0.01 * noise(1200))[order]
-    clusters = np.repeat(np.arange(12), 100)[order]
+    copies = np.repeat(lengths, 10)[order], (np.repeat(norms, 10) + 0.01 * noise(1200))[order]
+    clusters = np.repeat(np.arange(120), 10)[order]
     assert answer_of(*copies).startswith("A line rising with length explains ")
     assert "nor a curve is told apart from nothing" in answer_of(*copies, clusters)
-    shown = shown_of(*copies, clusters)
-    assert words.caveats(shown, Experiment(), 1200) == [
+
+
+def test_an_interval_that_a_few_sentences_decide_is_said_to() -> None:
+    lengths, norms = np.append(random_lengths(1500) % 3 + 5, [60, 61]), np.append(9 + noise(1500), [12.0, 13.0])
+    assert words.caveats(shown_of(lengths, norms), Experiment(), 1502) == [
         "The interval of R² rests on a few sentences, or groups of alike ones; it may be too narrow."
     ]
+
+
+def test_copies_of_a_few_texts_are_a_few_sentences() -> None:
+    lengths, norms = random_lengths(12, 6), 9 + noise(12, 6)
+    clusters = np.repeat(np.arange(12), 100)[(order := np.random.default_rng(0).permutation(1200))]
+    copies = np.repeat(lengths, 100)[order], np.repeat(norms, 100)[order]
+    assert words.caveats(shown_of(*copies, clusters), Experiment(), 1200) == [
+        "With only 12 different sentences, curve and spread are not known; take more for a firm answer."
+    ]
+    with pytest.raises(UndefinedFitError, match="at least 100 different sentences to describe, and there are 12"):
+        answer_of(*copies, clusters)
 
 
 def test_the_answer_is_one_sentence_that_says_each_thing_once() -> None:

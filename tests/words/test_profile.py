@@ -399,3 +399,23 @@ def test_little_is_not_told_as_all_of_a_little() -> None:
     text = said(Profile(1000, 8, 2, False, made, guess_error=9.5))
     assert "off by 8.0 tokens on average, where guessing the mean length is off by 9.5 (R² 0.070)" in text
     assert "reads less than one of the whole vector: it is off by 8.5 tokens (R² 0.030)" in text
+
+
+def test_copies_of_a_few_sentences_are_no_test() -> None:
+    """Three hundred lines of six sentences: a probe has seen what it is tested on, or all but one of six lengths."""
+    profile = replace(profile_of(7 * CONSTANT, ENCODING, n=300), n_clusters=6)
+    answer = (
+        "Not tested: 6 different sentences (of 300) are too few to tell whether a linear probe predicts their length. "
+        "Take at least 100."
+    )
+    assert words.profile.in_brief(profile, "MiniLM") == answer == words.headline.answer(profile, Experiment())
+    assert "R²" not in words.headline.in_numbers(profile, Experiment())
+    assert "The figures below are those of 6 different sentences (of 300), and say little." in said(profile)
+    nearly = replace(profile_of(7 * CONSTANT, ENCODING), n_clusters=110)
+    assert "110 different sentences (of 500) are few for vectors of 24 dimensions" in said(nearly)
+
+
+@pytest.mark.parametrize(("n", "said"), [(0, "there are no sentences. "), (1, "1 sentence is too few to tell ")])
+def test_hardly_any_sentences_are_counted_in_grammar(n: int, said: str) -> None:
+    text = words.profile.in_brief(Profile(n, 8, 2, False, {}), "MiniLM")
+    assert text.startswith(f"Not tested: {said}")

@@ -58,7 +58,7 @@ def _answer(job: MeasuringJob, experiment: Experiment, found: Found, shown: "Sho
     is_pending = (
         shape is None
         and shown.fit is not None
-        and len(shown.index) >= statistics.LEAST
+        and shown.fit.n_clusters >= statistics.FEW_SENTENCES
         and beyond.is_active(job, experiment)
     )
     head.show(
