@@ -7,12 +7,16 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from clsviz.figures.style import Palette, Points
+from clsviz.figures.style import Palette, Points, least_range
 
 if TYPE_CHECKING:
     from clsviz.statistics import Fit, Quantiles
 
 HOVER = "%{{text}}<br>%{{x}} {unit}<br>norm %{{y:.4f}}"
+
+
+_ROOM_OF_BAND = 0.08
+"""Of the range of points and line, how far the band may reach beyond: about as far as the axis does."""
 
 
 _MOST_NAMED = 5
@@ -37,11 +41,19 @@ def rings(points: Points, selected: NDArray[np.intp], palette: Palette) -> go.Sc
     )
 
 
-def add_line(figure: go.Figure, fit: "Fit", points: Points, palette: Palette) -> None:
-    """The line, its band and R², as shapes, because WebGL points are drawn over every trace that is not WebGL."""
+def add_line(figure: go.Figure, fit: "Fit", points: Points, palette: Palette, own: Points | None = None) -> None:
+    """The line, its band and R², as shapes, because WebGL points are drawn over every trace that is not WebGL.
+
+    The band of a few sentences may be many times as wide as they lie apart: it ends where points, line and the
+    visitor's own sentences do, or the axis would show little but the band.
+    """
     lengths = np.linspace(points.lengths.min(), points.lengths.max(), 40)
     lower, upper = fit.band(lengths)
     if np.isfinite([lower, upper]).all():
+        ends = [*fit.predict(lengths[[0, -1]]), *least_range(points.norms), *([] if own is None else own.norms)]
+        low, high = min(points.norms.min(), *ends), max(points.norms.max(), *ends)
+        room = _ROOM_OF_BAND * (high - low)
+        lower, upper = (np.clip(end, low - room, high + room) for end in (lower, upper))
         outline = [
             f"{x},{y}" for x, y in [*zip(lengths, upper, strict=True), *zip(lengths[::-1], lower[::-1], strict=True)]
         ]
