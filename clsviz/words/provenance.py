@@ -3,9 +3,10 @@
 import shlex
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clsviz import corpora, measuring
+from clsviz import corpora, measuring, models
 from clsviz.experiment import Experiment
 from clsviz.measurements import MAX_LENGTH
 from clsviz.measuring import Found
@@ -134,6 +135,31 @@ def used(experiment: Experiment, n: int, n_truncated: int) -> str:
     if n_truncated:
         text += f"; {n_truncated:,} left out because the model reads only their beginning"
     return text
+
+
+def shareable(experiment: Experiment, found: Found) -> tuple[Experiment, Found]:
+    """The same with files and folders of this machine by their names alone: nobody else need know where they lie."""
+    corpus, weights = found.corpus, replace(found.weights, name=shareable_model(found.weights.name))
+    selection = replace(corpus.selection, corpus=shareable_corpus(corpus.selection.corpus))
+    corpus = replace(corpus, selection=selection, pinned=shareable_corpus(corpus.pinned))
+    made_of = replace(found, weights=weights, sample=replace(found.sample, corpus=corpus))
+    model = shareable_model(experiment.model)
+    return replace(experiment, model=model, corpus=shareable_corpus(experiment.corpus)), made_of
+
+
+def shareable_model(name: str) -> str:
+    """A model's name without the folder that it lies in, if it lies on this machine."""
+    parsed = models.Name.parse(name)
+    return str(replace(parsed, base=_last(parsed.base))) if models.is_folder(parsed.base) else name
+
+
+def shareable_corpus(name: str) -> str:
+    """A corpus's name without the folder that it lies in, if it lies on this machine."""
+    return _last(name) if corpora.is_file(name) else name
+
+
+def _last(path: str) -> str:
+    return Path(path).name or path
 
 
 def pinned(experiment: Experiment, found: Found) -> Experiment:

@@ -88,7 +88,7 @@ def downloads(experiment: Experiment, found: Found, view: "Shown", seen: "Seen")
             "Table",
             file_name(experiment, found),
             lambda: export.table(found.sentences, found.measurements),
-            lambda: export.summary(experiment, found, view),
+            lambda: export.summary(*words.shareable(experiment, found), view),
         )
         st.download_button(
             "Picture (HTML)",
@@ -115,9 +115,15 @@ def how_it_was_measured(rows: Mapping[str, str], command: str, reading: str = ""
 
 def file_name(experiment: Experiment, found: Found) -> str:
     """The name of a result's downloads, without an ending: model, corpus and their commits."""
+    experiment, found = words.shareable(experiment, found)
     commits = [shortened(commit) for commit in (found.weights.commit, found.corpus.pinned.partition("@")[2]) if commit]
     names = [experiment.model.partition("@")[0], experiment.corpus.partition("@")[0], *commits]
     return "-".join(re.findall(r"\w+", f"clsviz {' '.join(names)}", re.ASCII))
+
+
+def about(experiment: Experiment, found: Found) -> dict[str, object]:
+    """What a file that is taken along says of how it was made."""
+    return export.about(*words.shareable(experiment, found))
 
 
 def table_downloads(
