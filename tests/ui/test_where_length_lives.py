@@ -246,7 +246,9 @@ def test_an_uploaded_task_can_be_linked_and_one_that_is_none_says_why(
     page = open_page(sentlen_file=wrong)
     assert "Line 1 of wrong.txt is “one sentence”; it must have a partition" in plain(page.error[0].value)
     page = open_page(sentlen_file=f"upload-{'0' * 32}")
-    assert "is not on this machine. Upload its file again." in plain(page.error[0].value)
+    assert "is an uploaded file that is not, or no longer, on this server. Upload the file again." in plain(
+        page.error[0].value
+    )
 
 
 def test_a_public_server_opens_no_file_and_measures_fewer(

@@ -1,6 +1,7 @@
 import pytest
 from support.app import browse_from
 
+from clsviz.limits import PUBLIC
 from clsviz.ui.state import visitor
 
 
@@ -21,3 +22,11 @@ def test_a_visitor_on_the_same_machine_is_told_from_others(
 ) -> None:
     browse_from(monkeypatch, host, address, **headers)
     assert visitor.is_local() is is_local
+
+
+def test_a_link_to_an_upload_is_let_through_to_the_error_that_says_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    browse_from(monkeypatch, "example.org")
+    monkeypatch.setattr(visitor.server, "limits", lambda: PUBLIC)
+    for name in (f"upload-{'0' * 32}", "upload-0123", f"upload-{'0' * 32}@main"):
+        assert visitor.corpus_problem(name) == ""
+    assert "does not offer" in visitor.corpus_problem("upload-notes.txt")  # which would be a file of this machine
