@@ -121,14 +121,15 @@ def medians(bins: pd.DataFrame, palette: Palette, unit: str) -> go.Scattergl:
             "thickness": 1.5,
             "width": 0,
         },
-        customdata=bins[["first", "last", "n", "lower", "upper"]].to_numpy(float),
+        customdata=bins[["n", "lower", "upper"]].to_numpy(float),
+        text=[_between(first, last) for first, last in zip(bins["first"], bins["last"], strict=True)],
         mode="markers",
         unselected=_NEVER_FADED,
         marker={"symbol": "line-ew", "size": 11, "line": {"width": 3, "color": palette.summary}},
         hovertemplate=(
-            f"%{{customdata[0]}} to %{{customdata[1]}} {unit}: "
-            "%{customdata[2]:,} sentences<br>median norm %{y:.4f}<br>"
-            "half of them from %{customdata[3]:.4f} to %{customdata[4]:.4f}<extra></extra>"
+            f"%{{text}} {unit}: "
+            "%{customdata[0]:,} sentences<br>median norm %{y:.4f}<br>"
+            "half of them from %{customdata[1]:.4f} to %{customdata[2]:.4f}<extra></extra>"
         ),
     )
 
@@ -145,16 +146,22 @@ def ranges(slices: pd.DataFrame, palette: Palette, unit: str) -> go.Scattergl:
             "thickness": 1.5,
             "width": 5,
         },
-        customdata=slices[["lowest", "highest", "n", "lower", "upper"]].to_numpy(float),
+        customdata=slices[["lowest", "highest", "n"]].to_numpy(float),
+        text=[_between(low, high) for low, high in zip(slices["lower"], slices["upper"], strict=True)],
         mode="markers",
         unselected=_NEVER_FADED,
         marker={"symbol": "diamond", "size": 8, "color": palette.summary},
         hovertemplate=(
             "norm %{customdata[0]:.4f} to %{customdata[1]:.4f}: %{customdata[2]:,} sentences<br>median %{x:.0f} "
             f"{unit}<br>"
-            "nine in ten from %{customdata[3]:.0f} to %{customdata[4]:.0f}<extra></extra>"
+            "nine in ten %{text}<extra></extra>"
         ),
     )
+
+
+def _between(low: float, high: float) -> str:
+    """Whole lengths from one to the other, or the one that they are."""
+    return f"{low:.0f}" if f"{low:.0f}" == f"{high:.0f}" else f"{low:.0f} to {high:.0f}"
 
 
 def add_own(figure: go.Figure, own: Points, palette: Palette, unit: str, called: str = "yours") -> None:

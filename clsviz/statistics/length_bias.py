@@ -52,8 +52,9 @@ def length_bias(of: Directions, lengths: ArrayLike) -> LengthBias:
 def check_lengths(lengths: NDArray[Any]) -> None:
     """Raise UndefinedFitError where there are too few sentences, or all of one length."""
     if len(lengths) < FEW_SENTENCES:
+        are = "is" if len(lengths) == 1 else "are"
         raise UndefinedFitError(
-            f"At least {FEW_SENTENCES} different sentences are needed, and there are only {len(lengths)}. Raise the "
+            f"At least {FEW_SENTENCES} different sentences are needed, and there {are} only {len(lengths)}. Raise the "
             "length cutoff, or take more sentences."
         )
     if np.ptp(lengths) == 0:

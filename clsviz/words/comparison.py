@@ -24,8 +24,8 @@ def answer(rows: Sequence[Row], experiment: Experiment) -> str:
     assert first.norms is not None  # it is one of the whole
     text = " ".join(filter(None, [_ranking(whole), *(_lack(row) for row in whole if row.fit is None)]))
     text += (
-        f" The comparison uses {len(first.norms.n_tokens):,} of {first.n_sampled:,} sentences: those under "
-        f"{experiment.length_cutoff} tokens for every model."
+        f" The comparison uses {len(first.norms.n_tokens):,} of {counted(first.n_sampled, first.n_sampled)}: those "
+        f"under {experiment.length_cutoff} tokens for every model."
     )
     text += _few(whole)
     if experiment.lengths is Lengths.SHUFFLED:

@@ -68,7 +68,10 @@ def travelled(found: Travel | None, here: str, there: str, unit: str = "tokens")
     done = [leg for leg in found.legs if np.isfinite(leg.across_error)]
     if not done:
         so_far = "" if found.is_complete else " so far"
-        return f"No probe of {here} could be read on {there}{so_far}: it takes at least 10 sentences of each."
+        return (
+            f"No probe of {here} could be read on {there}{so_far}: it takes at least 10 sentences of each, not all of "
+            f"one length. There are {found.n:,} and {found.n_there:,}, without those of {there} that are in both."
+        )
     for n, n_clusters in ((found.n, found.n_clusters), (found.n_there, found.n_clusters_there)):
         if not_tested := untested(n, n if n_clusters is None else n_clusters, f"how a probe of {here} does on {there}"):
             return not_tested

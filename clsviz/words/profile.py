@@ -61,7 +61,7 @@ def in_brief(profile: Profile, model: str, unit: str = "tokens") -> str:
     model: its label. unit: what lengths are counted in.
     """
     best = profile.best
-    if not_tested := untested(profile.n, profile.n_different, "whether a linear probe predicts their length"):
+    if not_tested := untested(profile.n, profile.n_different, "whether a linear probe predicts the length"):
         return not_tested
     if best is None:
         return _nothing_fitted(profile, model)
@@ -225,6 +225,8 @@ def _embedding(profile: Profile) -> str:
     vector = profile.get(Pooling.CLS, 0, Readout.VECTOR)
     norm = profile.get(Pooling.CLS, 0, Readout.NORM)
     if vector is None or norm is None or profile.n_different < FEW_SENTENCES:
+        return ""
+    if profile.guess_error == 0:  # all lengths are the same: that there is no R² says nothing of the vectors
         return ""
     if vector.r_squared is not None or not norm.norm_sd < SMALL_SPREAD * norm.norm_mean:
         return ""

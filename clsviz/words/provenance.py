@@ -22,6 +22,7 @@ from clsviz.settings import (
 )
 from clsviz.words.answer import precision
 from clsviz.words.labels import POOLINGS
+from clsviz.words.numbers import counted
 
 if TYPE_CHECKING:
     from clsviz.analysis import Shown
@@ -58,7 +59,7 @@ def origin(found: Found) -> dict[str, str]:
         f"{name} {value}" for name in ("configuration", "split", "column") if (value := getattr(selection, name))
     ]
     if found.corpus.n_sentences is not None:
-        corpus.append(f"{found.corpus.n_sentences:,} sentences")
+        corpus.append(counted(found.corpus.n_sentences))
     if found.corpus.width:
         corpus.append(f"lines wrapped at about {found.corpus.width} characters joined into paragraphs")
     if selection.segmentation is Segmentation.SENTENCES:
@@ -66,7 +67,7 @@ def origin(found: Found) -> dict[str, str]:
     return {
         "Model": f"{found.weights.label} ({found.weights.pinned}), fingerprint {found.weights.fingerprint[:16]}",
         "Corpus": f"{found.corpus.label} ({', '.join(corpus)}), fingerprint {found.corpus.fingerprint[:16]}",
-        "Sample": f"{len(found.measurements):,} sentences, {found.sample.drawn}",
+        "Sample": f"{counted(len(found.measurements))}, {found.sample.drawn}",
         **(
             {"Measured": shipped(found.n_shipped, len(found.measurements), is_outline=found.is_outline)}
             if found.n_shipped
@@ -131,7 +132,7 @@ def length(experiment: Experiment) -> str:
 
 def used(experiment: Experiment, n: int, n_truncated: int) -> str:
     """Which sentences are in the result, and how many were left out because they were not read whole."""
-    text = f"{n:,} sentences of fewer than {experiment.length_cutoff} tokens, not counting [CLS] and [SEP]"
+    text = f"{counted(n)} of fewer than {experiment.length_cutoff} tokens, not counting [CLS] and [SEP]"
     if n_truncated:
         text += f"; {n_truncated:,} left out because the model reads only their beginning"
     return text

@@ -2,6 +2,7 @@
 
 from clsviz.settings import Pooling
 from clsviz.statistics import FEW_SENTENCES, Profile, Reading, Readout
+from clsviz.words import numbers
 
 FITTING = "Fitting probes…"
 
@@ -43,8 +44,8 @@ def is_few(n_different: int, width: int) -> bool:
 def counted(n: int, n_different: int) -> str:
     """How many sentences there are, and of how many that is if some are the same or nearly."""
     if n_different == n:
-        return f"{n:,} sentence{'s' * (n != 1)}"
-    return f"{n_different:,} different sentence{'s' * (n_different != 1)} (of {n:,})"
+        return numbers.counted(n)
+    return f"{numbers.counted(n_different, 'different sentence')} (of {n:,})"
 
 
 def untested(n: int, n_different: int, what: str) -> str:

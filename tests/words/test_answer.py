@@ -322,9 +322,47 @@ def test_the_other_direction_in_words() -> None:
     low, high = np.quantile(lengths, (0.05, 0.95))
     assert f"of all sentences, nine in ten are {low:.0f} to {high:.0f} tokens long" in text
     assert "Of the 1% with the lowest norms" in text
-    assert "nine in ten are 5 to 5;" in text
+    assert "nine in ten are 5;" in text
     assert "of the middle half, 12 to 57" in text
+    assert "with the highest (9.9619 and up), 8;" in text
     assert "too few" in words.lengths_at_norms(slices([1, 2], [3, 4]), np.array([1, 2]), Unit.TOKENS)
+
+
+@pytest.mark.parametrize(("length", "said"), [(6, "6 tokens"), (1, "1 token")])
+def test_one_length_is_no_range(length: int, said: str) -> None:
+    lengths = np.full(150, length)
+    text = words.lengths_at_norms(slices(lengths, 7 + noise(150)), lengths, Unit.TOKENS)
+    assert text == f"The other way round, no norm goes with other lengths than another: all sentences have {said}."
+
+
+def test_one_norm_goes_with_no_lengths_of_its_own() -> None:
+    lengths = random_lengths(300)
+    text = words.lengths_at_norms(slices(lengths, np.full(300, 7.0)), lengths, Unit.TOKENS)
+    assert text == "The norms are too much alike to say which lengths go with which norm."
+
+
+def test_two_lengths_have_no_curve_and_no_range_between() -> None:
+    lengths = np.resize([4, 4, 9], 300)
+    norms = 9 + 0.2 * lengths + noise(300)
+    explained = np.corrcoef(lengths, norms)[0, 1] ** 2
+    assert answer_of(lengths, norms) == (
+        f"A line rising with length explains {100 * explained:.1f}% of the differences between norms (4 or 9 tokens); "
+        f"{SAME_SPREAD}"
+    )
+    numbers = words.key_numbers(
+        shown_of(lengths, norms), Unit.TOKENS, flat(lengths, norms), next(shapes(lengths, norms))
+    )
+    assert "Most extreme norms" not in numbers  # no sentence is shorter than the median
+    (of_flat,) = (text for name, text in numbers.items() if "counted alike" in name)
+    assert of_flat.endswith("(no sentence is 5 to 8, 10 to 39 long)")
+
+
+def test_a_single_cutoff_changes_nothing() -> None:
+    lengths = np.resize([3, 9, 14], 60)
+    text = words.by_cutoff(by_cutoff(lengths, lengths, 9 + noise(60)).tail(1))
+    assert " and " not in text.split(": R² is ")[1].split("under 15 tokens")[0]
+    assert "change with it" not in text
+    assert text.count("under 15 tokens") == 1
 
 
 def of(experiment: Experiment) -> Found:

@@ -43,6 +43,8 @@ def test_what_is_not_read_yet_or_cannot_be_is_not_told() -> None:
     nothing = Travel(500, 4, 2, 6.0, 7.0, NAN, legs(NAN))
     assert words.probing.travelled(nothing, HERE, THERE).startswith("No probe of Docs could be read on Novels so far")
     assert words.probing.travelled(None, HERE, THERE) == "Fitting probes…"
+    text = words.probing.travelled(nothing, HERE, THERE)
+    assert text.endswith("There are 500 and 4, without those of Novels that are in both.")
     few = words.probing.travelled(replace(nothing, legs=legs(NAN, 2.0)), HERE, THERE)
     assert few.startswith("Not tested: 4 sentences are too few to tell how a probe of Docs does on Novels.")
     copies = words.probing.travelled(replace(nothing, n_clusters=6, legs=legs(NAN, 2.0)), HERE, THERE)
