@@ -368,6 +368,22 @@ def test_downloads_hold_what_is_drawn(open_page: Callable[..., AppTest], monkeyp
     assert dimensions["share_of_squared_norm"].sum() == pytest.approx(1)
 
 
+def test_until_vectors_are_measured_the_lines_of_before_stay_and_say_so(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, tiny_folder: Path
+) -> None:
+    page = open_page()
+    before = charts(page)[0]["data"]
+    monkeypatch.setattr("clsviz.ui.where_length_lives.profile.covered", lambda job, experiment: None)
+    page.select_slider(key="length_cutoff").set_value(20).run()
+    kept = charts(page)[0]
+    assert [trace["y"] for trace in kept["data"]] == [trace["y"] for trace in before]
+    assert {trace["opacity"] for trace in kept["data"]} == {0.3}
+    assert kept["layout"]["annotations"][0]["text"] == "Of the settings before, until there is more"
+    page.button(key="control-Untrained model").click().run()  # what was drawn of another model is none of this one's
+    assert not charts(page)[0]["layout"].get("annotations")
+    monkeypatch.undo()
+
+
 def test_what_takes_long_waits_for_run(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clsviz.measuring.jobs.FREE_SECONDS", -1.0)
     page = open_page()
