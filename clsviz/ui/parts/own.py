@@ -52,7 +52,8 @@ def line() -> None:
         max_chars=MAX_CHARACTERS,
         placeholder="Type to see its norm",
         live=True,
-        help=f"Measured as you type. What you type is not stored, and goes into the link only if you tick “{_IN_LINK}”.",
+        help="Measured as you type. What you type is not stored, and goes into the link only if you tick "
+        f"“{_IN_LINK}”.",
     )
 
 
