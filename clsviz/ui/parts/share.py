@@ -103,14 +103,17 @@ def downloads(experiment: Experiment, found: Found, view: "Shown", seen: "Seen")
         citing.citation(caption, words.citation.bibtex(experiment, found))
 
 
-def how_it_was_measured(rows: Mapping[str, str], command: str, reading: str = "") -> None:
-    """How a result came about, by name, and the command line that measures the same; reading: how to read it."""
-    with st.expander("How to read this picture, and how it was measured" if reading else "How it was measured"):
-        if reading:
-            st.markdown(reading)
-        st.markdown("\n".join(f"- **{name}:** {escape(text)}" for name, text in rows.items()))
-        st.markdown("The same from the command line:")
-        st.code(command, language="shell", wrap_lines=True)
+def how_it_was_measured(rows: Mapping[str, str], command: str) -> None:
+    """How a result came about, by name, and the command line that measures the same."""
+    with st.expander("How it was measured"):
+        facts(rows, command)
+
+
+def facts(rows: Mapping[str, str], command: str) -> None:
+    """The same where the place for it is there already."""
+    st.markdown("\n".join(f"- **{name}:** {escape(text)}" for name, text in rows.items()))
+    st.markdown("The same from the command line:")
+    st.code(command, language="shell", wrap_lines=True)
 
 
 def file_name(experiment: Experiment, found: Found) -> str:

@@ -44,7 +44,8 @@ def test_the_page_answers_its_question(open_page: Callable[..., AppTest], tiny_e
 def test_the_curve_the_spread_and_the_cutoffs_follow_and_the_picture_stays(open_page: Callable[..., AppTest]) -> None:
     page = finish(open_page())
     before = chart(page)
-    page = settle(page)
+    page.session_state["how_measured"] = page.session_state["every_layer"] = True
+    page = settle(page.run())
     found = job_of(page).work.found
     lengths, norms = found.measurements.n_tokens, found.measurements.cls_norms[:, -1]
     shape = statistics.shape(lengths, norms, corpora.clusters_of(found.sentences[:300]))
