@@ -26,7 +26,17 @@ from .answer import PENDING, answer, by_cutoff, caveats, in_numbers, key_numbers
 from .how_to_read import HOW_TO_READ, HOW_TO_READ_LAYERS
 from .labels import OVERLAYS, POOLINGS, axis_title, length_title, question, vector_name
 from .numbers import cost, duration, number
-from .provenance import command, differences, pinned, probe_settings, settings, shipped
+from .provenance import (
+    command,
+    differences,
+    pinned,
+    probe_settings,
+    settings,
+    shareable,
+    shareable_corpus,
+    shareable_model,
+    shipped,
+)
 
 __all__ = [
     "HOW_TO_READ",
@@ -69,6 +79,9 @@ __all__ = [
     "selection",
     "sentlen",
     "settings",
+    "shareable",
+    "shareable_corpus",
+    "shareable_model",
     "shipped",
     "similarity",
     "tour",
