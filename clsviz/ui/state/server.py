@@ -1,20 +1,23 @@
 """What all visitors of one server share."""
 
 import contextlib
+import io
+import math
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
 import streamlit as st
+from streamlit import config
 
 from clsviz import analysis, corpora, statistics
 from clsviz.encoder import guard_torch
 from clsviz.errors import ModelError
 from clsviz.experiment import View
 from clsviz.limits import Limits, limits_of
-from clsviz.measuring import SHOWCASE, Analysis, Encoders, Found, Jobs, Store
+from clsviz.measuring import SHOWCASE, Analysis, Encoders, Found, Housekeeping, Jobs, Store
 from clsviz.models import Weights
 from clsviz.settings import Precision
 
@@ -29,6 +32,7 @@ class _Server:
     limits: Limits
     jobs: Jobs
     kept: analysis.Kept
+    housekeeping: Housekeeping
 
 
 @st.cache_resource(show_spinner=False)
@@ -40,7 +44,14 @@ def _server() -> _Server:
     encoders = Encoders.of(store, limits.n_encoders)
     soon(_load_statistics)  # for the first change of the view
     kept = analysis.Kept(store.results, SHOWCASE / "results")
-    return _Server(limits, Jobs(store, encoders, unwatched_seconds=limits.unwatched_seconds), kept)
+    jobs = Jobs(store, encoders, unwatched_seconds=limits.unwatched_seconds)
+    config.set_option("server.maxUploadSize", upload_megabytes(limits))  # what is larger is not even received
+    return _Server(limits, jobs, kept, Housekeeping(jobs, limits))
+
+
+def upload_megabytes(limits: Limits) -> int:
+    """The size of the largest upload, as Streamlit wants it."""
+    return max(1, math.ceil(limits.upload_bytes / 2**20))
 
 
 def soon(action: Callable[[], object]) -> None:
@@ -72,6 +83,17 @@ def jobs() -> Jobs:
 def kept() -> analysis.Kept:
     """The results that are there without computing them."""
     return _server().kept
+
+
+def keep_upload(file: io.BytesIO, name: str) -> str:
+    """Keep a visitor’s file, and return the name of the corpus that it makes; raises CorpusError."""
+    most = corpora.formats.Limits(file_bytes=limits().upload_bytes, text_bytes=limits().unpacked_bytes)
+    return corpora.keep_upload(file, name, jobs().store.corpora, most)
+
+
+def hold_upload(name: str, watcher: Hashable, is_there: Callable[[], bool]) -> None:
+    """Keep an upload for as long as `is_there()`, on behalf of `watcher`."""
+    _server().housekeeping.hold(name, watcher, is_there)
 
 
 def is_kept(work: Callable[..., object], found: Found, view: View, extra: str = "") -> bool:

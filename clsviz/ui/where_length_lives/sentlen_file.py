@@ -74,8 +74,10 @@ def _choice() -> None:
         "The file",
         key="sentlen_upload",
         on_change=_keep_upload,
-        help="Tab-separated text, which may be gzipped. It is kept in this server’s store.",
+        max_upload_size=server.upload_megabytes(server.limits()),
+        help="Tab-separated text, which may be gzipped.",
     )
+    st.caption(words.reading.kept_for(server.limits().upload_seconds))
     if not server.limits().is_public and visitor.is_local():
         st.text_input(
             "Or its path on this machine",
@@ -92,7 +94,7 @@ def _keep_upload() -> None:
         return
     name = file.name if file.name.lower().endswith((".txt", ".txt.gz")) else f"{file.name}.txt"
     try:
-        _take(corpora.keep_upload(file, name, server.jobs().store.corpora))
+        _take(server.keep_upload(file, name))
     except ClsvizError as error:
         st.session_state.sentlen_message = str(error)
 
