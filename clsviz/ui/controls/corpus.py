@@ -153,7 +153,7 @@ def _keep_upload() -> None:
         return
     file = st.session_state.upload
     try:
-        name = server.keep_upload(file, file.name)
+        name = server.keep_upload(file)
     except ClsvizError as error:
         st.session_state.corpus_message = str(error)
     else:

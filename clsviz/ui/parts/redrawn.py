@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from clsviz.ui.state import session
+from clsviz.ui.state import forged, session
 
 _POLL_SECONDS = 1.0
 
@@ -21,6 +21,7 @@ def show(draw: Callable[[], None], chosen: Callable[[], object], is_active: Call
     def keep_up() -> None:
         nonlocal is_in_browser
         session.recall()
+        forged.mend()
         if chosen() != before:
             st.rerun()
         draw()

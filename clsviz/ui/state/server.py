@@ -7,14 +7,14 @@ import os
 import threading
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import streamlit as st
 from streamlit import config
 
 from clsviz import analysis, corpora, statistics
 from clsviz.encoder import guard_torch
-from clsviz.errors import ModelError
+from clsviz.errors import CorpusError, ModelError
 from clsviz.experiment import View
 from clsviz.limits import Limits, limits_of
 from clsviz.measuring import SHOWCASE, Analysis, Encoders, Found, Housekeeping, Jobs, Store
@@ -85,8 +85,16 @@ def kept() -> analysis.Kept:
     return _server().kept
 
 
-def keep_upload(file: io.BytesIO, name: str) -> str:
-    """Keep a visitor’s file, and return the name of the corpus that it makes; raises CorpusError."""
+def keep_upload(file: Any, default_ending: str = "") -> str:
+    """Keep what a visitor uploaded, and return the name of the corpus that it makes; raises CorpusError.
+
+    file: as Streamlit gives it. default_ending: added to the names of files that lack it.
+    """
+    if not isinstance(file, io.BytesIO):
+        raise CorpusError("The file did not arrive here. Upload it again.")
+    name: str = file.name
+    if default_ending and not name.lower().endswith((default_ending, f"{default_ending}.gz")):
+        name += default_ending
     most = corpora.formats.Limits(file_bytes=limits().upload_bytes, text_bytes=limits().unpacked_bytes)
     return corpora.keep_upload(file, name, jobs().store.corpora, most)
 
