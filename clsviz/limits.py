@@ -20,6 +20,7 @@ class Limits:
     n_encoders: models that are kept in memory at the same time.
     unwatched_seconds: how long a run goes on once nobody watches it, so that reloading the page does not stop it; None
         means to its end.
+    reconnect_seconds: how long what a visitor did is kept for when their browser, which lost the connection, is back.
     upload_bytes, unpacked_bytes: the largest file that can be uploaded, and the most that it may hold when unpacked.
     upload_seconds: how long an upload is kept once nobody who looks at it is there; None means for good.
     store_bytes: how large the store may become before what was longest unused is deleted; None means as it will.
@@ -31,6 +32,7 @@ class Limits:
     task_size: int
     n_encoders: int
     unwatched_seconds: float | None
+    reconnect_seconds: float
     upload_bytes: int
     unpacked_bytes: int
     upload_seconds: float | None
@@ -44,6 +46,7 @@ LOCAL = Limits(
     task_size=1_000_000,
     n_encoders=2,
     unwatched_seconds=None,
+    reconnect_seconds=100.0,
     upload_bytes=200 * 2**20,
     unpacked_bytes=2 * 2**30,
     upload_seconds=None,
@@ -56,6 +59,7 @@ PUBLIC = Limits(
     task_size=5_000,
     n_encoders=1,
     unwatched_seconds=15.0,
+    reconnect_seconds=60.0,
     upload_bytes=20 * 2**20,
     unpacked_bytes=200 * 2**20,
     upload_seconds=120.0,

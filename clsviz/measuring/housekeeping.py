@@ -11,7 +11,8 @@ from clsviz.limits import Limits
 from clsviz.measuring.eviction import clean, evict
 from clsviz.measuring.jobs import Jobs
 
-_EVERY_SECONDS = 20.0
+_SELDOM, _OFTEN = 20.0, 0.2
+"""How many seconds there are at most, and at least, between two rounds."""
 
 _log = logging.getLogger(__name__)
 
@@ -19,9 +20,18 @@ _log = logging.getLogger(__name__)
 class Housekeeping:
     """A thread that tidies up, every so often; it ends with this object."""
 
-    def __init__(self, jobs: Jobs, limits: Limits, every_seconds: float = _EVERY_SECONDS) -> None:
-        """every_seconds: so often."""
-        self._jobs, self._limits = jobs, limits
+    def __init__(
+        self,
+        jobs: Jobs,
+        limits: Limits,
+        also: Callable[[], None] = lambda: None,
+        *,
+        every_seconds: float | None = None,
+    ) -> None:
+        """also: what else is done each time. every_seconds: so often; by default as the limits need it."""
+        self._jobs, self._limits, self._also = jobs, limits, also
+        times = [seconds / 3 for seconds in (limits.upload_seconds, limits.reconnect_seconds) if seconds is not None]
+        every_seconds = every_seconds or max(_OFTEN, min(_SELDOM, *times))
         self._held: dict[tuple[str, Hashable], Callable[[], bool]] = {}
         self._lock = threading.Lock()
         ended = threading.Event()
@@ -36,6 +46,7 @@ class Housekeeping:
 
     def tidy(self) -> None:
         """Do all of it once."""
+        self._also()
         store = self._jobs.store
         if self._limits.upload_seconds is not None:
             with self._lock:

@@ -20,6 +20,7 @@ from clsviz.limits import Limits, limits_of
 from clsviz.measuring import SHOWCASE, Analysis, Encoders, Found, Housekeeping, Jobs, Store
 from clsviz.models import Weights
 from clsviz.settings import Precision
+from clsviz.ui.state import sessions
 
 T = TypeVar("T")
 
@@ -46,7 +47,8 @@ def _server() -> _Server:
     kept = analysis.Kept(store.results, SHOWCASE / "results")
     jobs = Jobs(store, encoders, unwatched_seconds=limits.unwatched_seconds)
     config.set_option("server.maxUploadSize", upload_megabytes(limits))  # what is larger is not even received
-    return _Server(limits, jobs, kept, Housekeeping(jobs, limits))
+    housekeeping = Housekeeping(jobs, limits, sessions.Left(limits.reconnect_seconds).close)
+    return _Server(limits, jobs, kept, housekeeping)
 
 
 def upload_megabytes(limits: Limits) -> int:
