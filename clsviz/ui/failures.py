@@ -39,6 +39,7 @@ def is_forged(error: BaseException) -> bool:
 
 def follow() -> None:
     """Let `answer` answer for this run of the page, also where Streamlit was not told when it started."""
+    keep_out_of_the_log()
     context = get_script_run_ctx()
     if context is not None:
         context.on_script_error = answer
