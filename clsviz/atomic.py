@@ -8,10 +8,13 @@ import io
 import os
 import secrets
 import stat
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from clsviz.errors import StoreError
+
+_TEMPORARY = ".new-"
 
 
 @contextlib.contextmanager
@@ -20,7 +23,7 @@ def new_file(path: Path) -> Iterator[Path]:
 
     Raises StoreError if the place cannot be written. Then, or if the block raises, nothing is left behind.
     """
-    temporary = path.with_name(f".new-{secrets.token_hex(8)}{path.suffix}")
+    temporary = path.with_name(f"{_TEMPORARY}{secrets.token_hex(8)}{path.suffix}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary.touch(exist_ok=False)
@@ -34,6 +37,26 @@ def new_file(path: Path) -> Iterator[Path]:
     finally:
         with contextlib.suppress(OSError):  # where nothing could be written, there is nothing to remove
             temporary.unlink(missing_ok=True)
+
+
+def remove_temporary(folder: Path, older_than_seconds: float) -> int:
+    """Remove the temporary files in `folder`, not below it, that killed processes left; returns how many.
+
+    older_than_seconds: the time after which no process can still be writing one.
+    """
+    n_removed = 0
+    for path in folder.glob(f"{_TEMPORARY}*"):
+        with contextlib.suppress(OSError):
+            if time.time() - path.lstat().st_mtime >= older_than_seconds:
+                path.unlink()
+                n_removed += 1
+    return n_removed
+
+
+def mark_used(path: Path) -> None:
+    """Let the time of a file be that of its last use, so that what is longest unused can be told; if it can be."""
+    with contextlib.suppress(OSError):
+        os.utime(path)
 
 
 class NotRegularError(OSError):

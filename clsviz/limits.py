@@ -1,6 +1,6 @@
 """What one server allows its visitors: decided once, when it starts, and handed to whoever needs it."""
 
-import math
+import re
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, fields, replace
 from pathlib import Path
@@ -23,6 +23,15 @@ class Limits:
     n_encoders: models that are kept in memory at the same time.
     unwatched_seconds: how long a run goes on once nobody watches it, so that reloading the page does not stop it; None
         means to its end.
+    visitor_jobs: how many measurements of one visitor may run or wait; None means any number.
+    job_seconds: how long a measurement may run; it keeps what it has measured by then. None means to its end.
+    sessions: how many pages may be open at the same time; None means any number.
+    sentences_per_minute: how many sentences of their own a visitor may have measured in a minute; None: any number.
+    trusted_proxies: how many proxies before this server are believed when they say whom they forward.
+    reconnect_seconds: how long what a visitor did is kept for when their browser, which lost the connection, is back.
+    upload_bytes, unpacked_bytes: the largest file that can be uploaded, and the most that it may hold when unpacked.
+    upload_seconds: how long an upload is kept once nobody who looks at it is there; None means for good.
+    store_bytes: how large the store may become before what was longest unused is deleted; None means as it will.
     """
 
     is_public: bool
@@ -36,6 +45,11 @@ class Limits:
     sessions: int | None
     sentences_per_minute: int | None
     trusted_proxies: int
+    reconnect_seconds: float
+    upload_bytes: int
+    unpacked_bytes: int
+    upload_seconds: float | None
+    store_bytes: int | None
 
 
 LOCAL = Limits(
@@ -50,6 +64,11 @@ LOCAL = Limits(
     sessions=None,
     sentences_per_minute=None,
     trusted_proxies=0,
+    reconnect_seconds=100.0,
+    upload_bytes=200 * 2**20,
+    unpacked_bytes=2 * 2**30,
+    upload_seconds=None,
+    store_bytes=None,
 )
 PUBLIC = Limits(
     is_public=True,
@@ -63,16 +82,27 @@ PUBLIC = Limits(
     sessions=120,
     sentences_per_minute=1_200,
     trusted_proxies=0,
+    reconnect_seconds=60.0,
+    upload_bytes=20 * 2**20,
+    unpacked_bytes=200 * 2**20,
+    upload_seconds=120.0,
+    store_bytes=5 * 2**30,
 )
 
 _FROM_ZERO = ("trusted_proxies",)
 """Limits that may be zero."""
 
+_VARIABLES = {"store_bytes": "CLSVIZ_STORE_LIMIT"}
+"""The variables that are not called PREFIX and the name of the limit."""
+
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
 
 def limits_of(environment: Mapping[str, str], checkout: Path = Path(__file__).parents[1]) -> Limits:
     """PUBLIC where CLSVIZ_PUBLIC is set to anything but 0, LOCAL where it is 0; where it is not set, the host decides.
 
-    CLSVIZ_LIMIT_SESSIONS and so on set single limits; raises SettingError if one of these cannot be used.
+    CLSVIZ_LIMIT_SESSIONS and so on, and CLSVIZ_STORE_LIMIT, set single limits; raises SettingError if one of these
+    cannot be used.
 
     Hosts that show an app to strangers are public on their own. Hugging Face Spaces say who they are. Streamlit
     Community Cloud documents no sign, so any one of three counts that are seen there: the name of the machine, the
@@ -95,8 +125,10 @@ def _is_local(environment: Mapping[str, str], checkout: Path) -> bool:
 
 def _adjusted(limits: Limits, environment: Mapping[str, str]) -> Limits:
     """The limits with those that the environment sets; raises SettingError."""
-    by_name = {f"{PREFIX}{field.name.upper()}": field for field in fields(Limits) if field.type is not bool}
-    told = {name: text.strip() for name, text in environment.items() if name.startswith(PREFIX) and text.strip()}
+    settable = [field for field in fields(Limits) if field.type is not bool]
+    by_name = {_VARIABLES.get(field.name, f"{PREFIX}{field.name.upper()}"): field for field in settable}
+    told = {name: text.strip() for name, text in environment.items() if name.startswith(PREFIX) or name in by_name}
+    told = {name: text for name, text in told.items() if text}
     if unknown := sorted(told.keys() - by_name.keys()):
         raise SettingError(f"{unknown[0]} is no limit. There are {', '.join(sorted(by_name))}.")
     changes: dict[str, Any] = {by_name[name].name: _read(name, text, by_name[name]) for name, text in told.items()}
@@ -104,16 +136,18 @@ def _adjusted(limits: Limits, environment: Mapping[str, str]) -> Limits:
 
 
 def _read(name: str, text: str, field: Field[Any]) -> float | None:
-    """The value of a limit; raises SettingError if the text says none."""
+    """The value of a limit: a number, or where it is of bytes a size such as 20MB; raises SettingError."""
     may_be_none, is_whole = field.type not in (int, float), field.type in (int, int | None)
-    if may_be_none and text.lower() == "none":
+    is_size = field.name.endswith("_bytes")
+    if may_be_none and text.casefold() == "none":
         return None
+    fraction = "" if is_whole and not is_size else r"(?:\.\d{1,9})?"
+    unit = "([KMGT]?)i?B?" if is_size else "()"
+    match = re.fullmatch(rf"(\d{{1,15}}{fraction}) ?{unit}", text, re.ASCII | re.IGNORECASE)
+    value = float(match[1]) * _UNITS[match[2].upper()] if match else -1.0
     least = 0 if field.name in _FROM_ZERO else 1
-    try:
-        value = int(text) if is_whole else float(text)
-    except ValueError:
-        value = math.nan
-    if not least <= value < math.inf:
-        kind = f"a {'whole ' if is_whole else ''}number from {least}"
-        raise SettingError(f"{name} is “{text}”. It must be {kind}{', or none' if may_be_none else ''}.")
-    return value
+    if (value < least) if is_whole else (value <= 0):
+        number = f"a whole number from {least}" if is_whole else "a number above 0"
+        kind = "a size such as 20MB" if is_size else number
+        raise SettingError(f"{name} is “{text[:60]}”. It must be {kind}{', or none' if may_be_none else ''}.")
+    return int(value) if is_whole else value

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from clsviz.atomic import NotRegularError, new_file, open_regular
+from clsviz.atomic import NotRegularError, new_file, open_regular, remove_temporary
 from clsviz.errors import StoreError
 
 
@@ -63,3 +63,14 @@ def test_only_regular_files_are_opened(tmp_path: Path) -> None:
             open_regular(tmp_path / name)
     with pytest.raises(FileNotFoundError):
         open_regular(tmp_path / "nothing")
+
+
+def test_what_killed_processes_left_is_removed_once_it_is_old(tmp_path: Path) -> None:
+    (tmp_path / "file.bin").write_bytes(b"content")
+    with new_file(tmp_path / "new.bin"), new_file(tmp_path / "old.bin") as old:
+        os.utime(old, (0, 0))
+        os.utime(tmp_path / "file.bin", (0, 0))
+        assert remove_temporary(tmp_path, 3600) == 1
+        assert not old.exists()
+        old.touch()
+    assert {path.name for path in tmp_path.iterdir()} == {"file.bin", "new.bin", "old.bin"}

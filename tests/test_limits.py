@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from clsviz.errors import SettingError
-from clsviz.limits import LOCAL, PUBLIC, limits_of
+from clsviz.limits import LOCAL, PUBLIC, Limits, limits_of
 
 
 @pytest.mark.parametrize("value", [None, "", "0"])
@@ -69,10 +69,9 @@ def test_the_environment_sets_single_limits() -> None:
 @pytest.mark.parametrize("name", [field.name for field in dataclasses.fields(PUBLIC) if field.name != "is_public"])
 @pytest.mark.parametrize("value", ["many", "-1", "nan", "inf", "1e400", "1,000", "0x10", "٣٤٥x"])
 def test_a_limit_that_makes_no_sense_is_refused_with_what_it_may_be(name: str, value: str) -> None:
-    variable = f"CLSVIZ_LIMIT_{name.upper()}"
-    with pytest.raises(
-        SettingError, match=f"^{variable} is “{value}”. It must be a (whole )?number from [01](, or none)?.$"
-    ):
+    variable = "CLSVIZ_STORE_LIMIT" if name == "store_bytes" else f"CLSVIZ_LIMIT_{name.upper()}"
+    kind = "a size such as 20MB" if name.endswith("_bytes") else "a (whole number from [01]|number above 0)"
+    with pytest.raises(SettingError, match=f"^{variable} is “{value}”. It must be {kind}(, or none)?.$"):
         limits_of({variable: value})
 
 
@@ -95,8 +94,45 @@ def test_the_table_of_limits_is_complete_and_true() -> None:
     rows = re.findall(r"^\| `([A-Z_]+)` \| ([^|]+) \| ([^|]+) \|", text, re.MULTILINE)
     told = {name.lower(): (local, public) for name, local, public in rows if hasattr(PUBLIC, name.lower())}
 
-    def written(value: float | None) -> str:
-        return "none" if value is None else f"{value:,.0f}"
+    def written(limits: Limits, name: str) -> str:
+        value = getattr(limits, name)
+        if value is None:
+            return "none"
+        sizes = [(2**30, " GB"), (2**20, " MB")] if name.endswith("_bytes") else []
+        size, unit = next(((size, unit) for size, unit in sizes if value >= size), (1, ""))
+        return f"{value / size:,.0f}{unit}"
 
     names = [field.name for field in dataclasses.fields(PUBLIC) if field.name != "is_public"]
-    assert told == {name: (written(getattr(LOCAL, name)), written(getattr(PUBLIC, name))) for name in names}
+    assert told == {name: (written(LOCAL, name), written(PUBLIC, name)) for name in names}
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "name", "value"),
+    [
+        ("CLSVIZ_LIMIT_SAMPLE_SIZE", "5000", "sample_size", 5000),
+        ("CLSVIZ_LIMIT_UPLOAD_BYTES", "20MB", "upload_bytes", 20 * 2**20),
+        ("CLSVIZ_LIMIT_UNPACKED_BYTES", "1.5 GiB", "unpacked_bytes", 3 * 2**29),
+        ("CLSVIZ_LIMIT_UNWATCHED_SECONDS", "2.5", "unwatched_seconds", 2.5),
+        ("CLSVIZ_LIMIT_UPLOAD_SECONDS", "none", "upload_seconds", None),
+        ("CLSVIZ_STORE_LIMIT", "2gb", "store_bytes", 2 * 2**30),
+        ("CLSVIZ_STORE_LIMIT", "none", "store_bytes", None),
+        ("CLSVIZ_STORE_LIMIT", "", "store_bytes", 5 * 2**30),
+    ],
+)
+def test_each_limit_can_be_set(variable: str, text: str, name: str, value: float | None) -> None:
+    limits = limits_of({"CLSVIZ_PUBLIC": "1", variable: text})
+    assert limits == dataclasses.replace(PUBLIC, **{name: value})
+
+
+@pytest.mark.parametrize(
+    ("variable", "text"),
+    [
+        ("CLSVIZ_LIMIT_SAMPLE_SIZE", "2MB"),
+        ("CLSVIZ_LIMIT_SAMPLE_SIZE", "2.5"),
+        ("CLSVIZ_LIMIT_UPLOAD_BYTES", "none"),
+        ("CLSVIZ_STORE_LIMIT", "2 parsecs"),
+    ],
+)
+def test_only_what_is_of_bytes_has_a_size(variable: str, text: str) -> None:
+    with pytest.raises(SettingError, match=f"^{variable} is “{text}”. It must be a (size such as 20MB|whole number)"):
+        limits_of({variable: text})

@@ -21,7 +21,7 @@ from safetensors import SafetensorError
 from safetensors import numpy as safetensors
 
 from clsviz.analysis.plain import Arrays, from_plain, to_plain
-from clsviz.atomic import new_file, open_regular
+from clsviz.atomic import mark_used, new_file, open_regular
 from clsviz.errors import StoreError
 from clsviz.experiment import View
 from clsviz.measuring import Found
@@ -31,7 +31,7 @@ from clsviz.settings import Precision
 T = TypeVar("T")
 
 MOST_KEPT = 1000
-"""Files of results in a user's store; the oldest are removed."""
+"""Files of results in a user's store; those that were longest unused are removed."""
 
 _DIGITS = 24, 16
 """How much of the two digests is in a name."""
@@ -105,7 +105,10 @@ class Kept:
                 content = file.read()
             if path.stem.endswith(f"-{hashlib.sha256(content).hexdigest()[: _DIGITS[1]]}"):
                 with contextlib.suppress(*_DAMAGE):
-                    return _unpacked(content)
+                    result = _unpacked(content)
+                    if path.parent == self._root:
+                        mark_used(path)
+                    return result
         return None
 
     def put(self, asked: Question, result: object) -> None:

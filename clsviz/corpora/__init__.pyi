@@ -23,7 +23,7 @@ from .opening import fetch_corpus, find_corpus
 from .own_file import place_of
 from .previewing import Preview, preview
 from .task_file import TaskFile, read_task
-from .uploads import keep_upload, upload_label
+from .uploads import delete_uploads, keep_upload, look_at_upload, upload_label
 
 __all__ = [
     "CORPORA",
@@ -40,6 +40,7 @@ __all__ = [
     "canonical",
     "clusters_of",
     "datasets",
+    "delete_uploads",
     "docstrings",
     "download_megabytes",
     "fetch_corpus",
@@ -57,6 +58,7 @@ __all__ = [
     "keep_upload",
     "kept",
     "label",
+    "look_at_upload",
     "place_of",
     "preview",
     "read_task",

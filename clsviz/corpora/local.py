@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from clsviz.atomic import sha256
+from clsviz.atomic import mark_used, sha256
 from clsviz.corpora import docstrings, formats, kept, segmentation
 from clsviz.corpora.catalogue import CORPORA, Shipped, Source, is_built_in, is_upload, label
 from clsviz.corpora.corpus import Corpus, refuse_reading
@@ -39,9 +39,11 @@ def make_corpus(selection: Selection, folder: Path, progress: Progress) -> tuple
     elif isinstance(source, Source):
         made_label = source.label
         path, about = _made_of_docstrings(name, source, folder, progress)
+        mark_used(path)
     else:
         file, made_label = place_of(selection, folder)
         path, about = _made_of_file(selection, file, made_label, folder, progress)
+        mark_used(path)
     cut = Segmentation.SENTENCES if about.cut else Segmentation.NONE
     decided = replace(selection, column=about.column, segmentation=cut, reading=Reading(about.reading))
     corpus = Corpus(decided, made_label, about.fingerprint, about.n_sentences, name, columns=tuple(about.columns))
@@ -100,7 +102,8 @@ def _made_of_file(
     if is_upload(selection.corpus) and selection.corpus != upload_name(digest, suffix):
         raise CorpusError(f"The copy of your upload {printable(name)} is damaged. Upload it again.")
     wanted = (digest, suffix, selection.column, selection.segmentation.value, selection.reading.value)
-    path = folder / f"file-{short_digest(*wanted, segmentation.VERSION, str(_SCHEMA))}.parquet"
+    made_of = selection.corpus if is_upload(selection.corpus) else "file"
+    path = folder / f"{made_of}-{short_digest(*wanted, segmentation.VERSION, str(_SCHEMA))}.parquet"
     about = kept.about(path)
     if about is None:
         about = _keep_file(selection, file, name, path, progress)

@@ -26,6 +26,10 @@ _MOST_CLASSES = 100
 """A classifier of more takes too long."""
 
 
+_MOST_LINES = 500_000
+"""All are in memory at once; the published tasks have 120,000."""
+
+
 @dataclass(frozen=True, eq=False)
 class TaskFile:
     """The sentences of a task, with what is needed to train and test a classifier on them.
@@ -99,6 +103,8 @@ def read_task(path: Path, name: str = "", limits: Limits | None = None) -> TaskF
 def _rows(file: TextFile) -> Iterator[tuple[str, str, str]]:
     """Partition, class and sentence of every line that is not blank."""
     for number, line in enumerate(_lines(file), start=1):
+        if number > _MOST_LINES:
+            raise CorpusError(f"{file.name} has over {_MOST_LINES:,} lines. Take a part of it.")
         if not line.strip():
             continue
         fields = line.rstrip("\r\n").split("\t")

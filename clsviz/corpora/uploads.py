@@ -1,29 +1,44 @@
-"""Files that visitors upload: kept under names made from their content."""
+"""Files that visitors upload: kept under names made from their content, and deleted if that is wanted.
 
+<folder>/upload-<digest>                    the file
+         upload-<digest>.json               what it was called; its time is when somebody last looked at the upload
+         upload-<digest>-<digest>.parquet   the sentences that were read from it
+"""
+
+import contextlib
 import hashlib
 import io
 import json
 import shutil
+import time
 from pathlib import Path
 
-from clsviz.atomic import new_file
+from clsviz.atomic import mark_used, new_file
 from clsviz.corpora import formats
 from clsviz.errors import CorpusError
 from clsviz.settings import printable
 
+UPLOAD, UPLOAD_LENGTH = "upload-", 39
+"""How the names of uploads, and of what is made of them, begin; and how long an upload's is."""
 
-def keep_upload(content: io.BytesIO | io.BufferedReader, file_name: str, folder: Path) -> str:
+
+def keep_upload(
+    content: io.BytesIO | io.BufferedReader, file_name: str, folder: Path, limits: formats.Limits | None = None
+) -> str:
     """Keep an uploaded file in `folder`, and return the name of the corpus that it makes.
 
-    Raises CorpusError if it holds no text or is in no known format.
+    Raises CorpusError if it holds no text, is in no known format, or is or holds more than `limits` allow.
     """
+    limits = limits or formats.Limits()
+    formats.check_size(content.seek(0, io.SEEK_END), file_name, limits)
     content.seek(0)
     name = upload_name(hashlib.file_digest(content, "sha256").hexdigest(), formats.suffix(file_name))
     with new_file(folder / name) as temporary:
         content.seek(0)
         with temporary.open("wb") as file:
             shutil.copyfileobj(content, file)
-        table = formats.open_table(temporary, file_name)  # if this raises, the file is not kept
+        formats.check_whole(temporary, file_name, limits)  # if this or what follows raises, the file is not kept
+        table = formats.open_table(temporary, file_name, limits)
         next(table.texts())
     with new_file(folder / f"{name}.json") as temporary:
         temporary.write_text(json.dumps({"file_name": file_name}))
@@ -47,9 +62,30 @@ def not_here(name: str) -> CorpusError:
     )
 
 
+def look_at_upload(name: str, folder: Path) -> None:
+    """Note that somebody looks at an upload now."""
+    mark_used(folder / f"{name}.json")
+
+
+def delete_uploads(folder: Path, unseen_seconds: float) -> list[str]:
+    """Delete the uploads that nobody has looked at for so long, with the sentences read from them; returns their names.
+
+    What cannot be deleted is tried again by the next call.
+    """
+    deleted = []
+    for name in {path.name[:UPLOAD_LENGTH] for path in folder.glob(f"{UPLOAD}*")}:
+        about, file = folder / f"{name}.json", folder / name
+        with contextlib.suppress(OSError):
+            if time.time() - (about if about.exists() else file).stat().st_mtime > unseen_seconds:
+                for path in sorted(folder.glob(f"{name}*"), key=lambda path: path == about):  # that one last
+                    path.unlink(missing_ok=True)
+                deleted.append(name)
+    return deleted
+
+
 def upload_name(digest: str, suffix: str) -> str:
     """The name of the corpus made from an uploaded file with this SHA-256 and ending."""
-    return f"upload-{short_digest(digest, suffix)}"
+    return f"{UPLOAD}{short_digest(digest, suffix)}"
 
 
 def short_digest(*parts: str) -> str:

@@ -1,8 +1,10 @@
 from .checked import Checked
 from .encoders import Encoders
 from .estimate import LOAD_SECONDS, RATE_OF_VECTORS, Cost, gigabytes_of
+from .eviction import RECENT_SECONDS, clean, evict
 from .extraction import AUDIT_SIZE, Extraction
 from .found import Found, measurement_key
+from .housekeeping import Housekeeping
 from .job import Job, State, Steps
 from .jobs import Analysis, Jobs, MeasuringJob
 from .lane import TURN_SECONDS, Place
@@ -17,6 +19,7 @@ __all__ = [
     "AUDIT_SIZE",
     "LOAD_SECONDS",
     "RATE_OF_VECTORS",
+    "RECENT_SECONDS",
     "SHOWCASE",
     "TURN_SECONDS",
     "Analysis",
@@ -25,6 +28,7 @@ __all__ = [
     "Encoders",
     "Extraction",
     "Found",
+    "Housekeeping",
     "Job",
     "Jobs",
     "Key",
@@ -35,6 +39,8 @@ __all__ = [
     "Steps",
     "Store",
     "Wanted",
+    "clean",
+    "evict",
     "gigabytes_of",
     "measure_altered",
     "measure_parts",

@@ -20,7 +20,7 @@ from clsviz.measuring.extraction import Extraction
 from clsviz.measuring.found import measurement_key
 from clsviz.measuring.job import Job, State, Steps, Work
 from clsviz.measuring.lane import TURN_SECONDS, Lane, Place
-from clsviz.measuring.store import Store
+from clsviz.measuring.store import Key, Store
 from clsviz.progress import Progress
 
 FREE_SECONDS = 30.0
@@ -253,6 +253,22 @@ class Jobs:
         with self._lock:
             measuring = sum(job.n_watchers for job in self._measurements.values() if job.state.is_active)
             return max(measuring, sum(job.n_watchers for job in self._analyses.values() if job.state.is_active))
+
+    @property
+    def keys(self) -> set[Key]:
+        """Where the store has what is being measured, or looked at."""
+        with self._lock:
+            works = [job.work for job in self._measurements.values() if job.state.is_active or job.is_watched]
+        founds = [(work, found) for work in works if (found := work.found)]
+        founds += [(work, found.audit) for work, found in founds if found.audit]
+        return {work.key_of(found) for work, found in founds}
+
+    def forget(self, corpus: str) -> None:
+        """Drop what is known of a corpus that was deleted, unless somebody still looks at it."""
+        with self._lock:
+            for key, job in [*self._measurements.items()]:
+                if job.work.experiment.corpus == corpus and not (job.state.is_active or job.is_watched):
+                    del self._measurements[key]
 
     def close(self) -> None:
         """Cancel all jobs, and wait until those that are running have noticed."""

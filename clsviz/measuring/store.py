@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors import numpy as safetensors
 
-from clsviz.atomic import NotRegularError, new_file, open_regular
+from clsviz.atomic import NotRegularError, mark_used, new_file, open_regular
 from clsviz.errors import StoreError
 from clsviz.measurements import Kind, Measurements
 from clsviz.measuring.soundness import Shape, is_described, is_plausible
@@ -46,6 +46,14 @@ _DIGITS = 16
 
 
 _SPEED = "speed.json"
+
+
+_KEY = "key.json"
+"""Its time is when the parts beside it were last used."""
+
+
+LOCK = "writer.lock"
+"""Held by whoever adds to the parts beside it."""
 
 
 _DAMAGE = (SafetensorError, TypeError, LookupError, ValueError, OverflowError, RecursionError)
@@ -133,11 +141,16 @@ class Store:
 
     def parts(self, key: Key) -> dict[int, Part]:
         """The parts of `key` by their start, not yet checked for damage; raises StoreError."""
+        self.mark_used(key)
         try:
             roots = [root for root in (self._shipped, self.root) if root]
             return {part.start: part for root in roots for part in _parts_in(root / key.folder_name, key)}
         except OSError as error:
             raise self._unusable(error) from error
+
+    def mark_used(self, key: Key) -> None:
+        """Note that the parts of `key` are used now."""
+        mark_used(self.root / key.folder_name / _KEY)
 
     def read(self, part: Part) -> Measurements | None:
         """The measurements of `part`; None if it is damaged. Raises StoreError.
@@ -183,7 +196,7 @@ class Store:
     def writer(self, key: Key) -> Iterator[None]:
         """Hold the right to append to `key`; raises filelock.Timeout at once if another process has it."""
         folder = self.root / key.folder_name
-        lock = filelock.FileLock(folder / "writer.lock", timeout=0)
+        lock = filelock.FileLock(folder / LOCK, timeout=0)
         try:
             folder.mkdir(parents=True, exist_ok=True)
             lock.acquire()
@@ -192,7 +205,7 @@ class Store:
         except OSError as error:
             raise self._unusable(error) from error
         try:
-            with new_file(folder / "key.json") as temporary:
+            with new_file(folder / _KEY) as temporary:
                 temporary.write_text(json.dumps(asdict(key), indent=1))
             yield
         finally:
@@ -204,7 +217,7 @@ class Store:
     def rate(self, model: str, precision: str, kind: Kind = Kind.NORMS) -> float | None:
         """Sentences per second at which the model with this fingerprint was last measured here, or None."""
         known = [(0, 1.0)]
-        for path in self.root.glob(f"{kind}-*/key.json"):
+        for path in self.root.glob(f"{kind}-*/{_KEY}"):
             key = _json_in(path)
             if isinstance(key, dict) and (key.get("model"), key.get("precision")) == (model, precision):
                 known.append(_speed(path.with_name(_SPEED)))

@@ -7,6 +7,7 @@ import streamlit as st
 
 from clsviz import words
 from clsviz.errors import SettingError
+from clsviz.ui import failures
 from clsviz.ui.compare_models.page import page as compare_models
 from clsviz.ui.inside_the_model.page import page as inside_the_model
 from clsviz.ui.length_and_search.page import page as length_and_search
@@ -25,6 +26,7 @@ _HERE = Path(__file__).parent  # absolute, whatever folder the server was starte
 
 def main() -> None:
     """Draw the page that the visitor is on."""
+    failures.follow()
     st.set_page_config(page_title="clsviz", page_icon=_HERE / "icon.svg", layout="wide")
     st.logo(_HERE / "logo.svg", size="large")
     try:

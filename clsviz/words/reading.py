@@ -24,6 +24,13 @@ SEGMENTATIONS = {Segmentation.AUTO: "Auto", Segmentation.NONE: "No", Segmentatio
 """Whether texts are cut into sentences, as a control says it."""
 
 
+def kept_for(upload_seconds: float | None) -> str:
+    """What becomes of an uploaded file; upload_seconds: how long it is kept once nobody is there who looks at it."""
+    if upload_seconds is None:
+        return "The file is kept in this server’s store, so that links to it keep working."
+    return "The file, and the sentences read from it, are deleted from this server a few minutes after you leave."
+
+
 def how(found: "Corpus | Preview") -> str:
     """What was taken for a sentence, and what was left out."""
     is_cut = found.selection.segmentation is Segmentation.SENTENCES

@@ -1,5 +1,7 @@
 """Notes on views that a model or a page does not have."""
 
+from collections.abc import Sequence
+
 ONLY_CLS_HERE = (
     "Norms of mean- and max-pooled vectors are on the page “Where length lives”. This page now shows the norm of [CLS]."
 )
@@ -13,3 +15,9 @@ def no_layer(model: str, layer: int, n_layers: int) -> str:
 def no_pooler(model: str) -> str:
     """That the model, called by its label, has no pooler."""
     return f"{model} has no pooler. Showing the norm of [CLS] instead."
+
+
+def cannot_be(names: Sequence[str]) -> str:
+    """That settings, called as in a link, had values that they cannot have."""
+    which = ", ".join(names)
+    return f"The page was sent a value that {which} cannot have, and took the default instead."

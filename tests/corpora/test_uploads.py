@@ -1,6 +1,12 @@
+import gzip
 import io
+import os
+import subprocess
+import sys
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from support.corpora import SENTENCES, content_of, opened, sentences_of
 
@@ -81,3 +87,91 @@ def test_the_name_of_an_upload_leads_nowhere(kept: Path, name: str) -> None:
     assert {path.name for path in kept.iterdir()} == {upload, f"{upload}.json"}
     assert corpora.upload_label(upload, kept) == name
     assert sentences_of(upload, kept) == ["One sentence."]
+
+
+PUBLIC = formats.Limits(file_bytes=20 * 2**20, text_bytes=200 * 2**20)
+
+
+def test_an_upload_that_is_too_large_is_not_even_copied(kept: Path) -> None:
+    limits = formats.Limits(file_bytes=20 * 2**20)
+    with pytest.raises(CorpusError, match=r"mine\.txt is larger than 20 MB"):
+        keep_upload(io.BytesIO(b"word\n" * (4 * 2**20 + 1)), "mine.txt", kept, limits)
+    assert not kept.exists() or not list(kept.iterdir())
+
+
+def bomb(body: bytes, n_times: int) -> bytes:
+    """A gzip file of that many copies of a text."""
+    return gzip.compress(body) * n_times
+
+
+@pytest.mark.parametrize("name", ["mine.txt.gz", "mine.csv.gz", "mine.jsonl.gz"])
+def test_what_unpacks_to_more_than_is_allowed_is_refused_whatever_it_begins_with(kept: Path, name: str) -> None:
+    beginning = b'{"text": "One sentence."}\n' if "json" in name else b"text\nOne sentence.\n"
+    content = gzip.compress(beginning) + bomb(b"\n" * 2**20, 5)
+    with pytest.raises(CorpusError, match=r"mine\.\w+\.gz holds over 4 MB when unpacked"):
+        keep_upload(io.BytesIO(content), name, kept, formats.Limits(text_bytes=4 * 2**20))
+    assert not list(kept.iterdir())
+
+
+def test_a_gigabyte_of_zeros_in_a_megabyte_is_refused_in_little_memory(tmp_path: Path) -> None:
+    """In a process of its own, whose memory the system has counted from its start."""
+    (tmp_path / "bomb.jsonl.gz").write_bytes(gzip.compress(b'{"text": "One."}\n') + bomb(b"\n" * 2**20, 1024))
+    script = """
+import io, resource, sys
+from pathlib import Path
+from clsviz.corpora import formats, keep_upload
+from clsviz.errors import CorpusError
+path = Path(sys.argv[1])
+keep_upload(io.BytesIO(b'{"text": "One sentence."}'), "small.jsonl", path.parent / "kept")  # loads the libraries
+content = path.read_bytes()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+limits = formats.Limits(file_bytes=20 * 2**20, text_bytes=200 * 2**20)
+try:
+    keep_upload(io.BytesIO(content), path.name, path.parent / "kept", limits)
+except CorpusError as error:
+    print(error)
+print(len(content) // 2**20, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+    run = subprocess.run([sys.executable, "-c", script, tmp_path / "bomb.jsonl.gz"], capture_output=True, text=True)
+    said, numbers = run.stdout.splitlines()
+    assert said == "bomb.jsonl.gz holds over 200 MB when unpacked. Take a part of it."
+    packed, grown = map(int, numbers.split())
+    assert packed <= 1
+    assert grown < 40  # megabytes
+    assert len(list((tmp_path / "kept").iterdir())) == 2  # the small one's
+
+
+def test_a_table_that_repeats_one_text_beyond_what_is_allowed_is_refused(kept: Path) -> None:
+    table = pa.table({"text": pa.array(["The same sentence over and over."] * 200_000)})
+    content = io.BytesIO()
+    pq.write_table(table, content, compression="zstd", use_dictionary=True)
+    assert len(content.getvalue()) < 10_000
+    with pytest.raises(CorpusError, match="holds over 2 MB when unpacked"):
+        keep_upload(content, "mine.parquet", kept, formats.Limits(text_bytes=2 * 2**20))
+    empty = io.BytesIO()
+    pq.write_table(pa.table({"text": ["One."] + [None] * 600_000}), empty)
+    with pytest.raises(CorpusError, match="holds over 2 MB when unpacked"):
+        keep_upload(empty, "mine.parquet", kept, formats.Limits(text_bytes=2 * 2**20))
+    assert not list(kept.iterdir())
+    assert opened(keep_upload(content, "mine.parquet", kept, PUBLIC), kept).n_sentences == 200_000
+
+
+def test_an_upload_that_nobody_looks_at_is_deleted_with_all_that_was_read_from_it(kept: Path) -> None:
+    other = keep_upload(io.BytesIO(b"Another one.\n"), "other.txt", kept)
+    name = keep_upload(io.BytesIO("\n".join(SENTENCES).encode()), "mine.txt", kept)
+    opened(name, kept)
+    opened(other, kept)
+    others = {path for path in kept.iterdir() if path.name.startswith(other)}
+    assert len(others) == 3
+    for path in kept.iterdir():
+        os.utime(path, (0, 0))
+    corpora.look_at_upload(other, kept)
+    assert corpora.delete_uploads(kept, 60) == [name]
+    assert {*kept.iterdir()} == others
+    with pytest.raises(CorpusError, match="Upload the file again"):
+        opened(name, kept)
+    assert opened(other, kept).n_sentences == 1
+    assert corpora.delete_uploads(kept, 60) == []
+    (kept / f"{other}.json").unlink()  # as where a process was killed in between
+    assert corpora.delete_uploads(kept, 60) == [other]
+    assert not list(kept.iterdir())

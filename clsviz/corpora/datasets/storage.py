@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from clsviz.atomic import new_file
+from clsviz.atomic import mark_used, new_file
 
 SCHEMA = 2
 """Increase it when the meaning of what is kept changes."""
@@ -105,6 +105,7 @@ class Storage:
             with contextlib.suppress(OSError):
                 content, match = path.read_bytes(), _KEPT.fullmatch(path.name)
                 if match and hashlib.sha256(content).hexdigest()[:16] == match["digest"]:
+                    mark_used(path)
                     return content, int(match["n_bytes"])
                 path.unlink()
         return None

@@ -4,8 +4,8 @@ from .encoding import PIECE_BYTES
 from .files import Limits
 from .json_lines import open_json_lines
 from .lines import open_lines
-from .parquet import n_bytes_of, open_parquet, values_of
-from .table import FORMATS, SUFFIXES, check, open_table, suffix
+from .parquet import check_decoded, n_bytes_of, open_parquet, values_of
+from .table import FORMATS, SUFFIXES, check, check_size, check_whole, open_table, suffix
 from .wrapping import Wrapped
 
 __all__ = [
@@ -17,6 +17,9 @@ __all__ = [
     "Table",
     "Wrapped",
     "check",
+    "check_decoded",
+    "check_size",
+    "check_whole",
     "is_text",
     "n_bytes_of",
     "open_csv",

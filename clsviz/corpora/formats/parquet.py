@@ -38,14 +38,30 @@ def open_parquet(file: TextFile) -> Table:
     return Table(file.path, file.name, "utf-8", columns, partial(_values, file, batch_size))
 
 
-def _values(file: TextFile, batch_size: int, column: str) -> Values:
+def check_decoded(file: TextFile) -> None:
+    """Raise CorpusError if a column of text holds more than `text_bytes`: what repeats takes no room in the file."""
+    with _parquet(file) as table:
+        check_width(len(table.schema_arrow), file)
+        names = [column.name for column in table.schema_arrow if is_text(column.type)]
+    for name in dict.fromkeys(names):
+        for _ in _values(file, BATCH_SIZE, name, only_counted=True):
+            pass
+
+
+def _values(file: TextFile, batch_size: int, column: str, *, only_counted: bool = False) -> Values:
+    """The values of a column; raises CorpusError once they are too much. only_counted: give empty lists instead."""
+    n_bytes = 0
     with _parquet(file, column) as table:
         for batch in table.iter_batches(batch_size, columns=[column]):
             values = values_of(batch, column)
-            if n_bytes_of(values) > file.limits.batch_bytes:
+            n_bytes_here = n_bytes_of(values)
+            if n_bytes_here > file.limits.batch_bytes:
                 limit = megabytes(file.limits.batch_bytes)
                 raise CorpusError(f"{file.name} holds over {limit} in {len(values):,} texts. Give shorter ones.")
-            yield values.to_pylist()
+            n_bytes += max(n_bytes_here, 4 * len(values))  # a place in memory for each, even if it is empty
+            if n_bytes > file.limits.text_bytes:
+                raise too_much_text(file)
+            yield [] if only_counted else values.to_pylist()
 
 
 def values_of(batch: pa.RecordBatch, column: str) -> pa.Array:

@@ -63,6 +63,21 @@ def open_table(path: Path, name: str = "", limits: Limits | None = None, reading
     return kind.open(file)
 
 
+def check_whole(path: Path, name: str, limits: Limits) -> None:
+    """Raise CorpusError if the file at `path` holds more than `limits` allow when unpacked, having read no more.
+
+    Also if it cannot be unpacked to its end, or cannot be opened.
+    """
+    check(path, name, limits)
+    ending = suffix(name)
+    file = TextFile(path, printable(name), ending.endswith(".gz"), limits)
+    if file.is_packed:
+        for _ in file.chunks():
+            pass
+    if ending == ".parquet":
+        formats.check_decoded(file)
+
+
 def suffix(name: str) -> str:
     """The ending of a file's name, one of SUFFIXES; raises CorpusError, which says how to convert it, if it is none."""
     found = next((suffix for suffix in SUFFIXES if name.lower().endswith(suffix)), None)
@@ -82,5 +97,10 @@ def check(path: Path, name: str, limits: Limits | None = None) -> None:
         raise unreadable(printable(name), error) from None
     if not stat.S_ISREG(status.st_mode):
         raise CorpusError(f"{printable(name)} cannot be read: it is not a regular file. Name a file of text.")
-    if status.st_size > (largest := (limits or Limits()).file_bytes):
-        raise CorpusError(f"{printable(name)} is larger than {megabytes(largest)}. Take a part of it.")
+    check_size(status.st_size, name, limits or Limits())
+
+
+def check_size(n_bytes: int, name: str, limits: Limits) -> None:
+    """Raise CorpusError if a file of this size is larger than `limits` allow."""
+    if n_bytes > limits.file_bytes:
+        raise CorpusError(f"{printable(name)} is larger than {megabytes(limits.file_bytes)}. Take a part of it.")

@@ -53,7 +53,8 @@ def _choose() -> None:
     """Take the chosen models, leaving out those that cannot be compared, and say why."""
     names: list[str] = []
     message = ""
-    for text in st.session_state.models:
+    chosen = st.session_state.models
+    for text in chosen if isinstance(chosen, list) else []:
         try:
             names.append(_checked(str(text), names))
         except ClsvizError as error:

@@ -15,7 +15,7 @@ from clsviz.ui.compare_models.rows_so_far import need_vectors, rows_of
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import head
 from clsviz.ui.parts.chart import palette
-from clsviz.ui.state import server, session
+from clsviz.ui.state import forged, server, session
 
 _MOST_DRAWN = 2_000
 """How many points each picture has at most; the numbers use all of them."""
@@ -51,6 +51,7 @@ def show(
 
     def draw() -> None:
         nonlocal first, is_in_browser
+        forged.mend()
         if _chosen() != before or need_vectors(experiment, norms, vectors):  # a control in this part was moved
             st.rerun()
         rows = first or rows_of(experiment, names, norms, vectors)

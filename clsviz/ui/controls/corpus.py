@@ -28,10 +28,11 @@ def show(job: MeasuringJob) -> None:
             "A text file",
             key="upload",
             on_change=_keep_upload,
+            max_upload_size=server.upload_megabytes(server.limits()),
             help="Plain text (a text on each line, or wrapped paragraphs), a table (CSV, TSV, JSON lines) or Parquet. "
-            "All but Parquet may be gzipped. The file is kept in this server’s store, so that links to it keep "
-            "working.",
+            "All but Parquet may be gzipped.",
         )
+        st.caption(words.reading.kept_for(server.limits().upload_seconds))
     choices.show_message("corpus")
     errors.show(job.error, Subject.CORPUS)
     corpus = _known_corpus(job)
@@ -152,7 +153,7 @@ def _keep_upload() -> None:
         return
     file = st.session_state.upload
     try:
-        name = corpora.keep_upload(file, file.name, server.jobs().store.corpora)
+        name = server.keep_upload(file)
     except ClsvizError as error:
         st.session_state.corpus_message = str(error)
     else:

@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from clsviz.ui.state.links import MOST_MARKS
+from clsviz.ui.state.links import EXTRAS, MOST_MARKS
 
 if TYPE_CHECKING:
     from clsviz.analysis import Shown
@@ -64,8 +64,15 @@ def drawn(picture: object) -> str:
 
 
 def take(sentence_of: Callable[[int, int], int | None]) -> None:
-    """Keep what the visitor has just marked in the browser; sentence_of: by trace and point, if it is one."""
-    st.session_state.selected = written(st.session_state.scatter.selection, sentence_of)
+    """Keep what the visitor has just marked in the browser; sentence_of: by trace and point, if it is one.
+
+    What cannot be marks, as in a forged message, marks nothing.
+    """
+    try:
+        marks = written(st.session_state.scatter.selection, sentence_of)
+    except (AttributeError, LookupError, OverflowError, TypeError, ValueError):
+        marks = ""
+    st.session_state.selected = EXTRAS["selected"](marks, lambda _: None)
     if st.session_state.selected.startswith("points"):
         st.session_state.drawn_for = None  # the figure adds a ring
 

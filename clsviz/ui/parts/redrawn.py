@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from clsviz.ui.state import server, session
+from clsviz.ui.state import forged, server, session
 
 
 def show(
@@ -26,6 +26,7 @@ def show(
     def keep_up() -> None:
         nonlocal is_in_browser
         session.recall()
+        forged.mend()
         if chosen() != before:
             st.rerun()
         draw()

@@ -1,23 +1,26 @@
 """What all visitors of one server share."""
 
 import contextlib
+import io
+import math
 import os
 import threading
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import streamlit as st
+from streamlit import config
 
 from clsviz import analysis, corpora, statistics
 from clsviz.encoder import guard_torch
-from clsviz.errors import ModelError
+from clsviz.errors import CorpusError, ModelError
 from clsviz.experiment import View
 from clsviz.limits import Limits, limits_of
-from clsviz.measuring import SHOWCASE, Analysis, Encoders, Found, Jobs, Store
+from clsviz.measuring import SHOWCASE, Analysis, Encoders, Found, Housekeeping, Jobs, Store
 from clsviz.models import Weights
 from clsviz.settings import Precision
-from clsviz.ui.state import identity
+from clsviz.ui.state import identity, sessions
 from clsviz.ui.state.crowd import LONGEST_SECONDS, Crowd, seconds_between_looks
 
 T = TypeVar("T")
@@ -35,6 +38,7 @@ class _Server:
     jobs: Jobs
     kept: analysis.Kept
     crowd: Crowd
+    housekeeping: Housekeeping
 
 
 @st.cache_resource(show_spinner=False)
@@ -54,7 +58,14 @@ def _server() -> _Server:
         visitor_jobs=limits.visitor_jobs,
         job_seconds=limits.job_seconds,
     )
-    return _Server(limits, shared, kept, Crowd(limits))
+    config.set_option("server.maxUploadSize", upload_megabytes(limits))  # what is larger is not even received
+    housekeeping = Housekeeping(shared, limits, sessions.Left(limits.reconnect_seconds).close)
+    return _Server(limits, shared, kept, Crowd(limits), housekeeping)
+
+
+def upload_megabytes(limits: Limits) -> int:
+    """The size of the largest upload, as Streamlit wants it."""
+    return max(1, math.ceil(limits.upload_bytes / 2**20))
 
 
 def soon(action: Callable[[], object]) -> None:
@@ -101,6 +112,25 @@ def every(seconds: float = 1.0) -> float:
 def kept() -> analysis.Kept:
     """The results that are there without computing them."""
     return _server().kept
+
+
+def keep_upload(file: Any, default_ending: str = "") -> str:
+    """Keep what a visitor uploaded, and return the name of the corpus that it makes; raises CorpusError.
+
+    file: as Streamlit gives it. default_ending: added to the names of files that lack it.
+    """
+    if not isinstance(file, io.BytesIO):
+        raise CorpusError("The file did not arrive here. Upload it again.")
+    name: str = file.name
+    if default_ending and not name.lower().endswith((default_ending, f"{default_ending}.gz")):
+        name += default_ending
+    most = corpora.formats.Limits(file_bytes=limits().upload_bytes, text_bytes=limits().unpacked_bytes)
+    return corpora.keep_upload(file, name, jobs().store.corpora, most)
+
+
+def hold_upload(name: str, watcher: Hashable, is_there: Callable[[], bool]) -> None:
+    """Keep an upload for as long as `is_there()`, on behalf of `watcher`."""
+    _server().housekeeping.hold(name, watcher, is_there)
 
 
 def is_kept(work: Callable[..., object], found: Found, view: View, extra: str = "") -> bool:

@@ -5,10 +5,11 @@ from dataclasses import fields
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from clsviz.corpora.segmentation import MAX_CHARACTERS
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
 from clsviz.settings import CORPUS_PARAMETER, MODEL_PARAMETER, TEXT_PARAMETER
-from clsviz.ui.state import session, visitor
+from clsviz.ui.state import forged, session, visitor
 from clsviz.ui.state.links import EXTRAS
 
 _MOST_PROBLEMS = 5
@@ -23,12 +24,16 @@ def restore(page: str) -> None:
     Any other URL than the one written last is an earlier one, from a browser that has not received the last.
     """
     session.recall()
+    forged.mend()
     query = st.query_params.to_dict()
     written = session.written()
     if written is not None and (query == written.query or (page == written.page and not _is_back_or_forward())):
         return
     problems: list[SettingError] = []
     text = query.pop(TEXT_PARAMETER, "")
+    if len(text) > MAX_CHARACTERS:
+        problems.append(SettingError(f"text has {len(text):,} characters; it can have at most {MAX_CHARACTERS:,}."))
+        text = ""
     if {"zoom", "selected"} & query.keys():
         st.session_state.pop("marked_in", None)  # the link's view is theirs
     for name, read in EXTRAS.items():

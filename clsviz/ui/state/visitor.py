@@ -15,11 +15,14 @@ from clsviz.ui.state import server
 
 
 def admitted(experiment: Experiment, report: Callable[[SettingError], None]) -> Experiment:
-    """The experiment with whatever this visitor may not ask for reported and replaced by the default."""
-    default = Experiment()
-    limits = server.limits()
-    if limits.is_public:  # the catalogue decides on the commit; a link made with another one gets a note
+    """The experiment of a link with whatever this visitor may not ask for reported and replaced by the default."""
+    if server.limits().is_public:  # the catalogue decides on the commit; a link made with another one gets a note
         experiment = replace(experiment, model=unpinned(experiment.model), corpus=unpinned(experiment.corpus))
+    return _offered(experiment, report)
+
+
+def _offered(experiment: Experiment, report: Callable[[SettingError], None]) -> Experiment:
+    default, limits = Experiment(), server.limits()
     if problem := model_problem(experiment.model):
         report(SettingError(problem))
         experiment = replace(experiment, model=default.model)
@@ -38,7 +41,7 @@ def admitted(experiment: Experiment, report: Callable[[SettingError], None]) -> 
 
 def check(experiment: Experiment) -> None:
     """Raise SettingError if the experiment has anything that this visitor may not ask for."""
-    admitted(experiment, _refuse)
+    _offered(experiment, _refuse)
 
 
 def admitted_models(names: list[str], report: Callable[[SettingError], None]) -> list[str]:
@@ -82,7 +85,7 @@ def unpinned(name: str) -> str:
 def model_problem(name: str) -> str:
     """Why this visitor may not ask for the model `name`, or ""."""
     base = models.Name.parse(name).base
-    if server.limits().is_public and base not in models.MODELS:
+    if server.limits().is_public and (base not in models.MODELS or name != unpinned(name)):
         return _not_offered("model", name, models.MODELS, "run clsviz on your own machine for any model")
     if models.is_folder(base) and not is_local():
         return (
@@ -94,7 +97,10 @@ def model_problem(name: str) -> str:
 
 def corpus_problem(name: str) -> str:
     """Why this visitor may not ask for the corpus `name`, or ""."""
-    if corpora.is_in_catalogue(name) or corpora.is_upload(name) or corpora.resembles_upload(name):
+    is_pinned = name != unpinned(name)
+    if corpora.is_upload(name) or corpora.resembles_upload(name):
+        return ""
+    if corpora.is_in_catalogue(name) and not (server.limits().is_public and is_pinned):
         return ""
     if server.limits().is_public:
         return _not_offered("corpus", name, corpora.CORPORA, "upload a file")

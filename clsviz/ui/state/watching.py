@@ -9,6 +9,7 @@ import streamlit as st
 from streamlit.runtime import exists, get_instance
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from clsviz import corpora
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
@@ -165,6 +166,10 @@ def _replace(before: dict[Hashable, MeasuringJob], watched: dict[Hashable, Measu
     for job in watched.values():
         job.watch(_session_id(), _is_connected(_session_id()), server.visitor())
     st.session_state.watched = watched
+    state = st.session_state
+    for name in {state.corpus, state.travel_to, state.sentlen_file, *state.get("uploads", [])}:
+        if corpora.is_upload(name):
+            server.hold_upload(name, _session_id(), _is_connected(_session_id()))
 
 
 def _session_id() -> str:

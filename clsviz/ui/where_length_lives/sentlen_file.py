@@ -29,7 +29,9 @@ _SIZE = 1000
 def asked() -> tuple[str, int] | None:
     """The file that the visitor asked to be measured, and how many sentences of each class; None if none is."""
     file_and_size: tuple[str, int] | None = st.session_state.get("sentlen_asked")
-    return file_and_size if file_and_size and file_and_size[0] == st.session_state.sentlen_file else None
+    if not file_and_size or file_and_size[0] != st.session_state.sentlen_file:
+        return None
+    return file_and_size if isinstance(file_and_size[1], int) else None  # forged messages may hold anything
 
 
 def of(found: Found, experiment: Experiment) -> "Analysis[Published] | None":
@@ -37,11 +39,12 @@ def of(found: Found, experiment: Experiment) -> "Analysis[Published] | None":
     wanted = asked()
     if wanted is None:
         return None
-    jobs, (name, per_class) = server.jobs(), wanted
+    jobs, (name, per_class), most = server.jobs(), wanted, server.limits().task_size
 
     def steps(progress: Progress) -> "Iterator[Published]":
         progress.begin("Reading the file")
-        file = _read(name).head(per_class)
+        file = _read(name)
+        file = file.head(min(per_class, file.per_class_within(most)))
         texts = file.sentences
         vectors = measure_texts(
             texts, experiment, found, jobs.store, jobs.encoders, progress, f"task {file.fingerprint}"
@@ -74,8 +77,10 @@ def _choice() -> None:
         "The file",
         key="sentlen_upload",
         on_change=_keep_upload,
-        help="Tab-separated text, which may be gzipped. It is kept in this server’s store.",
+        max_upload_size=server.upload_megabytes(server.limits()),
+        help="Tab-separated text, which may be gzipped.",
     )
+    st.caption(words.reading.kept_for(server.limits().upload_seconds))
     if not server.limits().is_public and visitor.is_local():
         st.text_input(
             "Or its path on this machine",
@@ -90,9 +95,8 @@ def _keep_upload() -> None:
     st.session_state.sentlen_message = ""
     if (file := st.session_state.sentlen_upload) is None:
         return
-    name = file.name if file.name.lower().endswith((".txt", ".txt.gz")) else f"{file.name}.txt"
     try:
-        _take(corpora.keep_upload(file, name, server.jobs().store.corpora))
+        _take(server.keep_upload(file, default_ending=".txt"))
     except ClsvizError as error:
         st.session_state.sentlen_message = str(error)
 

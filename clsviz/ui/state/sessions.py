@@ -1,0 +1,37 @@
+"""The sessions of browsers that left: Streamlit keeps up to 128 of them, with all that they hold and three files each.
+
+It does so for those that come back within two minutes, but lets go of them only when others leave.
+"""
+
+import gc
+import time
+
+from streamlit.runtime import Runtime, exists, get_instance
+
+
+class Left:
+    """Closes the sessions whose browsers left and did not come back."""
+
+    def __init__(self, seconds: float) -> None:
+        """seconds: how long a browser may take to come back."""
+        self._seconds = seconds
+        self._since: dict[str, float] = {}
+        self._n_closed = 0
+
+    def close(self) -> None:
+        """Close those that have been away for too long; to be called every so often, from any thread."""
+        if self._n_closed:  # since the last call: what they held is in circles, which Python looks for too rarely
+            self._n_closed = 0
+            gc.collect()
+        if exists():
+            runtime = get_instance()
+            runtime._get_async_objs().eventloop.call_soon_threadsafe(self._close, runtime)
+
+    def _close(self, runtime: Runtime) -> None:
+        now = time.monotonic()
+        ids = [info.session.id for info in runtime._session_mgr.list_sessions()]
+        self._since = {name: self._since.get(name, now) for name in ids if not runtime.is_active_session(name)}
+        for name, since in [*self._since.items()]:
+            if now - since >= self._seconds:
+                runtime.close_session(name)
+                self._n_closed += 1

@@ -1,0 +1,44 @@
+import asyncio
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+import websockets
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from support.visit import serve
+
+N_VISITORS = 12
+
+
+async def _visit(address: str) -> None:
+    """Open the main page as a browser does, and leave once it is drawn."""
+    place = address.removeprefix("http")
+    async with websockets.connect(f"ws{place}_stcore/stream", origin=address.rstrip("/"), max_size=None) as socket:  # type: ignore[arg-type]
+        message = BackMsg()
+        message.rerun_script.query_string = "sample_size=200"
+        await socket.send(message.SerializeToString())
+        answer = ForwardMsg()
+        while answer.WhichOneof("type") != "script_finished":
+            answer.ParseFromString(await asyncio.wait_for(socket.recv(), 60))
+
+
+def server_process() -> psutil.Process:
+    (process,) = [child for child in psutil.Process().children() if "streamlit" in " ".join(child.cmdline())]
+    return process
+
+
+@pytest.mark.skipif(not hasattr(psutil.Process, "num_fds"), reason="counts files as Unix does")
+def test_no_files_stay_open_after_the_browsers_that_left(tmp_path: Path) -> None:
+    with serve(tmp_path, CLSVIZ_PUBLIC="1", CLSVIZ_LIMIT_RECONNECT_SECONDS="0.6") as address:
+        process = server_process()
+        asyncio.run(_visit(address))
+        deadline = time.monotonic() + 120
+        asyncio.run(_visit(address))
+        before = process.num_fds()
+        for _ in range(N_VISITORS):
+            asyncio.run(_visit(address))
+        while process.num_fds() > before:
+            assert time.monotonic() < deadline, f"{process.num_fds()} files are open, {before} were before"
+            time.sleep(0.05)
