@@ -1,5 +1,12 @@
 """The dashboard: streamlit run app.py."""
 
+import streamlit as st
+from streamlit import runtime
+
+from clsviz import web
 from clsviz.ui.app import main
 
-main()
+if runtime.exists():  # a visitor opens a page
+    main()
+else:  # the server starts
+    app = st.App(__file__, routes=web.routes(), middleware=web.middleware())
