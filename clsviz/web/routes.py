@@ -1,7 +1,5 @@
 """What the server answers beside what Streamlit does, and what every request goes through."""
 
-import os
-
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -10,8 +8,6 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from clsviz import web
-from clsviz.hosting import Hosting, hosting_of
-from clsviz.limits import limits_of
 from clsviz.ui.state import server, serving
 from clsviz.web.headers import OnlyFor, SameOrigin, SecurityHeaders, content_security_policy
 from clsviz.web.links import PICTURE, Links
@@ -27,7 +23,7 @@ _TEXT_FORMAT = "text/plain; version=0.0.4; charset=utf-8"
 
 def middleware() -> list[Middleware]:
     """What every request goes through; raises SettingError where a setting of the environment cannot be used."""
-    hosting, base = _hosting(), serving.base_path()
+    hosting, base = serving.hosting(), serving.base_path()
     policy = content_security_policy(serving.shell(), hosting.frame_ancestors)
     return [
         Middleware(SecurityHeaders, policy=policy),
@@ -61,7 +57,3 @@ def routes(patience_seconds: float = 0.3) -> list[BaseRoute]:
         Route(f"{base}/ready", ready),
         Route(base + METRICS[0], metrics),
     ]
-
-
-def _hosting() -> Hosting:
-    return hosting_of(os.environ, is_public=limits_of(os.environ).is_public)

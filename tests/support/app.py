@@ -27,7 +27,7 @@ TEXT = "\n".join(random_sentences(400, seed=1)).encode()
 
 def browse_from(monkeypatch: pytest.MonkeyPatch, host: str, address: str | None = None, **headers: str) -> None:
     """Let pages be asked for by this host name, from this address: AppTest has neither."""
-    context = types.SimpleNamespace(ip_address=address, headers={"Host": host} | headers)
+    context = types.SimpleNamespace(ip_address=address, headers={"Host": host} | headers, is_embedded=False)
     monkeypatch.setattr("streamlit.context", context)
 
 

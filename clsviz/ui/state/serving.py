@@ -1,10 +1,14 @@
 """What Streamlit knows of the server it runs in: its settings, its sessions, and the page it sends to browsers."""
 
+import os
 from pathlib import Path
 
 import streamlit as st
 from streamlit import file_util
 from streamlit.runtime import exists, get_instance
+
+from clsviz.hosting import Hosting, hosting_of
+from clsviz.limits import limits_of
 
 
 def base_path() -> str:
@@ -23,6 +27,11 @@ def allowed_origins() -> list[str] | None:
     if not st.get_option("server.enableCORS"):
         return None
     return [str(origin).strip() for origin in st.get_option("server.corsAllowedOrigins") or ()]
+
+
+def hosting() -> Hosting:
+    """Who may reach what, as the environment says; raises SettingError where that cannot be used."""
+    return hosting_of(os.environ, is_public=limits_of(os.environ).is_public)
 
 
 def n_sessions() -> int:
