@@ -132,8 +132,7 @@ def test_the_cutoff_and_the_layer_change_the_numbers_and_the_link(visit: Callabl
 def test_a_typed_sentence_gets_its_star_and_its_numbers(visit: Callable[..., Page]) -> None:
     page = measured(visit())
     box = page.get_by_role("textbox", name="Your own sentence")
-    box.press_sequentially("Sinan loves a beautiful day")
-    box.press("Enter")
+    box.press_sequentially("Sinan loves a beautiful day")  # and nothing else: it is measured as it is typed
     expect(page.get_by_text("6 tokens")).to_be_visible()
     expect(page.get_by_text("the line predicts").first).to_be_visible()
     expect(page.get_by_text("sin  ##an  loves  a  beautiful  day")).to_be_visible()
@@ -144,6 +143,17 @@ def test_a_typed_sentence_gets_its_star_and_its_numbers(visit: Callable[..., Pag
     expect(page.locator("[data-testid=stText]", has_text="<img src=x onerror=alert(1)> **bold**")).to_be_visible()
     assert page.locator("img[src=x]").count() == 0
     assert "text=" not in page.url
+
+
+def test_what_is_typed_goes_along_to_the_page_whose_link_is_clicked_at_once(visit: Callable[..., Page]) -> None:
+    page = measured(visit())
+    box = page.get_by_role("textbox", name="Your own sentence")
+    for name, question in (("Try a sentence", "make of a sentence?"), ("Norm vs length", "in the norm of")):
+        box.fill(f"On the way to {name}")
+        page.get_by_role("link", name=name).click(delay=100)  # as long as a finger needs
+        expect(page.get_by_role("heading", level=1)).to_contain_text(question)
+        expect(box).to_have_value(f"On the way to {name}")
+        settle(page)
 
 
 def test_several_sentences_of_a_link_get_their_stars(visit: Callable[..., Page]) -> None:

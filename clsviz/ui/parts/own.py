@@ -29,16 +29,14 @@ _LABEL_OF_SEVERAL = "Your own sentences"
 
 _HEIGHT, _HEIGHT_IN_STRIP = 80, 68
 
-_DEBOUNCE = "350ms"
-
 _POLL_SECONDS, _PATIENCE_SECONDS = 0.5, 0.1
 
 
-def line(*, is_live: bool = False) -> None:
+def line() -> None:
     """Where the visitor types a sentence, or sees those of a link or of another page.
 
-    is_live: whether to take it as it is typed. Not in a part that draws itself anew: what it sends late, when the
-    visitor has gone to another page, would have Streamlit draw that part in the place of the page.
+    It is taken as it is typed. So nothing is left to be sent when the visitor clicks on the link to another page: what
+    a part that draws itself anew sends after such a click has Streamlit empty the new page.
     """
     _take_over("text_line")
     if "\n" in st.session_state.text.strip():
@@ -53,9 +51,9 @@ def line(*, is_live: bool = False) -> None:
         args=["text_line"],
         max_chars=MAX_CHARACTERS,
         placeholder="Type to see its norm",
-        live=_DEBOUNCE if is_live else False,
-        help=f"{'Measured as you type.' if is_live else 'Press Enter to measure it.'} What you type is not stored, and "
-        f"goes into the link only if you tick “{_IN_LINK}”.",
+        live=True,
+        help="Measured as you type. What you type is not stored, and goes into the link only if you tick "
+        f"“{_IN_LINK}”.",
     )
 
 
@@ -74,7 +72,7 @@ def one_or_several() -> None:
     if st.session_state.several:
         _area("Your own sentences, one per line", _HEIGHT, "Press Ctrl+Enter or click Measure.")
     else:
-        line(is_live=True)
+        line()
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.session_state.several:
             _measure()

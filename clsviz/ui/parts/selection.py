@@ -44,6 +44,7 @@ def show_search(shown: "Shown", has_trait: Callable[[], NDArray[np.bool_]]) -> N
             label_visibility="collapsed",
             icon=":material/search:",
             width=300,
+            live=True,
         )
         if st.session_state.colour and len(shown.index):
             st.caption(escape(words.selection.by_trait(st.session_state.colour, shown, has_trait())), width="stretch")
