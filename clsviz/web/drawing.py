@@ -2,6 +2,8 @@
 
 import functools
 import io
+import re
+from collections.abc import Sequence
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
@@ -21,7 +23,8 @@ _BOTTOM = HEIGHT - 78
 """Of the scatter; its title is below."""
 _BRAND = "#5c7f9f"
 _MOST_LINES = 2
-_COLOURS = 64
+_MOST_CHARACTERS = 300
+"""Of a text; two lines hardly hold more."""
 
 _ICON = ((6, 9), (10, 16), (15, 8), (18, 22), (23, 12), (27, 24)), ((3, 12), (29, 19))
 """The points and the line of icon.svg, in a square of 32."""
@@ -31,23 +34,23 @@ def draw(preview: Preview) -> bytes:
     """The picture, as a PNG of SIZE."""
     palette = Palette()
     image = Image.new("RGB", SIZE, palette.background)
-    y = _write(image, preview.question, 40, _font(44, 700), palette)
+    y = _write(image, preview.question, 40, (44, 38, 32), 700, palette)
     said = preview.answer or ("" if preview.scatter else words.sharing.TO_MEASURE)
-    y = _write(image, said, y + 8, _font(27, 400), palette)
+    y = _write(image, said, y + 8, (27, 23), 400, palette)
     ImageDraw.Draw(image).text((WIDTH - _MARGIN, HEIGHT - 24), words.sharing.SITE, _BRAND, _font(26, 700), anchor="rs")
     if preview.scatter is None:
-        _draw_icon(image, (WIDTH - 8.5 * 32) / 2, y + 40, 8.5, palette)
+        _draw_icon(image, (WIDTH - 272) // 2, round(y) + 40, 8.5, palette)
     else:
         _draw_scatter(image, preview.scatter, preview.experiment, y + 34, palette)
     content = io.BytesIO()
-    image.quantize(_COLOURS, Image.Quantize.FASTOCTREE).save(content, "PNG")
+    image.save(content, "PNG")
     return content.getvalue()
 
 
 def frame_of(scatter: Scatter, top: float) -> plot.Frame:
     """Where the scatter is drawn, below `top`."""
     norms = plot.ends_of_norms(scatter.norms.astype(float))
-    widest = max(_font(19, 400).getlength(plot.label_of(tick)) for tick in plot.ticks(*norms, 4))
+    widest = max(map(_font(19, 400).getlength, plot.labels_of(plot.ticks(*norms, 4))))
     ends = 0.0, float(scatter.lengths.max()) + 1
     return plot.Frame(round(86 + widest), round(top), WIDTH - _MARGIN, _BOTTOM, ends, norms)
 
@@ -70,36 +73,51 @@ def _draw_scatter(image: Image.Image, scatter: Scatter, asked: Experiment, top: 
     on.text(place, label, palette.line, _font(26, 700), anchor="rt")
 
 
-def _draw_icon(image: Image.Image, left: float, top: float, scale: float, palette: Palette) -> None:
-    on, (points, (start, end)) = ImageDraw.Draw(image), _ICON
+def _draw_icon(image: Image.Image, left: int, top: int, scale: float, palette: Palette) -> None:
+    """The icon of the pages, each of its 32 units so many pixels; its edges are smooth, as it is drawn larger."""
+    unit, size = 4 * scale, round(32 * scale)
+    icon = Image.new("RGB", (4 * size, 4 * size), palette.background)
+    on, (points, (start, end)) = ImageDraw.Draw(icon), _ICON
     for x, y in points:
-        on.circle((left + x * scale, top + y * scale), 2.5 * scale, palette.points)
-    on.line([(left + x * scale, top + y * scale) for x, y in (start, end)], palette.line, round(2.5 * scale))
+        on.circle((x * unit, y * unit), 2.5 * unit, palette.points)
+    on.line([(x * unit, y * unit) for x, y in (start, end)], palette.line, round(2.5 * unit))
     for x, y in (start, end):
-        on.circle((left + x * scale, top + y * scale), 1.25 * scale, palette.line)
+        on.circle((x * unit, y * unit), 1.25 * unit, palette.line)
+    image.paste(icon.resize((size, size), Image.Resampling.BOX), (left, top))
 
 
-def _write(image: Image.Image, text: str, y: float, font: plot.Font, palette: Palette) -> float:
-    """Write text from y on, in at most _MOST_LINES lines; returns where the last ends."""
-    on, rest, lines = ImageDraw.Draw(image), text.split(), list[str]()
-
-    def fits(line: str) -> bool:
-        return on.textlength(line, font) <= WIDTH - 2 * _MARGIN
-
-    while rest and len(lines) < _MOST_LINES:
-        n = 1
-        while n < len(rest) and fits(" ".join(rest[: n + 1])):
-            n += 1
-        lines.append(" ".join(rest[:n]))
-        rest = rest[n:]
-    if rest:
+def _write(image: Image.Image, text: str, y: float, sizes: Sequence[int], weight: int, palette: Palette) -> float:
+    """Write text from y on, as large as it fits into _MOST_LINES lines, cut where it never does; where it ends."""
+    text = "".join(character if character.isprintable() else " " for character in text[:_MOST_CHARACTERS])
+    for size in sizes:
+        font = _font(size, weight)
+        lines = _lines(text, font)
+        if len(lines) <= _MOST_LINES:
+            break
+    else:
+        lines = lines[:_MOST_LINES]
+        while not _fits(f"{lines[-1]}…", font):
+            lines[-1] = lines[-1][:-1]
         lines[-1] += "…"
     for line in lines:
-        while not fits(line):
-            line = f"{line[:-2]}…"
-        on.text((_MARGIN, y), line, palette.summary, font)
-        y += 1.3 * font.size if isinstance(font, ImageFont.FreeTypeFont) else 20
+        ImageDraw.Draw(image).text((_MARGIN, y), line, palette.summary, font)
+        y += 1.3 * size
     return y
+
+
+def _lines(text: str, font: plot.Font) -> list[str]:
+    """Text broken between words, at the signs in a model's name, and inside what is wider than a line."""
+    lines = [""]
+    for piece in re.findall(r"[^\s/_-]*[\s/_-]*", " ".join(text.split())):
+        for part in [piece] if _fits(piece, font) else piece:
+            if not _fits(lines[-1] + part.rstrip(), font):
+                lines.append("")
+            lines[-1] += part
+    return lines
+
+
+def _fits(line: str, font: plot.Font) -> bool:
+    return font.getlength(line) <= WIDTH - 2 * _MARGIN
 
 
 @functools.cache

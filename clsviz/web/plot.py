@@ -60,11 +60,11 @@ def draw_axes(image: Image.Image, frame: Frame, titles: tuple[str, str], label: 
     """The grid, the labels, and the titles of both axes: of the lengths, and of the norms."""
     on = ImageDraw.Draw(image)
     of_norms, of_lengths = ticks(*frame.norms, 4), ticks(*frame.lengths, 9)
-    for tick, at in zip(of_norms, frame.down(np.array(of_norms)).tolist(), strict=True):
+    for text, at in zip(labels_of(of_norms), frame.down(np.array(of_norms)).tolist(), strict=True):
         on.line([(frame.left, at), (frame.right, at)], _GRID, 1)
-        on.text((frame.left - 10, at), label_of(tick), QUIET, label, anchor="rm")
-    for tick, at in zip(of_lengths, frame.across(np.array(of_lengths)).tolist(), strict=True):
-        on.text((at, frame.bottom + 8), label_of(tick), QUIET, label, anchor="mt")
+        on.text((frame.left - 10, at), text, QUIET, label, anchor="rm")
+    for text, at in zip(labels_of(of_lengths), frame.across(np.array(of_lengths)).tolist(), strict=True):
+        on.text((at, frame.bottom + 8), text, QUIET, label, anchor="mt")
     on.text(((frame.left + frame.right) / 2, frame.bottom + 36), titles[0], QUIET, title, anchor="mt")
     upright = Image.new("L", (round(frame.bottom - frame.top) + 80, 30))
     ImageDraw.Draw(upright).text((upright.width / 2, 4), titles[1], 255, title, anchor="mt")
@@ -72,9 +72,10 @@ def draw_axes(image: Image.Image, frame: Frame, titles: tuple[str, str], label: 
     image.paste(QUIET, place, upright.transpose(Image.Transpose.ROTATE_90))
 
 
-def label_of(tick: float) -> str:
-    """A tick in writing."""
-    return f"{tick:,.10g}".replace("-", "−")
+def labels_of(ticks: list[float]) -> list[str]:
+    """Ticks in writing, each with as many decimals as the one that needs most."""
+    decimals = max(len(f"{tick:.12f}".rstrip("0").partition(".")[2]) for tick in ticks)
+    return [f"{tick:,.{decimals}f}".replace("-", "−") for tick in ticks]
 
 
 def draw_points(image: Image.Image, across: Floats, down: Floats, palette: Palette) -> None:

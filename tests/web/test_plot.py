@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from clsviz.figures import Palette
-from clsviz.web.plot import Frame, draw_line, draw_points, ends_of_norms, label_of, ticks
+from clsviz.web.plot import Frame, draw_line, draw_points, ends_of_norms, labels_of, ticks
 
 FRAME = Frame(left=100, top=50, right=500, bottom=250, lengths=(0, 80), norms=(6, 8))
 
@@ -19,7 +19,20 @@ def test_the_ends_of_the_axes_are_the_corners_of_the_frame() -> None:
 def test_the_axis_of_norms_holds_all_of_them_and_is_never_empty(norms: list[float]) -> None:
     low, high = ends_of_norms(np.array(norms))
     assert low < min(norms) <= max(norms) < high
-    assert len({label_of(tick) for tick in ticks(low, high, 4)}) >= 2
+    assert len(set(labels_of(ticks(low, high, 4)))) >= 2
+
+
+@pytest.mark.parametrize(
+    ("ticks", "labels"),
+    [
+        ([0.0, 10, 20], ["0", "10", "20"]),
+        ([19.5958, 19.5959, 19.596], ["19.5958", "19.5959", "19.5960"]),
+        ([-1.0, -0.5, 0.0], ["−1.0", "−0.5", "0.0"]),
+        ([1e6, 2e6], ["1,000,000", "2,000,000"]),
+    ],
+)
+def test_labels_of_one_axis_have_as_many_decimals(ticks: list[float], labels: list[str]) -> None:
+    assert labels_of(ticks) == labels
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 80), (0, 8), (6.4, 9.1), (-3, 5), (0, 513), (7.0001, 7.0002)])
