@@ -26,6 +26,9 @@ SIZE = 1200, 630
 _MOST_WAITING = 16
 """Requests beyond these get an answer that takes nothing."""
 
+_PROGRAMS_WAIT_SECONDS = 5.0
+"""Whoever collects previews has more time than a visitor, of whose navigation a browser tells by a header."""
+
 _TITLE = "<title>Streamlit</title>"
 
 
@@ -35,7 +38,7 @@ class Links:
     def __init__(self, shell: str, base: str, previews: Previews, patience_seconds: float = 0.3) -> None:
         """shell: the page that Streamlit sends. base: what stands before all paths.
 
-        patience_seconds: how long a page waits for its preview; it then says only what it asks.
+        patience_seconds: how long a visitor's page waits for its preview; it then says only what it asks.
         """
         self._shell, self._base, self._previews = shell, base, previews
         self._patience_seconds = patience_seconds
@@ -46,8 +49,10 @@ class Links:
         """Streamlit's page, whose head says what the link leads to."""
         path = request.url.path.removeprefix(self._base).strip("/")
         query = dict(request.query_params)
-        preview = None
-        with anyio.move_on_after(self._patience_seconds):
+        preview, seconds = None, self._patience_seconds
+        if "sec-fetch-mode" not in request.headers:
+            seconds = max(seconds, _PROGRAMS_WAIT_SECONDS)
+        with anyio.move_on_after(seconds):
             preview = await self._do(lambda: self._previews.of(path, query))
         preview = preview or self._previews.unread(path, query)
         tags = tags_of(preview, f"{_origin(request)}{self._base}", path)
@@ -99,4 +104,5 @@ def tags_of(preview: Preview, address: str, path: str) -> str:
 
 
 def _origin(request: Request) -> str:
-    return f"{request.scope['scheme']}://{request.headers.get('host', '')}"
+    is_secure = request.url.scheme == "https" or request.headers.get("x-forwarded-proto") == "https"  # by a proxy
+    return f"{'https' if is_secure else 'http'}://{request.headers.get('host', '')}"

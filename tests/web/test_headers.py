@@ -85,6 +85,20 @@ def test_another_site_may_where_streamlits_own_settings_say_so(
     assert connect(open_site(), host="demo.example", origin="https://other.example") == "hello"
 
 
+def test_so_may_a_page_of_the_address_that_browsers_know_the_server_by(
+    open_site: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(WebSocketDisconnect):
+        connect(open_site(), host="10.0.0.7:8501", origin="http://localhost")
+    get_option = serving.st.get_option
+    monkeypatch.setattr(
+        "streamlit.get_option", lambda key: "shown.example" if key == "browser.serverAddress" else get_option(key)
+    )
+    assert connect(open_site(), host="10.0.0.7:8501", origin="https://shown.example") == "hello"
+    with pytest.raises(WebSocketDisconnect):
+        connect(open_site(), host="10.0.0.7:8501", origin="https://other.example")
+
+
 def test_the_server_is_asked_by_its_own_names_where_they_are_set(
     open_site: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch
 ) -> None:

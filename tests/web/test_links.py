@@ -1,6 +1,7 @@
 import html
 import io
 from collections.abc import Callable
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -105,6 +106,13 @@ def test_a_host_is_text_too(site: TestClient) -> None:
     assert html.escape('a"><script>') in page
 
 
+def test_behind_a_proxy_the_picture_is_where_the_page_is(site: TestClient) -> None:
+    behind = site.get("/?layer=2", headers={"X-Forwarded-Proto": "https"})
+    assert _Head(behind.text).tags["og:image"] == "https://demo.example/preview.png?layer=2"
+    odd = site.get("/?layer=2", headers={"X-Forwarded-Proto": "javascript"})
+    assert _Head(odd.text).tags["og:image"] == "http://demo.example/preview.png?layer=2"
+
+
 def test_a_link_that_makes_no_sense_has_the_picture_of_the_default(site: TestClient) -> None:
     default = site.get("/preview.png")
     assert default.status_code == 200
@@ -121,9 +129,13 @@ def test_a_link_whose_answer_is_not_known_says_what_clsviz_is(site: TestClient) 
     assert "max-age=3600" in site.get("/preview.png").headers["Cache-Control"]
 
 
-def test_a_page_does_not_wait_long_for_its_preview(site: TestClient) -> None:
-    in_a_hurry = TestClient(Starlette(routes=web.routes(patience_seconds=0)), base_url="http://demo.example")
-    found, patient = head(in_a_hurry, "/"), head(site, "/")
+def test_a_visitor_does_not_wait_long_for_a_preview_and_a_program_does(
+    site: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(links, "_PROGRAMS_WAIT_SECONDS", 120)
+    client = partial(TestClient, Starlette(routes=web.routes(patience_seconds=0)), base_url="http://demo.example")
+    found, patient = head(client(headers={"Sec-Fetch-Mode": "navigate"}), "/"), head(client(), "/")
+    assert patient.tags == head(site, "/").tags
     assert found.tags["og:title"] == patient.tags["og:title"]
     assert found.tags["og:description"] == words.sharing.ABOUT != patient.tags["og:description"]
 

@@ -23,10 +23,16 @@ def allowed_hosts() -> list[str]:
 
 
 def allowed_origins() -> list[str] | None:
-    """The other sites whose pages may talk to the server; None for all: Streamlit's own settings of CORS."""
+    """The other sites whose pages may talk to the server; None for all: Streamlit's own settings of CORS.
+
+    A proxy may ask by another name than the browser does: browser.serverAddress is the browser's.
+    """
     if not st.get_option("server.enableCORS"):
         return None
-    return [str(origin).strip() for origin in st.get_option("server.corsAllowedOrigins") or ()]
+    address, port = st.get_option("browser.serverAddress"), st.get_option("browser.serverPort")
+    own = [f"{scheme}://{address}{end}" for scheme in ("http", "https") for end in ("", f":{port}")]
+    others = [str(origin).strip() for origin in st.get_option("server.corsAllowedOrigins") or ()]
+    return others if address == "localhost" else others + own  # as it is where nobody says otherwise
 
 
 def hosting() -> Hosting:
