@@ -106,44 +106,8 @@ def measure(
     ways = _set_up({name: make for name, make in makers.items() if name in wanted}, folder, weights, options)
     plain = Plain(weights, options.device)
     n_tokens = sum(plain.lengths(sample))
-    expected = plain.one_by_one(sample[: options.checked])
-    for way in ways:  # which also gets the slower first run over with
-        norms = way.run(sample)[: len(expected), None]
-        if way.encoder is not None:
-            norms = way.encoder.measure(sample[: len(expected)]).cls_norms
-        way.error = float(np.abs(norms / expected[:, -norms.shape[1] :] - 1).max())
-    ceilings: dict[torch.dtype, list[float]] = {torch.float32: [], torch.bfloat16: []}
-    for number in range(options.rounds):
-        for way in ways:
-            note(f"round {number + 1} of {options.rounds}: {way.name}")
-            began = time.perf_counter()
-            way.run(sample)
-            way.seconds.append(time.perf_counter() - began)
-        for dtype, seconds in ceilings.items():
-            seconds.append(_seconds_per_token(plain.products, dtype, options.device))
-    note("")
-
-    def ceiling(dtype: torch.dtype) -> float:
-        """Sentences per second, in the best round."""
-        return len(sample) / n_tokens / min(ceilings[dtype])
-
-    rates = {way.name: len(sample) / statistics.median(way.seconds) for way in ways}
-    base = rates.get("sentence-transformers")
-    flops = 2 * sum(rows * columns * n for (rows, columns), n in plain.products.items())
-    rows = []
-    for way in ways:
-        rate = rates[way.name]
-        row: dict[str, object] = {
-            "name": way.name,
-            "sentences_per_second": rate,
-            "tokens_per_second": rate * n_tokens / len(sample),
-            "ratio": base and rate / base,
-            "max_relative_error": way.error,
-            "peak_megabytes": way.peak_megabytes,
-        }
-        if way.encoder is not None:
-            row["ceiling_fraction"] = rate / ceiling(way.encoder.dtype)
-        rows.append(row)
+    _find_errors(ways, sample, plain.one_by_one(sample[: options.checked]))
+    ceilings = _run_in_turns(ways, sample, plain, n_tokens, options)
     result: dict[str, object] = {
         "model": weights.label,
         "device": _device_name(options.device),
@@ -154,16 +118,71 @@ def measure(
         "rounds": options.rounds,
         "ceiling": {
             str(dtype).removeprefix("torch."): {
-                "gigaflops": flops / min(seconds) / 1e9,
-                "sentences_per_second": ceiling(dtype),
+                "gigaflops": rate * n_tokens / len(sample) * _flops_per_token(plain.products) / 1e9,
+                "sentences_per_second": rate,
             }
-            for dtype, seconds in ceilings.items()
+            for dtype, rate in ceilings.items()
         },
-        "rows": rows,
+        "rows": _rows(ways, len(sample), n_tokens, ceilings),
     }
     if options.growth:
         result["growth"] = _growth(Encoder(weights, device=options.device), sentences, options)
     return result
+
+
+def _find_errors(ways: Sequence[Way], sample: Sequence[str], expected: Norms) -> None:
+    """Compare each way's norms with those expected of the first sentences, after all layers or after the last.
+
+    All of the sample is run, which gets the slower first run over with.
+    """
+    for way in ways:
+        norms = way.run(sample)[: len(expected), None]
+        if way.encoder is not None:
+            norms = way.encoder.measure(sample[: len(expected)]).cls_norms
+        way.error = float(np.abs(norms / expected[:, -norms.shape[1] :] - 1).max())
+
+
+def _run_in_turns(
+    ways: Sequence[Way], sample: Sequence[str], plain: Plain, n_tokens: int, options: argparse.Namespace
+) -> dict[torch.dtype, float]:
+    """Time each way in every round; gives the sentences per second of the ceilings, in their best round."""
+    per_token: dict[torch.dtype, list[float]] = {torch.float32: [], torch.bfloat16: []}
+    for number in range(options.rounds):
+        for way in ways:
+            note(f"round {number + 1} of {options.rounds}: {way.name}")
+            began = time.perf_counter()
+            way.run(sample)
+            way.seconds.append(time.perf_counter() - began)
+        for dtype, seconds in per_token.items():
+            seconds.append(_seconds_per_token(plain.products, dtype, options.device))
+    note("")
+    return {dtype: len(sample) / n_tokens / min(seconds) for dtype, seconds in per_token.items()}
+
+
+def _rows(ways: Sequence[Way], n: int, n_tokens: int, ceilings: dict[torch.dtype, float]) -> list[dict[str, object]]:
+    """A row of the table for each way, of n sentences that have so many tokens."""
+    rates = {way.name: n / statistics.median(way.seconds) for way in ways}
+    base = rates.get("sentence-transformers")
+    rows = []
+    for way in ways:
+        rate = rates[way.name]
+        row: dict[str, object] = {
+            "name": way.name,
+            "sentences_per_second": rate,
+            "tokens_per_second": rate * n_tokens / n,
+            "ratio": base and rate / base,
+            "max_relative_error": way.error,
+            "peak_megabytes": way.peak_megabytes,
+        }
+        if way.encoder is not None:
+            row["ceiling_fraction"] = rate / ceilings[way.encoder.dtype]
+        rows.append(row)
+    return rows
+
+
+def _flops_per_token(products: Counter[tuple[int, int]]) -> int:
+    """Floating-point operations of the linear layers."""
+    return 2 * sum(rows * columns * n for (rows, columns), n in products.items())
 
 
 def _seconds_per_token(products: Counter[tuple[int, int]], dtype: torch.dtype, device: str) -> float:

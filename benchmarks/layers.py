@@ -20,8 +20,7 @@ from clsviz.experiment import Experiment
 from clsviz.measurements import POOLED, Kind
 from clsviz.measuring import Encoders, Extraction, Found, Store
 from clsviz.progress import Progress
-from clsviz.statistics import Profile
-from clsviz.statistics.length_bias import LEAST
+from clsviz.statistics import FEW_SENTENCES, Profile
 
 T = TypeVar("T")
 
@@ -48,7 +47,7 @@ def main() -> None:
         timed("lengths shuffled", lambda: analysis.vectors.shuffled_probe(found, experiment.view, profile))
         timed("SentLen", lambda: analysis.vectors.classify(found, experiment.view))
         timed("dimensions, gain and bias", lambda: analysis.vectors.norm_breakdown(found, experiment.view))
-        if len(found.vectors) >= LEAST:
+        if len(found.vectors) >= FEW_SENTENCES:
             timed("similarity by length", lambda: analysis.similarity.last(found, experiment.view))
     print(f"memory at the peak: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB")
 

@@ -4,7 +4,7 @@ On the server's side, for a sample of N sentences of the package documentation, 
 reopening it, and moving the length cutoff, from the arrays to the JSON that goes to the browser; with the memory that
 it takes. With --browser also what a visitor sees, in a real browser on this machine: from a cold start of the server
 with an empty store to the first picture of each page, the same for a second visitor, and from Run to the first points
-once the model is loaded.
+once the model is loaded; and after each touch until the page is still, with 5,000 sentences and with N.
 """
 
 import argparse
@@ -20,7 +20,9 @@ from statistics import median
 
 import plotly.io
 import psutil
+from playwright.sync_api import Browser
 
+from benchmarks import touch
 from clsviz import figures, statistics
 from clsviz.analysis import show
 from clsviz.experiment import Experiment, View
@@ -40,7 +42,7 @@ def main() -> None:
     print(f"{platform.machine()}, {os.cpu_count()} processors, Python {platform.python_version()}")
     measure_server(Experiment(corpus="package-docs", sample_size=options.sentences), Store(options.store))
     if options.browser:
-        measure_browser()
+        measure_browser(Store(options.store), options.sentences)
 
 
 def measure_server(experiment: Experiment, store: Store) -> None:
@@ -89,8 +91,11 @@ _PICTURES = {
 """What tells on each page that its first picture is drawn."""
 
 
-def measure_browser() -> None:
-    """What a visitor sees; every round begins with an empty store."""
+def measure_browser(store: Store, n_sentences: int) -> None:
+    """What a visitor sees; every round of the first part begins with an empty store.
+
+    n_sentences: how many are in `store`, for the touches of a large picture.
+    """
     from playwright.sync_api import sync_playwright
 
     from tests.support.visit import launch, serve
@@ -119,20 +124,27 @@ def measure_browser() -> None:
             print(f"    processor time of the server until then: {_line(server)}")
         for _ in range(3):
             with tempfile.TemporaryDirectory() as folder, serve(Path(folder)) as address:
-                page = browser.new_page()
-                page.set_default_timeout(120_000)
-                page.goto(address)
-                page.get_by_text("of 5,000 measured").wait_for()
-                page.get_by_role("button", name="Increment").click()  # another seed: other sentences
-                page.wait_for_function(_FEWER_MEASURED)  # the model is loaded now
-                page.get_by_text("of 5,000 measured").wait_for()
-                began = time.perf_counter()
-                page.get_by_role("button", name="Increment").click()
-                page.wait_for_function(_FEWER_MEASURED)
-                warm.append(time.perf_counter() - began)
-                page.close()
+                warm.append(_seconds_to_new_points(browser, address))
+        print(f"new sentences, the model loaded, to the first points: {_line(warm)}")
+        touch.report(browser, store.root, n_sentences)
         browser.close()
-    print(f"new sentences, the model loaded, to the first points: {_line(warm)}")
+
+
+def _seconds_to_new_points(browser: Browser, address: str) -> float:
+    """From another seed, so other sentences, to the first of their points."""
+    page = browser.new_page()
+    page.set_default_timeout(120_000)
+    page.goto(f"{address}?seed=1")
+    page.get_by_text("5,000 sentences measured").first.wait_for()  # the model is loaded now
+    page.get_by_text("Settings", exact=True).click()
+    seed = page.get_by_role("spinbutton", name="Seed")
+    seed.fill("2")
+    began = time.perf_counter()
+    seed.press("Enter")
+    page.wait_for_function(_FEWER_MEASURED)
+    seconds = time.perf_counter() - began
+    page.close()
+    return seconds
 
 
 def _server_seconds() -> float:
@@ -142,8 +154,8 @@ def _server_seconds() -> float:
 
 
 _FEWER_MEASURED = r"""() => {
-    const measured = document.body.innerText.match(/of ([\d,]+) measured/)
-    return measured && measured[1] != "5,000" && document.querySelector(".js-plotly-plot .gl-canvas")
+    const counted = document.querySelector(".st-key-numbers")?.innerText.match(/([\d,]+) of ([\d,]+) sentences/)
+    return counted && counted[2] != "5,000" && document.querySelector(".js-plotly-plot .gl-canvas")
 }"""
 
 

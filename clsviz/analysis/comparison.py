@@ -108,8 +108,9 @@ def read_vectors(found: Found, view: View, index: NDArray[np.intp]) -> Iterator[
     Raises UndefinedFitError if too few of the sentences differ.
     """
     index = index[index < len(found.measurements)]
-    folds = statistics.folds_of_clusters(alike(found)[index])
-    for profile in statistics.readings(found.vectors, index, lengths_of(found, view, index), folds):
+    clusters = alike(found)[index]
+    folds = statistics.folds_of_clusters(clusters)
+    for profile in statistics.readings(found.vectors, index, lengths_of(found, view, index), folds, clusters):
         yield profile
         if all(profile.line(Pooling.CLS, Readout.VECTOR)):
             return  # the other probes are not compared

@@ -153,7 +153,7 @@ def first_shape(found: Found, view: View, shown: Shown, kept: Kept | None = None
 def quantiles(shown: Shown) -> "statistics.Quantiles | None":
     """The quantile curves of what is shown, or None where they are not defined."""
     try:
-        return statistics.quantiles(shown.lengths, shown.norms)
+        return statistics.quantiles(shown.lengths, shown.norms, shown.clusters)
     except UndefinedFitError:
         return None
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz import statistics
+from clsviz.analysis.norms import alike
 from clsviz.analysis.vectors import defined, folds, head, used
 from clsviz.errors import AlterationError
 from clsviz.experiment import View
@@ -20,12 +21,14 @@ from clsviz.vectors import Vectors
 class Origin:
     """How well linear probes of [CLS] predict the length of natural and of altered sentences, as far as that is known.
 
-    n: sentences used. width: dimensions of a vector. guess_error: mean absolute error of guessing the mean length.
+    n: sentences used. n_clusters: how many of them differ by more than a few words. width: dimensions of a vector.
+    guess_error: mean absolute error of guessing the mean length.
     natural: after each layer from 0 on. altered: the same of each alteration, in the order of `Alteration`; lengths are
     those of the natural sentences, in tokens, and so are the folds. problems: why an alteration cannot be measured.
     """
 
     n: int
+    n_clusters: int
     n_layers: int
     width: int
     guess_error: float
@@ -56,7 +59,8 @@ def origins(found: Found, view: View, n: int, measure: Callable[[Alteration], Ve
     index, lengths = used(first, replace(view, unit=Unit.TOKENS))
     of_folds = folds(first, index)
     guess_error = statistics.guess_error(lengths, of_folds)
-    origin = Origin(len(index), found.vectors.n_layers, found.vectors.width, guess_error)
+    n_different = len(np.unique(alike(first)[index]))
+    origin = Origin(len(index), n_different, found.vectors.n_layers, found.vectors.width, guess_error)
     for natural in _probes(first.vectors, index, lengths, of_folds):
         origin = replace(origin, natural=natural)
         yield origin
@@ -102,6 +106,7 @@ def summary(found: Origin) -> dict[str, object]:
 
     return {
         "n_used": found.n,
+        "n_clusters": found.n_clusters,
         "guess_error": defined(found.guess_error),
         "natural": rows(found.natural),
         **{str(alteration): rows(readings) for alteration, readings in found.altered.items()},

@@ -1,12 +1,14 @@
 """What becomes of probes of the length if it is erased from the vectors, or if they are read on another corpus."""
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clsviz import corpora, statistics
+from clsviz.analysis.norms import alike
 from clsviz.analysis.vectors import defined, folds, used
 from clsviz.experiment import View
 from clsviz.measuring import Found
@@ -20,7 +22,12 @@ def erasures(found: Found, view: View) -> Iterator[Erasure]:
     """The length erased from the view's vectors, fold by fold; raises UndefinedFitError where that cannot be tested."""
     index, lengths = used(found, view)
     vectors = found.vectors.of(view.pooling, view.layer)[index]
-    yield from statistics.erasure(vectors, lengths.tolist(), folds(found, index))
+    for erasure in statistics.erasure(vectors, lengths.tolist(), folds(found, index)):
+        yield replace(erasure, n_clusters=_n_clusters(found, index[: erasure.n]))
+
+
+def _n_clusters(found: Found, index: NDArray[np.intp]) -> int:
+    return len(np.unique(alike(found)[index]))
 
 
 def erasure_summary(found: Erasure) -> dict[str, object]:
@@ -31,6 +38,7 @@ def erasure_summary(found: Erasure) -> dict[str, object]:
 
     return {
         "n_used": found.n,
+        "n_clusters": found.n_clusters,
         **{
             name.replace(" ", "_"): {
                 "linear_r_squared": row(left.linear),
@@ -50,7 +58,10 @@ def travels(found: Found, there: Found, view: View) -> Iterator[Travel]:
     Sentences of the other corpus that the first has as well are left out, so that no probe is tested on what it was
     trained on.
     """
-    yield from statistics.travel(_sentences(found, view), _sentences(there, view, found), view.pooling)
+    of_here, of_there = _sentences(found, view), _sentences(there, view, found)
+    n_here, n_there = _n_clusters(found, of_here.index), _n_clusters(there, of_there.index)
+    for travel in statistics.travel(of_here, of_there, view.pooling):
+        yield replace(travel, n_clusters=n_here, n_clusters_there=n_there)
 
 
 def _sentences(found: Found, view: View, other: Found | None = None) -> "Sentences":
@@ -69,6 +80,8 @@ def travel_summary(found: Travel, there: Found) -> dict[str, object]:
         "corpus_fingerprint": there.corpus.fingerprint,
         "n_used": found.n,
         "n_used_there": found.n_there,
+        "n_clusters": found.n_clusters,
+        "n_clusters_there": found.n_clusters_there,
         "guess_error": defined(found.guess_error),
         "guess_error_across": defined(found.guess_error_across),
         "guess_error_there": defined(found.guess_error_there),

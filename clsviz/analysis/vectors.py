@@ -61,7 +61,7 @@ def head(found: Found, n: int) -> Found:
 def profiles(found: Found, view: View) -> Iterator[Profile]:
     """How well length is predicted from each vector, step by step (`statistics.readings`), for the sentences shown."""
     index, lengths = used(found, view)
-    yield from statistics.readings(found.vectors, index, lengths, folds(found, index))
+    yield from statistics.readings(found.vectors, index, lengths, folds(found, index), alike(found)[index])
 
 
 def shuffled_probe(found: Found, view: View, profile: Profile) -> Probe | None:
@@ -173,6 +173,7 @@ def summary(found: Found, view: View, profile: Profile) -> dict[str, object]:
     task = classify(found, view)
     return {
         "n_used": profile.n,
+        "n_clusters": profile.n_clusters,
         "layers": [row(layer) for layer in range(profile.n_layers + 1)],
         "best_layer": profile.best.layer if profile.best else None,
         "guess_error": defined(profile.guess_error),

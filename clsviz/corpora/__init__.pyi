@@ -14,6 +14,7 @@ from .catalogue import (
     is_own,
     is_upload,
     label,
+    resembles_upload,
 )
 from .corpus import Corpus, NotDownloadedError
 from .drawing import Sample, fetch_sample, find_sample
@@ -59,6 +60,7 @@ __all__ = [
     "place_of",
     "preview",
     "read_task",
+    "resembles_upload",
     "segmentation",
     "upload_label",
 ]

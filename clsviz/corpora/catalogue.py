@@ -175,6 +175,11 @@ def is_upload(name: str) -> bool:
     return _UPLOAD.fullmatch(name) is not None
 
 
+def resembles_upload(name: str) -> bool:
+    """Whether `name` means no file, and can only have been meant for an upload: its link may have been cut short."""
+    return name.startswith(("upload-", "upload:")) and "/" not in name and not is_file(name)
+
+
 def is_own(name: str) -> bool:
     """Whether `name` means a file of the user's own, on this machine or uploaded."""
     return is_file(name) or is_upload(name)

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from clsviz import hub
 from clsviz.corpora import datasets, segmentation
-from clsviz.corpora.catalogue import CORPORA, Dataset, label
+from clsviz.corpora.catalogue import CORPORA, Dataset, label, resembles_upload
 from clsviz.corpora.corpus import Corpus, not_downloaded, refuse_reading
+from clsviz.corpora.uploads import not_here
 from clsviz.errors import CorpusError
 from clsviz.experiment import Selection
 from clsviz.progress import Progress
@@ -20,6 +21,8 @@ def open_split(selection: Selection, source: "datasets.Offline", progress: Progr
 
     Raises NotDownloadedError where `source` does not have it, CorpusError and CancelledError.
     """
+    if resembles_upload(selection.corpus):
+        raise not_here(selection.corpus)
     try:
         return _opened(selection, source, progress)
     except datasets.NotKeptError:

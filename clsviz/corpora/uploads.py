@@ -9,6 +9,7 @@ from pathlib import Path
 from clsviz.atomic import new_file
 from clsviz.corpora import formats
 from clsviz.errors import CorpusError
+from clsviz.settings import printable
 
 
 def keep_upload(content: io.BytesIO | io.BufferedReader, file_name: str, folder: Path) -> str:
@@ -36,7 +37,14 @@ def upload_label(name: str, folder: Path) -> str:
             raise FileNotFoundError
         return str(json.loads((folder / f"{name}.json").read_bytes())["file_name"])
     except (OSError, ValueError, LookupError, TypeError):
-        raise CorpusError(f"The uploaded corpus “{name}” is not on this machine. Upload its file again.") from None
+        raise not_here(name) from None
+
+
+def not_here(name: str) -> CorpusError:
+    """The error for an upload, by its name in a link, that is not kept."""
+    return CorpusError(
+        f"“{printable(name)}” is an uploaded file that is not, or no longer, on this server. Upload the file again."
+    )
 
 
 def upload_name(digest: str, suffix: str) -> str:

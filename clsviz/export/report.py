@@ -48,12 +48,13 @@ def report(experiment: Experiment, found: Found, shown: Shown, seen: Seen | None
         shape = statistics.shape(shown.lengths, shown.norms, shown.clusters)
     except UndefinedFitError:
         shape = None
+    made_of = words.shareable(experiment, found)
     return _REPORT.render(
         question=words.question(experiment),
         answer=words.result(shown, experiment, len(found.measurements), shape),
         figure=figures.to_html(picture(experiment, found, shown, seen)),  # the one piece that is markup
         tables={
             "Numbers": words.key_numbers(shown, experiment.unit, analysis.flat(shown, experiment.view), shape),
-            "Settings": {**words.settings(experiment, found, shown), "Command": words.command(experiment, found)},
+            "Settings": {**words.settings(*made_of, shown), "Command": words.command(*made_of)},
         },
     ).encode()

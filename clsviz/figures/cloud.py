@@ -100,7 +100,7 @@ def scatter(
         for trace, part in zip(figure.data, traces_of(len(points.labels)), strict=True):
             trace.customdata = (points.norms[part] - fit.predict(points.lengths[part])).astype(np.float32)
             trace.hovertemplate = f"{hover}<br>%{{customdata:+.4f}} off the line<extra></extra>"
-        add_line(figure, fit, points, palette)
+        add_line(figure, fit, points, palette, own)
     if quantiles is not None and len(points.labels):
         add_quantiles(figure, quantiles, points, palette)
     if bins is not None and len(bins):

@@ -16,58 +16,58 @@ def cutoff_lines(table: pd.DataFrame, current: int, palette: Palette, *, unit: s
     table: length_cutoff, n, r_squared, lower, upper, slope, as `statistics.by_cutoff` makes it. unit: of the slope.
     """
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
-    cutoffs = table["length_cutoff"].to_numpy()
-    ends = [*zip(cutoffs, table["upper"], strict=True), *zip(cutoffs[::-1], table["lower"][::-1], strict=True)]
-    figure.add_trace(
-        go.Scatter(
-            x=[x for x, _ in ends],
-            y=[y for _, y in ends],
-            mode="lines",
-            line={"width": 0},
-            fill="toself",
-            fillcolor=palette.line + _BAND,
-            hoverinfo="skip",
-        ),
-        row=1,
-        col=1,
-    )
-    hover = "under %{x} tokens: %{customdata[0]:,} sentences<br>"
-    for row, (column, text) in enumerate(
-        [
-            ("r_squared", "R² %{y:.3f} (%{customdata[1]:.3f} to %{customdata[2]:.3f})"),
-            ("slope", f"slope %{{y:+.4f}} per {unit}"),
-        ],
-        1,
-    ):
-        figure.add_trace(
-            go.Scatter(
-                x=cutoffs,
-                y=table[column],
-                customdata=table[["n", "lower", "upper"]].to_numpy(float),
-                mode="lines+markers",
-                line={"color": palette.line, "width": 2},
-                marker={"size": 6},
-                hovertemplate=f"{hover}{text}<extra></extra>",
-            ),
-            row=row,
-            col=1,
-        )
-    last = min(current, int(cutoffs[-1]))  # beyond it no sentence is added
-    figure.add_vline(x=last, line={"color": palette.summary, "width": 1.5, "dash": "dot"})
+    figure.add_trace(_interval(table, palette), row=1, col=1)
+    r_squared = "R² %{y:.3f} (%{customdata[1]:.3f} to %{customdata[2]:.3f})"
+    figure.add_trace(_line(table, "r_squared", r_squared, palette), row=1, col=1)
+    figure.add_trace(_line(table, "slope", f"slope %{{y:+.4f}} per {unit}", palette), row=2, col=1)
     figure.add_hline(y=0, line={"color": palette.summary, "width": 1}, opacity=0.4)
+    _mark(figure, current, int(table["length_cutoff"].iloc[-1]), palette)
+    figure.update_yaxes(title="R²", rangemode="tozero", row=1, col=1)
+    figure.update_yaxes(title=f"Slope per {unit}", zeroline=False, row=2, col=1)
+    figure.update_xaxes(title="Length cutoff (tokens)", row=2, col=1)
+    return figure.update_layout(
+        showlegend=False, hovermode="closest", hoverlabel={"align": "left"}, margin={"l": 8, "r": 8, "t": 32, "b": 8}
+    )
+
+
+def _interval(table: pd.DataFrame, palette: Palette) -> go.Scatter:
+    """The 95% interval of R², as an area."""
+    there_and_back = pd.concat([table, table[::-1]])
+    return go.Scatter(
+        x=there_and_back["length_cutoff"],
+        y=[*table["upper"], *table["lower"][::-1]],
+        mode="lines",
+        line={"width": 0},
+        fill="toself",
+        fillcolor=palette.line + _BAND,
+        hoverinfo="skip",
+    )
+
+
+def _line(table: pd.DataFrame, column: str, said: str, palette: Palette) -> go.Scatter:
+    """One column by cutoff; said: what pointing at it says of the value; n and the interval are custom data."""
+    return go.Scatter(
+        x=table["length_cutoff"],
+        y=table[column],
+        customdata=table[["n", "lower", "upper"]].to_numpy(float),
+        mode="lines+markers",
+        line={"color": palette.line, "width": 2},
+        marker={"size": 6},
+        hovertemplate=f"under %{{x}} tokens: %{{customdata[0]:,}} sentences<br>{said}<extra></extra>",
+    )
+
+
+def _mark(figure: go.Figure, current: int, last: int, palette: Palette) -> None:
+    """Mark the current cutoff, at the last one of the table if it is beyond: there it adds no sentence."""
+    at = min(current, last)
+    figure.add_vline(x=at, line={"color": palette.summary, "width": 1.5, "dash": "dot"})
     figure.add_annotation(
         text=f"under {current}",
-        x=last,
+        x=at,
         xref="x",
         y=1,
         yref="paper",
         yanchor="bottom",
         showarrow=False,
         font={"color": palette.summary, "size": 13},
-    )
-    figure.update_yaxes(title="R²", rangemode="tozero", row=1, col=1)
-    figure.update_yaxes(title=f"Slope per {unit}", zeroline=False, row=2, col=1)
-    figure.update_xaxes(title="Length cutoff (tokens)", row=2, col=1)
-    return figure.update_layout(
-        showlegend=False, hovermode="closest", hoverlabel={"align": "left"}, margin={"l": 8, "r": 8, "t": 32, "b": 8}
     )

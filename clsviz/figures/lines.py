@@ -39,6 +39,10 @@ _BAND = "2e"
 """Opacity, in hexadecimal."""
 
 
+_FADED = 0.3
+"""Opacity of lines that are of other settings."""
+
+
 _LOWEST_R_SQUARED, _MARGIN = -0.2, 0.03
 
 
@@ -52,12 +56,13 @@ class _Style:
 
 
 def layer_lines(
-    table: pd.DataFrame, palette: Palette, *, unit: str = "tokens", n_layers: int | None = None
+    table: pd.DataFrame, palette: Palette, *, unit: str = "tokens", n_layers: int | None = None, faded: str = ""
 ) -> go.Figure:
     """How well each vector predicts length, by layer, over the range of its folds.
 
     table: line, layer, r_squared (NaN if undefined), lowest, highest; a line with one row is drawn as a point.
     n_layers: the last layer, which the table may not have reached yet. Lines get their styles in order of appearance.
+    faded: why they are drawn faintly, to be written over them.
     """
     last = _last_layer(table, n_layers)
     figure = go.Figure()
@@ -74,6 +79,11 @@ def layer_lines(
     shown = table[["r_squared", "lowest"]].to_numpy(float)
     low = max(_LOWEST_R_SQUARED, float(np.nanmin(shown, initial=0)))
     arrange(figure, _layers_axis(last), {"title": f"R² of length in {unit}", "range": [low - _MARGIN, 1 + _MARGIN]})
+    if faded:
+        figure.update_traces(opacity=_FADED)
+        place = {"xref": "paper", "yref": "paper", "x": 0.5, "y": 0.5, "showarrow": False}
+        look = {"bgcolor": palette.background + "b0", "borderpad": 4, "font": {"color": palette.summary, "size": 14}}
+        figure.add_annotation(text=faded, **place, **look)
     return figure.update_layout(hovermode="x unified")
 
 

@@ -7,12 +7,16 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from clsviz.figures.style import Palette, Points
+from clsviz.figures.style import Palette, Points, least_range
 
 if TYPE_CHECKING:
     from clsviz.statistics import Fit, Quantiles
 
 HOVER = "%{{text}}<br>%{{x}} {unit}<br>norm %{{y:.4f}}"
+
+
+_ROOM_OF_BAND = 0.08
+"""Of the range of points and line, how far the band may reach beyond: about as far as the axis does."""
 
 
 _MOST_NAMED = 5
@@ -37,11 +41,19 @@ def rings(points: Points, selected: NDArray[np.intp], palette: Palette) -> go.Sc
     )
 
 
-def add_line(figure: go.Figure, fit: "Fit", points: Points, palette: Palette) -> None:
-    """The line, its band and R², as shapes, because WebGL points are drawn over every trace that is not WebGL."""
+def add_line(figure: go.Figure, fit: "Fit", points: Points, palette: Palette, own: Points | None = None) -> None:
+    """The line, its band and R², as shapes, because WebGL points are drawn over every trace that is not WebGL.
+
+    The band of a few sentences may be many times as wide as they lie apart: it ends where points, line and the
+    visitor's own sentences do, or the axis would show little but the band.
+    """
     lengths = np.linspace(points.lengths.min(), points.lengths.max(), 40)
     lower, upper = fit.band(lengths)
     if np.isfinite([lower, upper]).all():
+        ends = [*fit.predict(lengths[[0, -1]]), *least_range(points.norms), *([] if own is None else own.norms)]
+        low, high = min(points.norms.min(), *ends), max(points.norms.max(), *ends)
+        room = _ROOM_OF_BAND * (high - low)
+        lower, upper = (np.clip(end, low - room, high + room) for end in (lower, upper))
         outline = [
             f"{x},{y}" for x, y in [*zip(lengths, upper, strict=True), *zip(lengths[::-1], lower[::-1], strict=True)]
         ]
@@ -109,14 +121,15 @@ def medians(bins: pd.DataFrame, palette: Palette, unit: str) -> go.Scattergl:
             "thickness": 1.5,
             "width": 0,
         },
-        customdata=bins[["first", "last", "n", "lower", "upper"]].to_numpy(float),
+        customdata=bins[["n", "lower", "upper"]].to_numpy(float),
+        text=[_between(first, last) for first, last in zip(bins["first"], bins["last"], strict=True)],
         mode="markers",
         unselected=_NEVER_FADED,
         marker={"symbol": "line-ew", "size": 11, "line": {"width": 3, "color": palette.summary}},
         hovertemplate=(
-            f"%{{customdata[0]}} to %{{customdata[1]}} {unit}: "
-            "%{customdata[2]:,} sentences<br>median norm %{y:.4f}<br>"
-            "half of them from %{customdata[3]:.4f} to %{customdata[4]:.4f}<extra></extra>"
+            f"%{{text}} {unit}: "
+            "%{customdata[0]:,} sentences<br>median norm %{y:.4f}<br>"
+            "half of them from %{customdata[1]:.4f} to %{customdata[2]:.4f}<extra></extra>"
         ),
     )
 
@@ -133,16 +146,22 @@ def ranges(slices: pd.DataFrame, palette: Palette, unit: str) -> go.Scattergl:
             "thickness": 1.5,
             "width": 5,
         },
-        customdata=slices[["lowest", "highest", "n", "lower", "upper"]].to_numpy(float),
+        customdata=slices[["lowest", "highest", "n"]].to_numpy(float),
+        text=[_between(low, high) for low, high in zip(slices["lower"], slices["upper"], strict=True)],
         mode="markers",
         unselected=_NEVER_FADED,
         marker={"symbol": "diamond", "size": 8, "color": palette.summary},
         hovertemplate=(
             "norm %{customdata[0]:.4f} to %{customdata[1]:.4f}: %{customdata[2]:,} sentences<br>median %{x:.0f} "
             f"{unit}<br>"
-            "nine in ten from %{customdata[3]:.0f} to %{customdata[4]:.0f}<extra></extra>"
+            "nine in ten %{text}<extra></extra>"
         ),
     )
+
+
+def _between(low: float, high: float) -> str:
+    """Whole lengths from one to the other, or the one that they are."""
+    return f"{low:.0f}" if f"{low:.0f}" == f"{high:.0f}" else f"{low:.0f} to {high:.0f}"
 
 
 def add_own(figure: go.Figure, own: Points, palette: Palette, unit: str, called: str = "yours") -> None:

@@ -25,13 +25,14 @@ from .precision import audit
 from .profile import read_vector, readings
 from .projection import projection
 from .results.dimensions import AS_IT_IS, WITHOUT_BIAS, WITHOUT_EITHER, WITHOUT_GAIN, Dimensions, NormOf
+from .results.enough import FEW_SENTENCES
 from .results.erasure import AFTER, BEFORE, CONTROL, MOST_SENTENCES, Erasure, Left
 from .results.line import FLAT_LENGTHS, Fit, Flat
 from .results.precision import Audit
 from .results.profile import Probe, Profile, Reading, Readout, steps
 from .results.projection import MOST_PROJECTED, Projection
 from .results.sentlen import Code
-from .results.shape import LEAST, QUANTILES, Extremes, Quantiles, Shape
+from .results.shape import QUANTILES, Extremes, Quantiles, Shape
 from .results.similarity import N_GROUPS, Chance, LengthBias, Remedy
 from .results.travel import Leg, Travel
 from .ridge import STRENGTHS, guess_error, ridge_probe, unit
@@ -46,8 +47,8 @@ __all__ = [
     "BEFORE",
     "CONTROL",
     "CUTOFFS",
+    "FEW_SENTENCES",
     "FLAT_LENGTHS",
-    "LEAST",
     "MOST_PROJECTED",
     "MOST_SENTENCES",
     "N_FOLDS",

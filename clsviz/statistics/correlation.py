@@ -31,9 +31,12 @@ def explain_undefined(lengths: Floats, norms: Floats) -> None:
         raise UndefinedFitError("No whole sentence is shorter than the length cutoff. Raise the cutoff.")
     if n < 3:
         few = f"{n} sentence{'s' * (n > 1)}"
-        raise UndefinedFitError(f"A line through {few} says nothing: at least 3 are needed. Raise the cutoff.")
+        raise UndefinedFitError(
+            f"A line through {few} says nothing: at least 3 are needed. Raise the cutoff, or take more."
+        )
     if np.ptp(lengths) == 0:
-        raise UndefinedFitError(f"All {n:,} sentences are {lengths[0]:.0f} long: with one length there is no line.")
+        same = f"All {n:,} sentences have the same length, {lengths[0]:.0f}"
+        raise UndefinedFitError(f"{same}, and through one length there is no line.")
     if norms.std() <= ROUNDING * norms.mean():
         same = f"{n:,} sentences ({norms.mean():.4f})"
         raise UndefinedFitError(f"The norm is the same for all {same}, so there is nothing for length to explain.")

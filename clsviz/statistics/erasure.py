@@ -15,7 +15,7 @@ from clsviz.statistics.leace import leace
 from clsviz.statistics.length_bias import neighbour_correlation
 from clsviz.statistics.lengths import shuffled
 from clsviz.statistics.results.erasure import AFTER, BEFORE, CONTROL, MOST_SENTENCES, Erasure, Left
-from clsviz.statistics.ridge import blas_threads, explain_untestable_lengths, ridge_predict
+from clsviz.statistics.ridge import blas_threads, explain_constant_vectors, explain_untestable_lengths, ridge_predict
 
 Floats = NDArray[np.float64]
 
@@ -37,6 +37,7 @@ def erasure(vectors: NDArray[np.floating], lengths: Sequence[float], folds: NDAr
     x, y = np.asarray(vectors, dtype=float)[:MOST_SENTENCES], np.asarray(lengths, dtype=float)[:MOST_SENTENCES]
     folds = folds[:MOST_SENTENCES]
     explain_untestable_lengths(y, folds)
+    explain_constant_vectors(x)
     tested = [fold for fold in np.unique(folds) if np.ptp(y[folds == fold]) > 0]
     found = Erasure(len(y), len(tested))
     for n_done, fold in enumerate(tested, start=1):

@@ -25,8 +25,9 @@ def folds_of_clusters(clusters: NDArray[np.intp], seed: int = 0) -> NDArray[np.i
     """As `folds_of`, of sentences whose clusters (n,) are known."""
     n_clusters = len(np.unique(clusters))
     if n_clusters < N_FOLDS:
+        differ = "differs" if n_clusters == 1 else "differ"
         raise UndefinedFitError(
-            f"Only {n_clusters} of these sentences differ by more than a few words; at least {N_FOLDS} must, because "
+            f"Only {n_clusters} of these sentences {differ} by more than a few words; at least {N_FOLDS} must, because "
             "a probe is tested on sentences it has not seen. Take more sentences."
         )
     folds = np.empty(len(clusters), np.intp)

@@ -11,13 +11,10 @@ from clsviz.corpora import canonical
 from clsviz.errors import UndefinedFitError
 from clsviz.statistics.directions import Directions, mean_cosines, neighbours
 from clsviz.statistics.lengths import shuffled
+from clsviz.statistics.results.enough import FEW_SENTENCES
 from clsviz.statistics.results.similarity import N_GROUPS, Chance, LengthBias
 
 Floats = NDArray[np.float64]
-
-
-LEAST = 100
-"""Sentences; among fewer, a group would have less than ten, and most sentences would be near any other."""
 
 
 _SHUFFLES = 99
@@ -54,10 +51,11 @@ def length_bias(of: Directions, lengths: ArrayLike) -> LengthBias:
 
 def check_lengths(lengths: NDArray[Any]) -> None:
     """Raise UndefinedFitError where there are too few sentences, or all of one length."""
-    if len(lengths) < LEAST:
+    if len(lengths) < FEW_SENTENCES:
+        are = "is" if len(lengths) == 1 else "are"
         raise UndefinedFitError(
-            f"At least {LEAST} different sentences are needed, and there are only {len(lengths)}. Raise the length "
-            "cutoff, or take more sentences."
+            f"At least {FEW_SENTENCES} different sentences are needed, and there {are} only {len(lengths)}. Raise the "
+            "length cutoff, or take more sentences."
         )
     if np.ptp(lengths) == 0:
         raise UndefinedFitError(f"All {len(lengths):,} sentences have the same length, so it cannot bend anything.")

@@ -28,15 +28,20 @@ _TIMES_ROUNDING = 10
 
 
 def readings(
-    vectors: Vectors, index: NDArray[np.intp], lengths: NDArray[np.integer], folds: NDArray[np.intp]
+    vectors: Vectors,
+    index: NDArray[np.intp],
+    lengths: NDArray[np.integer],
+    folds: NDArray[np.intp],
+    clusters: NDArray[np.intp] | None = None,
 ) -> Iterator[Profile]:
     """Predict the lengths, step by step: yields the profile after each of `steps`, with one more reading.
 
     index: intp (n,), the sentences to use, such as those under a length cutoff. lengths, folds: (n,), of these
-    sentences.
+    sentences. clusters: intp (n,), of those that are the same or nearly; None if all differ.
     """
     guessing = guess_error(lengths, folds)
-    profile = Profile(len(index), vectors.width, vectors.n_layers, vectors.has_pooler, {}, guessing)
+    n_different = len(index) if clusters is None else len(np.unique(clusters))
+    profile = Profile(len(index), vectors.width, vectors.n_layers, vectors.has_pooler, {}, guessing, n_different)
     for step in steps(vectors.n_layers, vectors.has_pooler):
         pooling, layer, readout = step
         norms = vectors.norms(pooling, layer)[index]

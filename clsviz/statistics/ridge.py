@@ -105,8 +105,8 @@ def explain_untestable_lengths(lengths: Floats, folds: NDArray[np.intp]) -> None
     n = len(lengths)
     if n < 2 * N_FOLDS:
         raise UndefinedFitError(
-            f"A probe needs at least {2 * N_FOLDS} sentences, and there are only {n}. Raise the length cutoff, or take "
-            "more sentences."
+            f"A probe needs at least {2 * N_FOLDS} sentences, and there {'is' if n == 1 else 'are'} only {n}. Raise "
+            "the length cutoff, or take more sentences."
         )
     if np.ptp(lengths) == 0:
         raise UndefinedFitError(f"All {n:,} sentences have the same length, so there is nothing to predict.")

@@ -18,8 +18,9 @@ from clsviz.errors import UndefinedFitError
 from clsviz.statistics.correlation import ROUNDING, explain_undefined
 from clsviz.statistics.folds import N_FOLDS, folds_of_clusters
 from clsviz.statistics.intervals import CONFIDENCE
+from clsviz.statistics.results.enough import FEW_SENTENCES
 from clsviz.statistics.results.line import Floats, Interval
-from clsviz.statistics.results.shape import EXTREME_SHARE, LEAST, QUANTILES, Extremes, Quantiles, Shape
+from clsviz.statistics.results.shape import EXTREME_SHARE, QUANTILES, Extremes, Quantiles, Shape
 
 _KNOTS = 5
 
@@ -51,8 +52,8 @@ def shape(lengths: ArrayLike, norms: ArrayLike, clusters: NDArray[np.intp] | Non
     """Describe how the norms (n,) of n sentences depend on their lengths (n,).
 
     clusters: intp (n,), of sentences that are the same or nearly, as `corpora.clusters_of` finds them; None if all
-    differ. The sentences must be in random order, as those of a sample are. Raises UndefinedFitError where they are
-    fewer than LEAST, or determine no line either.
+    differ. The sentences must be in random order, as those of a sample are. Raises UndefinedFitError where fewer than
+    FEW_SENTENCES differ, or where they determine no line either.
     """
     *_, whole = shapes(lengths, norms, clusters)
     return whole
@@ -60,7 +61,7 @@ def shape(lengths: ArrayLike, norms: ArrayLike, clusters: NDArray[np.intp] | Non
 
 def shapes(lengths: ArrayLike, norms: ArrayLike, clusters: NDArray[np.intp] | None = None) -> Iterator[Shape]:
     """As `shape`, in two steps: at first without the mutual information, which takes longest."""
-    x, y = _checked(lengths, norms)
+    x, y = _checked(lengths, norms, clusters)
     clusters = np.arange(len(x)) if clusters is None else clusters
     y = y - (centre := y.mean())  # some norms vary so little that their mean would cost digits
     curve, null = _curve_and_null(x, y, clusters)
@@ -131,12 +132,13 @@ def _spread(x: Floats, y: Floats, clusters: NDArray[np.intp], rounding: float) -
     return float(ratio(np.arange(len(sums)))), (float(low), float(high))
 
 
-def quantiles(lengths: ArrayLike, norms: ArrayLike) -> Quantiles:
+def quantiles(lengths: ArrayLike, norms: ArrayLike, clusters: NDArray[np.intp] | None = None) -> Quantiles:
     """The curves of norms on lengths, both (n,), by quantile regression (Koenker and Bassett 1978).
 
-    Those of the first 10,000 sentences, which are as random as all. Raises UndefinedFitError as `shape` does.
+    Those of the first 10,000 sentences, which are as random as all. Takes clusters, and raises UndefinedFitError, as
+    `shape` does.
     """
-    x, y = _checked(lengths, norms)
+    x, y = _checked(lengths, norms, clusters)
     x, y = x[:_MOST_FOR_QUANTILES], y[:_MOST_FOR_QUANTILES]
     centre, scale = y.mean(), y.std()
     model = QuantReg((y - centre) / scale, np.stack([np.ones_like(x), np.log(np.maximum(x, 1))], axis=1))
@@ -149,14 +151,15 @@ def quantiles(lengths: ArrayLike, norms: ArrayLike) -> Quantiles:
     return Quantiles(slopes, {quantile: float(line[0] + centre) for quantile, line in lines.items()})
 
 
-def _checked(lengths: ArrayLike, norms: ArrayLike) -> tuple[Floats, Floats]:
+def _checked(lengths: ArrayLike, norms: ArrayLike, clusters: NDArray[np.intp] | None) -> tuple[Floats, Floats]:
     """The same as float64; raises UndefinedFitError where they have no shape."""
     x, y = np.asarray(lengths, dtype=float), np.asarray(norms, dtype=float)
     explain_undefined(x, y)
-    if len(x) < LEAST:
+    n_different = len(x) if clusters is None else len(np.unique(clusters))
+    if n_different < FEW_SENTENCES:
         raise UndefinedFitError(
-            f"The shape of the relation takes at least {LEAST} sentences to describe, and there are {len(x)}. Take "
-            "more sentences, or a larger cutoff."
+            f"The shape of the relation takes at least {FEW_SENTENCES} different sentences to describe, and there are "
+            f"{n_different}. Take more sentences, or a larger cutoff."
         )
     return x, y
 

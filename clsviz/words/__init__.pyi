@@ -38,7 +38,17 @@ from .labels import (
     vector_name,
 )
 from .numbers import cost, duration, number
-from .provenance import command, differences, pinned, probe_settings, settings, shipped
+from .provenance import (
+    command,
+    differences,
+    pinned,
+    probe_settings,
+    settings,
+    shareable,
+    shareable_corpus,
+    shareable_model,
+    shipped,
+)
 
 __all__ = [
     "HOW_TO_READ",
@@ -85,6 +95,9 @@ __all__ = [
     "selection",
     "sentlen",
     "settings",
+    "shareable",
+    "shareable_corpus",
+    "shareable_model",
     "sharing",
     "shipped",
     "similarity",

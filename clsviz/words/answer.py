@@ -9,7 +9,7 @@ from clsviz import models, statistics
 from clsviz.experiment import Experiment
 from clsviz.measuring import Found
 from clsviz.settings import Lengths, Precision, Unit
-from clsviz.words.numbers import number
+from clsviz.words.numbers import between, counted, number, runs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,10 +29,6 @@ NOT_TOLD = "not told apart from nothing"
 
 PENDING = "Curve and spread follow in a moment."
 """Of what is still being computed."""
-
-
-FEW_SENTENCES = 100
-"""With fewer, no answer is firm."""
 
 
 SMALL_SPREAD = 0.001
@@ -62,7 +58,9 @@ def answer(shown: "Shown", unit: Unit, shape: "Shape | None" = None) -> str:
     fit = shown.fit
     assert fit is not None  # the caller checked
     is_told = fit.r_squared_interval[0] > 0
-    lengths = f"{shown.lengths.min():,}–{shown.lengths.max():,} {unit}"
+    low, high = shown.lengths.min(), shown.lengths.max()
+    are_two = set(np.unique(shown.lengths).tolist()) == {low, high}
+    lengths = f"{low:,}{' or ' if are_two else '–'}{high:,} {unit}"
     share = f"{fit.r_squared:.1%} of the differences between norms"
     if shown.clusters is None:
         return f"A straight line explains {share} ({lengths})."
@@ -72,6 +70,8 @@ def answer(shown: "Shown", unit: Unit, shape: "Shape | None" = None) -> str:
         text = f"A line explains {share} ({lengths}), {NOT_TOLD}"
     if shape is None:
         return f"{text}."
+    if are_two:  # a line goes through both means, and so does every curve
+        return f"{text}{_spread(shape)}."
     if shape.curve_r_squared > max(shape.curve_null, 0):
         text += f"{',' if is_told else ';'} a curve {shape.curve_r_squared:.1%}"
     elif is_told:
@@ -107,9 +107,10 @@ def caveats(shown: "Shown", experiment: Experiment, n_sampled: int) -> list[str]
             texts.append(
                 f"But the norm barely varies: its standard deviation is {spread}, around a mean of {fit.norm_mean:.2f}."
             )
-        if fit.n < FEW_SENTENCES:
+        if fit.n_clusters < statistics.FEW_SENTENCES:
             remedy = "raise the length cutoff" if fit.n < n_sampled / 2 else "take more"
-            texts.append(f"With only {fit.n} sentences, curve and spread are not known; {remedy} for a firm answer.")
+            only = f"{fit.n_clusters} different sentences" if fit.n_clusters < fit.n else f"{fit.n} sentences"
+            texts.append(f"With only {only}, curve and spread are not known; {remedy} for a firm answer.")
         elif fit.rests_on_few and shown.clusters is not None:
             texts.append("The interval of R² rests on a few sentences, or groups of alike ones; it may be too narrow.")
     if experiment.lengths is Lengths.SHUFFLED:
@@ -171,20 +172,25 @@ def in_numbers(shown: "Shown", experiment: Experiment, n_sampled: int) -> str:
 
 def lengths_at_norms(slices: "pd.DataFrame", lengths: "NDArray[np.int32]", unit: Unit) -> str:
     """What the norm says about the length, from `statistics.slices`, beside the lengths of all sentences."""
+    if len(lengths) and np.ptp(lengths) == 0:
+        same = counted(int(lengths[0]), unit.singular)
+        return f"The other way round, no norm goes with other lengths than another: all sentences have {same}."
     if len(slices) < 3:
         return "There are too few sentences to say which lengths go with which norm."
     lowest, highest = slices.iloc[0], slices.iloc[-1]
+    low, high = number(lowest["highest"]), number(highest["lowest"])
+    if low == high:
+        return "The norms are too much alike to say which lengths go with which norm."
     middle = slices[slices["from_share"] <= 0.5].iloc[-1]
-    shortest, longest = np.quantile(lengths, (0.05, 0.95))
 
     def range_of(row: "pd.Series[float]") -> str:
-        return f"{row['lower']:.0f} to {row['upper']:.0f}"
+        return between(row["lower"], row["upper"])
 
     return (
-        f"The other way round: of all sentences, nine in ten are {shortest:.0f} to {longest:.0f} {unit} long. Of the "
-        f"{lowest['to_share']:.0%} with the lowest norms (up to {number(lowest['highest'])}), nine in ten are "
-        f"{range_of(lowest)}; of the {1 - highest['from_share']:.0%} with the highest ({number(highest['lowest'])} and "
-        f"up), {range_of(highest)}; of the middle half, {range_of(middle)}."
+        f"The other way round: of all sentences, nine in ten are {between(*np.quantile(lengths, (0.05, 0.95)))} {unit} "
+        f"long. Of the {lowest['to_share']:.0%} with the lowest norms (up to {low}), nine in ten are "
+        f"{range_of(lowest)}; of the {1 - highest['from_share']:.0%} with the highest ({high} and up), "
+        f"{range_of(highest)}; of the middle half, {range_of(middle)}."
     )
 
 
@@ -202,10 +208,13 @@ def by_cutoff(table: "pd.DataFrame") -> str:
             f"{row['r_squared']:.3f} ({row['lower']:.3f} to {row['upper']:.3f}) under {row['length_cutoff']:.0f} tokens"
         )
 
-    text = (
-        f"R² and slope are those of all sentences under the cutoff, and change with it: R² is {r_squared(most)} and "
-        f"{r_squared(least)}."
-    )
+    if most["n"] == least["n"]:  # of all cutoffs that say something, none leaves more sentences than another
+        text = f"R² and slope are those of all sentences under the cutoff: R² is {r_squared(most)}."
+    else:
+        text = (
+            "R² and slope are those of all sentences under the cutoff, and change with it: R² is "
+            f"{r_squared(most)} and {r_squared(least)}."
+        )
     if len(signs) > 1:
         return f"{text} Even the slope changes its sign."
     if signs:
@@ -241,9 +250,7 @@ def _flat(flat: "Flat") -> dict[str, str]:
     lengths = statistics.FLAT_LENGTHS
     text = number(flat.r_squared)
     if absent := flat.absent:
-        is_range = absent == tuple(range(absent[0], absent[-1] + 1)) and len(absent) > 1
-        which = f"{absent[0]} to {absent[-1]}" if is_range else ", ".join(map(str, absent))
-        text += f" (no sentence is {which} long)"
+        text += f" (no sentence is {runs(absent)} long)"
     return {f"R² if each length from {lengths.start} to {lengths.stop - 1} counted alike": text}
 
 
@@ -256,9 +263,12 @@ def _shape_numbers(shape: "Shape", unit: Unit) -> dict[str, str]:
         "R² of a curve": f"{number(shape.curve_r_squared)} (norms shuffled: below {number(shape.curve_null)})",
         "Spread, shortest over longest fifth": spread,
         f"Per doubling of {unit}": f"5% quantile {lowest}, median {median}, 95% quantile {highest}",
-        "Most extreme norms": f"{extremes.among_extreme:.0%} of the {extremes.n:,} are of sentences under "
-        f"{extremes.length:.0f} {unit}, as are {extremes.among_all:.0%} of all",
     }
+    if extremes.among_all > 0:  # else the median is the shortest length, and no sentence is under it
+        numbers["Most extreme norms"] = (
+            f"{extremes.among_extreme:.0%} of the {extremes.n:,} are of sentences under {extremes.length:.0f} {unit}, "
+            f"as are {extremes.among_all:.0%} of all"
+        )
     if not math.isnan(shape.mutual_information):
         null = number(shape.mutual_information_null)
         numbers["Mutual information"] = f"{number(shape.mutual_information)} nats (lengths shuffled: below {null})"

@@ -9,7 +9,7 @@ from clsviz.measuring import Found
 from clsviz.settings import DEFAULT_OVERLAYS, Lengths, Overlay
 from clsviz.words.answer import in_numbers
 from clsviz.words.labels import axis_title
-from clsviz.words.provenance import command, origin
+from clsviz.words.provenance import command, origin, shareable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +34,7 @@ def caption(
     experiment: Experiment, found: Found, shown: "Shown", overlays: "Sequence[Overlay]" = DEFAULT_OVERLAYS
 ) -> str:
     """What the main page's picture shows, to stand under it in a paper; overlays: what is drawn over the sentences."""
+    experiment, found = shareable(experiment, found)
     made = origin(found)
     line = ["red: the least-squares line with its 95% band"] if shown.fit else []
     drawn = "; ".join([*line, *(_DRAWN[overlay] for overlay in overlays)])
@@ -51,6 +52,7 @@ def caption(
 
 def bibtex(experiment: Experiment, found: Found) -> str:
     """An entry for clsviz, with the command that measures the same."""
+    experiment, found = shareable(experiment, found)
     key = "-".join(re.findall(r"\w+", f"clsviz {experiment.model} {experiment.corpus}", re.ASCII)).lower()
     year = measuring.origin().day[:4]
     title = f"clsviz {VERSION}: whether {models.label(experiment.model)} writes the length of a sentence into [CLS]"

@@ -9,9 +9,10 @@ from clsviz.experiment import Experiment, View
 from clsviz.measuring import Found, State
 from clsviz.settings import Lengths, Unit
 from clsviz.words import provenance
-from clsviz.words.answer import FEW_SENTENCES, HARDLY, SHUFFLED, SMALL_SPREAD, UNTRAINED_NORM
+from clsviz.words.answer import HARDLY, SHUFFLED, SMALL_SPREAD, UNTRAINED_NORM
 from clsviz.words.labels import axis_title
 from clsviz.words.numbers import number
+from clsviz.words.readings import counted
 
 
 def answer(rows: Sequence[Row], experiment: Experiment) -> str:
@@ -23,18 +24,26 @@ def answer(rows: Sequence[Row], experiment: Experiment) -> str:
     assert first.norms is not None  # it is one of the whole
     text = " ".join(filter(None, [_ranking(whole), *(_lack(row) for row in whole if row.fit is None)]))
     text += (
-        f" The comparison uses {len(first.norms.n_tokens):,} of {first.n_sampled:,} sentences: those under "
-        f"{experiment.length_cutoff} tokens for every model."
+        f" The comparison uses {len(first.norms.n_tokens):,} of {counted(first.n_sampled, first.n_sampled)}: those "
+        f"under {experiment.length_cutoff} tokens for every model."
     )
-    few = [row for row in whole if row.fit and row.fit.n < FEW_SENTENCES]
-    if few:
-        text += " That is too few for a firm answer."
+    text += _few(whole)
     if experiment.lengths is Lengths.SHUFFLED:
         text += SHUFFLED
     partly = [row.label for row in rows if row not in whole]
     if partly:
         text += f" Not included, because not measured on the whole sample: {', '.join(partly)}."
     return text
+
+
+def _few(rows: Sequence[Row]) -> str:
+    """That there are too few different sentences for a firm answer, or ""."""
+    fits = [row.fit for row in rows if row.fit and row.fit.n_clusters < statistics.FEW_SENTENCES]
+    if not fits:
+        return ""
+    repeats = [fit.n_clusters for fit in fits if fit.n_clusters < fit.n]
+    which = f"Only {min(repeats)} of them {'differs' if min(repeats) == 1 else 'differ'}, which" if repeats else "That"
+    return f" {which} is too few for a firm answer."
 
 
 def headline(rows: Sequence[Row]) -> str:
@@ -44,10 +53,13 @@ def headline(rows: Sequence[Row]) -> str:
         return "" if not any(row.norms is not None and row.is_whole for row in rows) else _NO_LINE
     most, least = max(fits, key=lambda label: fits[label].r_squared), min(fits, key=lambda label: fits[label].r_squared)
     share = f"{fits[most].r_squared:.1%} of the differences between norms"
+    fewest = min(fits.values(), key=lambda fit: fit.n_clusters)
+    are_few = fewest.n_clusters < statistics.FEW_SENTENCES
     if len(fits) == 1:
-        return f"In {most}, a straight line in length explains {share}."
+        among = f" of only {counted(fewest.n, fewest.n_clusters)}" if are_few else ""
+        return f"In {most}, a straight line in length explains {share}{among}."
     is_told = fits[most].r_squared_interval[0] > fits[least].r_squared_interval[1]
-    lead = "Told apart" if is_told else "Not told apart"
+    lead = "Too few sentences to tell" if are_few else "Told apart" if is_told else "Not told apart"
     return f"{lead}: a line in length explains {share} in {most}, {fits[least].r_squared:.1%} in {least}."
 
 
@@ -143,13 +155,20 @@ def norm_curves(unit: Unit) -> str:
 
 def probe_curves(rows: Sequence[Row]) -> str:
     """What the picture of R² of the probes by layer shows, and how many sentences they are fitted to."""
-    numbers = sorted({row.profile.n for row in rows if row.profile})
+    profiles = [row.profile for row in rows if row.profile]
+    numbers = sorted({profile.n for profile in profiles})
     of = (
         f"on the first {' or '.join(f'{n:,}' for n in numbers)} sentences"
         if numbers
         else "once the vectors are measured"
     )
-    return f"From the whole [CLS] vector: cross-validated R² of a linear probe, {of}."
+    text = f"From the whole [CLS] vector: cross-validated R² of a linear probe, {of}."
+    fewest = min(profiles, key=lambda profile: profile.n_different, default=None)
+    if fewest is None or fewest.n_different >= statistics.FEW_SENTENCES:
+        return text
+    return (
+        f"{text} {counted(fewest.n, fewest.n_different)} {'is' if fewest.n_different == 1 else 'are'} too few to tell."
+    )
 
 
 def settings(experiment: Experiment, measured: Sequence[tuple[Row, Found]]) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from clsviz.analysis.layers import EveryLayer
 from clsviz.settings import Unit
+from clsviz.words.numbers import counted
 
 ABOUT_PLAYING = (
     "The same sentences after each layer in turn, with the norms of each in standard deviations from their mean. Press "
@@ -25,10 +26,11 @@ def said(found: EveryLayer) -> str:
 def about_panels(found: EveryLayer, unit: Unit) -> str:
     """What is drawn."""
     n_drawn = len(found.index)
-    drawn = "all" if n_drawn == found.n else f"{n_drawn:,} of"
+    sentences = counted(found.n)
+    drawn = f"{n_drawn:,} of {sentences}" if n_drawn < found.n else f"all {sentences}" if found.n > 1 else sentences
     return (
         f"Each panel has length in {unit} across, and the norm of [CLS] upwards on an axis of its own. They draw "
-        f"{drawn} {found.n:,} sentences; R² and line use all of them."
+        f"{drawn}; R² and line use all of them."
     )
 
 

@@ -3,10 +3,10 @@
 from clsviz import models
 from clsviz.experiment import Experiment
 from clsviz.settings import Lengths, Pooling
-from clsviz.statistics import Profile, Reading, Readout
-from clsviz.words.answer import FEW_SENTENCES, HARDLY
+from clsviz.statistics import FEW_SENTENCES, Profile, Reading, Readout
+from clsviz.words.answer import HARDLY
 from clsviz.words.profile import in_brief
-from clsviz.words.readings import FITTING, clause, is_few, known, place, r_squared_of, so_far
+from clsviz.words.readings import FITTING, clause, counted, is_few, known, place, r_squared_of, so_far
 
 
 def answer(profile: Profile | None, experiment: Experiment) -> str:
@@ -21,7 +21,7 @@ def answer(profile: Profile | None, experiment: Experiment) -> str:
 
 def _in_short(profile: Profile, unit: str) -> str:
     best, last = profile.best, profile.get(Pooling.CLS, None, Readout.VECTOR)
-    if profile.n < FEW_SENTENCES:
+    if profile.n_different < FEW_SENTENCES:
         return in_brief(profile, "")
     if best is not None:
         return _errors(profile, best, unit) if known(best) >= HARDLY else _hardly_in_short(profile, best)
@@ -47,7 +47,8 @@ def _hardly_in_short(profile: Profile, best: Reading) -> str:
     norms = [norm.r_squared for norm in profile.line(Pooling.CLS, Readout.NORM) if norm and norm.r_squared is not None]
     if max(norms, default=0.0) >= HARDLY:
         return f"{text}; a line on a norm reads R² {max(norms):.3f}."
-    return f"{text}, but {profile.n:,} sentences are few." if is_few(profile) else f"{text}."
+    n, n_different = profile.n, profile.n_different
+    return f"{text}, but {counted(n, n_different)} are few." if is_few(n_different, profile.width) else f"{text}."
 
 
 def _short(error: float) -> str:
@@ -62,15 +63,15 @@ def in_numbers(profile: Profile | None, experiment: Experiment) -> str:
     """What stands below it: R² after the best and the last layer, and of how many sentences."""
     if profile is None:
         return ""
-    counted = f"{profile.n:,} sentences under {experiment.length_cutoff} tokens"
+    used = f"{counted(profile.n, profile.n)} under {experiment.length_cutoff} tokens"
     best, last = profile.best, profile.get(Pooling.CLS, None, Readout.VECTOR)
-    if profile.n < FEW_SENTENCES or best is None:
-        return counted
+    if profile.n_different < FEW_SENTENCES or best is None:
+        return used
     norm = profile.get(Pooling.CLS, None, Readout.NORM)
     parts = [
         f"held-out {r_squared_of(best)} {place(profile, best.layer)}",
         f"{r_squared_of(last)} after the last" if last and last.r_squared is not None and last is not best else "",
         f"a line on the last norm {r_squared_of(norm)}, not held out" if norm and norm.r_squared is not None else "",
-        f"{counted}, errors are means",
+        f"{used}, errors are means",
     ]
     return " · ".join(filter(None, parts))

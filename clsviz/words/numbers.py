@@ -1,6 +1,7 @@
 """Numbers, durations and costs in words."""
 
 import math
+from collections.abc import Sequence
 
 from clsviz.measuring import Cost
 
@@ -20,6 +21,23 @@ def number(value: float, digits: int = 4, sign: str = "") -> str:
         significand, exponent = f"{value:{sign}.1e}".split("e-")
         text = f"{significand} × 10⁻{exponent.lstrip('0').translate(_SUPERSCRIPTS)}"
     return text.replace("-", "−")
+
+
+def counted(n: int, what: str = "sentence") -> str:
+    """How many there are of what has a regular plural."""
+    return f"{n:,} {what}{'s' * (n != 1)}"
+
+
+def between(low: float, high: float) -> str:
+    """Whole numbers from one to the other, or the one that they are."""
+    return f"{low:,.0f}" if f"{low:.0f}" == f"{high:.0f}" else f"{low:,.0f} to {high:,.0f}"
+
+
+def runs(values: Sequence[int]) -> str:
+    """Ascending whole numbers, those that follow each other as ranges."""
+    ends = [index for index, value in enumerate(values) if index + 1 == len(values) or values[index + 1] != value + 1]
+    starts = [0, *(end + 1 for end in ends[:-1])]
+    return ", ".join(between(values[start], values[end]) for start, end in zip(starts, ends, strict=True))
 
 
 def cost(cost: Cost) -> str:

@@ -4,8 +4,10 @@ from dataclasses import dataclass
 
 from clsviz.analysis.origin import Origin
 from clsviz.settings import Alteration
-from clsviz.statistics import Reading
+from clsviz.statistics import FEW_SENTENCES, Reading
+from clsviz.words.answer import HARDLY
 from clsviz.words.numbers import duration
+from clsviz.words.readings import clause, counted, is_few, known, untested
 
 QUESTION = "Where does it come from?"
 
@@ -77,10 +79,17 @@ def cost(seconds: float) -> str:
 
 def answer(found: Origin | None) -> str:
     """R² of each alteration after the layer that is best for natural sentences and the last, as far as it is known."""
-    if found is None or found.best is None:
-        return "No probe can be fitted to these sentences." if found and found.is_complete else "Fitting probes…"
+    if found is None or (found.best is None and not found.is_complete):
+        return "Fitting probes…"
+    if not_tested := untested(found.n, found.n_clusters, "where a probe gets the length from"):
+        return not_tested
+    if found.best is None:
+        problem = next((clause(reading.problem) for reading in reversed(found.natural) if reading.problem), "")
+        return f"No probe can be fitted to these sentences{f': {problem}' if problem else ''}."
     places = [found.best.layer or 0, *([found.n_layers] if found.best.layer != found.n_layers else [])]
     sentences = []
+    if known(found.best) < HARDLY:
+        sentences.append("A probe hardly reads the length of the natural sentences, so there is little to trace.")
     for place in places:
         there = [
             f"{LABELS[alteration].clause} {_r_squared(readings[place])}"
@@ -96,8 +105,8 @@ def answer(found: Origin | None) -> str:
 
 def note(found: Origin) -> str:
     """How many sentences there are, and whether they are few for the width of the vectors."""
-    text = f"{found.n:,} sentences"
-    if found.n < 5 * found.width:
+    text = counted(found.n, found.n_clusters)
+    if found.n_clusters >= FEW_SENTENCES and is_few(found.n_clusters, found.width):
         return f"{text}, few for vectors of {found.width:,} dimensions: with more, all of these lines may be higher."
     return f"{text}."
 

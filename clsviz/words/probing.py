@@ -3,7 +3,7 @@
 import numpy as np
 
 from clsviz.statistics import AFTER, BEFORE, CONTROL, MOST_SENTENCES, Erasure, Left, Travel
-from clsviz.words.readings import off_by
+from clsviz.words.readings import off_by, untested
 
 ABOUT_ERASING = (
     "LEACE (Belrose et al. 2023) changes the vectors as little as it can so that no linear map predicts the length "
@@ -34,6 +34,9 @@ def erased(found: Erasure | None) -> str:
     """What erasing the length leaves, in two sentences."""
     if found is None or not found.n_done:
         return "Erasing the length…"
+    n_different = found.n if found.n_clusters is None else found.n_clusters
+    if not_tested := untested(found.n, n_different, "what erasing the length leaves"):
+        return not_tested
     before, after, control = (found.left[name] for name in (BEFORE, AFTER, CONTROL))
     text = (
         f"Once the length is erased, a linear probe reads R² {_mean(after.linear)} (before: {_mean(before.linear)}), a "
@@ -65,7 +68,13 @@ def travelled(found: Travel | None, here: str, there: str, unit: str = "tokens")
     done = [leg for leg in found.legs if np.isfinite(leg.across_error)]
     if not done:
         so_far = "" if found.is_complete else " so far"
-        return f"No probe of {here} could be read on {there}{so_far}: it takes at least 10 sentences of each."
+        return (
+            f"No probe of {here} could be read on {there}{so_far}: it takes at least 10 sentences of each, not all of "
+            f"one length. There are {found.n:,} and {found.n_there:,}, without those of {there} that are in both."
+        )
+    for n, n_clusters in ((found.n, found.n_clusters), (found.n_there, found.n_clusters_there)):
+        if not_tested := untested(n, n if n_clusters is None else n_clusters, f"how a probe of {here} does on {there}"):
+            return not_tested
     best = min(done, key=lambda leg: leg.within_error)
     last = found.legs[-1]
     places = [best] if best is last or not found.is_complete or last not in done else [best, last]

@@ -3,11 +3,11 @@
 from clsviz import models
 from clsviz.experiment import Experiment
 from clsviz.settings import Lengths, Pooling
-from clsviz.statistics import Profile, Reading, Readout, steps
-from clsviz.words.answer import FEW_SENTENCES, HARDLY, SMALL_SPREAD
+from clsviz.statistics import FEW_SENTENCES, Profile, Reading, Readout, steps
+from clsviz.words.answer import HARDLY, SMALL_SPREAD
 from clsviz.words.labels import POOLINGS
 from clsviz.words.numbers import number
-from clsviz.words.readings import FITTING, clause, is_few, known, off_by, place, r_squared_of, so_far
+from clsviz.words.readings import FITTING, clause, counted, is_few, known, off_by, place, r_squared_of, so_far, untested
 
 _SIMILAR = 0.05
 """R² values closer than this are reported as the same: folds differ by that much."""
@@ -61,11 +61,8 @@ def in_brief(profile: Profile, model: str, unit: str = "tokens") -> str:
     model: its label. unit: what lengths are counted in.
     """
     best = profile.best
-    if profile.n < FEW_SENTENCES:
-        return (
-            f"Not tested: {profile.n} sentences are too few to tell whether a linear probe predicts their length. Take "
-            f"at least {FEW_SENTENCES}."
-        )
+    if not_tested := untested(profile.n, profile.n_different, "whether a linear probe predicts the length"):
+        return not_tested
     if best is None:
         return _nothing_fitted(profile, model)
     if known(best) < HARDLY:
@@ -76,10 +73,10 @@ def in_brief(profile: Profile, model: str, unit: str = "tokens") -> str:
 def details(profile: Profile, unit: str = "tokens") -> list[str]:
     """What else the probes say, a paragraph each: norm and direction, other vectors, and what to keep in mind."""
     best = profile.best
-    is_there = profile.n >= FEW_SENTENCES and best is not None and known(best) >= HARDLY
+    is_there = profile.n_different >= FEW_SENTENCES and best is not None and known(best) >= HARDLY
     found = [
         _norm_or_direction(profile, best, unit) if best and is_there else "",
-        _poolings(profile) if profile.n >= FEW_SENTENCES else _untested(profile),
+        _poolings(profile) if profile.n_different >= FEW_SENTENCES else _untested(profile),
         _embedding(profile),
         _few(profile),
         _missing(profile),
@@ -100,8 +97,9 @@ def _hardly(profile: Profile, best: Reading, model: str) -> str:
     done = " done so far" if so_far(profile) else ""
     text = f"A linear probe hardly predicts the length of held-out sentences from the [CLS] vector of {model}, after "
     text += f"any layer{done}: {r_squared_of(best)} at best"
-    if is_few(profile):
-        return f"{text}, but {profile.n:,} sentences are too few for {profile.width:,} dimensions to rule it out."
+    if is_few(profile.n_different, profile.width):
+        of = counted(profile.n, profile.n_different)
+        return f"{text}, but {of} are too few for {profile.width:,} dimensions to rule it out."
     return f"{text}."
 
 
@@ -226,7 +224,9 @@ def _embedding(profile: Profile) -> str:
     """Why [CLS] predicts nothing at the embedding layer of models where nothing of the sentence has reached it yet."""
     vector = profile.get(Pooling.CLS, 0, Readout.VECTOR)
     norm = profile.get(Pooling.CLS, 0, Readout.NORM)
-    if vector is None or norm is None or profile.n < FEW_SENTENCES:
+    if vector is None or norm is None or profile.n_different < FEW_SENTENCES:
+        return ""
+    if profile.guess_error == 0:  # all lengths are the same: that there is no R² says nothing of the vectors
         return ""
     if vector.r_squared is not None or not norm.norm_sd < SMALL_SPREAD * norm.norm_mean:
         return ""
@@ -241,16 +241,16 @@ def _untested(profile: Profile) -> str:
     last = profile.get(Pooling.CLS, None, Readout.VECTOR)
     if last is None:
         return ""
-    return last.problem or f"The figures below are those of {profile.n} sentences, and say little."
+    return last.problem or f"The figures below are those of {counted(profile.n, profile.n_different)}, and say little."
 
 
 def _few(profile: Profile) -> str:
-    if profile.n < FEW_SENTENCES or profile.best is None or not is_few(profile):
+    if profile.n_different < FEW_SENTENCES or profile.best is None:
         return ""
-    return (
-        f"{profile.n:,} sentences are few for vectors of {profile.width:,} dimensions: a probe may miss what it would "
-        "find with more."
-    )
+    if not is_few(profile.n_different, profile.width):
+        return ""
+    of = counted(profile.n, profile.n_different)
+    return f"{of} are few for vectors of {profile.width:,} dimensions: a probe may miss what it would find with more."
 
 
 def _missing(profile: Profile) -> str:

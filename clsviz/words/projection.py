@@ -1,6 +1,7 @@
 """What two principal components of the vectors show of length."""
 
 from clsviz.statistics import MOST_PROJECTED, Projection
+from clsviz.words.readings import untested
 
 ABOUT = (
     "Principal components are the directions along which the vectors vary most; the picture has the first two, of the "
@@ -14,15 +15,25 @@ NEEDS_VECTORS = (
 )
 
 
-def said(found: Projection | None, vector: str, whole: float | None) -> str:
-    """What the two components show; vector: what it is called. whole: R² of length from the whole vector, if known."""
+def said(found: Projection | None, vector: str, whole: float | None, n_different: int | None = None) -> str:
+    """What the two components show.
+
+    vector: what it is called. whole: R² of length from the whole vector, if known. n_different: different sentences, if
+    that is not all of them.
+    """
     if found is None:
         return "Projecting the vectors…"
     first, second = found.shares
     beside = "" if whole is None else f" (from the whole vector: {_r_squared(whole)})"
-    return (
+    variance = (
         f"The two directions hold {_percent(first + second)} of the variance of {vector} ({_percent(first)} and "
-        f"{_percent(second)}); from these two numbers alone, a linear probe predicts the length of held-out sentences "
+        f"{_percent(second)})"
+    )
+    n_different = found.n if n_different is None else n_different
+    if not_tested := untested(found.n, n_different, "whether these two numbers alone predict the length"):
+        return f"{variance}. {not_tested}"
+    return (
+        f"{variance}; from these two numbers alone, a linear probe predicts the length of held-out sentences "
         f"at R² {_r_squared(found.r_squared)}{beside}."
     )
 

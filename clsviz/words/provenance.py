@@ -3,9 +3,10 @@
 import shlex
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clsviz import corpora, measuring
+from clsviz import corpora, measuring, models
 from clsviz.experiment import Experiment
 from clsviz.measurements import MAX_LENGTH
 from clsviz.measuring import Found
@@ -21,6 +22,7 @@ from clsviz.settings import (
 )
 from clsviz.words.answer import precision
 from clsviz.words.labels import POOLINGS
+from clsviz.words.numbers import counted
 
 if TYPE_CHECKING:
     from clsviz.analysis import Shown
@@ -57,7 +59,7 @@ def origin(found: Found) -> dict[str, str]:
         f"{name} {value}" for name in ("configuration", "split", "column") if (value := getattr(selection, name))
     ]
     if found.corpus.n_sentences is not None:
-        corpus.append(f"{found.corpus.n_sentences:,} sentences")
+        corpus.append(counted(found.corpus.n_sentences))
     if found.corpus.width:
         corpus.append(f"lines wrapped at about {found.corpus.width} characters joined into paragraphs")
     if selection.segmentation is Segmentation.SENTENCES:
@@ -65,7 +67,7 @@ def origin(found: Found) -> dict[str, str]:
     return {
         "Model": f"{found.weights.label} ({found.weights.pinned}), fingerprint {found.weights.fingerprint[:16]}",
         "Corpus": f"{found.corpus.label} ({', '.join(corpus)}), fingerprint {found.corpus.fingerprint[:16]}",
-        "Sample": f"{len(found.measurements):,} sentences, {found.sample.drawn}",
+        "Sample": f"{counted(len(found.measurements))}, {found.sample.drawn}",
         **(
             {"Measured": shipped(found.n_shipped, len(found.measurements), is_outline=found.is_outline)}
             if found.n_shipped
@@ -130,10 +132,35 @@ def length(experiment: Experiment) -> str:
 
 def used(experiment: Experiment, n: int, n_truncated: int) -> str:
     """Which sentences are in the result, and how many were left out because they were not read whole."""
-    text = f"{n:,} sentences of fewer than {experiment.length_cutoff} tokens, not counting [CLS] and [SEP]"
+    text = f"{counted(n)} of fewer than {experiment.length_cutoff} tokens, not counting [CLS] and [SEP]"
     if n_truncated:
         text += f"; {n_truncated:,} left out because the model reads only their beginning"
     return text
+
+
+def shareable(experiment: Experiment, found: Found) -> tuple[Experiment, Found]:
+    """The same with files and folders of this machine by their names alone: nobody else need know where they lie."""
+    corpus, weights = found.corpus, replace(found.weights, name=shareable_model(found.weights.name))
+    selection = replace(corpus.selection, corpus=shareable_corpus(corpus.selection.corpus))
+    corpus = replace(corpus, selection=selection, pinned=shareable_corpus(corpus.pinned))
+    made_of = replace(found, weights=weights, sample=replace(found.sample, corpus=corpus))
+    model = shareable_model(experiment.model)
+    return replace(experiment, model=model, corpus=shareable_corpus(experiment.corpus)), made_of
+
+
+def shareable_model(name: str) -> str:
+    """A model's name without the folder that it lies in, if it lies on this machine."""
+    parsed = models.Name.parse(name)
+    return str(replace(parsed, base=_last(parsed.base))) if models.is_folder(parsed.base) else name
+
+
+def shareable_corpus(name: str) -> str:
+    """A corpus's name without the folder that it lies in, if it lies on this machine."""
+    return _last(name) if corpora.is_file(name) else name
+
+
+def _last(path: str) -> str:
+    return Path(path).name or path
 
 
 def pinned(experiment: Experiment, found: Found) -> Experiment:

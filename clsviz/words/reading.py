@@ -7,6 +7,7 @@ import numpy as np
 from clsviz import corpora
 from clsviz.corpora import Corpus
 from clsviz.settings import Reading, Segmentation, printable
+from clsviz.words import numbers
 
 if TYPE_CHECKING:
     from clsviz.corpora import Preview
@@ -41,23 +42,23 @@ def how(found: "Corpus | Preview") -> str:
 def counted(found: "Corpus | Preview", corpus: Corpus | None = None) -> str:
     """How many sentences a file holds, or its beginning; corpus: what is known of all of it, if it was read."""
     if isinstance(found, Corpus):
-        return _sentences(found.n_sentences or 0)
+        return numbers.counted(found.n_sentences or 0)
     if corpus is not None and corpus.n_sentences and corpus.selection == found.selection:
-        return _sentences(corpus.n_sentences)
-    sentences = _sentences(len(found.sentences))
+        return numbers.counted(corpus.n_sentences)
+    sentences = numbers.counted(len(found.sentences))
     if found.is_whole:
         return sentences
     return f"{sentences} in the first {sum(map(len, found.sentences)) / 1e6:.1f} MB of its text"
 
 
-def _sentences(n: int) -> str:
-    return "1 sentence" if n == 1 else f"{n:,} sentences"
-
-
 def lengths(preview: "Preview") -> str:
     """What the histogram of lengths shows."""
+    if np.ptp(preview.n_words) == 0:
+        each = "The sentence has" if len(preview.n_words) == 1 else "Every sentence has"
+        return f"{each} {numbers.counted(int(preview.n_words[0]), 'word')}."
     low, middle, high = np.quantile(preview.n_words, [0.05, 0.5, 0.95])
-    return f"Words in a sentence: nine in ten have {low:.0f} to {high:.0f}, half of them {middle:.0f} or fewer."
+    nine_in_ten = numbers.between(low, high)
+    return f"Words in a sentence: nine in ten have {nine_in_ten}, half of them {middle:.0f} or fewer."
 
 
 def notes(corpus: Corpus) -> list[str]:

@@ -1,7 +1,8 @@
 """What one reading of a vector says, in a few words."""
 
 from clsviz.settings import Pooling
-from clsviz.statistics import Profile, Reading, Readout
+from clsviz.statistics import FEW_SENTENCES, Profile, Reading, Readout
+from clsviz.words import numbers
 
 FITTING = "Fitting probes…"
 
@@ -35,9 +36,29 @@ def clause(problem: str) -> str:
     return f"{problem[:1].lower()}{problem[1:].partition(', so')[0].removesuffix('.')}"
 
 
-def is_few(profile: Profile) -> bool:
-    """Whether there are too few sentences for probes of that many dimensions."""
-    return profile.n < _SENTENCES_PER_DIMENSION * profile.width
+def is_few(n_different: int, width: int) -> bool:
+    """Whether there are few different sentences for probes of that many dimensions."""
+    return n_different < _SENTENCES_PER_DIMENSION * width
+
+
+def counted(n: int, n_different: int) -> str:
+    """How many sentences there are, and of how many that is if some are the same or nearly."""
+    if n_different == n:
+        return numbers.counted(n)
+    return f"{numbers.counted(n_different, 'different sentence')} (of {n:,})"
+
+
+def untested(n: int, n_different: int, what: str) -> str:
+    """That there are too few different sentences to tell something, or "" if there are enough.
+
+    what: would be told, as a clause.
+    """
+    if n_different >= FEW_SENTENCES:
+        return ""
+    if not n:
+        return "Not tested: there are no sentences. Raise the length cutoff, or take more."
+    are = "is" if n_different == 1 else "are"
+    return f"Not tested: {counted(n, n_different)} {are} too few to tell {what}. Take at least {FEW_SENTENCES}."
 
 
 def so_far(profile: Profile) -> str:

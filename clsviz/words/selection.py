@@ -28,6 +28,13 @@ _HAVE = {
     Trait.CAPITAL: "begin with a capital",
 }
 
+_HAS = {
+    Trait.FULL_STOP: "ends with a full stop",
+    Trait.QUESTION: "has a question mark",
+    Trait.DIGIT: "has a digit",
+    Trait.CAPITAL: "begins with a capital",
+}
+
 HOW_TO_SELECT = (
     "Click a point to read its sentence. To select several, draw around them with the box or the lasso above the "
     "picture."
@@ -53,6 +60,9 @@ def by_trait(trait: Trait, shown: "Shown", has: "NDArray[np.bool_]") -> str:
     """How many sentences have the trait, and both mean norms; has: bool (n,), of those shown."""
     n, rest = int(has.sum()), int((~has).sum())
     if not n or not rest:
+        if n + rest == 1:
+            return f"The only sentence {_HAS[trait]}." if n else f"The only sentence is not one that {_HAS[trait]}."
         return f"{'All' if n else 'None'} of the {n + rest:,} sentences {_HAVE[trait]}."
     means = [number(float(shown.norms[which].mean())) for which in (has, ~has)]
-    return f"{n:,} of {n + rest:,} sentences {_HAVE[trait]}: mean norm {means[0]}, that of the others {means[1]}."
+    have = _HAS[trait] if n == 1 else _HAVE[trait]
+    return f"{n:,} of {n + rest:,} sentences {have}: mean norm {means[0]}, that of the others {means[1]}."

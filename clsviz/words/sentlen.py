@@ -48,11 +48,12 @@ def verdict(found: "SentLen") -> str:
     if found.norm_draws:
         text += f"; from its norm alone, {np.mean(found.norm_draws):.1%}"
     text += f"; by guessing, {CHANCE:.1%}.{_code(found)}"
-    if np.mean(draws) < CHANCE:
+    if min(draws) > CHANCE:
+        return text
+    if max(draws) < CHANCE and found.vector is not None and found.vector.interval[1] < CHANCE:
         return f"{text} The whole vector does worse than guessing."
-    if min(draws) <= CHANCE:
-        return f"{text} The whole vector is not told apart from guessing: some draws do no better."
-    return text
+    how_many = "no draw does" if max(draws) <= CHANCE else "some draws do no"
+    return f"{text} The whole vector is not told apart from guessing: {how_many} better."
 
 
 def _code(found: "SentLen") -> str:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from clsviz import statistics
 from clsviz.settings import Unit
-from clsviz.words.numbers import number
+from clsviz.words.numbers import between, number
 
 if TYPE_CHECKING:
     from clsviz.analysis import Shown
@@ -24,7 +24,7 @@ def facts(length: int, norm: float, unit: Unit, shown: "Shown", *, is_truncated:
     else:
         facts.append("too few corpus sentences of about this length for a comparison")
     if len(shown.lengths) and not is_inside:
-        range_of_line = f"{shown.lengths.min():,} to {shown.lengths.max():,} {unit}"
+        range_of_line = f"{between(shown.lengths.min(), shown.lengths.max())} {unit}"
         facts.append(f":orange[outside the lengths of the picture ({range_of_line}), so nothing is predicted]")
     if is_truncated:
         facts.append(":orange[too long: the model reads only the beginning]")

@@ -4,6 +4,9 @@ from clsviz.measurements import Kind
 from clsviz.measuring import MeasuringJob, State
 from clsviz.words.numbers import duration
 
+SETTINGS_BEFORE = "Of the settings before, until there is more"
+"""What stands over a picture that is kept while vectors are measured."""
+
 
 def for_points(job: MeasuringJob) -> str:
     """Why there is no picture yet."""

@@ -353,6 +353,23 @@ def test_the_headline_says_whether_most_and_least_are_told_apart(row_of: Callabl
     assert words.comparison.headline([one, replace(one, label="same")]).startswith("Not told apart: ")
 
 
+def test_copies_of_a_few_sentences_are_too_few(row_of: Callable[..., Row]) -> None:
+    def copies(row: Row) -> Row:
+        assert row.norms is not None
+        shown = row.norms.shown
+        few = np.resize(shown.lengths[:6], 300), np.resize(shown.norms[:6], 300)
+        fit = statistics.fit(*few, np.resize(np.arange(6), 300))
+        profile = statistics.Profile(300, 16, 2, False, {}, n_clusters=6)
+        return replace(row, profile=profile, norms=replace(row.norms, shown=replace(shown, fit=fit)))
+
+    rows = [copies(row_of("strong", 1.0)), copies(row_of("weak", 0.1))]
+    assert words.comparison.headline(rows).startswith("Too few sentences to tell: a line in length explains ")
+    assert words.comparison.headline(rows[:1]).endswith("between norms of only 6 different sentences (of 300).")
+    assert "Only 6 of them differ, which is too few for a firm answer." in words.comparison.answer(rows, Experiment())
+    caption = words.comparison.probe_curves(rows)
+    assert caption.endswith("on the first 300 sentences. 6 different sentences (of 300) are too few to tell.")
+
+
 def test_the_headline_of_one_model_and_of_none(row_of: Callable[..., Row]) -> None:
     one, constant = row_of("one", 0.5), row_of("constant", 1.0, spread=0.0)
     assert one.fit

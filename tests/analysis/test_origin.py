@@ -101,10 +101,27 @@ def test_it_is_said_and_kept_in_numbers(found: Found, tiny_encoder: Encoder) -> 
 
 def test_few_sentences_say_so(found: Found, tiny_encoder: Encoder) -> None:
     *_, origin = measured(found, tiny_encoder, 60)
-    assert "few for vectors of 16 dimensions" in words.origin.note(origin)
+    assert words.origin.note(origin) == f"{origin.n} sentences."  # the answer says that these are too few
+    *_, firm = measured(found, tiny_encoder, 250)
+    assert "few for vectors of 768 dimensions" in words.origin.note(replace(firm, width=768))
     *_, none = measured(found, tiny_encoder, 3)
     assert none.is_complete
-    assert words.origin.answer(none) == "No probe can be fitted to these sentences."
+    assert words.origin.answer(none).startswith("Not tested: 3 sentences are too few to tell where a probe gets")
+
+
+def test_what_cannot_be_read_at_all_is_not_traced(found: Found, tiny_encoder: Encoder) -> None:
+    *_, origin = measured(found, tiny_encoder, 250)
+    flat = tuple(replace(reading, r_squared=0.04) for reading in origin.natural)
+    text = words.origin.answer(replace(origin, natural=flat))
+    assert text.startswith(
+        "A probe hardly reads the length of the natural sentences, so there is little to trace. After"
+    )
+    assert "hardly" not in words.origin.answer(origin)
+    problem = "All 250 sentences have the same length, so there is nothing to predict."
+    none = tuple(replace(reading, r_squared=None, problem=problem) for reading in origin.natural)
+    assert words.origin.answer(replace(origin, natural=none)) == (
+        "No probe can be fitted to these sentences: all 250 sentences have the same length."
+    )
 
 
 def test_every_alteration_has_its_words() -> None:

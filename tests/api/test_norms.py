@@ -43,7 +43,7 @@ def test_what_cannot_be_said_of_few_sentences_is_missing_with_the_reason(tiny_fo
     assert few["r_squared"] is not None
     assert [row["n"] for row in few["by_cutoff"]]
     assert few["curve_r_squared"] is few["extreme_norms"] is few["quantile_slopes"] is None
-    assert "at least 100 sentences" in few["shape_problem"]
+    assert "at least 100 different sentences" in few["shape_problem"]
 
 
 def test_the_summary_and_the_answer_tell_the_same_line(result: clsviz.NormResult) -> None:

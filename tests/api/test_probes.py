@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import clsviz
+from clsviz import words
 from clsviz.encoder import Encoder
 
 
@@ -52,6 +53,20 @@ def test_a_small_corpus_is_noted_and_too_few_sentences_explain_themselves(tiny_f
     assert "has only 3 sentences" in few.notes[0]
     assert any("at least 10" in problem for problem in few.table()["problem"])
     assert clsviz.probe(str(tiny_folder), few.found.sentences, n=3, store=api_store).notes == []
+
+
+def test_a_file_of_a_few_sentences_again_and_again_is_no_test(
+    tiny_folder: Path, api_store: Path, tmp_path: Path
+) -> None:
+    few = ["a cat.", "the dog ran home.", "red birds often slept near the old river.", "fish saw the stone house"]
+    few += ["never walked with slow green tall trees but jumped behind", "loud"]
+    path = tmp_path / "copies.txt"
+    path.write_text("\n".join(few * 50), encoding="utf-8")
+    probed = clsviz.probe(str(tiny_folder), path, n=300, store=api_store)
+    assert probed.answer.startswith("Not tested: 6 different sentences (of 300) are too few to tell")
+    assert probed.summary()["n_clusters"] == 6
+    erased = words.probing.erased(probed.erasure())
+    assert erased.startswith("Not tested: 6 different sentences (of 300) are too few")
 
 
 def test_a_layer_or_pooling_that_the_model_lacks_is_an_error_of_ours(probed: clsviz.ProbeResult) -> None:

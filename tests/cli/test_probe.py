@@ -52,13 +52,13 @@ def test_probes_travel_and_the_length_is_erased_when_asked_by_a_flag_or_a_link(
     arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = tmp_path / "other.txt"
-    other.write_text("\n".join(random_sentences(60, seed=9)), encoding="utf-8")
+    other.write_text("\n".join(random_sentences(180, seed=9)), encoding="utf-8")
     command = ["probe", *arguments[1:], "--probe-size=150", "--layer=1"]
     assert main([*command, "--json", "--erase", f"--travel-to={other}"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert [leg["layer"] for leg in result["travel"]["layers"]] == [0, 1, 2]
     assert result["travel"]["corpus"] == str(other)
-    assert result["travel"]["n_used_there"] == 59  # one is in both
+    assert result["travel"]["n_used_there"] == 149  # one is in both
     assert result["travel"]["layers"][1]["within_error"] == result["layers"][1]["probe_error"]
     assert result["travel"]["layers"][1]["within_fold_r_squared"] == result["layers"][1]["probe_fold_r_squared"]
     assert len(result["travel"]["layers"][1]["there_fold_r_squared"]) == 5

@@ -142,6 +142,14 @@ def test_what_is_no_dataset_leads_nowhere(hub: Hub, kept: Path, name: str) -> No
     assert not kept.exists() or not list(kept.iterdir())
 
 
+@pytest.mark.parametrize("name", ["upload-0123", "upload:notes", f"upload-{'0' * 32}@main", f"upload-{'A' * 32}"])
+def test_what_was_meant_for_an_upload_is_not_looked_for_on_the_hub(hub: Hub, kept: Path, name: str) -> None:
+    asked = len(hub.requests)
+    with pytest.raises(CorpusError, match=f"“{name}” is an uploaded file that is not, or no longer, on this server"):
+        fetched(name, kept)
+    assert len(hub.requests) == asked
+
+
 def test_a_misspelt_name_is_answered_with_the_one_that_is_near(hub: Hub, kept: Path) -> None:
     with pytest.raises(CorpusError, match="Perhaps you meant ag-news"):
         corpora.fetch_sample(Selection("ag_news"), 10, 0, kept, Progress())

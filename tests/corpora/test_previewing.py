@@ -52,7 +52,7 @@ def test_a_table_is_previewed_by_its_column(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match="Upload its file again"):
+    with pytest.raises(CorpusError, match=r"no longer, on this server\. Upload the file again"):
         corpora.preview(Selection("upload-" + "0" * 32), tmp_path)
     (tmp_path / "a.pdf").write_bytes(b"%PDF")
     with pytest.raises(CorpusError, match=r"pdftotext a\.pdf a\.txt"):

@@ -91,7 +91,9 @@ def test_the_report_holds_picture_numbers_and_settings_and_escapes_all_text(
     assert f"{shown.fit.r_squared:.4f}" in page
     assert found.weights.fingerprint[:16] in page
     assert found.corpus.fingerprint[:16] in page
-    assert "python -m clsviz measure --model" in page
+    assert "python -m clsviz measure --model tiny-bert --corpus evil.txt" in page
+    assert str(Path(experiment.corpus).parent) not in page
+    assert str(Path(experiment.model).parent) not in page
     assert '<script>alert("x")' not in page
     assert not re.search(r"<(script|link|img)[^>]+(src|href)", page)
 

@@ -65,6 +65,16 @@ def test_layer_lines_show_every_value_with_the_range_of_its_folds() -> None:
     assert figure.layout.xaxis.dtick == 1
 
 
+def test_lines_of_other_settings_are_faint_and_say_so() -> None:
+    table = profile({"whole vector": [0.5, 0.99]})
+    figure = figures.layer_lines(table, PALETTE, faded="Of before")
+    assert {trace.opacity for trace in figure.data} == {0.3}
+    assert [annotation.text for annotation in figure.layout.annotations] == ["Of before"]
+    plain = figures.layer_lines(table, PALETTE)
+    assert not plain.layout.annotations
+    assert {trace.opacity for trace in plain.data} == {None}
+
+
 def test_bands_reach_from_the_lowest_fold_to_the_highest_and_have_gaps() -> None:
     (band,) = bands_of(figures.layer_lines(profile({"norm": [0.5, 0.4, np.nan, 0.3]}), PALETTE))
     corners = list(zip(band.x, band.y, strict=True))

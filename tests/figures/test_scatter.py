@@ -77,6 +77,22 @@ def test_a_line_of_unknown_certainty_has_no_band() -> None:
     assert len(scatter(shown, Axes(), PALETTE, fit=fit(shown.lengths, shown.norms)).layout.shapes) == 1
 
 
+def test_the_wide_band_of_a_few_sentences_does_not_stretch_the_axis() -> None:
+    shown = Points(labels_of(["a"] * 4), np.array([3, 7, 12, 20], np.int32), np.array([5, 5.3, 4.9, 5.2], np.float32))
+    line = fit(shown.lengths, shown.norms)
+    lower, upper = line.band([3, 20])
+    assert np.ptp([*lower, *upper]) > 4 * np.ptp(shown.norms)
+
+    def reach(own: Points | None = None) -> np.ndarray:
+        band, _ = scatter(shown, Axes(), PALETTE, fit=line, own=own).layout.shapes
+        return np.array([float(corner.split(",")[1]) for corner in band.path.strip("MZ").split("L")])
+
+    norms = reach()
+    assert 4.9 - 0.1 * 0.4 < norms.min() < 4.9 < 5.3 < norms.max() < 5.3 + 0.1 * 0.4
+    own = Points(labels_of(["mine"]), np.array([5], np.int32), np.array([5.5], np.float32))
+    assert 5.5 < reach(own).max() < 5.5 + 0.1 * 0.6
+
+
 def test_overlays_are_drawn_when_given() -> None:
     shown = points(2000)
     by_length, by_norm = bins(shown.lengths, shown.norms), slices(shown.lengths, shown.norms)

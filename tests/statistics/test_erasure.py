@@ -55,3 +55,5 @@ def test_results_come_fold_by_fold_and_too_few_sentences_explain_themselves() ->
     assert [found.n_done for found in erasure(vectors, LENGTHS[:60], FOLDS[:60])] == [1, 2, 3, 4, 5]
     with pytest.raises(UndefinedFitError, match="at least 10"):
         next(erasure(vectors[:5], LENGTHS[:5], FOLDS[:5]))
+    with pytest.raises(UndefinedFitError, match="The vector is the same for all sentences"):
+        next(erasure(np.ones((60, 3)), LENGTHS[:60], FOLDS[:60]))

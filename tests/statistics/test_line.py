@@ -59,7 +59,7 @@ def test_a_line_that_hangs_on_one_sentence_has_no_certain_slope() -> None:
         ([], [], "shorter than the length cutoff"),
         ([5], [7.0], "1 sentence says"),
         ([5, 6], [7.0, 7.1], "2 sentences says"),
-        ([5, 5, 5], [7.0, 7.1, 7.2], "All 3 sentences are 5 long"),
+        ([5, 5, 5], [7.0, 7.1, 7.2], "All 3 sentences have the same length, 5"),
         ([5, 6, 7], [7.0, 7.0, 7.0], "same for all 3"),
         ([5, 6, 7], [0.0, 0.0, 0.0], "same for all 3"),
         ([5, 6, 7], [7.0, 7.000001, 7.0], "same for all 3"),

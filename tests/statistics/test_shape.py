@@ -104,7 +104,7 @@ def test_two_lengths_are_enough_and_few_sentences_are_not() -> None:
     ).all()  # shortest and longest are the same
     same_at_first = shape(np.repeat([5, 9], [2000, 500]), 9 + noise(2500))
     assert same_at_first.mutual_information <= same_at_first.mutual_information_null
-    with pytest.raises(UndefinedFitError, match="at least 100 sentences"):
+    with pytest.raises(UndefinedFitError, match="at least 100 different sentences"):
         shape(lengths(99), 9 + noise(99))
     with pytest.raises(UndefinedFitError):
         shape(np.full(200, 5), 9 + noise(200))

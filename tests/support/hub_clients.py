@@ -35,12 +35,21 @@ def point_at(hub: Hub, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     They read the environment once, when they are imported: what they hold of it is replaced wherever it was copied.
     """
-    import huggingface_hub
-    from huggingface_hub import HfFileSystem, constants, hf_api, hf_file_system
-    from huggingface_hub.utils import _cache_manager, _detect_agent, _http
+    from huggingface_hub import hf_api, hf_file_system  # noqa: F401  # or they would keep what is set here
 
     for name, value in environment(hub, cache).items():
         monkeypatch.setenv(name, value)
+    _point_constants(hub, cache, monkeypatch)
+    _point_what_is_in_memory(hub, monkeypatch)
+    if importlib.util.find_spec("datasets"):
+        _point_datasets(hub, cache, monkeypatch)
+
+
+def _point_constants(hub: Hub, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What huggingface_hub read from the environment: addresses, folders and switches."""
+    from huggingface_hub import constants
+    from huggingface_hub.utils import _cache_manager
+
     monkeypatch.setattr(constants, "ENDPOINT", hub.address)
     template = hub.address + "/{repo_id}/resolve/{revision}/{filename}"
     monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
@@ -58,6 +67,15 @@ def point_at(hub: Hub, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"OFFLINE": False, "DISABLE_XET": True, "DISABLE_TELEMETRY": True}.items():
         monkeypatch.setattr(constants, f"HF_HUB_{name}", value)
     monkeypatch.setattr(_cache_manager, "HF_HUB_CACHE", str(cache / "hub"))
+
+
+def _point_what_is_in_memory(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What huggingface_hub and transformers made of it: clients, sessions and file systems."""
+    import huggingface_hub
+    from huggingface_hub import HfFileSystem, hf_api, hf_file_system
+    from huggingface_hub.utils import _detect_agent, _http
+    from transformers.utils import hub as transformers_hub
+
     monkeypatch.setattr(_detect_agent, "_registry", {"standardEnvVars": [], "harnesses": {}})
     monkeypatch.setattr(_http, "_HUB_ORIGINS", {*_http._HUB_ORIGINS, _http._url_origin(hub.address)})
     monkeypatch.setattr(hf_api.api, "endpoint", hub.address)
@@ -65,21 +83,21 @@ def point_at(hub: Hub, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     HfFileSystem.clear_instance_cache()
     for module in (hf_file_system, huggingface_hub):
         monkeypatch.setattr(module, "hffs", HfFileSystem(skip_instance_cache=True))
-
-    from transformers.utils import hub as transformers_hub
-
     monkeypatch.setattr(transformers_hub, "_hf_api", None)
-    if importlib.util.find_spec("datasets"):
-        from datasets import config
 
-        monkeypatch.setattr(config, "HF_ENDPOINT", hub.address)
-        monkeypatch.setattr(config, "HUB_DATASETS_URL", hub.address + "/datasets/{repo_id}/resolve/{revision}/{path}")
-        for name in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "HF_UPDATE_DOWNLOAD_COUNTS"):
-            monkeypatch.setattr(config, name, False)
-        # The dataset viewer is asked at another host, whose name is made of the address: there is none.
-        monkeypatch.setattr(config, "USE_PARQUET_EXPORT", False)
-        monkeypatch.setattr(config, "HF_CACHE_HOME", str(cache))
-        monkeypatch.setattr(config, "HF_DATASETS_CACHE", cache / "datasets")
-        monkeypatch.setattr(config, "HF_MODULES_CACHE", cache / "modules")
-        monkeypatch.setattr(config, "DOWNLOADED_DATASETS_PATH", cache / "datasets" / "downloads")
-        monkeypatch.setattr(config, "EXTRACTED_DATASETS_PATH", cache / "datasets" / "downloads" / "extracted")
+
+def _point_datasets(hub: Hub, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the library datasets read from the environment."""
+    from datasets import config
+
+    monkeypatch.setattr(config, "HF_ENDPOINT", hub.address)
+    monkeypatch.setattr(config, "HUB_DATASETS_URL", hub.address + "/datasets/{repo_id}/resolve/{revision}/{path}")
+    for name in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "HF_UPDATE_DOWNLOAD_COUNTS"):
+        monkeypatch.setattr(config, name, False)
+    # The dataset viewer is asked at another host, whose name is made of the address: there is none.
+    monkeypatch.setattr(config, "USE_PARQUET_EXPORT", False)
+    monkeypatch.setattr(config, "HF_CACHE_HOME", str(cache))
+    monkeypatch.setattr(config, "HF_DATASETS_CACHE", cache / "datasets")
+    monkeypatch.setattr(config, "HF_MODULES_CACHE", cache / "modules")
+    monkeypatch.setattr(config, "DOWNLOADED_DATASETS_PATH", cache / "datasets" / "downloads")
+    monkeypatch.setattr(config, "EXTRACTED_DATASETS_PATH", cache / "datasets" / "downloads" / "extracted")

@@ -9,6 +9,8 @@ import streamlit as st
 from streamlit.components.v2.manifest_scanner import scan_component_manifests
 from streamlit.testing.v1 import AppTest
 from support.app import TEXT, browse_from, linked
+from support.hub import Hub
+from support.tiny import random_sentences, write_dataset
 
 from clsviz import corpora
 from clsviz.encoder import product_rate
@@ -50,3 +52,15 @@ def open_page(tiny_folder: Path, corpus: str) -> Callable[..., AppTest]:
         return linked({"model": str(tiny_folder), "corpus": corpus, "sample_size": "300"} | query).run()
 
     return open_page
+
+
+@pytest.fixture
+def original(hub: Hub, tiny_folder: Path, tmp_path: Path) -> Hub:
+    """The Hub with small things in the place of the original experiment's."""
+    hub.add("google-bert/bert-base-uncased", tiny_folder)
+    (tmp_path / "script").mkdir()
+    (tmp_path / "script" / "bookcorpus.py").write_text("raise SystemExit")
+    hub.add("bookcorpus/bookcorpus", tmp_path / "script", kind="dataset")
+    converted = write_dataset(tmp_path / "books", {"plain_text": {"train": random_sentences(600, seed=8)}})
+    hub.add("bookcorpus/bookcorpus", converted, kind="dataset", revision="refs/convert/parquet")
+    return hub

@@ -22,6 +22,7 @@ from clsviz.measurements import Kind
 from clsviz.measuring import Cost, Extraction, Job, State
 from clsviz.settings import Pooling, Precision, Unit
 from clsviz.ui.compare_models import results
+from clsviz.ui.parts import share
 from clsviz.ui.state import server, session
 
 PAGE = "compare_models"
@@ -106,7 +107,7 @@ def test_the_models_are_measured_on_the_same_sentences(open_page: Callable[..., 
     assert f"The comparison uses {len(both)} of 200 sentences: those under 20 tokens for every model." in texts(page)
     shares = shown["r_squared"].map("{:.1%}".format)
     assert re.fullmatch(
-        rf"(T|Not t)old apart: a line in length explains {shares.max()} of the differences between norms in "
+        rf"Too few sentences to tell: a line in length explains {shares.max()} of the differences between norms in "
         rf"{shown['r_squared'].idxmax()}, {shares.min()} in {shown['r_squared'].idxmin()}\.",
         answer(page),
     )
@@ -167,13 +168,17 @@ def test_without_models_in_the_link_the_current_one_meets_its_untrained_self(
 
 
 def test_a_model_that_fails_says_why_in_its_row_and_the_others_go_on(
-    open_page: Callable[..., AppTest], folders: list[str], tmp_path: Path
+    open_page: Callable[..., AppTest], folders: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    taken: dict[str, Callable[[], pd.DataFrame]] = {}
+    monkeypatch.setattr(share, "table_downloads", lambda label, name, table, about: taken.update({label: table}))
     empty = tmp_path / "empty"
     empty.mkdir()
     page = finish(open_page(models=f"{folders[0]},{empty},{folders[1]}"))
     assert "config.json" in table(page).loc["empty", "problem"]
     assert list(table(page)["problem"]).count("") == 2
+    assert "empty is not a model: it has no config.json" in taken["Table"]().to_csv()
+    assert str(tmp_path) not in taken["Table"]().to_csv()
     assert table(page)["r_squared"].notna().tolist() == [True, False, True]
     assert len(page.sidebar.error) == 1
     assert "empty: " in plain(page.sidebar.error[0].value)

@@ -157,7 +157,7 @@ def test_the_length_is_erased_and_probes_travel_where_a_link_asks_for_it(
 ) -> None:
     offered: dict[str, Callable[[], bytes]] = {}
     monkeypatch.setattr("streamlit.download_button", lambda label, data, *_, **__: offered.update({label: data}))
-    other = io.BytesIO("\n".join(random_sentences(80, seed=8)).encode())
+    other = io.BytesIO("\n".join(random_sentences(200, seed=8)).encode())
     name = corpora.keep_upload(other, "other.txt", tmp_path / "store" / "corpora")
     page = open_page(erase="yes", travel_to=name)
     assert (page.query_params["erase"], page.query_params["travel_to"]) == ("yes", name)
@@ -246,7 +246,9 @@ def test_an_uploaded_task_can_be_linked_and_one_that_is_none_says_why(
     page = open_page(sentlen_file=wrong)
     assert "Line 1 of wrong.txt is “one sentence”; it must have a partition" in plain(page.error[0].value)
     page = open_page(sentlen_file=f"upload-{'0' * 32}")
-    assert "is not on this machine. Upload its file again." in plain(page.error[0].value)
+    assert "is an uploaded file that is not, or no longer, on this server. Upload the file again." in plain(
+        page.error[0].value
+    )
 
 
 def test_a_public_server_opens_no_file_and_measures_fewer(
@@ -364,6 +366,22 @@ def test_downloads_hold_what_is_drawn(open_page: Callable[..., AppTest], monkeyp
     assert f"{best:.3f}" == figures(page)["best"]
     dimensions = pd.read_csv(io.BytesIO(offered["Dimensions (CSV)"]()))
     assert dimensions["share_of_squared_norm"].sum() == pytest.approx(1)
+
+
+def test_until_vectors_are_measured_the_lines_of_before_stay_and_say_so(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, tiny_folder: Path
+) -> None:
+    page = open_page()
+    before = charts(page)[0]["data"]
+    monkeypatch.setattr("clsviz.ui.where_length_lives.profile.covered", lambda job, experiment: None)
+    page.select_slider(key="length_cutoff").set_value(20).run()
+    kept = charts(page)[0]
+    assert [trace["y"] for trace in kept["data"]] == [trace["y"] for trace in before]
+    assert {trace["opacity"] for trace in kept["data"]} == {0.3}
+    assert kept["layout"]["annotations"][0]["text"] == "Of the settings before, until there is more"
+    page.button(key="control-Untrained model").click().run()  # what was drawn of another model is none of this one's
+    assert not charts(page)[0]["layout"].get("annotations")
+    monkeypatch.undo()
 
 
 def test_what_takes_long_waits_for_run(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import pytest
 from clsviz import words
 from clsviz.analysis import Shown
 from clsviz.corpora import Corpus, Sample
+from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment
 from clsviz.measuring import Found
 from clsviz.models import Weights
@@ -88,18 +89,32 @@ def test_a_funnel_is_said_to_be_one(power: float, wider: str) -> None:
 
 
 def test_what_copies_alone_show_is_not_told_apart_from_nothing() -> None:
-    """Twelve texts that are there a hundred times each are twelve points, and no line is sure of them."""
-    lengths, norms = random_lengths(12, 6), 9 + noise(12, 6)
-    norms += 0.5 * (lengths - lengths.mean()) / lengths.std()
+    """A hundred and twenty texts that are there ten times each are as many points, and no line is sure of them."""
+    lengths, norms = random_lengths(120, 6), 9 + noise(120, 6)
+    norms += 0.1 * (lengths - lengths.mean()) / lengths.std()
     order = np.random.default_rng(0).permutation(1200)
-    copies = np.repeat(lengths, 100)[order], (np.repeat(norms, 100) + 0.01 * noise(1200))[order]
-    clusters = np.repeat(np.arange(12), 100)[order]
+    copies = np.repeat(lengths, 10)[order], (np.repeat(norms, 10) + 0.01 * noise(1200))[order]
+    clusters = np.repeat(np.arange(120), 10)[order]
     assert answer_of(*copies).startswith("A line rising with length explains ")
     assert "nor a curve is told apart from nothing" in answer_of(*copies, clusters)
-    shown = shown_of(*copies, clusters)
-    assert words.caveats(shown, Experiment(), 1200) == [
+
+
+def test_an_interval_that_a_few_sentences_decide_is_said_to() -> None:
+    lengths, norms = np.append(random_lengths(1500) % 3 + 5, [60, 61]), np.append(9 + noise(1500), [12.0, 13.0])
+    assert words.caveats(shown_of(lengths, norms), Experiment(), 1502) == [
         "The interval of R² rests on a few sentences, or groups of alike ones; it may be too narrow."
     ]
+
+
+def test_copies_of_a_few_texts_are_a_few_sentences() -> None:
+    lengths, norms = random_lengths(12, 6), 9 + noise(12, 6)
+    clusters = np.repeat(np.arange(12), 100)[(order := np.random.default_rng(0).permutation(1200))]
+    copies = np.repeat(lengths, 100)[order], np.repeat(norms, 100)[order]
+    assert words.caveats(shown_of(*copies, clusters), Experiment(), 1200) == [
+        "With only 12 different sentences, curve and spread are not known; take more for a firm answer."
+    ]
+    with pytest.raises(UndefinedFitError, match="at least 100 different sentences to describe, and there are 12"):
+        answer_of(*copies, clusters)
 
 
 def test_the_answer_is_one_sentence_that_says_each_thing_once() -> None:
@@ -307,9 +322,47 @@ def test_the_other_direction_in_words() -> None:
     low, high = np.quantile(lengths, (0.05, 0.95))
     assert f"of all sentences, nine in ten are {low:.0f} to {high:.0f} tokens long" in text
     assert "Of the 1% with the lowest norms" in text
-    assert "nine in ten are 5 to 5;" in text
+    assert "nine in ten are 5;" in text
     assert "of the middle half, 12 to 57" in text
+    assert "with the highest (9.9619 and up), 8;" in text
     assert "too few" in words.lengths_at_norms(slices([1, 2], [3, 4]), np.array([1, 2]), Unit.TOKENS)
+
+
+@pytest.mark.parametrize(("length", "said"), [(6, "6 tokens"), (1, "1 token")])
+def test_one_length_is_no_range(length: int, said: str) -> None:
+    lengths = np.full(150, length)
+    text = words.lengths_at_norms(slices(lengths, 7 + noise(150)), lengths, Unit.TOKENS)
+    assert text == f"The other way round, no norm goes with other lengths than another: all sentences have {said}."
+
+
+def test_one_norm_goes_with_no_lengths_of_its_own() -> None:
+    lengths = random_lengths(300)
+    text = words.lengths_at_norms(slices(lengths, np.full(300, 7.0)), lengths, Unit.TOKENS)
+    assert text == "The norms are too much alike to say which lengths go with which norm."
+
+
+def test_two_lengths_have_no_curve_and_no_range_between() -> None:
+    lengths = np.resize([4, 4, 9], 300)
+    norms = 9 + 0.2 * lengths + noise(300)
+    explained = np.corrcoef(lengths, norms)[0, 1] ** 2
+    assert answer_of(lengths, norms) == (
+        f"A line rising with length explains {100 * explained:.1f}% of the differences between norms (4 or 9 tokens); "
+        f"{SAME_SPREAD}"
+    )
+    numbers = words.key_numbers(
+        shown_of(lengths, norms), Unit.TOKENS, flat(lengths, norms), next(shapes(lengths, norms))
+    )
+    assert "Most extreme norms" not in numbers  # no sentence is shorter than the median
+    (of_flat,) = (text for name, text in numbers.items() if "counted alike" in name)
+    assert of_flat.endswith("(no sentence is 5 to 8, 10 to 39 long)")
+
+
+def test_a_single_cutoff_changes_nothing() -> None:
+    lengths = np.resize([3, 9, 14], 60)
+    text = words.by_cutoff(by_cutoff(lengths, lengths, 9 + noise(60)).tail(1))
+    assert " and " not in text.split(": R² is ")[1].split("under 15 tokens")[0]
+    assert "change with it" not in text
+    assert text.count("under 15 tokens") == 1
 
 
 def of(experiment: Experiment) -> Found:

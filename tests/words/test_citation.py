@@ -2,6 +2,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from clsviz import words
 from clsviz.analysis import Shown
@@ -59,6 +60,20 @@ def test_the_entry_is_one_that_bibtex_can_read_and_has_the_command() -> None:
     assert bare.count("{") == bare.count("}")
     assert not re.search(r"[%#&~^]", bare)
     assert "python -m clsviz measure" in entry
+
+
+@pytest.mark.parametrize("untrained", ["", "untrained:"])
+def test_where_files_lie_on_this_machine_is_nobody_elses_business(untrained: str) -> None:
+    experiment = Experiment(model=f"{untrained}/home/someone/models/tiny", corpus="/home/someone/secret/notes.txt")
+    caption = words.citation.caption(experiment, found_of(experiment), shown_of(LENGTHS))
+    entry = words.citation.bibtex(experiment, found_of(experiment))
+    for text in (caption, entry):
+        assert f"{untrained}tiny" in text
+        assert "notes.txt" in text
+        assert "home" not in text
+        assert "secret" not in text
+    hub = Experiment(model="owner/model@abc", corpus="owner/corpus")
+    assert words.shareable(hub, found_of(hub))[0] == hub
 
 
 def test_the_version_is_that_of_the_package() -> None:

@@ -24,4 +24,6 @@ def test_the_best_and_the_last_layer_are_named_once() -> None:
 
 def test_how_many_are_drawn_is_said() -> None:
     assert "They draw 400 of 5,000 sentences;" in words.every_layer.about_panels(every(0.1), Unit.TOKENS)
+    alone = EveryLayer(1, np.arange(1), np.arange(1, dtype=np.int32), every(0.1).layers)
+    assert "They draw 1 sentence;" in words.every_layer.about_panels(alone, Unit.TOKENS)
     assert "They draw all 400 sentences;" in words.every_layer.about_panels(every(0.1, n=400), Unit.TOKENS)

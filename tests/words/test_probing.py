@@ -43,7 +43,13 @@ def test_what_is_not_read_yet_or_cannot_be_is_not_told() -> None:
     nothing = Travel(500, 4, 2, 6.0, 7.0, NAN, legs(NAN))
     assert words.probing.travelled(nothing, HERE, THERE).startswith("No probe of Docs could be read on Novels so far")
     assert words.probing.travelled(None, HERE, THERE) == "Fitting probes…"
-    first = words.probing.travelled(replace(nothing, legs=legs(NAN, 2.0)), HERE, THERE)
+    text = words.probing.travelled(nothing, HERE, THERE)
+    assert text.endswith("There are 500 and 4, without those of Novels that are in both.")
+    few = words.probing.travelled(replace(nothing, legs=legs(NAN, 2.0)), HERE, THERE)
+    assert few.startswith("Not tested: 4 sentences are too few to tell how a probe of Docs does on Novels.")
+    copies = words.probing.travelled(replace(nothing, n_clusters=6, legs=legs(NAN, 2.0)), HERE, THERE)
+    assert copies.startswith("Not tested: 6 different sentences (of 500) are too few")
+    first = words.probing.travelled(replace(nothing, n_there=400, legs=legs(NAN, 2.0)), HERE, THERE)
     assert "after layer 1" in first
     assert "last layer" not in first
 
@@ -65,4 +71,6 @@ def test_what_erasing_leaves_is_told_with_its_control() -> None:
     assert "R² below 0 (before" in words.probing.erased(Erasure(400, 1, 1, left | {AFTER: odd}))
     assert "nonlinear one −0.30" in words.probing.erased(Erasure(400, 1, 1, left | {AFTER: odd}))
     assert "at ρ undefined" in words.probing.erased(Erasure(400, 1, 1, left | {AFTER: odd}))
+    few = words.probing.erased(Erasure(400, 2, 2, left, n_clusters=1))
+    assert few.startswith("Not tested: 1 different sentence (of 400) is too few to tell what erasing the length leaves")
     assert words.probing.erased(None) == "Erasing the length…"

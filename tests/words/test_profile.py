@@ -181,8 +181,7 @@ def test_a_few_sentences_are_not_tested_whatever_their_vectors_hold(n: int) -> N
     profile = profile_of(7 * CONSTANT, ENCODING, n=n)
     answer = words.profile.in_brief(profile, "MiniLM")
     assert answer == (
-        f"Not tested: {n} sentences are too few to tell whether a linear probe predicts their length. Take at least "
-        "100."
+        f"Not tested: {n} sentences are too few to tell whether a linear probe predicts the length. Take at least 100."
     )
     rest = " ".join(words.profile.details(profile))
     assert ("A probe needs at least 10 sentences, and there are only" in rest) == (n < 10)
@@ -399,3 +398,34 @@ def test_little_is_not_told_as_all_of_a_little() -> None:
     text = said(Profile(1000, 8, 2, False, made, guess_error=9.5))
     assert "off by 8.0 tokens on average, where guessing the mean length is off by 9.5 (R² 0.070)" in text
     assert "reads less than one of the whole vector: it is off by 8.5 tokens (R² 0.030)" in text
+
+
+def test_copies_of_a_few_sentences_are_no_test() -> None:
+    """Three hundred lines of six sentences: a probe has seen what it is tested on, or all but one of six lengths."""
+    profile = replace(profile_of(7 * CONSTANT, ENCODING, n=300), n_clusters=6)
+    answer = (
+        "Not tested: 6 different sentences (of 300) are too few to tell whether a linear probe predicts the length. "
+        "Take at least 100."
+    )
+    assert words.profile.in_brief(profile, "MiniLM") == answer == words.headline.answer(profile, Experiment())
+    assert "R²" not in words.headline.in_numbers(profile, Experiment())
+    assert "The figures below are those of 6 different sentences (of 300), and say little." in said(profile)
+    nearly = replace(profile_of(7 * CONSTANT, ENCODING), n_clusters=110)
+    assert "110 different sentences (of 500) are few for vectors of 24 dimensions" in said(nearly)
+
+
+@pytest.mark.parametrize(("n", "said"), [(0, "there are no sentences. "), (1, "1 sentence is too few to tell ")])
+def test_hardly_any_sentences_are_counted_in_grammar(n: int, said: str) -> None:
+    text = words.profile.in_brief(Profile(n, 8, 2, False, {}), "MiniLM")
+    assert text.startswith(f"Not tested: {said}")
+
+
+def test_of_one_length_it_is_not_concluded_that_the_vectors_are_one() -> None:
+    """Their norm is the same, and no probe can be fitted: but because there is nothing to predict."""
+    vectors = np.stack([7 * RANDOM_DIRECTIONS, NOISE])
+    packed = Vectors.pack(np.full(N, 6, np.int32), np.zeros(N, bool), np.stack([vectors] * 3).astype(np.float32), None)
+    *_, profile = readings(packed, np.arange(N), np.full(N, 6), FOLDS)
+    text = said(profile)
+    assert "All 500 sentences have the same length, so there is nothing to predict." in text
+    assert "is the same for every sentence" not in text
+    assert "At the embedding layer, [CLS] is the same for every sentence" in said(profile_of(7 * CONSTANT, ENCODING))

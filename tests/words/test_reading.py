@@ -41,3 +41,17 @@ def test_a_column_is_named_and_the_beginning_of_a_large_file_is_called_so(tmp_pa
     corpus = opened(str(path), tmp_path / "kept")
     assert words.reading.notes(corpus) == [f"a.csv: {words.reading.how(preview)} 60,000 sentences."]
     assert words.reading.notes(opened("python-docs", tmp_path)) == []
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        (["a cat sat"] * 9, "Every sentence has 3 words."),
+        (["cat"], "The sentence has 1 word."),
+        (["a cat sat"] * 99 + ["a cat"], "Words in a sentence: nine in ten have 3, half of them 3 or fewer."),
+    ],
+)
+def test_lengths_that_are_all_one_are_no_range(tmp_path: Path, texts: list[str], said: str) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("\n".join(texts))
+    assert words.reading.lengths(corpora.preview(Selection(str(path)), tmp_path)) == said

@@ -33,6 +33,13 @@ def test_those_with_a_trait_are_counted_beside_the_others() -> None:
     assert words.selection.by_trait(Trait.QUESTION, SHOWN, has & False) == (
         "None of the 200 sentences have a question mark."
     )
+    one = SHOWN.index == 7
+    assert words.selection.by_trait(Trait.CAPITAL, SHOWN, one).startswith("1 of 200 sentences begins with a capital: ")
+    alone = Shown(np.arange(1), LENGTHS[:1], NORMS[:1], None, "")
+    assert words.selection.by_trait(Trait.DIGIT, alone, np.array([True])) == "The only sentence has a digit."
+    assert words.selection.by_trait(Trait.DIGIT, alone, np.array([False])) == (
+        "The only sentence is not one that has a digit."
+    )
     assert (
         words.selection.by_trait(Trait.FULL_STOP, SHOWN, has | True) == "All of the 200 sentences end with a full stop."
     )

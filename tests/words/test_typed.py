@@ -33,6 +33,12 @@ def test_what_is_unusual_about_a_sentence_is_said(length: int, is_truncated: boo
     assert said in words.typed.facts(length, 7.0, Unit.WORDS, SHOWN, is_truncated=is_truncated)
 
 
+def test_one_length_is_no_range() -> None:
+    alike = replace(SHOWN, lengths=np.full(len(LENGTHS), 6, np.int32))
+    text = words.typed.facts(40, 7.0, Unit.TOKENS, alike, is_truncated=False)
+    assert "outside the lengths of the picture (6 tokens)" in text
+
+
 def test_the_line_predicts_only_where_there_are_sentences() -> None:
     shown = replace(SHOWN, fit=statistics.fit(LENGTHS, NORMS))
     slope, intercept = np.polyfit(LENGTHS, NORMS, 1)

@@ -1,11 +1,12 @@
 from .dimensions import AS_IT_IS, WITHOUT_BIAS, WITHOUT_EITHER, WITHOUT_GAIN, Dimensions, NormOf
+from .enough import FEW_SENTENCES
 from .erasure import AFTER, BEFORE, CONTROL, MOST_SENTENCES, Erasure, Left
 from .line import FLAT_LENGTHS, Fit, Flat
 from .precision import Audit
 from .profile import Probe, Profile, Reading, Readout, steps
 from .projection import MOST_PROJECTED, Projection
 from .sentlen import BINS, CHANCE, Code, Result
-from .shape import LEAST, QUANTILES, Extremes, Quantiles, Shape
+from .shape import QUANTILES, Extremes, Quantiles, Shape
 from .similarity import N_GROUPS, Chance, LengthBias, Remedy
 from .travel import Leg, Travel
 
@@ -16,8 +17,8 @@ __all__ = [
     "BINS",
     "CHANCE",
     "CONTROL",
+    "FEW_SENTENCES",
     "FLAT_LENGTHS",
-    "LEAST",
     "MOST_PROJECTED",
     "MOST_SENTENCES",
     "N_GROUPS",

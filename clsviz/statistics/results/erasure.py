@@ -26,10 +26,12 @@ class Left:
 class Erasure:
     """What is left of the length before and after erasing it, and after erasing shuffled lengths in its place.
 
-    n: sentences used. left: by version, with one number for each of the n_done folds.
+    n: sentences used. left: by version, with one number for each of the n_done folds. n_clusters: how many of the
+    sentences differ by more than a few words; None in a result that was kept without it.
     """
 
     n: int
     n_folds: int
     n_done: int = 0
     left: dict[str, Left] = field(default_factory=lambda: {name: Left() for name in (BEFORE, AFTER, CONTROL)})
+    n_clusters: int | None = None

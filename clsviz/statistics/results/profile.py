@@ -80,7 +80,8 @@ class Profile:
     """The readings made so far on n sentences, by pooling, layer and readout, in the order of `steps`.
 
     width: dimensions of a vector. guess_error: the error that a reading's is to be compared with: of guessing the mean
-    length of the sentences in the other folds.
+    length of the sentences in the other folds. n_clusters: how many of the sentences differ by more than a few words;
+    None in a result that was kept without it.
     """
 
     n: int
@@ -89,6 +90,12 @@ class Profile:
     has_pooler: bool
     readings: Mapping[Step, Reading]
     guess_error: float = np.nan
+    n_clusters: int | None = None
+
+    @property
+    def n_different(self) -> int:
+        """How many different sentences there are, those that are nearly the same counted once."""
+        return self.n if self.n_clusters is None else self.n_clusters
 
     def get(self, pooling: Pooling, layer: int | None, readout: Readout) -> Reading | None:
         """One reading, or None if it is not made yet; layer None is the last. The pooler output ignores the layer."""

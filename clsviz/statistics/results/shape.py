@@ -8,10 +8,6 @@ from numpy.typing import ArrayLike
 
 from clsviz.statistics.results.line import Floats, Interval
 
-LEAST = 100
-"""Sentences; among fewer, the 5% quantile would rest on less than five of them."""
-
-
 QUANTILES = (0.05, 0.5, 0.95)
 
 

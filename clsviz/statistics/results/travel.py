@@ -30,6 +30,7 @@ class Travel:
 
     n, n_there: sentences of either corpus. guess_error: of guessing, for held-out sentences of the first corpus, its
     mean length. guess_error_across: of guessing that mean for the other corpus. guess_error_there: of guessing its own.
+    n_clusters, n_clusters_there: how many of them differ by more than a few words; None if that is not known.
     """
 
     n: int
@@ -39,6 +40,8 @@ class Travel:
     guess_error_across: float
     guess_error_there: float
     legs: tuple[Leg, ...] = ()
+    n_clusters: int | None = None
+    n_clusters_there: int | None = None
 
     @property
     def is_complete(self) -> bool:

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import pandas as pd
 import streamlit as st
 
-from clsviz import analysis, export
+from clsviz import analysis, export, models, words
 from clsviz.analysis.comparison import Row
 from clsviz.experiment import Experiment
 from clsviz.measuring import MeasuringJob
@@ -29,7 +29,7 @@ def show(experiment: Experiment, rows: Sequence[Row], jobs: Sequence[MeasuringJo
     found = next((job.work.found for job in jobs if job.work.found), None)
     sentences = found.sentences if found else []
     tables: dict[str, Callable[[], pd.DataFrame]] = {
-        "Table": lambda: analysis.comparison.table(rows),
+        "Table": lambda: analysis.comparison.table([_shareable(row) for row in rows]),
         "Layers": lambda: analysis.comparison.curves(rows),
         "Sentences": lambda: analysis.comparison.points(rows, sentences),
     }
@@ -39,14 +39,28 @@ def show(experiment: Experiment, rows: Sequence[Row], jobs: Sequence[MeasuringJo
             share.table_downloads(name, f"clsviz-comparison-{name.lower()}", table, about)
 
 
+def _shareable(row: Row) -> Row:
+    """The same with a folder of this machine by its name alone."""
+    folder = models.Name.parse(row.model).base
+    problem = row.problem.replace(folder, words.shareable_model(folder))
+    return replace(row, model=words.shareable_model(row.model), problem=problem)
+
+
 def _about(
     experiment: Experiment, rows: Sequence[Row], jobs: Sequence[MeasuringJob], query: dict[str, str]
 ) -> dict[str, object]:
     """The settings and fingerprints, ready for JSON."""
+    names = {
+        "models": ",".join(words.shareable_model(row.model) for row in rows),
+        "corpus": words.shareable_corpus(experiment.corpus),
+    }
     return {
-        "query": "?" + urlencode(query),
+        "query": "?" + urlencode(query | {name: text for name, text in names.items() if name in query}),
         "models": [
-            export.summary(replace(experiment, model=row.model), job.work.found, row.norms.shown)
+            export.summary(
+                *words.shareable(replace(experiment, model=row.model), job.work.found),
+                row.norms.shown,
+            )
             for row, job in zip(rows, jobs, strict=True)
             if row.norms and job.work.found
         ],

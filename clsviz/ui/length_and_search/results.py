@@ -123,7 +123,7 @@ def _downloads(experiment: Experiment, found: Found, similarity: "Similarity", *
     name = share.file_name(experiment, found)
 
     def about() -> dict[str, object]:
-        return export.about(experiment, found)
+        return share.about(experiment, found)
 
     tables: dict[str, Any] = {
         "Map": ("by-length", lambda: export.similarity.pairs(similarity)),

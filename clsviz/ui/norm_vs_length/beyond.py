@@ -1,5 +1,6 @@
 """What there is beyond the line: its shape, and how the cutoff changes it; both computed in the background."""
 
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 _HEIGHT = 360
 
+_PATIENCE_SECONDS = 0.3
+
 
 def is_active(job: MeasuringJob, experiment: Experiment) -> bool:
     """Whether there is more to come by itself."""
@@ -32,7 +35,18 @@ def is_active(job: MeasuringJob, experiment: Experiment) -> bool:
         return True
     if found is None:
         return False
-    return any(task.state.is_active for task in (_shape(found, experiment), _cutoffs(found, experiment)))
+    shape = _shape(found, experiment)
+    needs_all = st.session_state.get("how_measured") or shape.work.result is None  # its first step is for the answer
+    return (needs_all and shape.state.is_active) or (
+        bool(st.session_state.get("every_layer")) and _cutoffs(found, experiment).state.is_active
+    )
+
+
+def wait_a_moment(job: MeasuringJob, experiment: Experiment) -> None:
+    """Few sentences take a moment: then the answer is written once."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while not job.state.is_active and is_active(job, experiment) and time.monotonic() < deadline:
+        time.sleep(0.005)
 
 
 def shape(job: MeasuringJob, experiment: Experiment) -> "Shape | None":

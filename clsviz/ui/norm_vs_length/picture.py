@@ -30,12 +30,14 @@ def show(job: MeasuringJob, page: str) -> None:
     answer = partial(head.show, words.question(experiment), words.waiting.for_points(job))
     if found is not None and shown is not None:
         answer = partial(_answer, job, experiment, found, shown)
-    redrawn.show(answer, lambda: None, lambda: shown is not None and beyond.is_active(job, experiment))
+    answer_place = st.container()
     picture_place = st.container(key="picture", height=chart.HEIGHT, border=False)
     with strip.place():
         strip.show_view(job.work.found)
         own.line()
     if found is None or shown is None:
+        with answer_place:
+            redrawn.show(answer, lambda: None, lambda: False)
         with picture_place:
             _show_empty(experiment)
         return
@@ -50,6 +52,9 @@ def show(job: MeasuringJob, page: str) -> None:
         selection.show(found, shown, selected, experiment.unit, share.file_name(experiment, found))
     typed.show(sentences, shown)
     _explain(job, experiment, found, shown)
+    beyond.wait_a_moment(job, experiment)  # with all else in the browser
+    with answer_place:
+        redrawn.show(answer, lambda: None, lambda: beyond.is_active(job, experiment))
 
 
 def _answer(job: MeasuringJob, experiment: Experiment, found: Found, shown: "Shown") -> None:
@@ -58,7 +63,7 @@ def _answer(job: MeasuringJob, experiment: Experiment, found: Found, shown: "Sho
     is_pending = (
         shape is None
         and shown.fit is not None
-        and len(shown.index) >= statistics.LEAST
+        and shown.fit.n_clusters >= statistics.FEW_SENTENCES
         and beyond.is_active(job, experiment)
     )
     head.show(
@@ -112,12 +117,19 @@ def _tools(
 def _explain(job: MeasuringJob, experiment: Experiment, found: Found, shown: "Shown") -> None:
     """What the picture is after every layer and at every cutoff, how to read it, and how it came about."""
     with st.expander("Every layer, every cutoff", key="every_layer", on_change="rerun") as place:
-        beyond.cutoffs(job, experiment)
         if place.open:
+            beyond.cutoffs(job, experiment)
             every_layer.show(found, experiment)
+    with st.expander(
+        "How to read this picture, and how it was measured", key="how_measured", on_change="rerun"
+    ) as place:
+        if place.open:
+            _tell_how(job, experiment, found, shown)
+
+
+def _tell_how(job: MeasuringJob, experiment: Experiment, found: Found, shown: "Shown") -> None:
     slices = statistics.slices(shown.lengths, shown.norms)
-    reading = f"{words.HOW_TO_READ}\n\n{words.lengths_at_norms(slices, shown.lengths, experiment.unit)}"
+    st.markdown(f"{words.HOW_TO_READ}\n\n{words.lengths_at_norms(slices, shown.lengths, experiment.unit)}")
     flat = chart.flat(found, experiment, shown)
     rows = words.key_numbers(shown, experiment.unit, flat, beyond.shape(job, experiment))
-    rows |= words.settings(experiment, found, shown)
-    share.how_it_was_measured(rows, words.command(experiment, found), reading)
+    share.facts(rows | words.settings(experiment, found, shown), words.command(experiment, found))

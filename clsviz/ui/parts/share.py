@@ -108,7 +108,7 @@ def downloads(
             "Table",
             file_name(experiment, found),
             lambda: export.table(found.sentences, found.measurements),
-            lambda: export.summary(experiment, found, view),
+            lambda: export.summary(*words.shareable(experiment, found), view),
         )
         st.download_button(
             "Picture (HTML)",
@@ -123,21 +123,30 @@ def downloads(
         citing.citation(caption, words.citation.bibtex(experiment, found))
 
 
-def how_it_was_measured(rows: Mapping[str, str], command: str, reading: str = "") -> None:
-    """How a result came about, by name, and the command line that measures the same; reading: how to read it."""
-    with st.expander("How to read this picture, and how it was measured" if reading else "How it was measured"):
-        if reading:
-            st.markdown(reading)
-        st.markdown("\n".join(f"- **{name}:** {escape(text)}" for name, text in rows.items()))
-        st.markdown("The same from the command line:")
-        st.code(command, language="shell", wrap_lines=True)
+def how_it_was_measured(rows: Mapping[str, str], command: str) -> None:
+    """How a result came about, by name, and the command line that measures the same."""
+    with st.expander("How it was measured"):
+        facts(rows, command)
+
+
+def facts(rows: Mapping[str, str], command: str) -> None:
+    """The same where the place for it is there already."""
+    st.markdown("\n".join(f"- **{name}:** {escape(text)}" for name, text in rows.items()))
+    st.markdown("The same from the command line:")
+    st.code(command, language="shell", wrap_lines=True)
 
 
 def file_name(experiment: Experiment, found: Found) -> str:
     """The name of a result's downloads, without an ending: model, corpus and their commits."""
+    experiment, found = words.shareable(experiment, found)
     commits = [shortened(commit) for commit in (found.weights.commit, found.corpus.pinned.partition("@")[2]) if commit]
     names = [experiment.model.partition("@")[0], experiment.corpus.partition("@")[0], *commits]
     return "-".join(re.findall(r"\w+", f"clsviz {' '.join(names)}", re.ASCII))
+
+
+def about(experiment: Experiment, found: Found) -> dict[str, object]:
+    """What a file that is taken along says of how it was made."""
+    return export.about(*words.shareable(experiment, found))
 
 
 def table_downloads(

@@ -94,7 +94,7 @@ def model_problem(name: str) -> str:
 
 def corpus_problem(name: str) -> str:
     """Why this visitor may not ask for the corpus `name`, or ""."""
-    if corpora.is_in_catalogue(name) or corpora.is_upload(name):
+    if corpora.is_in_catalogue(name) or corpora.is_upload(name) or corpora.resembles_upload(name):
         return ""
     if server.limits().is_public:
         return _not_offered("corpus", name, corpora.CORPORA, "upload a file")

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 import pandas as pd
 import streamlit as st
 
-from clsviz import analysis, export
+from clsviz import analysis, export, words
 from clsviz.analysis.typed import TypedSentences
 from clsviz.experiment import Experiment
 from clsviz.measuring import Found, MeasuringJob
@@ -62,6 +62,8 @@ def _about(typed: TypedSentences, experiment: Experiment, found: Found, of: Foun
 
     The visitor's own sentences are always measured exactly, whatever the precision of the corpus.
     """
+    of = of and words.shareable(experiment, of)[1]
+    experiment, found = words.shareable(experiment, found)
     made_with: dict[str, object] = {
         "model": found.weights.pinned,
         "model_fingerprint": found.weights.fingerprint,

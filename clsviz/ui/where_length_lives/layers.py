@@ -1,32 +1,54 @@
 """The charts over layers: R² by layer, and how much the norm varies."""
 
+from collections.abc import Hashable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from clsviz import export, figures
+from clsviz import export, figures, words
 from clsviz.experiment import Experiment
+from clsviz.settings import Unit
 from clsviz.ui.parts import chart
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from clsviz.statistics import Profile
 
 _HEIGHT, _HEIGHT_OF_SPREAD = 440, 280
 
 
+@dataclass(frozen=True, eq=False)
+class _Lines:
+    """What was drawn: the model and the sentences, the lines, their unit, and the last layer."""
+
+    of: Hashable
+    table: "pd.DataFrame"
+    unit: Unit
+    n_layers: int
+
+
 def show_r_squared(profile: "Profile | None", experiment: Experiment) -> None:
-    """R² by layer; its place is kept until there is a profile."""
+    """R² by layer. Until there is a profile, its place is kept, with the lines of the settings before if there are any.
+
+    These are drawn faintly, and only of the same model and sentences.
+    """
+    of = (experiment.model, experiment.selection, experiment.seed)
+    before: _Lines | None = st.session_state.get("lines_before")
+    lines = _Lines(of, export.tables.r_squared_by_layer(profile), experiment.unit, profile.n_layers if profile else 1)
+    is_of_before = profile is None and before is not None and before.of == of
+    if before is not None and is_of_before:
+        lines = before
+    elif profile is not None and profile.is_complete:
+        st.session_state.lines_before = lines
+    note = words.waiting.SETTINGS_BEFORE if is_of_before else ""
     st.plotly_chart(
-        figures.layer_lines(
-            export.tables.r_squared_by_layer(profile),
-            chart.palette(),
-            unit=experiment.unit,
-            n_layers=profile.n_layers if profile else 1,
-        ),
+        figures.layer_lines(lines.table, chart.palette(), unit=lines.unit, n_layers=lines.n_layers, faded=note),
         height=_HEIGHT,
         key="lines",
         config={"displayModeBar": False},
-        alt="R² for length after every layer: from the norm, the direction and the whole vector.",
+        alt=" ".join(["R² for length after every layer: from the norm, the direction and the whole vector.", note]),
     )
 
 

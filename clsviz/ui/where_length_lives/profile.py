@@ -189,7 +189,7 @@ def _downloads(
     name = share.file_name(experiment, found)
 
     def about() -> dict[str, object]:
-        return export.about(experiment, found)
+        return share.about(experiment, found)
 
     with st.popover("Download", icon=":material/download:"):
         share.table_downloads("Layers", f"{name}-layers", profile.table, about)

@@ -51,7 +51,8 @@ def show(found: Found, experiment: Experiment, profile: "Profile") -> None:
         st.info(escape(job.error))
         return
     result = job.work.result
-    said = words.projection.said(result.projection if result else None, vector, _whole(profile, experiment))
+    projected, whole = result.projection if result else None, _whole(profile, experiment)
+    said = words.projection.said(projected, vector, whole, profile.n_different)
     st.markdown(escape(said))
     if result is None:
         st.container(height=_HEIGHT, border=False)

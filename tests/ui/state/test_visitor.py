@@ -1,7 +1,15 @@
-import pytest
-from support.app import browse_from
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
-from clsviz.ui.state import visitor
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+from support.app import browse_from, figures, finish, job_of
+from support.hub import Hub
+
+from clsviz.limits import PUBLIC
+from clsviz.ui.state import session, visitor
 
 
 @pytest.mark.parametrize(
@@ -21,3 +29,78 @@ def test_a_visitor_on_the_same_machine_is_told_from_others(
 ) -> None:
     browse_from(monkeypatch, host, address, **headers)
     assert visitor.is_local() is is_local
+
+
+def test_a_link_to_an_upload_is_let_through_to_the_error_that_says_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    browse_from(monkeypatch, "example.org")
+    monkeypatch.setattr(visitor.server, "limits", lambda: PUBLIC)
+    for name in (f"upload-{'0' * 32}", "upload-0123", f"upload-{'0' * 32}@main"):
+        assert visitor.corpus_problem(name) == ""
+    assert "does not offer" in visitor.corpus_problem("upload-notes.txt")  # which would be a file of this machine
+
+
+def test_a_path_in_a_link_is_opened_only_on_the_same_machine(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, text_file: Path
+) -> None:
+    assert figures(finish(open_page(corpus=str(text_file))))["Sentences"] == "300"
+    browse_from(monkeypatch, "example.org")
+    page = finish(open_page(model="minilm", corpus="/etc/passwd"))
+    assert "/etc/passwd" in page.warning[0].value
+    assert page.session_state.corpus == "python-docs"
+
+
+def test_a_folder_is_opened_only_for_a_visitor_on_the_same_machine(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browse_from(monkeypatch, "example.org")
+    page = finish(open_page())
+    assert "Folders can be opened only" in page.warning[0].value
+    assert page.session_state.model == "minilm"
+
+
+@pytest.mark.parametrize("setting", ["corpus", "model"])
+def test_a_forged_message_opens_no_file(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, setting: str
+) -> None:
+    """As a browser may send what no control offers: no link, and no callback, has seen it."""
+    (tmp_path / "secret.txt").write_text("one secret\ntwo secrets now\nthree secrets right here\n")
+    page = finish(open_page(model="minilm", sample_size="20"))
+    before = job_of(page)
+    browse_from(monkeypatch, "example.org")
+    forged = replace(session.Experiment(), **{setting: str(tmp_path / "secret.txt")})
+    monkeypatch.setattr(session, "experiment", lambda: forged)  # AppTest cannot send what is not on offer
+    page.run()
+    assert not page.exception
+    assert len(page.error) == 1
+    assert job_of(page) is before
+    assert not page.get("plotly_chart")
+
+
+def test_a_public_demo_has_the_catalogue_alone_and_smaller_samples(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLSVIZ_PUBLIC", "1")
+    st.cache_resource.clear()
+    page = open_page(sample_size="100000", probe_size="10000")
+    assert not page.exception
+    warnings = " ".join(warning.value for warning in page.warning)
+    assert "public demo" in warnings
+    assert "at most 20,000" in warnings
+    assert page.session_state.model == "minilm"
+    assert "at most 5,000" in warnings
+    assert (page.session_state.sample_size, page.session_state.probe_size) == (20_000, 5_000)
+    assert "/" not in "".join(page.selectbox(key="model").options)
+    job_of(page).cancel()
+
+
+def test_a_public_demo_takes_links_but_no_revisions_of_them(
+    original: Hub, open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLSVIZ_PUBLIC", "1")
+    st.cache_resource.clear()
+    page = finish(open_page(model=f"bert-base-uncased@{'a' * 40}", corpus=f"bookcorpus@{'b' * 40}"))
+    assert page.session_state.model == "bert-base-uncased"
+    assert page.session_state.corpus == "bookcorpus"
+    page = finish(open_page(model="owner/any", corpus="owner/any"))
+    assert len(page.warning) == 2
+    assert (page.session_state.model, page.session_state.corpus) == ("minilm", "python-docs")

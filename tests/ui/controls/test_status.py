@@ -1,17 +1,19 @@
 """What the sidebar says of a run, and what stops it."""
 
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
-from support.app import finish, job_of, texts
+from support.app import answer, figures, finish, job_of, texts
 
 from clsviz.encoder import Encoder
 from clsviz.experiment import Experiment
-from clsviz.measuring import State
+from clsviz.measuring import Cost, Extraction, State
 from clsviz.ui.state import server
 
 
@@ -71,3 +73,48 @@ def test_a_run_that_nobody_watches_any_more_can_be_stopped_by_whoever_waits_for_
     wait_for(lambda: job_of(page).state is State.RUNNING)
     job_of(page).cancel()
     finish(page)
+
+
+def test_what_takes_long_states_its_cost_and_waits_for_run(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Extraction, "look_up", lambda self, progress: Cost(240.0))
+    page = finish(open_page())
+    assert job_of(page).state is State.WAITING
+    assert page.button(key="run").label == "Run · about 4 min"
+    assert "Press Run" in answer(page)
+    page.button(key="run").click().run()
+    finish(page)
+    assert figures(page)["Sentences"] == "300"
+
+
+def test_a_model_that_has_to_be_downloaded_waits_for_run(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page(model="bert-base-uncased"))
+    assert re.fullmatch(r"Run · about \d+ (s|min)", page.button(key="run").label)
+    assert "Downloads about 441 MB first." in texts(page)
+
+
+def test_cancelling_keeps_the_picture(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
+    measure = Encoder.measure
+
+    def slow(self: Encoder, sentences: list[str], on_batch: Callable[[int], None] | None = None) -> Any:
+        while on_batch and len(sentences) > 32:
+            on_batch(0)
+            time.sleep(0.01)
+        return measure(self, sentences, on_batch)
+
+    monkeypatch.setattr(Encoder, "measure", slow)
+    page = open_page()
+    job = job_of(page)
+    while job.work.found is None or len(job.work.found.measurements) < 64:
+        time.sleep(0.01)
+    page.run()
+    page.button(key="cancel").click().run()
+    assert not page.exception
+    assert job.state is State.CANCELLED
+    assert "64 of 300 sentences measured so far." in texts(page)
+    assert figures(page)["Sentences"] == "64"
+    monkeypatch.setattr(Encoder, "measure", measure)
+    page.button(key="run").click().run()
+    finish(page)
+    assert figures(page)["Sentences"] == "300"

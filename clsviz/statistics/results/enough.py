@@ -1,0 +1,5 @@
+"""How many sentences are enough."""
+
+FEW_SENTENCES = 100
+"""Different ones, those that are nearly the same counted once. Among fewer, the 5% quantile would rest on less than
+five, and a tenth of them by length would be less than ten: no answer is firm."""

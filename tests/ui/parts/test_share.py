@@ -1,0 +1,35 @@
+"""What a visitor takes along says nothing of where files lie on the machine."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from support.app import linked, settle
+
+from clsviz.ui.parts import share
+
+PAGES = ("", "where_length_lives", "length_and_search", "try_a_sentence", "compare_models")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_neither_names_nor_contents_of_downloads_have_a_path(
+    page: str, tiny_folder: Path, text_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken: dict[str, str] = {}
+
+    def take(label: str, name: str, table: Callable[[], object], about: Callable[[], Mapping[str, object]]) -> None:
+        columns = getattr(table(), "columns", ())
+        models = list(table()["model"]) if "model" in columns else []  # type: ignore[index]
+        taken[label] = json.dumps([name, models, about()], default=str)
+
+    monkeypatch.setattr(share, "table_downloads", take)
+    query = {"corpus": str(text_file), "sample_size": "150", "probe_size": "150"}
+    query |= {"models": str(tiny_folder)} if page == "compare_models" else {"model": str(tiny_folder)}
+    settle(linked(query, page).run())
+    assert taken
+    for label, text in taken.items():
+        assert "tiny-bert" in text, label
+        for folder in (tiny_folder.parent, text_file.parent):
+            assert str(folder) not in text, label
+            assert folder.name not in text, label
