@@ -1,12 +1,18 @@
 """The dashboard: streamlit run app.py."""
 
+import sys
+
 import streamlit as st
 from streamlit import runtime
 
 from clsviz import web
+from clsviz.errors import SettingError
 from clsviz.ui.app import main
 
 if runtime.exists():  # a visitor opens a page
     main()
 else:  # the server starts
-    app = st.App(__file__, routes=web.routes(), middleware=web.middleware())
+    try:
+        app = st.App(__file__, routes=web.routes(), middleware=web.middleware())
+    except SettingError as error:
+        sys.exit(str(error))

@@ -93,9 +93,7 @@ def copy_frame(experiment: Experiment, found: Found, query: dict[str, str], long
         _COPY(data=data | {"label": "Copy iframe", "frame": words.question(experiment)}, key="copy_frame")
 
 
-def downloads(
-    experiment: Experiment, found: Found, view: "Shown", seen: "Seen", frame: Callable[[], None] = lambda: None
-) -> None:
+def downloads(experiment: Experiment, found: Found, view: "Shown", seen: "Seen", frame: Callable[[], None]) -> None:
     """The table and the picture, as it is seen, as files, each made when asked for. frame: draws `copy_frame`."""
 
     def report() -> bytes:
