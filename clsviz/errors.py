@@ -9,7 +9,9 @@ ClsvizError             subject
 ├── SentenceError       sentences  a sentence of the user's own cannot be used
 ├── UndefinedFitError   sentences  the chosen sentences determine no regression line
 ├── UnexpectedError     program    a fault of ours; the log has its traceback
+├── TooManyError        program    a visitor asks for more than this server allows one at a time
 └── CancelledError      (none)     the user asked the work to stop
+    └── OutOfTimeError  program    a run took as long as this server allows
 
 They are caught in two places: the page shows the message beside its subject, and the command line prints it and exits
 with status 2. Any other exception is a fault of ours and keeps its traceback.
@@ -83,8 +85,16 @@ class UnexpectedError(ClsvizError):
         super().__init__("Something unexpected went wrong; the server's log has the details. Try again.")
 
 
+class TooManyError(ClsvizError):
+    """A visitor asks for more than this server allows one at a time."""
+
+
 class CancelledError(ClsvizError):
     """The user asked the work to stop."""
+
+
+class OutOfTimeError(CancelledError):
+    """A run took as long as this server allows."""
 
 
 def first_line(error: BaseException) -> str:

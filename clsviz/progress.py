@@ -54,6 +54,10 @@ class Progress:
         if self._cancelled:
             raise CancelledError("Stopped. What was measured so far is kept.")
 
+    def rest(self) -> None:
+        """Called wherever the task can be interrupted and loses nothing: a run of it begins again here."""
+        self.check()
+
 
 def interruptible(work: Callable[[], T], progress: Progress, *, daemon: bool = True) -> T:
     """Run `work` in a thread and return its result; raises what it raises, and CancelledError when `progress` stops.

@@ -1,8 +1,10 @@
 import dataclasses
+import re
 from pathlib import Path
 
 import pytest
 
+from clsviz.errors import SettingError
 from clsviz.limits import LOCAL, PUBLIC, limits_of
 
 
@@ -48,3 +50,53 @@ def test_a_public_server_allows_less() -> None:
 def test_limits_do_not_change() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         PUBLIC.sample_size = 10**9  # type: ignore[misc]
+
+
+def test_the_environment_sets_single_limits() -> None:
+    environment = {
+        "CLSVIZ_PUBLIC": "1",
+        "CLSVIZ_LIMIT_SESSIONS": " 7 ",
+        "CLSVIZ_LIMIT_JOB_SECONDS": "12.5",
+        "CLSVIZ_LIMIT_VISITOR_JOBS": "none",
+        "CLSVIZ_LIMIT_TRUSTED_PROXIES": "0",
+        "CLSVIZ_LIMIT_SAMPLE_SIZE": "",
+    }
+    expected = dataclasses.replace(PUBLIC, sessions=7, job_seconds=12.5, visitor_jobs=None, trusted_proxies=0)
+    assert limits_of(environment) == expected
+    assert limits_of({"CLSVIZ_LIMIT_SESSIONS": "7"}) == dataclasses.replace(LOCAL, sessions=7)
+
+
+@pytest.mark.parametrize("name", [field.name for field in dataclasses.fields(PUBLIC) if field.name != "is_public"])
+@pytest.mark.parametrize("value", ["many", "-1", "nan", "inf", "1e400", "1,000", "0x10", "٣٤٥x"])
+def test_a_limit_that_makes_no_sense_is_refused_with_what_it_may_be(name: str, value: str) -> None:
+    variable = f"CLSVIZ_LIMIT_{name.upper()}"
+    with pytest.raises(
+        SettingError, match=f"^{variable} is “{value}”. It must be a (whole )?number from [01](, or none)?.$"
+    ):
+        limits_of({variable: value})
+
+
+def test_a_limit_that_there_is_not_is_refused_with_those_there_are() -> None:
+    with pytest.raises(SettingError, match=r"^CLSVIZ_LIMIT_SESSION is no limit. There are .*CLSVIZ_LIMIT_SESSIONS"):
+        limits_of({"CLSVIZ_LIMIT_SESSION": "7"})
+    with pytest.raises(SettingError, match=r"^CLSVIZ_LIMIT_IS_PUBLIC is no limit"):
+        limits_of({"CLSVIZ_LIMIT_IS_PUBLIC": "1"})
+
+
+def test_what_there_has_to_be_cannot_be_left_open() -> None:
+    with pytest.raises(SettingError, match=r"It must be a whole number from 1.$"):
+        limits_of({"CLSVIZ_LIMIT_N_ENCODERS": "none"})
+    with pytest.raises(SettingError):
+        limits_of({"CLSVIZ_LIMIT_SESSIONS": "0"})
+
+
+def test_the_table_of_limits_is_complete_and_true() -> None:
+    text = (Path(__file__).parents[1] / "docs/hosting.md").read_text("utf-8")
+    rows = re.findall(r"^\| `([A-Z_]+)` \| ([^|]+) \| ([^|]+) \|", text, re.MULTILINE)
+    told = {name.lower(): (local, public) for name, local, public in rows if hasattr(PUBLIC, name.lower())}
+
+    def written(value: float | None) -> str:
+        return "none" if value is None else f"{value:,.0f}"
+
+    names = [field.name for field in dataclasses.fields(PUBLIC) if field.name != "is_public"]
+    assert told == {name: (written(getattr(LOCAL, name)), written(getattr(PUBLIC, name))) for name in names}

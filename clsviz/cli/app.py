@@ -1,16 +1,22 @@
 """`clsviz app`: start the dashboard."""
 
 import argparse
+import os
 import runpy
 import sys
 from pathlib import Path
 
 import clsviz
 from clsviz.errors import SettingError
+from clsviz.limits import limits_of
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run Streamlit in this process until it is stopped; its flags follow the script. The exit status."""
+    """Run Streamlit in this process until it is stopped; its flags follow the script. The exit status.
+
+    Raises SettingError if the environment sets a limit that makes no sense, before there is a visitor to meet it.
+    """
+    limits_of(os.environ)
     sys.argv = ["streamlit", "run", str(script()), *options.flags]
     try:
         runpy.run_module("streamlit", run_name="__main__", alter_sys=True)

@@ -5,6 +5,7 @@ from .extraction import AUDIT_SIZE, Extraction
 from .found import Found, measurement_key
 from .job import Job, State, Steps
 from .jobs import Analysis, Jobs, MeasuringJob
+from .lane import TURN_SECONDS, Place
 from .outline import read_outline, write_outline
 from .part import measure_parts, part_stop
 from .showcase import SHOWCASE, Origin, measure_showcase, origin
@@ -17,6 +18,7 @@ __all__ = [
     "LOAD_SECONDS",
     "RATE_OF_VECTORS",
     "SHOWCASE",
+    "TURN_SECONDS",
     "Analysis",
     "Checked",
     "Cost",
@@ -28,6 +30,7 @@ __all__ = [
     "Key",
     "MeasuringJob",
     "Origin",
+    "Place",
     "State",
     "Steps",
     "Store",

@@ -270,6 +270,8 @@ class Extraction:
                 self._publish(whole(found))
                 if not checks:
                     self.sentences_per_second = (len(found.measurements) - n_measured) / total_seconds
+                if found.n_missing and not self._encoders.needs_check(encoder):  # else not all of it is kept
+                    progress.rest()
         except (Mistaken, ModelError):
             self._publish(whole(before))
             raise
@@ -281,7 +283,10 @@ class Extraction:
         return self._measuring_seconds(found.weights, n_sentences, n_characters)
 
     def _measuring_seconds(self, weights: models.Weights | None, n_sentences: int, n_characters: float) -> float:
-        """Seconds to load the model and measure: from the rate measured here before, or else from the model's size."""
+        """Seconds to measure, and to load the model if it is not in memory.
+
+        From the rate that was measured here before, or else from the model's size.
+        """
         if not n_sentences:
             return 0
         numbers = self.experiment.precision.numbers
@@ -293,7 +298,8 @@ class Extraction:
             n_parameters = weights.n_parameters if weights else models.n_parameters(self.experiment.model)
             rate = self._machine.rate / (2 * n_parameters * tokens_of(n_characters))
             rate *= RATE_OF_VECTORS if self.kind is Kind.VECTORS else 1
-        return LOAD_SECONDS + n_sentences / rate
+        is_loaded = weights is not None and self._encoders.has(weights, self.experiment.precision)
+        return (0 if is_loaded else LOAD_SECONDS) + n_sentences / rate
 
 
 def _go_together(some: Measurements, others: Measurements) -> bool:

@@ -5,10 +5,11 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, Protocol, TypeVar
 
-from clsviz.errors import CancelledError, ClsvizError, Subject, UnexpectedError
+from clsviz.errors import CancelledError, ClsvizError, OutOfTimeError, Subject, TooManyError, UnexpectedError
 from clsviz.measuring.estimate import Cost
 from clsviz.progress import Progress
 
@@ -44,17 +45,44 @@ class Work(Protocol):
 W_co = TypeVar("W_co", bound=Work, covariant=True)
 
 
+@dataclass(frozen=True)
+class _Watcher:
+    """Whether it is still there, and the visitor whose turns the job takes."""
+
+    is_there: Callable[[], bool]
+    visitor: Hashable
+
+
+class _GaveWay(Exception):  # noqa: N818  (the job goes on later)
+    """A job lets those of others run first."""
+
+
 class Job(Progress, Generic[W_co]):
     """One piece of work, with its state. Its fields may be read by any thread; only its own thread writes them.
 
     work: what is done, and its results. cost: what it takes, once known. error: why it failed.
     is_here: whether it takes nothing that came with clsviz.
     wanted: whether somebody asked for it even though it takes long. is_held: whether all who opened it want to look at
-    the corpus first.
+    the corpus first. is_refused: whether it would run if its visitors did not have as many jobs as they may.
+    queued_at: since when it waits for its turn. gives_way: whether it is to let others run first, which it does if it
+    can_rest.
     """
 
-    def __init__(self, work: W_co, grace_seconds: float | None, state: State = State.QUEUED) -> None:
-        """grace_seconds: how long it runs on with nobody watching; None means to its end."""
+    def __init__(
+        self,
+        work: W_co,
+        grace_seconds: float | None,
+        state: State = State.QUEUED,
+        most_seconds: float | None = None,
+        visitor: Hashable = None,
+        *,
+        can_rest: bool = False,
+    ) -> None:
+        """grace_seconds: how long it runs on with nobody watching; None means to its end.
+
+        most_seconds: how long it may run; None means to its end. visitor: whose turns it takes before it is watched.
+        can_rest: whether its work, run a second time, goes on where it was when it called `rest`.
+        """
         super().__init__()
         self.work = work
         self.state = state
@@ -63,33 +91,92 @@ class Job(Progress, Generic[W_co]):
         self.wanted = False
         self.is_held = True
         self.is_here = False
+        self.is_refused = False
+        self.queued_at = 0.0
+        self.gives_way: Callable[[], bool] = lambda: False
+        self._most_seconds = most_seconds
+        self.can_rest = can_rest
+        self._seconds_before = 0.0  # of the turns that it has had
+        self._turn_began: float | None = None
+        self._last_visitors: frozenset[Hashable] = frozenset([visitor])
         self._grace_seconds = grace_seconds
-        self._watchers: dict[Hashable, Callable[[], bool]] = {}
+        self._watchers: dict[Hashable, _Watcher] = {}
         self._watching = threading.Lock()
         self._last_watched = time.monotonic()
 
-    def watch(self, watcher: Hashable, is_there: Callable[[], bool]) -> None:
-        """Let `watcher` keep the job going for as long as `is_there()`."""
+    def watch(self, watcher: Hashable, is_there: Callable[[], bool], visitor: Hashable = None) -> None:
+        """Let `watcher` keep the job going for as long as `is_there()`, at the turns of `visitor`."""
         with self._watching:
-            self._watchers = {w: there for w, there in self._watchers.items() if there()} | {watcher: is_there}
+            self._watchers = self._present() | {watcher: _Watcher(is_there, visitor)}
+            self._last_watched = time.monotonic()
 
-    def touch(self, seconds: float) -> None:
+    def touch(self, seconds: float, visitor: Hashable = None) -> None:
         """Keep the job going for that long, on behalf of whoever asks again and again."""
         until = time.monotonic() + seconds
-        self.watch("asked", lambda: time.monotonic() < until)
+        self.watch(("asked", visitor), lambda: time.monotonic() < until, visitor)
 
     @property
     def is_watched(self) -> bool:
         """Whether any of its watchers is still there."""
-        return any(is_there() for is_there in self._watchers.values())
+        return any(watcher.is_there() for watcher in self._watchers.values())
+
+    @property
+    def n_watchers(self) -> int:
+        """How many of its watchers are still there."""
+        return len(self._present())
+
+    @property
+    def visitors(self) -> frozenset[Hashable]:
+        """Those whose turns it takes: of its watchers, or of the last there were."""
+        if visitors := frozenset(watcher.visitor for watcher in self._present().values()):
+            self._last_visitors = visitors
+        return self._last_visitors
 
     def leave(self, watcher: Hashable) -> None:
         """Take `watcher` away; the job is cancelled along with its last one."""
         with self._watching:
-            self._watchers = {w: there for w, there in self._watchers.items() if w != watcher and there()}
+            self._watchers = {name: other for name, other in self._present().items() if name != watcher}
             is_last = not self._watchers
         if is_last:
             self.cancel()
+
+    def _present(self) -> dict[Hashable, _Watcher]:
+        return {name: watcher for name, watcher in self._watchers.items() if watcher.is_there()}
+
+    def run(self) -> None:
+        """Do the work, or some of it, as its state then says: QUEUED means that it gave way and is to run again."""
+        try:
+            with self.reporting():
+                self.check()
+                self.state = State.RUNNING
+                self._turn_began = time.monotonic()
+                self.work.run(self)
+                self.state = State.DONE
+        except _GaveWay:
+            if self.state is State.RUNNING:  # not cancelled meanwhile
+                self.state = State.QUEUED
+        finally:
+            self._seconds_before, self._turn_began = self.seconds_run, None
+
+    @property
+    def seconds_run(self) -> float:
+        """How long it has been running, all its turns together."""
+        began = self._turn_began
+        return self._seconds_before + (0.0 if began is None else time.monotonic() - began)
+
+    @property
+    def seconds_to_go(self) -> float | None:
+        """About how long it has yet to run, or None while that is not known."""
+        if self.cost is None or self.cost.megabytes:
+            return None
+        left = max(self.cost.seconds - self.seconds_run, self.seconds_left or 0.0, 0.0)
+        return left if self._most_seconds is None else min(left, max(self._most_seconds - self.seconds_run, 0.0))
+
+    def rest(self) -> None:
+        """Let others run first, if it is to."""
+        super().rest()
+        if self.can_rest and self.gives_way():
+            raise _GaveWay
 
     def cancel(self) -> None:
         """Stop at once, as far as anybody can see; its thread follows at its next step."""
@@ -98,32 +185,40 @@ class Job(Progress, Generic[W_co]):
             self.state = State.CANCELLED
 
     def check(self) -> None:
-        """Raise CancelledError if the job was cancelled, or if nobody has watched it for a while."""
+        """Raise CancelledError if the job was cancelled, if nobody has watched it for a while, or if its time is up."""
         now = time.monotonic()
         if self.is_watched:
             self._last_watched = now
         elif self._grace_seconds is not None and now - self._last_watched > self._grace_seconds:
             self.cancel()
         super().check()
+        if self._most_seconds is not None and self.seconds_run > self._most_seconds:
+            raise OutOfTimeError(
+                f"Stopped after {self._most_seconds:,.0f} s, which is as long as one run may take on this server. What "
+                "was measured so far is kept."
+            )
 
     @property
     def is_worth_another_try(self) -> bool:
         """Whether it ended early for a reason other than what was asked of it, and nobody is looking."""
-        if self.state is State.CANCELLED:
+        if isinstance(self.error, TooManyError) or (self.state is State.CANCELLED and self.error is None):
             return True
         is_our_fault = self.error is not None and self.error.subject is Subject.PROGRAM
-        return self.state is State.FAILED and is_our_fault and not self.is_watched
+        return not self.state.is_active and is_our_fault and not self.is_watched
 
     @contextlib.contextmanager
     def reporting(self) -> Iterator[None]:
         """Turn whatever ends the block early into the job's state, for its watchers to see; the thread carries on."""
         try:
             yield
-        except CancelledError:
+        except CancelledError as error:
+            self.error = error if isinstance(error, OutOfTimeError) else None
             self.state = State.CANCELLED
         except ClsvizError as error:
             self.error = error
             self.state = State.FAILED
+        except _GaveWay:
+            raise
         except Exception:
             _log.exception("A job failed: %s", self.work)
             self.error = UnexpectedError()
@@ -145,56 +240,3 @@ class Steps(Generic[T]):
         for result in steps(progress):
             self.result = result
             progress.check()
-
-
-class Lane:
-    """A queue of jobs that one thread works through, one after another."""
-
-    def __init__(self, name: str, on_end: Callable[[], None] = lambda: None) -> None:
-        """on_end: called after every job."""
-        self._jobs: list[Job[Work]] = []  # the one that is running comes first
-        self._changed = threading.Condition()
-        self._is_closed = False
-        self._on_end = on_end
-        # A daemon, so that the server can be stopped at any time.
-        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
-        self._thread.start()
-
-    def put(self, job: Job[Work]) -> None:
-        """Queue a job."""
-        with self._changed:
-            job.state = State.QUEUED
-            self._jobs.append(job)
-            self._changed.notify()
-
-    def n_ahead_of(self, job: Job[Work]) -> int:
-        """How many jobs have to end before this one runs."""
-        with self._changed:
-            before = self._jobs[: self._jobs.index(job)] if job in self._jobs else []
-            return sum(other.state.is_active for other in before)
-
-    def close(self) -> None:
-        """Cancel its jobs, and wait for the running one to stop: torch must not run while Python ends."""
-        with self._changed:
-            self._is_closed = True
-            for job in self._jobs:
-                job.cancel()
-            self._changed.notify()
-        self._thread.join(timeout=5)
-
-    def _work(self) -> None:
-        while True:
-            with self._changed:
-                while not self._jobs and not self._is_closed:
-                    self._changed.wait()
-                if self._is_closed:
-                    return
-                job = self._jobs[0]
-            with job.reporting():
-                job.check()
-                job.state = State.RUNNING
-                job.work.run(job)
-                job.state = State.DONE
-            with self._changed:
-                self._jobs.remove(job)
-            self._on_end()

@@ -11,14 +11,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from clsviz import corpora, models
-from clsviz.errors import ClsvizError
+from clsviz.errors import ClsvizError, TooManyError
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
 from clsviz.measuring.encoders import Encoders
 from clsviz.measuring.estimate import Cost, Machine
 from clsviz.measuring.extraction import Extraction
 from clsviz.measuring.found import measurement_key
-from clsviz.measuring.job import Job, Lane, State, Steps, Work
+from clsviz.measuring.job import Job, State, Steps, Work
+from clsviz.measuring.lane import TURN_SECONDS, Lane, Place
 from clsviz.measuring.store import Store
 from clsviz.progress import Progress
 
@@ -48,13 +49,19 @@ class Jobs:
         encoders: Encoders | None = None,
         *,
         unwatched_seconds: float | None = None,
-        unasked_seconds: float = 5.0,
+        unasked_seconds: Callable[[], float] = lambda: 5.0,
         results_kept: int = 24,
+        visitor_jobs: int | None = None,
+        job_seconds: float | None = None,
+        turn_seconds: float = TURN_SECONDS,
     ) -> None:
         """unwatched_seconds: how long a measurement runs on with nobody watching; None means to its end.
 
         unasked_seconds: how long an analysis runs on once the page stops asking for it.
         results_kept: how many analyses stay in memory.
+        visitor_jobs: how many measurements of one visitor may run or wait; None means any number.
+        job_seconds: how long a measurement may run; None means to its end.
+        turn_seconds: how long it runs before it gives way to those of other visitors.
         """
         self.store = store
         self.encoders = encoders or Encoders.of(store)
@@ -64,12 +71,13 @@ class Jobs:
         self._unwatched_seconds = unwatched_seconds
         self._unasked_seconds = unasked_seconds
         self._results_kept = results_kept
+        self._job_seconds = job_seconds
         self._estimates: dict[Experiment, Cost] = {}
         self._estimated: set[Experiment] = set()
         """Those whose cost was looked up since the last job."""
         self._lock = threading.RLock()
         self._closed = False
-        self._measuring = Lane("measure", self._estimated.clear)
+        self._measuring = Lane("measure", self._estimated.clear, turn_seconds, visitor_jobs)
         self._analysing = Lane("analyse")
         self._trying = Lane("try sentences")
         atexit.register(self.close)
@@ -82,12 +90,13 @@ class Jobs:
         start: bool = False,
         here: bool = False,
         hold: bool = False,
+        visitor: Hashable = None,
     ) -> Job[Extraction]:
         """The job that measures `experiment`; a new one if the last was cancelled or failed.
 
         What is estimated to be quick is measured at once, or, with `hold`, not before a call without it; the rest waits
         for a call with `start`. here: measure on this machine even what came with clsviz; once that is done, everybody
-        gets it.
+        gets it. visitor: whose turns it takes; if they have as many jobs as they may, it waits for another call.
         """
         with self._lock:
             of = measurement_key(experiment, kind), _state_of_files(experiment)
@@ -100,13 +109,14 @@ class Jobs:
                 store = self.store.own if here else self.store
                 more: Any = {"kind": kind, "outlines": not here}
                 extraction = Extraction(experiment, store, self.encoders, found, self.machine, **more)
-                job = Job(extraction, self._unwatched_seconds, State.LOOKING)
+                grace, most = self._unwatched_seconds, self._job_seconds
+                job = Job(extraction, grace, State.LOOKING, most, visitor, can_rest=True)
                 job.is_here = here
                 threading.Thread(target=self._look_up, args=[job], name="look-up", daemon=True).start()
             job.wanted |= start
             job.is_held &= hold
             if job.state is State.WAITING and _may_run(job):
-                self._measuring.put(job)
+                self._put(job, visitor)
             self._measurements[key] = job  # as the most recently used
             ended = [key for key, job in self._measurements.items() if not job.state.is_active and not job.is_watched]
             for ended_key in ended[:-JOBS_KEPT]:
@@ -114,30 +124,64 @@ class Jobs:
             return self._measurements[key]
 
     def analyse(
-        self, key: Hashable, steps: Callable[[], Iterator[T]], kept: Callable[[], T | None] = lambda: None
+        self,
+        key: Hashable,
+        steps: Callable[[], Iterator[T]],
+        kept: Callable[[], T | None] = lambda: None,
+        visitor: Hashable = None,
     ) -> Analysis[T]:
         """The analysis known by `key`, which runs for as long as somebody asks for it every few seconds.
 
         steps: yields results, each of which replaces the one before. kept: the last of them, if it is known already.
+        visitor: whose turns it takes.
         """
-        return self._ask(self._analysing, key, lambda _: steps(), kept)
+        return self._ask(self._analysing, key, lambda _: steps(), kept, visitor)
 
-    def measure_more(self, key: Hashable, steps: Callable[[Progress], Iterator[T]]) -> Analysis[T]:
+    def measure_more(
+        self,
+        key: Hashable,
+        steps: Callable[[Progress], Iterator[T]],
+        visitor: Hashable = None,
+        seconds: Callable[[], float] | None = None,
+    ) -> Analysis[T]:
         """As `analyse`, for what takes the model as well: it waits for its turn among the measurements.
 
-        steps: gets the job, to say in it how far it is.
+        steps: gets the job, to say in it how far it is. seconds: about how long it takes.
         """
-        return self._ask(self._measuring, key, steps, lambda: None)
+        return self._ask(self._measuring, key, steps, lambda: None, visitor, seconds)
 
     def try_sentences(
-        self, key: Hashable, work: Callable[[], T], kept: Callable[[], T | None] = lambda: None
+        self,
+        key: Hashable,
+        work: Callable[[], T],
+        kept: Callable[[], T | None] = lambda: None,
+        visitor: Hashable = None,
+        admit: Callable[[], None] = lambda: None,
     ) -> Analysis[T]:
-        """As `analyse`, for what the model makes of a visitor's own sentences."""
-        return self._ask(self._trying, key, lambda _: iter([work()]), kept)
+        """As `analyse`, for what the model makes of a visitor's own sentences.
+
+        admit: called before work that is neither known nor going on; raises ClsvizError if the visitor has to wait.
+        """
+        known = kept
+
+        def kept_or_admitted() -> T | None:
+            result = known()
+            if result is None:
+                admit()
+            return result
+
+        return self._ask(self._trying, key, lambda _: iter([work()]), kept_or_admitted, visitor)
 
     def _ask(
-        self, lane: Lane, key: Hashable, steps: Callable[[Progress], Iterator[T]], kept: Callable[[], T | None]
+        self,
+        lane: Lane,
+        key: Hashable,
+        steps: Callable[[Progress], Iterator[T]],
+        kept: Callable[[], T | None],
+        visitor: Hashable,
+        seconds: Callable[[], float] | None = None,
     ) -> Analysis[T]:
+        is_measured = lane is self._measuring
         with self._lock:
             known = self._analyses.get(key)
             job: Analysis[T] = known  # type: ignore[assignment]  # all results of one key are of one type
@@ -145,17 +189,23 @@ class Jobs:
                 work = Steps(steps)
                 work.result = job.work.result if known else None  # until there is a newer one
                 result = kept()
-                job = Job(work, grace_seconds=0, state=State.QUEUED if result is None else State.DONE)
+                most = self._job_seconds if is_measured else None
+                job = Job(work, 0, State.QUEUED if result is None else State.DONE, most, visitor)
+                job.cost = Cost(seconds()) if seconds else None
                 self._analyses[key] = job  # type: ignore[assignment]
-                job.touch(self._unasked_seconds)
-                if result is None:
-                    lane.put(job)
-                else:
+                job.touch(self._unasked_seconds(), visitor)
+                if result is not None:
                     work.result = result
-            job.touch(self._unasked_seconds)
+                else:
+                    try:
+                        lane.put(job)
+                    except TooManyError as error:
+                        job.state, job.error = State.FAILED, error
+            job.touch(self._unasked_seconds(), visitor)
             self._analyses.move_to_end(key)
-            while len(self._analyses) > self._results_kept:
-                self._analyses.popitem(last=False)
+            ended = [key for key, job in self._analyses.items() if not job.state.is_active]
+            for ended_key in ended[: max(0, len(self._analyses) - self._results_kept)]:
+                del self._analyses[ended_key]
             return job
 
     @property
@@ -207,9 +257,16 @@ class Jobs:
         with self._lock:
             return next((job for job in self._measurements.values() if job.state is State.RUNNING), None)
 
-    def n_ahead_of(self, job: Job[Work]) -> int:
-        """How many measurements have to end before this one starts."""
-        return self._measuring.n_ahead_of(job)
+    def place_of(self, job: Job[Work]) -> Place | None:
+        """Where a measurement stands that waits for its turn; None if it does not."""
+        return self._measuring.place_of(job)
+
+    @property
+    def n_watchers(self) -> int:
+        """How many look on at what is not done yet: sessions at measurements, or visitors at analyses."""
+        with self._lock:
+            measuring = sum(job.n_watchers for job in self._measurements.values() if job.state.is_active)
+            return max(measuring, sum(job.n_watchers for job in self._analyses.values() if job.state.is_active))
 
     def close(self) -> None:
         """Cancel all jobs, and wait until those that are running have noticed."""
@@ -223,6 +280,16 @@ class Jobs:
     def _all(self) -> list[Job[Work]]:
         return [*self._measurements.values(), *self._analyses.values()]
 
+    def _put(self, job: Job[Extraction], *visitors: Hashable) -> None:
+        """Queue a job that may run, unless all who ask for it have as many as they may."""
+        try:
+            self._measuring.put(job, *visitors)
+        except TooManyError:
+            job.state = State.WAITING
+            job.is_refused = True
+        else:
+            job.is_refused = False
+
     def _look_up(self, job: Job[Extraction]) -> None:
         with job.reporting():
             job.cost = job.work.look_up(job)
@@ -231,7 +298,7 @@ class Jobs:
                 if job.cost.seconds == 0:
                     job.state = State.DONE
                 elif _may_run(job):
-                    self._measuring.put(job)
+                    self._put(job)
                 else:
                     job.state = State.WAITING
 

@@ -1,17 +1,24 @@
 """The dashboard: its pages, and the links between them."""
 
+import logging
 from pathlib import Path
 
 import streamlit as st
 
+from clsviz import words
+from clsviz.errors import SettingError
 from clsviz.ui.compare_models.page import page as compare_models
 from clsviz.ui.inside_the_model.page import page as inside_the_model
 from clsviz.ui.length_and_search.page import page as length_and_search
 from clsviz.ui.norm_vs_length.page import page as norm_vs_length
 from clsviz.ui.parts import assist
-from clsviz.ui.state import session
+from clsviz.ui.state import server, session, watching
 from clsviz.ui.try_a_sentence.page import page as try_a_sentence
 from clsviz.ui.where_length_lives.page import page as where_length_lives
+
+_log = logging.getLogger(__name__)
+
+_RETRY_SECONDS = 30.0
 
 _HERE = Path(__file__).parent  # absolute, whatever folder the server was started in
 
@@ -20,6 +27,15 @@ def main() -> None:
     """Draw the page that the visitor is on."""
     st.set_page_config(page_title="clsviz", page_icon=_HERE / "icon.svg", layout="wide")
     st.logo(_HERE / "logo.svg", size="large")
+    try:
+        is_admitted = watching.is_admitted()
+    except SettingError as error:  # of the server, whose operator reads its log
+        _log.error("%s", error)
+        st.error("This server is not set up correctly; its log says what is wrong.")
+        return
+    if not is_admitted:
+        _show_busy()
+        return
     pages = [
         st.Page(norm_vs_length, title="Norm vs length", icon=":material/scatter_plot:", default=True),
         st.Page(
@@ -56,3 +72,16 @@ def main() -> None:
     session.link_pages_by(link)
     page.run()
     assist.show()
+
+
+def _show_busy() -> None:
+    """That there is no room for this visitor now; it tries again by itself."""
+    title, text = words.waiting.full(server.limits().sessions or 0)
+
+    def keep_up() -> None:
+        st.title(title, anchor=False)
+        st.markdown(text)
+        if watching.is_admitted():
+            st.rerun()
+
+    st.fragment(keep_up, run_every=_RETRY_SECONDS)()

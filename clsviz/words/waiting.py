@@ -1,15 +1,17 @@
 """What a page says while there is nothing to show yet."""
 
 from clsviz.measurements import Kind
-from clsviz.measuring import MeasuringJob, State
+from clsviz.measuring import MeasuringJob, Place, State
 from clsviz.words.numbers import duration
 
 SETTINGS_BEFORE = "Of the settings before, until there is more"
 """What stands over a picture that is kept while vectors are measured."""
 
 
-def for_points(job: MeasuringJob) -> str:
-    """Why there is no picture yet."""
+def for_points(job: MeasuringJob, place: Place | None = None) -> str:
+    """Why there is no picture yet; place: where the job stands in the queue, if it does."""
+    if job.state is State.WAITING and job.is_refused:
+        return "You have as many runs as one visitor may have on this server. Press Run when one has ended."
     if job.state is State.WAITING and job.is_held:
         return "See above how your file is read. Press Measure when its sentences look right."
     if job.state is State.WAITING and (needed := _needed(job)):
@@ -19,11 +21,45 @@ def for_points(job: MeasuringJob) -> str:
     if job.state is State.FAILED:
         return "Nothing was measured; the error says why."
     if job.state is State.CANCELLED:
-        return "Stopped before the first sentences were measured. Press Continue to resume."
+        why = "The time of this run was up" if job.error else "Stopped"
+        return f"{why} before the first sentences were measured. Press Continue to resume."
+    if job.state is State.QUEUED and place and place.n_ahead:
+        return f"{in_queue(place)}. {_FIRST_POINTS}"
     if job.unit:
         return f"{job.stage}: {job.done:,} of {job.total:,} {job.unit}. The result is kept, so this happens only once."
     stage = _needed(job) or f"{job.stage or 'Looking for earlier measurements'}."
     return f"{stage} The first points appear in a few seconds."
+
+
+_FIRST_POINTS = "The first points appear soon after that."
+
+
+def in_queue(place: Place | None) -> str:
+    """Where a run stands in the queue, without a full stop."""
+    if place is None or not place.n_ahead:
+        return "Starting"
+    runs = "One run comes" if place.n_ahead == 1 else f"{place.n_ahead:,} runs come"
+    wait = "" if place.seconds is None else f"; this one begins in about {duration(place.seconds)}"
+    return f"{runs} first{wait}"
+
+
+def refused(visitor_jobs: int) -> str:
+    """That a run is not queued, because its visitor has as many as one may have."""
+    one = visitor_jobs == 1
+    runs = "a run" if one else f"{visitor_jobs:,} runs"
+    return (
+        f"Not queued: you have {runs} going or waiting, as many as one visitor may have on this server. Press Run when "
+        f"{'it' if one else 'one of them'} has ended."
+    )
+
+
+def full(sessions: int) -> tuple[str, str]:
+    """That the server has no room for one more visitor: a title and a sentence."""
+    return (
+        "This demo is busy. Back in a minute?",
+        f"It serves up to {sessions:,} open page{'' if sessions == 1 else 's'} at a time, and that many are open. This "
+        "page tries again by itself.",
+    )
 
 
 def _needed(job: MeasuringJob) -> str:

@@ -58,6 +58,14 @@ def test_a_mistake_is_one_line_and_status_2_and_writes_nothing(
     assert not output.exists()
 
 
+def test_the_dashboard_does_not_start_with_a_limit_that_makes_no_sense(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CLSVIZ_LIMIT_SESSIONS", "many")
+    assert main(["app"]) == 2
+    assert capsys.readouterr().err.startswith("clsviz: CLSVIZ_LIMIT_SESSIONS is “many”. It must be a whole number")
+
+
 def test_an_unknown_command_is_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["meassure"]) == 2
     error = capsys.readouterr().err

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from support.extracting import run
 
-from clsviz import corpora, measuring
+from clsviz import corpora, measuring, models
 from clsviz.experiment import Experiment
 from clsviz.measuring import Encoders, Extraction, Store
 from clsviz.progress import Progress
@@ -23,6 +23,9 @@ def test_the_cost_follows_what_was_measured_here(
     monkeypatch.setattr(Store, "rate", lambda self, model, precision, kind: 2.0 if precision == "float32" else None)
     cost = Extraction(experiment, store, Encoders()).look_up(Progress())
     assert cost.seconds == pytest.approx(200 / 2.0 + measuring.LOAD_SECONDS)
+    encoders = Encoders()
+    encoders.get(models.find(experiment.model))
+    assert Extraction(experiment, store, encoders).look_up(Progress()).seconds == pytest.approx(200 / 2.0)
 
 
 def test_a_model_that_is_not_here_costs_a_download(store: Store) -> None:

@@ -105,9 +105,9 @@ def test_another_experiment_queues_and_knows_its_place(
     wait_for(lambda: second.state is State.QUEUED)
     third = jobs.open(Experiment(experiment.model, experiment.corpus, sample_size=200, seed=2))
     wait_for(lambda: third.state is State.QUEUED)
-    assert [jobs.n_ahead_of(job) for job in (first, second, third)] == [0, 1, 2]
+    assert [jobs.place_of(job) and jobs.place_of(job).n_ahead for job in (first, second, third)] == [None, 1, 2]
     second.cancel()
-    assert jobs.n_ahead_of(third) == 1
+    assert jobs.place_of(third).n_ahead == 1
     gate.set()
     wait_for(lambda: third.state is State.DONE)
     assert first.state is State.DONE
@@ -252,7 +252,7 @@ def test_more_of_the_model_waits_for_its_turn_and_says_how_far_it_is(
 
     job = jobs.measure_more("more", steps)
     assert job.state is State.QUEUED
-    assert jobs.n_ahead_of(job) == 1
+    assert jobs.place_of(job).n_ahead == 1
     assert jobs.measure_more("more", steps) is job
     gate.set()
     wait_for(lambda: job.state is State.DONE)

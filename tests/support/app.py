@@ -25,9 +25,14 @@ APP = str(Path(__file__).parents[2] / "app.py")
 TEXT = "\n".join(random_sentences(400, seed=1)).encode()
 
 
-def browse_from(monkeypatch: pytest.MonkeyPatch, host: str, address: str | None = None, **headers: str) -> None:
-    """Let pages be asked for by this host name, from this address: AppTest has neither."""
-    context = types.SimpleNamespace(ip_address=address, headers={"Host": host} | headers, is_embedded=False)
+def browse_from(
+    monkeypatch: pytest.MonkeyPatch, host: str, address: str | None = None, cookie: str = "", **headers: str
+) -> None:
+    """Let pages be asked for by this host name, from this address, with Streamlit's cookie: AppTest has none."""
+    cookies = {"_streamlit_xsrf": cookie} if cookie else {}
+    context = types.SimpleNamespace(
+        ip_address=address, headers={"Host": host} | headers, cookies=cookies, is_embedded=False
+    )
     monkeypatch.setattr("streamlit.context", context)
 
 

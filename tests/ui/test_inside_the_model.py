@@ -22,7 +22,7 @@ from clsviz.encoder import Encoder
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
 from clsviz.measuring import Extraction, Found, State, measurement_key
-from clsviz.measuring.job import Lane
+from clsviz.measuring.lane import Lane
 from clsviz.progress import Progress
 from clsviz.ui.state import server
 
@@ -178,7 +178,7 @@ def test_what_other_settings_asked_for_does_not_go_on(
     tiny_folder: Path,
 ) -> None:
     page = open_page(corpus=corpus, sample_size="200")
-    monkeypatch.setattr(Lane, "put", lambda self, job: setattr(job, "state", State.QUEUED))
+    monkeypatch.setattr(Lane, "put", lambda self, job, *_: setattr(job, "state", State.QUEUED))
     job = server.jobs().open(Experiment(model=str(tiny_folder), corpus=corpus, sample_size=300))
     page.session_state.watched = {measurement_key(job.work.experiment, Kind.NORMS): job}
     page.run()

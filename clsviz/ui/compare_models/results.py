@@ -15,10 +15,7 @@ from clsviz.ui.compare_models.rows_so_far import need_vectors, rows_of
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import head
 from clsviz.ui.parts.chart import palette
-from clsviz.ui.state import session
-
-_POLL_SECONDS = 1.0
-
+from clsviz.ui.state import server, session
 
 _MOST_DRAWN = 2_000
 """How many points each picture has at most; the numbers use all of them."""
@@ -63,7 +60,7 @@ def show(
             st.rerun()  # without polling
         is_in_browser = True
 
-    st.fragment(draw, run_every=_POLL_SECONDS if is_open else None)()
+    st.fragment(draw, run_every=server.every() if is_open else None)()
 
 
 def _chosen() -> tuple[Experiment, bool]:

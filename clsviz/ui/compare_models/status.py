@@ -10,8 +10,6 @@ from clsviz.ui import controls
 from clsviz.ui.markdown import escape
 from clsviz.ui.state import server, watching
 
-_POLL_SECONDS = 0.5
-
 
 def show(
     names: Sequence[str],
@@ -37,7 +35,7 @@ def show(
         is_in_browser = True
 
     will_change = any(job.state.is_active for job in jobs) or before != outline(jobs)
-    st.fragment(keep_up, run_every=_POLL_SECONDS if will_change else None)()
+    st.fragment(keep_up, run_every=server.every() if will_change else None)()
 
 
 def outline(jobs: Sequence[MeasuringJob]) -> object:
@@ -61,6 +59,8 @@ def _show(names: Sequence[str], norms: Sequence[MeasuringJob], vectors: Sequence
         if any(job.state.is_active for job in jobs):
             _cancel_button(jobs, place)
         elif waiting := _waiting(jobs):
+            if any(job.is_refused for job in waiting):
+                st.caption(words.waiting.refused(server.limits().visitor_jobs or 0))
             _run_button(waiting, place)
         st.caption("  \n".join(_progress(*of) for of in zip(labels, norms, vectors, strict=True)))
     for error in _errors(labels, norms, vectors):

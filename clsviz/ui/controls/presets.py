@@ -46,7 +46,7 @@ def show() -> None:
             st.rerun()  # to stop polling; not at once, as that would break the page off
         is_in_browser = True
 
-    st.fragment(keep_up, run_every=None if was_known else _POLL_SECONDS)()
+    st.fragment(keep_up, run_every=None if was_known else max(_POLL_SECONDS, server.every()))()
 
 
 def _megabytes() -> int:

@@ -9,14 +9,15 @@ from clsviz.ui.markdown import escape
 from clsviz.ui.state import server, watching
 
 _POLL_SECONDS = 0.5
+"""Between two looks, as this is what the first points wait for."""
 
 
-def show(job: MeasuringJob, before: tuple[bool, bool, bool], name: str = "") -> None:
+def show(job: MeasuringJob, before: tuple[bool, bool, bool], name: str = "", seconds: float = _POLL_SECONDS) -> None:
     """The status, which keeps itself up to date while the job is active.
 
     before: the job's outline before anything was drawn. Once that no longer holds, the page is drawn again; not at
         once, because a page that is broken off reaches the browser without the values of its controls.
-    name: tells the buttons of several jobs apart.
+    name: tells the buttons of several jobs apart. seconds: between two looks at it.
     """
     is_in_browser = False
 
@@ -28,7 +29,7 @@ def show(job: MeasuringJob, before: tuple[bool, bool, bool], name: str = "") -> 
         is_in_browser = True
 
     will_change = job.state.is_active or before != outline(job)
-    st.fragment(keep_up, run_every=_POLL_SECONDS if will_change else None)()
+    st.fragment(keep_up, run_every=server.every(seconds) if will_change else None)()
 
 
 def show_on_a_phone(job: MeasuringJob, before: tuple[bool, bool, bool], name: str = "") -> None:
@@ -38,7 +39,7 @@ def show_on_a_phone(job: MeasuringJob, before: tuple[bool, bool, bool], name: st
             return
         with st.container(key="phone"):
             errors.show(job.error, *errors.OF_THE_SIDEBAR)  # the status shows those of the run
-            show(job, before, f"{name}-phone")
+            show(job, before, f"{name}-phone", 2 * _POLL_SECONDS)
 
 
 def outline(job: MeasuringJob) -> tuple[bool, bool, bool]:
@@ -52,8 +53,7 @@ def draw(job: MeasuringJob, name: str = "") -> None:
     with st.container(key=f"status{name}"):
         state = job.state
         if state is State.QUEUED:
-            ahead = server.jobs().n_ahead_of(job)
-            st.progress(0.0, f"Queued: {ahead} {'run' if ahead == 1 else 'runs'} ahead of this one")
+            st.progress(0.0, words.waiting.in_queue(server.jobs().place_of(job)))
             _stop_button(name)
             _cancel_button(job, name)
         elif state.is_active:
@@ -63,6 +63,8 @@ def draw(job: MeasuringJob, name: str = "") -> None:
         elif state is State.DONE:
             _done(job, name)
         else:
+            if job.is_refused:
+                st.caption(words.waiting.refused(server.limits().visitor_jobs or 0))
             _run_button(job, name)
     errors.show(job.error, *errors.OF_THE_RUN)
 

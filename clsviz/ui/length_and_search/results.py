@@ -1,5 +1,6 @@
 """The page itself: the answer, the map, and what each section shows below."""
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -13,7 +14,7 @@ from clsviz.ui.length_and_search import joined, remedies
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart, head, redrawn, share, strip, toggle
 from clsviz.ui.parts.covered import covered
-from clsviz.ui.state import server, session, url
+from clsviz.ui.state import server, session, url, watching
 
 if TYPE_CHECKING:
     from clsviz.analysis.similarity import Similarity
@@ -29,6 +30,7 @@ def show(job: MeasuringJob, page: str) -> None:
         lambda: _show(job, page),
         lambda: (session.measured(), _needs_vectors(job)),
         lambda: _is_active(job, session.experiment()),
+        lambda: _news(job, session.experiment()),
     )
 
 
@@ -51,14 +53,24 @@ def _needs_vectors(job: MeasuringJob) -> bool:
 
 def _is_active(job: MeasuringJob, experiment: Experiment) -> bool:
     """Whether there is more to come."""
-    if job.state.is_active:
-        return True
+    return job.state.is_active or any(analysis.state.is_active for analysis in _analyses(job, experiment))
+
+
+def _news(job: MeasuringJob, experiment: Experiment) -> Hashable:
+    """Changes when there is more to show."""
+    found = covered(job, experiment)
+    return (job.state, found.key) if found else watching.news(job), watching.news_of(_analyses(job, experiment))
+
+
+def _analyses(job: MeasuringJob, experiment: Experiment) -> list[Analysis[Any]]:
+    """All that the page shows; they go on for as long as they are asked for."""
     found = covered(job, experiment)
     if found is None:
-        return False
-    if _compare(found, experiment).state.is_active:
-        return True
-    return st.session_state.joined and joined.of(found, experiment).state.is_active
+        return []
+    compared = _compare(found, experiment)
+    if job.state.is_active or compared.state.is_active or not st.session_state.joined:
+        return [compared]
+    return [compared, joined.of(found, experiment)]
 
 
 def _show(job: MeasuringJob, page: str) -> None:
@@ -70,7 +82,7 @@ def _show(job: MeasuringJob, page: str) -> None:
     compared = _compare(found, experiment) if found else None
     similarity = compared.work.result if compared else None
     if compared is None:
-        head.show(words.similarity.QUESTION, words.waiting.for_points(job))
+        head.show(words.similarity.QUESTION, words.waiting.for_points(job, server.jobs().place_of(job)))
     elif similarity is None:
         head.show(words.similarity.QUESTION, str(compared.error or "Comparing…"))
     else:

@@ -30,7 +30,7 @@ def is_active(job: MeasuringJob, experiment: Experiment) -> bool:
     if job.state.is_active:
         if found and not analysis.knows_alike(found):
             server.jobs().analyse(
-                ("alike", found.key), lambda: iter([analysis.alike(found)])
+                ("alike", found.key), lambda: iter([analysis.alike(found)]), visitor=server.visitor()
             )  # in time for the end of the measurement
         return True
     if found is None:

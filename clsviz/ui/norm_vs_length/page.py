@@ -1,5 +1,7 @@
 """The main page: norm of [CLS] against length, and the line through them."""
 
+from functools import partial
+
 import streamlit as st
 
 from clsviz.measurements import Kind
@@ -21,5 +23,6 @@ def page() -> None:
         controls.status.show_on_a_phone(job, outline)
         controls.notes.show(job)
         preview.show(job)
-    redrawn.show(lambda: picture.show(job, PAGE), session.measured, lambda: job.state.is_active)
+    news = partial(watching.news, job)
+    redrawn.show(lambda: picture.show(job, PAGE), session.measured, lambda: job.state.is_active, news)
     preview.explain(job)

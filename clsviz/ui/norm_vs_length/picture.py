@@ -12,7 +12,7 @@ from clsviz.settings import Overlay
 from clsviz.ui.controls import notes, view
 from clsviz.ui.norm_vs_length import beyond, every_layer, tour, typed
 from clsviz.ui.parts import chart, head, marks, own, redrawn, selection, share, strip, toggle
-from clsviz.ui.state import session, url, watching
+from clsviz.ui.state import server, session, url, watching
 
 if TYPE_CHECKING:
     from clsviz.analysis import Shown
@@ -27,7 +27,7 @@ def show(job: MeasuringJob, page: str) -> None:
     notes.show_of_view()
     found = watching.found(job, experiment)
     shown = chart.view_of(found, experiment) if found else None
-    answer = partial(head.show, words.question(experiment), words.waiting.for_points(job))
+    answer = partial(head.show, words.question(experiment), words.waiting.for_points(job, server.jobs().place_of(job)))
     if found is not None and shown is not None:
         answer = partial(_answer, job, experiment, found, shown)
     answer_place = st.container()

@@ -1,6 +1,6 @@
 """The scatter of a view, and which of its sentences are selected."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -52,6 +52,12 @@ def _quantiles(key: Hashable, view: View, _found: Found, _shown: "Shown") -> "Qu
 def _flat(key: Hashable, view: View, _found: Found, _shown: "Shown") -> "Flat | None":
     asked = analysis.question(analysis.flat, _found, view=view)
     return server.kept().of(asked, lambda: analysis.flat(_shown, view))
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _figure(of: Hashable, _draw: Callable[[], "figures.Figure"]) -> "figures.Figure":
+    """The figure of a view, shared by all who look at it; none with what a visitor typed."""
+    return _draw()
 
 
 def drawn_overlays(found: Found, experiment: Experiment, shown: "Shown", overlays: Sequence[str]) -> list[Overlay]:
@@ -136,19 +142,24 @@ def show(
     own_places = own and (*own.lengths.tolist(), *own.norms.tolist())
     picture = (around, found.key, tuple(overlays), own_places, st.session_state.colour, st.session_state.find)
     selected = _found_in(marks.marked(marks.drawn(picture), shown), found, shown)
-    figure = figures.scatter(
-        points,
-        replace(around, zoom=st.session_state.zoom),
-        palette(),
-        fit=shown.fit,
-        quantiles=_quantiles(found.key, experiment.view, found, shown) if CURVES in overlays else None,
-        bins=statistics.bins(shown.lengths, shown.norms) if MEDIANS in overlays else None,
-        slices=statistics.slices(shown.lengths, shown.norms) if RANGES in overlays else None,
-        own=own,
-        own_name=own_name,
-        selected=selected[selected < len(points.labels)],
-        groups=has_trait(found, shown)[drawn] if st.session_state.colour else None,
-    )
+
+    def draw() -> "figures.Figure":
+        return figures.scatter(
+            points,
+            replace(around, zoom=st.session_state.zoom),
+            palette(),
+            fit=shown.fit,
+            quantiles=_quantiles(found.key, experiment.view, found, shown) if CURVES in overlays else None,
+            bins=statistics.bins(shown.lengths, shown.norms) if MEDIANS in overlays else None,
+            slices=statistics.slices(shown.lengths, shown.norms) if RANGES in overlays else None,
+            own=own,
+            own_name=own_name,
+            selected=selected[selected < len(points.labels)],
+            groups=has_trait(found, shown)[drawn] if st.session_state.colour else None,
+        )
+
+    of = found.key, experiment.view, analysis.knows_alike(found), picture, st.session_state.zoom, selected.tobytes()
+    figure = draw() if own else _figure(of, draw)
     traces = list(figures.traces_of(len(points.labels)))
 
     def sentence_of(trace: int, point: int) -> int | None:

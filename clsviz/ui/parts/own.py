@@ -9,6 +9,7 @@ import streamlit as st
 
 from clsviz import analysis
 from clsviz.corpora.segmentation import MAX_CHARACTERS
+from clsviz.errors import TooManyError
 from clsviz.measuring import Analysis, State
 from clsviz.models import Weights
 from clsviz.settings import Precision
@@ -162,9 +163,16 @@ def try_sentences(
         jobs = server.jobs()
         asked = analysis.question_of_sentences(name, weights, precision, list(sentences))
         known = partial(server.kept().get, asked)
-        return jobs.try_sentences(key, lambda: work(jobs.encoders.get(weights, precision)), known)
+        visitor = server.visitor()
+        admit = partial(server.crowd().take_sentences, visitor, len(sentences))
+        return jobs.try_sentences(key, lambda: work(jobs.encoders.get(weights, precision)), known, visitor, admit)
 
-    job = ask()
+    try:
+        job = ask()
+    except TooManyError as error:
+        st.session_state[f"measuring_{name}"] = False
+        st.info(escape(error))
+        return None
     if st.session_state.get(f"asked_{name}") != key:
         st.session_state[f"asked_{name}"] = key
         _wait_a_moment(job)
@@ -199,11 +207,14 @@ def _show_measuring(ask: "Callable[[], Analysis[T]]", model: str) -> None:
 
     def keep_up() -> None:
         nonlocal is_in_browser
-        job = ask()  # again and again, as it runs only while somebody does
+        try:
+            job = ask()  # again and again, as it runs only while somebody does
+        except TooManyError:  # it was let go meanwhile
+            st.rerun()
         with st.container(border=True):
             st.caption(f":material/hourglass_top: Measuring with {escape(model)}…")
         if is_in_browser and not job.state.is_active:
             st.rerun()
         is_in_browser = True
 
-    st.fragment(keep_up, run_every=_POLL_SECONDS)()
+    st.fragment(keep_up, run_every=server.every(_POLL_SECONDS))()

@@ -4,19 +4,24 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from clsviz.ui.state import session
-
-_POLL_SECONDS = 1.0
+from clsviz.ui.state import server, session
 
 
-def show(draw: Callable[[], None], chosen: Callable[[], object], is_active: Callable[[], bool]) -> None:
-    """Draw it, each second again while there is more to come, and at the end the whole page once more.
+def show(
+    draw: Callable[[], None],
+    chosen: Callable[[], object],
+    is_active: Callable[[], bool],
+    news: Callable[[], object] | None = None,
+) -> None:
+    """Draw it, each second or so again while there is more to come, and at the end the whole page once more.
 
     chosen: the settings that the rest of the page depends on. If something in this part changes them, the whole page is
-        drawn anew. is_active: whether there is more to come.
+        drawn anew. is_active: whether there is more to come. news: what it is that comes. With it a look at it takes a
+        moment, and the page is drawn again when it has changed, and not each second.
     """
     is_in_browser = False
     before, was_active = chosen(), is_active()
+    drawn = news() if news else None
 
     def keep_up() -> None:
         nonlocal is_in_browser
@@ -28,4 +33,12 @@ def show(draw: Callable[[], None], chosen: Callable[[], object], is_active: Call
             st.rerun()
         is_in_browser = True
 
-    st.fragment(keep_up, run_every=_POLL_SECONDS if was_active else None)()
+    def look() -> None:
+        """Draws nothing itself: what a part does not draw again it loses."""
+        if is_in_browser and news is not None and (drawn != news() or was_active != is_active()):
+            st.rerun()
+
+    every = server.every() if was_active else None
+    st.fragment(keep_up, run_every=None if news else every)()
+    if news and every:
+        st.fragment(look, run_every=every)()

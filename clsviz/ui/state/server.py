@@ -3,7 +3,7 @@
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -17,11 +17,16 @@ from clsviz.limits import Limits, limits_of
 from clsviz.measuring import SHOWCASE, Analysis, Encoders, Found, Jobs, Store
 from clsviz.models import Weights
 from clsviz.settings import Precision
+from clsviz.ui.state import identity
+from clsviz.ui.state.crowd import LONGEST_SECONDS, Crowd, seconds_between_looks
 
 T = TypeVar("T")
 
 _SOON_SECONDS = 8.0
 """On a small machine the browser draws with the same processors, and comes first."""
+
+_UNASKED_SECONDS = 4.0
+"""How long an analysis goes on beyond the time in which a page that waits for it has to ask again."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,7 @@ class _Server:
     limits: Limits
     jobs: Jobs
     kept: analysis.Kept
+    crowd: Crowd
 
 
 @st.cache_resource(show_spinner=False)
@@ -40,7 +46,15 @@ def _server() -> _Server:
     encoders = Encoders.of(store, limits.n_encoders)
     soon(_load_statistics)  # for the first change of the view
     kept = analysis.Kept(store.results, SHOWCASE / "results")
-    return _Server(limits, Jobs(store, encoders, unwatched_seconds=limits.unwatched_seconds), kept)
+    shared = Jobs(
+        store,
+        encoders,
+        unwatched_seconds=limits.unwatched_seconds,
+        unasked_seconds=lambda: _UNASKED_SECONDS + 2 * seconds_between_looks(shared.n_watchers),
+        visitor_jobs=limits.visitor_jobs,
+        job_seconds=limits.job_seconds,
+    )
+    return _Server(limits, shared, kept, Crowd(limits))
 
 
 def soon(action: Callable[[], object]) -> None:
@@ -69,6 +83,21 @@ def jobs() -> Jobs:
     return _server().jobs
 
 
+def crowd() -> Crowd:
+    """Who visits."""
+    return _server().crowd
+
+
+def visitor() -> Hashable:
+    """What tells this visitor from others."""
+    return identity.of(limits())
+
+
+def every(seconds: float = 1.0) -> float:
+    """How often to look again at what this session waits for: every so many seconds, or less often in a crowd."""
+    return min(seconds * seconds_between_looks(jobs().n_watchers), LONGEST_SECONDS)
+
+
 def kept() -> analysis.Kept:
     """The results that are there without computing them."""
     return _server().kept
@@ -90,7 +119,7 @@ def analyse_as(
     """As `analyse`, for the steps that `work` takes with more than that; extra: what else their result depends on."""
     asked = analysis.question(work, found, view=view, extra=extra)
     key = work.__module__, work.__qualname__, found.key, view, extra
-    return jobs().analyse(key, kept().keeping(asked, steps), lambda: kept().get(asked))
+    return jobs().analyse(key, kept().keeping(asked, steps), lambda: kept().get(asked), visitor())
 
 
 def analyse_pair(
@@ -98,7 +127,7 @@ def analyse_pair(
 ) -> Analysis[T]:
     """As `analyse`, for two of what was found."""
     key = steps.__module__, steps.__qualname__, found.key, other.key, view
-    return jobs().analyse(key, lambda: steps(found, other, view))
+    return jobs().analyse(key, lambda: steps(found, other, view), visitor=visitor())
 
 
 def compute(work: Callable[[Found, View], T], found: Found, view: View) -> Analysis[T]:

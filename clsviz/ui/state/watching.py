@@ -1,8 +1,9 @@
 """The jobs that this session watches, and so keeps going."""
 
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 from streamlit.runtime import exists, get_instance
@@ -11,7 +12,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
-from clsviz.measuring import Found, MeasuringJob, State, measurement_key
+from clsviz.measuring import Analysis, Found, Job, MeasuringJob, State, measurement_key
 from clsviz.settings import Pooling
 from clsviz.ui.markdown import escape
 from clsviz.ui.state import server, session, url, visitor
@@ -20,6 +21,9 @@ from clsviz.vectors import Vectors
 Wanted = Sequence[tuple[Experiment, Kind]]
 
 _PATIENCE_SECONDS = 0.5
+
+_WAIT_STEP_SECONDS = 10.0
+"""A wait that is shorter by so much is told anew."""
 
 Suffices = Callable[[Found], bool]
 """Whether a page can do with vectors of which all but they themselves came with clsviz."""
@@ -69,11 +73,11 @@ def watch(*wanted: tuple[Experiment, Kind], suffices: Suffices = lambda _: False
 def _job(experiment: Experiment, kind: Kind, job: MeasuringJob | None, suffices: Suffices) -> MeasuringJob:
     """The job of an experiment; job: the one that this session watched so far."""
     if job is None or job.state is State.WAITING:  # what came with clsviz may suffice by now
-        job = server.jobs().open(experiment, kind, hold=session.is_held())
+        job = server.jobs().open(experiment, kind, hold=session.is_held(), visitor=server.visitor())
         _wait_a_moment(job)
     found = job.work.found
     if found is not None and found.is_outline and not suffices(found):
-        return server.jobs().open(experiment, kind, here=True, hold=session.is_held())
+        return server.jobs().open(experiment, kind, here=True, hold=session.is_held(), visitor=server.visitor())
     return job
 
 
@@ -101,8 +105,9 @@ def start(job: MeasuringJob, *, here: bool = False) -> MeasuringJob:
     session.release()
     for other in before.values():
         if other.is_held:
-            server.jobs().open(other.work.experiment, other.work.kind)
-    started = server.jobs().open(experiment, kind, start=True, here=here or job.is_here)
+            server.jobs().open(other.work.experiment, other.work.kind, visitor=server.visitor())
+    here = here or job.is_here
+    started = server.jobs().open(experiment, kind, start=True, here=here, visitor=server.visitor())
     _replace(before, before | {measurement_key(experiment, kind): started})
     return started
 
@@ -110,6 +115,11 @@ def start(job: MeasuringJob, *, here: bool = False) -> MeasuringJob:
 def leave(job: MeasuringJob) -> None:
     """Stop watching the job; it is cancelled unless somebody else watches it."""
     job.leave(_session_id())
+
+
+def is_admitted() -> bool:
+    """Whether there is room for this session among those that the server serves."""
+    return server.crowd().admit(_session_id(), _is_connected(_session_id()))
 
 
 def found(job: MeasuringJob, experiment: Experiment) -> Found | None:
@@ -126,12 +136,34 @@ def found(job: MeasuringJob, experiment: Experiment) -> Found | None:
     return found if experiment.pooling is Pooling.CLS or isinstance(found.measurements, Vectors) else None
 
 
+def news(job: MeasuringJob) -> Hashable:
+    """Changes when there is more to see of a job: more sentences, or before the first of them where it stands."""
+    found = job.work.found
+    if found is not None and len(found.measurements):
+        return job.state, found.key, found.damaged_parts
+    return job.state, found is not None, job.stage, job.done if job.unit else 0, _place(job)
+
+
+def news_of(analyses: Iterable[Analysis[Any]]) -> Hashable:
+    """Changes when there is more to see of analyses, which are to be held meanwhile."""
+    return tuple(
+        (one.state, id(one.work.result), one.stage, one.done, one.total, str(one.error), _place(one))
+        for one in analyses
+    )
+
+
+def _place(job: Job[Any]) -> Hashable:
+    """Where a job stands that waits, as roughly as it is told."""
+    place = server.jobs().place_of(job) if job.state is State.QUEUED else None
+    return place and (place.n_ahead, place.seconds and round(place.seconds / _WAIT_STEP_SECONDS))
+
+
 def _replace(before: dict[Hashable, MeasuringJob], watched: dict[Hashable, MeasuringJob]) -> None:
     for job in before.values():
         if job not in watched.values():
             leave(job)
     for job in watched.values():
-        job.watch(_session_id(), _is_connected(_session_id()))
+        job.watch(_session_id(), _is_connected(_session_id()), server.visitor())
     st.session_state.watched = watched
 
 

@@ -10,13 +10,10 @@ from clsviz.measurements import Kind
 from clsviz.measuring import Found, MeasuringJob, State
 from clsviz.ui import controls
 from clsviz.ui.parts import head, own, preview, share, strip
-from clsviz.ui.state import session, url, watching
+from clsviz.ui.state import server, session, url, watching
 from clsviz.ui.try_a_sentence import choices, downloads, growth, layers, measured, nearest, picture, pooler, tokens
 
 PAGE = "try-a-sentence"
-
-
-_POLL_SECONDS = 1.0
 
 
 _NOTHING_YET = {
@@ -59,7 +56,7 @@ def page() -> None:
             typed = measured.typed_sentences(found, experiment.view, sentences or [EXAMPLE])
     with answer_place:
         if found is None:
-            head.show(question, _NOTHING_YET.get(jobs[0].state, "Looking for the model; this takes a moment."))
+            head.show(question, _nothing_yet(jobs[0]))
         elif typed is None:
             head.show(question, _NOT_YET)
         else:
@@ -102,9 +99,17 @@ def _below(
     return grown
 
 
+def _nothing_yet(job: MeasuringJob) -> str:
+    """Why nothing is known of the model."""
+    place = server.jobs().place_of(job)
+    if place and place.n_ahead:
+        return f"{words.waiting.in_queue(place)}. Then the model is loaded."
+    return _NOTHING_YET.get(job.state, "Looking for the model; this takes a moment.")
+
+
 def _every(jobs: list[MeasuringJob]) -> float | None:
     """How often what depends on the corpus is redrawn, in seconds."""
-    return _POLL_SECONDS if any(job.state.is_active for job in jobs) else None
+    return server.every() if any(job.state.is_active for job in jobs) else None
 
 
 def _answer(

@@ -1,6 +1,7 @@
 """Where a probe may get the length from: the same sentences altered, measured and probed again."""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -38,7 +39,8 @@ def of(found: Found, experiment: Experiment) -> "Analysis[Origin] | None":
 
         return analysis.origin.origins(found, view, n, measure)
 
-    return jobs.measure_more(("origin", found.key, view, n), steps)
+    seconds = partial(_seconds, found, experiment, n)
+    return jobs.measure_more(("origin", found.key, view, n), steps, server.visitor(), seconds)
 
 
 def show(found: Found, experiment: Experiment) -> None:
@@ -114,8 +116,7 @@ def _seconds(found: Found, experiment: Experiment, n: int) -> float:
 
 def _stage(job: "Analysis[Origin]") -> str:
     if job.state is State.QUEUED:
-        ahead = server.jobs().n_ahead_of(job)
-        return f"Waiting for {ahead} other measurement{'' if ahead == 1 else 's'}" if ahead else "Waiting"
+        return words.waiting.in_queue(server.jobs().place_of(job))
     n_done = len(job.work.result.altered) + len(job.work.result.problems) if job.work.result else 0
     place = f"Change {min(n_done + 1, len(Alteration))} of {len(Alteration)}"
     return f"{place}: {job.stage or 'fitting probes'}, {job.done:,} of {job.total:,}" if job.total else place

@@ -1,6 +1,7 @@
 """The page itself: the answer, its numbers, the controls, and what each section of the page shows below."""
 
 import time
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -13,7 +14,7 @@ from clsviz.ui import controls
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart, head, redrawn, share, strip, toggle
 from clsviz.ui.parts.covered import covered
-from clsviz.ui.state import server, session, url
+from clsviz.ui.state import server, session, url, watching
 from clsviz.ui.where_length_lives import (
     cells,
     elsewhere,
@@ -41,6 +42,7 @@ def show(job: MeasuringJob, there: MeasuringJob | None, page: str) -> None:
         lambda: _show(job, there, page),
         lambda: (session.measured(), st.session_state.travel_to, st.session_state.sentlen_file, _needs_vectors(job)),
         lambda: not _is_analysed(job, there, session.experiment()),
+        lambda: _news(job, there, session.experiment()),
     )
 
 
@@ -70,9 +72,21 @@ def _needs_vectors(job: MeasuringJob) -> bool:
 def _is_analysed(job: MeasuringJob, there: MeasuringJob | None, experiment: Experiment) -> bool:
     if job.state.is_active or (there is not None and there.state.is_active):
         return False
+    return not any(analysis.state.is_active for analysis in _analyses(job, there, experiment))
+
+
+def _news(job: MeasuringJob, there: MeasuringJob | None, experiment: Experiment) -> Hashable:
+    """Changes when there is more to show."""
+    found = covered(job, experiment)
+    of_job = (job.state, found.key) if found else watching.news(job)
+    return of_job, there and watching.news(there), watching.news_of(_analyses(job, there, experiment))
+
+
+def _analyses(job: MeasuringJob, there: MeasuringJob | None, experiment: Experiment) -> list[Analysis[Any]]:
+    """All that the page shows; they go on for as long as they are asked for."""
     found = covered(job, experiment)
     if found is None:
-        return True
+        return []
     analyses: list[Analysis[Any] | None] = [
         _profile(found, experiment),
         sentlen.of(found, experiment),
@@ -83,7 +97,7 @@ def _is_analysed(job: MeasuringJob, there: MeasuringJob | None, experiment: Expe
         sentlen_file.of(found, experiment),
         elsewhere.of(found, elsewhere.found_there(there), experiment),
     ]
-    return not any(analysis is not None and analysis.state.is_active for analysis in analyses)
+    return [analysis for analysis in analyses if analysis is not None]
 
 
 def _show(job: MeasuringJob, there: MeasuringJob | None, page: str) -> None:
@@ -98,7 +112,7 @@ def _show(job: MeasuringJob, there: MeasuringJob | None, page: str) -> None:
     profile = of_profile.work.result if of_profile else None
     question = words.question_of_layers(experiment)
     if of_profile is None:
-        head.show(question, words.waiting.for_points(job))
+        head.show(question, words.waiting.for_points(job, server.jobs().place_of(job)))
     else:
         answer = str(of_profile.error or words.headline.answer(profile, experiment))
         numbers = words.headline.in_numbers(profile, experiment)

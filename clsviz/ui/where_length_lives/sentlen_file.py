@@ -10,7 +10,7 @@ from clsviz.corpora import TaskFile
 from clsviz.errors import ClsvizError, CorpusError
 from clsviz.experiment import Experiment, Selection
 from clsviz.measurements import Kind
-from clsviz.measuring import Analysis, Extraction, Found, measure_texts
+from clsviz.measuring import Analysis, Extraction, Found, State, measure_texts
 from clsviz.progress import Progress
 from clsviz.settings import shown
 from clsviz.ui.markdown import escape
@@ -50,7 +50,7 @@ def of(found: Found, experiment: Experiment) -> "Analysis[Published] | None":
         yield analysis.published.classify(file, vectors, experiment.view, progress.advance)
 
     key = "sentlen file", found.weights.fingerprint, name, per_class, _state(name), experiment.view
-    return jobs.measure_more(key, steps)
+    return jobs.measure_more(key, steps, server.visitor())
 
 
 def show(found: Found, experiment: Experiment) -> None:
@@ -174,9 +174,8 @@ def _cost(found: Found, experiment: Experiment, file: TaskFile, per_class: int) 
 
 
 def _stage(job: "Analysis[Published]") -> str:
-    ahead = server.jobs().n_ahead_of(job)
-    if ahead:
-        return f"Waiting for {ahead} other measurement{'' if ahead == 1 else 's'}"
+    if job.state is State.QUEUED:
+        return words.waiting.in_queue(server.jobs().place_of(job))
     return f"{job.stage}, {job.done:,} of {job.total:,}" if job.total else job.stage or "Waiting"
 
 

@@ -17,7 +17,7 @@ from support.processor import needs_bfloat16
 from clsviz import corpora, statistics, words
 from clsviz.encoder import Encoder
 from clsviz.measuring import Cost, Extraction, Found, State
-from clsviz.measuring.job import Lane
+from clsviz.measuring.lane import Lane
 from clsviz.progress import Progress
 from clsviz.settings import Pooling
 from clsviz.ui import controls
@@ -73,7 +73,7 @@ def test_the_curve_the_spread_and_the_cutoffs_follow_and_the_picture_stays(open_
 def test_before_the_first_points_everything_has_its_place(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Lane, "put", lambda self, job: setattr(job, "state", State.QUEUED))
+    monkeypatch.setattr(Lane, "put", lambda self, job, *_: setattr(job, "state", State.QUEUED))
     page = open_page()
     assert not page.exception
     assert figures(page) == {"R²": "", "Slope": "", "Sentences": ""}

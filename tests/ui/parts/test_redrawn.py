@@ -1,9 +1,11 @@
 """A part of a page that draws itself anew, and the settings that go with it."""
 
+import functools
 from collections.abc import Callable
 
 import pytest
 import streamlit as st
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.testing.v1 import AppTest
 from support.app import figures, finish, redraw, settle
 
@@ -89,6 +91,31 @@ def test_while_there_is_more_to_come_it_is_drawn_again_and_at_the_end_the_whole_
     redraw(page, monkeypatch)  # a control of this part has begun something
     assert counts(page) == (3, n_drawn + 2)
     assert polled[-1]
+
+
+def test_a_look_that_finds_no_news_draws_nothing(monkeypatch: pytest.MonkeyPatch, polled: list[float | None]) -> None:
+    page = AppTest.from_string(PAGE.replace("state.is_active)", "state.is_active, lambda: state.news)"))
+    page.session_state.is_active, page.session_state.news = True, 1
+    page.run()
+    assert [bool(seconds) for seconds in polled] == [False, True]  # the part itself, and the look
+    look = list(page._fragment_storage._fragments)[-1]
+
+    def look_again() -> tuple[int, int]:
+        with monkeypatch.context() as patch:
+            of_look = functools.partial(RerunData, fragment_id=look)
+            patch.setattr("streamlit.testing.v1.local_script_runner.RerunData", of_look)
+            page.run()
+        return counts(page)
+
+    assert look_again() == (1, 1)
+    page.session_state.news = 2
+    assert look_again() == (2, 2)
+    assert look_again() == (2, 2)
+    redraw(page, monkeypatch)  # a control of the part is moved
+    assert counts(page) == (2, 3)
+    page.session_state.is_active = False
+    assert look_again() == (3, 4)
+    assert polled[-1] is None
 
 
 def test_a_change_of_the_view_alone_is_in_the_address_and_in_the_links_of_all_pages(

@@ -1,0 +1,67 @@
+"""How many visitors there are, and what each has had measured lately."""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Hashable
+
+from clsviz.errors import TooManyError
+from clsviz.limits import Limits
+
+MINUTE = 60.0
+
+_AT_EASE = 8
+"""So many sessions may look on once a second; of more, each does so less often."""
+
+LONGEST_SECONDS = 10.0
+"""The longest time between two looks of a session."""
+
+
+class Crowd:
+    """The sessions of a server, and the sentences of its visitors in the last minute. Safe to share between threads."""
+
+    def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
+        """clock: seconds, from any beginning."""
+        self._limits = limits
+        self._clock = clock
+        self._sessions: dict[Hashable, Callable[[], bool]] = {}
+        self._measured: dict[Hashable, deque[tuple[float, int]]] = {}
+        self._lock = threading.Lock()
+
+    def admit(self, session: Hashable, is_there: Callable[[], bool]) -> bool:
+        """Whether there is room for a session, which then has its place for as long as `is_there()`."""
+        if self._limits.sessions is None:
+            return True
+        with self._lock:
+            if session not in self._sessions:
+                self._sessions = {name: there for name, there in self._sessions.items() if there()}
+            if session not in self._sessions and len(self._sessions) >= self._limits.sessions:
+                return False
+            self._sessions[session] = is_there
+            return True
+
+    def take_sentences(self, visitor: Hashable, n: int) -> None:
+        """Count n sentences that a visitor wants measured; raises TooManyError beyond what a minute may have."""
+        most = self._limits.sentences_per_minute
+        if most is None:
+            return
+        now = self._clock()
+        with self._lock:
+            for other, measured in list(self._measured.items()):
+                while measured and now - measured[0][0] >= MINUTE:
+                    measured.popleft()
+                if not measured:
+                    del self._measured[other]
+            measured = self._measured.setdefault(visitor, deque())
+            # The first is measured however long it is, or else it never could be.
+            if measured and sum(count for _, count in measured) + n > most:
+                raise TooManyError(
+                    f"This server measures up to {most:,} of your own sentences a minute, counting every step of one "
+                    "that grows. Wait a moment, then change the sentence or press Enter again."
+                )
+            measured.append((now, n))
+
+
+def seconds_between_looks(n_watchers: int) -> float:
+    """How long a session waits before it looks again at what it waits for, when so many do."""
+    return min(max(n_watchers / _AT_EASE, 1.0), LONGEST_SECONDS)

@@ -1,0 +1,236 @@
+"""What pages say where a server has limits and many visitors."""
+
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+from support.app import answer, chart, finish, job_of, linked, plain, settle, texts
+
+from clsviz import figures
+from clsviz.encoder import Encoder
+from clsviz.experiment import Experiment
+from clsviz.measuring import Cost, Job, State
+from clsviz.ui.state import server, watching
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Measuring goes on beyond its first parts when this is set."""
+    gate = threading.Event()
+    measure = Encoder.measure
+
+    def gated(self: Encoder, sentences: list[str], on_batch: Callable[[int], None] | None = None) -> object:
+        while on_batch and len(sentences) > 32 and not gate.wait(0.01):
+            on_batch(0)
+        return measure(self, sentences, on_batch)
+
+    monkeypatch.setattr(Encoder, "measure", gated)
+    yield gate
+    gate.set()
+
+
+@pytest.fixture
+def limit(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Start the server anew with these limits."""
+
+    def limit(**limits: object) -> None:
+        server.jobs().close()
+        for name, value in limits.items():
+            monkeypatch.setenv(f"CLSVIZ_LIMIT_{name.upper()}", str(value))
+        st.cache_resource.clear()
+
+    return limit
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)
+
+
+def test_a_server_without_room_says_so_and_does_nothing_else(
+    open_page: Callable[..., AppTest], limit: Callable[..., None]
+) -> None:
+    limit(sessions=1)
+    is_there = True
+    assert server.crowd().admit("somebody else", lambda: is_there)
+    page = open_page()
+    assert not page.exception
+    assert page.title[0].value == "This demo is busy. Back in a minute?"
+    assert "It serves up to 1 open page at a time" in texts(page)
+    assert "watched" not in page.session_state
+    assert server.jobs().is_idle
+    assert not page.button
+    is_there = False
+    page.run()
+    assert "Does tiny-bert encode the length" in texts(finish(page))
+
+
+def test_a_server_that_is_set_up_wrongly_says_so_in_its_log(
+    open_page: Callable[..., AppTest],
+    limit: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    limit(sessions="many")
+    page = open_page()
+    assert not page.exception
+    assert "its log says what is wrong" in texts(page)
+    assert "CLSVIZ_LIMIT_SESSIONS is “many”" in caplog.text
+    monkeypatch.delenv("CLSVIZ_LIMIT_SESSIONS")
+
+
+def test_a_page_that_waits_says_how_many_come_first_and_how_long_that_takes(
+    open_page: Callable[..., AppTest], tiny_folder: Path, corpus: str, gate: threading.Event
+) -> None:
+    experiment = Experiment(model=str(tiny_folder), corpus=corpus, sample_size=300, seed=5)
+    first = server.jobs().open(experiment, visitor="somebody")
+    wait_for(lambda: first.state is State.RUNNING)
+    first.cost = Cost(200.0)
+    page = open_page(seed="6")
+    wait_for(lambda: job_of(page).state is State.QUEUED)
+    page.run()
+    told = server.jobs().place_of(job_of(page))
+    assert told.n_ahead == 1
+    assert 1 <= told.seconds <= 20  # then it gives way
+    said = r"One run comes first; this one begins in about (\d+) s"
+    match = re.fullmatch(rf"{said}\. The first points appear soon after that\.", answer(page))
+    assert match is not None
+    assert 1 <= int(match[1]) <= 20
+    assert "in a few seconds" not in texts(page)
+    (bar, *_) = page.sidebar.get("progress")
+    assert re.fullmatch(said, plain(bar.proto.text))
+    gate.set()
+    finish(page)
+
+
+def test_a_visitor_with_as_many_runs_as_one_may_have_is_told_so(
+    open_page: Callable[..., AppTest], tiny_folder: Path, corpus: str, gate: threading.Event, limit: Callable[..., None]
+) -> None:
+    limit(visitor_jobs=1)
+    experiment = Experiment(model=str(tiny_folder), corpus=corpus, sample_size=300, seed=5)
+    first = server.jobs().open(experiment, visitor=server.visitor())
+    wait_for(lambda: first.state is State.RUNNING)
+    page = open_page(seed="6")
+    wait_for(lambda: job_of(page).state is State.WAITING)
+    page.run()
+    said = "Not queued: you have a run going or waiting, as many as one visitor may have on this server. "
+    assert said in texts(page)
+    assert answer(page).startswith("You have as many runs as one visitor may have on this server.")
+    page.button(key="run").click().run()
+    assert job_of(page).state is State.WAITING
+    assert said in texts(page)
+    gate.set()
+    wait_for(lambda: first.state is State.DONE)
+    page.button(key="run").click().run()
+    finish(page)
+    assert job_of(page).state is State.DONE
+    assert said not in texts(page)
+
+
+def test_a_page_with_more_runs_than_a_visitor_may_have_gets_all_of_them_one_after_another(
+    tiny_folder: Path, corpus: str, limit: Callable[..., None]
+) -> None:
+    limit(visitor_jobs=1)
+    query = {"models": f"{tiny_folder},untrained:{tiny_folder}", "corpus": corpus, "sample_size": "100"}
+    page = linked(query, "compare_models").run()
+    jobs: list[Job] = []
+
+    def is_done() -> bool:
+        nonlocal jobs
+        page.run()  # as its status does whenever a run has ended
+        assert not page.exception
+        jobs = list(page.session_state.watched.values())
+        assert sum(job.state in (State.QUEUED, State.RUNNING) for job in jobs) <= 1
+        return all(job.state is State.DONE for job in jobs)
+
+    wait_for(is_done)
+    assert len(jobs) == 4
+    assert "Not queued" not in texts(page)
+
+
+def test_a_run_whose_time_is_up_says_so_and_goes_on_when_asked(
+    open_page: Callable[..., AppTest], gate: threading.Event, limit: Callable[..., None]
+) -> None:
+    limit(job_seconds=1)
+    page = open_page()
+    wait_for(lambda: job_of(page).state is State.CANCELLED)
+    page.run()
+    assert "Stopped after 1 s, which is as long as one run may take on this server." in texts(page)
+    assert page.button(key="run").label.startswith("Continue")
+    gate.set()
+    page.button(key="run").click().run()
+    finish(page)
+    assert "Stopped after" not in texts(page)
+
+
+def test_a_page_that_waits_is_drawn_again_when_there_is_news_of_its_job(
+    open_page: Callable[..., AppTest], gate: threading.Event
+) -> None:
+    page = open_page()
+    job = job_of(page)
+    wait_for(lambda: job.work.found is not None and len(job.work.found.measurements) == 64)
+    before = watching.news(job)
+    assert watching.news(job) == before
+    gate.set()
+    wait_for(lambda: job.state is State.DONE)
+    assert watching.news(job) != before
+    finish(page)
+
+
+def test_the_more_sessions_wait_the_less_often_each_of_them_looks(
+    open_page: Callable[..., AppTest], gate: threading.Event
+) -> None:
+    page = open_page()
+    assert server.every() == 1
+    for n in range(31):
+        job_of(page).watch(f"session {n}", lambda: True)
+    assert server.jobs().n_watchers == 32
+    assert (server.every(), server.every(0.5)) == (4, 2)
+    gate.set()
+    finish(page)
+    assert server.every() == 1
+
+
+def test_one_figure_of_a_view_is_shared_by_all_who_look_at_it(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = settle(finish(open_page()))
+    first = chart(page)["data"]
+    drawn: list[object] = []
+    scatter = figures.scatter
+    monkeypatch.setattr(figures, "scatter", lambda *args, **named: (drawn.append(args), scatter(*args, **named))[1])
+    other = open_page()
+    assert chart(other)["data"] == first
+    assert not drawn
+    other.text_input(key="text_line").set_value("A sentence of the visitor’s own.").run()
+    settle(other)
+    assert len(drawn) > 0
+    assert len(chart(other)["data"]) > len(first)
+    n = len(drawn)
+    assert chart(page.run())["data"] == first  # and nobody else gets it
+    assert len(drawn) == n
+
+
+def test_own_sentences_beyond_those_of_a_minute_are_not_measured(
+    open_page: Callable[..., AppTest], limit: Callable[..., None]
+) -> None:
+    limit(sentences_per_minute=2)
+    page = finish(open_page())
+    said = "up to 2 of your own sentences a minute"
+    for sentence in ("The first one.", "The second one."):
+        page.text_input(key="text_line").set_value(sentence).run()
+        wait_for(lambda: server.jobs().is_idle)
+        page.run()
+        assert not page.info
+    page.text_input(key="text_line").set_value("The third one.").run()
+    assert not page.exception
+    assert said in page.info[0].value
+    page.text_input(key="text_line").set_value("The first one.").run()
+    assert not page.info  # it is known
