@@ -1,13 +1,20 @@
 """The dashboard: streamlit run app.py."""
 
+import sys
+
 import streamlit as st
 from streamlit import runtime
 
+from clsviz import web
+from clsviz.errors import SettingError
 from clsviz.ui import failures
 from clsviz.ui.app import main
 
 if runtime.exists():  # a visitor opens a page
     main()
 else:  # the server starts
-    app = st.App(__file__, on_script_error=failures.answer)
+    try:
+        app = st.App(__file__, on_script_error=failures.answer, routes=web.routes(), middleware=web.middleware())
+    except SettingError as error:
+        sys.exit(str(error))
     failures.keep_out_of_the_log()

@@ -95,6 +95,12 @@ def shown_of(
     return Shown(index, lengths, norms, fit, problem, clusters=clusters, row_groups=row_groups)
 
 
+def is_kept(found: Found, view: View, kept: Kept) -> bool:
+    """Whether the line that `show` gives is there without computing it."""
+    index, _ = under_cutoff(found.measurements, view)
+    return question(alike, found) in kept and question(shown_of, found, view=view, extra=digest(index)) in kept
+
+
 def _known(
     kept: Kept | None,
     work: Callable[..., object],

@@ -21,6 +21,8 @@ def run(options: argparse.Namespace) -> int:
     try:
         runpy.run_module("streamlit", run_name="__main__", alter_sys=True)
     except SystemExit as ended:
+        if isinstance(ended.code, str):
+            print(ended.code, file=sys.stderr)
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     return 0
 

@@ -94,6 +94,24 @@ class Extraction:
         seconds += self._measuring_seconds(weights, experiment.sample_size, TYPICAL_CHARACTERS)
         return Cost(seconds, megabytes)
 
+    def find_stored(self, progress: Progress) -> Found | None:
+        """Find what is stored; None if there is nothing. Nothing is measured, built or fetched, and nobody is asked."""
+        weights, folder = self._weights_here(), self._store.corpora
+        if weights is None or corpora.build_seconds(self.experiment.corpus, folder):
+            return None
+        try:
+            corpus = corpora.find_corpus(self.experiment.selection, folder, progress)
+            nothing = Found(
+                weights, corpora.Sample(corpus, [], ""), self.experiment.precision, seed=self.experiment.seed
+            )
+            key = self.key_of(nothing)
+            has_outline = self._outlines and self._store.shipped and read_outline(self._store.shipped, key) is not None
+            if not has_outline and not self._store.parts(key):
+                return None  # the sample need not be drawn
+            return self._outlined(self._find(weights, self._draw(corpora.find_sample, progress)))
+        except corpora.NotDownloadedError:
+            return None
+
     def _weights_here(self) -> models.Weights | None:
         try:
             return models.find(self.experiment.model)

@@ -238,6 +238,20 @@ class Jobs:
                 self._estimates[experiment] = cost
 
     @property
+    def n_running(self) -> int:
+        """How many jobs are at work, of all lanes."""
+        return self._n_in(State.RUNNING)
+
+    @property
+    def n_queued(self) -> int:
+        """How many jobs wait for their turn, of all lanes."""
+        return self._n_in(State.QUEUED)
+
+    def _n_in(self, state: State) -> int:
+        with self._lock:
+            return sum(job.state is state for job in self._all())
+
+    @property
     def running(self) -> Job[Extraction] | None:
         """The measurement that is running."""
         with self._lock:

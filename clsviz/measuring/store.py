@@ -16,6 +16,7 @@ import json
 import math
 import os
 import re
+import threading
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -97,6 +98,19 @@ class Part(NamedTuple):
         return {"clsviz": json.dumps(about, sort_keys=True)}
 
 
+class Tally:
+    """How many sentences were measured and kept since the server started; safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.n = 0
+
+    def add(self, n: int) -> None:
+        """Count n more."""
+        with self._lock:
+            self.n += n
+
+
 class Store:
     """The parts below one folder; several processes may share it."""
 
@@ -109,6 +123,7 @@ class Store:
         folder = os.environ.get("CLSVIZ_STORE")
         self.root = root or (Path(folder) if folder else platformdirs.user_cache_path("clsviz"))
         self._shipped = shipped
+        self.tally = Tally()
 
     @property
     def shipped(self) -> Path | None:
@@ -123,7 +138,9 @@ class Store:
     @property
     def own(self) -> "Store":
         """The same store without what is shipped."""
-        return Store(self.root)
+        own = Store(self.root)
+        own.tally = self.tally
+        return own
 
     def is_shipped(self, part: Part) -> bool:
         """Whether the part was measured elsewhere and came with clsviz."""
@@ -190,6 +207,7 @@ class Store:
         with new_file(path) as temporary:
             temporary.write_bytes(content)
         _note_speed(part.path / _SPEED, len(measurements), seconds)
+        self.tally.add(len(measurements))
         return part._replace(path=path)
 
     @contextlib.contextmanager

@@ -15,6 +15,7 @@ from . import (
     readings,
     selection,
     sentlen,
+    sharing,
     similarity,
     tour,
     try_a_sentence,
@@ -24,7 +25,18 @@ from . import (
 )
 from .answer import PENDING, answer, by_cutoff, caveats, in_numbers, key_numbers, lengths_at_norms, notes, result
 from .how_to_read import HOW_TO_READ, HOW_TO_READ_LAYERS
-from .labels import OVERLAYS, POOLINGS, axis_title, length_title, question, vector_name
+from .labels import (
+    OVERLAYS,
+    POOLINGS,
+    axis_title,
+    length_title,
+    question,
+    question_of_layers,
+    question_of_models,
+    question_of_parts,
+    question_of_sentence,
+    vector_name,
+)
 from .numbers import cost, duration, number
 from .provenance import (
     command,
@@ -73,6 +85,10 @@ __all__ = [
     "profile",
     "projection",
     "question",
+    "question_of_layers",
+    "question_of_models",
+    "question_of_parts",
+    "question_of_sentence",
     "reading",
     "readings",
     "result",
@@ -82,6 +98,7 @@ __all__ = [
     "shareable",
     "shareable_corpus",
     "shareable_model",
+    "sharing",
     "shipped",
     "similarity",
     "tour",

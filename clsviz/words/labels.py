@@ -53,6 +53,26 @@ def question(experiment: Experiment) -> str:
     return f"Does {model} encode the length of a sentence in the norm of {vector_name(experiment.view)}?"
 
 
+def question_of_layers(experiment: Experiment) -> str:
+    """What the page “Where length lives” asks."""
+    return f"Where does {models.label(experiment.model)} write the length of a sentence?"
+
+
+def question_of_sentence(experiment: Experiment) -> str:
+    """What the page “Try a sentence” asks."""
+    return f"What does {models.label(experiment.model)} make of a sentence?"
+
+
+def question_of_models(experiment: Experiment) -> str:
+    """What the page “Compare models” asks."""
+    return f"Which model encodes the length of a sentence in the norm of {vector_name(experiment.view)}?"
+
+
+def question_of_parts(experiment: Experiment) -> str:
+    """What the page “Inside the model” asks."""
+    return f"What is inside {models.label(experiment.model)}?"
+
+
 def length_title(view: View) -> str:
     """Title of the axis of lengths, which says when they are not the sentences' own."""
     return f"{'Shuffled' if view.lengths is Lengths.SHUFFLED else 'Sentence'} length (in {view.unit})"

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect, sync_playwright
+from support.browser import note_refused
 from support.hub import Hub
 from support.hub_clients import environment
 from support.tiny import random_sentences, write_bert, write_dataset
@@ -67,11 +68,13 @@ def context(browser: Browser, server: str) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def visit(context: BrowserContext, server: str) -> Iterator[Callable[..., Page]]:
-    """Open a page of the app; no page may show an exception when the test ends."""
+    """Open a page of the app; none may show an exception when the test ends, or have asked for what it may not load."""
     pages: list[Page] = []
+    refused: list[str] = []
 
     def visit(query: str = "?sample_size=1000", viewport: ViewportSize = WIDE, scheme: str = "light") -> Page:
         pages.append(page := context.new_page())
+        note_refused(page, refused)
         page.set_viewport_size(viewport)
         page.emulate_media(color_scheme=scheme)
         page.goto(server + query)
@@ -82,3 +85,4 @@ def visit(context: BrowserContext, server: str) -> Iterator[Callable[..., Page]]
         if not page.is_closed():
             assert page.locator("[data-testid=stException]").count() == 0
             page.close()
+    assert refused == []

@@ -30,7 +30,9 @@ def browse_from(
 ) -> None:
     """Let pages be asked for by this host name, from this address, with Streamlit's cookie: AppTest has none."""
     cookies = {"_streamlit_xsrf": cookie} if cookie else {}
-    context = types.SimpleNamespace(ip_address=address, headers={"Host": host} | headers, cookies=cookies)
+    context = types.SimpleNamespace(
+        ip_address=address, headers={"Host": host} | headers, cookies=cookies, is_embedded=False
+    )
     monkeypatch.setattr("streamlit.context", context)
 
 

@@ -4,13 +4,23 @@ import re
 import time
 from collections.abc import Callable
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import ConsoleMessage, Locator, Page, expect
 
 SMALL = "?sample_size=1000"
 """What most tests open: it takes a few seconds, once."""
 
 _RUN = re.compile(r"^Run( all)?( ·|$)")
 """The button that starts what waits, and not “Run on this machine”, which measures what is there once more."""
+
+
+def note_refused(page: Page, refused: list[str]) -> None:
+    """Add to the list what the browser does not load or run from now on, as the server's headers tell it."""
+
+    def note(message: ConsoleMessage) -> None:
+        if "Content Security Policy" in message.text:
+            refused.append(message.text)
+
+    page.on("console", note)
 
 
 def begin(page: Page, done: Locator) -> None:

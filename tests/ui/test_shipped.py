@@ -20,7 +20,7 @@ from streamlit.util import calc_hash
 from clsviz.ui.state import server
 
 server.soon = lambda action: None  # what is loaded once the page is drawn
-streamlit.context = types.SimpleNamespace(ip_address=None, headers={{"Host": "localhost"}})
+streamlit.context = types.SimpleNamespace(ip_address=None, headers={{"Host": "localhost"}}, is_embedded=False)
 page = AppTest.from_file({app!r}, default_timeout=60)
 if {name!r}:
     page._page_hash = calc_hash({name!r})

@@ -84,7 +84,10 @@ def _draw(
     waiting = words.comparison.waiting([job.state for job in (*norms, *vectors)])
     answer = words.comparison.headline(rows) or waiting
     head.show(
-        _question(experiment), answer, words.comparison.answer(rows, experiment), terms=words.glossary.COMPARE_MODELS
+        words.question_of_models(experiment),
+        answer,
+        words.comparison.answer(rows, experiment),
+        terms=words.glossary.COMPARE_MODELS,
     )
     _pictures(experiment, rows, norms)
     view()
@@ -100,10 +103,6 @@ def _draw(
     table.show(rows, experiment.unit)
     _curves(rows, experiment.unit)
     _explain(experiment, rows, norms)
-
-
-def _question(experiment: Experiment) -> str:
-    return f"Which model encodes the length of a sentence in the norm of {words.vector_name(experiment.view)}?"
 
 
 def _count_in_words() -> None:

@@ -37,7 +37,7 @@ def page() -> None:
     url.write(experiment, PAGE)
     for note in session.notes():
         st.warning(escape(note))
-    question = f"What is inside {models.label(experiment.model)}?"
+    question = words.question_of_parts(experiment)
     if weights is None:
         head.show(question, _waiting(job))
     elif anatomy is None:

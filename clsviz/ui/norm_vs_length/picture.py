@@ -110,7 +110,8 @@ def _tools(
             longest = chart.axes_of(experiment, shown).longest
             link = {name: text for name, text in (query | chart.link()).items() if text}
             share.copy_link(experiment, found, link, longest)
-            share.downloads(experiment, found, shown, seen)
+            frame = partial(share.copy_frame, experiment, found, link, longest)
+            share.downloads(experiment, found, shown, seen, frame)
 
 
 def _explain(job: MeasuringJob, experiment: Experiment, found: Found, shown: "Shown") -> None:

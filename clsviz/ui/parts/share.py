@@ -13,13 +13,14 @@ from clsviz.hub import shortened
 from clsviz.measuring import Found
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart, citing
+from clsviz.ui.state import serving
 
 if TYPE_CHECKING:
     from clsviz.analysis import Shown
     from clsviz.export import Seen, Table
 
-_COPY_LINK = st.components.v2.component(
-    "clsviz.copy_link",
+_COPY = st.components.v2.component(
+    "clsviz.copy",
     html="""
 <button type="button"><span></span></button>
 """,
@@ -40,9 +41,9 @@ export default function ({ data, parentElement }) {
   const say = (text) => {
     label.textContent = text
     clearTimeout(button.timer)
-    button.timer = setTimeout(() => { label.textContent = "Copy link" }, 2000)
+    button.timer = setTimeout(() => { label.textContent = data.label }, 2000)
   }
-  if (!label.textContent) label.textContent = "Copy link"
+  if (!label.textContent) label.textContent = data.label
   button.onclick = async () => {
     const query = new URLSearchParams(data.query)
     const axes = data.whole && document.querySelector(".st-key-scatter .js-plotly-plot")?._fullLayout
@@ -52,13 +53,18 @@ export default function ({ data, parentElement }) {
       query.delete("zoom")
       if (!isWhole) query.set("zoom", ends.map((end) => Number(end.toPrecision(6))).join(","))
     }
+    if (data.frame) query.set("embed", "true")
     const link = `${window.location.origin}${window.location.pathname}?${query}`
+    const escape = (text) => text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;")
+    const frame = `<iframe src="${escape(link)}" title="${escape(data.frame)}" width="100%" height="500" ` +
+      `style="border: 0" loading="lazy"></iframe>`
+    const text = data.frame ? frame : link
     try {
-      await navigator.clipboard.writeText(link)
+      await navigator.clipboard.writeText(text)
       say("Copied")
     } catch {
-      // Browsers give the clipboard to secure pages only: offer the link itself to be copied by hand.
-      window.prompt("Copy this link", link)
+      // Browsers give the clipboard to secure pages only: offer it to be copied by hand.
+      window.prompt("Copy this", text)
     }
   }
 }
@@ -72,17 +78,29 @@ def copy_link(experiment: Experiment, found: Found, query: dict[str, str], longe
     query: what the address bar has; the link also pins what was found. longest: where the axis of lengths of the
     page's scatter ends, if it has one: the link then takes its zoom along, which only the browser knows.
     """
+    _COPY(data=_link(experiment, found, query, longest) | {"label": "Copy link", "frame": ""}, key="copy_link")
+
+
+def _link(experiment: Experiment, found: Found, query: dict[str, str], longest: int | None) -> dict[str, object]:
     whole = None if longest is None else [0, longest + 1]
-    _COPY_LINK(data={"query": "?" + urlencode(query | export.link(experiment, found)), "whole": whole}, key="copy_link")
+    return {"query": "?" + urlencode(query | export.link(experiment, found)), "whole": whole}
 
 
-def downloads(experiment: Experiment, found: Found, view: "Shown", seen: "Seen") -> None:
-    """The table and the picture, as it is seen, as files, each made when asked for."""
+def copy_frame(experiment: Experiment, found: Found, query: dict[str, str], longest: int) -> None:
+    """A button as `copy_link`, for the markup that shows the picture alone on another page, if any may show it."""
+    if serving.hosting().may_be_framed:
+        data = _link(experiment, found, query, longest)
+        _COPY(data=data | {"label": "Copy iframe", "frame": words.question(experiment)}, key="copy_frame")
+
+
+def downloads(experiment: Experiment, found: Found, view: "Shown", seen: "Seen", frame: Callable[[], None]) -> None:
+    """The table and the picture, as it is seen, as files, each made when asked for. frame: draws `copy_frame`."""
 
     def report() -> bytes:
         return export.report(experiment, found, view, seen)
 
     with st.popover("Cite and export", icon=":material/format_quote:"):
+        frame()
         citing.image_buttons("scatter", file_name(experiment, found))
         table_downloads(
             "Table",

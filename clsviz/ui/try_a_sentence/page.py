@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from clsviz import models, words
+from clsviz import words
 from clsviz.analysis.typed import EXAMPLE, TypedSentences
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
@@ -40,7 +40,7 @@ def page() -> None:
     controls.notes.show(jobs[0])
     controls.notes.show_of_view()
     preview.show(jobs[0])
-    question = f"What does {models.label(experiment.model)} make of a sentence?"
+    question = words.question_of_sentence(experiment)
     answer_place, picture_place = st.container(key="head_place"), st.container()
     own.one_or_several()
     measuring_place = st.container()

@@ -110,7 +110,7 @@ def _show(job: MeasuringJob, there: MeasuringJob | None, page: str) -> None:
     if of_profile:
         _wait_for_norms(of_profile)
     profile = of_profile.work.result if of_profile else None
-    question = f"Where does {models.label(experiment.model)} write the length of a sentence?"
+    question = words.question_of_layers(experiment)
     if of_profile is None:
         head.show(question, words.waiting.for_points(job, server.jobs().place_of(job)))
     else:

@@ -1,0 +1,55 @@
+"""What Streamlit knows of the server it runs in: its settings, its sessions, and the page it sends to browsers."""
+
+import os
+from pathlib import Path
+
+import streamlit as st
+from streamlit import file_util
+from streamlit.runtime import exists, get_instance
+
+from clsviz.hosting import Hosting, hosting_of
+from clsviz.limits import limits_of
+
+
+def base_path() -> str:
+    """What stands before the path of every page: "" or “/name”."""
+    path = str(st.get_option("server.baseUrlPath") or "").strip("/")
+    return f"/{path}" if path else ""
+
+
+def allowed_hosts() -> list[str]:
+    """The names by which the server may be asked for, none for any: Streamlit's server.allowedHosts."""
+    return [str(host).strip().rstrip(".") for host in st.get_option("server.allowedHosts") or ()]
+
+
+def allowed_origins() -> list[str] | None:
+    """The other sites whose pages may talk to the server; None for all: Streamlit's own settings of CORS.
+
+    A proxy may ask by another name than the browser does: browser.serverAddress is the browser's.
+    """
+    if not st.get_option("server.enableCORS"):
+        return None
+    address, port = st.get_option("browser.serverAddress"), st.get_option("browser.serverPort")
+    own = [f"{scheme}://{address}{end}" for scheme in ("http", "https") for end in ("", f":{port}")]
+    others = [str(origin).strip() for origin in st.get_option("server.corsAllowedOrigins") or ()]
+    return others if address == "localhost" else others + own  # as it is where nobody says otherwise
+
+
+def hosting() -> Hosting:
+    """Who may reach what, as the environment says; raises SettingError where that cannot be used."""
+    return hosting_of(os.environ, is_public=limits_of(os.environ).is_public)
+
+
+def n_sessions() -> int:
+    """How many browsers are connected."""
+    return get_instance()._session_mgr.num_active_sessions() if exists() else 0
+
+
+def shell() -> str:
+    """The page that Streamlit sends, whatever the path: a browser then draws everything else in it."""
+    return (Path(file_util.get_static_dir()) / "index.html").read_text(encoding="utf-8")
+
+
+def font() -> Path | None:
+    """The file of the font that the pages are set in, if it is where it was."""
+    return next(Path(file_util.get_static_dir()).glob("static/media/SourceSansVF-Upright*.woff2"), None)

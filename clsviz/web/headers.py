@@ -1,0 +1,116 @@
+"""What a browser is told and asked on every request: which content a page may have, and where it comes from."""
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable, Collection
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
+
+_SAFE = "GET", "HEAD", "OPTIONS"
+
+
+def content_security_policy(shell: str, frame_ancestors: str) -> str:
+    """What a page may load and run, as the header has it; shell: the page that Streamlit sends.
+
+    - Of scripts in the page, only those of the shell run, which are known by their digest. Streamlit loads the
+      components of the page from blobs.
+    - Plotly compiles what it draws by WebGL, for which it takes eval.
+    - Streamlit writes the styles of its elements, and the page its own, into the page: there is no digest of those.
+    """
+    digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()) for text in _INLINE_SCRIPT.findall(shell)]
+    scripts = " ".join(f"'sha256-{digest.decode()}'" for digest in digests)
+    return "; ".join(
+        [
+            "default-src 'none'",
+            f"script-src 'self' blob: 'unsafe-eval' {scripts}".strip(),
+            "style-src 'self' 'unsafe-inline'",
+            "img-src 'self' data: blob:",
+            "font-src 'self' data:",
+            "media-src 'self' blob:",
+            "connect-src 'self'",
+            "worker-src 'self' blob:",
+            "manifest-src 'self'",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "object-src 'none'",
+            f"frame-ancestors {frame_ancestors}",
+        ]
+    )
+
+
+class SecurityHeaders:
+    """Says with every answer what the page may load, and who may show it."""
+
+    def __init__(self, app: ASGIApp, policy: str) -> None:
+        self._app = app
+        self._headers = {
+            "Content-Security-Policy": policy,
+            "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+            "Referrer-Policy": "strict-origin-when-cross-origin",
+            "X-Content-Type-Options": "nosniff",
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, and add the headers to its answer."""
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in self._headers.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers if scope["type"] == "http" else send)
+
+
+class SameOrigin:
+    """Refuses what a page of another site asks a visitor's browser to do here: connect to a session, or upload.
+
+    Streamlit asks a service on the internet for this server's address before it refuses, so this comes first.
+    """
+
+    def __init__(self, app: ASGIApp, allowed: Collection[str] | None) -> None:
+        """allowed: other origins that may; None for all."""
+        self._app = app
+        self._allowed = allowed
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or refuse it."""
+        if scope["type"] in ("http", "websocket") and not self._may(scope):
+            if scope["type"] == "websocket":
+                await send({"type": "websocket.close", "code": 1008})
+            else:
+                await PlainTextResponse("This comes from another site.", 403)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    def _may(self, scope: Scope) -> bool:
+        headers = Headers(scope=scope)
+        origin = headers.get("origin")
+        if self._allowed is None or scope.get("method") in _SAFE or origin is None:  # programs send none, browsers do
+            return True
+        return urlsplit(origin).netloc.lower() == headers.get("host", "").lower() or origin in self._allowed
+
+
+class OnlyFor:
+    """Refuses some paths to all but those who are welcome there."""
+
+    def __init__(self, app: ASGIApp, paths: Collection[str], is_welcome: Callable[..., bool]) -> None:
+        """is_welcome: asked with the address of whoever asks, and `is_forwarded`: whether a proxy is between."""
+        self._app, self._paths, self._is_welcome = app, paths, is_welcome
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or refuse it."""
+        if scope["type"] == "http" and scope["path"].rstrip("/") in self._paths:
+            headers, (address, _) = Headers(scope=scope), scope.get("client") or ("", 0)
+            is_forwarded = any(name in headers for name in ("forwarded", "x-forwarded-for", "x-real-ip"))
+            if not self._is_welcome(address, is_forwarded=is_forwarded):
+                await PlainTextResponse("CLSVIZ_METRICS says who may read this.", 403)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)

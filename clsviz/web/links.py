@@ -1,0 +1,108 @@
+"""What a link answers before its page is drawn: Streamlit's page with the tags of a preview, and the picture."""
+
+import functools
+import html
+from collections.abc import Callable
+from typing import TypeVar
+from urllib.parse import urlencode
+
+import anyio
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from clsviz import web, words
+from clsviz.web.cache import Pictures
+from clsviz.web.preview import Preview, Previews
+
+T = TypeVar("T")
+
+PICTURE = "/preview.png"
+PAGE_PARAMETER = "page"
+"""Which page a picture is of, beside the settings of the link."""
+
+SIZE = 1200, 630
+"""Pixels of the picture, as social networks show it in full."""
+
+_MOST_WAITING = 16
+"""Requests beyond these get an answer that takes nothing."""
+
+_PROGRAMS_WAIT_SECONDS = 5.0
+"""Whoever collects previews has more time than a visitor, of whose navigation a browser tells by a header."""
+
+_TITLE = "<title>Streamlit</title>"
+
+
+class Links:
+    """Answers to links. What a preview takes is done by one thread at a time, so that pages and jobs come first."""
+
+    def __init__(self, shell: str, base: str, previews: Previews, patience_seconds: float = 0.3) -> None:
+        """shell: the page that Streamlit sends. base: what stands before all paths.
+
+        patience_seconds: how long a visitor's page waits for its preview; it then says only what it asks.
+        """
+        self._shell, self._base, self._previews = shell, base, previews
+        self._patience_seconds = patience_seconds
+        self.pictures = Pictures()
+        self._one_at_a_time = anyio.CapacityLimiter(1)
+
+    async def page(self, request: Request) -> Response:
+        """Streamlit's page, whose head says what the link leads to."""
+        path = request.url.path.removeprefix(self._base).strip("/")
+        query = dict(request.query_params)
+        preview, seconds = None, self._patience_seconds
+        if "sec-fetch-mode" not in request.headers:
+            seconds = max(seconds, _PROGRAMS_WAIT_SECONDS)
+        with anyio.move_on_after(seconds):
+            preview = await self._do(lambda: self._previews.of(path, query))
+        preview = preview or self._previews.unread(path, query)
+        tags = tags_of(preview, f"{_origin(request)}{self._base}", path)
+        return HTMLResponse(self._shell.replace(_TITLE, tags, 1), headers={"Cache-Control": "no-cache"})
+
+    async def picture(self, request: Request) -> Response:
+        """The picture of a link, 1200 × 630; for a link that makes no sense, that of the page as it opens."""
+        query = dict(request.query_params)
+        path = query.pop(PAGE_PARAMETER, "")
+        is_busy = self._one_at_a_time.statistics().tasks_waiting >= _MOST_WAITING
+        if is_busy:
+            return Response(status_code=503, headers={"Retry-After": "5", "Cache-Control": "no-store"})
+        content, is_known = await self._do(lambda: self._draw(path, query))
+        age = 3600 if is_known else 60  # what is not measured yet may be soon
+        return Response(content, media_type="image/png", headers={"Cache-Control": f"public, max-age={age}"})
+
+    def _draw(self, path: str, query: dict[str, str]) -> tuple[bytes, bool]:
+        preview = self._previews.of(path, query)
+        draw = functools.partial(web.drawing.draw, preview)  # through the face: Pillow's fonts load only now
+        return self.pictures.get(preview.key, draw), bool(preview.answer)
+
+    async def _do(self, work: Callable[[], T]) -> T:
+        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._one_at_a_time)
+
+
+def tags_of(preview: Preview, address: str, path: str) -> str:
+    """The tags of a preview, by Open Graph and as X reads them; address: where the server's paths begin."""
+    query = preview.experiment.to_query() | ({PAGE_PARAMETER: path} if path else {})
+    picture = f"{address}{PICTURE}" + (f"?{urlencode(query)}" if query else "")
+    description = preview.answer or words.sharing.ABOUT
+    n = len(preview.scatter.lengths) if preview.scatter else 0
+    named = {"description": description, "twitter:card": "summary_large_image"}
+    properties = {
+        "og:type": "website",
+        "og:site_name": words.sharing.SITE,
+        "og:title": preview.question,
+        "og:description": description,
+        "og:image": picture,
+        "og:image:type": "image/png",
+        "og:image:width": str(SIZE[0]),
+        "og:image:height": str(SIZE[1]),
+        "og:image:alt": words.sharing.alt(preview.experiment, n),
+    }
+    named |= {f"twitter:{name}": properties[f"og:{name}"] for name in ("title", "description", "image", "image:alt")}
+    lines = [f"<title>{html.escape(preview.question)}</title>"]
+    lines += [f'<meta name="{name}" content="{html.escape(text)}" />' for name, text in named.items()]
+    lines += [f'<meta property="{name}" content="{html.escape(text)}" />' for name, text in properties.items()]
+    return "\n    ".join(lines)
+
+
+def _origin(request: Request) -> str:
+    is_secure = request.url.scheme == "https" or request.headers.get("x-forwarded-proto") == "https"  # by a proxy
+    return f"{'https' if is_secure else 'http'}://{request.headers.get('host', '')}"

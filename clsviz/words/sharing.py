@@ -1,0 +1,21 @@
+"""What is said of a link before it is opened, and of a picture on another page."""
+
+from clsviz.experiment import Experiment
+from clsviz.words.labels import axis_title, length_title
+
+SITE = "clsviz"
+
+ABOUT = "Does an encoder such as BERT write the length of a sentence into its [CLS] vector, and where? See it measured."
+"""Of a link whose answer is not known yet."""
+
+TO_MEASURE = "Open the link to measure it."
+"""On a picture without points."""
+
+
+def alt(experiment: Experiment, n: int) -> str:
+    """A picture of n sentences in words."""
+    if not n:
+        return SITE
+    view = experiment.view
+    length = length_title(view)
+    return f"{axis_title(view)} against {length[0].lower()}{length[1:]}: {n:,} sentences and the line through them."

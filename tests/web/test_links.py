@@ -1,0 +1,160 @@
+import html
+import io
+from collections.abc import Callable
+from functools import partial
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+from support.app import answer, browse_from, linked, plain, settle
+
+from clsviz import web, words
+from clsviz.ui.state import serving
+from clsviz.web import links
+from clsviz.web.pages import PAGES
+
+
+class _Head(HTMLParser):
+    """The title and the meta tags of a page, as a program that shows previews reads them."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: dict[str, str] = {}
+        self.title = ""
+        self.others: list[str] = []
+        self._in_title = False
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        named = dict(attrs)
+        self._in_title = tag == "title"
+        self.others.append(tag)
+        if tag == "meta" and (name := named.get("property") or named.get("name")):
+            self.tags[name] = named.get("content") or ""
+
+    def handle_data(self, data: str) -> None:
+        self.title += data if self._in_title else ""
+
+    def handle_endtag(self, tag: str) -> None:
+        self._in_title = False
+
+
+def head(site: TestClient, path: str) -> _Head:
+    answered = site.get(path)
+    assert answered.status_code == 200
+    assert answered.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert answered.headers["Cache-Control"] == "no-cache"
+    return _Head(answered.text)
+
+
+@pytest.mark.parametrize("page", ["", "where_length_lives", "length_and_search"])
+def test_a_link_says_what_its_page_says(site: TestClient, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    browse_from(monkeypatch, "localhost")
+    drawn = settle(linked({}, page).run())
+    tags = head(site, f"/{page}").tags
+    assert tags["og:title"] == tags["twitter:title"] == plain(drawn.title[0].value)
+    assert tags["og:description"] == tags["twitter:description"] == tags["description"] == answer(drawn)
+    assert tags["twitter:card"] == "summary_large_image"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_has_its_question_and_its_picture(
+    site: TestClient, page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browse_from(monkeypatch, "localhost")
+    found = head(site, f"/{page}?layer=2")
+    asked = plain(linked({"layer": "2"}, page).run().title[0].value)
+    assert found.tags["og:title"] == found.title == asked
+    picture = found.tags["og:image"]
+    assert picture.startswith("http://demo.example/preview.png?layer=2")
+    answered = site.get(picture)
+    assert answered.headers["Content-Type"] == "image/png"
+    with Image.open(io.BytesIO(answered.content)) as image:
+        assert image.size == (int(found.tags["og:image:width"]), int(found.tags["og:image:height"])) == (1200, 630)
+
+
+def test_the_pages_are_those_of_the_dashboard() -> None:
+    source = (Path(links.__file__).parents[1] / "ui" / "app.py").read_text(encoding="utf-8")
+    assert all(f'url_path="{path}"' in source for path in PAGES if path)
+    assert source.count("st.Page(") == len(PAGES)
+
+
+def test_the_rest_of_the_page_is_streamlits(site: TestClient) -> None:
+    shell, page = serving.shell(), site.get("/?seed=1").text
+    before, after = shell.split("<title>Streamlit</title>")
+    assert page.startswith(before)
+    assert page.endswith(after)
+
+
+@pytest.mark.parametrize(
+    "text", ['"><script>alert(1)</script>', "</title><script>alert(1)</script>", "' onload='x", "a&amp;b", "<!--"]
+)
+@pytest.mark.parametrize("name", ["model", "corpus", "layer", "text", "x"])
+def test_a_link_is_text_and_never_markup(site: TestClient, name: str, text: str) -> None:
+    plain_page, odd = head(site, "/"), head(site, str(site.build_request("GET", "/", params={name: text}).url))
+    assert odd.others == plain_page.others
+    assert odd.tags.keys() == plain_page.tags.keys()
+    assert odd.title == odd.tags["og:title"]
+
+
+def test_a_host_is_text_too(site: TestClient) -> None:
+    page = site.get("/", headers={"host": 'a"><script>'}).text
+    assert "<script>" not in page.replace(serving.shell().split("</title>")[1], "")
+    assert html.escape('a"><script>') in page
+
+
+def test_behind_a_proxy_the_picture_is_where_the_page_is(site: TestClient) -> None:
+    behind = site.get("/?layer=2", headers={"X-Forwarded-Proto": "https"})
+    assert _Head(behind.text).tags["og:image"] == "https://demo.example/preview.png?layer=2"
+    odd = site.get("/?layer=2", headers={"X-Forwarded-Proto": "javascript"})
+    assert _Head(odd.text).tags["og:image"] == "http://demo.example/preview.png?layer=2"
+
+
+def test_a_link_that_makes_no_sense_has_the_picture_of_the_default(site: TestClient) -> None:
+    default = site.get("/preview.png")
+    assert default.status_code == 200
+    for query in ("page=nowhere", "layer=x&sample_size=0", "%00=%ff", "zoom=1", "a" * 5000):
+        assert site.get(f"/preview.png?{query}").content == default.content
+    assert site.get("/preview.png?page=where_length_lives").content != default.content
+
+
+def test_a_link_whose_answer_is_not_known_says_what_clsviz_is(site: TestClient) -> None:
+    tags = head(site, "/?model=untrained%3Aminilm&seed=77").tags
+    assert tags["og:description"] == words.sharing.ABOUT
+    assert tags["og:image:alt"] == words.sharing.SITE
+    assert "max-age=60" in site.get(tags["og:image"]).headers["Cache-Control"]
+    assert "max-age=3600" in site.get("/preview.png").headers["Cache-Control"]
+
+
+def test_a_visitor_does_not_wait_long_for_a_preview_and_a_program_does(
+    site: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(links, "_PROGRAMS_WAIT_SECONDS", 120)
+    client = partial(TestClient, Starlette(routes=web.routes(patience_seconds=0)), base_url="http://demo.example")
+    found, patient = head(client(headers={"Sec-Fetch-Mode": "navigate"}), "/"), head(client(), "/")
+    assert patient.tags == head(site, "/").tags
+    assert found.tags["og:title"] == patient.tags["og:title"]
+    assert found.tags["og:description"] == words.sharing.ABOUT != patient.tags["og:description"]
+
+
+def test_too_many_pictures_at_once_are_refused(site: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(links, "_MOST_WAITING", 0)
+    answered = site.get("/preview.png")
+    assert (answered.status_code, answered.headers["Retry-After"]) == (503, "5")
+
+
+def test_below_a_base_path_everything_is_below_it(
+    open_site: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    get_option = serving.st.get_option
+    monkeypatch.setattr("streamlit.get_option", lambda key: "demo/" if key == "server.baseUrlPath" else get_option(key))
+    site = open_site()
+    assert site.get("/demo/ready").status_code == 200
+    assert site.get("/ready").status_code == 404
+    tags = head(site, "/demo/where_length_lives").tags
+    assert tags["og:image"] == "http://demo.example/demo/preview.png?page=where_length_lives"
+    assert site.get(tags["og:image"]).status_code == 200
+    assert open_site("203.0.113.9").get("/demo/metrics").status_code == 403

@@ -1,0 +1,137 @@
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.hub import Hub
+
+from clsviz import analysis, corpora, models
+from clsviz.encoder import Encoder
+from clsviz.experiment import Experiment
+from clsviz.measuring import SHOWCASE, Encoders, Extraction, Store
+from clsviz.progress import Progress
+from clsviz.ui.state import server
+from clsviz.web.pages import PAGES
+from clsviz.web.preview import Previews
+
+SMALL = {"sample_size": "40", "seed": "3"}
+"""So small that it is measured in no time, and none of what comes with clsviz."""
+
+
+@pytest.fixture
+def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever loads a model or fetches anything fails."""
+    for module, name in ((Encoders, "get"), (models, "fetch"), (corpora, "fetch_sample"), (corpora, "fetch_corpus")):
+        monkeypatch.setattr(module, name, None)
+
+
+@pytest.mark.usefixtures("no_model")
+@pytest.mark.parametrize("page", PAGES)
+def test_of_what_came_with_clsviz_there_are_points_on_every_page(page: str) -> None:
+    preview = Previews().of(page, {})
+    assert preview.scatter is not None
+    assert len(preview.scatter.lengths) == len(preview.scatter.norms) == 4993
+    assert preview.question.endswith("?")
+    r_squared = np.corrcoef(preview.scatter.lengths, preview.scatter.norms)[0, 1] ** 2
+    assert preview.scatter.r_squared == pytest.approx(r_squared, rel=1e-5)
+
+
+@pytest.mark.usefixtures("no_model")
+def test_what_is_not_measured_has_no_points_and_stays_so(tmp_path: Path) -> None:
+    preview = Previews().of("", SMALL | {"model": "untrained:minilm"})
+    assert (preview.answer, preview.scatter) == ("", None)
+    assert "MiniLM-L6" in preview.question
+    assert not list((tmp_path / "store").rglob("*.safetensors"))
+
+
+def test_the_points_are_there_once_measured_and_the_answer_once_computed(minilm_encoder: Encoder) -> None:
+    previews, experiment = Previews(), Experiment(sample_size=40, seed=3)
+    store = Store(shipped=SHOWCASE)
+    encoders = Encoders()
+    encoders._loaded[models.find("minilm").fingerprint, experiment.precision] = minilm_encoder
+    before = previews.of("", SMALL)
+    found = Extraction(experiment, store, encoders).run(Progress())
+    measured = previews.of("", SMALL)
+    kept = analysis.Kept(store.results)
+    shown = analysis.show(found, experiment.view, kept=kept)
+    computed = previews.of("", SMALL)
+    assert before.scatter is None
+    assert measured.scatter is not None
+    np.testing.assert_array_equal(measured.scatter.norms, found.measurements.cls_norms[shown.index, -1])
+    np.testing.assert_array_equal(measured.scatter.lengths, found.measurements.n_tokens[shown.index])
+    assert measured.answer == ""
+    assert shown.fit is not None
+    assert f"{shown.fit.r_squared:.1%} of the differences" in computed.answer
+    assert len({before.key, measured.key, computed.key}) == 3
+
+
+def test_the_view_is_that_of_the_link() -> None:
+    previews = Previews()
+    short, layer = previews.of("", {"length_cutoff": "10"}).scatter, previews.of("", {"layer": "2"}).scatter
+    whole = previews.of("", {}).scatter
+    assert short is not None
+    assert layer is not None
+    assert whole is not None
+    assert short.lengths.max() == 9
+    assert not np.allclose(layer.norms, whole.norms)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"layer": "99"},
+        {"pooling": "mean"},
+        {"sample_size": "20001"},
+        {"corpus": "/etc/passwd"},
+        {"corpus": "no-such-owner/corpus"},
+        {"model": "/"},
+        {"model": "no-such-owner/model"},
+        {"model": "untrained:bert-base-uncased"},
+    ],
+)
+def test_what_a_page_would_only_explain_has_no_points(query: dict[str, str]) -> None:
+    preview = Previews().of("", query)
+    assert (preview.answer, preview.scatter) == ("", None)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"layer": "abc", "nonsense": "1", "sample_size": "-1"},
+        {"model": "", "corpus": "x" * 600},
+        {"zoom": "1,2,3,4", "text": "secret", "model_fingerprint": "0", "selected": "points:1", "overlays": "none"},
+        {"length_cutoff": "9" * 5000},
+    ],
+)
+def test_whatever_a_link_gets_wrong_has_its_default(query: dict[str, str]) -> None:
+    preview, default = Previews().of("", query), Previews().of("", {})
+    assert preview.key == default.key
+    assert preview.answer
+
+
+def test_a_visitors_own_file_is_not_shown(tmp_path: Path) -> None:
+    content = "\n".join(f"This is sentence {'number ' * (n % 9)}{n}." for n in range(30)).encode()
+    name = corpora.keep_upload(io.BytesIO(content), "own.txt", tmp_path / "store" / "corpora")
+    experiment = Experiment(corpus=name, sample_size=30)
+    found = Extraction(experiment, Store(), Encoders()).run(Progress())
+    assert len(found.measurements) == 30
+    assert Previews().of("", experiment.to_query()).scatter is None
+
+
+def test_a_public_server_shows_what_its_pages_offer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLSVIZ_PUBLIC", "1")
+    assert server.limits().is_public
+    previews = Previews()
+    default = previews.of("", {})
+    for query in ({"model": "owner/model"}, {"model": "/etc"}, {"corpus": "/etc/passwd"}, {"corpus": "owner/corpus"}):
+        assert previews.of("", query).key == default.key
+
+
+def test_the_hub_is_not_asked(hub: Hub) -> None:
+    for query in (
+        {"model": "owner/model"},
+        {"corpus": "owner/corpus"},
+        {"model": "bert-base-uncased", "corpus": "bookcorpus"},
+    ):
+        assert Previews().of("", query).scatter is None
+    assert hub.requests == []
