@@ -208,7 +208,7 @@ def test_sentences_of_one_length_have_shares_but_no_line() -> None:
     vectors = np.random.default_rng(0).normal(size=(N, WIDTH))
     found = dimensions(vectors, np.full(N, 9))
     assert (found.r_squared, found.r_squared_without) == (None, None)
-    assert "are 9 long" in found.problem
+    assert "have the same length, 9" in found.problem
     assert found.variance_shares is not None
     assert found.norm_sd == pytest.approx(np.linalg.norm(vectors, axis=1).std(ddof=1))
 
@@ -332,5 +332,5 @@ def test_sentences_of_one_length_still_show_where_the_variation_comes_from() -> 
     gain = np.linspace(0.2, 2, WIDTH)
     rows = rows_of(stored(gain * normalised()), np.full(N, 7), gain, np.zeros(WIDTH))
     assert (rows[AS_IT_IS].varies, rows[AS_IT_IS].r_squared) == (True, None)
-    assert "are 7 long" in rows[AS_IT_IS].problem
+    assert "have the same length, 7" in rows[AS_IT_IS].problem
     assert "so without those two the norm would not vary" in words.dimensions.layer_norm_sentence(list(rows.values()))

@@ -1,6 +1,7 @@
 """What there is beyond the line: its shape, and how the cutoff changes it; both computed in the background."""
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 _HEIGHT = 360
 
-_PATIENCE_SECONDS = 0.3
+_PATIENCE_SECONDS = 0.15
 
 
 def is_active(job: MeasuringJob, experiment: Experiment) -> bool:
@@ -42,10 +43,10 @@ def is_active(job: MeasuringJob, experiment: Experiment) -> bool:
     )
 
 
-def wait_a_moment(job: MeasuringJob, experiment: Experiment) -> None:
+def wait_a_moment(is_active: Callable[[], bool]) -> None:
     """Few sentences take a moment: then the answer is written once."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
-    while not job.state.is_active and is_active(job, experiment) and time.monotonic() < deadline:
+    while is_active() and time.monotonic() < deadline:
         time.sleep(0.005)
 
 

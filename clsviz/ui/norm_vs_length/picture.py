@@ -30,14 +30,15 @@ def show(job: MeasuringJob, page: str) -> None:
     answer = partial(head.show, words.question(experiment), words.waiting.for_points(job, server.jobs().place_of(job)))
     if found is not None and shown is not None:
         answer = partial(_answer, job, experiment, found, shown)
-    answer_place = st.container()
+    is_active = partial(beyond.is_active, job, experiment) if shown is not None else lambda: False
+    if not job.state.is_active:
+        beyond.wait_a_moment(is_active)
+    redrawn.show(answer, lambda: None, is_active)
     picture_place = st.container(key="picture", height=chart.HEIGHT, border=False)
     with strip.place():
         strip.show_view(job.work.found)
         own.line()
     if found is None or shown is None:
-        with answer_place:
-            redrawn.show(answer, lambda: None, lambda: False)
         with picture_place:
             _show_empty(experiment)
         return
@@ -52,9 +53,6 @@ def show(job: MeasuringJob, page: str) -> None:
         selection.show(found, shown, selected, experiment.unit, share.file_name(experiment, found))
     typed.show(sentences, shown)
     _explain(job, experiment, found, shown)
-    beyond.wait_a_moment(job, experiment)  # with all else in the browser
-    with answer_place:
-        redrawn.show(answer, lambda: None, lambda: beyond.is_active(job, experiment))
 
 
 def _answer(job: MeasuringJob, experiment: Experiment, found: Found, shown: "Shown") -> None:
