@@ -1,11 +1,12 @@
 """What tests of measuring begin with."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from clsviz.encoder import Encoder
 from clsviz.experiment import Experiment
 
 
@@ -21,3 +22,19 @@ def _nothing_outlives_its_test() -> Iterator[None]:
 @pytest.fixture
 def experiment(tiny_folder: Path, text_file: Path) -> Experiment:
     return Experiment(model=str(tiny_folder), corpus=str(text_file), sample_size=300)
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Measuring halts before every part but the first two until this is set."""
+    gate = threading.Event()
+    measure = Encoder.measure
+
+    def gated(self: Encoder, sentences: list[str], on_batch: Callable[[int], None] | None = None) -> object:
+        while on_batch and len(sentences) != 32 and not gate.wait(0.01):
+            on_batch(0)
+        return measure(self, sentences, on_batch)
+
+    monkeypatch.setattr(Encoder, "measure", gated)
+    yield gate
+    gate.set()

@@ -1,11 +1,12 @@
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.tiny import random_sentences
+from support.waiting import wait_for
 
 from clsviz.encoder import Encoder
 from clsviz.experiment import Experiment
@@ -19,29 +20,6 @@ def jobs(store: Store) -> Iterator[Jobs]:
     jobs = Jobs(store)
     yield jobs
     jobs.close()
-
-
-@pytest.fixture
-def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """Measuring halts before every part but the first two until this is set."""
-    gate = threading.Event()
-    measure = Encoder.measure
-
-    def gated(self: Encoder, sentences: list[str], on_batch: Callable[[int], None] | None = None) -> object:
-        while on_batch and len(sentences) != 32 and not gate.wait(0.01):
-            on_batch(0)
-        return measure(self, sentences, on_batch)
-
-    monkeypatch.setattr(Encoder, "measure", gated)
-    yield gate
-    gate.set()
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.01)
 
 
 def n_measured(job: Job) -> int:

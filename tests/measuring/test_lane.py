@@ -4,24 +4,17 @@ import itertools
 import random
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.waiting import wait_for
 
-from clsviz.encoder import Encoder
 from clsviz.errors import OutOfTimeError, TooManyError
 from clsviz.experiment import Experiment
 from clsviz.measuring import Cost, Extraction, Job, Jobs, State, Steps, Store
 from clsviz.measuring.lane import Lane, Place
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.005)
 
 
 class Queue:
@@ -175,22 +168,6 @@ def test_a_visitor_has_so_many_jobs_and_no_more() -> None:
     assert queue.run(*jobs, other) == [0, "b", 2, "instead"]
     queue.put("afterwards", "a")
     queue.lane.close()
-
-
-@pytest.fixture
-def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """Measuring halts before every part but the first two until this is set."""
-    gate = threading.Event()
-    measure = Encoder.measure
-
-    def gated(self: Encoder, sentences: list[str], on_batch: Callable[[int], None] | None = None) -> object:
-        while on_batch and len(sentences) != 32 and not gate.wait(0.01):
-            on_batch(0)
-        return measure(self, sentences, on_batch)
-
-    monkeypatch.setattr(Encoder, "measure", gated)
-    yield gate
-    gate.set()
 
 
 def n_measured(job: Job[Extraction]) -> int:

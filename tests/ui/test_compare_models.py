@@ -15,6 +15,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 from support.app import answer, linked, plain, redraw, texts
 from support.tiny import write_piecewise_bert
+from support.waiting import wait_for
 
 from clsviz import statistics
 from clsviz.encoder import Encoder
@@ -46,13 +47,6 @@ def open_page(folders: list[str], corpus: str) -> Callable[..., AppTest]:
 
 def jobs_of(page: AppTest) -> list[Job]:
     return list(page.session_state.watched.values())
-
-
-def wait_for(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not is_so():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.02)
 
 
 def finish(page: AppTest) -> AppTest:

@@ -2,7 +2,6 @@
 
 import re
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 from support.app import answer, chart, finish, job_of, linked, plain, settle, texts
+from support.waiting import wait_for
 
 from clsviz import figures
 from clsviz.encoder import Encoder
@@ -45,13 +45,6 @@ def limit(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         st.cache_resource.clear()
 
     return limit
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.01)
 
 
 def test_a_server_without_room_says_so_and_does_nothing_else(

@@ -10,6 +10,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 from support.app import answer, figures, finish, job_of, texts
+from support.waiting import wait_for
 
 from clsviz.encoder import Encoder
 from clsviz.experiment import Experiment
@@ -29,13 +30,6 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> None:
         return measure(self, sentences, on_batch)
 
     monkeypatch.setattr(Encoder, "measure", slow)
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.01)
 
 
 @pytest.mark.usefixtures("slow")

@@ -1,0 +1,12 @@
+"""Waiting for what happens in other threads."""
+
+import time
+from collections.abc import Callable
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    """Until it holds; fails after a minute."""
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)
