@@ -20,7 +20,7 @@ from statistics import median
 
 import plotly.io
 import psutil
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, sync_playwright
 
 from benchmarks import touch
 from clsviz import figures, statistics
@@ -96,8 +96,6 @@ def measure_browser(store: Store, n_sentences: int) -> None:
 
     n_sentences: how many are in `store`, for the touches of a large picture.
     """
-    from playwright.sync_api import sync_playwright
-
     from tests.support.visit import launch, serve
 
     warm = []

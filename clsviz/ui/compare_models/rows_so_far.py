@@ -32,7 +32,7 @@ def rows_of(
             row = _with_norms(row, job, found, of.view, index)
             vectors_found = of_vectors.work.found
             if is_settled and of_vectors.state is State.DONE and vectors_found:
-                if vectors_found.is_outline and not is_kept(vectors_found, of, norms):
+                if need_vectors(of, norms, [of_vectors]):
                     row = replace(row, is_read=False)
                 else:
                     row = _with_profile(row, vectors_found, of.view, index)
@@ -64,8 +64,8 @@ def _with_profile(row: Row, found: Found, view: View, index: NDArray[np.intp]) -
 
 def need_vectors(experiment: Experiment, norms: Sequence[MeasuringJob], vectors: Sequence[MeasuringJob]) -> bool:
     """Whether the next run of the page will measure vectors, as what is kept turned out not to suffice."""
-    founds = [job.work.found for job in vectors if job.state is State.DONE]
-    return any(found and found.is_outline and not is_kept(found, experiment, norms) for found in founds)
+    done = [job for job in vectors if job.state is State.DONE]
+    return any(watching.lacks_vectors(job, lambda found: is_kept(found, experiment, norms)) for job in done)
 
 
 def is_kept(found: Found, experiment: Experiment, norms: Sequence[MeasuringJob | None]) -> bool:

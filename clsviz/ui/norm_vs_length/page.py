@@ -19,10 +19,9 @@ def page() -> None:
     outline = controls.status.outline(job)
     with st.sidebar:
         controls.sample.show(job, outline, has_presets=True)
-    with st.container():  # however much there is, what follows keeps its place, and nothing is there twice for a moment
-        controls.status.show_on_a_phone(job, outline)
-        controls.notes.show(job)
-        preview.show(job)
+    controls.status.show_on_a_phone(job, outline)
+    controls.notes.show(job)
+    preview.show(job)
     news = partial(watching.news, job)
     redrawn.show(lambda: picture.show(job, PAGE), session.measured, lambda: job.state.is_active, news)
     preview.explain(job)

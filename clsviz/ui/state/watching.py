@@ -76,10 +76,15 @@ def _job(experiment: Experiment, kind: Kind, job: MeasuringJob | None, suffices:
     if job is None or job.state is State.WAITING:  # what came with clsviz may suffice by now
         job = server.jobs().open(experiment, kind, hold=session.is_held(), visitor=server.visitor())
         _wait_a_moment(job)
-    found = job.work.found
-    if found is not None and found.is_outline and not suffices(found):
+    if lacks_vectors(job, suffices):
         return server.jobs().open(experiment, kind, here=True, hold=session.is_held(), visitor=server.visitor())
     return job
+
+
+def lacks_vectors(job: MeasuringJob, suffices: Suffices) -> bool:
+    """Whether the job has vectors of which all but they themselves came with clsviz, and that does not suffice."""
+    found = job.work.found
+    return found is not None and found.is_outline and not suffices(found)
 
 
 def _wait_a_moment(job: MeasuringJob) -> None:

@@ -17,9 +17,8 @@ def page() -> None:
     outline = controls.status.outline(job)
     with st.sidebar:
         controls.sample.show(job, outline, of_vectors=True)
-    with st.container():  # however much there is, what follows keeps its place, and nothing is there twice for a moment
-        controls.status.show_on_a_phone(job, outline)
-        controls.notes.show(job)
-        preview.show(job)
+    controls.status.show_on_a_phone(job, outline)
+    controls.notes.show(job)
+    preview.show(job)
     profile.show(job, there[0] if there else None, PAGE)
     preview.explain(job)

@@ -65,8 +65,7 @@ def is_kept(found: Found, experiment: Experiment) -> bool:
 
 def _needs_vectors(job: MeasuringJob) -> bool:
     """Whether what came with clsviz no longer suffices."""
-    found = job.work.found
-    return found is not None and found.is_outline and not is_kept(found, session.experiment())
+    return watching.lacks_vectors(job, lambda found: is_kept(found, session.experiment()))
 
 
 def _is_analysed(job: MeasuringJob, there: MeasuringJob | None, experiment: Experiment) -> bool:
