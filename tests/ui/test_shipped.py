@@ -6,8 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 
 HEAVY = ("torch", "transformers", "sklearn", "statsmodels", "scipy", "datasets")
@@ -21,39 +19,38 @@ from clsviz.ui.state import server
 
 server.soon = lambda action: None  # what is loaded once the page is drawn
 streamlit.context = types.SimpleNamespace(ip_address=None, headers={{"Host": "localhost"}}, is_embedded=False)
-page = AppTest.from_file({app!r}, default_timeout=60)
-if {name!r}:
-    page._page_hash = calc_hash({name!r})
-for parameter, value in {query!r}.items():
-    page.query_params[parameter] = value
-page.run()
-for _ in range(3):
-    while not server.jobs().is_idle:
-        time.sleep(0.01)
+for name, query in {visits!r}:
+    page = AppTest.from_file({app!r}, default_timeout=60)
+    if name:
+        page._page_hash = calc_hash(name)
+    for parameter, value in query.items():
+        page.query_params[parameter] = value
     page.run()
-assert not page.exception
-print(json.dumps({{
-    "loaded": [library for library in {heavy!r} if library in sys.modules],
-    "charts": [chart.proto.spec for chart in page.get("plotly_chart")],
-    "texts": [element.value for element in [*page.title, *page.header, *page.markdown, *page.caption]],
-    "errors": [error.value for error in page.error],
-    "metrics": [metric.value for metric in page.metric],
-    "found": [job.work.found.is_outline for job in page.session_state.watched.values()],
-    "n_shipped": [job.work.found.n_shipped for job in page.session_state.watched.values()],
-    "jobs": sorted({{key[0] for key in server.jobs()._analyses}}),
-    "seconds": time.process_time(),
-}}))
+    for _ in range(3):
+        while not server.jobs().is_idle:
+            time.sleep(0.01)
+        page.run()
+    assert not page.exception
+    print(json.dumps({{
+        "loaded": [library for library in {heavy!r} if library in sys.modules],
+        "charts": [chart.proto.spec for chart in page.get("plotly_chart")],
+        "texts": [element.value for element in [*page.title, *page.header, *page.markdown, *page.caption]],
+        "errors": [error.value for error in page.error],
+        "metrics": [metric.value for metric in page.metric],
+        "found": [job.work.found.is_outline for job in page.session_state.watched.values()],
+        "n_shipped": [job.work.found.n_shipped for job in page.session_state.watched.values()],
+    }}))
 server.jobs().close()
 """
 
 
-def visited(name: str, store: Path, **query: str) -> dict:
-    """What a page shows and loads in a process of its own."""
-    program = VISIT.format(app=str(ROOT / "app.py"), name=name, query=query, heavy=HEAVY)
+def visited(store: Path, *visits: tuple[str, dict[str, str]]) -> list[dict]:
+    """What pages, each with the parameters of its link, show and have loaded, in turn in a process of their own."""
+    program = VISIT.format(app=str(ROOT / "app.py"), visits=visits, heavy=HEAVY)
     environment = {**os.environ, "CLSVIZ_STORE": str(store), "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
     assert not done.returncode, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
 
 SHOWN = {
@@ -67,16 +64,16 @@ SHOWN = {
 """What stands on a page only once all of it is there."""
 
 
-@pytest.mark.parametrize("name", SHOWN)
-def test_a_page_opens_with_results_and_without_the_libraries_that_computed_them(name: str, tmp_path: Path) -> None:
-    seen = visited(name, tmp_path / "store")
-    assert seen["loaded"] == []
-    assert seen["errors"] == []
-    assert seen["charts"]
-    text = "\n".join(seen["texts"]).replace("\\", "")
-    assert all(said in text for said in SHOWN[name]), text
-    assert all(n_shipped == 5000 for n_shipped in seen["n_shipped"])
-    assert set(seen["found"]) <= {True, False}
+def test_pages_open_with_results_and_without_the_libraries_that_computed_them(tmp_path: Path) -> None:
+    for (name, said), seen in zip(
+        SHOWN.items(), visited(tmp_path / "store", *((name, {}) for name in SHOWN)), strict=True
+    ):
+        assert seen["loaded"] == [], name
+        assert seen["errors"] == [], name
+        assert seen["charts"], name
+        text = "\n".join(seen["texts"]).replace("\\", "")
+        assert all(part in text for part in said), text
+        assert all(n_shipped == 5000 for n_shipped in seen["n_shipped"]), name
     assert not list((tmp_path / "store").rglob("*.safetensors"))
 
 
@@ -90,18 +87,19 @@ CONTROLS = {
 }
 
 
-@pytest.mark.parametrize("name", CONTROLS)
-def test_the_controls_of_the_layers_need_no_vectors_either(name: str, tmp_path: Path) -> None:
-    seen = visited("where_length_lives", tmp_path / "store", **CONTROLS[name])
-    assert (seen["loaded"], seen["errors"], seen["found"]) == ([], [], [True])
-    assert len(seen["charts"]) >= 4
+def test_the_controls_of_the_layers_need_no_vectors_either(tmp_path: Path) -> None:
+    visits = [("where_length_lives", query) for query in CONTROLS.values()]
+    for name, seen in zip(CONTROLS, visited(tmp_path / "store", *visits), strict=True):
+        assert (seen["loaded"], seen["errors"], seen["found"]) == ([], [], [True]), name
+        assert len(seen["charts"]) >= 4, name
 
 
 def test_what_did_not_come_along_is_measured_here(tmp_path: Path) -> None:
     """Of fewer sentences the norms came along, but nothing that was read from their vectors."""
-    seen = visited("where_length_lives", tmp_path / "store", sample_size="300")
+    page = "where_length_lives", {"sample_size": "300"}
+    (seen,) = visited(tmp_path / "store", page)
     assert (seen["found"], seen["n_shipped"], seen["errors"]) == ([False], [0], [])
     assert set(seen["loaded"]) >= {"torch", "sklearn"}
     assert len(seen["charts"]) == 5
-    again = visited("where_length_lives", tmp_path / "store", sample_size="300")
+    (again,) = visited(tmp_path / "store", page)
     assert (again["loaded"], again["metrics"]) == ([], seen["metrics"])

@@ -4,8 +4,8 @@ import base64
 import io
 import json
 import re
+import shutil
 import threading
-import time
 import types
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,7 +20,7 @@ import pytest
 import streamlit as st
 from scipy import stats
 from streamlit.testing.v1 import AppTest
-from support.app import answer, job_of, linked, plain
+from support.app import TEXT, answer, browse_from, job_of, linked, plain, settle
 from support.files import write_task
 from support.tiny import random_sentences, write_bert
 
@@ -36,29 +36,33 @@ from clsviz.ui.where_length_lives import cells, origin, profile
 PAGE = "where_length_lives"
 
 
+QUERY = {"sample_size": "300"}
+
+
+@pytest.fixture(scope="module")
+def measured(tiny_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with all that the page shows of 300 vectors by the tiny model."""
+    folder = tmp_path_factory.mktemp("measured")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CLSVIZ_STORE", str(folder))
+        browse_from(patch, "localhost")
+        st.cache_resource.clear()
+        name = corpora.keep_upload(io.BytesIO(TEXT), "sentences.txt", folder / "corpora")
+        settle(linked(QUERY | {"model": str(tiny_folder), "corpus": name}, PAGE).run())
+        server.jobs().close()
+        st.cache_resource.clear()
+    return folder
+
+
 @pytest.fixture
-def open_page(tiny_folder: Path, corpus: str) -> Callable[..., AppTest]:
-    """Open a link to the page, by default to 300 vectors by the tiny model."""
+def open_page(tiny_folder: Path, corpus: str, measured: Path, tmp_path: Path) -> Callable[..., AppTest]:
+    """Open a link to the page, by default to 300 vectors by the tiny model, which are measured already."""
+    shutil.copytree(measured, tmp_path / "store", dirs_exist_ok=True)
 
     def open_page(**query: str) -> AppTest:
-        query = {"model": str(tiny_folder), "corpus": corpus, "sample_size": "300"} | query
-        return finish(linked(query, PAGE).run())
+        return settle(linked(QUERY | {"model": str(tiny_folder), "corpus": corpus} | query, PAGE).run())
 
     return open_page
-
-
-def finish(page: AppTest) -> AppTest:
-    """Wait until all is measured and analysed, and show it."""
-    deadline, n_settled = time.monotonic() + 60, 0
-    while n_settled < 3:  # as a run of the page may begin what the one before could not yet
-        assert time.monotonic() < deadline, "waited in vain"
-        is_active = any(job.state.is_active for job in page.session_state.watched.values())
-        is_settled = not is_active and server.jobs().is_idle
-        n_settled = n_settled + 1 if is_settled else 0
-        time.sleep(0.02)
-        page.run()
-    assert not page.exception
-    return page
 
 
 def charts(page: AppTest) -> list[Any]:
@@ -175,7 +179,7 @@ def test_the_length_is_erased_and_probes_travel_where_a_link_asks_for_it(
     assert f"(before: {before:.2f})" in said
     page.toggle(key="erase").set_value(False).run()
     page.selectbox(key="travel_to").set_value("").run()
-    finish(page)
+    settle(page)
     assert "erase" not in page.query_params
     assert "travel_to" not in page.query_params
     assert "Once the length" not in texts(page)
@@ -192,7 +196,7 @@ def test_sentences_are_altered_at_a_click_and_a_link_has_it(
     assert "Altered sentences (CSV)" not in offered
     page.button(key="origin-start").click().run()
     assert page.query_params["origin"] == "250"  # the most that there are of those offered
-    finish(page)
+    settle(page)
     pictures = [chart for chart in charts(page) if {trace.get("name") for trace in chart["data"]} & {"natural"}]
     assert len(pictures) == 5 == len(charts(page)) - n_charts
     table = pd.read_csv(io.BytesIO(offered["Altered sentences (CSV)"]()))
@@ -205,7 +209,7 @@ def test_sentences_are_altered_at_a_click_and_a_link_has_it(
     linked_page = open_page(origin="250")
     assert len(charts(linked_page)) == len(charts(page))
     page.button(key="origin-close").click().run()
-    finish(page)
+    settle(page)
     assert "origin" not in page.query_params
     assert len(charts(page)) == n_charts
     page = open_page(origin="7")
@@ -224,7 +228,7 @@ def test_the_published_file_is_measured_when_asked(
     assert "1,200 sentences: about" in texts(page)
     assert "SentLen file (CSV)" not in offered
     page.button(key="sentlen-start").click().run()
-    finish(page)
+    settle(page)
     assert "On 240 test sentences of sentence_length.txt, the whole vector tells" in texts(page)
     table = pd.read_csv(io.BytesIO(offered["SentLen file (CSV)"]()))
     assert f"{table['Accuracy'][0]:.1%}" in texts(page)
@@ -281,11 +285,11 @@ def test_altering_can_be_stopped(open_page: Callable[..., AppTest], monkeypatch:
     monkeypatch.setattr(origin, "measure_altered", wait)
     page.button(key="origin-start").click().run()
     page.button(key="origin-stop").click().run()
-    finish(page)  # which it would not, if the job went on
+    settle(page)  # which it would not, if the job went on
     assert "origin" not in page.query_params
     blocked.set()
     page.button(key="origin-start").click().run()
-    finish(page)
+    settle(page)
     assert "natural sentences R²" in texts(page)
 
 
@@ -298,7 +302,7 @@ def test_every_control_is_one_click_and_another_takes_it_back(open_page: Callabl
         ("In characters", "unit", Unit.CHARACTERS),
     ):
         page.button(key=f"control-{label}").click().run()
-        finish(page)
+        settle(page)
         assert page.query_params[name] == value
         if name == "unit":
             assert charts(page)[0]["layout"]["yaxis"]["title"]["text"] == f"R² of length in {value}"
@@ -310,15 +314,15 @@ def test_every_control_is_one_click_and_another_takes_it_back(open_page: Callabl
             assert best < 0.1
             assert figures(page)["best"] == (f"{best:.3f}" if round(best, 3) >= 0 else "below 0")
         page.button(key=f"control-{label}").click().run()
-        finish(page)
+        settle(page)
         assert name not in page.query_params
     page.button(key="control-Untrained model").click().run()
-    finish(page)
+    settle(page)
     assert page.query_params["model"].startswith(UNTRAINED)
     assert "untrained tiny-bert" in plain(page.title[0].value)
     assert answer(page).startswith("Untrained: ")
     page.button(key="control-Untrained model").click().run()
-    finish(page)
+    settle(page)
     assert charts(page)[0]["data"] == before
 
 
@@ -330,7 +334,7 @@ def test_fewer_vectors_than_sentences_are_the_first_ones(open_page: Callable[...
     assert "60 sentences measured" in texts(page)
     assert not page.warning  # they are no whole corpus
     page.select_slider(key="probe_size").set_value(200).run()
-    finish(page)
+    settle(page)
     assert len(job_of(page).work.found.vectors) == 200
 
 
@@ -386,11 +390,11 @@ def test_until_vectors_are_measured_the_lines_of_before_stay_and_say_so(
 
 def test_what_takes_long_waits_for_run(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clsviz.measuring.jobs.FREE_SECONDS", -1.0)
-    page = open_page()
+    page = open_page(seed="1")
     assert job_of(page).state is State.WAITING
     assert "Press Run" in answer(page)
     page.button(key="run").click().run()
-    finish(page)
+    settle(page)
     assert figures(page)["sentences"] == "300"
 
 
