@@ -14,7 +14,14 @@ from support.tiny import random_sentences, write_dataset
 
 from clsviz import corpora
 from clsviz.encoder import product_rate
+from clsviz.measuring import Encoders
 from clsviz.ui.state import server
+
+
+@pytest.fixture(scope="session")
+def shared_encoders() -> Encoders:
+    """Those of all tests: no model is loaded, and compared with what transformers loads, for every test anew."""
+    return Encoders(capacity=6)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -28,8 +35,9 @@ def once() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def own_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A server of its own for every test: nothing measured yet, no jobs."""
+def own_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_encoders: Encoders) -> Iterator[None]:
+    """A server of its own for every test: nothing measured yet, no jobs; only the encoders may be loaded already."""
+    monkeypatch.setattr(Encoders, "of", lambda store, capacity: shared_encoders)
     monkeypatch.setenv("CLSVIZ_STORE", str(tmp_path / "store"))
     browse_from(monkeypatch, "localhost")
     st.cache_resource.clear()

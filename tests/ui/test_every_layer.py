@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import orjson
 from streamlit.testing.v1 import AppTest
-from support.app import finish, job_of, texts
+from support.app import job_of, settle, texts
 
 
 def panels(page: AppTest) -> list[str]:
@@ -16,7 +16,7 @@ def panels(page: AppTest) -> list[str]:
 
 
 def test_nothing_is_drawn_before_it_is_opened_and_then_every_layer_is(open_page: Callable[..., AppTest]) -> None:
-    page = finish(open_page())
+    page = settle(open_page())
     n_before = len(page.get("plotly_chart"))
     assert panels(page) == []
     page.session_state["every_layer"] = True
@@ -35,7 +35,7 @@ def test_nothing_is_drawn_before_it_is_opened_and_then_every_layer_is(open_page:
 def test_what_the_view_says_of_lengths_holds_for_them_too(open_page: Callable[..., AppTest]) -> None:
     page = open_page(length_cutoff="12", unit="words", layer="1")
     page.session_state["every_layer"] = True
-    page = finish(page)
+    page = settle(page)
     measured = job_of(page).work.found.measurements
     n = np.count_nonzero(measured.n_tokens < 12)
     said = texts(page)
