@@ -1,5 +1,6 @@
 """Real things to test with, as small as they can be: a BERT of two layers, a store in a temporary folder."""
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,9 @@ from support.hub_clients import point_at
 from support.tiny import random_sentences, write_bert
 
 from clsviz import encoder, measuring, models
+
+# With all libraries loaded a full collection takes a third of a second, and tests make many objects in circles.
+gc.set_threshold(50_000, 20, 20)
 
 TOGETHER = {"api", "browser"}
 """Folders whose tests run in one worker, as those of every file do: they share what takes long to set up."""
