@@ -61,9 +61,14 @@ class Picture(go.Figure):  # type: ignore[misc]
 
     def to_dict(self) -> dict[str, Any]:
         """The figure as plain data."""
-        plain: dict[str, Any] = super().to_dict()
+        plain = self.without_labels()
         for trace, part in zip(plain["data"], traces_of(len(self._labels)), strict=False):
             trace["text"] = self._labels[part].tolist()
+        return plain
+
+    def without_labels(self) -> dict[str, Any]:
+        """The same without the labels of the points."""
+        plain: dict[str, Any] = super().to_dict()
         return plain
 
 
@@ -153,7 +158,7 @@ def _mark(figure: go.Figure, points: Points, selected: NDArray[np.intp], palette
         figure.add_trace(rings(points, selected, palette))
 
 
-def empty(axes: Axes) -> go.Figure:
+def empty(axes: Axes) -> Picture:
     """The axes alone, until the first points arrive: the same size, so that nothing jumps."""
     nothing = np.empty(0, dtype=np.int32)
     return scatter(Points(np.empty(0, dtype=object), nothing, nothing.astype(np.float32)), axes, Palette())

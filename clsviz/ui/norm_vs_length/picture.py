@@ -40,7 +40,7 @@ def show(job: MeasuringJob, page: str) -> None:
         own.line()
     if found is None or shown is None:
         with picture_place:
-            _show_empty(experiment)
+            chart.show_empty(experiment, "No points yet.")
         return
     tools_place = st.container()
     sentences = typed.measure(found, experiment)  # before the picture, which marks them
@@ -74,16 +74,6 @@ def _answer(job: MeasuringJob, experiment: Experiment, found: Found, shown: "Sho
         beside=tour.button,
     )
     tour.show()
-
-
-def _show_empty(experiment: Experiment) -> None:
-    """The picture before the first points: it has its place already."""
-    st.plotly_chart(
-        figures.empty(chart.axes(experiment, experiment.length_cutoff)),
-        height=chart.HEIGHT,
-        key="no_scatter",
-        alt="No points yet.",
-    )
 
 
 def _tools(
