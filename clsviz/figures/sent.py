@@ -3,6 +3,7 @@
 import base64
 import hashlib
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import orjson
@@ -10,8 +11,11 @@ import plotly.graph_objects as go
 import plotly.io.json
 from numpy.typing import NDArray
 
-from clsviz.figures.cloud import Picture, traces_of
+from clsviz.figures.cloud import MARGIN, Picture
 from clsviz.figures.style import Labels
+
+if TYPE_CHECKING:
+    from clsviz.statistics import Fit
 
 
 def blank(height: int) -> go.Figure:
@@ -19,6 +23,7 @@ def blank(height: int) -> go.Figure:
     return go.Figure(
         layout={
             "height": height,
+            "margin": MARGIN,
             "xaxis": {"visible": False},
             "yaxis": {"visible": False},
             "hovermode": "closest",
@@ -28,19 +33,27 @@ def blank(height: int) -> go.Figure:
     )
 
 
-def sent(figure: Picture, numbers: NDArray[np.intp], sample: str, colours: Mapping[str, str]) -> bytes:
-    """A figure made by `scatter`, without its template and the labels of its points, as a JSON object.
+def sent(
+    figure: Picture, numbers: NDArray[np.intp], sample: str, colours: Mapping[str, str], fit: "Fit | None" = None
+) -> bytes:
+    """A figure made by `scatter`, without its template and what the browser knows of its points, as a JSON object.
 
-    numbers: those of the points in the sample, intp (n,). sample: the name under which `labels_sent` sends it. colours:
-    which colours stand for which of the theme: a number for a category, “background” for that.
+    numbers: those of the points in the sample, intp (n,), ascending. sample: the name under which `labels_sent` sends
+    it. colours: which colours stand for which of the theme: a number for a category, “background” for that. fit: the
+    line that the points lie off; None if there is none.
     """
     plain = figure.without_labels()
     plain["layout"].pop("template", None)
+    for cloud in plain["data"][: figure.n_clouds]:
+        cloud.pop("customdata", None)
+    is_drawn = np.zeros(numbers[-1] + 1 if len(numbers) else 0, dtype=bool)
+    is_drawn[numbers] = True
     drawn = {
         "sample": sample,
         "colours": dict(colours),
-        "clouds": len(list(traces_of(len(numbers)))),
-        "numbers": {"dtype": "i4", "bdata": base64.b64encode(numbers.astype("<i4").tobytes()).decode()},
+        "n_clouds": figure.n_clouds,
+        "is_drawn": base64.b64encode(np.packbits(is_drawn, bitorder="little").tobytes()).decode(),
+        "line": fit and {"intercept": fit.intercept, "slope": fit.slope},
         "figure": plain,
     }
     text: str = plotly.io.json.to_json_plotly(drawn)

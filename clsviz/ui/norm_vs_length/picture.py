@@ -31,9 +31,12 @@ def show(job: MeasuringJob, page: str) -> None:
     if found is not None and shown is not None:
         answer = partial(_answer, job, experiment, found, shown)
     is_active = partial(beyond.is_active, job, experiment) if shown is not None else lambda: False
-    if not job.state.is_active:
-        beyond.wait_a_moment(is_active)
-    redrawn.show(answer, lambda: None, is_active)
+    show_answer = partial(redrawn.show, answer, lambda: None, is_active)
+    answer_place = st.container()
+    is_worth_waiting = is_active() and not job.state.is_active
+    if not is_worth_waiting:
+        with answer_place:
+            show_answer()
     picture_place = st.container(key="picture", height=chart.HEIGHT, border=False)
     with strip.place():
         strip.show_view(job.work.found)
@@ -53,6 +56,10 @@ def show(job: MeasuringJob, page: str) -> None:
         selection.show(found, shown, selected, experiment.unit, share.file_name(experiment, found))
     typed.show(sentences, shown)
     _explain(job, experiment, found, shown)
+    if is_worth_waiting:  # last, as the browser draws meanwhile
+        beyond.wait_a_moment(is_active)
+        with answer_place:
+            show_answer()
 
 
 def _answer(job: MeasuringJob, experiment: Experiment, found: Found, shown: "Shown") -> None:

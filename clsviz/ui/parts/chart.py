@@ -168,7 +168,7 @@ def show(
             selected=selected[selected < len(points.labels)],
             groups=has_trait(found, shown)[drawn] if st.session_state.colour else None,
         )
-        return figures.sent(figure, shown.index[drawn], str(sample), _COLOURS)
+        return figures.sent(figure, shown.index[drawn], str(sample), _COLOURS, shown.fit)
 
     of = found.key, experiment.view, analysis.knows_alike(found), picture, st.session_state.zoom, selected.tobytes()
     picture_drawn = draw() if own else _drawing(of, draw)

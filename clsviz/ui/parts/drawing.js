@@ -13,13 +13,16 @@ const watched = new WeakSet()
 
 const MOST_FRAMES = 120 // to wait for Streamlit to change a theme
 
+function bytesOf(text) {
+  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
+}
+
 // Plotly would decode an array whenever it looks at it, and take it for another one. Streamlit makes JSON of a figure
 // when the theme changes, in which an array is to be what it was.
 function decoded(value) {
   const kind = value?.bdata && !value.shape && ARRAYS[value.dtype]
   if (!kind) return value
-  const bytes = Uint8Array.from(atob(value.bdata), (character) => character.charCodeAt(0))
-  return Object.defineProperty(new kind(bytes.buffer), "toJSON", { value: () => value })
+  return Object.defineProperty(new kind(bytesOf(value.bdata).buffer), "toJSON", { value: () => value })
 }
 
 function backgroundOf(host) {
@@ -33,16 +36,26 @@ function themed(text, colours, host) {
   return text
 }
 
+// Which of the points of the sample these are, by number.
+function numbersOf(isDrawn) {
+  const numbers = []
+  bytesOf(isDrawn).forEach((byte, at) => {
+    for (let bit = 0; bit < 8; bit++) if (byte & (1 << bit)) numbers.push(8 * at + bit)
+  })
+  return numbers
+}
+
 function figureOf({ sent, host }) {
   const figure = JSON.parse(themed(JSON.stringify(sent.figure), sent.colours, host))
   for (const trace of figure.data) {
     for (const [name, value] of Object.entries(trace)) trace[name] = decoded(value)
   }
-  const numbers = decoded(sent.numbers)
+  const numbers = numbersOf(sent.is_drawn)
   let start = 0
-  for (const trace of figure.data.slice(0, sent.clouds)) {
-    const part = numbers.subarray(start, start += trace.x.length)
-    trace.text = Array.from(part, (number) => labels.get(sent.sample)[number])
+  for (const trace of figure.data.slice(0, sent.n_clouds)) {
+    const { x, y } = trace
+    trace.text = numbers.slice(start, start += x.length).map((number) => labels.get(sent.sample)[number])
+    if (sent.line) trace.customdata = y.map((norm, at) => norm - (sent.line.intercept + sent.line.slope * x[at]))
   }
   return figure
 }
@@ -57,7 +70,8 @@ function soon(picture) {
 async function draw(picture) {
   const { sent, host } = picture
   const plot = document.querySelector(`.st-key-${sent.chart} .js-plotly-plot`)
-  const isReady = window.Plotly && plot?.calcdata && (!sent.clouds || labels.has(sent.sample))
+  const isThere = window.Plotly && plot?.calcdata && plot.layout.width // which Streamlit sets in a second drawing
+  const isReady = isThere && (!sent.n_clouds || labels.has(sent.sample))
   if (!isReady) return soon(picture)
   const name = `${sent.name} ${themed(Object.keys(sent.colours).join(), sent.colours, host)}`
   if (plot.layout.meta === name) return
@@ -70,8 +84,11 @@ async function draw(picture) {
   }
   const { data, layout } = figureOf(picture)
   const { template, width, height, dragmode, clickmode } = plot.layout
+  const margin = { ...layout.margin } // no less than it took so far, or all would be drawn twice
+  for (const side in margin) margin[side] = Math.max(margin[side], plot._fullLayout._size[side])
+  Object.assign(layout, { meta: name, template, width, height, margin, dragmode, clickmode })
   plot.closest("[data-testid=stPlotlyChart]")?.setAttribute("aria-label", sent.alt)
-  await window.Plotly.react(plot, data, { ...layout, meta: name, template, width, height, dragmode, clickmode }, plot._context)
+  await window.Plotly.react(plot, data, layout, plot._context)
   plot.emit("plotly_redraw") // Streamlit takes over what is drawn
 }
 
