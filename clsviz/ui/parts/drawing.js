@@ -88,7 +88,13 @@ async function draw(picture) {
   for (const side in margin) margin[side] = Math.max(margin[side], plot._fullLayout._size[side])
   Object.assign(layout, { meta: name, template, width, height, margin, dragmode, clickmode })
   plot.closest("[data-testid=stPlotlyChart]")?.setAttribute("aria-label", sent.alt)
-  await window.Plotly.react(plot, data, layout, plot._context)
+  const { emit } = plot
+  plot.emit = (event, ...about) => event !== "plotly_selected" && emit.call(plot, event, ...about) // no visitor did
+  try {
+    await window.Plotly.react(plot, data, layout, plot._context)
+  } finally {
+    plot.emit = emit
+  }
   plot.emit("plotly_redraw") // Streamlit takes over what is drawn
 }
 
