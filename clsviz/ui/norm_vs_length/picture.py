@@ -33,7 +33,7 @@ def show(job: MeasuringJob, page: str) -> None:
     is_active = partial(beyond.is_active, job, experiment) if shown is not None else lambda: False
     show_answer = partial(redrawn.show, answer, lambda: None, is_active)
     answer_place = st.container()
-    is_worth_waiting = is_active() and not job.state.is_active
+    is_worth_waiting = shown is not None and not job.state.is_active and beyond.is_active(job, experiment)
     if not is_worth_waiting:
         with answer_place:
             show_answer()

@@ -33,8 +33,8 @@ _COLOURS = {colour: str(at) for at, colour in enumerate(_CATEGORIES)} | {theme.B
 
 def palette() -> "figures.Palette":
     """Colours that Streamlit replaces with those of the theme, light or dark."""
-    *roles, other = _CATEGORIES
-    return figures.Palette(*roles, theme.BG_COLOR, other)
+    roles = theme.CATEGORY_0, theme.CATEGORY_1, theme.CATEGORY_2, theme.CATEGORY_3, theme.BG_COLOR, theme.CATEGORY_4
+    return figures.Palette(*roles)
 
 
 def view_of(found: Found, experiment: Experiment) -> "Shown":

@@ -59,4 +59,4 @@ def script_of_charts() -> str | None:
     """Where the page that Streamlit sends finds the script that draws charts, if it is where it was."""
     static = Path(file_util.get_static_dir())
     script = next(static.glob("static/js/PlotlyChart.*.js"), None)
-    return script and f"./{script.relative_to(static).as_posix()}"
+    return f"./{script.relative_to(static).as_posix()}" if script else None
