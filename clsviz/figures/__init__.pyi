@@ -8,6 +8,7 @@ from .length_map import joined, length_map, remedy_bars, times_found
 from .lines import error_lines, growth, layer_lines, layer_path, norm_spread, relative_depth
 from .panels import small_multiples
 from .projection import projection
+from .sent import blank, labels_sent, sent
 from .style import Labels, Palette, Points, hover_label, labels_of
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Labels",
     "Palette",
     "Points",
+    "blank",
     "cutoff_lines",
     "dimension_shares",
     "empty",
@@ -30,6 +32,7 @@ __all__ = [
     "hover_label",
     "joined",
     "labels_of",
+    "labels_sent",
     "layer_lines",
     "layer_panel",
     "layer_path",
@@ -40,6 +43,7 @@ __all__ = [
     "relative_depth",
     "remedy_bars",
     "scatter",
+    "sent",
     "small_multiples",
     "times_found",
     "to_html",

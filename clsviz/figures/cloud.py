@@ -33,6 +33,10 @@ _MOST_RINGED = 5
 """Points that get a ring."""
 
 
+MARGIN = {"l": 70, "r": 18, "t": 32, "b": 67}
+"""Pixels that the axes take on the pages, and the tools above them; where they take more Plotly draws it all twice."""
+
+
 @dataclass(frozen=True)
 class Axes:
     """The title of the vertical axis, the reach, unit and title of the horizontal one, and what the zoom is kept for.
@@ -59,11 +63,21 @@ class Picture(go.Figure):  # type: ignore[misc]
         super().__init__(list(_cloud(points, palette, unit)))
         self._labels = points.labels
 
+    @property
+    def n_clouds(self) -> int:
+        """How many of its traces, the first ones, are points."""
+        return len(list(traces_of(len(self._labels))))
+
     def to_dict(self) -> dict[str, Any]:
         """The figure as plain data."""
-        plain: dict[str, Any] = super().to_dict()
+        plain = self.without_labels()
         for trace, part in zip(plain["data"], traces_of(len(self._labels)), strict=False):
             trace["text"] = self._labels[part].tolist()
+        return plain
+
+    def without_labels(self) -> dict[str, Any]:
+        """The same without the labels of the points."""
+        plain: dict[str, Any] = super().to_dict()
         return plain
 
 
@@ -135,7 +149,7 @@ def _arrange(figure: go.Figure, points: Points, axes: Axes, palette: Palette) ->
         showlegend=False,
         hovermode="closest",
         hoverlabel={"align": "left"},
-        margin={"l": 8, "r": 8, "t": 32, "b": 8},  # the tools appear above the plot
+        margin=MARGIN,
         uirevision=axes.zoom_of,
     )
     if len(points.labels):
@@ -153,7 +167,7 @@ def _mark(figure: go.Figure, points: Points, selected: NDArray[np.intp], palette
         figure.add_trace(rings(points, selected, palette))
 
 
-def empty(axes: Axes) -> go.Figure:
+def empty(axes: Axes) -> Picture:
     """The axes alone, until the first points arrive: the same size, so that nothing jumps."""
     nothing = np.empty(0, dtype=np.int32)
     return scatter(Points(np.empty(0, dtype=object), nothing, nothing.astype(np.float32)), axes, Palette())
@@ -169,9 +183,10 @@ def to_html(figure: go.Figure) -> str:
 def _cloud(points: Points, palette: Palette, unit: str) -> Iterator[go.Scattergl]:
     n = max(len(points.labels), 1)
     opacity = float(np.clip(20 / n**0.5, 0.08, 0.7))
+    kind = np.min_scalar_type(int(points.lengths.max(initial=0)))
     for part in traces_of(len(points.labels)):
         yield go.Scattergl(
-            x=points.lengths[part].astype(np.int16 if points.lengths.max(initial=0) < 2**15 else np.int32),
+            x=points.lengths[part].astype(kind),
             y=points.norms[part].astype(np.float32),
             mode="markers",
             marker={"size": 5 if n <= MOST_IN_FULL else 4, "color": palette.points, "opacity": opacity},

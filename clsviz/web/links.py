@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from clsviz import web, words
+from clsviz.ui.state import serving
 from clsviz.web.cache import Pictures
 from clsviz.web.preview import Preview, Previews
 
@@ -29,17 +30,18 @@ _MOST_WAITING = 16
 _PROGRAMS_WAIT_SECONDS = 5.0
 """Whoever collects previews has more time than a visitor, of whose navigation a browser tells by a header."""
 
-_TITLE = "<title>Streamlit</title>"
+_TITLE, _END_OF_HEAD = "<title>Streamlit</title>", "</head>"
 
 
 class Links:
     """Answers to links. What a preview takes is done by one thread at a time, so that pages and jobs come first."""
 
-    def __init__(self, shell: str, base: str, previews: Previews, patience_seconds: float = 0.3) -> None:
+    def __init__(self, shell: str, base: str, previews: Previews, patience_seconds: float = 0) -> None:
         """shell: the page that Streamlit sends. base: what stands before all paths.
 
         patience_seconds: how long a visitor's page waits for its preview; it then says only what it asks.
         """
+        shell = shell.replace(_END_OF_HEAD, f"{_ahead(serving.script_of_charts())}{_END_OF_HEAD}", 1)
         self._shell, self._base, self._previews = shell, base, previews
         self._patience_seconds = patience_seconds
         self.pictures = Pictures()
@@ -101,6 +103,11 @@ def tags_of(preview: Preview, address: str, path: str) -> str:
     lines += [f'<meta name="{name}" content="{html.escape(text)}" />' for name, text in named.items()]
     lines += [f'<meta property="{name}" content="{html.escape(text)}" />' for name, text in properties.items()]
     return "\n    ".join(lines)
+
+
+def _ahead(script: str | None) -> str:
+    """Has a browser load a script before it is asked for: while the server draws the page, it has nothing to do."""
+    return f'<script type="module" crossorigin src="{html.escape(script)}"></script>\n  ' if script else ""
 
 
 def _origin(request: Request) -> str:

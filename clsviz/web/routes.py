@@ -33,7 +33,7 @@ def middleware() -> list[Middleware]:
     ]
 
 
-def routes(patience_seconds: float = 0.3) -> list[BaseRoute]:
+def routes(patience_seconds: float = 0) -> list[BaseRoute]:
     """The pages, with what a preview of them takes; and how the server is doing.
 
     patience_seconds: how long a visitor's page waits for its preview.

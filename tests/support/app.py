@@ -1,6 +1,8 @@
 """Pages without a browser: Streamlit's AppTest, and what is read from it."""
 
+import base64
 import functools
+import itertools
 import re
 import time
 import types
@@ -8,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
 import pytest
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
@@ -81,7 +84,21 @@ def answer(page: AppTest) -> str:
 
 
 def chart(page: AppTest) -> Any:
-    return orjson.loads(page.get("plotly_chart")[0].proto.spec)
+    """The scatter as the browser draws it, from what is sent to it."""
+    labels, drawings = {}, []
+    for element in page.get("bidi_component"):
+        if element.proto.component_name == "clsviz.drawing":
+            sent = orjson.loads(element.proto.bytes)
+            labels |= {sent["sample"]: sent["labels"]} if "labels" in sent else {}
+            drawings += [sent] if "figure" in sent else []
+    (sent,) = drawings
+    figure = sent["figure"]
+    is_drawn = np.unpackbits(np.frombuffer(base64.b64decode(sent["is_drawn"]), np.uint8), bitorder="little")
+    numbers = iter(np.flatnonzero(is_drawn).tolist())
+    for cloud in figure["data"][: sent["n_clouds"]]:
+        n = len(base64.b64decode(cloud["y"]["bdata"])) // np.dtype(cloud["y"]["dtype"]).itemsize
+        cloud["text"] = [labels[sent["sample"]][number] for number in itertools.islice(numbers, n)]
+    return figure
 
 
 def drawn(page: AppTest) -> list[dict[str, Any]]:

@@ -84,7 +84,7 @@ def test_a_link_restores_overlays_zoom_and_selection_of_which_the_last_outlasts_
     assert f"3 selected · mean norm {norms.mean():.2f}, of all " in texts(page)
     assert set(page.dataframe[0].value["Sentence"]) == {found.sentences[place] for place in (5, 8, 250)}
     assert dict(page.query_params).items() >= settings.items()
-    copied = page.get("bidi_component")[0].proto
+    (copied,) = [element.proto for element in page.get("bidi_component") if element.proto.id.endswith("-copy_link")]
     assert "selected" in str(copied)
     page.select_slider(key="length_cutoff").set_value(15).run()
     page.run()

@@ -11,7 +11,7 @@ import numpy as np
 import orjson
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.app import answer, linked, settle, texts
+from support.app import answer, chart, linked, settle, texts
 from support.processor import needs_bfloat16
 from support.tiny import random_sentences, write_bert
 
@@ -48,7 +48,7 @@ def finish(page: AppTest) -> AppTest:
 
 def scatter(page: AppTest) -> Any:
     """The picture of the corpus with the sentences in it, which stands above all others."""
-    return orjson.loads(page.get("plotly_chart")[0].proto.spec)
+    return chart(page)
 
 
 def charts(page: AppTest) -> list[Any]:

@@ -20,7 +20,7 @@ import pytest
 import streamlit as st
 from scipy import stats
 from streamlit.testing.v1 import AppTest
-from support.app import TEXT, answer, browse_from, job_of, linked, plain, settle
+from support.app import TEXT, answer, browse_from, chart, job_of, linked, plain, settle
 from support.files import write_task
 from support.tiny import random_sentences, write_bert
 
@@ -126,7 +126,7 @@ def test_the_page_says_where_length_is_and_draws_it(open_page: Callable[..., App
     assert "straight line on the norm reads" in texts(page)
     assert f"off by {error:.1f} tokens on average" in texts(page)
     assert f"(R² {best:.3f})" in texts(page)
-    lines, heat, scatter, spread, *_ = charts(page)
+    lines, heat, _, spread, *_ = charts(page)
     norms = found.vectors.norms(Pooling.CLS, 2)[used]
     expected = stats.pearsonr(found.vectors.n_tokens[used], norms).statistic ** 2
     assert float(figures(page)["norm"]) == pytest.approx(expected, abs=6e-4)
@@ -136,7 +136,7 @@ def test_the_page_says_where_length_is_and_draws_it(open_page: Callable[..., App
     cells = numbers(heat["data"][0]["z"])
     assert cells[0, -1] == pytest.approx(expected)
     assert cells.shape == (4, 3)
-    assert len(numbers(scatter["data"][0]["x"])) == len(used)
+    assert len(numbers(chart(page)["data"][0]["x"])) == len(used)
     assert len(spread["data"]) >= 1
 
 
@@ -144,7 +144,7 @@ def test_a_link_opens_the_scatter_of_its_cell(open_page: Callable[..., AppTest])
     page = open_page(pooling="mean", layer="1", heat="probe")
     found = job_of(page).work.found
     assert found is not None
-    scatter = charts(page)[2]
+    scatter = chart(page)
     used = np.flatnonzero(found.vectors.n_tokens < 80)
     np.testing.assert_allclose(
         np.sort(numbers(scatter["data"][0]["y"])), np.sort(found.vectors.norms(Pooling.MEAN, 1)[used]), rtol=1e-6

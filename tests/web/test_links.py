@@ -1,5 +1,6 @@
 import html
 import io
+import re
 from collections.abc import Callable
 from functools import partial
 from html.parser import HTMLParser
@@ -9,6 +10,7 @@ import pytest
 from PIL import Image
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
+from streamlit import file_util
 from support.app import answer, browse_from, linked, plain, settle
 
 from clsviz import web, words
@@ -82,11 +84,25 @@ def test_the_pages_are_those_of_the_dashboard() -> None:
     assert source.count("st.Page(") == len(PAGES)
 
 
-def test_the_rest_of_the_page_is_streamlits(site: TestClient) -> None:
+def test_the_rest_of_the_page_is_streamlits_and_the_script_of_its_charts_loads_at_once(site: TestClient) -> None:
     shell, page = serving.shell(), site.get("/?seed=1").text
     before, after = shell.split("<title>Streamlit</title>")
+    rest, ahead, body = page.partition("</head>")
     assert page.startswith(before)
-    assert page.endswith(after)
+    assert page.endswith(after.partition("</head>")[2])
+    script = re.search(
+        r'<script type="module" crossorigin src="\./(static/js/PlotlyChart\.[^"]+\.js)"></script>\s*$', rest
+    )
+    assert script
+    assert (Path(file_util.get_static_dir()) / script[1]).is_file()
+    assert after == (rest[: script.start()].rstrip() + "\n  " + ahead + body)[-len(after) :]
+
+
+def test_where_streamlit_keeps_that_script_elsewhere_the_page_does_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_util, "get_static_dir", lambda: str(tmp_path))
+    assert serving.script_of_charts() is None
 
 
 @pytest.mark.parametrize(
@@ -102,7 +118,7 @@ def test_a_link_is_text_and_never_markup(site: TestClient, name: str, text: str)
 
 def test_a_host_is_text_too(site: TestClient) -> None:
     page = site.get("/", headers={"host": 'a"><script>'}).text
-    assert "<script>" not in page.replace(serving.shell().split("</title>")[1], "")
+    assert page.count("<script>") == serving.shell().count("<script>")
     assert html.escape('a"><script>') in page
 
 

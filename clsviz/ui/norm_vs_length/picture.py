@@ -31,16 +31,19 @@ def show(job: MeasuringJob, page: str) -> None:
     if found is not None and shown is not None:
         answer = partial(_answer, job, experiment, found, shown)
     is_active = partial(beyond.is_active, job, experiment) if shown is not None else lambda: False
-    if not job.state.is_active:
-        beyond.wait_a_moment(is_active)
-    redrawn.show(answer, lambda: None, is_active)
+    show_answer = partial(redrawn.show, answer, lambda: None, is_active)
+    answer_place = st.container()
+    is_worth_waiting = shown is not None and not job.state.is_active and beyond.is_active(job, experiment)
+    if not is_worth_waiting:
+        with answer_place:
+            show_answer()
     picture_place = st.container(key="picture", height=chart.HEIGHT, border=False)
     with strip.place():
         strip.show_view(job.work.found)
         own.line()
     if found is None or shown is None:
         with picture_place:
-            _show_empty(experiment)
+            chart.show_empty(experiment, "No points yet.")
         return
     tools_place = st.container()
     sentences = typed.measure(found, experiment)  # before the picture, which marks them
@@ -53,6 +56,10 @@ def show(job: MeasuringJob, page: str) -> None:
         selection.show(found, shown, selected, experiment.unit, share.file_name(experiment, found))
     typed.show(sentences, shown)
     _explain(job, experiment, found, shown)
+    if is_worth_waiting:  # last, as the browser draws meanwhile
+        beyond.wait_a_moment(is_active)
+        with answer_place:
+            show_answer()
 
 
 def _answer(job: MeasuringJob, experiment: Experiment, found: Found, shown: "Shown") -> None:
@@ -74,16 +81,6 @@ def _answer(job: MeasuringJob, experiment: Experiment, found: Found, shown: "Sho
         beside=tour.button,
     )
     tour.show()
-
-
-def _show_empty(experiment: Experiment) -> None:
-    """The picture before the first points: it has its place already."""
-    st.plotly_chart(
-        figures.empty(chart.axes(experiment, experiment.length_cutoff)),
-        height=chart.HEIGHT,
-        key="no_scatter",
-        alt="No points yet.",
-    )
 
 
 def _tools(

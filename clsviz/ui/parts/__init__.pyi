@@ -1,9 +1,10 @@
-from . import assist, chart, citing, head, marks, own, preview, redrawn, selection, share, strip, toggle
+from . import assist, chart, citing, drawing, head, marks, own, preview, redrawn, selection, share, strip, toggle
 
 __all__ = [
     "assist",
     "chart",
     "citing",
+    "drawing",
     "head",
     "marks",
     "own",

@@ -13,7 +13,7 @@ from clsviz import analysis, export, figures, statistics, words
 from clsviz.experiment import Experiment, View
 from clsviz.measuring import Found
 from clsviz.settings import Overlay, Trait, Unit
-from clsviz.ui.parts import marks
+from clsviz.ui.parts import drawing, marks
 from clsviz.ui.state import links, server
 
 if TYPE_CHECKING:
@@ -24,6 +24,11 @@ HEIGHT = 470
 
 CURVES, MEDIANS, RANGES = Overlay
 """What can be drawn over the sentences."""
+
+
+_CATEGORIES = theme.CATEGORY_0, theme.CATEGORY_1, theme.CATEGORY_2, theme.CATEGORY_3, theme.CATEGORY_4
+
+_COLOURS = {colour: str(at) for at, colour in enumerate(_CATEGORIES)} | {theme.BG_COLOR: "background"}
 
 
 def palette() -> "figures.Palette":
@@ -54,9 +59,9 @@ def _flat(key: Hashable, view: View, _found: Found, _shown: "Shown") -> "Flat | 
     return server.kept().of(asked, lambda: analysis.flat(_shown, view))
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _figure(of: Hashable, _draw: Callable[[], "figures.Figure"]) -> "figures.Figure":
-    """The figure of a view, shared by all who look at it; none with what a visitor typed."""
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _drawing(of: Hashable, _draw: Callable[[], bytes]) -> bytes:
+    """The picture of a view, shared by all who look at it; none with what a visitor typed."""
     return _draw()
 
 
@@ -74,6 +79,11 @@ def flat(found: Found, experiment: Experiment, shown: "Shown") -> "Flat | None":
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _labels(sample: Hashable, _sentences: list[str]) -> "figures.Labels":
     return figures.labels_of(_sentences)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _labels_sent(sample: Hashable, _labels: "figures.Labels") -> bytes:
+    return figures.labels_sent(str(sample), _labels)
 
 
 def _sample_of(found: Found) -> Hashable:
@@ -135,7 +145,8 @@ def show(
 
     own: the visitor's sentences, to be marked; own_name: what they are called there.
     """
-    labels = _labels(_sample_of(found), found.sentences)
+    sample = _sample_of(found)
+    labels = _labels(sample, found.sentences)
     drawn = slice(0, figures.MOST_POINTS)
     points = figures.Points(labels[shown.index[drawn]], shown.lengths[drawn], shown.norms[drawn])
     around = axes_of(experiment, shown)
@@ -143,8 +154,8 @@ def show(
     picture = (around, found.key, tuple(overlays), own_places, st.session_state.colour, st.session_state.find)
     selected = _found_in(marks.marked(marks.drawn(picture), shown), found, shown)
 
-    def draw() -> "figures.Figure":
-        return figures.scatter(
+    def draw() -> bytes:
+        figure = figures.scatter(
             points,
             replace(around, zoom=st.session_state.zoom),
             palette(),
@@ -157,22 +168,22 @@ def show(
             selected=selected[selected < len(points.labels)],
             groups=has_trait(found, shown)[drawn] if st.session_state.colour else None,
         )
+        return figures.sent(figure, shown.index[drawn], str(sample), _COLOURS, shown.fit)
 
     of = found.key, experiment.view, analysis.knows_alike(found), picture, st.session_state.zoom, selected.tobytes()
-    figure = draw() if own else _figure(of, draw)
+    picture_drawn = draw() if own else _drawing(of, draw)
     traces = list(figures.traces_of(len(points.labels)))
 
     def sentence_of(trace: int, point: int) -> int | None:
         return int(shown.index[traces[trace].start + point]) if trace < len(traces) else None
 
-    st.plotly_chart(
-        figure,
-        height=HEIGHT,
-        key="scatter",
-        on_select=lambda: marks.take(sentence_of),
-        config={"displaylogo": False, "modeBarButtonsToRemove": ["autoScale2d"]},
-        alt=f"{words.axis_title(experiment.view)} against sentence length for {len(shown.index):,} sentences. "
-        + words.result(shown, experiment, len(found.measurements)),
+    alt = f"{words.axis_title(experiment.view)} against sentence length for {len(shown.index):,} sentences. "
+    drawing.show(
+        HEIGHT,
+        alt + words.result(shown, experiment, len(found.measurements)),
+        picture_drawn,
+        _labels_sent(sample, labels),
+        lambda: marks.take(sentence_of),
     )
     if len(shown.index) > figures.MOST_POINTS:
         st.caption(
@@ -181,6 +192,12 @@ def show(
     marked = marks.marked(st.session_state.selected, shown)
     st.session_state.marked_sentences = shown.index[marked]
     return _found_in(marked, found, shown)
+
+
+def show_empty(experiment: Experiment, alt: str) -> None:
+    """The scatter before there are points: its axes alone, in the place that it will have."""
+    figure = figures.empty(axes(experiment, experiment.length_cutoff))
+    drawing.show(HEIGHT, alt, figures.sent(figure, np.empty(0, np.intp), "", _COLOURS), b"", lambda: None)
 
 
 def has_trait(found: Found, shown: "Shown") -> NDArray[np.bool_]:

@@ -53,3 +53,10 @@ def shell() -> str:
 def font() -> Path | None:
     """The file of the font that the pages are set in, if it is where it was."""
     return next(Path(file_util.get_static_dir()).glob("static/media/SourceSansVF-Upright*.woff2"), None)
+
+
+def script_of_charts() -> str | None:
+    """Where the page that Streamlit sends finds the script that draws charts, if it is where it was."""
+    static = Path(file_util.get_static_dir())
+    script = next(static.glob("static/js/PlotlyChart.*.js"), None)
+    return f"./{script.relative_to(static).as_posix()}" if script else None

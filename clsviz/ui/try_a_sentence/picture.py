@@ -26,12 +26,7 @@ def show(typed: TypedSentences | None, jobs: list[MeasuringJob], experiment: Exp
     experiment = replace(experiment, lengths=Lengths.TRUE)
     found = next(filter(None, (watching.found(job, experiment) for job in jobs)), None)
     if found is None:
-        st.plotly_chart(
-            figures.empty(chart.axes(experiment, experiment.length_cutoff)),
-            height=chart.HEIGHT,
-            key="no_scatter",
-            alt="No points.",
-        )
+        chart.show_empty(experiment, "No points.")
         is_measured = any(job.work.found is not None for job in jobs)
         st.caption(_NO_NORMS if is_measured and len(jobs) == 1 else "")
         return

@@ -1,0 +1,37 @@
+"""A picture of many points that is drawn anew in its place.
+
+Streamlit throws a chart away and makes another one whenever anything in it changes, and draws that twice. With many
+points this takes seconds, and the visitor's tool is lost. So the chart that Streamlit has is an empty one that never
+changes. What is seen is sent to the browser beside it, and Plotly draws it into that chart, of which it then redraws
+only what is different. The labels of the points are most of what there is to send: they are sent once for a sample.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import orjson
+import streamlit as st
+
+from clsviz import figures
+
+_DRAWING = st.components.v2.component("clsviz.drawing", js=Path(__file__).with_suffix(".js").read_text("utf-8"))
+
+_KEY = "scatter"
+
+
+def show(height: int, alt: str, drawing: bytes, labels: bytes, on_select: Callable[[], None]) -> None:
+    """Draw it, as a chart with the key “scatter”; the arguments but for the height may change at every run.
+
+    drawing: from `sent`. labels: from `labels_sent`. on_select: called when the visitor has marked something in it.
+    """
+    st.plotly_chart(
+        figures.blank(height),
+        height=height,
+        key=_KEY,
+        on_select=on_select,
+        config={"displaylogo": False, "modeBarButtonsToRemove": ["autoScale2d"]},
+        alt="The picture",
+    )
+    if labels:
+        _DRAWING(data=labels, key=f"{_KEY}_labels")
+    _DRAWING(data=b'{"chart":"%b","alt":%b,%b' % (_KEY.encode(), orjson.dumps(alt), drawing[1:]), key=f"{_KEY}_drawn")

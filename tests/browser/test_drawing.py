@@ -1,0 +1,56 @@
+"""The picture of the main page, which is drawn anew in its place."""
+
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+from support.browser import measured, settle
+
+PLOT = "document.querySelector('.st-key-scatter .js-plotly-plot')"
+
+QUERY = "?sample_size=500"
+
+
+def colours(page: Page) -> list[str]:
+    """Of the points, of the line, and of the paper."""
+    of_trace, of_layout = f"{PLOT}._fullData[0].marker.color", f"{PLOT}._fullLayout"
+    return list(page.evaluate(f"[{of_trace}, {of_layout}.shapes[1].line.color, {of_layout}.paper_bgcolor]"))
+
+
+def test_a_change_of_the_view_is_drawn_into_the_same_chart_and_the_tool_stays(visit: Callable[..., Page]) -> None:
+    page = measured(visit(QUERY))
+    page.evaluate(f"() => {{ {PLOT}.dataset.mine = 'yes' }}")
+    page.locator(".st-key-scatter").hover()
+    page.locator(".st-key-scatter [data-title='Lasso Select']").click()
+    before = page.evaluate(f"[...{PLOT}._fullData[0].y].sort()")
+    page.get_by_role("slider", name="Layer").press("ArrowLeft")
+    page.wait_for_function(
+        f"before => {PLOT}._fullData[0].y[0] !== before", arg=page.evaluate(f"{PLOT}._fullData[0].y[0]")
+    )
+    settle(page)
+    assert page.evaluate(f"{PLOT}.dataset.mine") == "yes"
+    assert page.evaluate(f"{PLOT}._fullLayout.dragmode") == "lasso"
+    found = page.evaluate(
+        f"[{PLOT}._fullData[0].y, {PLOT}._fullData[0].x, {PLOT}._fullData[0].text].map(a => a.length)"
+    )
+    assert found == [len(before)] * 3
+    expect(page.get_by_role("figure", name="layer 5 against sentence length")).to_be_visible()
+
+
+def test_points_lie_as_far_off_the_line_as_they_say(visit: Callable[..., Page]) -> None:
+    page = measured(visit(QUERY))
+    line = page.evaluate(f"{PLOT}._fullLayout.shapes.find(shape => shape.type === 'line')")
+    x, y, off = page.evaluate(f"['x', 'y', 'customdata'].map(name => [...{PLOT}._fullData[0][name]])")
+    slope = (line["y1"] - line["y0"]) / (line["x1"] - line["x0"])
+    for length, norm, distance in zip(x, y, off, strict=True):
+        assert abs(norm - (line["y0"] + slope * (length - line["x0"])) - distance) < 1e-4
+
+
+def test_another_theme_has_its_own_colours_and_so_has_the_picture(visit: Callable[..., Page]) -> None:
+    page = measured(visit(QUERY))
+    assert [colour.lower() for colour in colours(page)] == ["#4c7da8", "#d62728", "#ffffff"]
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function(f"{PLOT}._fullData[0].marker.color === '#7fb2dd'")
+    points, line, paper = colours(page)
+    assert (points, line) == ("#7fb2dd", "#ff6b5e")
+    assert paper.lower() != "#ffffff"
+    assert page.evaluate(f"{PLOT}._fullData[0].x.length") > 400
