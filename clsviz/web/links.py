@@ -35,12 +35,12 @@ _TITLE = "<title>Streamlit</title>"
 class Links:
     """Answers to links. What a preview takes is done by one thread at a time, so that pages and jobs come first."""
 
-    def __init__(self, shell: str, base: str, previews: Previews, patience_seconds: float = 0.3) -> None:
-        """shell: the page that Streamlit sends. base: what stands before all paths.
+    def __init__(self, shell: str, embedded: str, base: str, previews: Previews, patience_seconds: float = 0.3) -> None:
+        """shell: the page that Streamlit sends; embedded: the same for a frame. base: what stands before all paths.
 
         patience_seconds: how long a visitor's page waits for its preview; it then says only what it asks.
         """
-        self._shell, self._base, self._previews = shell, base, previews
+        self._shell, self._embedded, self._base, self._previews = shell, embedded, base, previews
         self._patience_seconds = patience_seconds
         self.pictures = Pictures()
         self._one_at_a_time = anyio.CapacityLimiter(1)
@@ -56,7 +56,11 @@ class Links:
             preview = await self._do(lambda: self._previews.of(path, query))
         preview = preview or self._previews.unread(path, query)
         tags = tags_of(preview, f"{_origin(request)}{self._base}", path)
-        return HTMLResponse(self._shell.replace(_TITLE, tags, 1), headers={"Cache-Control": "no-cache"})
+        is_embedded = any(
+            value.lower() == "true" for value in request.query_params.getlist("embed")
+        )  # as Streamlit asks
+        shell = self._embedded if is_embedded else self._shell
+        return HTMLResponse(shell.replace(_TITLE, tags, 1), headers={"Cache-Control": "no-cache"})
 
     async def picture(self, request: Request) -> Response:
         """The picture of a link, 1200 × 630; for a link that makes no sense, that of the page as it opens."""

@@ -89,6 +89,18 @@ def test_the_rest_of_the_page_is_streamlits(site: TestClient) -> None:
     assert page.endswith(after)
 
 
+def test_the_style_is_there_before_what_it_applies_to(site: TestClient) -> None:
+    files = Path(links.__file__).parents[1] / "ui"
+    style, embedded = ((files / f"{name}.css").read_text(encoding="utf-8") for name in ("style", "embedded"))
+    before, root, _ = site.get("/").text.partition('<div id="root">')
+    assert root
+    assert f"<style>\n{style}</style>" in before.split("<body>")[1]
+    assert embedded not in before
+    for query in ("embed=true", "layer=2&embed=True"):
+        assert f"{style}{embedded}</style>" in site.get(f"/?{query}").text
+    assert embedded not in site.get("/?embed=no").text
+
+
 @pytest.mark.parametrize(
     "text", ['"><script>alert(1)</script>', "</title><script>alert(1)</script>", "' onload='x", "a&amp;b", "<!--"]
 )

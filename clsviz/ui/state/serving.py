@@ -10,6 +10,10 @@ from streamlit.runtime import exists, get_instance
 from clsviz.hosting import Hosting, hosting_of
 from clsviz.limits import limits_of
 
+_UI = Path(__file__).parents[1]
+
+_ROOT = '<div id="root">'
+
 
 def base_path() -> str:
     """What stands before the path of every page: "" or “/name”."""
@@ -45,9 +49,16 @@ def n_sessions() -> int:
     return get_instance()._session_mgr.num_active_sessions() if exists() else 0
 
 
-def shell() -> str:
-    """The page that Streamlit sends, whatever the path: a browser then draws everything else in it."""
-    return (Path(file_util.get_static_dir()) / "index.html").read_text(encoding="utf-8")
+def shell(*, is_embedded: bool = False) -> str:
+    """The page that Streamlit sends, whatever the path, with the app's style: a browser draws everything else in it.
+
+    There the style is before what it applies to, which would move if it came later; and in the body, after Streamlit's
+    own. is_embedded: shown in a frame of another page.
+    """
+    page = (Path(file_util.get_static_dir()) / "index.html").read_text(encoding="utf-8")
+    names = ("style.css", "embedded.css") if is_embedded else ("style.css",)
+    style = "".join((_UI / name).read_text(encoding="utf-8") for name in names)
+    return page.replace(_ROOT, f"<style>\n{style}</style>\n    {_ROOT}", 1)
 
 
 def font() -> Path | None:
