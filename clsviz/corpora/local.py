@@ -16,8 +16,8 @@ from clsviz.experiment import Selection
 from clsviz.progress import Progress
 from clsviz.settings import Reading, Segmentation, printable
 
-_SCHEMA = 2
-"""Increase it when different sentences are kept of the same file."""
+_SCHEMA = 3
+"""Increase it when something else is kept of the same file."""
 
 
 def build_seconds(name: str, folder: Path) -> float:
@@ -47,7 +47,8 @@ def make_corpus(selection: Selection, folder: Path, progress: Progress) -> tuple
     cut = Segmentation.SENTENCES if about.cut else Segmentation.NONE
     decided = replace(selection, column=about.column, segmentation=cut, reading=Reading(about.reading))
     corpus = Corpus(decided, made_label, about.fingerprint, about.n_sentences, name, columns=tuple(about.columns))
-    return path, replace(corpus, width=about.width, n_left_out=about.n_left_out)
+    fields = tuple(field for field in about.fields if field != about.column)
+    return path, replace(corpus, width=about.width, n_left_out=about.n_left_out, fields=fields)
 
 
 def _refuse_settings(selection: Selection) -> None:
@@ -120,8 +121,8 @@ def _keep_file(selection: Selection, file: Path, name: str, path: Path, progress
     opened = open_file(selection, file, name)
     table = opened.table
 
-    def sentences() -> Iterator[list[str]]:
-        for found in opened.sentences():
+    def sentences() -> Iterator[list[str] | kept.Numbered]:
+        for found in opened.numbered_sentences() if table.fields else opened.sentences():
             progress.check()
             yield found
 
@@ -133,6 +134,7 @@ def _keep_file(selection: Selection, file: Path, name: str, path: Path, progress
         cut=opened.cut,
         reading=table.reading,
         wrapped=table.wrapped,
+        fields=table.fields,
     )
 
 

@@ -1,3 +1,4 @@
+from . import colouring
 from .bars import dimension_shares, erasure, weights_by_group
 from .cloud import MOST_POINTS, Axes, Figure, empty, scatter, to_html, traces_of
 from .cutoffs import cutoff_lines
@@ -19,6 +20,7 @@ __all__ = [
     "Labels",
     "Palette",
     "Points",
+    "colouring",
     "cutoff_lines",
     "dimension_shares",
     "empty",

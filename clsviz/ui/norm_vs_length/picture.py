@@ -49,7 +49,7 @@ def show(job: MeasuringJob, page: str) -> None:
         selected = chart.show(experiment, found, shown, points, st.session_state.overlays)
     with tools_place:
         _tools(experiment, found, shown, points, query)
-        selection.show_search(shown, lambda: chart.has_trait(found, shown))
+        selection.show_search(found, shown, experiment)
         selection.show(found, shown, selected, experiment.unit, share.file_name(experiment, found))
     typed.show(sentences, shown)
     _explain(job, experiment, found, shown)

@@ -12,8 +12,8 @@ from streamlit.elements.lib import streamlit_plotly_theme as theme
 from clsviz import analysis, export, figures, statistics, words
 from clsviz.experiment import Experiment, View
 from clsviz.measuring import Found
-from clsviz.settings import Overlay, Trait, Unit
-from clsviz.ui.parts import marks
+from clsviz.settings import Overlay, Unit
+from clsviz.ui.parts import colouring, marks
 from clsviz.ui.state import links, server
 
 if TYPE_CHECKING:
@@ -143,6 +143,8 @@ def show(
     picture = (around, found.key, tuple(overlays), own_places, st.session_state.colour, st.session_state.find)
     selected = _found_in(marks.marked(marks.drawn(picture), shown), found, shown)
 
+    colours = colouring.of(found, shown, experiment)
+
     def draw() -> "figures.Figure":
         return figures.scatter(
             points,
@@ -155,11 +157,12 @@ def show(
             own=own,
             own_name=own_name,
             selected=selected[selected < len(points.labels)],
-            groups=has_trait(found, shown)[drawn] if st.session_state.colour else None,
+            groups=colours[drawn] if isinstance(colours, np.ndarray) else None,
+            colours=None if isinstance(colours, np.ndarray) else colours,
         )
 
-    of = found.key, experiment.view, analysis.knows_alike(found), picture, st.session_state.zoom, selected.tobytes()
-    figure = draw() if own else _figure(of, draw)
+    seen = picture, st.session_state.zoom, selected.tobytes(), colours is None
+    figure = draw() if own else _figure((found.key, experiment.view, analysis.knows_alike(found), seen), draw)
     traces = list(figures.traces_of(len(points.labels)))
 
     def sentence_of(trace: int, point: int) -> int | None:
@@ -183,11 +186,6 @@ def show(
     return _found_in(marked, found, shown)
 
 
-def has_trait(found: Found, shown: "Shown") -> NDArray[np.bool_]:
-    """Which of the sentences shown have the trait that they are coloured by, bool (n,)."""
-    return _having(_sample_of(found), st.session_state.colour, found.sentences)[shown.index]
-
-
 def _found_in(marked: NDArray[np.intp], found: Found, shown: "Shown") -> NDArray[np.intp]:
     """Those marked that hold what the visitor looks for; if none is marked, all that do."""
     text = st.session_state.find.strip()
@@ -195,11 +193,6 @@ def _found_in(marked: NDArray[np.intp], found: Found, shown: "Shown") -> NDArray
         return marked
     is_held = _holding(_sample_of(found), text, found.sentences)[shown.index]
     return marked[is_held[marked]] if st.session_state.selected else np.flatnonzero(is_held)
-
-
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _having(sample: Hashable, trait: Trait, _sentences: list[str]) -> NDArray[np.bool_]:
-    return analysis.traits.having(trait, _sentences)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
