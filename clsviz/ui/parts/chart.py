@@ -186,6 +186,28 @@ def show(
     return _found_in(marked, found, shown)
 
 
+def follow(experiment: Experiment) -> None:
+    """Keep what is selected when the view changes; before anything is drawn."""
+    marks.follow(zoom_of(experiment), _drawn_from(experiment))
+
+
+def selected_sentences(found: Found, experiment: Experiment) -> NDArray[np.intp]:
+    """Which sentences of the sample are selected in the scatter, as it was drawn last on whichever page: intp (n,)."""
+    marked = np.empty(0, np.intp)
+    if st.session_state.selected and st.session_state.get("marked_of") == _drawn_from(experiment):
+        marked = st.session_state.get("marked_sentences", marked)
+        marked = marked[marked < len(found.sentences)]
+    text = st.session_state.find.strip()
+    if not text:
+        return marked
+    is_held = _holding(_sample_of(found), text, found.sentences)
+    return marked[is_held[marked]] if st.session_state.selected else np.flatnonzero(is_held)
+
+
+def _drawn_from(experiment: Experiment) -> Hashable:
+    return experiment.selection, experiment.seed, experiment.sample_size
+
+
 def _found_in(marked: NDArray[np.intp], found: Found, shown: "Shown") -> NDArray[np.intp]:
     """Those marked that hold what the visitor looks for; if none is marked, all that do."""
     text = st.session_state.find.strip()
