@@ -189,6 +189,7 @@ def _slider(found: "EveryLayer", first: int, palette: Palette) -> dict[str, obje
         "transition": {"duration": _MOVE, "easing": "cubic-in-out"},
     }
     return {
+        "name": "Layer",
         "active": first,
         "x": 0,
         "len": 1,

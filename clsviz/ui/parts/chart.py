@@ -13,7 +13,7 @@ from clsviz import analysis, export, figures, statistics, words
 from clsviz.experiment import Experiment, View
 from clsviz.measuring import Found
 from clsviz.settings import Overlay, Unit
-from clsviz.ui.parts import colouring, marks
+from clsviz.ui.parts import assist, colouring, marks
 from clsviz.ui.state import links, server
 
 if TYPE_CHECKING:
@@ -26,10 +26,19 @@ CURVES, MEDIANS, RANGES = Overlay
 """What can be drawn over the sentences."""
 
 
+_ROLES = (
+    (theme.CATEGORY_0, theme.CATEGORY_1, theme.CATEGORY_2, theme.CATEGORY_3, theme.BG_COLOR, theme.CATEGORY_4),
+    (theme.CATEGORY_5, theme.CATEGORY_6, theme.CATEGORY_7, theme.CATEGORY_8, theme.BG_COLOR, theme.CATEGORY_9),
+)
+"""The same colours twice, as the settings of the theme have them."""
+
+
 def palette() -> "figures.Palette":
-    """Colours that Streamlit replaces with those of the theme, light or dark."""
-    roles = theme.CATEGORY_0, theme.CATEGORY_1, theme.CATEGORY_2, theme.CATEGORY_3, theme.BG_COLOR, theme.CATEGORY_4
-    return figures.Palette(*roles)
+    """Colours that Streamlit replaces with those of the theme, light or dark.
+
+    It does so once for a chart. When the theme has changed, the other names of the same colours make it another chart.
+    """
+    return figures.Palette(*_ROLES[assist.n_changes_of_theme() % 2])
 
 
 def view_of(found: Found, experiment: Experiment) -> "Shown":
@@ -140,7 +149,9 @@ def show(
     points = figures.Points(labels[shown.index[drawn]], shown.lengths[drawn], shown.norms[drawn])
     around = axes_of(experiment, shown)
     own_places = own and (*own.lengths.tolist(), *own.norms.tolist())
-    picture = (around, found.key, tuple(overlays), own_places, st.session_state.colour, st.session_state.find)
+    colours_of_theme = palette()
+    seen = own_places, st.session_state.colour, st.session_state.find, colours_of_theme
+    picture = around, found.key, tuple(overlays), seen
     selected = _found_in(marks.marked(marks.drawn(picture), shown), found, shown)
 
     colours = colouring.of(found, shown, experiment)
@@ -149,7 +160,7 @@ def show(
         return figures.scatter(
             points,
             replace(around, zoom=st.session_state.zoom),
-            palette(),
+            colours_of_theme,
             fit=shown.fit,
             quantiles=_quantiles(found.key, experiment.view, found, shown) if CURVES in overlays else None,
             bins=statistics.bins(shown.lengths, shown.norms) if MEDIANS in overlays else None,
@@ -161,8 +172,8 @@ def show(
             colours=None if isinstance(colours, np.ndarray) else colours,
         )
 
-    seen = picture, st.session_state.zoom, selected.tobytes(), colours is None
-    figure = draw() if own else _figure((found.key, experiment.view, analysis.knows_alike(found), seen), draw)
+    of = picture, st.session_state.zoom, selected.tobytes(), colours is None
+    figure = draw() if own else _figure((found.key, experiment.view, analysis.knows_alike(found), of), draw)
     traces = list(figures.traces_of(len(points.labels)))
 
     def sentence_of(trace: int, point: int) -> int | None:
