@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,12 +15,16 @@ from numpy.typing import NDArray
 
 from clsviz.atomic import new_file
 from clsviz.corpora.formats import Wrapped
+from clsviz.errors import CancelledError
 from clsviz.settings import Reading
 
 _ROW_GROUP = 10_000
 
 
 _SENTENCE = pa.field("sentence", pa.large_string(), nullable=False)
+
+_UNFINISHED = "clsviz-unfinished"
+"""What a file says whose batches were cancelled: how many there were, and the digest of their sentences."""
 
 _ROW = pa.field("row", pa.int64(), nullable=False)
 
@@ -63,35 +68,77 @@ def keep(
     reading: Reading = Reading.AUTO,
     wrapped: Wrapped | None = None,
     fields: Sequence[str] = (),
+    unfinished: Path | None = None,
 ) -> About:
     """Write the sentences of all batches to `path`; raises StoreError if that fails.
 
     wrapped: how the lines that they come from are wrapped; it is asked after the last batch. fields: the columns of the
-    table that they come from; if there are any, the batches are `Numbered`.
+    table that they come from; if there are any, the batches are `Numbered`. unfinished: where what was written is kept
+    if the batches are cancelled; what is kept there already comes before the batches.
     """
     digest = hashlib.sha256()
     schema = pa.schema([_SENTENCE, _ROW] if fields else [_SENTENCE])
-    n_sentences = 0
+    n_sentences = n_batches = 0
     with (
         new_file(path) as temporary,
         pq.ParquetWriter(
             temporary, schema, use_dictionary=False, write_page_checksum=True, write_statistics=False
         ) as writer,
     ):
-        for batch in batches:
-            sentences, *rows = batch if isinstance(batch, Numbered) else (batch,)
-            if not sentences:
-                continue
-            digest.update(("\n" * bool(n_sentences) + "\n".join(sentences)).encode())
-            n_sentences += len(sentences)
-            table = pa.table([sentences, *rows], schema=schema)
-            writer.write_table(table, row_group_size=_ROW_GROUP)
+        if unfinished is not None and (n_batches := n_batches_before(unfinished)):
+            for table in _tables(unfinished):
+                n_sentences += _digest_more(digest, table["sentence"].to_pylist(), is_first=not n_sentences)
+                writer.write_table(table.cast(schema), row_group_size=_ROW_GROUP)
+        try:
+            for batch in batches:
+                sentences, *rows = batch if isinstance(batch, Numbered) else (batch,)
+                n_batches += 1
+                if sentences:
+                    n_sentences += _digest_more(digest, sentences, is_first=not n_sentences)
+                    writer.write_table(pa.table([sentences, *rows], schema=schema), row_group_size=_ROW_GROUP)
+        except CancelledError:
+            if unfinished is not None and n_sentences:
+                writer.add_key_value_metadata({_UNFINISHED: f"{n_batches} {digest.hexdigest()}"})
+                writer.close()
+                os.replace(temporary, unfinished)
+            raise
+        if unfinished is not None:
+            unfinished.unlink(missing_ok=True)
         width, n_left_out = (wrapped.width, wrapped.n_left_out) if wrapped else (0, 0)
         of_file = columns, column, cut, reading, width, n_left_out, list(fields)
         about = About(digest.hexdigest(), n_sentences, *of_file)
         described = json.dumps(asdict(about))
         writer.add_key_value_metadata({"clsviz": described, "clsviz-digest": _digest(described.encode())})
     return about
+
+
+def n_batches_before(unfinished: Path) -> int:
+    """How many batches were written before a cancellation, 0 if none are there; what is damaged is deleted."""
+    digest, n_sentences = hashlib.sha256(), 0
+    try:
+        n_batches, expected = pq.read_metadata(unfinished).metadata[_UNFINISHED.encode()].decode().split()
+        for table in _tables(unfinished):
+            n_sentences += _digest_more(digest, table["sentence"].to_pylist(), is_first=not n_sentences)
+        if digest.hexdigest() == expected:
+            return int(n_batches)
+    except FileNotFoundError:
+        return 0
+    except (OSError, pa.ArrowException, ValueError, LookupError, TypeError):
+        pass
+    unfinished.unlink(missing_ok=True)
+    return 0
+
+
+def _tables(path: Path) -> Iterator[pa.Table]:
+    with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        for group in range(file.num_row_groups):
+            yield file.read_row_group(group)
+
+
+def _digest_more(digest: "hashlib._Hash", sentences: list[str], *, is_first: bool) -> int:
+    """Add sentences to the digest of all, and return how many they are."""
+    digest.update(("" if is_first else "\n").encode() + "\n".join(sentences).encode())
+    return len(sentences)
 
 
 def about(path: Path) -> About | None:

@@ -1,5 +1,6 @@
 """Corpora of this machine, from docstrings or from a file: their sentences are kept in one Parquet file."""
 
+import itertools
 import os
 from collections.abc import Iterator
 from dataclasses import replace
@@ -117,11 +118,18 @@ def _made_of_file(
 
 
 def _keep_file(selection: Selection, file: Path, name: str, path: Path, progress: Progress) -> kept.About:
-    """Keep the sentences of a file at `path`."""
+    """Keep the sentences of a file at `path`.
+
+    What was read before a cancellation is kept beside it, by the digest of the file. Where in the file that was, a
+    packed file or a table does not tell: it is gone through again, which takes little, but not cut into sentences.
+    """
     opened = open_file(selection, file, name)
-    table = opened.table
+    table, unfinished = opened.table, path.with_suffix(".unfinished")
+    n_before = kept.n_batches_before(unfinished)
 
     def sentences() -> Iterator[list[str] | kept.Numbered]:
+        for _ in itertools.islice(opened.texts, n_before):
+            progress.check()
         for found in opened.numbered_sentences() if table.fields else opened.sentences():
             progress.check()
             yield found
@@ -135,6 +143,7 @@ def _keep_file(selection: Selection, file: Path, name: str, path: Path, progress
         reading=table.reading,
         wrapped=table.wrapped,
         fields=table.fields,
+        unfinished=unfinished,
     )
 
 
