@@ -69,23 +69,24 @@ def keep(
     wrapped: Wrapped | None = None,
     fields: Sequence[str] = (),
     unfinished: Path | None = None,
+    n_before: int = 0,
 ) -> About:
     """Write the sentences of all batches to `path`; raises StoreError if that fails.
 
     wrapped: how the lines that they come from are wrapped; it is asked after the last batch. fields: the columns of the
     table that they come from; if there are any, the batches are `Numbered`. unfinished: where what was written is kept
-    if the batches are cancelled; what is kept there already comes before the batches.
+    if the batches are cancelled; n_before: how many are there, which come before the batches.
     """
     digest = hashlib.sha256()
     schema = pa.schema([_SENTENCE, _ROW] if fields else [_SENTENCE])
-    n_sentences = n_batches = 0
+    n_sentences, n_batches = 0, n_before
     with (
         new_file(path) as temporary,
         pq.ParquetWriter(
             temporary, schema, use_dictionary=False, write_page_checksum=True, write_statistics=False
         ) as writer,
     ):
-        if unfinished is not None and (n_batches := n_batches_before(unfinished)):
+        if unfinished is not None and n_before:
             for table in _tables(unfinished):
                 n_sentences += _digest_more(digest, table["sentence"].to_pylist(), is_first=not n_sentences)
                 writer.write_table(table.cast(schema), row_group_size=_ROW_GROUP)

@@ -144,6 +144,7 @@ def _keep_file(selection: Selection, file: Path, name: str, path: Path, progress
         wrapped=table.wrapped,
         fields=table.fields,
         unfinished=unfinished,
+        n_before=n_before,
     )
 
 
