@@ -1,5 +1,6 @@
 from . import (
     comparison,
+    fields,
     frames,
     growth,
     joined,
@@ -50,6 +51,7 @@ __all__ = [
     "comparison",
     "corpus_context",
     "digest",
+    "fields",
     "first_shape",
     "flat",
     "frames",

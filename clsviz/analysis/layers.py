@@ -15,6 +15,9 @@ from clsviz.settings import Pooling
 MOST_DRAWN = 400
 """Sentences drawn after each layer: a browser has as many pictures to draw as the model has layers."""
 
+MOST_ADDED = 200
+"""Sentences that are drawn beside these because they are selected."""
+
 
 @dataclass(frozen=True, eq=False)
 class AfterLayer:
@@ -56,6 +59,22 @@ def every_layer(found: Found, view: View) -> EveryLayer:
     return EveryLayer(
         len(index), index[drawn], lengths[drawn], tuple(_after(found, view, layer, index, lengths) for layer in layers)
     )
+
+
+def with_others(every: EveryLayer, found: Found, view: View, sentences: NDArray[np.intp]) -> EveryLayer:
+    """The same with those of `sentences` that the view shows and that were not drawn: 200 more at most."""
+    index, _ = under_cutoff(found.measurements, view)
+    places = np.flatnonzero(np.isin(index, sentences))
+    places = places[places >= len(every.index)][:MOST_ADDED]  # the first are drawn
+    if not len(places):
+        return every
+    more = index[places]
+    layers = tuple(
+        replace(after, norms=np.concatenate([after.norms, found.measurements.norms(Pooling.CLS, after.layer)[more]]))
+        for after in every.layers
+    )
+    lengths = np.concatenate([every.lengths, lengths_of(found, view, index)[places]])
+    return replace(every, index=np.concatenate([every.index, more]), lengths=lengths, layers=layers)
 
 
 def _after(found: Found, view: View, layer: int, index: NDArray[np.intp], lengths: NDArray[np.int32]) -> AfterLayer:

@@ -18,6 +18,7 @@ from .catalogue import (
 )
 from .corpus import Corpus, NotDownloadedError
 from .drawing import Sample, fetch_sample, find_sample
+from .fields import values_beside
 from .local import build_seconds
 from .opening import fetch_corpus, find_corpus
 from .own_file import place_of
@@ -65,4 +66,5 @@ __all__ = [
     "resembles_upload",
     "segmentation",
     "upload_label",
+    "values_beside",
 ]

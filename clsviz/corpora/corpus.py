@@ -16,7 +16,7 @@ class Corpus:
     fingerprint: SHA-256 in hexadecimal of its sentences, or of what they are made from where not all are on this
     machine. n_sentences: in the whole corpus, or None if unknown. configurations, splits, columns: what could be chosen
     instead. width: at which the lines of a text file were wrapped, in characters, if they were joined to paragraphs.
-    n_left_out: its lines that are in no paragraph.
+    n_left_out: its lines that are in no paragraph. fields: other columns of a table of one's own.
     """
 
     selection: Selection
@@ -29,6 +29,7 @@ class Corpus:
     columns: tuple[str, ...] = ()
     width: int = 0
     n_left_out: int = 0
+    fields: tuple[str, ...] = ()
 
 
 class NotDownloadedError(CorpusError):

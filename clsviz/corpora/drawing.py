@@ -24,17 +24,19 @@ class Sample:
     """Sentences of a corpus in random order; a larger sample begins with the smaller one. drawn: how, in words.
 
     row_groups: of a dataset on the Hub, int64 (n,): equal for sentences of one row group; None where not known.
+    rows: of a table of one's own, int64 (n,): the row that each sentence comes from.
     """
 
     corpus: Corpus
     sentences: list[str]
     drawn: str
     row_groups: NDArray[np.int64] | None = None
+    rows: NDArray[np.int64] | None = None
 
     def head(self, n: int) -> "Sample":
         """The first n sentences."""
-        row_groups = None if self.row_groups is None else self.row_groups[:n]
-        return replace(self, sentences=self.sentences[:n], row_groups=row_groups)
+        row_groups, rows = (None if of is None else of[:n] for of in (self.row_groups, self.rows))
+        return replace(self, sentences=self.sentences[:n], row_groups=row_groups, rows=rows)
 
     @cached_property
     def clusters(self) -> NDArray[np.intp]:
@@ -74,8 +76,10 @@ def _local(selection: Selection, size: int, seed: int, folder: Path, progress: P
         # stays true after an upgrade.
         order = np.random.RandomState(seed).permutation(corpus.n_sentences)[:size]
         sentences = kept.rows(path, order)
-        if sentences is not None:
-            return Sample(corpus, sentences, f"drawn at random from {corpus.n_sentences:,}, seed {seed}")
+        table_rows = kept.rows_of_table(path, order) if corpus.fields else None
+        if sentences is not None and (table_rows is not None or not corpus.fields):
+            drawn = f"drawn at random from {corpus.n_sentences:,}, seed {seed}"
+            return Sample(corpus, sentences, drawn, rows=table_rows)
         discard(path, folder)
     raise CorpusError(f"{corpus.label} cannot be kept in {folder}. Choose another place for the store.")
 

@@ -1,5 +1,6 @@
 """Corpora of this machine, from docstrings or from a file: their sentences are kept in one Parquet file."""
 
+import itertools
 import os
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,8 +17,8 @@ from clsviz.experiment import Selection
 from clsviz.progress import Progress
 from clsviz.settings import Reading, Segmentation, printable
 
-_SCHEMA = 2
-"""Increase it when different sentences are kept of the same file."""
+_SCHEMA = 3
+"""Increase it when something else is kept of the same file."""
 
 
 def build_seconds(name: str, folder: Path) -> float:
@@ -47,7 +48,8 @@ def make_corpus(selection: Selection, folder: Path, progress: Progress) -> tuple
     cut = Segmentation.SENTENCES if about.cut else Segmentation.NONE
     decided = replace(selection, column=about.column, segmentation=cut, reading=Reading(about.reading))
     corpus = Corpus(decided, made_label, about.fingerprint, about.n_sentences, name, columns=tuple(about.columns))
-    return path, replace(corpus, width=about.width, n_left_out=about.n_left_out)
+    fields = tuple(field for field in about.fields if field != about.column)
+    return path, replace(corpus, width=about.width, n_left_out=about.n_left_out, fields=fields)
 
 
 def _refuse_settings(selection: Selection) -> None:
@@ -116,12 +118,19 @@ def _made_of_file(
 
 
 def _keep_file(selection: Selection, file: Path, name: str, path: Path, progress: Progress) -> kept.About:
-    """Keep the sentences of a file at `path`."""
-    opened = open_file(selection, file, name)
-    table = opened.table
+    """Keep the sentences of a file at `path`.
 
-    def sentences() -> Iterator[list[str]]:
-        for found in opened.sentences():
+    What was read before a cancellation is kept beside it, by the digest of the file. Where in the file that was, a
+    packed file or a table does not tell: it is gone through again, which takes little, but not cut into sentences.
+    """
+    opened = open_file(selection, file, name)
+    table, unfinished = opened.table, path.with_suffix(".unfinished")
+    n_before = kept.n_batches_before(unfinished)
+
+    def sentences() -> Iterator[list[str] | kept.Numbered]:
+        for _ in itertools.islice(opened.texts, n_before):
+            progress.check()
+        for found in opened.numbered_sentences() if table.fields else opened.sentences():
             progress.check()
             yield found
 
@@ -133,6 +142,9 @@ def _keep_file(selection: Selection, file: Path, name: str, path: Path, progress
         cut=opened.cut,
         reading=table.reading,
         wrapped=table.wrapped,
+        fields=table.fields,
+        unfinished=unfinished,
+        n_before=n_before,
     )
 
 

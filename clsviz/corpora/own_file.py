@@ -8,6 +8,7 @@ from pathlib import Path
 
 from clsviz.corpora import formats, segmentation
 from clsviz.corpora.catalogue import is_upload
+from clsviz.corpora.kept import Numbered
 from clsviz.corpora.uploads import upload_label
 from clsviz.experiment import Selection
 from clsviz.settings import Segmentation
@@ -20,12 +21,19 @@ class OwnFile:
     table: formats.Table
     column: str
     cut: bool
-    texts: Iterator[list[str]]
+    texts: Iterator[tuple[list[str], list[int]]]
 
     def sentences(self) -> Iterator[list[str]]:
         """The sentences, some at a time; they can be read once."""
-        for texts in self.texts:
+        for texts, _ in self.texts:
             yield segmentation.sentences(texts, cut=self.cut)
+
+    def numbered_sentences(self) -> Iterator[Numbered]:
+        """The same with the row that each comes from."""
+        for texts, rows in self.texts:
+            found = [segmentation.sentences([text], cut=self.cut) for text in texts]
+            of_rows = [[row] * len(sentences) for row, sentences in zip(rows, found, strict=True)]
+            yield Numbered([*itertools.chain(*found)], [*itertools.chain(*of_rows)])
 
 
 def place_of(selection: Selection, folder: Path) -> tuple[Path, str]:
@@ -42,10 +50,11 @@ def open_file(selection: Selection, file: Path, name: str) -> OwnFile:
     Paragraphs whose lines were joined are cut into sentences, other texts where they are long.
     """
     table = formats.open_table(file, name, reading=selection.reading)
-    batches = table.texts(selection.column)
+    batches = table.numbered_texts(selection.column)
     first = next(batches)
     how = selection.segmentation
     if how is Segmentation.AUTO and not table.wrapped:
-        how = segmentation.chosen_for(sum(map(len, first)) / len(first))
+        texts, _ = first
+        how = segmentation.chosen_for(sum(map(len, texts)) / len(texts))
     column = selection.column or next(iter(table.columns), "")
     return OwnFile(table, column, how is not Segmentation.NONE, itertools.chain([first], batches))

@@ -1,3 +1,4 @@
+from . import colouring
 from .bars import dimension_shares, erasure, weights_by_group
 from .cloud import MOST_POINTS, Axes, Figure, empty, scatter, to_html, traces_of
 from .cutoffs import cutoff_lines
@@ -21,6 +22,7 @@ __all__ = [
     "Palette",
     "Points",
     "blank",
+    "colouring",
     "cutoff_lines",
     "dimension_shares",
     "empty",

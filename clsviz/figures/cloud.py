@@ -9,6 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from clsviz.figures.colouring import Colours
 from clsviz.figures.marginals import add_marginals
 from clsviz.figures.overlays import HOVER, add_line, add_own, add_quantiles, medians, ranges, rings
 from clsviz.figures.style import MOST_IN_FULL, Palette, Points, least_range
@@ -100,13 +101,14 @@ def scatter(
     own_name: str = "yours",
     selected: NDArray[np.intp] | None = None,
     groups: NDArray[np.bool_] | None = None,
+    colours: Colours | None = None,
 ) -> Picture:
     """The cloud of sentences, and whatever else is given.
 
     fit: the regression line with its band. quantiles: curves below which 5, 50 and 95% of the norms lie. bins: medians
     and quartiles of the norm by bin of lengths. slices: ranges of lengths by slice of norms. own: the visitor's own
     sentences, called `own_name`. selected: which points are, intp (n,), ascending. groups: which points have another
-    colour, bool (n,).
+    colour, bool (n,). colours: of each point, in place of groups.
     """
     figure = Picture(points, palette, axes.unit)
     hover = HOVER.format(unit=axes.unit)
@@ -122,7 +124,9 @@ def scatter(
     if slices is not None and len(slices):
         figure.add_trace(ranges(slices, palette, axes.unit))
     if groups is not None:
-        _colour(figure, groups, palette)
+        colours = Colours(groups.astype(np.int8), [(0, palette.points), (1, palette.other)], 0, 1)
+    if colours is not None:
+        _colour(figure, colours)
     if own is not None and len(own.labels):
         add_own(figure, own, palette, axes.unit, own_name)
     _arrange(figure, points, axes, palette)
@@ -196,8 +200,8 @@ def _cloud(points: Points, palette: Palette, unit: str) -> Iterator[go.Scattergl
         )
 
 
-def _colour(figure: go.Figure, groups: NDArray[np.bool_], palette: Palette) -> None:
-    """Give the points of one group another colour."""
-    for trace, part in zip(figure.data, traces_of(len(groups)), strict=False):
-        scale = [[0, palette.points], [1, palette.other]]
-        trace.marker.update(color=groups[part].astype(np.int8), colorscale=scale, cmin=0, cmax=1, showscale=False)
+def _colour(figure: go.Figure, colours: Colours) -> None:
+    """Give every point its own colour."""
+    ends = {"cmin": colours.low, "cmax": colours.high, "showscale": False}
+    for trace, part in zip(figure.data, traces_of(len(colours.values)), strict=False):
+        trace.marker.update(color=colours.values[part], colorscale=[[*step] for step in colours.scale], **ends)

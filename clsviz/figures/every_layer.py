@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from clsviz.figures.style import Labels, Palette, least_range
+from clsviz.figures.style import Labels, Palette, least_range, stand_out
 
 if TYPE_CHECKING:
     from clsviz.analysis.layers import AfterLayer, EveryLayer
@@ -23,12 +23,23 @@ _LEAST_REACH = 3.0
 """Standard deviations that the picture shows at least."""
 
 
-def layer_panel(found: "EveryLayer", at: int, labels: Labels, palette: Palette, unit: str = "tokens") -> go.Figure:
-    """The norms after one layer on an axis of their own; labels (n_drawn,) are those of the sentences drawn."""
+def layer_panel(
+    found: "EveryLayer",
+    at: int,
+    labels: Labels,
+    palette: Palette,
+    unit: str = "tokens",
+    selected: NDArray[np.intp] | None = None,
+) -> go.Figure:
+    """The norms after one layer on an axis of their own; labels (n_drawn,) are those of the sentences drawn.
+
+    selected: which of them are, intp (n,).
+    """
     after = found.layers[at]
     ends = _ends(found)
     norms, line = after.norms, _line(after, ends)
     figure = go.Figure([_points(found, norms, labels, palette, unit, size=4), _straight(ends, line, palette)])
+    stand_out(figure.data[0], selected)
     figure.update_layout(
         showlegend=False,
         hovermode="closest",
@@ -41,7 +52,13 @@ def layer_panel(found: "EveryLayer", at: int, labels: Labels, palette: Palette, 
     return figure
 
 
-def played_layers(found: "EveryLayer", labels: Labels, palette: Palette, unit: str = "tokens") -> go.Figure:
+def played_layers(
+    found: "EveryLayer",
+    labels: Labels,
+    palette: Palette,
+    unit: str = "tokens",
+    selected: NDArray[np.intp] | None = None,
+) -> go.Figure:
     """The same sentences after each layer, one frame each; it moves only when its button or its slider is used.
 
     Norms are drawn as distances from the layer's mean in its standard deviations: layers differ in size by far more
@@ -54,6 +71,7 @@ def played_layers(found: "EveryLayer", labels: Labels, palette: Palette, unit: s
     figure = go.Figure(
         [_points(found, scaled[first], labels, palette, unit, size=6), _straight(ends, lines[first], palette)]
     )
+    stand_out(figure.data[0], selected)
     figure.data[0].customdata = found.layers[first].norms
     figure.data[0].hovertemplate = f"%{{text}}<br>%{{x}} {unit}<br>norm %{{customdata:.4f}}<extra></extra>"
     figure.frames = [
@@ -171,6 +189,7 @@ def _slider(found: "EveryLayer", first: int, palette: Palette) -> dict[str, obje
         "transition": {"duration": _MOVE, "easing": "cubic-in-out"},
     }
     return {
+        "name": "Layer",
         "active": first,
         "x": 0,
         "len": 1,

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from clsviz.figures.style import Palette, Points, hover_label, least_range
+from clsviz.figures.style import Palette, Points, hover_label, least_range, stand_out
 
 if TYPE_CHECKING:
     from clsviz.statistics import Fit
@@ -33,11 +33,12 @@ def small_multiples(
     shared_y: bool,
     unit: str = "tokens",
     is_scaled: bool = False,
+    selected: Sequence[NDArray[np.intp]] = (),
 ) -> go.Figure:
     """Norm against length, one panel per model: its label, a few thousand points at most, and its line.
 
     is_scaled: whether norms are drawn as distances from the model's mean, in its standard deviations. A norm that
-    varies by no more than rounding errors is then drawn as constant.
+    varies by no more than rounding errors is then drawn as constant. selected: which points of each panel are.
 
     The points do not use WebGL, which would cover the line, and which browsers limit to some eight pictures per page.
     """
@@ -48,7 +49,9 @@ def small_multiples(
     for index, (_, points, fit) in enumerate(panels):
         place = {"row": index // n_columns + 1, "col": index % n_columns + 1}
         mean, sd = _scale(points, fit) if is_scaled else (0.0, 1.0)
-        for trace in _panel(points, fit, palette, unit, mean, sd):
+        cloud, *line = _panel(points, fit, palette, unit, mean, sd)
+        stand_out(cloud, selected[index] if selected else None)
+        for trace in (cloud, *line):
             figure.add_trace(trace, **place)
         if not sd and len(points.norms):
             middle = {"xref": "x domain", "yref": "y domain", "x": 0.5, "y": 0.6, "showarrow": False}

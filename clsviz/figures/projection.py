@@ -4,7 +4,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from clsviz.figures.style import Labels, Palette
+from clsviz.figures.style import Labels, Palette, stand_out
 
 _COLOURS = "Cividis"
 """Perceptually even, and the same to nearly all who see few colours (Nuñez, Anderton and Renslow 2018)."""
@@ -21,10 +21,11 @@ def projection(
     *,
     shares: tuple[float, float],
     unit: str = "tokens",
+    selected: NDArray[np.intp] | None = None,
 ) -> go.Figure:
     """A point for each vector; coordinates (n, 2), lengths (n,), labels (n,) from `labels_of`.
 
-    shares: of the variance, which the two axes hold.
+    shares: of the variance, which the two axes hold. selected: which points are, intp (n,).
     """
     longest = int(lengths.max(initial=1))
     first, last = int(lengths.min(initial=longest)), longest
@@ -59,6 +60,7 @@ def projection(
             hovertemplate=f"%{{text}}<br>%{{customdata}} {unit}<extra></extra>",
         )
     )
+    stand_out(figure.data[0], selected)
     names = [f"Principal component {at} ({_percent(share)} of variance)" for at, share in enumerate(shares, 1)]
     figure.update_layout(
         xaxis={"title": names[0], "zeroline": False},

@@ -4,6 +4,7 @@ import html
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +73,15 @@ def labels_of(sentences: Sequence[str]) -> Labels:
     labels = np.empty(len(sentences), dtype=object)
     labels[:] = [hover_label(sentence, most_lines) for sentence in sentences]
     return labels
+
+
+def stand_out(trace: Any, selected: NDArray[np.intp] | None) -> None:
+    """Let some of a trace's points, intp (n,), stand out from the others; without any, all are alike."""
+    if selected is not None and len(selected):
+        size, opacity = trace.marker.size, trace.marker.opacity
+        trace.selectedpoints = selected.tolist()  # Plotly reads no other arrays here
+        trace.selected = {"marker": {"opacity": max(opacity, 0.9), "size": size + 3}}
+        trace.unselected = {"marker": {"opacity": opacity / 4}}
 
 
 LONGEST_LABEL, LONGEST_NAME = 18, 26

@@ -64,6 +64,7 @@ class Job(Progress, Generic[W_co]):
     is_here: whether it takes nothing that came with clsviz.
     wanted: whether somebody asked for it even though it takes long. is_held: whether all who opened it want to look at
     the corpus first. is_refused: whether it would run if its visitors did not have as many jobs as they may.
+    is_left: whether all who watched it have turned to others.
     queued_at: since when it waits for its turn. gives_way: whether it is to let others run first, which it does if it
     can_rest.
     """
@@ -92,6 +93,7 @@ class Job(Progress, Generic[W_co]):
         self.is_held = True
         self.is_here = False
         self.is_refused = False
+        self.is_left = False
         self.queued_at = 0.0
         self.gives_way: Callable[[], bool] = lambda: False
         self._most_seconds = most_seconds
@@ -108,6 +110,7 @@ class Job(Progress, Generic[W_co]):
         """Let `watcher` keep the job going for as long as `is_there()`, at the turns of `visitor`."""
         with self._watching:
             self._watchers = self._present() | {watcher: _Watcher(is_there, visitor)}
+            self.is_left = False
             self._last_watched = time.monotonic()
 
     def touch(self, seconds: float, visitor: Hashable = None) -> None:
@@ -134,11 +137,16 @@ class Job(Progress, Generic[W_co]):
 
     def leave(self, watcher: Hashable) -> None:
         """Take `watcher` away; the job is cancelled along with its last one."""
+        if not self.look_away(watcher):
+            self.cancel()
+
+    def look_away(self, watcher: Hashable) -> bool:
+        """Take `watcher` away, and let the job go on as if its page had been closed; returns whether any is left."""
+        _ = self.visitors  # it goes on at their turns
         with self._watching:
             self._watchers = {name: other for name, other in self._present().items() if name != watcher}
-            is_last = not self._watchers
-        if is_last:
-            self.cancel()
+            self.is_left = not self._watchers
+            return not self.is_left
 
     def _present(self) -> dict[Hashable, _Watcher]:
         return {name: watcher for name, watcher in self._watchers.items() if watcher.is_there()}

@@ -257,6 +257,12 @@ class Jobs:
         with self._lock:
             return next((job for job in self._measurements.values() if job.state is State.RUNNING), None)
 
+    def left_running(self, visitor: Hashable) -> list[Job[Extraction]]:
+        """The measurements that this visitor started and that go on, while nobody watches them."""
+        with self._lock:
+            jobs = [job for job in self._measurements.values() if job.wanted and job.state.is_active]
+            return [job for job in jobs if not job.is_watched and visitor in job.visitors]
+
     def place_of(self, job: Job[Work]) -> Place | None:
         """Where a measurement stands that waits for its turn; None if it does not."""
         return self._measuring.place_of(job)

@@ -88,9 +88,9 @@ def seconds_until(
 class Lane:
     """Jobs that one thread works through, one after another.
 
-    Visitors take turns. Of one visitor's jobs small ones come first, unless a large one has waited for longer than the
-    difference between the two takes. Whoever comes anew takes the last of the turns, before whoever is having theirs,
-    so that nobody waits for ever.
+    Visitors take turns. Of one visitor's jobs those that were not left for others come first, and of these small ones,
+    unless a large one has waited for longer than the difference between the two takes. Whoever comes anew takes the
+    last of the turns, before whoever is having theirs, so that nobody waits for ever.
     """
 
     def __init__(
@@ -176,8 +176,11 @@ class Lane:
         self._turns = [visitor for visitor in self._turns if visitor in visitors]
         self._turns += [visitor for visitor in visitors if visitor not in self._turns]
         self._turns.sort(key=lambda visitor: visitor in self._served)  # the others keep their order
-        by_size = sorted(self._waiting, key=lambda job: job.queued_at + (job.cost.seconds if job.cost else 0.0))
-        return by_size, self._turns
+
+        def rank(job: Job[Work]) -> tuple[bool, float]:
+            return job.is_left, job.queued_at + (job.cost.seconds if job.cost else 0.0)
+
+        return sorted(self._waiting, key=rank), self._turns
 
     def _next(self) -> Job[Work] | None:
         """The job whose turn it is, which then runs; None if there is none."""
@@ -191,11 +194,18 @@ class Lane:
         return job
 
     def _gives_way(self, job: Job[Work]) -> bool:
-        """Whether the running job has had its turn, and somebody else waits who does not wait for it."""
-        if time.monotonic() - self._turn_began < self._turn_seconds:
+        """Whether the running job has had its turn, and somebody else waits who does not wait for it.
+
+        One that was left for others gives way to any that was not.
+        """
+        had_its_turn = time.monotonic() - self._turn_began >= self._turn_seconds
+        if not had_its_turn and not job.is_left:
             return False
         with self._changed:
-            return any(not job.visitors & other.visitors for other in self._order())
+            order = self._order()
+        if job.is_left and not all(other.is_left for other in order):
+            return True
+        return had_its_turn and any(not job.visitors & other.visitors for other in order)
 
     def _work(self) -> None:
         while True:

@@ -61,10 +61,6 @@ def main() -> None:
     page = st.navigation(pages, position="hidden")
     with st.sidebar.container(key="pages", gap="xxsmall"):
         places = [st.empty() for _ in pages]
-        styles = ("style.css", "embedded.css") if st.context.is_embedded else ("style.css",)
-        style = "".join((_HERE / name).read_text("utf-8") for name in styles)
-        # Not st.html, which a browser loads only after what it is to apply to.
-        st.markdown(f"<style>{style}</style>", unsafe_allow_html=True)
 
     def link(query: dict[str, str]) -> None:
         for place, other in zip(places, pages, strict=True):  # Streamlit's own menu would drop the settings

@@ -11,7 +11,6 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from clsviz import web, words
-from clsviz.ui.state import serving
 from clsviz.web.cache import Pictures
 from clsviz.web.preview import Preview, Previews
 
@@ -30,19 +29,18 @@ _MOST_WAITING = 16
 _PROGRAMS_WAIT_SECONDS = 5.0
 """Whoever collects previews has more time than a visitor, of whose navigation a browser tells by a header."""
 
-_TITLE, _END_OF_HEAD = "<title>Streamlit</title>", "</head>"
+_TITLE = "<title>Streamlit</title>"
 
 
 class Links:
     """Answers to links. What a preview takes is done by one thread at a time, so that pages and jobs come first."""
 
-    def __init__(self, shell: str, base: str, previews: Previews, patience_seconds: float = 0) -> None:
-        """shell: the page that Streamlit sends. base: what stands before all paths.
+    def __init__(self, shell: str, embedded: str, base: str, previews: Previews, patience_seconds: float = 0) -> None:
+        """shell: the page that Streamlit sends; embedded: the same for a frame. base: what stands before all paths.
 
         patience_seconds: how long a visitor's page waits for its preview; it then says only what it asks.
         """
-        shell = shell.replace(_END_OF_HEAD, f"{_ahead(serving.script_of_charts())}{_END_OF_HEAD}", 1)
-        self._shell, self._base, self._previews = shell, base, previews
+        self._shell, self._embedded, self._base, self._previews = shell, embedded, base, previews
         self._patience_seconds = patience_seconds
         self.pictures = Pictures()
         self._one_at_a_time = anyio.CapacityLimiter(1)
@@ -58,7 +56,11 @@ class Links:
             preview = await self._do(lambda: self._previews.of(path, query))
         preview = preview or self._previews.unread(path, query)
         tags = tags_of(preview, f"{_origin(request)}{self._base}", path)
-        return HTMLResponse(self._shell.replace(_TITLE, tags, 1), headers={"Cache-Control": "no-cache"})
+        is_embedded = any(
+            value.lower() == "true" for value in request.query_params.getlist("embed")
+        )  # as Streamlit asks
+        shell = self._embedded if is_embedded else self._shell
+        return HTMLResponse(shell.replace(_TITLE, tags, 1), headers={"Cache-Control": "no-cache"})
 
     async def picture(self, request: Request) -> Response:
         """The picture of a link, 1200 × 630; for a link that makes no sense, that of the page as it opens."""
@@ -103,11 +105,6 @@ def tags_of(preview: Preview, address: str, path: str) -> str:
     lines += [f'<meta name="{name}" content="{html.escape(text)}" />' for name, text in named.items()]
     lines += [f'<meta property="{name}" content="{html.escape(text)}" />' for name, text in properties.items()]
     return "\n    ".join(lines)
-
-
-def _ahead(script: str | None) -> str:
-    """Has a browser load a script before it is asked for: while the server draws the page, it has nothing to do."""
-    return f'<script type="module" crossorigin src="{html.escape(script)}"></script>\n  ' if script else ""
 
 
 def _origin(request: Request) -> str:

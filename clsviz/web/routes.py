@@ -39,7 +39,7 @@ def routes(patience_seconds: float = 0) -> list[BaseRoute]:
     patience_seconds: how long a visitor's page waits for its preview.
     """
     base = serving.base_path()
-    links = Links(serving.shell(), base, Previews(), patience_seconds)
+    links = Links(serving.shell(), serving.shell(is_embedded=True), base, Previews(), patience_seconds)
     readiness = Readiness(server.jobs)
 
     async def ready(_: Request) -> Response:

@@ -35,6 +35,8 @@ _HAS = {
     Trait.CAPITAL: "begins with a capital",
 }
 
+OTHER_VALUES, NO_VALUE = "other values", "no value"
+
 HOW_TO_SELECT = (
     "Click a point to read its sentence. To select several, draw around them with the box or the lasso above the "
     "picture."
@@ -54,6 +56,21 @@ def selected(shown: "Shown", index: "NDArray[np.intp]") -> str:
     except UndefinedFitError:
         return text
     return f"{text} · R² {fit.r_squared:.3f} among them"
+
+
+def column(name: str) -> str:
+    """What a column of the visitor's table is called where sentences can be coloured by it."""
+    return f"Column “{name}”"
+
+
+def of_value(n: int, mean_norm: float) -> str:
+    """How many sentences have a value, and their mean norm."""
+    return f"{n:,}, mean norm {number(mean_norm)}"
+
+
+def end_of_scale(end: float) -> str:
+    """The number at one end of a scale."""
+    return f"{end:,.4g}" if abs(end) < 10_000 or end != int(end) else f"{int(end):,}"
 
 
 def by_trait(trait: Trait, shown: "Shown", has: "NDArray[np.bool_]") -> str:

@@ -1,5 +1,7 @@
 """What a page says while there is nothing to show yet."""
 
+from clsviz import corpora, models
+from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
 from clsviz.measuring import MeasuringJob, Place, State
 from clsviz.words.numbers import duration
@@ -71,7 +73,14 @@ def _needed(job: MeasuringJob) -> str:
 
 
 def when_left(unwatched_seconds: float | None) -> str:
-    """What becomes of a run when its page is closed."""
+    """What becomes of a run when its page is closed, or shows something else."""
     if unwatched_seconds is None:
-        return "It goes on if you close this page, until you cancel it."
-    return "It stops soon after you close this page. What it has measured is kept."
+        return "It goes on if you close this page or choose other settings, until you cancel it."
+    return "It stops if you choose other settings, or soon after you close this page. What it has measured is kept."
+
+
+def in_background(experiment: Experiment, done: int, total: int) -> str:
+    """A run that goes on while the page shows something else."""
+    what = f"{models.label(experiment.model)} on {corpora.label(experiment.corpus)}"
+    how_far = f"{done:,} of {total:,} sentences" if total else f"{experiment.sample_size:,} sentences"
+    return f"Still running: {what}, {how_far}."

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from clsviz.analysis.layers import MOST_DRAWN, every_layer
+from clsviz.analysis.layers import MOST_ADDED, MOST_DRAWN, every_layer, with_others
 from clsviz.corpora import Sample
 from clsviz.experiment import View
 from clsviz.measurements import Measurements
@@ -69,3 +69,21 @@ def test_a_layer_whose_fast_norms_are_too_far_off_has_no_r_squared() -> None:
     audited = replace(found(fast), precision=Precision.FAST, audit=found(exact.head(256)))
     problems = [after.problem for after in every_layer(audited, View()).layers]
     assert problems[1:] == ["", "not measurable"]
+
+
+def test_selected_sentences_are_drawn_beside_the_first_ones() -> None:
+    made, view = measured(), View(length_cutoff=40, lengths=Lengths.SHUFFLED)
+    every = every_layer(found(made), view)
+    shown = np.flatnonzero((made.n_tokens < 40) & ~made.truncated)
+    hidden = np.flatnonzero(made.n_tokens >= 40)[0]
+    wanted = np.array([every.index[3], shown[450], shown[-1], hidden])
+    more = with_others(every, found(made), view, wanted)
+    assert more.index.tolist() == [*every.index.tolist(), shown[450], shown[-1]]
+    assert more.n == every.n
+    for before, after in zip(every.layers, more.layers, strict=True):
+        np.testing.assert_array_equal(after.norms, made.cls_norms[more.index, after.layer])
+        assert (after.r_squared, after.mean) == (before.r_squared, before.mean)
+    whole = every_layer(found(made), View(length_cutoff=40, lengths=Lengths.SHUFFLED)).lengths
+    np.testing.assert_array_equal(more.lengths[:MOST_DRAWN], whole)
+    assert len(with_others(every, found(made), view, shown).index) == min(len(shown), MOST_DRAWN + MOST_ADDED)
+    assert with_others(every, found(made), view, every.index) is every

@@ -7,6 +7,9 @@ from support.browser import answer, measured, moved, settle
 
 WIDE, NARROW = ViewportSize(width=1440, height=900), ViewportSize(width=390, height=844)
 
+UPRIGHT, SMALL = ViewportSize(width=768, height=1024), ViewportSize(width=1024, height=768)
+"""A tablet, whose sidebar is closed, and the same on its side, where it is open."""
+
 MOST_STOPS = 29
 
 MOST_MOVED = 0.1
@@ -67,6 +70,22 @@ def test_the_keyboard_reaches_everything_in_few_stops(visit: Callable[..., Page]
     expect(help_of_it).to_be_focused()
     page.get_by_role("slider", name="Layer").focus()
     expect(help_of_it).to_have_js_property("tabIndex", -1)
+
+
+def test_nothing_moves_while_a_page_loads(visit: Callable[..., Page], server: str) -> None:
+    page = visit("", viewport=UPRIGHT)
+    for path, size in (("", UPRIGHT), ("try_a_sentence", UPRIGHT), ("length_and_search", SMALL)):
+        page.set_viewport_size(size)
+        page.goto(server + path)
+        expect(page.locator(".st-key-strip").get_by_text("Pooler output")).to_be_visible()
+        settle(page)
+        assert moved(page) < MOST_MOVED, path
+    for width in (1280, 1200, 1101, 769, 390):  # the vectors that can be chosen are there in full
+        page.set_viewport_size(ViewportSize(width=width, height=900))
+        cut = page.locator(".st-key-pooling *").evaluate_all(
+            "nodes => nodes.filter(node => node.scrollWidth > node.clientWidth + 1 && node.clientWidth > 50).length"
+        )
+        assert (cut, width) == (0, width)
 
 
 def places(page: Page) -> dict[str, float]:

@@ -1,6 +1,7 @@
 """Every page in light and dark, wide and narrow; and the pictures of them."""
 
 import re
+import tomllib
 from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -28,6 +29,8 @@ LAST = {
     "inside_the_model": "numbers is off by more than",
 }
 """What every page shows only when everything else is there, by its path."""
+
+OTHER = {"light": "dark", "dark": "light"}
 
 DOCS, OTHERS = Path(__file__).parents[2] / "docs", Path(__file__).parents[2] / "build" / "screenshots"
 SHOWN = {
@@ -86,6 +89,20 @@ def background(page: Page) -> str:
     return str(page.locator("[data-testid=stApp]").evaluate("node => getComputedStyle(node).backgroundColor"))
 
 
+COLOURS = """() => [...document.querySelectorAll(".js-plotly-plot")].flatMap(
+    node => [node.data, node.layout].map(part => JSON.stringify(part).match(/#[0-9a-f]{6}/gi) ?? [])
+).flat().map(colour => colour.toLowerCase())"""
+
+
+def check_colours(page: Page, scheme: str) -> None:
+    """Charts have the colours of the theme, and none of the other."""
+    config = tomllib.loads((Path(__file__).parents[2] / ".streamlit" / "config.toml").read_text("utf-8"))["theme"]
+    own, others = ({*config[name]["chartCategoricalColors"]} for name in (scheme, OTHER[scheme]))
+    page.wait_for_function(f"colours => !({COLOURS})().some(colour => colours.includes(colour))", arg=[*others])
+    drawn = {*page.evaluate(COLOURS)}
+    assert not drawn or drawn & own
+
+
 def test_every_page_fits_and_is_accessible_in_light_and_dark_wide_and_narrow(visit: Callable[..., Page]) -> None:
     page = visit(f"?sample_size=500&{TEXT}", viewport=WIDE, scheme="light")
     links = page.locator("[data-testid=stSidebar] [data-testid=stPageLink] a")
@@ -97,9 +114,10 @@ def test_every_page_fits_and_is_accessible_in_light_and_dark_wide_and_narrow(vis
         page.set_viewport_size(NARROW)
         settle(page)
         check(page, NARROW["width"])
-        before = background(page)
-        page.emulate_media(color_scheme="light" if number % 2 else "dark")
+        before, scheme = background(page), "light" if number % 2 else "dark"
+        page.emulate_media(color_scheme=scheme)
         expect(page.locator("[data-testid=stApp]")).not_to_have_css("background-color", before)
+        check_colours(page, scheme)
         settle(page)
         check(page, NARROW["width"], COLOURS)
         page.set_viewport_size(WIDE)

@@ -1,17 +1,21 @@
+import gzip
 import hashlib
 import io
 import os
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from support.corpora import LONG, SENTENCES, Stopping, content_of, opened, sentences_of
 from support.wrapped import book, paragraphs
 
 from clsviz import corpora
-from clsviz.corpora import Shipped, formats, keep_upload
+from clsviz.corpora import Shipped, formats, keep_upload, segmentation
 from clsviz.corpora.segmentation import MAX_CHARACTERS
 from clsviz.errors import CancelledError, CorpusError
 from clsviz.experiment import Selection
@@ -123,6 +127,48 @@ def test_what_was_read_before_a_cancellation_is_not_read_again(
         unfinished.write_bytes(left)
         next(kept.glob("small-*.parquet")).unlink()
         assert "Another sentence stands here now." in sentences_of("small", kept)
+
+
+def write_texts(path: Path, n: int = 60_000) -> Path:
+    texts = [f"Text {at} is here. It has {at % 7} more." for at in range(n)]
+    if path.suffix == ".parquet":
+        pq.write_table(pa.table({"text": texts, "topic": [at % 3 for at in range(n)]}), path, row_group_size=10_000)
+    else:
+        content = "\n".join(["text,topic", *(f"{text},{at % 3}" for at, text in enumerate(texts))]).encode()
+        path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+    return path
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.csv.gz", "a.parquet"])
+def test_what_was_cut_of_a_file_before_a_cancellation_is_not_cut_again(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n_cut = [0]
+    of_texts: Callable[..., list[str]] = segmentation.sentences
+
+    def counting(texts: list[str], *, cut: bool) -> list[str]:
+        n_cut[0] += len(texts)
+        return of_texts(texts, cut=cut)
+
+    monkeypatch.setattr(segmentation, "sentences", counting)
+    selection, kept = Selection(str(write_texts(tmp_path / name))), tmp_path / "kept"
+    whole = corpora.find_sample(selection, 100_000, 0, tmp_path / "other", Progress())
+    n_all, n_cut[0] = n_cut[0], 0
+    for looks in (4, 3):
+        with pytest.raises(CancelledError):
+            corpora.find_sample(selection, 10, 0, kept, Stopping(looks))
+    n_before, n_cut[0] = n_cut[0], 0
+    assert 0 < n_before < n_all
+    (unfinished,) = kept.glob("*.unfinished")
+    again = corpora.find_sample(selection, 100_000, 0, kept, Progress())
+    assert n_cut[0] <= n_all - n_before + 10_000  # the batch in hand
+    assert (again.sentences, again.corpus.fingerprint) == (whole.sentences, whole.corpus.fingerprint)
+    assert whole.rows is None or whole.rows.tolist() == again.rows.tolist()
+    assert not unfinished.exists()
+    for left in (b"", b"PAR1 and more"):
+        unfinished.write_bytes(left)
+        next(kept.glob("file-*.parquet")).unlink()
+        assert corpora.find_corpus(selection, kept, Progress()).fingerprint == whole.corpus.fingerprint
 
 
 def test_no_docstrings_at_all_is_explained(small_source: Path, kept: Path) -> None:

@@ -79,11 +79,8 @@ def complete(page: Page, is_complete: Callable[[], bool]) -> None:
 
 _MOVED = """since => new Promise(resolve => {
     let sum = 0;
-    const isFrame = node => node && ["stMain", "stMainBlockContainer"].some(
-        name => node.dataset?.testid == name || node.querySelector?.(`[data-testid=${name}]`));
     const add = entries => entries
         .filter(entry => entry.startTime >= since && !entry.hadRecentInput)
-        .filter(entry => !entry.sources.some(source => isFrame(source.node)))
         .filter(entry => !entry.sources.every(source => source.node?.closest?.(".modebar")))
         .forEach(entry => { sum += entry.value; });
     const observer = new PerformanceObserver(list => add(list.getEntries()));
@@ -95,8 +92,7 @@ _MOVED = """since => new Promise(resolve => {
 def moved(page: Page, since: float = 0) -> float:
     """How much moved by itself since then (performance.now), as the browser's sum of layout shifts.
 
-    Without the frame of the page, which Streamlit moves when the app tells that it has a sidebar, and without the tools
-    of a picture, which are invisible until somebody points at it.
+    Without the tools of a picture, which are invisible until somebody points at it.
     """
     return float(page.evaluate(_MOVED, since))
 

@@ -85,17 +85,17 @@ def test_the_pages_are_those_of_the_dashboard() -> None:
 
 
 def test_the_rest_of_the_page_is_streamlits_and_the_script_of_its_charts_loads_at_once(site: TestClient) -> None:
-    shell, page = serving.shell(), site.get("/?seed=1").text
-    before, after = shell.split("<title>Streamlit</title>")
-    rest, ahead, body = page.partition("</head>")
+    static = Path(file_util.get_static_dir())
+    before, after = (static / "index.html").read_text(encoding="utf-8").split("<title>Streamlit</title>")
+    page = site.get("/?seed=1").text
     assert page.startswith(before)
-    assert page.endswith(after.partition("</head>")[2])
     script = re.search(
-        r'<script type="module" crossorigin src="\./(static/js/PlotlyChart\.[^"]+\.js)"></script>\s*$', rest
+        r'<script type="module" crossorigin src="\./(static/js/PlotlyChart\.[^"]+\.js)"></script>\n  (?=</head>)', page
     )
     assert script
-    assert (Path(file_util.get_static_dir()) / script[1]).is_file()
-    assert after == (rest[: script.start()].rstrip() + "\n  " + ahead + body)[-len(after) :]
+    assert (static / script[1]).is_file()
+    without = re.sub(r"<style>.*?</style>\n    ", "", page.replace(script[0], ""), count=1, flags=re.DOTALL)
+    assert without.endswith(after)
 
 
 def test_where_streamlit_keeps_that_script_elsewhere_the_page_does_without(
@@ -103,6 +103,18 @@ def test_where_streamlit_keeps_that_script_elsewhere_the_page_does_without(
 ) -> None:
     monkeypatch.setattr(file_util, "get_static_dir", lambda: str(tmp_path))
     assert serving.script_of_charts() is None
+
+
+def test_the_style_is_there_before_what_it_applies_to(site: TestClient) -> None:
+    files = Path(links.__file__).parents[1] / "ui"
+    style, embedded = ((files / f"{name}.css").read_text(encoding="utf-8") for name in ("style", "embedded"))
+    before, root, _ = site.get("/").text.partition('<div id="root">')
+    assert root
+    assert f"<style>\n{style}</style>" in before.split("<body>")[1]
+    assert embedded not in before
+    for query in ("embed=true", "layer=2&embed=True"):
+        assert f"{style}{embedded}</style>" in site.get(f"/?{query}").text
+    assert embedded not in site.get("/?embed=no").text
 
 
 @pytest.mark.parametrize(

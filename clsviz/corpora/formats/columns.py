@@ -31,7 +31,11 @@ _KNOWN_NAMES = (
 
 
 Values = Iterator[Sequence[str | None]]
-"""The values of a column, piece by piece, as they are in the file."""
+"""The values of a column, piece by piece, as they are in the file; None where a row has no text."""
+
+
+_MOST_FIELDS, _LONGEST_VALUE = 100, 100
+"""The most columns that are named, and the most characters that are taken of a value which is not read as a text."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,13 @@ class Table:
     columns: tuple[str, ...]
     _read: Callable[[str], Values] = field(repr=False, compare=False)
     wrapped: Wrapped | None = field(default=None, repr=False, compare=False)
+    _fields: Sequence[str] = ()
+    _read_field: Callable[[str], Values] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The first of its columns that hold text, numbers or times."""
+        return tuple(filter(is_name, dict.fromkeys(self._fields)))[:_MOST_FIELDS]
 
     @property
     def reading(self) -> Reading:
@@ -57,7 +68,11 @@ class Table:
         return Reading.AUTO if self.columns else Reading.LINES
 
     def texts(self, column: str = "") -> Iterator[list[str]]:
-        """The texts of a column, by default the likeliest, in batches of at most BATCH_SIZE.
+        """The same as `numbered_texts`, without the rows."""
+        return (texts for texts, _ in self.numbered_texts(column))
+
+    def numbered_texts(self, column: str = "") -> Iterator[tuple[list[str], list[int]]]:
+        """The texts of a column, by default the likeliest, with the row of each, in batches of at most BATCH_SIZE.
 
         Runs of white space, including line breaks, become one space; blanks and nulls are left out. Raises CorpusError
         if there is no such column, and while reading if the file is damaged or the column holds no text at all.
@@ -68,6 +83,21 @@ class Table:
             )
         return self._batches(column or next(iter(self.columns), ""))
 
+    def values(self, field: str) -> Values:
+        """What every row has in one of the `fields`, as text of up to 100 characters; None where it is blank.
+
+        Raises CorpusError if there is no such field, and while reading if the file is damaged.
+        """
+        if field not in self.fields or self._read_field is None:
+            raise CorpusError(f"{printable(self.name)} has no column “{shown(field)}”.")
+        return self._short_values(self._read_field(field))
+
+    def _short_values(self, pieces: Values) -> Values:
+        for values in pieces:
+            yield [
+                (value and " ".join(value[: 4 * _LONGEST_VALUE].split())[:_LONGEST_VALUE]) or None for value in values
+            ]
+
     def _choices(self) -> str:
         if not self.columns:
             return "It has no columns: each line is a text."
@@ -75,13 +105,16 @@ class Table:
         names = ", ".join(map(shown, self.columns[:_SHOWN_COLUMNS])) + (f" and {more:,} more" if more > 0 else "")
         return f"Choose one of these: {names}."
 
-    def _batches(self, column: str) -> Iterator[list[str]]:
-        is_empty = True
+    def _batches(self, column: str) -> Iterator[tuple[list[str], list[int]]]:
+        is_empty, n_before = True, 0
         for values in self._read(column):
             for start in range(0, len(values), BATCH_SIZE):
-                if texts := _texts(values[start : start + BATCH_SIZE]):
+                texts = [" ".join(value.split()) if value else "" for value in values[start : start + BATCH_SIZE]]
+                rows = [row for row, text in enumerate(texts, n_before + start) if text]
+                if rows:
                     is_empty = False
-                    yield texts
+                    yield [text for text in texts if text], rows
+            n_before += len(values)
         if is_empty and self.wrapped:
             raise CorpusError(
                 f"{printable(self.name)} holds no paragraphs of prose. Choose to read each of its lines as one text."

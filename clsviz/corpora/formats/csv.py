@@ -133,7 +133,11 @@ def _opened(file: TextFile, encoding: str, delimiter: str, piece: Sequence[str])
     sample = _first_rows(table, n_columns)
     names = _unique_names([values[0] for values in sample])
     columns = text_columns({name: values[1:] for name, values in zip(names, sample, strict=True)}, file.name)
-    return Table(file.path, file.name, encoding, columns, lambda column: _values(table, names.index(column), n_columns))
+
+    def read(column: str) -> Values:
+        return _values(table, names.index(column), n_columns)
+
+    return Table(file.path, file.name, encoding, columns, read, None, names, read)
 
 
 def _first_rows(table: _Csv, n_columns: int) -> list[list[str]]:

@@ -3,6 +3,7 @@
 import codecs
 import itertools
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import orjson
@@ -16,24 +17,34 @@ from clsviz.errors import CorpusError
 
 def open_json_lines(file: TextFile) -> Table:
     """A file of JSON objects, their keys being the columns; raises CorpusError if none holds text."""
-    columns = text_columns(_sample(file), file.name)
-    return Table(file.path, file.name, "utf-8", columns, lambda column: _values(file, column))
+    sample, fields = _sample(file)
+    columns = text_columns(sample, file.name)
+    read, read_field = partial(_values, file), partial(_plain_values, file)
+    return Table(file.path, file.name, "utf-8", columns, read, None, fields, read_field)
 
 
-def _sample(file: TextFile) -> dict[str, list[str]]:
-    """The strings in the first lines, by their keys."""
+def _sample(file: TextFile) -> tuple[dict[str, list[str]], list[str]]:
+    """The strings in the first lines, by their keys; and the keys of strings, numbers and truth values."""
     sample: dict[str, list[str]] = {}
+    fields: dict[str, None] = {}
     for found in itertools.islice(itertools.chain.from_iterable(_objects(file)), SAMPLE_ROWS):
         for key, value in found.items():
             if isinstance(value, str):
                 sample.setdefault(key, []).append(value)
+            if isinstance(value, str | int | float):
+                fields[key] = None
     check_width(len(sample), file)
-    return sample
+    return sample, [*fields]
 
 
 def _values(file: TextFile, key: str) -> Values:
     for objects in _objects(file):
-        yield [value for found in objects if isinstance(value := found.get(key), str)]
+        yield [value if isinstance(value := found.get(key), str) else None for found in objects]
+
+
+def _plain_values(file: TextFile, key: str) -> Values:
+    for objects in _objects(file):
+        yield [str(value) if isinstance(value := found.get(key), str | int | float) else None for found in objects]
 
 
 def _objects(file: TextFile) -> Iterator[list[dict[str, Any]]]:

@@ -21,6 +21,7 @@ def open_parquet(file: TextFile) -> Table:
     with _parquet(file) as table:
         check_width(len(table.schema_arrow), file)
         names = [column.name for column in table.schema_arrow if is_text(column.type)]
+        fields = [column.name for column in table.schema_arrow if is_text(column.type) or _is_plain(column.type)]
         groups = [table.metadata.row_group(index) for index in range(table.num_row_groups)]
         n_bytes = sum(group.total_byte_size for group in groups)
         chunks = (group.column(index) for group in groups for index in range(group.num_columns))
@@ -35,7 +36,8 @@ def open_parquet(file: TextFile) -> Table:
         )
     sample = {name: next(_values(file, SAMPLE_ROWS, name), []) for name in dict.fromkeys(names)}
     columns = text_columns(sample, file.name)
-    return Table(file.path, file.name, "utf-8", columns, partial(_values, file, batch_size))
+    read, read_field = partial(_values, file, batch_size), partial(_plain_values, file, batch_size)
+    return Table(file.path, file.name, "utf-8", columns, read, None, fields, read_field)
 
 
 def check_decoded(file: TextFile) -> None:
@@ -62,6 +64,32 @@ def _values(file: TextFile, batch_size: int, column: str, *, only_counted: bool 
             if n_bytes > file.limits.text_bytes:
                 raise too_much_text(file)
             yield [] if only_counted else values.to_pylist()
+
+
+def _plain_values(file: TextFile, batch_size: int, column: str) -> Values:
+    """The same of a column that may hold numbers or times, as texts."""
+    with _parquet(file) as table:
+        schema = table.schema_arrow
+        if any(field.name == column and is_text(field.type) for field in schema):
+            yield from _values(file, batch_size, column)
+            return
+        for batch in table.iter_batches(batch_size, columns=[column]):
+            fields = zip(batch.schema, batch.columns, strict=True)
+            values = next(values for field, values in fields if field.name == column and _is_plain(field.type))
+            yield values.cast(pa.string()).to_pylist()
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    """Whether a column of this Arrow type holds numbers, truth values or times."""
+    types = pa.types
+    return bool(
+        types.is_integer(kind)
+        or types.is_floating(kind)
+        or types.is_boolean(kind)
+        or types.is_decimal(kind)
+        or types.is_date(kind)
+        or types.is_timestamp(kind)
+    )
 
 
 def values_of(batch: pa.RecordBatch, column: str) -> pa.Array:

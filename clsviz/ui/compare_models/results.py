@@ -14,11 +14,14 @@ from clsviz.ui.compare_models import downloads, table
 from clsviz.ui.compare_models.rows_so_far import need_vectors, rows_of
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import head
-from clsviz.ui.parts.chart import palette
+from clsviz.ui.parts.chart import palette, selected_sentences
 from clsviz.ui.state import forged, server, session
 
 _MOST_DRAWN = 2_000
 """How many points each picture has at most; the numbers use all of them."""
+
+_MOST_ADDED = 200
+"""How many more, because they are selected."""
 
 
 _CURVES_HEIGHT = 340
@@ -112,13 +115,18 @@ def _count_in_words() -> None:
 def _pictures(experiment: Experiment, rows: Sequence[Row], jobs: Sequence[MeasuringJob]) -> None:
     """Norm against length for every model, with an empty picture for those that are not measured yet."""
     nothing = figures.Points(np.empty(0, object), np.empty(0, np.int32), np.empty(0, np.float32))
-    panels = []
+    panels, selected = [], []
     for row, job in zip(rows, jobs, strict=True):
-        points, found = nothing, job.work.found
+        points, found, chosen = nothing, job.work.found, np.empty(0, np.intp)
         if row.norms is not None and found is not None:
             shown = row.norms.shown
-            labels = figures.labels_of([found.sentences[i] for i in shown.index[:_MOST_DRAWN]])
-            points = figures.Points(labels, shown.lengths[:_MOST_DRAWN], shown.norms[:_MOST_DRAWN])
+            marked = np.flatnonzero(np.isin(shown.index, selected_sentences(found, experiment)))
+            beyond = marked[marked >= _MOST_DRAWN][:_MOST_ADDED]
+            drawn = np.append(np.arange(min(_MOST_DRAWN, len(shown.index))), beyond)
+            labels = figures.labels_of([found.sentences[i] for i in shown.index[drawn]])
+            points = figures.Points(labels, shown.lengths[drawn], shown.norms[drawn])
+            chosen = np.flatnonzero(np.isin(drawn, marked))
+        selected.append(chosen)
         panels.append((row.label, points, row.fit))
     st.plotly_chart(
         figures.small_multiples(
@@ -127,6 +135,7 @@ def _pictures(experiment: Experiment, rows: Sequence[Row], jobs: Sequence[Measur
             shared_y=not st.session_state.axes,
             unit=experiment.unit,
             is_scaled=not st.session_state.axes,
+            selected=selected,
         ),
         key="small_multiples",
         config={"displayModeBar": False},

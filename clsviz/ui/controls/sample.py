@@ -3,7 +3,7 @@
 import streamlit as st
 
 from clsviz.measuring import MeasuringJob
-from clsviz.ui.controls import corpus, model, presets, size, status, view
+from clsviz.ui.controls import background, corpus, model, presets, size, status, view
 
 
 def show(
@@ -18,6 +18,7 @@ def show(
     corpus.show(job)
     settings(of_vectors=of_vectors, has_presets=has_presets)
     status.show(job, outline)
+    background.show()
 
 
 def settings(*, of_vectors: bool, has_presets: bool = False) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Hashable
 from dataclasses import replace
 
+import numpy as np
 import streamlit as st
 
 from clsviz import analysis, figures, words
@@ -17,11 +18,13 @@ from clsviz.ui.parts import chart
 def show(found: Found, experiment: Experiment) -> None:
     """One picture that plays through the layers, and a small one for each."""
     view = replace(experiment.view, pooling=Pooling.CLS, layer=None)  # which play no part
-    every = _every_layer(found.key, view, found)
+    selected = chart.selected_sentences(found, experiment)
+    every = analysis.layers.with_others(_every_layer(found.key, view, found), found, view, selected)
+    drawn = np.flatnonzero(np.isin(every.index, selected))
     labels = figures.labels_of([found.sentences[at] for at in every.index])
     st.markdown(escape(words.every_layer.said(every)))
     st.plotly_chart(
-        figures.played_layers(every, labels, chart.palette(), experiment.unit),
+        figures.played_layers(every, labels, chart.palette(), experiment.unit, drawn),
         height=figures.PLAYED_HEIGHT,
         key="played_layers",
         config={"displayModeBar": False},
@@ -32,7 +35,7 @@ def show(found: Found, experiment: Experiment) -> None:
         for at, after in enumerate(every.layers):
             r_squared = after.problem if after.r_squared is None else f"R² {after.r_squared:.3f}"
             st.plotly_chart(
-                figures.layer_panel(every, at, labels, chart.palette(), experiment.unit),
+                figures.layer_panel(every, at, labels, chart.palette(), experiment.unit, drawn),
                 height=figures.PANEL_HEIGHT,
                 key=f"layer_panel_{after.layer}",
                 config={"displayModeBar": False},

@@ -11,7 +11,7 @@ from clsviz.measuring import Found, MeasuringJob
 from clsviz.settings import Overlay
 from clsviz.ui.controls import notes, view
 from clsviz.ui.norm_vs_length import beyond, every_layer, tour, typed
-from clsviz.ui.parts import chart, head, marks, own, redrawn, selection, share, strip, toggle
+from clsviz.ui.parts import chart, head, own, redrawn, selection, share, strip, toggle
 from clsviz.ui.state import server, session, url, watching
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def show(job: MeasuringJob, page: str) -> None:
     """Draw it all; a change of the view draws this, and nothing else of the page, anew."""
     view.fit(job.work.found)
     experiment = session.experiment()  # the view may have been brought back to what the model has
-    marks.follow(chart.zoom_of(experiment), (experiment.selection, experiment.seed, experiment.sample_size))
+    chart.follow(experiment)
     query = url.write(experiment, page, **chart.link())
     notes.show_of_view()
     found = watching.found(job, experiment)
@@ -52,7 +52,7 @@ def show(job: MeasuringJob, page: str) -> None:
         selected = chart.show(experiment, found, shown, points, st.session_state.overlays)
     with tools_place:
         _tools(experiment, found, shown, points, query)
-        selection.show_search(shown, lambda: chart.has_trait(found, shown))
+        selection.show_search(found, shown, experiment)
         selection.show(found, shown, selected, experiment.unit, share.file_name(experiment, found))
     typed.show(sentences, shown)
     _explain(job, experiment, found, shown)

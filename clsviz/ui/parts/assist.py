@@ -1,6 +1,10 @@
-"""For those who hear the page, or go through it by keyboard."""
+"""For those who hear the page, go through it by keyboard, or change its theme."""
+
+from collections.abc import Mapping
 
 import streamlit as st
+
+_KEY = "assist"
 
 _ASSIST = st.components.v2.component(
     "clsviz.assist",
@@ -39,6 +43,48 @@ function toolsOf(bar) {
   return [...bar.querySelectorAll(".modebar-btn")]
 }
 
+// Plotly's own controls: its buttons get a role and a name, and its slider the keys of one.
+function nameControls() {
+  for (const button of document.querySelectorAll(".updatemenu-button")) {
+    const name = button.textContent.replace(/[^\\p{L} ]/gu, "").trim()
+    for (const [key, value] of Object.entries({ role: "button", tabindex: "0", "aria-label": name })) {
+      if (button.getAttribute(key) !== value) button.setAttribute(key, value)
+    }
+  }
+  for (const group of document.querySelectorAll(".slider-group")) {
+    const slider = group.closest(".js-plotly-plot")?.layout?.sliders?.[0]
+    if (!slider) continue
+    const last = slider.steps.length - 1
+    const said = { role: "slider", tabindex: "0", "aria-label": slider.name ?? "Step", "aria-valuemin": "0" }
+    said["aria-valuemax"] = String(last)
+    said["aria-valuenow"] = String(slider.active)
+    said["aria-valuetext"] = slider.steps[slider.active]?.label ?? ""
+    for (const [key, value] of Object.entries(said)) {
+      if (group.getAttribute(key) !== value) group.setAttribute(key, value)
+    }
+  }
+}
+
+function useControl(event) {
+  const button = event.target.closest?.(".updatemenu-button")
+  if (button && (event.key === "Enter" || event.key === " ")) {
+    button.dispatchEvent(new MouseEvent("click", { bubbles: true }))
+    event.preventDefault()
+  }
+  const group = event.target.closest?.(".slider-group")
+  const slider = group?.closest(".js-plotly-plot").layout.sliders[0]
+  if (!slider) return
+  const last = slider.steps.length - 1
+  const step = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, Home: -last, End: last }[event.key]
+  if (!step) return
+  const to = Math.min(Math.max(slider.active + step, 0), last)
+  const { x, width, y } = group.querySelectorAll(".slider-tick-rect")[to].getBoundingClientRect()
+  const at = { bubbles: true, clientX: x + width / 2, clientY: y }
+  const rail = group.querySelector(".slider-rail-touch-rect")
+  for (const name of ["mousedown", "mouseup"]) rail.dispatchEvent(new MouseEvent(name, at))
+  event.preventDefault()
+}
+
 function moveInBar(event) {
   const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
   const bar = step && event.target.closest?.(".modebar")
@@ -48,27 +94,42 @@ function moveInBar(event) {
   event.preventDefault()
 }
 
-export default function ({ parentElement }) {
+function themeNow() {
+  return getComputedStyle(document.querySelector("[data-testid=stApp]")).colorScheme
+}
+
+export default function ({ parentElement, setStateValue }) {
+  parentElement.tell = setStateValue
   if (parentElement.leave) return parentElement.leave
+  let theme = themeNow()
+  parentElement.changes ??= 0
   const region = parentElement.querySelector("p")
   let frame = 0
   const soon = () => {
     frame ||= requestAnimationFrame(() => {
       frame = 0
       takeStopsAway()
+      nameControls()
       sayAnswer(region)
+      if (theme !== themeNow()) {
+        theme = themeNow()
+        parentElement.tell("changes_of_theme", ++parentElement.changes)
+      }
     })
   }
   const changes = new MutationObserver(soon)
   changes.observe(document.body, { childList: true, characterData: true, subtree: true })
+  changes.observe(document.querySelector("[data-testid=stApp]"), { attributeFilter: ["class"] })
   document.addEventListener("focusin", soon)
   document.addEventListener("keydown", moveInBar)
+  document.addEventListener("keydown", useControl)
   soon()
   parentElement.leave = () => {
     delete parentElement.leave
     changes.disconnect()
     document.removeEventListener("focusin", soon)
     document.removeEventListener("keydown", moveInBar)
+    document.removeEventListener("keydown", useControl)
   }
   return parentElement.leave
 }
@@ -77,5 +138,12 @@ export default function ({ parentElement }) {
 
 
 def show() -> None:
-    """Have the answer read when it changes, and fewer stops of the Tab key."""
-    _ASSIST(key="assist")
+    """Have the answer read when it changes, fewer stops of the Tab key, and charts of the theme that was changed to."""
+    _ASSIST(key=_KEY, on_changes_of_theme_change=lambda: None)
+
+
+def n_changes_of_theme() -> int:
+    """How often the theme has changed since the page was opened, as the browser tells."""
+    told = st.session_state.get(_KEY)
+    n = told.get("changes_of_theme") if isinstance(told, Mapping) else None
+    return n if type(n) is int else 0

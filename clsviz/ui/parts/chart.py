@@ -12,8 +12,8 @@ from streamlit.elements.lib import streamlit_plotly_theme as theme
 from clsviz import analysis, export, figures, statistics, words
 from clsviz.experiment import Experiment, View
 from clsviz.measuring import Found
-from clsviz.settings import Overlay, Trait, Unit
-from clsviz.ui.parts import drawing, marks
+from clsviz.settings import Overlay, Unit
+from clsviz.ui.parts import assist, colouring, drawing, marks
 from clsviz.ui.state import links, server
 
 if TYPE_CHECKING:
@@ -26,15 +26,22 @@ CURVES, MEDIANS, RANGES = Overlay
 """What can be drawn over the sentences."""
 
 
-_CATEGORIES = theme.CATEGORY_0, theme.CATEGORY_1, theme.CATEGORY_2, theme.CATEGORY_3, theme.CATEGORY_4
+_ROLES = (
+    (theme.CATEGORY_0, theme.CATEGORY_1, theme.CATEGORY_2, theme.CATEGORY_3, theme.BG_COLOR, theme.CATEGORY_4),
+    (theme.CATEGORY_5, theme.CATEGORY_6, theme.CATEGORY_7, theme.CATEGORY_8, theme.BG_COLOR, theme.CATEGORY_9),
+)
+"""The same colours twice, as the settings of the theme have them."""
 
-_COLOURS = {colour: str(at) for at, colour in enumerate(_CATEGORIES)} | {theme.BG_COLOR: "background"}
+_COLOURS = dict(zip(_ROLES[0], ("0", "1", "2", "3", "background", "4"), strict=True))
+"""Which colours of the theme those of the scatter are, which takes them by itself."""
 
 
 def palette() -> "figures.Palette":
-    """Colours that Streamlit replaces with those of the theme, light or dark."""
-    roles = theme.CATEGORY_0, theme.CATEGORY_1, theme.CATEGORY_2, theme.CATEGORY_3, theme.BG_COLOR, theme.CATEGORY_4
-    return figures.Palette(*roles)
+    """Colours that Streamlit replaces with those of the theme, light or dark.
+
+    It does so once for a chart. When the theme has changed, the other names of the same colours make it another chart.
+    """
+    return figures.Palette(*_ROLES[assist.n_changes_of_theme() % 2])
 
 
 def view_of(found: Found, experiment: Experiment) -> "Shown":
@@ -151,14 +158,17 @@ def show(
     points = figures.Points(labels[shown.index[drawn]], shown.lengths[drawn], shown.norms[drawn])
     around = axes_of(experiment, shown)
     own_places = own and (*own.lengths.tolist(), *own.norms.tolist())
-    picture = (around, found.key, tuple(overlays), own_places, st.session_state.colour, st.session_state.find)
+    seen = own_places, st.session_state.colour, st.session_state.find
+    picture = around, found.key, tuple(overlays), seen
     selected = _found_in(marks.marked(marks.drawn(picture), shown), found, shown)
+
+    colours = colouring.of(found, shown, experiment)
 
     def draw() -> bytes:
         figure = figures.scatter(
             points,
             replace(around, zoom=st.session_state.zoom),
-            palette(),
+            figures.Palette(*_ROLES[0]),
             fit=shown.fit,
             quantiles=_quantiles(found.key, experiment.view, found, shown) if CURVES in overlays else None,
             bins=statistics.bins(shown.lengths, shown.norms) if MEDIANS in overlays else None,
@@ -166,12 +176,13 @@ def show(
             own=own,
             own_name=own_name,
             selected=selected[selected < len(points.labels)],
-            groups=has_trait(found, shown)[drawn] if st.session_state.colour else None,
+            groups=colours[drawn] if isinstance(colours, np.ndarray) else None,
+            colours=None if isinstance(colours, np.ndarray) else colours,
         )
         return figures.sent(figure, shown.index[drawn], str(sample), _COLOURS, shown.fit)
 
-    of = found.key, experiment.view, analysis.knows_alike(found), picture, st.session_state.zoom, selected.tobytes()
-    picture_drawn = draw() if own else _drawing(of, draw)
+    of = picture, st.session_state.zoom, selected.tobytes(), colours is None
+    picture_drawn = draw() if own else _drawing((found.key, experiment.view, analysis.knows_alike(found), of), draw)
     traces = list(figures.traces_of(len(points.labels)))
 
     def sentence_of(trace: int, point: int) -> int | None:
@@ -200,9 +211,26 @@ def show_empty(experiment: Experiment, alt: str) -> None:
     drawing.show(HEIGHT, alt, figures.sent(figure, np.empty(0, np.intp), "", _COLOURS), b"", lambda: None)
 
 
-def has_trait(found: Found, shown: "Shown") -> NDArray[np.bool_]:
-    """Which of the sentences shown have the trait that they are coloured by, bool (n,)."""
-    return _having(_sample_of(found), st.session_state.colour, found.sentences)[shown.index]
+def follow(experiment: Experiment) -> None:
+    """Keep what is selected when the view changes; before anything is drawn."""
+    marks.follow(zoom_of(experiment), _drawn_from(experiment))
+
+
+def selected_sentences(found: Found, experiment: Experiment) -> NDArray[np.intp]:
+    """Which sentences of the sample are selected in the scatter, as it was drawn last on whichever page: intp (n,)."""
+    marked = np.empty(0, np.intp)
+    if st.session_state.selected and st.session_state.get("marked_of") == _drawn_from(experiment):
+        marked = st.session_state.get("marked_sentences", marked)
+        marked = marked[marked < len(found.sentences)]
+    text = st.session_state.find.strip()
+    if not text:
+        return marked
+    is_held = _holding(_sample_of(found), text, found.sentences)
+    return marked[is_held[marked]] if st.session_state.selected else np.flatnonzero(is_held)
+
+
+def _drawn_from(experiment: Experiment) -> Hashable:
+    return experiment.selection, experiment.seed, experiment.sample_size
 
 
 def _found_in(marked: NDArray[np.intp], found: Found, shown: "Shown") -> NDArray[np.intp]:
@@ -212,11 +240,6 @@ def _found_in(marked: NDArray[np.intp], found: Found, shown: "Shown") -> NDArray
         return marked
     is_held = _holding(_sample_of(found), text, found.sentences)[shown.index]
     return marked[is_held[marked]] if st.session_state.selected else np.flatnonzero(is_held)
-
-
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _having(sample: Hashable, trait: Trait, _sentences: list[str]) -> NDArray[np.bool_]:
-    return analysis.traits.having(trait, _sentences)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)

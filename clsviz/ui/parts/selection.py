@@ -1,6 +1,5 @@
 """The sentences that are selected in the scatter."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -8,10 +7,11 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from clsviz import export, words
+from clsviz.experiment import Experiment
 from clsviz.measuring import Found
-from clsviz.settings import Trait, Unit
+from clsviz.settings import Unit
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import marks
+from clsviz.ui.parts import colouring, marks
 from clsviz.ui.state.links import LONGEST_SEARCH
 
 if TYPE_CHECKING:
@@ -20,20 +20,10 @@ if TYPE_CHECKING:
 _MOST_LISTED = 1_000
 
 
-def show_search(shown: "Shown", has_trait: Callable[[], NDArray[np.bool_]]) -> None:
-    """What sentences are coloured by, and what is looked for in them; has_trait: which of those shown have it."""
+def show_search(found: Found, shown: "Shown", experiment: Experiment) -> None:
+    """What sentences are coloured by, and what is looked for in them."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.selectbox(
-            "Colour by",
-            list(Trait),
-            index=list(Trait).index(st.session_state.colour) if st.session_state.colour else None,
-            format_func=words.selection.TRAITS.__getitem__,
-            placeholder="Colour by…",
-            key="colour",
-            persist_state="session",
-            label_visibility="collapsed",
-            width=230,
-        )
+        colouring.control(found)
         st.text_input(
             "Find sentences",
             value=st.session_state.find,
@@ -46,8 +36,7 @@ def show_search(shown: "Shown", has_trait: Callable[[], NDArray[np.bool_]]) -> N
             width=300,
             live=True,
         )
-        if st.session_state.colour and len(shown.index):
-            st.caption(escape(words.selection.by_trait(st.session_state.colour, shown, has_trait())), width="stretch")
+        colouring.show_legend(found, shown, experiment)
 
 
 def show(found: Found, shown: "Shown", selected: NDArray[np.intp], unit: Unit, name: str) -> None:

@@ -12,7 +12,7 @@ from clsviz.corpora.segmentation import MAX_CHARACTERS
 from clsviz.experiment import Experiment
 from clsviz.settings import CHOICES, NAME_SETTINGS, RANGES, Overlay, Trait
 from clsviz.ui.state import session
-from clsviz.ui.state.links import EXTRAS, LONGEST_SEARCH
+from clsviz.ui.state.links import EXTRAS, LONGEST_SEARCH, field_of
 
 Check = Callable[[Any], bool]
 
@@ -55,7 +55,7 @@ _CHECKS: dict[str, Check] = {
     "models": _all(_text(500)),
     "overlays": _all(_one_of(Overlay)),
     "zoom": _all(lambda value: isinstance(value, float)),
-    "colour": lambda value: value is None or isinstance(value, Trait),
+    "colour": lambda value: value is None or isinstance(value, Trait) or field_of(value) is not None,
     "find": _text(LONGEST_SEARCH),
     "travel_to": _text(500),
     "sentlen_file": _text(500),

@@ -13,10 +13,14 @@ from clsviz.settings import (
     PAGE_PARAMETERS,
     Overlay,
     Trait,
+    is_name,
     shown,
 )
 
 Report = Callable[[SettingError], None]
+
+FIELD = "column:"
+"""What stands before the name of a column that sentences are coloured by."""
 
 LONGEST_SEARCH = 80
 """Characters that can be looked for."""
@@ -127,12 +131,22 @@ def _n_altered(text: str, report: Report) -> int:
     return int(text or "0")
 
 
-def _colour(text: str, report: Report) -> Trait | None:
-    """The trait that sentences are coloured by, or None."""
+def field_of(colour: object) -> str | None:
+    """The column of the visitor's table that sentences are coloured by; None if they are not."""
+    is_field = isinstance(colour, str) and colour.startswith(FIELD) and is_name(colour.removeprefix(FIELD))
+    return str(colour).removeprefix(FIELD) if is_field else None
+
+
+def _colour(text: str, report: Report) -> Trait | str | None:
+    """The trait that sentences are coloured by, or the column after the word for one, or None."""
+    if field_of(text) is not None:
+        return text
     try:
         return Trait(text) if text else None
     except ValueError:
-        report(SettingError(f"colour is “{shown(text)}”; it must be one of {', '.join(Trait)}, or left out."))
+        choices = ", ".join(Trait)
+        problem = f"colour is “{shown(text)}”; it must be one of {choices}, {FIELD} and a column’s name, or left out."
+        report(SettingError(problem))
         return None
 
 

@@ -1,5 +1,6 @@
 """What Streamlit knows of the server it runs in: its settings, its sessions, and the page it sends to browsers."""
 
+import html
 import os
 from pathlib import Path
 
@@ -9,6 +10,10 @@ from streamlit.runtime import exists, get_instance
 
 from clsviz.hosting import Hosting, hosting_of
 from clsviz.limits import limits_of
+
+_UI = Path(__file__).parents[1]
+
+_ROOT, _END_OF_HEAD = '<div id="root">', "</head>"
 
 
 def base_path() -> str:
@@ -45,9 +50,20 @@ def n_sessions() -> int:
     return get_instance()._session_mgr.num_active_sessions() if exists() else 0
 
 
-def shell() -> str:
-    """The page that Streamlit sends, whatever the path: a browser then draws everything else in it."""
-    return (Path(file_util.get_static_dir()) / "index.html").read_text(encoding="utf-8")
+def shell(*, is_embedded: bool = False) -> str:
+    """The page that Streamlit sends, whatever the path, with the app's style: a browser draws everything else in it.
+
+    There the style is before what it applies to, which would move if it came later; and in the body, after Streamlit's
+    own. The script of charts is loaded before it is asked for: while the server draws the page, a browser has nothing
+    to do. is_embedded: shown in a frame of another page.
+    """
+    page = (Path(file_util.get_static_dir()) / "index.html").read_text(encoding="utf-8")
+    names = ("style.css", "embedded.css") if is_embedded else ("style.css",)
+    style = "".join((_UI / name).read_text(encoding="utf-8") for name in names)
+    script = script_of_charts()
+    ahead = f'<script type="module" crossorigin src="{html.escape(script)}"></script>\n  ' if script else ""
+    page = page.replace(_END_OF_HEAD, f"{ahead}{_END_OF_HEAD}", 1)
+    return page.replace(_ROOT, f"<style>\n{style}</style>\n    {_ROOT}", 1)
 
 
 def font() -> Path | None:

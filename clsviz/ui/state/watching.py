@@ -165,9 +165,14 @@ def _place(job: Job[Any]) -> Hashable:
 
 
 def _replace(before: dict[Hashable, MeasuringJob], watched: dict[Hashable, MeasuringJob]) -> None:
+    """Watch other jobs. What the visitor started goes on where it would if the page was closed; the rest ends."""
+    goes_on = server.limits().unwatched_seconds is None
     for job in before.values():
         if job not in watched.values():
-            leave(job)
+            if goes_on and job.wanted and job.state.is_active:
+                job.look_away(_session_id())
+            else:
+                leave(job)
     for job in watched.values():
         job.watch(_session_id(), _is_connected(_session_id()), server.visitor())
     st.session_state.watched = watched

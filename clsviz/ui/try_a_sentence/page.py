@@ -41,7 +41,9 @@ def page() -> None:
     controls.notes.show_of_view()
     preview.show(jobs[0])
     question = words.question_of_sentence(experiment)
-    answer_place, picture_place = st.container(key="head_place"), st.container()
+    # A height makes them there while they are empty; the style says which.
+    answer_place = st.container(key="head_place", height=1, border=False)
+    picture_place = st.container(key="picture_place", height=1, border=False)
     own.one_or_several()
     measuring_place = st.container()
     with strip.place(3):

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import streamlit as st
 
 from clsviz import analysis, figures, words
@@ -65,6 +66,7 @@ def show(found: Found, experiment: Experiment, profile: "Profile") -> None:
             chart.palette(),
             shares=result.projection.shares,
             unit=experiment.unit,
+            selected=np.flatnonzero(np.isin(result.index, chart.selected_sentences(found, experiment))),
         ),
         height=_HEIGHT,
         key="projection",

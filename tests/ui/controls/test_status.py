@@ -38,13 +38,13 @@ def test_a_run_says_what_becomes_of_it_when_its_page_is_closed(
 ) -> None:
     page = open_page()
     wait_for(lambda: job_of(page).state is State.RUNNING)
-    assert "It goes on if you close this page, until you cancel it." in texts(page.run())
+    assert "It goes on if you close this page or choose other settings, until you cancel it." in texts(page.run())
     server.jobs().close()
     monkeypatch.setenv("CLSVIZ_PUBLIC", "1")
     st.cache_resource.clear()
     page = open_page(model="minilm", seed="1")
     wait_for(lambda: job_of(page).state is State.RUNNING)
-    assert "It stops soon after you close this page." in texts(page.run())
+    assert "It stops if you choose other settings, or soon after you close this page." in texts(page.run())
 
 
 @pytest.mark.usefixtures("slow")
