@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from clsviz.corpora import formats
+from clsviz.corpora.catalogue import is_on_hub
 from clsviz.corpora.drawing import Sample
 from clsviz.corpora.local import make_corpus
 from clsviz.corpora.own_file import place_of
@@ -23,6 +24,11 @@ def values_beside(
     CorpusError if it has no such column, or is another one by now.
     """
     corpus = sample.corpus
+    if is_on_hub(selection.corpus):
+        raise CorpusError(
+            f"Of {printable(corpus.label)}, which is on the Hub, only the texts are read. Download its table and open "
+            f"it as a file to colour by “{shown(field)}”."
+        )
     if sample.rows is None or field not in corpus.fields:
         raise CorpusError(f"{printable(corpus.label)} has no other column “{shown(field)}” to colour by.")
     if make_corpus(selection, folder, progress)[1].fingerprint != corpus.fingerprint:

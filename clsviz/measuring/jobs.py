@@ -258,9 +258,9 @@ class Jobs:
             return next((job for job in self._measurements.values() if job.state is State.RUNNING), None)
 
     def left_running(self, visitor: Hashable) -> list[Job[Extraction]]:
-        """The measurements that this visitor started and that go on, while nobody watches them."""
+        """The measurements of this visitor that go on while nobody watches them."""
         with self._lock:
-            jobs = [job for job in self._measurements.values() if job.wanted and job.state.is_active]
+            jobs = [job for job in self._measurements.values() if job.state in (State.QUEUED, State.RUNNING)]
             return [job for job in jobs if not job.is_watched and visitor in job.visitors]
 
     def place_of(self, job: Job[Work]) -> Place | None:

@@ -83,4 +83,4 @@ def in_background(experiment: Experiment, done: int, total: int) -> str:
     """A run that goes on while the page shows something else."""
     what = f"{models.label(experiment.model)} on {corpora.label(experiment.corpus)}"
     how_far = f"{done:,} of {total:,} sentences" if total else f"{experiment.sample_size:,} sentences"
-    return f"Still running: {what}, {how_far}."
+    return f"In the background: {what}, {how_far}."

@@ -7,6 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support.corpora import SENTENCES, fetched, publish
+from support.hub import Hub
 
 from clsviz import corpora
 from clsviz.corpora import Sample
@@ -93,6 +95,14 @@ def test_a_column_that_is_not_there_is_one_sentence(tmp_path: Path, kept: Path) 
     assert (sample.rows, sample.corpus.fields) == (None, ())
     with pytest.raises(CorpusError, match=r"^a.txt has no other column “topic” to colour by.$"):
         corpora.values_beside(sample, selection, "topic", kept, Progress())
+
+
+def test_a_dataset_on_the_hub_has_its_texts_alone(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
+    publish(hub, repo, tmp_path, {"default": {"train": SENTENCES}})
+    sample = fetched(repo, kept)
+    assert sample.rows is None
+    with pytest.raises(CorpusError, match="which is on the Hub, only the texts are read"):
+        corpora.values_beside(sample, Selection(repo), "text", kept, Progress())
 
 
 def test_a_file_that_has_changed_since_is_not_taken_for_the_same(tmp_path: Path, kept: Path) -> None:

@@ -118,9 +118,9 @@ def _run_label(job: MeasuringJob) -> str:
 
 
 def _stop_button(name: str) -> None:
-    """Stop the run that everything waits for, if whoever started it has left."""
+    """Stop the run that everything waits for, if whoever started it has left, and not only for other settings."""
     running = server.jobs().running
-    if running is None or running.is_watched or server.limits().is_public:
+    if running is None or running.is_watched or running.is_left or server.limits().is_public:
         return
     experiment = running.work.experiment
     what = escape(f"{models.label(experiment.model)} on {corpora.label(experiment.corpus)}")

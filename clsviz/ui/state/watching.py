@@ -165,11 +165,11 @@ def _place(job: Job[Any]) -> Hashable:
 
 
 def _replace(before: dict[Hashable, MeasuringJob], watched: dict[Hashable, MeasuringJob]) -> None:
-    """Watch other jobs. What the visitor started goes on where it would if the page was closed; the rest ends."""
+    """Watch other jobs. What runs, or was started and waits, goes on where it would if the page was closed."""
     goes_on = server.limits().unwatched_seconds is None
     for job in before.values():
         if job not in watched.values():
-            if goes_on and job.wanted and job.state.is_active:
+            if goes_on and (job.state is State.RUNNING or (job.wanted and job.state is State.QUEUED)):
                 job.look_away(_session_id())
             else:
                 leave(job)

@@ -47,19 +47,19 @@ def test_a_run_goes_on_while_other_settings_are_looked_at_and_is_found_again(
 ) -> None:
     page = started(open_page)
     job = job_of(page)
-    assert "Still running" not in texts(page.run())
+    assert "In the background" not in texts(page.run())
     page.session_state.seed = 4
     page.run()
     assert job_of(page) is not job
     assert job.state is State.RUNNING
-    assert "Still running: tiny-bert on Uploaded file" in texts(page)
+    assert "In the background: tiny-bert on Uploaded file" in texts(page)
     assert "of 300 sentences." in texts(page)
 
     page.button(key="show_0").click().run()
     assert page.session_state.seed == 0
     assert job_of(page) is job
     assert job.state is State.RUNNING
-    assert "Still running" not in texts(page)
+    assert "In the background" not in texts(page)
     gate.set()
     finish(page)
     assert job.state is State.DONE
@@ -73,7 +73,7 @@ def test_it_can_be_cancelled_from_there(open_page: Callable[..., AppTest], gate:
     page.run()
     page.button(key="cancel_background_0").click().run()
     assert job.state is State.CANCELLED
-    assert "Still running" not in texts(page)
+    assert "In the background" not in texts(page)
     assert not gate.is_set()
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 from streamlit.testing.v1 import AppTest
-from support.app import finish, go_to, job_of, settle
+from support.app import chart, finish, go_to, job_of, settle
 
 from clsviz.figures import labels_of
 from clsviz.settings import Pooling
@@ -14,7 +14,8 @@ BOX = "box:2,9,-1000,1000"
 
 
 def charts(page: AppTest) -> list[dict[str, Any]]:
-    return [orjson.loads(element.proto.spec) for element in page.get("plotly_chart")]
+    elements = page.get("plotly_chart")
+    return [chart(page) if element.key == "scatter" else orjson.loads(element.proto.spec) for element in elements]
 
 
 def selected(trace: dict[str, Any]) -> list[str]:
