@@ -14,7 +14,13 @@ if runtime.exists():  # a visitor opens a page
     main()
 else:  # the server starts
     try:
-        app = st.App(__file__, on_script_error=failures.answer, routes=web.routes(), middleware=web.middleware())
+        app = st.App(
+            __file__,
+            on_script_error=failures.answer,
+            routes=web.routes(),
+            middleware=web.middleware(),
+            lifespan=web.lifespan,
+        )
     except SettingError as error:
         sys.exit(str(error))
     failures.keep_out_of_the_log()

@@ -1,4 +1,5 @@
 from . import drawing, metrics
+from .lifespan import lifespan
 from .routes import middleware, routes
 
-__all__ = ["drawing", "metrics", "middleware", "routes"]
+__all__ = ["drawing", "lifespan", "metrics", "middleware", "routes"]

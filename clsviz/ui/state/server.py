@@ -60,7 +60,20 @@ def _server() -> _Server:
     )
     config.set_option("server.maxUploadSize", upload_megabytes(limits))  # what is larger is not even received
     housekeeping = Housekeeping(shared, limits, sessions.Left(limits.reconnect_seconds).close)
+    _to_close().append(shared.close)
     return _Server(limits, shared, kept, Crowd(limits), housekeeping)
+
+
+@st.cache_resource(show_spinner=False)
+def _to_close() -> list[Callable[[], None]]:
+    """What is done when the server ends; nothing if nobody came."""
+    return []
+
+
+def close() -> None:
+    """End what runs in the background, and wait for it: what was measured is stored, the part in hand is dropped."""
+    for end in _to_close():
+        end()
 
 
 def upload_megabytes(limits: Limits) -> int:
@@ -70,7 +83,13 @@ def upload_megabytes(limits: Limits) -> int:
 
 def soon(action: Callable[[], object]) -> None:
     """Do something in the background once the page is drawn."""
-    threading.Timer(_SOON_SECONDS, action).start()  # not a daemon, as Python must not end while torch is imported
+
+    def begin() -> None:
+        threading.Thread(target=action, name="soon").start()  # no daemon: Python must not end while torch is imported
+
+    timer = threading.Timer(_SOON_SECONDS, begin)
+    timer.daemon = True  # a server that is stopped before does not wait for it
+    timer.start()
 
 
 def load(weights: Weights, precision: Precision) -> None:
