@@ -11,7 +11,7 @@ from clsviz.ui import failures
 from clsviz.ui.app import main
 
 if runtime.exists():  # a visitor opens a page
-    main()
+    main(lambda: web.examples())  # which are imported only when they are seen
 else:  # the server starts
     try:
         app = st.App(

@@ -76,7 +76,7 @@ def slopes(readings: Sequence[tuple[float, Held]], blocks: int = 10) -> Report:
         minutes = np.array([times[part].mean() for part in parts]) / 60
         means = np.array([values[part].mean() for part in parts])
         line = scipy.stats.linregress(minutes - minutes[0], means)
-        reach = float(scipy.stats.t.ppf(0.975, len(parts) - 2)) * line.stderr
+        reach = float(scipy.stats.t.ppf(0.975, len(parts) - 2)) * float(np.nan_to_num(line.stderr))
         slope = f"{line.slope:+.2f} a minute ({line.slope - reach:+.2f} to {line.slope + reach:+.2f})"
         rows.append(Row(f"{name} meanwhile", f"{means[0]:,.0f} at first, {means[-1]:,.0f} at last, {slope}"))
     return rows

@@ -46,7 +46,7 @@ def test_a_server_that_is_ended_loses_nothing_and_another_goes_on(rows: dict[str
 def test_a_slope_is_that_of_the_means_of_what_was_held() -> None:
     rng = np.random.default_rng(0)
     times = np.arange(200) * 3.0
-    megabytes = 500 + 2.0 * times / 60 + rng.normal(0, 0.1, 200)
+    megabytes = 500 + 2.0 * times / 60 + rng.normal(0, 5, 200)
     readings = [(at, Held(value, 9, 30)) for at, value in zip(times.tolist(), megabytes.tolist(), strict=True)]
     row, threads, _ = load_table.slopes(readings)
     means = [part.mean(axis=0) for part in np.array_split(np.column_stack([times / 60, megabytes]), 10)[1:]]

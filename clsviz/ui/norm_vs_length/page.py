@@ -6,7 +6,7 @@ import streamlit as st
 
 from clsviz.measurements import Kind
 from clsviz.ui import controls
-from clsviz.ui.norm_vs_length import picture
+from clsviz.ui.norm_vs_length import examples, picture
 from clsviz.ui.parts import preview, redrawn
 from clsviz.ui.state import session, watching
 
@@ -25,3 +25,4 @@ def page() -> None:
     news = partial(watching.news, job)
     redrawn.show(lambda: picture.show(job, PAGE), session.measured, lambda: job.state.is_active, news)
     preview.explain(job)
+    examples.show()
