@@ -75,8 +75,9 @@ def main(examples: Callable[[], list[Example]] = list) -> None:
     link(session.query() or st.query_params.to_dict())  # before the page, which may take a while
     session.link_pages_by(link)
     session.offer(examples)
-    page.run()
-    assist.show()
+    with server.turns().one():
+        page.run()
+        assist.show()
 
 
 def _show_busy() -> None:

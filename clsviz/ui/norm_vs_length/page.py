@@ -22,7 +22,7 @@ def page() -> None:
     controls.status.show_on_a_phone(job, outline)
     controls.notes.show(job)
     preview.show(job)
-    news = partial(watching.news, job)
+    news = partial(watching.news_of_points, job)
     redrawn.show(lambda: picture.show(job, PAGE), session.measured, lambda: job.state.is_active, news)
     preview.explain(job)
     examples.show()

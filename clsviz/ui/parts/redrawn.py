@@ -29,7 +29,8 @@ def show(
         forged.mend()
         if chosen() != before:
             st.rerun()
-        draw()
+        with server.turns().one():
+            draw()
         if is_in_browser and was_active != is_active():  # to begin, or to stop, drawing it again and again
             st.rerun()
         is_in_browser = True

@@ -4,6 +4,7 @@ import contextlib
 import io
 import math
 import os
+import sys
 import threading
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
@@ -22,11 +23,18 @@ from clsviz.models import Weights
 from clsviz.settings import Precision
 from clsviz.ui.state import identity, sessions
 from clsviz.ui.state.crowd import LONGEST_SECONDS, Crowd, seconds_between_looks
+from clsviz.ui.state.turns import Turns
 
 T = TypeVar("T")
 
 _SOON_SECONDS = 8.0
 """On a small machine the browser draws with the same processors, and comes first."""
+
+_RUNS_AT_ONCE = 2
+"""Runs of pages. Python runs one thread at a time, so that more of them at once end no sooner."""
+
+_SWITCH_SECONDS = 0.001
+"""After so long a thread gives Python to another: what is measured asks for it thousands of times a second."""
 
 _UNASKED_SECONDS = 4.0
 """How long an analysis goes on beyond the time in which a page that waits for it has to ask again."""
@@ -39,6 +47,7 @@ class _Server:
     kept: analysis.Kept
     crowd: Crowd
     housekeeping: Housekeeping
+    turns: Turns
 
 
 @st.cache_resource(show_spinner=False)
@@ -61,7 +70,8 @@ def _server() -> _Server:
     config.set_option("server.maxUploadSize", upload_megabytes(limits))  # what is larger is not even received
     housekeeping = Housekeeping(shared, limits, sessions.Left(limits.reconnect_seconds).close)
     _to_close().append(shared.close)
-    return _Server(limits, shared, kept, Crowd(limits), housekeeping)
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    return _Server(limits, shared, kept, Crowd(limits), housekeeping, Turns(_RUNS_AT_ONCE))
 
 
 @st.cache_resource(show_spinner=False)
@@ -116,6 +126,11 @@ def jobs() -> Jobs:
 def crowd() -> Crowd:
     """Who visits."""
     return _server().crowd
+
+
+def turns() -> Turns:
+    """The turns that runs of pages take."""
+    return _server().turns
 
 
 def visitor() -> Hashable:

@@ -166,7 +166,8 @@ def _wait_for_norms(of_profile: "Analysis[Profile]") -> None:
             ]
             if len(profile.readings) >= len(norms):
                 return
-        time.sleep(0.02)
+        with server.turns().left():
+            time.sleep(0.02)
 
 
 def _controls(experiment: Experiment) -> None:
