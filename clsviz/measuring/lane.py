@@ -153,7 +153,8 @@ class Lane:
         with self._changed:
             if job not in self._waiting or not job.state.is_active:
                 return None
-            now, of = time.monotonic(), (id(self._running), *map(id, self._waiting))
+            jobs = [self._running, *self._waiting]
+            now, of = time.monotonic(), tuple(id(job) for job in jobs if job and job.state.is_active)
             if of != self._placed[1] or now - self._placed[0] >= self._fresh_seconds:
                 self._places, self._placed = self._all_places(), (now, of)
             return self._places.get(id(job))
