@@ -193,7 +193,7 @@ class Visitor:
 
     def _see(self, element: Element) -> None:
         now, met, kind = time.time(), self.met, element.WhichOneof("type")
-        if kind == "plotly_chart" and met.points is None and _has_points(element.plotly_chart.spec):
+        if met.points is None and has_points(element):
             met.points = now
             print(json.dumps({"number": met.number, "points": now}), flush=True)
         elif kind == "exception" or (kind == "alert" and element.alert.format == Alert.ERROR):
@@ -207,11 +207,19 @@ class Visitor:
                 met.counts.append((now, int(count[1].replace(",", ""))))
 
 
-def _has_points(spec: str) -> bool:
-    """Whether the picture is the scatter, and has points."""
-    if '"scattergl"' not in spec:
+def has_points(element: Element) -> bool:
+    """Whether the element is a scatter with points: a chart, or what the page draws into one itself."""
+    kind = element.WhichOneof("type")
+    if kind == "bidi_component":
+        sent = element.bidi_component.bytes
+    elif kind == "plotly_chart":
+        sent = element.plotly_chart.spec.encode()
+    else:
         return False
-    traces: list[dict[str, Any]] = orjson.loads(spec)["data"]
+    if b'"scattergl"' not in sent:
+        return False
+    figure = orjson.loads(sent)
+    traces: list[dict[str, Any]] = figure.get("figure", figure)["data"]
     return any(trace.get("type") == "scattergl" and trace.get("x") for trace in traces)
 
 

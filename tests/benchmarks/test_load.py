@@ -5,10 +5,11 @@ import sys
 
 import numpy as np
 import pytest
+from streamlit.proto.Element_pb2 import Element
 
 from benchmarks import load_table
 from benchmarks.visited import Held, Stored
-from benchmarks.visitors import Met
+from benchmarks.visitors import Met, has_points
 
 
 @pytest.fixture(scope="module")
@@ -70,3 +71,16 @@ def test_a_visitor_who_saw_no_points_is_an_error() -> None:
     assert row.is_wrong
     assert row.value == "p50 2.00 s, p95 2.00 s; 1 saw none; It took longer than 300 s."
     assert not load_table.points("first points", [seen]).is_wrong
+
+
+def test_a_scatter_has_points_as_a_chart_and_as_what_is_drawn_into_one() -> None:
+    figures = {has: {"data": [{"type": "scattergl", "x": {"bdata": "AA=="} if has else []}]} for has in (True, False)}
+    for has, figure in figures.items():
+        chart, drawn = Element(), Element()
+        chart.plotly_chart.spec = json.dumps(figure)
+        drawn.bidi_component.bytes = json.dumps({"figure": figure}).encode()
+        assert has_points(chart) == has_points(drawn) == has
+    other = Element()
+    other.plotly_chart.spec = json.dumps({"data": [{"type": "bar", "x": [1]}]})
+    assert not has_points(other)
+    assert not has_points(Element())

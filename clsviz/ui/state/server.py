@@ -68,7 +68,13 @@ def _server() -> _Server:
         job_seconds=limits.job_seconds,
     )
     config.set_option("server.maxUploadSize", upload_megabytes(limits))  # what is larger is not even received
-    housekeeping = Housekeeping(shared, limits, sessions.Left(limits.reconnect_seconds).close)
+    left = sessions.Left(limits.reconnect_seconds)
+
+    def tidy() -> None:
+        left.close()
+        sessions.bound_uploads(limits.upload_memory_bytes)
+
+    housekeeping = Housekeeping(shared, limits, tidy)
     _to_close().append(shared.close)
     sys.setswitchinterval(_SWITCH_SECONDS)
     return _Server(limits, shared, kept, Crowd(limits), housekeeping, Turns(_RUNS_AT_ONCE))
