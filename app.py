@@ -12,7 +12,7 @@ from clsviz.ui import failures
 if runtime.exists():  # a visitor opens a page
     from clsviz.ui.app import main
 
-    main()
+    main(lambda: web.examples())  # which are imported only when they are seen
 else:  # the server starts, without the pages: they load while the first browser does
     try:
         app = st.App(

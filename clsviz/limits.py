@@ -30,6 +30,8 @@ class Limits:
     trusted_proxies: how many proxies before this server are believed when they say whom they forward.
     reconnect_seconds: how long what a visitor did is kept for when their browser, which lost the connection, is back.
     upload_bytes, unpacked_bytes: the largest file that can be uploaded, and the most that it may hold when unpacked.
+    upload_memory_bytes: how large the uploads may become together that are in memory; those that were there longest are
+        dropped, of which the store has a copy by then. None means as they will.
     upload_seconds: how long an upload is kept once nobody who looks at it is there; None means for good.
     store_bytes: how large the store may become before what was longest unused is deleted; None means as it will.
     """
@@ -48,6 +50,7 @@ class Limits:
     reconnect_seconds: float
     upload_bytes: int
     unpacked_bytes: int
+    upload_memory_bytes: int | None
     upload_seconds: float | None
     store_bytes: int | None
 
@@ -67,6 +70,7 @@ LOCAL = Limits(
     reconnect_seconds=100.0,
     upload_bytes=200 * 2**20,
     unpacked_bytes=2 * 2**30,
+    upload_memory_bytes=None,
     upload_seconds=None,
     store_bytes=None,
 )
@@ -82,9 +86,10 @@ PUBLIC = Limits(
     sessions=120,
     sentences_per_minute=1_200,
     trusted_proxies=0,
-    reconnect_seconds=60.0,
+    reconnect_seconds=30.0,
     upload_bytes=20 * 2**20,
     unpacked_bytes=200 * 2**20,
+    upload_memory_bytes=200 * 2**20,
     upload_seconds=120.0,
     store_bytes=5 * 2**30,
 )

@@ -111,6 +111,7 @@ def test_the_table_of_limits_is_complete_and_true() -> None:
     [
         ("CLSVIZ_LIMIT_SAMPLE_SIZE", "5000", "sample_size", 5000),
         ("CLSVIZ_LIMIT_UPLOAD_BYTES", "20MB", "upload_bytes", 20 * 2**20),
+        ("CLSVIZ_LIMIT_UPLOAD_MEMORY_BYTES", "none", "upload_memory_bytes", None),
         ("CLSVIZ_LIMIT_UNPACKED_BYTES", "1.5 GiB", "unpacked_bytes", 3 * 2**29),
         ("CLSVIZ_LIMIT_UNWATCHED_SECONDS", "2.5", "unwatched_seconds", 2.5),
         ("CLSVIZ_LIMIT_UPLOAD_SECONDS", "none", "upload_seconds", None),

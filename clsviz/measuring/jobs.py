@@ -28,6 +28,9 @@ FREE_SECONDS = 30.0
 JOBS_KEPT = 4
 """How many measurements that have ended, and that nobody watches, stay in memory."""
 
+_PLACES_SECONDS = 0.5
+"""How old the places in the queue may be that are told."""
+
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
@@ -77,7 +80,7 @@ class Jobs:
         """Those whose cost was looked up since the last job."""
         self._lock = threading.RLock()
         self._closed = False
-        self._measuring = Lane("measure", self._estimated.clear, turn_seconds, visitor_jobs)
+        self._measuring = Lane("measure", self._estimated.clear, turn_seconds, visitor_jobs, _PLACES_SECONDS)
         self._analysing = Lane("analyse")
         self._trying = Lane("try sentences")
         atexit.register(self.close)

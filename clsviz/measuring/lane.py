@@ -49,31 +49,34 @@ def in_turns(jobs: Sequence[Job[Work]], turns: Sequence[Hashable]) -> list[Job[W
 
 
 def seconds_until(
-    job: Job[Work],
     jobs: Sequence[Job[Work]],
     turns: Sequence[Hashable],
     running: Job[Work] | None,
     turn: float,
     had: float = 0.0,
-) -> float | None:
-    """About how long it takes until `job` runs if no more come, or None while that is not known.
+) -> dict[int, float]:
+    """About how long it takes until each of `jobs` runs if no more come, by id; without those where it is not known.
 
     jobs, turns: as in `in_turns`. turn: after how many seconds a job gives way; had: how many the running one has had.
     """
     waiting, left, seconds = list(jobs), deque(turns), 0.0
-    to_go = {id(other): other.seconds_to_go for other in (*jobs, *([running] if running else []))}
+    to_go = {id(job): job.seconds_to_go for job in (*jobs, *([running] if running else []))}
+    visitors = {id(job): job.visitors for job in (*jobs, *([running] if running else []))}
+    begins: dict[int, float] = {}
+    asked = {id(job) for job in jobs}
     following = running
-    while following is not job:
+    while not begins.keys() >= asked:
         if following is None:
             if not left:
-                return None
+                break
             visitor = left.popleft()
-            if (following := next((other for other in waiting if visitor in other.visitors), None)) is not None:
+            if (following := next((job for job in waiting if visitor in visitors[id(job)]), None)) is not None:
                 left.append(visitor)
+                begins.setdefault(id(following), seconds)
             continue
         if (whole := to_go[id(following)]) is None:
-            return None
-        has_others = any(not following.visitors & other.visitors for other in waiting)
+            break
+        has_others = any(not visitors[id(following)] & visitors[id(other)] for other in waiting)
         most = max(turn - had, 1.0) if following.can_rest and has_others else whole
         part, had = min(whole, most), 0.0
         seconds, to_go[id(following)] = seconds + part, whole - part
@@ -82,7 +85,7 @@ def seconds_until(
         elif following not in waiting and part < whole:
             waiting.insert(0, following)
         following = None
-    return seconds
+    return begins
 
 
 class Lane:
@@ -99,11 +102,14 @@ class Lane:
         on_end: Callable[[], None] = lambda: None,
         turn_seconds: float = TURN_SECONDS,
         visitor_jobs: int | None = None,
+        fresh_seconds: float = 0.0,
     ) -> None:
         """on_end: called after every job. turn_seconds: how long a job runs before it gives way to others'.
 
-        visitor_jobs: how many jobs of one visitor may run or wait; None means any number.
+        visitor_jobs: how many jobs of one visitor may run or wait; None means any number. fresh_seconds: for how long
+        the places in the queue hold that were worked out, however many ask for theirs.
         """
+        self._fresh_seconds = fresh_seconds
         self._visitor_jobs = visitor_jobs
         self._waiting: list[Job[Work]] = []
         self._turns: list[Hashable] = []  # the visitors, the next one first
@@ -113,6 +119,8 @@ class Lane:
         self._turn_seconds = turn_seconds
         self._changed = threading.Condition()
         self._is_closed = False
+        self._places: dict[int, Place] = {}
+        self._placed: tuple[float, tuple[int, ...]] = 0.0, ()
         self._on_end = on_end
         # A daemon, so that the server can be stopped at any time.
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
@@ -143,15 +151,23 @@ class Lane:
     def place_of(self, job: Job[Work]) -> Place | None:
         """Where a job that waits stands; None if it does not wait."""
         with self._changed:
-            jobs, turns = self._by_size()
-            if job not in jobs:
+            if job not in self._waiting or not job.state.is_active:
                 return None
-            order = in_turns(jobs, turns)
-            running = self._running if self._running and self._running.state.is_active else None
-            turns = [*turns, *(self._served - {*turns})]  # whoever is served has another turn for what is left
-            had = time.monotonic() - self._turn_began if running else 0.0
-            seconds = seconds_until(job, jobs, turns, running, self._turn_seconds, had)
-            return Place(order.index(job) + (running is not None), seconds)
+            jobs = [self._running, *self._waiting]
+            now, of = time.monotonic(), tuple(id(job) for job in jobs if job and job.state.is_active)
+            if of != self._placed[1] or now - self._placed[0] >= self._fresh_seconds:
+                self._places, self._placed = self._all_places(), (now, of)
+            return self._places.get(id(job))
+
+    def _all_places(self) -> dict[int, Place]:
+        jobs, turns = self._by_size()
+        order = in_turns(jobs, turns)
+        running = self._running if self._running and self._running.state.is_active else None
+        turns = [*turns, *(self._served - {*turns})]  # whoever is served has another turn for what is left
+        had = time.monotonic() - self._turn_began if running else 0.0
+        begins = seconds_until(jobs, turns, running, self._turn_seconds, had)
+        is_ahead = running is not None
+        return {id(job): Place(n + is_ahead, begins.get(id(job))) for n, job in enumerate(order)}
 
     def close(self) -> None:
         """Cancel its jobs, and wait for the running one to stop: torch must not run while Python ends."""

@@ -1,6 +1,7 @@
 """The dashboard: its pages, and the links between them."""
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
 
 import streamlit as st
@@ -11,6 +12,7 @@ from clsviz.ui import failures
 from clsviz.ui.compare_models.page import page as compare_models
 from clsviz.ui.inside_the_model.page import page as inside_the_model
 from clsviz.ui.length_and_search.page import page as length_and_search
+from clsviz.ui.norm_vs_length.examples import Example
 from clsviz.ui.norm_vs_length.page import page as norm_vs_length
 from clsviz.ui.parts import assist
 from clsviz.ui.state import server, session, watching
@@ -24,8 +26,8 @@ _RETRY_SECONDS = 30.0
 _HERE = Path(__file__).parent  # absolute, whatever folder the server was started in
 
 
-def main() -> None:
-    """Draw the page that the visitor is on."""
+def main(examples: Callable[[], list[Example]] = list) -> None:
+    """Draw the page that the visitor is on; examples: those that the main page offers, asked for when they are seen."""
     failures.follow()
     st.set_page_config(page_title="clsviz", page_icon=_HERE / "icon.svg", layout="wide")
     st.logo(_HERE / "logo.svg", size="large")
@@ -68,8 +70,10 @@ def main() -> None:
 
     link(session.query() or st.query_params.to_dict())  # before the page, which may take a while
     session.link_pages_by(link)
-    page.run()
-    assist.show()
+    session.offer(examples)
+    with server.turns().one():
+        page.run()
+        assist.show()
 
 
 def _show_busy() -> None:

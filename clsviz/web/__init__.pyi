@@ -1,5 +1,6 @@
 from . import drawing, metrics
-from .readying import lifespan
+from .examples import examples
+from .lifespan import lifespan
 from .routes import middleware, routes
 
-__all__ = ["drawing", "lifespan", "metrics", "middleware", "routes"]
+__all__ = ["drawing", "examples", "lifespan", "metrics", "middleware", "routes"]

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from clsviz import web, words
+from clsviz.experiment import Experiment
 from clsviz.web.cache import Pictures
 from clsviz.web.preview import Preview, Previews
 
@@ -82,9 +83,14 @@ class Links:
         return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._one_at_a_time)
 
 
+def query_of_picture(experiment: Experiment, path: str) -> dict[str, str]:
+    """The URL parameters of the picture of a link to the page with that path."""
+    return experiment.to_query() | ({PAGE_PARAMETER: path} if path else {})
+
+
 def tags_of(preview: Preview, address: str, path: str) -> str:
     """The tags of a preview, by Open Graph and as X reads them; address: where the server's paths begin."""
-    query = preview.experiment.to_query() | ({PAGE_PARAMETER: path} if path else {})
+    query = query_of_picture(preview.experiment, path)
     picture = f"{address}{PICTURE}" + (f"?{urlencode(query)}" if query else "")
     description = preview.answer or words.sharing.ABOUT
     n = len(preview.scatter.lengths) if preview.scatter else 0

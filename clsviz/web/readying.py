@@ -3,10 +3,6 @@
 import importlib
 import inspect
 import sys
-import threading
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any
 
 import numpy as np
 
@@ -15,15 +11,6 @@ from clsviz.web.preview import Previews
 
 _SWITCH_SECONDS = 0.0005
 """How soon others have their turn meanwhile; Python's 0.005 would be the wait for each piece of a file."""
-
-
-@asynccontextmanager
-async def lifespan(_: Any) -> AsyncIterator[None]:
-    """For `st.App`: makes ready in the background as the server starts."""
-    thread = threading.Thread(target=make_ready)  # not a daemon, as Python must not end while something is imported
-    thread.start()
-    yield
-    thread.join()
 
 
 def make_ready() -> None:

@@ -50,8 +50,8 @@ def caption(
     return ". ".join(filter(None, parts)) + "."
 
 
-def bibtex(experiment: Experiment, found: Found) -> str:
-    """An entry for clsviz, with the command that measures the same."""
+def bibtex(experiment: Experiment, found: Found, name: str = "measure") -> str:
+    """An entry for clsviz, with the command of that name that measures the same."""
     experiment, found = shareable(experiment, found)
     key = "-".join(re.findall(r"\w+", f"clsviz {experiment.model} {experiment.corpus}", re.ASCII)).lower()
     year = measuring.origin().day[:4]
@@ -61,7 +61,7 @@ def bibtex(experiment: Experiment, found: Found) -> str:
         "title": f"{{{_latex(title)}}}",
         "year": year,
         "version": VERSION,
-        "note": f"Made by: {_latex(command(experiment, found))}",
+        "note": f"Made by: {_latex(command(experiment, found, name))}",
     }
     rows = "\n".join(f"  {name} = {{{value}}}," for name, value in fields.items())
     return f"@software{{{key},\n{rows}\n}}"

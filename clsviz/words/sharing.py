@@ -11,6 +11,13 @@ ABOUT = "Does an encoder such as BERT write the length of a sentence into its [C
 TO_MEASURE = "Open the link to measure it."
 """On a picture without points."""
 
+EXAMPLES = "Examples"
+
+
+def about_examples(n: int) -> str:
+    """What stands above n examples."""
+    return "Measured already: each opens at once." if n else "Nothing is measured yet."
+
 
 def alt(experiment: Experiment, n: int) -> str:
     """A picture of n sentences in words."""

@@ -1,9 +1,10 @@
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.tiny import random_sentences
 from support.waiting import wait_for
@@ -37,6 +38,30 @@ def test_all_who_ask_the_same_share_one_job(jobs: Jobs, experiment: Experiment) 
     job = jobs.open(experiment)
     assert jobs.open(replace(experiment, length_cutoff=10, layer=1)) is job
     assert jobs.open(Experiment(experiment.model, experiment.corpus, sample_size=299)) is not job
+
+
+def test_two_servers_on_one_store_measure_the_same_once(
+    store: Store, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second waits while the first measures, and reads what that has measured."""
+    go, measure = threading.Event(), Encoder.measure
+
+    def slowly(self: Encoder, sentences: list[str], on_batch: Callable[[int], None] | None = None) -> object:
+        while on_batch and len(sentences) > 32 and not go.wait(0.01):
+            on_batch(0)
+        return measure(self, sentences, on_batch)
+
+    monkeypatch.setattr(Encoder, "measure", slowly)
+    servers = [Jobs(Store(store.root)) for _ in range(2)]
+    first, second = (server.open(experiment) for server in servers)
+    wait_for(lambda: "Another process" in first.stage + second.stage)
+    go.set()
+    wait_for(lambda: first.state is State.DONE and second.state is State.DONE)
+    assert n_measured(first) == n_measured(second) == 300
+    assert sum(server.store.tally.n for server in servers) == 300
+    np.testing.assert_array_equal(*(job.work.found.measurements.cls_norms for job in (first, second)))
+    for server in servers:
+        server.close()
 
 
 def test_what_takes_long_waits_to_be_started(

@@ -59,6 +59,10 @@ def test_a_link_opens_the_map_with_its_answer_and_downloads(
     assert ways["Correlation"].iloc[0] == pytest.approx(expected.remedies[0].held_out)
     assert page.query_params["pooling"] == "mean"
     assert "joined" not in page.query_params
+    command, entry = (code.value for code in page.code)
+    assert command.startswith("python -m clsviz similarity")
+    assert entry.startswith("@software{clsviz-tiny-bert")
+    assert "python -m clsviz similarity --model tiny-bert" in entry  # without the folder
     table = pd.read_csv(io.BytesIO(offered["Map (CSV)"]()))
     np.testing.assert_allclose(table["cosine"], expected.bias.cosine_by_length.ravel())
     parquet = pq.read_table(io.BytesIO(offered["Remedies (Parquet)"]()))

@@ -60,6 +60,7 @@ def test_the_entry_is_one_that_bibtex_can_read_and_has_the_command() -> None:
     assert bare.count("{") == bare.count("}")
     assert not re.search(r"[%#&~^]", bare)
     assert "python -m clsviz measure" in entry
+    assert "python -m clsviz probe" in words.citation.bibtex(experiment, found_of(experiment), "probe")
 
 
 @pytest.mark.parametrize("untrained", ["", "untrained:"])

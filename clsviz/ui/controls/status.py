@@ -7,6 +7,7 @@ from clsviz.measuring import MeasuringJob, State
 from clsviz.ui.controls import errors
 from clsviz.ui.markdown import escape
 from clsviz.ui.state import server, watching
+from clsviz.ui.state.pace import Pace
 
 _POLL_SECONDS = 0.5
 """Between two looks, as this is what the first points wait for."""
@@ -23,13 +24,15 @@ def show(job: MeasuringJob, before: tuple[bool, bool, bool], name: str = "", sec
 
     def keep_up() -> None:
         nonlocal is_in_browser
+        if is_in_browser and will_change:
+            pace.keep()
         draw(job, name)  # first, so that no click on its button is lost
         if is_in_browser and before != outline(job):
             st.rerun()  # the whole page
         is_in_browser = True
 
-    will_change = job.state.is_active or before != outline(job)
-    st.fragment(keep_up, run_every=server.every(seconds) if will_change else None)()
+    will_change, pace = job.state.is_active or before != outline(job), Pace(seconds)
+    st.fragment(keep_up, run_every=pace.seconds if will_change else None)()
 
 
 def show_on_a_phone(job: MeasuringJob, before: tuple[bool, bool, bool], name: str = "") -> None:

@@ -108,7 +108,7 @@ def _show(job: MeasuringJob, page: str) -> None:
     with st.expander("How to read this page"):
         st.markdown(words.similarity.HOW_TO_READ)
     rows = words.similarity.settings(experiment, found, similarity)
-    share.how_it_was_measured(rows, words.command(experiment, found, "similarity"))
+    share.how_it_was_measured(rows, experiment, found, "similarity")
 
 
 def _tools(

@@ -46,8 +46,9 @@ def is_active(job: MeasuringJob, experiment: Experiment) -> bool:
 def wait_a_moment(is_active: Callable[[], bool]) -> None:
     """Few sentences take a moment: then the answer is written once."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
-    while is_active() and time.monotonic() < deadline:
-        time.sleep(0.01)
+    with server.turns().left():
+        while is_active() and time.monotonic() < deadline:
+            time.sleep(0.01)
 
 
 def shape(job: MeasuringJob, experiment: Experiment) -> "Shape | None":

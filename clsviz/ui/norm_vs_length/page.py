@@ -6,7 +6,7 @@ import streamlit as st
 
 from clsviz.measurements import Kind
 from clsviz.ui import controls
-from clsviz.ui.norm_vs_length import picture
+from clsviz.ui.norm_vs_length import examples, picture
 from clsviz.ui.parts import preview, redrawn
 from clsviz.ui.state import session, watching
 
@@ -22,6 +22,7 @@ def page() -> None:
     controls.status.show_on_a_phone(job, outline)
     controls.notes.show(job)
     preview.show(job)
-    news = partial(watching.news, job)
+    news = partial(watching.news_of_points, job)
     redrawn.show(lambda: picture.show(job, PAGE), session.measured, lambda: job.state.is_active, news)
     preview.explain(job)
+    examples.show()

@@ -27,10 +27,10 @@ def show(job: MeasuringJob, page: str) -> None:
     notes.show_of_view()
     found = watching.found(job, experiment)
     shown = chart.view_of(found, experiment) if found else None
-    answer = partial(head.show, words.question(experiment), words.waiting.for_points(job, server.jobs().place_of(job)))
+    answer = partial(_wait, job, experiment)
     if found is not None and shown is not None:
         answer = partial(_answer, job, experiment, found, shown)
-    is_active = partial(beyond.is_active, job, experiment) if shown is not None else lambda: False
+    is_active = partial(beyond.is_active, job, experiment) if shown is not None else lambda: job.state.is_active
     show_answer = partial(redrawn.show, answer, lambda: None, is_active)
     answer_place = st.container()
     is_worth_waiting = shown is not None and not job.state.is_active and beyond.is_active(job, experiment)
@@ -60,6 +60,11 @@ def show(job: MeasuringJob, page: str) -> None:
         beyond.wait_a_moment(is_active)
         with answer_place:
             show_answer()
+
+
+def _wait(job: MeasuringJob, experiment: Experiment) -> None:
+    """Where the job stands, as long as there are no points."""
+    head.show(words.question(experiment), words.waiting.for_points(job, server.jobs().place_of(job)))
 
 
 def _answer(job: MeasuringJob, experiment: Experiment, found: Found, shown: "Shown") -> None:

@@ -197,8 +197,9 @@ def is_measuring(name: str) -> bool:
 def _wait_a_moment(job: "Analysis[T]") -> None:
     """With the model in memory a sentence takes milliseconds: then nothing need flicker."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
-    while job.state.is_active and time.monotonic() < deadline:
-        time.sleep(0.005)
+    with server.turns().left():
+        while job.state.is_active and time.monotonic() < deadline:
+            time.sleep(0.005)
 
 
 def _show_measuring(ask: "Callable[[], Analysis[T]]", model: str) -> None:

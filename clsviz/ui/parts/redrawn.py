@@ -5,6 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from clsviz.ui.state import forged, server, session
+from clsviz.ui.state.pace import Pace
 
 
 def show(
@@ -25,21 +26,27 @@ def show(
 
     def keep_up() -> None:
         nonlocal is_in_browser
+        if is_in_browser and was_active and news is None:
+            pace.keep()
         session.recall()
         forged.mend()
         if chosen() != before:
             st.rerun()
-        draw()
+        with server.turns().one():
+            draw()
         if is_in_browser and was_active != is_active():  # to begin, or to stop, drawing it again and again
             st.rerun()
         is_in_browser = True
 
     def look() -> None:
         """Draws nothing itself: what a part does not draw again it loses."""
+        if is_in_browser:
+            pace.keep()
         if is_in_browser and news is not None and (drawn != news() or was_active != is_active()):
             st.rerun()
 
-    every = server.every() if was_active else None
+    pace = Pace()
+    every = pace.seconds if was_active else None
     st.fragment(keep_up, run_every=None if news else every)()
     if news and every:
         st.fragment(look, run_every=every)()

@@ -121,10 +121,12 @@ def downloads(experiment: Experiment, found: Found, view: "Shown", seen: "Seen",
         citing.citation(caption, words.citation.bibtex(experiment, found))
 
 
-def how_it_was_measured(rows: Mapping[str, str], command: str) -> None:
-    """How a result came about, by name, and the command line that measures the same."""
+def how_it_was_measured(rows: Mapping[str, str], experiment: Experiment, found: Found, name: str) -> None:
+    """How a result came about, the command of that name that measures the same, and how to cite it."""
     with st.expander("How it was measured"):
-        facts(rows, command)
+        facts(rows, words.command(experiment, found, name))
+        st.markdown("To cite it:")
+        st.code(words.citation.bibtex(experiment, found, name), language=None, wrap_lines=True)
 
 
 def facts(rows: Mapping[str, str], command: str) -> None:

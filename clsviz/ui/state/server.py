@@ -4,6 +4,7 @@ import contextlib
 import io
 import math
 import os
+import sys
 import threading
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
@@ -22,11 +23,18 @@ from clsviz.models import Weights
 from clsviz.settings import Precision
 from clsviz.ui.state import identity, sessions
 from clsviz.ui.state.crowd import LONGEST_SECONDS, Crowd, seconds_between_looks
+from clsviz.ui.state.turns import Turns
 
 T = TypeVar("T")
 
 _SOON_SECONDS = 8.0
 """On a small machine the browser draws with the same processors, and comes first."""
+
+_RUNS_AT_ONCE = 2
+"""Runs of pages. Python runs one thread at a time, so that more of them at once end no sooner."""
+
+_SWITCH_SECONDS = 0.001
+"""After so long a thread gives Python to another: what is measured asks for it thousands of times a second."""
 
 _UNASKED_SECONDS = 4.0
 """How long an analysis goes on beyond the time in which a page that waits for it has to ask again."""
@@ -39,6 +47,7 @@ class _Server:
     kept: analysis.Kept
     crowd: Crowd
     housekeeping: Housekeeping
+    turns: Turns
 
 
 @st.cache_resource(show_spinner=False)
@@ -59,8 +68,28 @@ def _server() -> _Server:
         job_seconds=limits.job_seconds,
     )
     config.set_option("server.maxUploadSize", upload_megabytes(limits))  # what is larger is not even received
-    housekeeping = Housekeeping(shared, limits, sessions.Left(limits.reconnect_seconds).close)
-    return _Server(limits, shared, kept, Crowd(limits), housekeeping)
+    left = sessions.Left(limits.reconnect_seconds)
+
+    def tidy() -> None:
+        left.close()
+        sessions.bound_uploads(limits.upload_memory_bytes)
+
+    housekeeping = Housekeeping(shared, limits, tidy)
+    _to_close().append(shared.close)
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    return _Server(limits, shared, kept, Crowd(limits), housekeeping, Turns(_RUNS_AT_ONCE))
+
+
+@st.cache_resource(show_spinner=False)
+def _to_close() -> list[Callable[[], None]]:
+    """What is done when the server ends; nothing if nobody came."""
+    return []
+
+
+def close() -> None:
+    """End what runs in the background, and wait for it: what was measured is stored, the part in hand is dropped."""
+    for end in _to_close():
+        end()
 
 
 def upload_megabytes(limits: Limits) -> int:
@@ -70,7 +99,13 @@ def upload_megabytes(limits: Limits) -> int:
 
 def soon(action: Callable[[], object]) -> None:
     """Do something in the background once the page is drawn."""
-    threading.Timer(_SOON_SECONDS, action).start()  # not a daemon, as Python must not end while torch is imported
+
+    def begin() -> None:
+        threading.Thread(target=action, name="soon").start()  # no daemon: Python must not end while torch is imported
+
+    timer = threading.Timer(_SOON_SECONDS, begin)
+    timer.daemon = True  # a server that is stopped before does not wait for it
+    timer.start()
 
 
 def load(weights: Weights, precision: Precision) -> None:
@@ -97,6 +132,11 @@ def jobs() -> Jobs:
 def crowd() -> Crowd:
     """Who visits."""
     return _server().crowd
+
+
+def turns() -> Turns:
+    """The turns that runs of pages take."""
+    return _server().turns
 
 
 def visitor() -> Hashable:

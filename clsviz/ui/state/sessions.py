@@ -7,6 +7,7 @@ import gc
 import time
 
 from streamlit.runtime import Runtime, exists, get_instance
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
 
 class Left:
@@ -35,3 +36,30 @@ class Left:
             if now - since >= self._seconds:
                 runtime.close_session(name)
                 self._n_closed += 1
+
+
+def bound_uploads(most_bytes: int | None) -> None:
+    """Drop uploads from memory, those that were there longest first, until the others have at most so many bytes."""
+    if most_bytes is not None and exists():
+        files = get_instance().uploaded_file_mgr
+        assert isinstance(files, MemoryUploadedFileManager)  # there is no other
+        drop_oldest(files, most_bytes)
+
+
+def drop_oldest(files: MemoryUploadedFileManager, most_bytes: int) -> None:
+    """Drop files until those that are left have at most `most_bytes`.
+
+    A session whose file was dropped keeps what was made of it. Streamlit has them in the order of the sessions’ first
+    uploads, and each session’s in the order in which they came.
+    """
+    kept = [
+        (session, name, len(file.data))
+        for session, of_session in [*files.file_storage.items()]
+        for name, file in [*of_session.items()]
+    ]
+    total = sum(n_bytes for _, _, n_bytes in kept)
+    for session, name, n_bytes in kept:
+        if total <= most_bytes:
+            return
+        files.remove_file(session, name)
+        total -= n_bytes

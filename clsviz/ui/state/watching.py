@@ -90,8 +90,9 @@ def lacks_vectors(job: MeasuringJob, suffices: Suffices) -> bool:
 def _wait_a_moment(job: MeasuringJob) -> None:
     """What is stored is found in a moment: then the page is drawn once, and with points."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
-    while job.state is State.LOOKING and time.monotonic() < deadline:
-        time.sleep(0.005)
+    with server.turns().left():
+        while job.state is State.LOOKING and time.monotonic() < deadline:
+            time.sleep(0.005)
 
 
 def _keys_of_all_pages() -> set[Hashable]:
@@ -144,10 +145,17 @@ def found(job: MeasuringJob, experiment: Experiment) -> Found | None:
 
 def news(job: MeasuringJob) -> Hashable:
     """Changes when there is more to see of a job: more sentences, or before the first of them where it stands."""
+    if (measured := news_of_points(job))[-1]:
+        return measured
+    return *measured, job.stage, job.done if job.unit else 0, _place(job)
+
+
+def news_of_points(job: MeasuringJob) -> tuple[Hashable, ...]:
+    """The same, for a page whose answer says by itself where the job stands: the last is false before there are any."""
     found = job.work.found
     if found is not None and len(found.measurements):
-        return job.state, found.key, found.damaged_parts
-    return job.state, found is not None, job.stage, job.done if job.unit else 0, _place(job)
+        return job.state, found.damaged_parts, found.key
+    return job.state, found is not None, None
 
 
 def news_of(analyses: Iterable[Analysis[Any]]) -> Hashable:

@@ -167,7 +167,8 @@ def _wait_for_norms(of_profile: "Analysis[Profile]") -> None:
             ]
             if len(profile.readings) >= len(norms):
                 return
-        time.sleep(0.02)
+        with server.turns().left():
+            time.sleep(0.02)
 
 
 def _controls(experiment: Experiment) -> None:
@@ -224,4 +225,4 @@ def _explain(found: Found, experiment: Experiment, profile: "Profile") -> None:
     with st.expander("How to read this page"):
         st.markdown(words.HOW_TO_READ_LAYERS)
     rows = words.probe_settings(experiment, found, profile.n, shown.n_truncated)
-    share.how_it_was_measured(rows, words.command(experiment, found, "probe"))
+    share.how_it_was_measured(rows, experiment, found, "probe")

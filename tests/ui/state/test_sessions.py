@@ -7,7 +7,11 @@ import pytest
 import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from support.visit import serve
+
+from clsviz.ui.state.sessions import drop_oldest
 
 N_VISITORS = 12
 
@@ -42,3 +46,21 @@ def test_no_files_stay_open_after_the_browsers_that_left(tmp_path: Path) -> None
         while process.num_fds() > before:
             assert time.monotonic() < deadline, f"{process.num_fds()} files are open, {before} were before"
             time.sleep(0.05)
+
+
+def test_of_uploads_that_take_too_much_memory_the_oldest_are_dropped() -> None:
+    files = MemoryUploadedFileManager("/upload")
+    for session, name, size in (("a", "1", 50), ("b", "2", 30), ("a", "3", 40), ("c", "4", 20)):
+        files.add_file(session, UploadedFileRec(name, f"{name}.txt", "text/plain", bytes(size)))
+
+    def names() -> set[str]:
+        return {name for of_session in files.file_storage.values() for name in of_session}
+
+    drop_oldest(files, 140)
+    assert names() == {"1", "2", "3", "4"}
+    drop_oldest(files, 95)
+    assert names() == {"2", "3", "4"}
+    drop_oldest(files, 20)
+    assert names() == {"4"}
+    drop_oldest(files, 10)
+    assert not names()

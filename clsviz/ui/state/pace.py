@@ -1,0 +1,31 @@
+"""How often a part of a page looks for news: less often in a crowd, also where that comes later."""
+
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState, get_script_run_ctx
+
+from clsviz.ui.state import server
+
+_WORTH_TELLING = 1.5
+"""A pace that is so many times another is told to the browser."""
+
+
+class Pace:
+    """The pace of one fragment. seconds: between two looks, for the fragment’s run_every."""
+
+    def __init__(self, seconds: float = 1.0) -> None:
+        """seconds: between two looks where few look on."""
+        self._at_ease = seconds
+        self.seconds = server.every(seconds)
+
+    def keep(self) -> None:
+        """To be called in every run of the fragment: sees to it that the pace is that of the crowd there is now."""
+        now = server.every(self._at_ease)
+        if 1 / _WORTH_TELLING < now / self.seconds < _WORTH_TELLING:
+            return
+        context, fragment = get_script_run_ctx(), ThreadState.get().fragment_id
+        if context is None or fragment is None:
+            return
+        self.seconds = now
+        message = ForwardMsg()  # as Streamlit writes it for run_every; the browser takes the last one
+        message.auto_rerun.interval, message.auto_rerun.fragment_id = now, fragment
+        context.enqueue(message)

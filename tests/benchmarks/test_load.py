@@ -1,0 +1,86 @@
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from streamlit.proto.Element_pb2 import Element
+
+from benchmarks import load_table
+from benchmarks.visited import Held, Stored
+from benchmarks.visitors import Met, has_points
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What a little of each part gives, with all of a crowd’s visits, and a server that is ended and started again."""
+    table = tmp_path_factory.mktemp("load") / "table.json"
+    command = [sys.executable, "-m", "benchmarks.load", "--quick", "--only", "stored", "together", "apart", "ended"]
+    ran = subprocess.run([*command, "--json", table], capture_output=True, text=True, env=os.environ)
+    assert ran.returncode == 0, ran.stdout + ran.stderr  # it is 1 where anything is wrong
+    told = json.loads(table.read_text(encoding="utf-8"))["rows"]
+    assert not any(row["is_wrong"] for row in told)
+    assert all(f"| {row['name']} | {row['value']} |" in ran.stdout for row in told)
+    return {row["name"]: row["value"] for row in told}
+
+
+def test_every_visitor_sees_points(rows: dict[str, str]) -> None:
+    crowds = [value for name, value in rows.items() if name.endswith("first points")]
+    assert len(crowds) == 3
+    for value in crowds:
+        median, most = (float(part.split()[1]) for part in value.split(", "))
+        assert 0 < median <= most
+
+
+def test_one_experiment_is_measured_once_for_all_who_want_it(rows: dict[str, str]) -> None:
+    assert rows["sentences measured for one experiment"] == "128"
+
+
+def test_a_server_that_is_ended_loses_nothing_and_another_goes_on(rows: dict[str, str]) -> None:
+    kept, seen = map(int, rows["sentences kept, of those that the visitor saw"].split(" of "))
+    assert 0 < seen <= kept <= 500
+    assert rows["measured once it was started again"] == f"{500 - kept} of 500"
+    assert rows["its log"] == "has no error"
+
+
+def test_a_slope_is_that_of_the_means_of_what_was_held() -> None:
+    rng = np.random.default_rng(0)
+    times = np.arange(200) * 3.0
+    megabytes = 500 + 2.0 * times / 60 + rng.normal(0, 5, 200)
+    readings = [(at, Held(value, 9, 30)) for at, value in zip(times.tolist(), megabytes.tolist(), strict=True)]
+    row, threads, _ = load_table.slopes(readings)
+    means = [part.mean(axis=0) for part in np.array_split(np.column_stack([times / 60, megabytes]), 10)[1:]]
+    slope, _ = np.polyfit(*np.transpose(means), 1)
+    assert f", {slope:+.2f} a minute (" in row.value
+    low, high = map(float, row.value.rpartition("(")[2].rstrip(")").split(" to "))
+    assert low < 2 < high
+    assert threads.value.replace("-0.00", "+0.00") == "9 at first, 9 at last, +0.00 a minute (+0.00 to +0.00)"
+
+
+def test_a_place_is_held_against_the_runs_that_ended_before_ones_own_began() -> None:
+    met = [Met(number, 0.0) for number in range(3)]
+    met[2].told = [(0.5, 2), (2.5, 1)]
+    runs = [Stored(64, [1.0, 2.0]), Stored(64, [2.5, 3.0]), Stored(64, [4.0, 5.0])]
+    assert load_table.places(met, runs) == [(2, 2), (1, 1)]
+
+
+def test_a_visitor_who_saw_no_points_is_an_error() -> None:
+    seen, unseen = Met(1, 10.0, points=12.0), Met(2, 10.0, errors=["It took longer than 300 s."])
+    row = load_table.points("first points", [seen, unseen])
+    assert row.is_wrong
+    assert row.value == "p50 2.00 s, p95 2.00 s; 1 saw none; It took longer than 300 s."
+    assert not load_table.points("first points", [seen]).is_wrong
+
+
+def test_a_scatter_has_points_as_a_chart_and_as_what_is_drawn_into_one() -> None:
+    figures = {has: {"data": [{"type": "scattergl", "x": {"bdata": "AA=="} if has else []}]} for has in (True, False)}
+    for has, figure in figures.items():
+        chart, drawn = Element(), Element()
+        chart.plotly_chart.spec = json.dumps(figure)
+        drawn.bidi_component.bytes = json.dumps({"figure": figure}).encode()
+        assert has_points(chart) == has_points(drawn) == has
+    other = Element()
+    other.plotly_chart.spec = json.dumps({"data": [{"type": "bar", "x": [1]}]})
+    assert not has_points(other)
+    assert not has_points(Element())

@@ -1,0 +1,74 @@
+import functools
+from collections.abc import Callable
+
+import pytest
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
+from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
+from streamlit.testing.v1 import AppTest
+
+from clsviz.ui.state import server
+
+PAGE = """
+import streamlit as st
+from clsviz.ui.state.pace import Pace
+
+pace = Pace(0.5)
+
+def look():
+    pace.keep()
+    st.session_state.n_looks = st.session_state.get("n_looks", 0) + 1
+
+st.fragment(look, run_every=pace.seconds)()
+"""
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, float]]:
+    """How often the browser was told to run which fragment."""
+    told: list[tuple[str, float]] = []
+    enqueue = ScriptRunContext.enqueue
+
+    def noting(self: ScriptRunContext, message: ForwardMsg) -> None:
+        if message.WhichOneof("type") == "auto_rerun":
+            told.append((message.auto_rerun.fragment_id, message.auto_rerun.interval))
+        enqueue(self, message)
+
+    monkeypatch.setattr(ScriptRunContext, "enqueue", noting)
+    return told
+
+
+@pytest.fixture
+def look(monkeypatch: pytest.MonkeyPatch) -> Callable[[AppTest], None]:
+    """Run the fragment of a page as the browser has it run."""
+
+    def look(page: AppTest) -> None:
+        (fragment,) = page._fragment_storage._fragments
+        with monkeypatch.context() as patch:
+            of_look = functools.partial(RerunData, fragment_id=fragment)
+            patch.setattr("streamlit.testing.v1.local_script_runner.RerunData", of_look)
+            assert not page.run().exception
+
+    return look
+
+
+def test_a_page_that_was_there_before_the_crowd_looks_less_often_once_there_is_one(
+    told: list[tuple[str, float]], look: Callable[[AppTest], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crowd = 1
+    monkeypatch.setattr(type(server.jobs()), "n_watchers", property(lambda _: crowd))
+    page = AppTest.from_string(PAGE).run()
+    ((fragment, seconds),) = told
+    assert seconds == 0.5
+    look(page)
+    assert len(told) == 1  # nothing has changed
+    crowd = 50
+    look(page)
+    assert told[1:] == [(fragment, 0.5 * 50 / 8)]
+    crowd = 55
+    look(page)
+    assert len(told) == 2  # hardly anything has
+    crowd = 3
+    look(page)
+    assert told[2:] == [(fragment, 0.5)]
+    assert page.session_state.n_looks == 5
