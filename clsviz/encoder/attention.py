@@ -110,8 +110,9 @@ def attend(qkv: Tensor, bias: Tensor | None) -> Tensor:
     """
     _, n, n_heads, length, width = qkv.shape
     if qkv.device.type != "cpu" or length > LONGEST_PLAIN:
+        query, key, value = qkv
         mask = None if bias is None else bias.to(qkv.dtype)
-        return functional.scaled_dot_product_attention(*qkv, attn_mask=mask)
+        return functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
     # The scores lie by key, then query: a softmax over rows as short as these is slow, over columns it is not.
     query, key, value = qkv.to(torch.float32, memory_format=torch.contiguous_format).flatten(1, 2)
     scores = torch.baddbmm(query.new_empty(1), key, query.transpose(1, 2), beta=0, alpha=width**-0.5)

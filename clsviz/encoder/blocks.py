@@ -6,8 +6,9 @@
   is applied to the query instead of to every token, and the value's matrix to the attention-weighted sum of tokens.
 
 In bfloat16 only the products with weights are computed in it: the sums passed from block to block, their LayerNorm, and
-the attention of short sentences stay in float32. That costs no time, and makes the mean error of the built-in model's norm 5 times smaller after the last layer,
-and over 30 times after the others, than in a model that is bfloat16 throughout.
+the attention of short sentences stay in float32. That costs no time, and makes the mean error of the built-in model's
+norm 5 times smaller after the last layer, and over 30 times after the others, than in a model that is bfloat16
+throughout.
 
 On a core of an AMD EPYC (Zen 5) the built-in model spends 83% of its time inside the products with weights and 12% in
 attention (PyTorch's profiler, 1,024 docstring sentences, float32; in bfloat16 70% and 19%), so most of what is left to
