@@ -7,48 +7,56 @@ All ways measure the same sentences, in turns, over several rounds in one proces
     transformers    the plain Hugging Face model: sorted by length, batches of 32
     sentence-transformers    its `encode` with its defaults and [CLS] pooling
     onnx            ONNX Runtime in float32, sorted, batches of 32, as sentence-transformers uses it
+    openvino ...    OpenVINO in float32 and bfloat16, on the same exported model, in the same batches
+    ctranslate2 ... CTranslate2 in float32, in the same batches
     exact, fast     ours, in both precisions, with the norms after all layers
 
 The error is the largest relative error of the last layer's norm (for ours, of any layer's), compared with the plain
-model in float32, one sentence at a time. The ceiling is the rate the model would reach if it did nothing but the
+model in float32, one sentence at a time; a way whose error is larger than its precision explains is marked, as it does
+not compute the same. The ceiling is the rate the model would reach if it did nothing but the
 products of its linear layers for every token, with the fastest kernel found for each shape on this machine, in float32
 (for `fast`, in bfloat16). Ours computes less than that, because it needs only [CLS] of the last layer. Peak memory is
 that of a process that runs this way alone, libraries and model included (on a GPU: what PyTorch allocates there).
 
-Requires requirements-benchmarks.txt.
+--beside N runs the same once more while N processes of a single thread compute all the time. Where the cores are
+divided equally among them and a thread per core of ours, the rate alone × cores / (cores + N) is what is left: the fair
+rate. The fair share is the rate that was reached as a part of that.
+
+Requires requirements-benchmarks.txt; what else is in requirements-engines.txt is compared if it is installed.
 """
 
 import argparse
 import functools
 import json
-import os
-import platform
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 import warnings
-from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 
-from benchmarks.ways import Maker, Norms, Plain, find_weights, in_parts, note, ways_to
+from benchmarks.busy import busy_processes
+from benchmarks.ceiling import flops_per_token, seconds_per_token
+from benchmarks.engines import Norms, missing
+from benchmarks.machine import device_name, n_cores, status_megabytes
+from benchmarks.table import table
+from benchmarks.ways import Maker, Plain, find_weights, in_parts, note, ways_to
 from clsviz import corpora, models
-from clsviz.encoder import Encoder, Linear
+from clsviz.encoder import Encoder
 from clsviz.experiment import Selection
 from clsviz.measuring import Store
 from clsviz.progress import Progress
 
 _GROWTH = 10
-_ROWS = 2048
-"""Tokens at a time in the ceiling's products: as many as a batch has on a CPU."""
+_ROUNDING = {"float32": 1e-5, "bfloat16": 0.05}
+"""Largest relative error of a norm that rounding explains."""
 _PROCESSES = 2
 """Processes that measure peak memory at a time; each loads the model."""
 
@@ -63,7 +71,17 @@ class Way:
     """Ours; None for the others."""
     peak_megabytes: float | None
     seconds: list[float] = field(default_factory=list)
+    processor_seconds: list[float] = field(default_factory=list)
+    beside: list[float] = field(default_factory=list)
+    """Seconds beside busy processes."""
     error: float = float("nan")
+
+    @property
+    def computes_the_same(self) -> bool:
+        """Whether the error is one of rounding."""
+        return self.error < (
+            _ROUNDING["bfloat16"] if self.name.endswith(("fast", "bfloat16")) else _ROUNDING["float32"]
+        )
 
 
 def main() -> None:
@@ -77,6 +95,7 @@ def main() -> None:
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--ways", nargs="*", help="run only these ways")
     parser.add_argument("--growth", action="store_true", help="also run ours on ten times the sentences")
+    parser.add_argument("--beside", type=int, default=0, metavar="N", help="also beside so many busy processes")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--memory", nargs="*", metavar="WAY", help="find out how much memory these take, not all")
     parser.add_argument("--peak", type=Path, help=argparse.SUPPRESS)  # the folder that holds what is set up
@@ -93,7 +112,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         weights = find_weights(options.model, Path(folder))
         result = measure(weights, sentences, options, Path(folder))
-    print(json.dumps(result, indent=1, allow_nan=False) if options.json else _table(result))
+    print(json.dumps(result, indent=1, allow_nan=False) if options.json else table(result))
 
 
 def measure(
@@ -108,9 +127,11 @@ def measure(
     n_tokens = sum(plain.lengths(sample))
     _find_errors(ways, sample, plain.one_by_one(sample[: options.checked]))
     ceilings = _run_in_turns(ways, sample, plain, n_tokens, options)
+    if options.beside:
+        _run_beside(ways, sample, options)
     result: dict[str, object] = {
         "model": weights.label,
-        "device": _device_name(options.device),
+        "device": device_name(options.device),
         "threads": torch.get_num_threads(),
         "torch": torch.__version__,
         "sentences": len(sample),
@@ -118,12 +139,13 @@ def measure(
         "rounds": options.rounds,
         "ceiling": {
             str(dtype).removeprefix("torch."): {
-                "gigaflops": rate * n_tokens / len(sample) * _flops_per_token(plain.products) / 1e9,
+                "gigaflops": rate * n_tokens / len(sample) * flops_per_token(plain.products) / 1e9,
                 "sentences_per_second": rate,
             }
             for dtype, rate in ceilings.items()
         },
-        "rows": _rows(ways, len(sample), n_tokens, ceilings),
+        "rows": _rows(ways, len(sample), n_tokens, ceilings, options.beside),
+        "not_installed": sorted(missing()),
     }
     if options.growth:
         result["growth"] = _growth(Encoder(weights, device=options.device), sentences, options)
@@ -150,17 +172,33 @@ def _run_in_turns(
     for number in range(options.rounds):
         for way in ways:
             note(f"round {number + 1} of {options.rounds}: {way.name}")
-            began = time.perf_counter()
+            began, processor_began = time.perf_counter(), time.process_time()
             way.run(sample)
             way.seconds.append(time.perf_counter() - began)
+            way.processor_seconds.append(time.process_time() - processor_began)
         for dtype, seconds in per_token.items():
-            seconds.append(_seconds_per_token(plain.products, dtype, options.device))
+            seconds.append(seconds_per_token(plain.products, dtype, options.device))
     note("")
     return {dtype: len(sample) / n_tokens / min(seconds) for dtype, seconds in per_token.items()}
 
 
-def _rows(ways: Sequence[Way], n: int, n_tokens: int, ceilings: dict[torch.dtype, float]) -> list[dict[str, object]]:
+def _run_beside(ways: Sequence[Way], sample: Sequence[str], options: argparse.Namespace) -> None:
+    """Time each way in every round, while so many other processes compute."""
+    with busy_processes(options.beside):
+        for number in range(options.rounds):
+            for way in ways:
+                note(f"beside {options.beside}, round {number + 1} of {options.rounds}: {way.name}")
+                began = time.perf_counter()
+                way.run(sample)
+                way.beside.append(time.perf_counter() - began)
+    note("")
+
+
+def _rows(
+    ways: Sequence[Way], n: int, n_tokens: int, ceilings: dict[torch.dtype, float], n_beside: int
+) -> list[dict[str, object]]:
     """A row of the table for each way, of n sentences that have so many tokens."""
+    fair = n_cores() / (n_cores() + n_beside)
     rates = {way.name: n / statistics.median(way.seconds) for way in ways}
     base = rates.get("sentence-transformers")
     rows = []
@@ -171,48 +209,19 @@ def _rows(ways: Sequence[Way], n: int, n_tokens: int, ceilings: dict[torch.dtype
             "sentences_per_second": rate,
             "tokens_per_second": rate * n_tokens / n,
             "ratio": base and rate / base,
+            "processor_seconds": statistics.median(way.processor_seconds),
             "max_relative_error": way.error,
+            "computes_the_same": way.computes_the_same,
             "peak_megabytes": way.peak_megabytes,
         }
+        if way.beside:
+            beside = n / statistics.median(way.beside)
+            row["beside"] = beside
+            row["fair_share"] = beside / (rate * fair)
         if way.encoder is not None:
             row["ceiling_fraction"] = rate / ceilings[way.encoder.dtype]
         rows.append(row)
     return rows
-
-
-def _flops_per_token(products: Counter[tuple[int, int]]) -> int:
-    """Floating-point operations of the linear layers."""
-    return 2 * sum(rows * columns * n for (rows, columns), n in products.items())
-
-
-def _seconds_per_token(products: Counter[tuple[int, int]], dtype: torch.dtype, device: str) -> float:
-    """Time of all products for one token, each with the fastest kernel found for its shape."""
-    rows = _ROWS if device == "cpu" else 64 * _ROWS
-    return sum(n * _product_seconds(shape, rows, dtype, device) / rows for shape, n in products.items())
-
-
-@torch.inference_mode()
-def _product_seconds(shape: tuple[int, int], rows: int, dtype: torch.dtype, device: str) -> float:
-    weight = torch.randn(shape, device=device, dtype=dtype)
-    bias = torch.randn(shape[0], device=device, dtype=dtype)
-    x = torch.randn((rows, shape[1]), device=device, dtype=dtype)
-    packed = Linear(weight, bias, dtype)
-    kernels: list[Callable[[], object]] = [
-        lambda: torch.nn.functional.linear(x, weight, bias),
-        lambda: packed(x),
-    ]
-    if device == "cpu" and dtype == torch.float32:
-        left, right = x.numpy(), weight.numpy().T
-        kernels.append(lambda: left @ right)
-    best = float("inf")
-    for kernel in kernels:
-        for _ in range(4):
-            _wait(device)
-            began = time.perf_counter()
-            kernel()
-            _wait(device)
-            best = min(best, time.perf_counter() - began)
-    return best
 
 
 def _growth(encoder: Encoder, sentences: list[str], options: argparse.Namespace) -> dict[str, float]:
@@ -220,7 +229,7 @@ def _growth(encoder: Encoder, sentences: list[str], options: argparse.Namespace)
     few, many = options.sentences, len(sentences)
     in_parts(encoder, sentences[:few])
     seconds: dict[int, list[float]] = {few: [], many: []}
-    before = _status_megabytes("VmRSS")
+    before = status_megabytes("VmRSS")
     for number in range(max(1, options.rounds // 2)):
         for n in seconds:
             note(f"round {number + 1}: {n:,} sentences")
@@ -231,7 +240,7 @@ def _growth(encoder: Encoder, sentences: list[str], options: argparse.Namespace)
     return {
         "sentences": many,
         "times_the_seconds": statistics.median(seconds[many]) / statistics.median(seconds[few]),
-        "megabytes_more": _status_megabytes("VmRSS") - before,
+        "megabytes_more": status_megabytes("VmRSS") - before,
     }
 
 
@@ -274,52 +283,7 @@ def _peak(weights: models.Weights, sentences: list[str], options: argparse.Names
     ways_to(weights, options.device, options.peak)[name]()(sentences)
     if options.device == "cuda":
         return torch.cuda.max_memory_allocated() / 2**20
-    return _status_megabytes("VmHWM")  # getrusage would start from the parent's peak
-
-
-def _status_megabytes(name: str) -> float:
-    """What Linux reports for this process: VmRSS, memory in use, or VmHWM, its peak."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(f"{name}:"))
-
-
-def _wait(device: str) -> None:
-    if device == "cuda":
-        torch.cuda.synchronize()
-
-
-def _device_name(device: str) -> str:
-    if device == "cuda":
-        return torch.cuda.get_device_name()
-    capabilities: Any = torch.cpu.get_capabilities()
-    return f"{capabilities.get('cpu_name') or platform.machine()}, {os.cpu_count()} cores"
-
-
-def _table(result: dict[str, Any]) -> str:
-    lines = [
-        f"{result['model']} on {result['device']}, torch {result['torch']}, {result['threads']} threads; "
-        f"{result['sentences']:,} sentences of {result['tokens_per_sentence']:.1f} tokens, {result['rounds']} rounds",
-        *(
-            f"ceiling in {name}: {entry['gigaflops']:,.0f} GFLOP/s, {entry['sentences_per_second']:,.0f} sentences/s"
-            for name, entry in result["ceiling"].items()
-        ),
-        "",
-        f"{'':22} {'sentences/s':>11} {'tokens/s':>9} {'ratio':>6} {'largest error':>13} {'MB':>6} {'of ceiling':>10}",
-    ]
-    for row in result["rows"]:
-        fraction = f"{row['ceiling_fraction']:.0%}" if "ceiling_fraction" in row else ""
-        megabytes = "" if row["peak_megabytes"] is None else f"{row['peak_megabytes']:,.0f}"
-        ratio = "" if row["ratio"] is None else f"{row['ratio']:.2f}"
-        lines.append(
-            f"{row['name']:22} {row['sentences_per_second']:11,.0f} {row['tokens_per_second']:9,.0f} "
-            f"{ratio:>6} {row['max_relative_error']:13.1e} {megabytes:>6} {fraction:>10}"
-        )
-    if growth := result.get("growth"):
-        lines.append(
-            f"\n{growth['sentences']:,} sentences take {growth['times_the_seconds']:.2f} times as long as a tenth of "
-            f"them, and {growth['megabytes_more']:.0f} MB more"
-        )
-    return "\n".join(lines)
+    return status_megabytes("VmHWM")  # getrusage would start from the parent's peak
 
 
 if __name__ == "__main__":

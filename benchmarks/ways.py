@@ -5,21 +5,18 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 import transformers
-from numpy.typing import NDArray
 
+from benchmarks import engines
+from benchmarks.engines import MAX_LENGTH, Norms, Run, in_sorted_batches
 from clsviz import models
 from clsviz.encoder import Encoder, has_fast_bfloat16
 from clsviz.settings import Precision
 
-Norms = NDArray[np.float32]
-Maker = Callable[[], Callable[[Sequence[str]], Norms]]
-
-_MAX_LENGTH = 512
+Maker = Callable[[], Run]
 
 
 class Plain:
@@ -36,14 +33,14 @@ class Plain:
 
     def lengths(self, sentences: Sequence[str]) -> list[int]:
         """Tokens of each sentence, special ones included."""
-        return [min(len(ids), _MAX_LENGTH) for ids in self.tokenizer(list(sentences))["input_ids"]]
+        return [min(len(ids), MAX_LENGTH) for ids in self.tokenizer(list(sentences))["input_ids"]]
 
     @torch.inference_mode()
     def one_by_one(self, sentences: Sequence[str]) -> Norms:
         """The reference for all others: norms after every layer, float32 (n, n_layers + 1)."""
         norms = []
         for sentence in sentences:
-            inputs = self.tokenizer(sentence, truncation=True, max_length=_MAX_LENGTH, return_tensors="pt")
+            inputs = self.tokenizer(sentence, truncation=True, max_length=MAX_LENGTH, return_tensors="pt")
             output = self.model(input_ids=inputs["input_ids"].to(self.device), output_hidden_states=True)
             states = [*output.hidden_states[:-1], output.last_hidden_state]
             norms.append(torch.stack([state[0, 0].norm() for state in states]).cpu().numpy())
@@ -51,13 +48,13 @@ class Plain:
 
     def in_sorted_batches(self, sentences: Sequence[str]) -> Norms:
         """Longest first, in batches of 32."""
-        return _in_sorted_batches(sentences, self._norms)
+        return in_sorted_batches(sentences, self._norms)
 
     @torch.inference_mode()
     def as_the_original(self, sentences: Sequence[str]) -> Norms:
         """In the given order, in batches of 8, padded to the longest of all and trimmed to the longest in the batch."""
         inputs = self.tokenizer(
-            list(sentences), padding=True, truncation=True, max_length=_MAX_LENGTH, return_tensors="pt"
+            list(sentences), padding=True, truncation=True, max_length=MAX_LENGTH, return_tensors="pt"
         )
         norms = []
         for start in range(0, len(sentences), 8):
@@ -70,7 +67,7 @@ class Plain:
 
     @torch.inference_mode()
     def _norms(self, sentences: list[str]) -> Norms:
-        inputs = self.tokenizer(sentences, padding=True, truncation=True, max_length=_MAX_LENGTH, return_tensors="pt")
+        inputs = self.tokenizer(sentences, padding=True, truncation=True, max_length=MAX_LENGTH, return_tensors="pt")
         output = self.model(
             input_ids=inputs["input_ids"].to(self.device), attention_mask=inputs["attention_mask"].to(self.device)
         )
@@ -95,7 +92,8 @@ class Plain:
 
 
 def ways_to(weights: models.Weights, device: str, folder: Path) -> dict[str, Maker]:
-    """How to set up each way, by name; ours are `functools.partial(in_parts, encoder)`."""
+    """How to set up each way that is installed, by name; ours are `functools.partial(in_parts, encoder)`."""
+    has_bfloat16 = has_fast_bfloat16(torch.device(device))
     plain = functools.cache(lambda: Plain(weights, device))
     ways: dict[str, Maker] = {
         "original": lambda: plain().as_the_original,
@@ -103,11 +101,15 @@ def ways_to(weights: models.Weights, device: str, folder: Path) -> dict[str, Mak
         "sentence-transformers": lambda: _sentence_transformers(weights, device),
     }
     if device == "cpu":
-        ways["onnx"] = lambda: _onnx(weights, folder / "model.onnx")
+        ways["onnx"] = lambda: engines.onnx(weights, folder)
+        ways["openvino float32"] = lambda: engines.openvino(weights, folder, "f32")
+        if has_bfloat16:
+            ways["openvino bfloat16"] = lambda: engines.openvino(weights, folder, "bf16")
+        ways["ctranslate2 float32"] = lambda: engines.ctranslate2(weights, folder)
     ways["exact"] = lambda: functools.partial(in_parts, Encoder(weights, Precision.EXACT, device))
-    if has_fast_bfloat16(torch.device(device)):
+    if has_bfloat16:
         ways["fast"] = lambda: functools.partial(in_parts, Encoder(weights, Precision.FAST, device))
-    return ways
+    return {name: way for name, way in ways.items() if name not in engines.missing()}
 
 
 def in_parts(encoder: Encoder, sentences: Sequence[str]) -> Norms:
@@ -116,11 +118,11 @@ def in_parts(encoder: Encoder, sentences: Sequence[str]) -> Norms:
     return np.concatenate([measured.cls_norms[:, -1] for measured in encoder.stream(parts)])
 
 
-def _sentence_transformers(weights: models.Weights, device: str) -> Callable[[Sequence[str]], Norms]:
+def _sentence_transformers(weights: models.Weights, device: str) -> Run:
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 
-    transformer = Transformer(str(weights.folder), max_seq_length=_MAX_LENGTH)
+    transformer = Transformer(str(weights.folder), max_seq_length=MAX_LENGTH)
     pooling = Pooling(transformer.get_embedding_dimension(), pooling_mode="cls")
     model = SentenceTransformer(modules=[transformer, pooling], device=device)
 
@@ -129,58 +131,6 @@ def _sentence_transformers(weights: models.Weights, device: str) -> Callable[[Se
         return norms
 
     return run
-
-
-def _onnx(weights: models.Weights, path: Path) -> Callable[[Sequence[str]], Norms]:
-    import onnxruntime
-
-    if not path.exists():
-        _export(Plain(weights, "cpu").model, path)
-    tokenizer = transformers.AutoTokenizer.from_pretrained(weights.folder)
-    settings = onnxruntime.SessionOptions()
-    settings.intra_op_num_threads = torch.get_num_threads()
-    session = onnxruntime.InferenceSession(path, settings, providers=["CPUExecutionProvider"])
-
-    def of_batch(sentences: list[str]) -> Norms:
-        inputs = tokenizer(sentences, padding=True, truncation=True, max_length=_MAX_LENGTH, return_tensors="np")
-        fed = {name: inputs[name].astype(np.int64) for name in ("input_ids", "attention_mask")}
-        norms: Norms = np.linalg.norm(session.run(None, fed)[0][:, 0], axis=1)
-        return norms
-
-    return lambda sentences: _in_sorted_batches(sentences, of_batch)
-
-
-def _in_sorted_batches(sentences: Sequence[str], of_batch: Callable[[list[str]], Norms]) -> Norms:
-    order = np.argsort([-len(sentence) for sentence in sentences], kind="stable")
-    norms = np.empty(len(sentences), np.float32)
-    for start in range(0, len(order), 32):
-        batch = order[start : start + 32]
-        norms[batch] = of_batch([sentences[index] for index in batch])
-    return norms
-
-
-def _export(model: Any, path: Path) -> None:
-    class OnlyStates(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.model = model
-
-        def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
-            states: torch.Tensor = self.model(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
-            return states
-
-    mask = torch.ones((2, 7), dtype=torch.long)
-    mask[1, 4:] = 0
-    size = {0: torch.export.Dim("batch", min=1, max=4096), 1: torch.export.Dim("width", min=2, max=_MAX_LENGTH)}
-    torch.onnx.export(
-        OnlyStates().eval(),
-        (torch.full((2, 7), 5), mask),
-        path,
-        input_names=["input_ids", "attention_mask"],
-        dynamic_shapes=(size, size),
-        dynamo=True,
-        verbose=False,
-    )
 
 
 def find_weights(name: str, folder: Path) -> models.Weights:

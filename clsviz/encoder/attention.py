@@ -12,6 +12,10 @@ from torch.nn import functional
 from clsviz.encoder.layouts import Layout, find_module
 from clsviz.encoder.linear import Linear, activation_name, linear_of
 
+LONGEST_PLAIN = 64
+"""Tokens of the longest sentences whose attention is plain products on a CPU, in float32: there PyTorch's own takes
+longer around its products than in them."""
+
 
 @dataclass(frozen=True)
 class Group:
@@ -43,9 +47,7 @@ class Block:
         attended = qkv.new_zeros((len(qkv), qkv.shape[1] // 3))
         for group, bias in zip(groups, biases, strict=True):
             shape = (group.stop - group.start, group.length, -1, self._n_heads, self._width)
-            query, key, value = qkv[group.first : group.last].view(shape).permute(2, 0, 3, 1, 4)
-            mask = None if bias is None else bias.to(qkv.dtype)
-            heads = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+            heads = attend(qkv[group.first : group.last].view(shape).permute(2, 0, 3, 1, 4), bias)
             attended[group.first : group.last].view(shape)[:, :, 0].copy_(heads.transpose(1, 2))
         return self._feed_forward(self._attention_norm(self._output(attended) + x))
 
@@ -99,6 +101,24 @@ class _FeedForward:
             inner = self._activation(inner)
         result: Tensor = self._norm(self._down(inner) + x)
         return result
+
+
+def attend(qkv: Tensor, bias: Tensor | None) -> Tensor:
+    """What every head of every sentence gathers, (n, heads, length, width), from (3, n, heads, length, width).
+
+    qkv: queries, keys and values. bias: added to the scores, (1, heads, length, length), or None.
+    """
+    _, n, n_heads, length, width = qkv.shape
+    if qkv.device.type != "cpu" or length > LONGEST_PLAIN:
+        query, key, value = qkv
+        mask = None if bias is None else bias.to(qkv.dtype)
+        return functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+    # The scores lie by key, then query: a softmax over rows as short as these is slow, over columns it is not.
+    query, key, value = qkv.to(torch.float32, memory_format=torch.contiguous_format).flatten(1, 2)
+    scores = torch.baddbmm(query.new_empty(1), key, query.transpose(1, 2), beta=0, alpha=width**-0.5)
+    if bias is not None:
+        scores = (scores.view(n, n_heads, length, length) + bias.transpose(2, 3)).flatten(0, 1)
+    return torch.bmm(scores.softmax(1).transpose(1, 2), value).view(n, n_heads, length, width)
 
 
 def groups_of(lengths: list[int]) -> list[Group]:

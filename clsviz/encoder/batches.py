@@ -1,7 +1,9 @@
 """Batches of sentences within a budget of tokens, and running a model over them."""
 
+import functools
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import closing
 from typing import Any, TypeVar
 
 import numpy as np
@@ -10,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from clsviz.encoder.memory import is_out_of_memory
+from clsviz.encoder.workers import n_workers, side_by_side
 from clsviz.errors import ModelError
 from clsviz.measurements import MAX_LENGTH
 
@@ -22,6 +25,10 @@ TOKEN_BUDGETS = {"cpu": 2048, "cuda": 131_072, "mps": 8192}
 
 _MOST_QUEUED = 2
 """Batches that may wait for a GPU while it computes another: enough to keep it busy."""
+
+
+_SMALLEST = 512
+"""Tokens of the last batches that are computed side by side; smaller ones would take more time per token."""
 
 
 class BatchRunner:
@@ -46,31 +53,41 @@ class BatchRunner:
     ) -> tuple[list[T], NDArray[np.intp]]:
         """Give `compute` the indices of each batch of sentences (n,), and return its results and all indices in order.
 
-        After each batch `on_batch` gets the number of sentences done; an exception it raises ends the work. Raises
-        ModelError where memory does not suffice for a single sentence.
+        On a CPU several threads may call it at a time. After each batch `on_batch` gets the number of sentences done,
+        in the calling thread; an exception it raises ends the work. Raises ModelError where memory does not suffice for
+        a single sentence.
         """
-        done: list[NDArray[np.intp]] = []
+        done = [np.empty(0, np.intp)]
         results: list[T] = []
         running: deque[torch.cuda.Event] = deque()
-        pending = plan_batches(lengths, self.budget, self._pads)[::-1]
-        while pending:
-            batch = pending.pop()
-            try:
-                results.append(compute(batch))
-            except (RuntimeError, MemoryError) as error:
-                self._shrink(error, lengths[batch])
-                left = np.concatenate([batch, *reversed(pending)])
-                pending = [left[part] for part in plan_batches(lengths[left], self.budget, self._pads)][::-1]
-                continue
-            done.append(batch)
-            if self._device.type == "cuda":  # a GPU queues its work: bound it, so that the user can stop it
-                running.append(torch.cuda.Event())  # type: ignore[no-untyped-call]
-                running[-1].record()
-                if len(running) > _MOST_QUEUED:
-                    running.popleft().synchronize()
-            if on_batch is not None:
-                on_batch(sum(map(len, done)))
-        return results, np.concatenate([*done, np.empty(0, np.intp)])
+        while len(left := np.setdiff1d(np.arange(len(lengths)), np.concatenate(done))):
+            with closing(self._computed(left, lengths[left], compute)) as computed:
+                for batch, result in computed:
+                    try:
+                        results.append(result())
+                    except (RuntimeError, MemoryError) as error:
+                        self._shrink(error, lengths[batch])
+                        break
+                    done.append(batch)
+                    if self._device.type == "cuda":  # a GPU queues its work: bound it, so that the user can stop it
+                        running.append(torch.cuda.Event())  # type: ignore[no-untyped-call]
+                        running[-1].record()
+                        if len(running) > _MOST_QUEUED:
+                            running.popleft().synchronize()
+                    if on_batch is not None:
+                        on_batch(sum(map(len, done)))
+        return results, np.concatenate(done)
+
+    def _computed(
+        self, left: NDArray[np.intp], lengths: NDArray[np.int32], compute: Callable[[NDArray[np.intp]], T]
+    ) -> Generator[tuple[NDArray[np.intp], Callable[[], T]]]:
+        """Each batch of what is left, with what computes its result, or has it."""
+        n = n_workers() if self._device.type == "cpu" and not self._pads else 1
+        batches = [left[part] for part in plan_batches(lengths, self.budget, self._pads, n)]
+        if n > 1 and len(batches) > 1:
+            yield from side_by_side(batches, compute)
+        else:
+            yield from ((batch, functools.partial(compute, batch)) for batch in batches)
 
     def _shrink(self, error: RuntimeError | MemoryError, lengths: NDArray[np.int32]) -> None:
         """Halve the token budget if `error` says that memory ran out on a batch of these lengths; else raise it."""
@@ -86,10 +103,13 @@ class BatchRunner:
             torch.cuda.empty_cache()
 
 
-def plan_batches(lengths: NDArray[Any], token_budget: int, pads: bool = True) -> list[NDArray[np.intp]]:
+def plan_batches(
+    lengths: NDArray[Any], token_budget: int, pads: bool = True, n_workers: int = 1
+) -> list[NDArray[np.intp]]:
     """Divide sentences (n,) into batches of indices, longest first, each as large as the budget allows.
 
-    pads: whether every sentence takes as much room as the longest in its batch.
+    pads: whether every sentence takes as much room as the longest in its batch. n_workers: how many batches are
+    computed side by side; if more than one, the last batches become smaller, so that all end at about the same time.
     """
     order = np.argsort(-lengths, kind="stable")
     ends = np.cumsum(lengths[order])
@@ -97,8 +117,11 @@ def plan_batches(lengths: NDArray[Any], token_budget: int, pads: bool = True) ->
     start = 0
     while start < len(order):
         longest = int(lengths[order[start]])
-        whole = int(np.searchsorted(ends, ends[start] - longest + token_budget, side="right")) - start
-        size = max(1, token_budget // longest if pads else whole)
+        before = ends[start] - longest
+        share = int(ends[-1] - before) // (2 * n_workers)
+        budget = token_budget if n_workers == 1 else min(token_budget, max(share, _SMALLEST))
+        whole = int(np.searchsorted(ends, before + budget, side="right")) - start
+        size = max(1, budget // longest if pads else whole)
         batches.append(order[start : start + size])
         start += size
     return batches

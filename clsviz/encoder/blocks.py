@@ -5,12 +5,14 @@
 - For norms, only [CLS] of the last block is computed, and no keys or values: since (W q) x = q (W' x), the key's matrix
   is applied to the query instead of to every token, and the value's matrix to the attention-weighted sum of tokens.
 
-In bfloat16 only the products are computed in it: the sums passed from block to block, and their LayerNorm, stay in
-float32. That costs no time, and makes the mean error of the built-in model's norm 5 times smaller after the last layer,
-and over 30 times after the others, than in a model that is bfloat16 throughout.
+In bfloat16 only the products with weights are computed in it: the sums passed from block to block, their LayerNorm, and
+the attention of short sentences stay in float32. That costs no time, and makes the mean error of the built-in model's
+norm 5 times smaller after the last layer, and over 30 times after the others, than in a model that is bfloat16
+throughout.
 
-On two cores of an AMD EPYC (Zen 4) the built-in model spends 87% of its time inside the products and 7% in attention
-(PyTorch's profiler, 1,024 docstring sentences, float32), so what is left to gain is in the products.
+On a core of an AMD EPYC (Zen 5) the built-in model spends 83% of its time inside the products with weights and 12% in
+attention (PyTorch's profiler, 1,024 docstring sentences, float32; in bfloat16 70% and 19%), so most of what is left to
+gain is in the products.
 `python -m benchmarks.encoder` compares speed with the plain model, other libraries, and what the machine can do.
 """
 

@@ -20,7 +20,7 @@ from clsviz.encoder.circumstances import circumstances
 from clsviz.encoder.direct import load_directly
 from clsviz.encoder.linear import has_fast_bfloat16
 from clsviz.encoder.loaded import Loaded
-from clsviz.encoder.memory import is_out_of_memory
+from clsviz.encoder.memory import is_out_of_memory, keep_freed_memory
 from clsviz.encoder.tokens import Tokenizer, Tokens
 from clsviz.errors import ModelError
 from clsviz.measurements import Kind, Measurements
@@ -74,6 +74,8 @@ class Encoder:
         self.device = torch.device(device or best_device())
         if precision is Precision.FAST and not has_fast_bfloat16(self.device):
             raise ModelError("This machine computes bfloat16 no faster than float32. Choose the exact precision.")
+        if self.device.type == "cpu":
+            keep_freed_memory()
         try:
             loaded, choice = self._load_directly() if directly else self._load()
             self._tokenizer = Tokenizer(loaded)

@@ -5,11 +5,17 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import psutil
 import pytest
 import torch
 from support.tiny import write_model
+from support.waiting import wait_for
 
 from benchmarks import encoder, layers
+from benchmarks.busy import busy_processes
+from benchmarks.engines import OPTIONAL
+from benchmarks.table import table
 from benchmarks.ways import Plain
 from clsviz.encoder import has_fast_bfloat16
 
@@ -32,14 +38,18 @@ def run(tmp_path_factory: pytest.TempPathFactory, text_file: Path) -> Callable[.
 
 @pytest.fixture(scope="module")
 def result(run: Callable[..., dict[str, object]]) -> dict[str, object]:
-    return run("--rounds=2", "--growth", "--memory", "exact")
+    return run("--rounds=2", "--growth", "--memory", "exact", "--beside=1")
 
 
 def test_every_way_measures_the_same_norms(result: dict[str, object]) -> None:
     rows = {row["name"]: row for row in result["rows"]}
     ways = ["original", "transformers", "sentence-transformers", "onnx", "exact"]
-    assert list(rows) == [*ways, *(["fast"] if has_fast_bfloat16(torch.device("cpu")) else [])]
+    has_bfloat16 = has_fast_bfloat16(torch.device("cpu"))
+    assert [name for name in rows if name not in OPTIONAL] == [*ways, *(["fast"] if has_bfloat16 else [])]
+    optional = {name for name in OPTIONAL if has_bfloat16 or not name.endswith("bfloat16")}
+    assert {*rows} & {*OPTIONAL} == optional - {*result["not_installed"]}
     assert all(rows[name]["max_relative_error"] < 1e-5 for name in ways)
+    assert all(row["computes_the_same"] for row in rows.values())
     assert rows["sentence-transformers"]["ratio"] == 1
     for row in rows.values():
         assert row["ratio"] == pytest.approx(
@@ -47,6 +57,48 @@ def test_every_way_measures_the_same_norms(result: dict[str, object]) -> None:
         )
         assert row["tokens_per_second"] > row["sentences_per_second"] > 0
         assert ("ceiling_fraction" in row) == (row["name"] in ("exact", "fast"))
+
+
+def test_beside_others_the_fair_share_is_that_of_the_rate_alone(result: dict[str, object]) -> None:
+    fair = len(os.sched_getaffinity(0)) / (len(os.sched_getaffinity(0)) + 1)
+    for row in result["rows"]:
+        assert row["fair_share"] == pytest.approx(row["beside"] / (row["sentences_per_second"] * fair))
+        assert row["processor_seconds"] > 0
+
+
+def test_busy_processes_compute_while_they_are_wanted_and_are_gone_afterwards() -> None:
+    me = psutil.Process()
+    with busy_processes(2):
+        busy = me.children()
+        assert len(busy) == 2
+        before = [sum(process.cpu_times()[:2]) for process in busy]
+        wait_for(lambda: all(sum(one.cpu_times()[:2]) > was for one, was in zip(busy, before, strict=True)))
+    assert not any(process.is_running() for process in busy)
+
+
+def test_a_way_that_computes_something_else_is_marked() -> None:
+    way = encoder.Way("onnx", lambda sentences: np.ones(len(sentences), np.float32), None, None)
+    way.error = 1e-3
+    assert not way.computes_the_same
+    row = {
+        "name": "onnx",
+        "sentences_per_second": 1.0,
+        "tokens_per_second": 9.0,
+        "ratio": None,
+        "processor_seconds": 1.0,
+    }
+    row |= {
+        "max_relative_error": 1e-3,
+        "computes_the_same": False,
+        "peak_megabytes": None,
+        "beside": 0.5,
+        "fair_share": 1,
+    }
+    about = {"model": "m", "device": "d", "torch": "2", "threads": 1, "sentences": 2, "tokens_per_sentence": 9}
+    printed = table({**about, "rounds": 1, "ceiling": {}, "rows": [row], "not_installed": ["openvino float32"]})
+    assert "does not compute the same" in printed
+    assert "100%" in printed
+    assert printed.endswith("openvino float32: not installed")
 
 
 def test_the_memory_of_a_way_is_that_of_a_process_that_runs_it_alone(result: dict[str, object]) -> None:

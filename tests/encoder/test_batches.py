@@ -40,6 +40,18 @@ def test_without_padding_a_batch_holds_as_many_tokens_as_the_budget() -> None:
     assert plan_batches(np.array([300, 5]), 256, pads=False)[0].tolist() == [0]
 
 
+def test_batches_that_are_computed_side_by_side_end_with_small_ones() -> None:
+    lengths = np.random.default_rng(0).integers(3, 60, 500)
+    batches = plan_batches(lengths, token_budget=2048, pads=False, n_workers=2)
+    assert sorted(np.concatenate(batches)) == list(range(500))
+    tokens = [int(lengths[batch].sum()) for batch in batches]
+    assert max(tokens) <= 2048
+    left = np.cumsum(tokens[::-1])[::-1]
+    assert all(size <= max(512, before // 4) for size, before in zip(tokens, left, strict=True))
+    assert tokens[0] > 2048 - 60
+    assert len(batches) > 2 * len(plan_batches(lengths, token_budget=2048, pads=False)) - 4
+
+
 def test_a_sentence_longer_than_the_budget_is_a_batch_of_its_own() -> None:
     assert [batch.tolist() for batch in plan_batches(np.array([5, 300, 5]), token_budget=256)] == [[1], [0, 2]]
 

@@ -1,5 +1,8 @@
+import os
 import subprocess
 import sys
+
+import pytest
 
 PROGRAM = """
 import sys, threading, time
@@ -30,3 +33,15 @@ def test_statistics_go_on_while_torch_is_imported() -> None:
     n, n_finders = map(int, run.stdout.split())
     assert n > 3
     assert n_finders == 1
+
+
+@pytest.mark.parametrize(
+    ("own", "expected"),
+    [({}, "passive None"), ({"OMP_WAIT_POLICY": "active"}, "active None"), ({"GOMP_SPINCOUNT": "9"}, "None 9")],
+)
+def test_threads_that_wait_sleep_unless_the_user_says_otherwise(own: dict[str, str], expected: str) -> None:
+    names = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
+    program = f"import os, clsviz.encoder; print(*(os.environ.get(name) for name in {names}))"
+    environment = {name: value for name, value in os.environ.items() if name not in names}
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment | own)
+    assert run.stdout.strip() == expected, run.stderr
