@@ -18,11 +18,15 @@ if TYPE_CHECKING:
     from clsviz.statistics import Fit
 
 
-def blank(height: int) -> go.Figure:
-    """The chart before anything is drawn into it; with what Streamlit would otherwise set in a second drawing."""
+def blank(height: int, number: int = 0) -> go.Figure:
+    """The chart before anything is drawn into it; with what Streamlit would otherwise set in a second drawing.
+
+    number: another one makes it another chart.
+    """
     return go.Figure(
         layout={
             "height": height,
+            "meta": number,
             "margin": MARGIN,
             "xaxis": {"visible": False},
             "yaxis": {"visible": False},

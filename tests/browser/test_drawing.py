@@ -54,3 +54,34 @@ def test_another_theme_has_its_own_colours_and_so_has_the_picture(visit: Callabl
     assert (points, line) == ("#7fb2dd", "#ff6b5e")
     assert paper.lower() != "#ffffff"
     assert page.evaluate(f"{PLOT}._fullData[0].x.length") > 400
+
+
+def test_many_marked_points_go_to_the_server_once_and_not_with_every_touch_of_later_views(
+    visit: Callable[..., Page],
+) -> None:
+    page = measured(visit(QUERY))
+    page.evaluate("""() => {
+        const send = WebSocket.prototype.send
+        window.sent = []
+        WebSocket.prototype.send = function (data) {
+            window.sent.push(data.byteLength ?? data.length)
+            send.call(this, data)
+        }
+    }""")
+    page.locator(".st-key-scatter").hover()
+    page.locator(".st-key-scatter [data-title='Box Select']").click()
+    box = page.locator(".st-key-scatter .nsewdrag").first.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 2, box["y"] + 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] - 2, box["y"] + box["height"] - 2, steps=3)
+    page.mouse.up()
+    expect(page.get_by_text(" selected · ")).to_be_visible()
+    settle(page)
+    for layer in (5, 4):
+        page.get_by_role("slider", name="Layer").press("ArrowLeft")
+        expect(page.get_by_role("heading", level=1)).to_contain_text(f"after layer {layer}?")
+        settle(page)
+    *_, last = page.evaluate("window.sent")
+    assert max(page.evaluate("window.sent")) > 20 * last
+    expect(page.get_by_text(" selected · ")).to_be_visible()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _HEIGHT = 360
 
-_PATIENCE_SECONDS = 0.15
+_PATIENCE_SECONDS = 0.25
 
 
 def is_active(job: MeasuringJob, experiment: Experiment) -> bool:

@@ -17,6 +17,9 @@ from clsviz.ui.state import server, session, url, watching
 if TYPE_CHECKING:
     from clsviz.analysis import Shown
 
+_LOOK_SECONDS = 0.3
+"""How often to look for what the answer lacks, which takes about as long."""
+
 
 def show(job: MeasuringJob, page: str) -> None:
     """Draw it all; a change of the view draws this, and nothing else of the page, anew."""
@@ -31,7 +34,8 @@ def show(job: MeasuringJob, page: str) -> None:
     if found is not None and shown is not None:
         answer = partial(_answer, job, experiment, found, shown)
     is_active = partial(beyond.is_active, job, experiment) if shown is not None else lambda: job.state.is_active
-    show_answer = partial(redrawn.show, answer, lambda: None, is_active)
+    seconds = _LOOK_SECONDS if shown is not None else 1.0
+    show_answer = partial(redrawn.show, answer, lambda: None, is_active, seconds=seconds)
     answer_place = st.container()
     is_worth_waiting = shown is not None and not job.state.is_active and beyond.is_active(job, experiment)
     if not is_worth_waiting:

@@ -13,6 +13,7 @@ import orjson
 import streamlit as st
 
 from clsviz import figures
+from clsviz.ui.parts import marks
 
 _DRAWING = st.components.v2.component("clsviz.drawing", js=Path(__file__).with_suffix(".js").read_text("utf-8"))
 
@@ -25,7 +26,7 @@ def show(height: int, alt: str, drawing: bytes, labels: bytes, on_select: Callab
     drawing: from `sent`. labels: from `labels_sent`. on_select: called when the visitor has marked something in it.
     """
     st.plotly_chart(
-        figures.blank(height),
+        figures.blank(height, marks.chart_number()),
         height=height,
         key=_KEY,
         on_select=on_select,

@@ -21,6 +21,9 @@ _DIGITS = 6
 _MOST_CORNERS = 200
 """Of a lasso."""
 
+_MOST_IN_BROWSER = 100
+"""Marked points of an earlier picture."""
+
 KEPT = "kept"
 """In place of marks: those of an earlier view that are too many for a link."""
 
@@ -58,9 +61,27 @@ def drawn(picture: object) -> str:
     picture: everything else in it. As long as that stays the same, the browser draws what the visitor marks.
     """
     if st.session_state.get("drawn_for") != picture:
+        if _n_in_browser() > _MOST_IN_BROWSER:
+            st.session_state.chart_number = chart_number() + 1
         st.session_state.drawn_for, st.session_state.drawn_marks = picture, st.session_state.selected
     marks: str = st.session_state.drawn_marks
     return marks
+
+
+def chart_number() -> int:
+    """Changes when the browser is to begin with a new chart.
+
+    It sends all points that it marked along with whatever the visitor does, until it has forgotten them.
+    """
+    return int(st.session_state.get("chart_number", 0))
+
+
+def _n_in_browser() -> int:
+    """How many points the browser marked in the chart that it has."""
+    try:
+        return len(st.session_state.scatter.selection.points)
+    except (AttributeError, KeyError, TypeError):  # there is no chart yet, or a forged message
+        return 0
 
 
 def take(sentence_of: Callable[[int, int], int | None]) -> None:

@@ -13,12 +13,13 @@ def show(
     chosen: Callable[[], object],
     is_active: Callable[[], bool],
     news: Callable[[], object] | None = None,
+    seconds: float = 1.0,
 ) -> None:
-    """Draw it, each second or so again while there is more to come, and at the end the whole page once more.
+    """Draw it, every so many seconds again while there is more to come, and at the end the whole page once more.
 
     chosen: the settings that the rest of the page depends on. If something in this part changes them, the whole page is
         drawn anew. is_active: whether there is more to come. news: what it is that comes. With it a look at it takes a
-        moment, and the page is drawn again when it has changed, and not each second.
+        moment, and the page is drawn again when it has changed, and not each time.
     """
     is_in_browser = False
     before, was_active = chosen(), is_active()
@@ -45,7 +46,7 @@ def show(
         if is_in_browser and news is not None and (drawn != news() or was_active != is_active()):
             st.rerun()
 
-    pace = Pace()
+    pace = Pace(seconds)
     every = pace.seconds if was_active else None
     st.fragment(keep_up, run_every=None if news else every)()
     if news and every:
