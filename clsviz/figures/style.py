@@ -75,12 +75,16 @@ def labels_of(sentences: Sequence[str]) -> Labels:
     return labels
 
 
+_FEW = 20
+"""Selected points that are larger, as their opacity alone would hardly be seen."""
+
+
 def stand_out(trace: Any, selected: NDArray[np.intp] | None) -> None:
     """Let some of a trace's points, intp (n,), stand out from the others; without any, all are alike."""
     if selected is not None and len(selected):
         size, opacity = trace.marker.size, trace.marker.opacity
         trace.selectedpoints = selected.tolist()  # Plotly reads no other arrays here
-        trace.selected = {"marker": {"opacity": max(opacity, 0.9), "size": size + 3}}
+        trace.selected = {"marker": {"opacity": max(opacity, 0.8), "size": size + (3 if len(selected) <= _FEW else 1)}}
         trace.unselected = {"marker": {"opacity": opacity / 4}}
 
 

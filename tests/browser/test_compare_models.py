@@ -48,6 +48,10 @@ def test_a_newcomer_sees_a_model_beside_its_untrained_self(
     n = int(re.search(r"The comparison uses (\d+) of 500 sentences", page.locator("body").inner_text()).group(1))
     assert clouds(page) == [n, n]
     assert page.locator("[data-testid=stDataFrame]").count() == 1
+    tops = page.locator(".st-key-strip [data-testid=stGridCell]").evaluate_all(
+        "nodes => nodes.map(node => node.getBoundingClientRect().y)"
+    )
+    assert (len(tops), len({*tops})) == (4, 1)  # in a row
 
     page.get_by_role("button", name="Download").first.click()
     with page.expect_download() as download:
