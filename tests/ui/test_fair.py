@@ -186,9 +186,10 @@ def test_the_more_sessions_wait_the_less_often_each_of_them_looks(
         job_of(page).watch(f"session {n}", lambda: True)
     assert server.jobs().n_watchers == 32
     assert (server.every(), server.every(0.5)) == (4, 2)
+    assert server.every(is_first=False) == 8
     gate.set()
     finish(page)
-    assert server.every() == 1
+    assert server.every() == server.every(is_first=False) == 1
 
 
 def test_one_figure_of_a_view_is_shared_by_all_who_look_at_it(

@@ -31,7 +31,7 @@ def show(job: MeasuringJob, before: tuple[bool, bool, bool], name: str = "", sec
             st.rerun()  # the whole page
         is_in_browser = True
 
-    will_change, pace = job.state.is_active or before != outline(job), Pace(seconds)
+    will_change, pace = job.state.is_active or before != outline(job), Pace(seconds, is_first=seconds == _POLL_SECONDS)
     st.fragment(keep_up, run_every=pace.seconds if will_change else None)()
 
 

@@ -12,14 +12,14 @@ _WORTH_TELLING = 1.5
 class Pace:
     """The pace of one fragment. seconds: between two looks, for the fragment’s run_every."""
 
-    def __init__(self, seconds: float = 1.0) -> None:
-        """seconds: between two looks where few look on."""
-        self._at_ease = seconds
-        self.seconds = server.every(seconds)
+    def __init__(self, seconds: float = 1.0, *, is_first: bool = False) -> None:
+        """seconds: between two looks where few look on. is_first: whether the first points wait for it."""
+        self._at_ease, self._is_first = seconds, is_first
+        self.seconds = server.every(seconds, is_first=is_first)
 
     def keep(self) -> None:
         """To be called in every run of the fragment: sees to it that the pace is that of the crowd there is now."""
-        now = server.every(self._at_ease)
+        now = server.every(self._at_ease, is_first=self._is_first)
         if 1 / _WORTH_TELLING < now / self.seconds < _WORTH_TELLING:
             return
         context, fragment = get_script_run_ctx(), ThreadState.get().fragment_id

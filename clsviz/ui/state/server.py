@@ -144,9 +144,13 @@ def visitor() -> Hashable:
     return identity.of(limits())
 
 
-def every(seconds: float = 1.0) -> float:
-    """How often to look again at what this session waits for: every so many seconds, or less often in a crowd."""
-    return min(seconds * seconds_between_looks(jobs().n_watchers), LONGEST_SECONDS)
+def every(seconds: float = 1.0, *, is_first: bool = True) -> float:
+    """How often to look again at what this session waits for: every so many seconds, or less often in a crowd.
+
+    is_first: whether the first points wait for it; in a crowd what they do not wait for is looked at half as often.
+    """
+    crowded = seconds_between_looks(jobs().n_watchers)
+    return min(seconds * crowded * (1 if is_first or crowded == 1 else 2), LONGEST_SECONDS)
 
 
 def kept() -> analysis.Kept:

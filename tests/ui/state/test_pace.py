@@ -13,7 +13,7 @@ PAGE = """
 import streamlit as st
 from clsviz.ui.state.pace import Pace
 
-pace = Pace(0.5)
+pace = Pace(0.5, is_first=True)
 
 def look():
     pace.keep()
