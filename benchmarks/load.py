@@ -17,6 +17,7 @@ import argparse
 import json
 import os
 import platform
+import signal
 import sys
 import tempfile
 import threading
@@ -225,6 +226,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--json", type=Path, help="where the table is written as JSON as well")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("Ended."))  # with the servers that it started
     sizes = QUICK if options.quick else Sizes()
     sizes = replace(sizes, minutes=options.minutes or sizes.minutes, rounds=options.rounds or sizes.rounds)
     with tempfile.TemporaryDirectory(prefix="clsviz-load-") as folder:
