@@ -23,9 +23,11 @@ function sayAnswer(region) {
 }
 
 // The tools of a picture are one stop, between which the arrow keys move; the help of a field is one only while the
-// focus is in the field: Shift+Tab leads to it.
+// focus is in the field: Shift+Tab leads to it. To the main column leads the link that skips all before it.
 function takeStopsAway() {
   const focused = document.activeElement
+  const main = document.querySelector("[data-testid=stMain]")
+  if (main?.tabIndex === 0) main.tabIndex = -1
   for (const bar of document.querySelectorAll(".modebar")) {
     bar.setAttribute("role", "toolbar")
     bar.setAttribute("aria-label", "Tools of the picture")
