@@ -21,3 +21,8 @@ def cannot_be(names: Sequence[str]) -> str:
     """That settings, called as in a link, had values that they cannot have."""
     which = ", ".join(names)
     return f"The page was sent a value that {which} cannot have, and took the default instead."
+
+
+def part_drawn(n_drawn: int, n: int, picture: str = "The picture") -> str:
+    """Said where fewer points are drawn than there are sentences."""
+    return f"{picture} shows {n_drawn:,} of {n:,} sentences; the numbers use all of them."

@@ -90,7 +90,8 @@ def background(page: Page) -> str:
 
 
 COLOURS = """() => [...document.querySelectorAll(".js-plotly-plot")].flatMap(
-    node => [node.data, {...node.layout, template: null}].map(part => JSON.stringify(part).match(/#[0-9a-f]{6}/gi) ?? [])
+    node => [node.data, {...node.layout, template: null}].map(
+        part => JSON.stringify(part).match(/#[0-9a-f]{6}/gi) ?? [])
 ).flat().map(colour => colour.toLowerCase())"""
 
 

@@ -143,7 +143,7 @@ def _pictures(experiment: Experiment, rows: Sequence[Row], jobs: Sequence[Measur
     )
     most = max((len(row.norms.shown.index) for row in rows if row.norms), default=0)
     if most > _MOST_DRAWN:
-        st.caption(f"Each picture shows {_MOST_DRAWN:,} of {most:,} sentences; the numbers use all of them.")
+        st.caption(words.view.part_drawn(_MOST_DRAWN, most, "Each picture"))
 
 
 def _curves(rows: Sequence[Row], unit: Unit) -> None:

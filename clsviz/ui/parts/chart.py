@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import streamlit as st
@@ -170,9 +170,7 @@ def show(
             replace(around, zoom=st.session_state.zoom),
             figures.Palette(*_ROLES[0]),
             fit=shown.fit,
-            quantiles=_quantiles(found.key, experiment.view, found, shown) if CURVES in overlays else None,
-            bins=statistics.bins(shown.lengths, shown.norms) if MEDIANS in overlays else None,
-            slices=statistics.slices(shown.lengths, shown.norms) if RANGES in overlays else None,
+            **_over(found, experiment, shown, overlays),
             own=own,
             own_name=own_name,
             selected=selected[selected < len(points.labels)],
@@ -188,21 +186,28 @@ def show(
     def sentence_of(trace: int, point: int) -> int | None:
         return int(shown.index[traces[trace].start + point]) if trace < len(traces) else None
 
-    alt = f"{words.axis_title(experiment.view)} against sentence length for {len(shown.index):,} sentences. "
+    against = f"{words.axis_title(experiment.view)} against sentence length for {len(shown.index):,} sentences. "
     drawing.show(
         HEIGHT,
-        alt + words.result(shown, experiment, len(found.measurements)),
+        against + words.result(shown, experiment, len(found.measurements)),
         picture_drawn,
         _labels_sent(sample, labels),
         lambda: marks.take(sentence_of),
     )
     if len(shown.index) > figures.MOST_POINTS:
-        st.caption(
-            f"The picture shows {figures.MOST_POINTS:,} of {len(shown.index):,} sentences; the numbers use all of them."
-        )
+        st.caption(words.view.part_drawn(figures.MOST_POINTS, len(shown.index)))
     marked = marks.marked(st.session_state.selected, shown)
     st.session_state.marked_sentences = shown.index[marked]
     return _found_in(marked, found, shown)
+
+
+def _over(found: Found, experiment: Experiment, shown: "Shown", overlays: Sequence[str]) -> dict[str, Any]:
+    """What is drawn over the sentences, as `scatter` takes it."""
+    return {
+        "quantiles": _quantiles(found.key, experiment.view, found, shown) if CURVES in overlays else None,
+        "bins": statistics.bins(shown.lengths, shown.norms) if MEDIANS in overlays else None,
+        "slices": statistics.slices(shown.lengths, shown.norms) if RANGES in overlays else None,
+    }
 
 
 def show_empty(experiment: Experiment, alt: str) -> None:
