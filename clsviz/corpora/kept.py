@@ -1,5 +1,6 @@
 """Sentences kept in a Parquet file, from which any few are read without loading the rest."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -126,7 +127,8 @@ def n_batches_before(unfinished: Path) -> int:
         return 0
     except (OSError, pa.ArrowException, ValueError, LookupError, TypeError):
         pass
-    unfinished.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):  # of a store that cannot be used: whoever writes to it says so
+        unfinished.unlink(missing_ok=True)
     return 0
 
 

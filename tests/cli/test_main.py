@@ -156,7 +156,7 @@ def test_the_command_line_itself_with_its_progress_on_stderr(tmp_path: Path) -> 
     assert (result["model"], result["corpus"], result["n_sampled"]) == ("minilm", "python-docs", 600)
     assert 0 < result["r_squared"] < 0.1  # hardly, as measured before
     assert result["norm_mean"] == pytest.approx(7.6, abs=0.2)
-    assert "Measuring" in ran.stderr
+    assert all("Measuring" in line for line in ran.stderr.splitlines() if line.strip())  # where it took over a second
     assert len(pd.read_parquet(output)) == 600
 
 

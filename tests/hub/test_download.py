@@ -75,8 +75,8 @@ def test_a_download_is_cancelled_although_nothing_arrives(hub: Hub, large_folder
     hub.add("owner/stalled", large_folder)
     hub.misbehave(f"*{WEIGHTS}", "stall")
     progress = Watched()
-    threading.Timer(0.3, progress.cancel).start()
     began = time.monotonic()
+    threading.Timer(0.3, progress.cancel).start()
     with pytest.raises(CancelledError):
         models.fetch("owner/stalled", progress=progress)
     assert 0.3 <= time.monotonic() - began < 1.3
