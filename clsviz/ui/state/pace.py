@@ -9,6 +9,10 @@ _WORTH_TELLING = 1.5
 """A pace that is so many times another is told to the browser."""
 
 
+_SELDOM_SECONDS = 1.0
+"""The pace of what did not come soon: looking more often would only take the time that it needs."""
+
+
 class Pace:
     """The pace of one fragment. seconds: between two looks, for the fragment’s run_every."""
 
@@ -19,6 +23,8 @@ class Pace:
 
     def keep(self) -> None:
         """To be called in every run of the fragment: sees to it that the pace is that of the crowd there is now."""
+        if not self._is_first and self._at_ease < _SELDOM_SECONDS:
+            self._at_ease = min(2 * self._at_ease, _SELDOM_SECONDS)
         now = server.every(self._at_ease, is_first=self._is_first)
         if 1 / _WORTH_TELLING < now / self.seconds < _WORTH_TELLING:
             return

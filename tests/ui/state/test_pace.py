@@ -72,3 +72,12 @@ def test_a_page_that_was_there_before_the_crowd_looks_less_often_once_there_is_o
     look(page)
     assert told[2:] == [(fragment, 0.5)]
     assert page.session_state.n_looks == 5
+
+
+def test_what_does_not_come_soon_is_looked_for_less_often(
+    told: list[tuple[str, float]], look: Callable[[AppTest], None]
+) -> None:
+    page = AppTest.from_string(PAGE.replace("0.5, is_first=True", "0.3")).run()
+    for _ in range(4):
+        look(page)
+    assert [seconds for _, seconds in told] == pytest.approx([0.3, 0.6, 1.0])
