@@ -93,11 +93,6 @@ def _labels_sent(sample: Hashable, _labels: "figures.Labels") -> bytes:
     return figures.labels_sent(str(sample), _labels)
 
 
-def _sample_of(found: Found) -> Hashable:
-    """The same for all measurements of the same sentences."""
-    return found.corpus.fingerprint, found.seed, len(found.sentences)
-
-
 def zoom_of(experiment: Experiment) -> str:
     """Changes when the axes of the scatter no longer mean the same."""
     view = (experiment.model, experiment.selection, experiment.length_cutoff, experiment.layer, experiment.pooling)
@@ -152,7 +147,7 @@ def show(
 
     own: the visitor's sentences, to be marked; own_name: what they are called there.
     """
-    sample = _sample_of(found)
+    sample = colouring.sample_of(found)
     labels = _labels(sample, found.sentences)
     drawn = slice(0, figures.MOST_POINTS)
     points = figures.Points(labels[shown.index[drawn]], shown.lengths[drawn], shown.norms[drawn])
@@ -230,7 +225,7 @@ def selected_sentences(found: Found, experiment: Experiment) -> NDArray[np.intp]
     text = st.session_state.find.strip()
     if not text:
         return marked
-    is_held = _holding(_sample_of(found), text, found.sentences)
+    is_held = _holding(colouring.sample_of(found), text, found.sentences)
     return marked[is_held[marked]] if st.session_state.selected else np.flatnonzero(is_held)
 
 
@@ -243,7 +238,7 @@ def _found_in(marked: NDArray[np.intp], found: Found, shown: "Shown") -> NDArray
     text = st.session_state.find.strip()
     if not text:
         return marked
-    is_held = _holding(_sample_of(found), text, found.sentences)[shown.index]
+    is_held = _holding(colouring.sample_of(found), text, found.sentences)[shown.index]
     return marked[is_held[marked]] if st.session_state.selected else np.flatnonzero(is_held)
 
 

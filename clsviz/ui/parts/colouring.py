@@ -114,17 +114,17 @@ def _of_numbers(field: "Field") -> str:
 
 
 def _has_trait(found: Found, shown: "Shown") -> NDArray[np.bool_]:
-    return _having(_sample_of(found), st.session_state.colour, found.sentences)[shown.index]
+    return _having(sample_of(found), st.session_state.colour, found.sentences)[shown.index]
 
 
 def _field(found: Found, shown: "Shown", experiment: Experiment) -> "Field":
     """The values of the column; raises CorpusError."""
     name = field_of(st.session_state.colour)
     assert name is not None  # asked before
-    return _read(_sample_of(found), experiment.selection, name, found).of(shown.index)
+    return _read(sample_of(found), experiment.selection, name, found).of(shown.index)
 
 
-def _sample_of(found: Found) -> Hashable:
+def sample_of(found: Found) -> Hashable:
     """The same for all measurements of the same sentences."""
     return found.corpus.fingerprint, found.seed, len(found.sentences)
 
