@@ -1,5 +1,6 @@
 """What the server does when it starts, and when it ends."""
 
+import sys
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -9,6 +10,9 @@ from starlette.concurrency import run_in_threadpool
 from clsviz.ui.state import server
 from clsviz.web import readying
 
+_SWITCH_SECONDS = 0.001
+"""After so long a thread gives Python to another: what is measured asks for it thousands of times a second."""
+
 
 @asynccontextmanager
 async def lifespan(_: object) -> AsyncIterator[None]:
@@ -16,6 +20,7 @@ async def lifespan(_: object) -> AsyncIterator[None]:
 
     They end like any others that are cancelled, before Python does: torch, and executors, must still work.
     """
+    sys.setswitchinterval(_SWITCH_SECONDS)  # before what is made ready, which changes it for a while and back to this
     thread = threading.Thread(target=readying.make_ready)  # no daemon: Python must not end while something is imported
     thread.start()
     yield

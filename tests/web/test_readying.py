@@ -37,8 +37,11 @@ def test_a_server_answers_while_it_gets_ready_and_ends_after_that(monkeypatch: p
         is_ready.set()
 
     monkeypatch.setattr(readying, "make_ready", make_ready)
+    before = sys.getswitchinterval()
     with TestClient(Starlette(routes=web.routes(), lifespan=web.lifespan)) as site:
         assert site.get("/ready").status_code in (200, 503)
         assert not is_ready.is_set()
+        assert sys.getswitchinterval() == pytest.approx(0.001)  # whatever it is changed to while it gets ready
         asked.set()
     assert is_ready.is_set()
+    sys.setswitchinterval(before)

@@ -4,7 +4,6 @@ import contextlib
 import io
 import math
 import os
-import sys
 import threading
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
@@ -32,9 +31,6 @@ _SOON_SECONDS = 8.0
 
 _RUNS_AT_ONCE = 2
 """Runs of pages. Python runs one thread at a time, so that more of them at once end no sooner."""
-
-_SWITCH_SECONDS = 0.001
-"""After so long a thread gives Python to another: what is measured asks for it thousands of times a second."""
 
 _UNASKED_SECONDS = 4.0
 """How long an analysis goes on beyond the time in which a page that waits for it has to ask again."""
@@ -76,7 +72,6 @@ def _server() -> _Server:
 
     housekeeping = Housekeeping(shared, limits, tidy)
     _to_close().append(shared.close)
-    sys.setswitchinterval(_SWITCH_SECONDS)
     return _Server(limits, shared, kept, Crowd(limits), housekeeping, Turns(_RUNS_AT_ONCE))
 
 
