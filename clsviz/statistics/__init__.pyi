@@ -1,6 +1,8 @@
 from . import remedies, results, sentlen
 from .binning import bins, percentile_at_length, slices
+from .census import Census
 from .correlation import ROUNDING, r_squared
+from .counting import CountedRun
 from .cutoff import CUTOFFS, by_cutoff, flat
 from .description_length import online_code
 from .dimensions import dimensions, without_layer_norm
@@ -21,6 +23,7 @@ from .length_bias import (
 )
 from .lengths import lengths_in, shuffled
 from .line import fit
+from .norm_bins import NormBins
 from .precision import audit
 from .profile import read_vector, readings
 from .projection import projection
@@ -61,8 +64,10 @@ __all__ = [
     "WITHOUT_EITHER",
     "WITHOUT_GAIN",
     "Audit",
+    "Census",
     "Chance",
     "Code",
+    "CountedRun",
     "Dimensions",
     "Directions",
     "Eraser",
@@ -73,6 +78,7 @@ __all__ = [
     "Left",
     "Leg",
     "LengthBias",
+    "NormBins",
     "NormOf",
     "Probe",
     "Profile",

@@ -9,10 +9,16 @@ from numpy.typing import ArrayLike
 _BIN_WIDTHS = (1, 2, 5, 10, 20, 50)
 
 
-_MOST_BINS, _FEWEST_IN_BIN = 16, 5
+_MOST_BINS, FEWEST_IN_BIN = 16, 5
 
 
 _SLICE_TAILS = (0.01, 0.05, 0.25)
+
+
+BIN_COLUMNS = ["first", "last", "length", "n", "lower", "median", "upper"]
+
+
+SLICE_COLUMNS = ["from_share", "to_share", "lowest", "highest", "n", "lower", "median", "upper"]
 
 
 def bins(lengths: ArrayLike, norms: ArrayLike) -> pd.DataFrame:
@@ -23,9 +29,8 @@ def bins(lengths: ArrayLike, norms: ArrayLike) -> pd.DataFrame:
     """
     x, y = np.asarray(lengths, dtype=int), np.asarray(norms, dtype=float)
     if not len(x):
-        return pd.DataFrame(columns=["first", "last", "length", "n", "lower", "median", "upper"], dtype=float)
-    span = int(np.ptp(x)) + 1
-    width = next((width for width in _BIN_WIDTHS if span <= width * _MOST_BINS), _BIN_WIDTHS[-1])
+        return pd.DataFrame(columns=BIN_COLUMNS, dtype=float)
+    width = bin_width(int(np.ptp(x)) + 1)
     grouped = pd.DataFrame({"length": x, "norm": y}).groupby(x // width * width)
     table = (
         grouped["norm"].quantile(np.array([0.25, 0.5, 0.75])).unstack().set_axis(["lower", "median", "upper"], axis=1)
@@ -34,7 +39,12 @@ def bins(lengths: ArrayLike, norms: ArrayLike) -> pd.DataFrame:
     table.insert(1, "last", table.index + width - 1)
     table.insert(2, "length", grouped["length"].mean())
     table.insert(3, "n", grouped.size())
-    return table[table["n"] >= _FEWEST_IN_BIN].reset_index(drop=True)
+    return table[table["n"] >= FEWEST_IN_BIN].reset_index(drop=True)
+
+
+def bin_width(n_lengths: int) -> int:
+    """How many lengths are in a bin, where there are so many from the shortest to the longest."""
+    return next((width for width in _BIN_WIDTHS if n_lengths <= width * _MOST_BINS), _BIN_WIDTHS[-1])
 
 
 def slices(lengths: ArrayLike, norms: ArrayLike) -> pd.DataFrame:
@@ -46,17 +56,20 @@ def slices(lengths: ArrayLike, norms: ArrayLike) -> pd.DataFrame:
     """
     x, y = np.asarray(lengths, dtype=int), np.asarray(norms, dtype=float)
     order = np.argsort(y, kind="stable")
-    tails = [tail for wider, tail in pairwise((0, *_SLICE_TAILS)) if (tail - wider) * len(x) >= 10]
-    edges = [0, *tails, *(1 - tail for tail in reversed(tails)), 1]
     rows = []
-    for low, high in pairwise(edges):
+    for low, high in pairwise(slice_edges(len(x))):
         inside = order[round(low * len(x)) : round(high * len(x))]
         if not len(inside):
             continue
         lower, median, upper = np.quantile(x[inside], (0.05, 0.5, 0.95))
         rows.append((low, high, y[inside[0]], y[inside[-1]], len(inside), lower, median, upper))
-    columns = ["from_share", "to_share", "lowest", "highest", "n", "lower", "median", "upper"]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows, columns=SLICE_COLUMNS)
+
+
+def slice_edges(n: int) -> list[float]:
+    """The shares of n sentences between which the slices lie."""
+    tails = [tail for wider, tail in pairwise((0, *_SLICE_TAILS)) if (tail - wider) * n >= 10]
+    return [0, *tails, *(1 - tail for tail in reversed(tails)), 1]
 
 
 def percentile_at_length(length: int, norm: float, lengths: ArrayLike, norms: ArrayLike) -> tuple[float, int] | None:

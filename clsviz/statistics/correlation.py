@@ -24,9 +24,15 @@ def squared_correlation(x: Floats, y: Floats) -> float:
 
 def explain_undefined(lengths: Floats, norms: Floats) -> None:
     """Raise UndefinedFitError, saying why, where these sentences determine no regression line."""
-    n = len(lengths)
     if not np.isfinite(norms).all():
         raise UndefinedFitError("The norm is not finite for every sentence, so there is no line.")
+    n = len(lengths)
+    ends = (float(lengths.min()), float(lengths.max())) if n else (0.0, 0.0)
+    explain_undefined_of(n, ends, *((float(norms.mean()), float(norms.std())) if n else (0.0, 0.0)))
+
+
+def explain_undefined_of(n: int, ends: tuple[float, float], mean: float, sd: float) -> None:
+    """The same of n sentences. ends: their shortest and longest length. mean, sd: of their norms, ddof=0."""
     if n == 0:
         raise UndefinedFitError("No whole sentence is shorter than the length cutoff. Raise the cutoff.")
     if n < 3:
@@ -34,9 +40,9 @@ def explain_undefined(lengths: Floats, norms: Floats) -> None:
         raise UndefinedFitError(
             f"A line through {few} says nothing: at least 3 are needed. Raise the cutoff, or take more."
         )
-    if np.ptp(lengths) == 0:
-        same = f"All {n:,} sentences have the same length, {lengths[0]:.0f}"
+    if ends[0] == ends[1]:
+        same = f"All {n:,} sentences have the same length, {ends[0]:.0f}"
         raise UndefinedFitError(f"{same}, and through one length there is no line.")
-    if norms.std() <= ROUNDING * norms.mean():
-        same = f"{n:,} sentences ({norms.mean():.4f})"
+    if sd <= ROUNDING * mean:
+        same = f"{n:,} sentences ({mean:.4f})"
         raise UndefinedFitError(f"The norm is the same for all {same}, so there is nothing for length to explain.")

@@ -15,6 +15,9 @@ from clsviz.statistics.results.line import FLAT_LENGTHS, Flat
 CUTOFFS = (10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 130, 160, 200, 260, 320, 400, 512)
 
 
+CUTOFF_COLUMNS = ["length_cutoff", "n", "r_squared", "lower", "upper", "slope"]
+
+
 def flat(lengths: ArrayLike, norms: ArrayLike) -> Flat:
     """Regress norms on lengths, both (n,), by least squares, with each sentence weighted by 1 / those of its length.
 
@@ -57,5 +60,4 @@ def by_cutoff(
         ends = widest_interval(x[under], y[under], by).ends
         slope = float(np.cov(x[under], y[under])[0, 1] / x[under].var(ddof=1))
         rows.append((cutoff, len(under), squared_correlation(x[under], y[under]), *ends, slope))
-    columns = ["length_cutoff", "n", "r_squared", "lower", "upper", "slope"]
-    return pd.DataFrame(rows, columns=columns).astype({"length_cutoff": int, "n": int})
+    return pd.DataFrame(rows, columns=CUTOFF_COLUMNS).astype({"length_cutoff": int, "n": int})

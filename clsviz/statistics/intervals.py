@@ -65,17 +65,24 @@ def r_squared_interval(x: Floats, y: Floats, clusters: Clusters | None = None) -
     gives a sum of unequal squares, here those of the jackknife: few, if few clusters decide the variance.
     """
     sums = cluster_sums(x, y, clusters)
-    whole = sums.sum(axis=0)
-    r = float(_correlation(whole))
-    if 1 - abs(r) < ROUNDING**2 or (n := len(sums)) < 3:
+    return interval_of_sums(sums, np.ones(len(sums)), sums.sum(axis=0))
+
+
+def interval_of_sums(sums: Floats, times: Floats, whole: Floats) -> RSquaredInterval:
+    """The same from sums (m, 6), as `cluster_sums` makes them, each of which stands for `times` (m,) clusters.
+
+    whole: (6,), what they add up to.
+    """
+    r = float(correlation_of_sums(whole))
+    if 1 - abs(r) < ROUNDING**2 or (n := float(times.sum())) < 3:
         return RSquaredInterval((r**2, r**2) if 1 - abs(r) < ROUNDING**2 else (0.0, 1.0), 0.0)
-    without = _correlation(whole - sums)
+    without = correlation_of_sums(whole - sums)
     if not (np.abs(without) < 1).all():  # what is left of some is no line, or is on one
         return RSquaredInterval((0.0, 1.0), 0.0)
     off = np.arctanh(without)
-    squares = (off - off.mean()) ** 2
-    total = squares.sum()
-    spread = (squares**2).sum() - total**2 / n
+    squares = (off - (times * off).sum() / n) ** 2
+    total = (times * squares).sum()
+    spread = (times * squares**2).sum() - total**2 / n
     degrees = min(n - 2, 2 * total**2 / spread) if spread > 0 else n - 2
     margin = stats.t.ppf((1 + CONFIDENCE) / 2, degrees) * math.sqrt(total * (n - 1) / n)
     low, high = sorted(abs(math.tanh(math.atanh(r) + side)) for side in (-margin, margin))
@@ -92,7 +99,7 @@ def cluster_sums(x: Floats, y: Floats, clusters: Clusters | None = None) -> Floa
     return np.stack([np.bincount(clusters, column) for column in moments.T], axis=1)
 
 
-def _correlation(sums: Floats) -> Floats:
+def correlation_of_sums(sums: Floats) -> Floats:
     """The correlation that sums (…, 6), as `cluster_sums` makes them, add up to; NaN where there is none."""
     n, sx, sy, sxx, sxy, syy = np.moveaxis(sums, -1, 0)
     xx, xy, yy = n * sxx - sx * sx, n * sxy - sx * sy, n * syy - sy * sy
