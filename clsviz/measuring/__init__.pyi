@@ -1,3 +1,4 @@
+from .census import Counted, take_census
 from .checked import Checked
 from .encoders import Encoders
 from .estimate import LOAD_SECONDS, RATE_OF_VECTORS, Cost, gigabytes_of
@@ -25,6 +26,7 @@ __all__ = [
     "Analysis",
     "Checked",
     "Cost",
+    "Counted",
     "Encoders",
     "Extraction",
     "Found",
@@ -51,5 +53,6 @@ __all__ = [
     "part_stop",
     "read_outline",
     "read_wanted",
+    "take_census",
     "write_outline",
 ]

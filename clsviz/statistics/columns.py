@@ -111,11 +111,12 @@ def cells_of(columns: Columns, mean_length: float, mean_norm: float, n_bins: int
     counted, y = counted[cell], sums[cell] / counted[cell]
     row = cell // (n_bins + 2 * N_OUTER)
     inside = np.maximum(squares[cell] / counted - y * y, 0) + np.maximum(variance - in_bins, 0)[row]
-    return Cells(counted, columns.lengths[row] - mean_length, y, inside)
+    return Cells(counted.astype(float), columns.lengths[row].astype(float) - mean_length, y, inside)
 
 
 def _coarse(number: NDArray[np.intp], n_fine: int, n_bins: int) -> NDArray[np.intp]:
     """The numbers of bins where the inner ones are put together to n_bins."""
     inner = N_OUTER + np.clip(number - N_OUTER, 0, n_fine - 1) * n_bins // n_fine
     outer = np.minimum(number - N_OUTER, 0) + np.maximum(number - N_OUTER - n_fine + 1, 0)
-    return inner + outer
+    numbers: NDArray[np.intp] = inner + outer
+    return numbers

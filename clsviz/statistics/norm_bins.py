@@ -73,8 +73,7 @@ class NormBins:
     @property
     def edges(self) -> Floats:
         """Where the inner bins begin, and the last one ends: float64 (n + 1,)."""
-        edges: Floats = self.lowest + self.width * np.arange(self.n + 1)
-        return edges
+        return self.lowest + self.width * np.arange(self.n + 1, dtype=np.float64)
 
     @property
     def places(self) -> Floats:
@@ -85,7 +84,8 @@ class NormBins:
 
     def numbers(self, norms: Floats, out: Floats | None = None) -> Floats:
         """In which of all bins each norm is, from 0, as float64; in `out` if it is given. NaN is in none."""
-        scaled = np.subtract(norms, self.lowest, out=out)
+        scaled = np.empty(norms.shape) if out is None else out
+        np.subtract(norms, self.lowest, out=scaled)
         scaled *= 1 / self.width
         np.floor(scaled, out=scaled)
         outside = np.flatnonzero((scaled < 0) | (scaled >= self.n))
