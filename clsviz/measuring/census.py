@@ -97,7 +97,7 @@ def take_census(
     parts = store.parts(key).values()
     kept = _kept(store, key, n_sentences, parts)
     shares = _missing(parts, kept.pieces if kept else (), n_sentences)
-    if shares is None:
+    if shares is None or n_sentences < 1:
         return None
     if kept is None or shares:
         counting = _Counting(store, key, n_sentences, kept, on_damaged)

@@ -12,12 +12,13 @@ import torch
 from support.tiny import write_model
 from support.waiting import wait_for
 
-from benchmarks import encoder, layers
+from benchmarks import census, encoder, layers
 from benchmarks.busy import busy_processes
 from benchmarks.engines import OPTIONAL
 from benchmarks.table import table
 from benchmarks.ways import Plain
 from clsviz.encoder import has_fast_bfloat16
+from clsviz.measuring import Store
 
 
 @pytest.fixture(scope="module")
@@ -154,3 +155,16 @@ def test_what_a_start_takes_is_timed_in_turns(tiny_folder: Path, text_file: Path
     seconds = dict(line.split(": ") for line in run.stdout.splitlines()[1:])
     assert list(seconds) == ["100 stored sentences", "by transformers", "help", "straight from the files"]
     assert all(0 < float(text.split()[0]) < 300 for text in seconds.values())
+
+
+def test_a_whole_corpus_is_counted_and_viewed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = Store(tmp_path)
+    census.write(store, 0, 20_000, n_layers=2)
+    for step in census.STEPS.values():
+        step(store, 20_000)
+    printed = capsys.readouterr().out
+    for name in ("all parts", "the line under 40 tokens", "another layer, and its line", "bootstrap, 999 draws"):
+        assert f"\n  {name}: " in f"\n{printed}"
+    off = [float(line.split()[-1]) for line in printed.splitlines() if "relative difference" in line]
+    assert len(off) == 7
+    assert max(off) < 1e-4

@@ -123,6 +123,7 @@ def test_no_such_vector_is_an_index_error(reading: Reading, measured: Measuremen
 
 def test_while_some_are_missing_nothing_is_read(reading: Reading, measured: Measurements) -> None:
     assert count(reading) is None
+    assert count(reading, 0) is None
     add(reading, measured, 0, 5000)
     add(reading, measured, 6000, N)
     assert count(reading) is None
