@@ -22,8 +22,8 @@ class Census(Columns):
 
     Sentences are counted by their length in tokens and by bins of norm. Lines, their intervals, means and extremes are
     exact: they follow from sums. Medians and other quantiles are off by at most `off_by`, half the width of a bin,
-    which is a thousandth of the standard deviation of the norms that the bins were decided from; further from their
-    middle than eight standard deviations, by at most a hundredth of the distance (`NormBins`). Spearman’s correlation,
+    which is a thousandth of the spread of the norms that the bins were decided from; if they are further from the
+    middle of these than eight times the spread, by a hundredth of that distance (`NormBins`). Spearman’s correlation,
     for which norms in one bin are the same, is off by about 1e-6 + 0.1 / n.
 
     A length cutoff restricts everything to the sentences of fewer tokens.
@@ -84,7 +84,7 @@ class Census(Columns):
         """The line, as `fit` gives it for the same norms if all sentences are independent.
 
         All is exact but Spearman’s correlation and the interval of R², whose width is off by about a millionth of
-        itself, and by up to a hundredth where a few outliers or a nearly perfect line decide it. Raises
+        itself, and by up to some thousandths where a few outliers or a nearly perfect line decide it. Raises
         UndefinedFitError as `fit` does.
         """
         return line_of(self.under(length_cutoff))

@@ -98,6 +98,9 @@ def cells_of(columns: Columns, mean_length: float, mean_norm: float, n_bins: int
     number += used.start
     lowest, highest = columns.lowest[row] - bins.middle, columns.highest[row] - bins.middle
     y = np.clip(bins.places[number], lowest, highest)
+    for ends, extreme in ((np.diff(row, prepend=-1) > 0, lowest), (np.diff(row, append=len(columns.n)) > 0, highest)):
+        alone = ends & (times == 1)
+        y[alone] = extreme[alone]
     n_rows, n = len(columns.n), np.maximum(columns.n, 1)
     mean = columns.sums / n
     variance = np.maximum(columns.squares / n - mean**2, 0)

@@ -13,19 +13,19 @@ N_BINS = 8192
 
 
 RESOLUTION = 1e-3
-"""Half the width of a bin, as a share of the standard deviation of the norms that the bins were decided from."""
+"""Half the width of a bin, as a share of the spread of the norms that the bins were decided from."""
 
 
-N_OUTER = 128
-"""Further bins on either side, each wider than the one before it; together they reach twelve times as far."""
+N_OUTER = 256
+"""Further bins on either side, each wider than the one before it; together they reach 150 times as far."""
 
 
 _GROWTH = 1.02
 """How much further from the middle each of these begins than the one before it."""
 
 
-_CENTRAL = (0.001, 0.999)
-"""The quantiles halfway between which the middle of all bins lies: there is the same room on both sides."""
+_CENTRAL, _APART = (0.01, 0.99), 4.653
+"""Two quantiles, and how many standard deviations of a normal distribution lie between them."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,11 @@ class NormBins:
 
     @classmethod
     def of(cls, norms: ArrayLike, n: int = N_BINS) -> Self:
-        """The bins for norms like these, (m,): as wide as `RESOLUTION` says, and so 16 standard deviations together.
+        """The bins for norms like these, (m,): as wide as `RESOLUTION` says, and so 16 times as wide as the spread.
 
-        Norms that hardly vary count as if they varied by the rounding of float32. Raises ValueError if they are not
-        finite.
+        The spread is the standard deviation, or what it would be if the distance between the lowest and the highest
+        hundredth were that of a normal distribution, if that is less: so a few norms far out do not decide it. Norms
+        that hardly vary count as if they varied by the rounding of float32. Raises ValueError if they are not finite.
         """
         y = np.asarray(norms, dtype=float)
         if not len(y):
@@ -52,8 +53,10 @@ class NormBins:
         if not np.isfinite(y).all():
             raise ValueError("a norm is not finite")
         rounding = max(float(np.abs(y).max()) * float(np.finfo(np.float32).eps), float(np.finfo(np.float32).tiny))
-        width = 2 * RESOLUTION * max(float(y.std()), rounding)
-        return cls(float(np.quantile(y, _CENTRAL).mean()) - width * n / 2, width, n)
+        low, high = np.quantile(y, _CENTRAL).tolist()
+        spread = min(float(y.std()), (high - low) / _APART) if high > low else float(y.std())
+        width = 2 * RESOLUTION * max(spread, rounding)
+        return cls((low + high) / 2 - width * n / 2, width, n)
 
     @property
     def n_columns(self) -> int:

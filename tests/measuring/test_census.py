@@ -20,6 +20,7 @@ from clsviz.measuring import Counted, Key, Store, census, take_census
 from clsviz.measuring.store import Part
 from clsviz.progress import Progress
 from clsviz.settings import Pooling
+from clsviz.statistics import NormBins
 
 KEY = Key("m" * 64, "c" * 64, 0, 512, "float32")
 N = 20_000
@@ -109,7 +110,7 @@ def test_bins_are_decided_by_the_first_sentences_wherever_parts_end(tmp_path: Pa
     assert one.bins == other.bins
     np.testing.assert_array_equal(one.counts, other.counts)
     first = measured.cls_norms[: census.FIRST, 1][~measured.truncated[: census.FIRST]].astype(float)
-    assert one.off_by == pytest.approx(first.std() / 1000)
+    assert one.bins == NormBins.of(first)
 
 
 def test_no_such_vector_is_an_index_error(reading: Reading, measured: Measurements) -> None:

@@ -91,7 +91,7 @@ def test_norms_far_outside_the_bins_count() -> None:
     norms[500::4000] = 0
     census = Census.of(lengths, norms, NormBins.of(norms[1:500]))
     fit, expected = census.fit(), statistics.fit(lengths, norms)
-    assert_same(fit, expected, width=0.02)
+    assert_same(fit, expected, width=0.002)
     assert census.extremes() == (0, norms.max())
     shares = np.linspace(0, 1, 5001)
     found, exact = census.quantiles(shares), np.quantile(norms.astype(float), shares)

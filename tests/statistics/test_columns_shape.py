@@ -10,7 +10,7 @@ from clsviz.statistics import Census, NormBins
 def test_quantiles_are_off_by_no_more_than_they_say() -> None:
     lengths, norms = LENGTHS, NORMS
     shares = np.linspace(0, 1, 201)
-    assert CENSUS.off_by == pytest.approx(1e-3 * norms[:5000].astype(float).std())
+    assert 0.8e-3 < CENSUS.off_by / norms[:5000].astype(float).std() <= 1e-3
     for cutoff in (513, 20, 4):
         expected = np.quantile(norms[lengths < cutoff].astype(float), shares)
         assert np.abs(CENSUS.quantiles(shares, cutoff) - expected).max() <= CENSUS.off_by * (1 + 1e-9)

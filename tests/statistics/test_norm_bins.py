@@ -9,11 +9,21 @@ RANDOM = np.random.default_rng(0)
 def test_bins_are_a_five_hundredth_of_the_spread_wide_with_the_same_room_on_both_sides() -> None:
     norms = RANDOM.normal(7, 0.2, 20_000)
     bins = NormBins.of(norms)
-    assert bins.width == pytest.approx(norms.std() / 500)
+    assert bins.width == pytest.approx(norms.std() / 500, rel=0.02)
+    assert bins.width <= norms.std() / 500 * (1 + 1e-9)
     assert len(bins.edges) == bins.n + 1
     assert bins.middle == pytest.approx(7, abs=0.1)
     assert bins.edges[0] < norms.min() - 0.5
     assert bins.edges[-1] > norms.max() + 0.5
+
+
+def test_a_few_norms_far_out_do_not_make_the_bins_wider() -> None:
+    norms = RANDOM.normal(7, 0.2, 20_000)
+    usual = NormBins.of(norms)
+    norms[::200] = 1e6
+    assert NormBins.of(norms).width == pytest.approx(usual.width, rel=0.1)
+    mostly_one = np.where(np.arange(1000) % 500, 7.0, 8.0)
+    assert NormBins.of(mostly_one).width == pytest.approx(mostly_one.std() / 500)
 
 
 def test_every_norm_is_in_one_bin_and_near_its_place() -> None:
