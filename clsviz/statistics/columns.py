@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from clsviz.statistics.norm_bins import N_OUTER, NormBins
+from clsviz.statistics.norm_bins import NormBins
 from clsviz.statistics.results.line import Floats
 
 COARSE = 512
@@ -91,13 +91,9 @@ def cells_of(columns: Columns, mean_length: float, mean_norm: float, n_bins: int
 
     mean_norm: less `bins.middle`. Mean and variance of the norms at each length are the exact ones.
     """
-    bins, is_used = columns.bins, np.flatnonzero(columns.norms_by_bin)
-    used = slice(is_used[0], is_used[-1] + 1)
-    row, number = np.nonzero(columns.counts[:, used])
-    times = columns.counts[:, used][row, number].astype(float)
-    number += used.start
-    lowest, highest = columns.lowest[row] - bins.middle, columns.highest[row] - bins.middle
-    y = np.clip(bins.places[number], lowest, highest)
+    row, times, y, inside = _places(columns, n_bins)
+    lowest, highest = columns.lowest[row] - columns.bins.middle, columns.highest[row] - columns.bins.middle
+    y = np.clip(y, lowest, highest)
     for ends, extreme in ((np.diff(row, prepend=-1) > 0, lowest), (np.diff(row, append=len(columns.n)) > 0, highest)):
         alone = ends & (times == 1)
         y[alone] = extreme[alone]
@@ -105,21 +101,34 @@ def cells_of(columns: Columns, mean_length: float, mean_norm: float, n_bins: int
     mean = columns.sums / n
     variance = np.maximum(columns.squares / n - mean**2, 0)
     y -= (np.bincount(row, times * y, n_rows) / n)[row]
-    in_bins = np.bincount(row, times * y * y, n_rows) / n
-    y *= np.sqrt(np.minimum(variance / np.where(in_bins > 0, in_bins, 1), 1))[row]
-    y += mean[row] - mean_norm
-    cell = row * (n_bins + 2 * N_OUTER) + _coarse(number, bins.n, n_bins)
-    counted, sums, squares = (np.bincount(cell, times * value) for value in (np.ones_like(y), y, y * y))
-    cell = np.flatnonzero(counted)
-    counted, y = counted[cell], sums[cell] / counted[cell]
-    row = cell // (n_bins + 2 * N_OUTER)
-    inside = np.maximum(squares[cell] / counted - y * y, 0) + np.maximum(variance - in_bins, 0)[row]
-    return Cells(counted.astype(float), columns.lengths[row].astype(float) - mean_length, y, inside)
+    in_bins = np.bincount(row, times * (y * y + inside), n_rows) / n
+    ratio = np.minimum(variance / np.where(in_bins > 0, in_bins, 1), 1)[row]
+    inside = inside * ratio + np.maximum(variance - in_bins, 0)[row]
+    y = y * np.sqrt(ratio) + mean[row] - mean_norm
+    return Cells(times, columns.lengths[row].astype(float) - mean_length, y, inside)
 
 
-def _coarse(number: NDArray[np.intp], n_fine: int, n_bins: int) -> NDArray[np.intp]:
-    """The numbers of bins where the inner ones are put together to n_bins."""
-    inner = N_OUTER + np.clip(number - N_OUTER, 0, n_fine - 1) * n_bins // n_fine
-    outer = np.minimum(number - N_OUTER, 0) + np.maximum(number - N_OUTER - n_fine + 1, 0)
-    numbers: NDArray[np.intp] = inner + outer
-    return numbers
+def _places(columns: Columns, n_bins: int) -> tuple[NDArray[np.intp], Floats, Floats, Floats]:
+    """Cells in the order of lengths and norms, as far as counts tell.
+
+    The number of the length, how many sentences, and the mean, less `bins.middle`, and variance of their norms: (m,).
+    """
+    bins, factor = columns.bins, columns.bins.n // n_bins
+    used = np.flatnonzero(columns.norms_by_bin[bins.inner]) // factor
+    first, stop = (used[0], used[-1] + 1) if len(used) else (0, 0)
+    fine = columns.counts[:, bins.inner][:, first * factor : stop * factor].astype(float).reshape(-1, factor)
+    off = bins.width * (np.arange(factor) - (factor - 1) / 2)
+    sums = fine @ np.stack([np.ones(factor), off, off**2], axis=1)
+    at = np.flatnonzero(sums[:, 0])
+    times, mean, square = sums[at].T
+    mean, square = mean / times, square / times
+    row, number = np.divmod(at, max(stop - first, 1))
+    y = bins.width * ((number + first + 0.5) * factor - bins.n / 2) + mean
+    parts = [(row, times, y, np.maximum(square - mean**2, 0))]
+    for outer in (slice(0, bins.inner.start), slice(bins.inner.stop, None)):
+        row, number = np.nonzero(columns.counts[:, outer])
+        times = columns.counts[:, outer][row, number].astype(float)
+        parts.append((row, times, bins.places[outer][number], np.zeros(len(row))))
+    row, times, y, variance = (np.concatenate(each) for each in zip(*(parts[1], parts[0], parts[2]), strict=True))
+    order = np.argsort(row, kind="stable")
+    return row[order], times[order], y[order], variance[order]
