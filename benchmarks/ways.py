@@ -113,8 +113,9 @@ def ways_to(weights: models.Weights, device: str, folder: Path) -> dict[str, Mak
 
 
 def in_parts(encoder: Encoder, sentences: Sequence[str]) -> Norms:
-    """Norms of the last layer, measured part by part as clsviz measures a sample."""
-    parts = (sentences[start : start + encoder.part_size()] for start in range(0, len(sentences), encoder.part_size()))
+    """Norms of the last layer, measured in parts such as most sentences of a sample are measured in."""
+    size = 1024 if encoder.device.type == "cpu" else 16_384
+    parts = (sentences[start : start + size] for start in range(0, len(sentences), size))
     return np.concatenate([measured.cls_norms[:, -1] for measured in encoder.stream(parts)])
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from clsviz.errors import SettingError
 from clsviz.settings import (
+    ALL,
     CHOICES,
     NAME_SETTINGS,
     RANGES,
@@ -18,6 +19,7 @@ from clsviz.settings import (
     check_name,
     check_number,
     shown,
+    written,
 )
 
 
@@ -70,7 +72,7 @@ class Experiment:
     column: the column of a table that holds the text; "" means the likeliest.
     segmentation: whether texts are cut into sentences; auto cuts them where they are long.
     reading: what is one text in a plain text file: a line, or a paragraph whose lines are joined; auto finds it out.
-    sample_size: sentences to draw from the corpus.
+    sample_size: sentences to draw from the corpus, or ALL.
     seed: of the draw.
     precision: exact, or fast with a measured error.
     probe_size: how many sentences, from the start of the sample, have their vectors measured where norms are not
@@ -136,7 +138,7 @@ class Experiment:
     def to_query(self) -> dict[str, str]:
         """As URL parameters, defaults left out."""
         return {
-            field.name: str(value)
+            field.name: written(field.name, value)
             for field in fields(self)
             if (value := getattr(self, field.name)) != field.default and value is not None
         }
@@ -175,6 +177,8 @@ def parse_setting(name: str, text: str) -> Any:
         return check_name(name, text.strip())
     if name == "layer" and text == "last":
         return None
+    if name == "sample_size" and text == "all":
+        return ALL
     try:
         number = int(text)
     except ValueError:

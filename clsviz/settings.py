@@ -131,6 +131,10 @@ NAME_SETTINGS = {"model": 1, "corpus": 1, "configuration": 0, "split": 0, "colum
 """The settings that are names, and the fewest characters each may have."""
 
 
+ALL = 2**40
+"""The sample size that stands for all sentences of a corpus, written “all”: more than any has."""
+
+
 RANGES = {
     "sample_size": (1, 1_000_000),
     "seed": (0, 2**32 - 1),
@@ -168,9 +172,15 @@ def check_name(name: str, value: str) -> str:
 def check_number(name: str, value: int | None) -> int | None:
     """`value`, which the setting `name` may have; raises SettingError otherwise."""
     low, high = RANGES[name]
-    if value is not None and not low <= value <= high:
-        raise SettingError(f"{name} is {shown(str(value))}; it must be a number from {low:,} to {high:,}.")
-    return value
+    if value is None or low <= value <= high or (name == "sample_size" and value == ALL):
+        return value
+    or_all = ", or all" if name == "sample_size" else ""
+    raise SettingError(f"{name} is {shown(str(value))}; it must be a number from {low:,} to {high:,}{or_all}.")
+
+
+def written(name: str, value: object) -> str:
+    """The value of a setting as links and flags have it."""
+    return "all" if name == "sample_size" and value == ALL else str(value)
 
 
 def printable(text: str) -> str:

@@ -38,6 +38,7 @@ class Shown:
     audit: what the fast precision costs here, or None if the norms are exact.
     clusters: intp (n,), of the sentences that are the same or nearly; None while that is not known, and the intervals
         of the fit take all sentences for independent. row_groups: int64 (n,), where they come from, if that is known.
+    census: of all sentences of a whole corpus, if the line is theirs: those in `index` are then some of them.
     """
 
     index: NDArray[np.intp]
@@ -49,6 +50,12 @@ class Shown:
     audit: Audit | None = None
     clusters: NDArray[np.intp] | None = None
     row_groups: NDArray[np.int64] | None = None
+    census: "statistics.Census | None" = None
+
+    @property
+    def n(self) -> int:
+        """How many sentences the line is of, or would be."""
+        return len(self.index) if self.census is None or self.fit is None else self.fit.n
 
 
 def show(found: Found, view: View, *, wait: bool = True, kept: Kept | None = None) -> Shown:
@@ -66,7 +73,11 @@ def show(found: Found, view: View, *, wait: bool = True, kept: Kept | None = Non
         nothing = np.empty(0, np.intp)
         return Shown(nothing, measurements.n_tokens[:0], np.empty(0, np.float32), None, _unmeasurable(audit), 0, audit)
     index, n_truncated = under_cutoff(measurements, view)
-    shown = replace(shown_of(found, view, index, wait=wait, kept=kept), n_truncated=n_truncated, audit=audit)
+    if found.census is not None and view.unit is Unit.TOKENS and view.lengths is Lengths.TRUE:
+        shown, n_truncated = _shown_of_all(found, view, index), found.census.n_truncated(view.length_cutoff)
+    else:
+        shown = shown_of(found, view, index, wait=wait, kept=kept)
+    shown = replace(shown, n_truncated=n_truncated, audit=audit)
     if shown.problem and n_truncated:
         problem = f"{shown.problem} {n_truncated:,} left out because the model reads only their beginning."
         shown = replace(shown, problem=problem)
@@ -93,6 +104,19 @@ def shown_of(
     kept = None if clusters is None else kept
     fit, problem = _known(kept, shown_of, found, line, view=view, extra=digest(index))
     return Shown(index, lengths, norms, fit, problem, clusters=clusters, row_groups=row_groups)
+
+
+def _shown_of_all(found: Found, view: View, index: NDArray[np.intp]) -> Shown:
+    """The sentences in `index`, and the line through all sentences of a whole corpus."""
+    assert found.census is not None  # the caller checked
+    census = found.census.vector(view.pooling, view.layer)
+    fit, problem = None, ""
+    try:
+        fit = census.fit(view.length_cutoff)
+    except UndefinedFitError as error:
+        problem = str(error)
+    of_index = lengths_of(found, view, index), found.measurements.norms(view.pooling, view.layer)[index]
+    return Shown(index, *of_index, fit, problem, census=census)
 
 
 def is_kept(found: Found, view: View, kept: Kept) -> bool:
@@ -135,11 +159,15 @@ def shapes(found: Found, view: View) -> Iterator["statistics.Shape"]:
     Raises UndefinedFitError where that cannot be said.
     """
     shown = show(found, view)
+    if shown.census is not None:
+        raise UndefinedFitError("Curves are told of samples only: draw up to 1,000,000 sentences instead of all.")
     yield from statistics.shapes(shown.lengths, shown.norms, shown.clusters)
 
 
 def first_shape(found: Found, view: View, shown: Shown, kept: Kept | None = None) -> "statistics.Shape | None":
     """The first step of `shapes`, which is enough for the answer; None where it cannot be said."""
+    if shown.census is not None:
+        return None
 
     def first() -> "statistics.Shape | None":
         try:
@@ -163,6 +191,8 @@ def flat(shown: Shown, view: View) -> "statistics.Flat | None":
     if view.unit is Unit.CHARACTERS:
         return None
     try:
+        if shown.census is not None:
+            return shown.census.flat()
         return statistics.flat(shown.lengths, shown.norms)
     except UndefinedFitError:
         return None
@@ -171,6 +201,8 @@ def flat(shown: Shown, view: View) -> "statistics.Flat | None":
 def by_cutoff(found: Found, view: View) -> "pd.DataFrame":
     """The line at each of several cutoffs, whatever the view's own, as in `statistics.by_cutoff`."""
     whole = show(found, replace(view, length_cutoff=MAX_LENGTH + 1))
+    if whole.census is not None:
+        return whole.census.by_cutoff()
     n_tokens = found.measurements.n_tokens[whole.index]
     return statistics.by_cutoff(n_tokens, whole.lengths, whole.norms, whole.clusters, whole.row_groups)
 

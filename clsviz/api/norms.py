@@ -79,12 +79,12 @@ class NormResult:
     @property
     def answer(self) -> str:
         """What the numbers say, in a few sentences."""
-        return words.result(self._shown, self.experiment, len(self), self._shape)
+        return words.result(self._shown, self.experiment, self.found.n_measured, self._shape)
 
     @property
     def in_numbers(self) -> str:
         """The sentences, R² and the slope, on one line; "" where there is no line."""
-        return words.in_numbers(self._shown, self.experiment, len(self))
+        return words.in_numbers(self._shown, self.experiment, self.found.n_measured)
 
     @property
     def notes(self) -> list[str]:

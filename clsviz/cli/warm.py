@@ -27,5 +27,5 @@ def run(options: argparse.Namespace) -> int:
             continue
         was_there = "" if extraction.sentences_per_second else ", already there"
         name = f"{found.weights.label} on {found.corpus.label}"
-        print(output.one_line(f"{name}: {wanted.kind} of {len(found.measurements):,} sentences{was_there}"))
+        print(output.one_line(f"{name}: {wanted.kind} of {found.n_measured:,} sentences{was_there}"))
     return 0

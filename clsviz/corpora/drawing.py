@@ -9,14 +9,18 @@ from numpy.typing import NDArray
 
 from clsviz import corpora
 from clsviz.corpora import datasets, kept
-from clsviz.corpora.catalogue import is_on_hub
+from clsviz.corpora.catalogue import is_on_hub, label
 from clsviz.corpora.corpus import Corpus, not_downloaded
 from clsviz.corpora.local import discard, make_corpus
 from clsviz.corpora.on_hub import open_split
+from clsviz.corpora.whole import N_SHUFFLED, Whole, shuffled
 from clsviz.errors import CorpusError
 from clsviz.experiment import Selection
 from clsviz.progress import Progress
-from clsviz.settings import Segmentation
+from clsviz.settings import ALL, Segmentation
+
+HEAD = 100_000
+"""So many sentences of a whole corpus are in memory, where it has more than can be drawn: as many as are shown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +29,7 @@ class Sample:
 
     row_groups: of a dataset on the Hub, int64 (n,): equal for sentences of one row group; None where not known.
     rows: of a table of one's own, int64 (n,): the row that each sentence comes from.
+    whole: all sentences of the corpus, where they are asked for and too many to be drawn; `sentences` are the first.
     """
 
     corpus: Corpus
@@ -32,11 +37,21 @@ class Sample:
     drawn: str
     row_groups: NDArray[np.int64] | None = None
     rows: NDArray[np.int64] | None = None
+    whole: Whole | None = None
 
     def head(self, n: int) -> "Sample":
         """The first n sentences."""
         row_groups, rows = (None if of is None else of[:n] for of in (self.row_groups, self.rows))
-        return replace(self, sentences=self.sentences[:n], row_groups=row_groups, rows=rows)
+        return replace(self, sentences=self.sentences[:n], row_groups=row_groups, rows=rows, whole=None)
+
+    @property
+    def n_sentences(self) -> int:
+        """How many sentences there are to be measured, of which `sentences` may be the first only."""
+        return len(self.sentences if self.whole is None else self.whole)
+
+    def read(self, start: int, stop: int) -> list[str]:
+        """The sentences at positions from `start` to `stop`; raises CorpusError where they can no longer be read."""
+        return self.sentences[start:stop] if self.whole is None else self.whole.read(start, stop)
 
     @cached_property
     def clusters(self) -> NDArray[np.intp]:
@@ -72,19 +87,24 @@ def _local(selection: Selection, size: int, seed: int, folder: Path, progress: P
     for _ in range(2):
         path, corpus = make_corpus(selection, folder, progress)
         assert corpus.n_sentences is not None  # since all of them are here
-        # All versions of NumPy keep the stream of RandomState, though not that of Generator: what the store holds
-        # stays true after an upgrade.
-        order = np.random.RandomState(seed).permutation(corpus.n_sentences)[:size]
+        is_whole = size == ALL and corpus.n_sentences > N_SHUFFLED
+        order = shuffled(corpus.n_sentences, seed)[: HEAD if is_whole else size]
         sentences = kept.rows(path, order)
         table_rows = kept.rows_of_table(path, order) if corpus.fields else None
         if sentences is not None and (table_rows is not None or not corpus.fields):
+            whole = Whole(path, corpus.n_sentences, seed) if is_whole else None
             drawn = f"drawn at random from {corpus.n_sentences:,}, seed {seed}"
-            return Sample(corpus, sentences, drawn, rows=table_rows)
+            return Sample(corpus, sentences, drawn, rows=table_rows, whole=whole)
         discard(path, folder)
     raise CorpusError(f"{corpus.label} cannot be kept in {folder}. Choose another place for the store.")
 
 
 def _from_hub(selection: Selection, size: int, seed: int, source: "datasets.Offline", progress: Progress) -> Sample:
+    if size == ALL:
+        raise CorpusError(
+            f"{label(selection.corpus)} can be measured as a whole from a file only. Download its sentences, as "
+            "Parquet, text or JSON lines, and give the file."
+        )
     split, corpus = open_split(selection, source, progress)
     cut = corpus.selection.segmentation is Segmentation.SENTENCES
     try:

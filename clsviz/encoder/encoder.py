@@ -34,14 +34,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-_PART_SIZES = {"cpu": 1024, "cuda": 16_384, "mps": 2048}
-"""Sentences whose norms are measured in one call, by device."""
-
-
-_VECTORS_PART_SIZE = 256
-"""Sentences whose vectors are measured in one call: one sentence of a large model takes 300 kB in float32."""
-
-
 class Encoder:
     """A loaded model, ready to measure; safe to share between threads.
 
@@ -151,10 +143,6 @@ class Encoder:
             *(alteration, self._forward, frame, changed._tokenizer, self.device, self.weights.label)
         )
         return changed
-
-    def part_size(self, kind: Kind = Kind.NORMS) -> int:
-        """A good number of sentences to measure in one call: enough to keep the device busy."""
-        return _VECTORS_PART_SIZE if kind is Kind.VECTORS else _PART_SIZES[self.device.type]
 
     def tokens(self, sentence: str) -> list[str]:
         """The tokens of the sentence, without special tokens, before truncation. Raises ModelError."""

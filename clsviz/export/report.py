@@ -51,7 +51,7 @@ def report(experiment: Experiment, found: Found, shown: Shown, seen: Seen | None
     made_of = words.shareable(experiment, found)
     return _REPORT.render(
         question=words.question(experiment),
-        answer=words.result(shown, experiment, len(found.measurements), shape),
+        answer=words.result(shown, experiment, found.n_measured, shape),
         figure=figures.to_html(picture(experiment, found, shown, seen)),  # the one piece that is markup
         tables={
             "Numbers": words.key_numbers(shown, experiment.unit, analysis.flat(shown, experiment.view), shape),

@@ -10,7 +10,7 @@ from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment, View
 from clsviz.measurements import MAX_LENGTH
 from clsviz.measuring import Found
-from clsviz.settings import CORPUS_PARAMETER, FINGERPRINT_DIGITS, MODEL_PARAMETER
+from clsviz.settings import ALL, CORPUS_PARAMETER, FINGERPRINT_DIGITS, MODEL_PARAMETER
 
 
 def about(experiment: Experiment, found: Found) -> dict[str, object]:
@@ -28,7 +28,7 @@ def about(experiment: Experiment, found: Found) -> dict[str, object]:
         "segmentation": found.corpus.selection.segmentation,
         "reading": found.corpus.selection.reading,
         "drawn": found.sample.drawn,
-        "sample_size": experiment.sample_size,
+        "sample_size": found.n_measured if experiment.sample_size == ALL else experiment.sample_size,
         "probe_size": experiment.probe_size,
         "seed": experiment.seed,
         "length_cutoff": experiment.length_cutoff,
@@ -39,7 +39,7 @@ def about(experiment: Experiment, found: Found) -> dict[str, object]:
         "max_length": MAX_LENGTH,
         "precision": found.precision,
         "numbers": found.precision.numbers,
-        "n_sampled": len(found.measurements),
+        "n_sampled": found.n_measured,
         "query": "?" + urlencode(link(experiment, found)),
     }
 
@@ -54,7 +54,7 @@ def summary(experiment: Experiment, found: Found, shown: Shown) -> dict[str, obj
             **asdict(shown.audit),
             "layers_not_measurable": unmeasurable_layers(found, experiment.view),
         },
-        "n_used": len(shown.index),
+        "n_used": shown.n,
         "n_clusters": fit and fit.n_clusters,
         "r_squared": fit and fit.r_squared,
         "r_squared_interval": fit and _defined(fit.r_squared_interval),
@@ -73,7 +73,7 @@ def summary(experiment: Experiment, found: Found, shown: Shown) -> dict[str, obj
 def shape(found: Found, shown: Shown, view: View) -> dict[str, object]:
     """What a straight line leaves out, ready for JSON; undefined values are None, `shape_problem` says why."""
     try:
-        *_, whole = statistics.shapes(shown.lengths, shown.norms, shown.clusters)
+        *_, whole = analysis.shapes(found, view)
         numbers, problem = asdict(whole), None
     except UndefinedFitError as error:
         numbers, problem = dict.fromkeys(field.name for field in fields(statistics.Shape)), shown.problem or str(error)

@@ -10,11 +10,12 @@ from .job import Job, State, Steps
 from .jobs import Analysis, Jobs, MeasuringJob
 from .lane import TURN_SECONDS, Place
 from .outline import read_outline, write_outline
-from .part import measure_parts, part_stop
+from .part import borders, measure_parts, missing, part_stop
 from .showcase import SHOWCASE, Origin, measure_showcase, origin
 from .store import Key, Store
 from .texts import measure_altered, measure_texts
 from .warming import Wanted, read_wanted
+from .worker import Share, Worker
 
 __all__ = [
     "AUDIT_SIZE",
@@ -37,10 +38,13 @@ __all__ = [
     "MeasuringJob",
     "Origin",
     "Place",
+    "Share",
     "State",
     "Steps",
     "Store",
     "Wanted",
+    "Worker",
+    "borders",
     "clean",
     "evict",
     "gigabytes_of",
@@ -49,6 +53,7 @@ __all__ = [
     "measure_showcase",
     "measure_texts",
     "measurement_key",
+    "missing",
     "origin",
     "part_stop",
     "read_outline",

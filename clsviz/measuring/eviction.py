@@ -18,7 +18,7 @@ import filelock
 from clsviz.atomic import remove_temporary
 from clsviz.corpora.uploads import UPLOAD, UPLOAD_LENGTH
 from clsviz.measurements import Kind
-from clsviz.measuring.store import LOCK, Store
+from clsviz.measuring.store import CLAIMS, LOCK, Store
 
 RECENT_SECONDS = 600.0
 """What was used more recently than this is never deleted: somebody may be looking at it."""
@@ -122,14 +122,12 @@ def _delete(root: Path, unit: _Unit) -> bool:
 
 @contextlib.contextmanager
 def _unwritten(folder: Path) -> Iterator[bool]:
-    """Hold the right to write to a folder of parts; gives whether nobody else has it."""
-    lock = filelock.FileLock(folder / LOCK, timeout=0)
-    try:
-        lock.acquire()
-    except (filelock.Timeout, OSError):
-        yield False
-        return
-    try:
-        yield True
-    finally:
-        lock.release()
+    """Hold the right to write to a folder of parts, and to each that is claimed; gives whether nobody else has it."""
+    with contextlib.ExitStack() as held:
+        try:
+            for path in (folder / LOCK, *folder.glob(f"{CLAIMS}/*.lock")):
+                held.enter_context(filelock.FileLock(path, timeout=0))
+            is_free = True
+        except (filelock.Timeout, OSError):
+            is_free = False
+        yield is_free

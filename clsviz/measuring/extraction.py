@@ -15,15 +15,17 @@ from clsviz import corpora, models
 from clsviz.errors import ModelError, StoreError
 from clsviz.experiment import Experiment
 from clsviz.measurements import MAX_LENGTH, Kind, Measurements
+from clsviz.measuring.census import take_census
 from clsviz.measuring.encoders import Encoders, Mistaken
 from clsviz.measuring.estimate import LOAD_SECONDS, RATE_OF_VECTORS, TYPICAL_CHARACTERS, Cost, Machine, tokens_of
 from clsviz.measuring.found import Found, with_audit
 from clsviz.measuring.outline import read_outline
-from clsviz.measuring.part import measure_parts
+from clsviz.measuring.part import Run, borders, measure_parts, missing
 from clsviz.measuring.soundness import Shape
-from clsviz.measuring.store import Key, Store
+from clsviz.measuring.store import Key, Part, Store
+from clsviz.measuring.worker import Worker
 from clsviz.progress import Progress, interruptible
-from clsviz.settings import Alteration, Precision
+from clsviz.settings import RANGES, Alteration, Precision
 from clsviz.vectors import KINDS
 
 if TYPE_CHECKING:
@@ -75,23 +77,26 @@ class Extraction:
         they hold.
         """
         experiment, folder = self.experiment, self._store.corpora
+        n_sentences = min(experiment.sample_size, RANGES["sample_size"][1])
         weights = self._weights_here()
         self._forget_unless_of(weights)
         megabytes = 0 if weights else models.download_megabytes(experiment.model, progress)
         seconds = corpora.build_seconds(experiment.corpus, folder)
         if weights and not seconds and self.found:
-            return self._cost(self._publish(self._read_stored(self.found)))
+            return self._cost(self._publish(self._count(self._read_stored(self.found), progress)))
         if not seconds:
             try:
                 sample = self._draw(corpora.find_sample, progress)
             except corpora.NotDownloadedError:
                 if not corpora.is_in_catalogue(experiment.corpus):
                     self.corpus = corpora.fetch_corpus(experiment.selection, folder, progress)
-                megabytes += corpora.download_megabytes(experiment.corpus, experiment.sample_size)
+                megabytes += corpora.download_megabytes(experiment.corpus, n_sentences)
             else:
+                n_sentences = sample.n_sentences
                 if weights:
-                    return self._cost(self._outlined(self._find(weights, sample)))
-        seconds += self._measuring_seconds(weights, experiment.sample_size, TYPICAL_CHARACTERS)
+                    found = self._publish(self._count(self._find(weights, sample), progress))
+                    return self._cost(self._outlined(found))
+        seconds += self._measuring_seconds(weights, n_sentences, TYPICAL_CHARACTERS)
         return Cost(seconds, megabytes)
 
     def find_stored(self, progress: Progress) -> Found | None:
@@ -108,7 +113,7 @@ class Extraction:
             has_outline = self._outlines and self._store.shipped and read_outline(self._store.shipped, key) is not None
             if not has_outline and not self._store.parts(key):
                 return None  # the sample need not be drawn
-            return self._outlined(self._find(weights, self._draw(corpora.find_sample, progress)))
+            return self._outlined(self._count(self._find(weights, self._draw(corpora.find_sample, progress)), progress))
         except corpora.NotDownloadedError:
             return None
 
@@ -133,11 +138,43 @@ class Extraction:
             self._find(weights, self._draw(corpora.fetch_sample, progress))
         found = self.found
         assert found is not None  # it was just looked for
-        if found.audit is not None and found.audit.n_missing:
+        if found.audit is not None and found.audit.n_missing_of_sample:
             # Before anything else, so that nothing is shown before its error is known.
             audit = self._complete(found.audit, progress, functools.partial(with_audit, found))
             found = replace(found, audit=audit)
+        if found.sample.whole is not None:
+            return self._complete_whole(found, progress)
         return self._complete(found, progress, lambda found: found)
+
+    def _complete_whole(self, found: Found, progress: Progress) -> Found:
+        """Measure what is missing of a whole corpus, together with whoever else does, and count it."""
+        found = self._publish(self._count(self._read_stored(found), progress))
+        while found.census is None:
+            progress.begin(f"Loading {found.weights.label}")
+            get = functools.partial(self._encoders.get, found.weights, found.precision)
+            encoder = interruptible(get, progress, daemon=False)
+            worker = Worker(found.sample, self.key_of(found), encoder, self._store, progress)
+            n_measured, seconds = 0, 0.0
+            for measured in worker.run(wait=True):
+                n_measured, seconds = n_measured + len(measured.measurements), seconds + measured.seconds
+                self.sentences_per_second = n_measured / seconds
+                if found.n_missing_of_sample:
+                    found = self._publish(self._read_stored(found))
+            found = self._publish(self._count(self._read_stored(found), progress))
+        return found
+
+    def _count(self, found: Found, progress: Progress) -> Found:
+        """Add what is known of all sentences of a whole corpus, or how many are left to measure."""
+        if (whole := found.sample.whole) is None:
+            return found
+        key, n = self.key_of(found), len(whole)
+        n_missing = sum(stop - start for start, stop in missing(self._store.parts(key).values(), n))
+        n_damaged: list[Part] = []
+        census = None if n_missing else take_census(self._store, key, n, progress, n_damaged.append)
+        if n_damaged:
+            return self._count(replace(found, damaged_parts=found.damaged_parts + len(n_damaged)), progress)
+        n_missing -= len(found.sentences) - len(found.measurements)
+        return replace(found, census=census, n_left=max(n_missing, 0))
 
     def _forget_unless_of(self, weights: models.Weights | None) -> None:
         """Drop what was found with other weights: those in a local folder may have changed since."""
@@ -210,11 +247,11 @@ class Extraction:
 
     def _complete(self, found: Found, progress: Progress, whole: Callable[[Found], Found]) -> Found:
         """Measure what `found` lacks; `whole(found)` is what to publish, of which `found` may be a part."""
-        if not (found := self._read_stored(found)).n_missing:
+        if not (found := self._read_stored(found)).n_missing_of_sample:
             self._publish(whole(found))
             return found
         encoder = self._encoder(found, progress)
-        while (found := self._read_stored(found)).n_missing:
+        while (found := self._read_stored(found)).n_missing_of_sample:
             try:
                 with self._store.writer(self.key_of(found)):
                     found = self._measure(self._read_stored(found), encoder, progress, whole)
@@ -254,13 +291,14 @@ class Extraction:
             measuring(len(found.measurements))
 
         measuring(n_measured)
+        runs = (Run(start, found.sentences[start:stop]) for start, stop in borders(n_measured, end, self.kind))
         parts = measure_parts(
-            *(found.sentences, n_measured, end, encoder, self._store, key, progress.advance),
+            *(runs, encoder, self._store, key, lambda done: progress.advance(n_measured + done)),
             check if self._encoders.needs_check(encoder) else None,
         )
         total_seconds = 0.0
         try:
-            for measured, seconds in parts:
+            for measured, seconds, _ in parts:
                 if not _go_together(found.measurements, measured):
                     folder = self._store.root / key.folder_name
                     raise StoreError(f"{folder} holds what another model measured. Delete this folder.")
@@ -270,7 +308,7 @@ class Extraction:
                 self._publish(whole(found))
                 if not checks:
                     self.sentences_per_second = (len(found.measurements) - n_measured) / total_seconds
-                if found.n_missing and not self._encoders.needs_check(encoder):  # else not all of it is kept
+                if found.n_missing_of_sample and not self._encoders.needs_check(encoder):  # else not all of it is kept
                     progress.rest()
         except (Mistaken, ModelError):
             self._publish(whole(before))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from clsviz import corpora, models
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind, Measurements
+from clsviz.measuring.census import Counted
 from clsviz.settings import Precision
 from clsviz.vectors import Vectors
 
@@ -21,6 +22,8 @@ class Found:
     seed: of the draw.
     withdrawn: whether the first measurements were taken back, because a check found them wrong.
     n_shipped: how many of the measurements came with clsviz and were not made here.
+    n_left: of a whole corpus, how many sentences are not measured yet besides those of the sample.
+    census: what is known of all its sentences, once all are measured.
     """
 
     weights: models.Weights
@@ -33,12 +36,14 @@ class Found:
     seed: int = 0
     withdrawn: bool = False
     n_shipped: int = 0
+    n_left: int = 0
+    census: Counted | None = None
 
     @property
     def key(self) -> Hashable:
         """Equal for two values that hold the same measurements of the same sentences."""
         n_audited = len(self.audit.measurements) if self.audit else 0
-        n = len(self.measurements), len(self.sentences), n_audited, self.n_shipped, self.withdrawn
+        n = len(self.measurements), len(self.sentences), n_audited, self.n_shipped, self.withdrawn, self.n_measured
         return self.weights.fingerprint, self.corpus.fingerprint, self.seed, self.precision, type(self.measurements), n
 
     @property
@@ -63,8 +68,18 @@ class Found:
         return isinstance(self.measurements, Vectors) and self.measurements.is_outline
 
     @property
+    def n_measured(self) -> int:
+        """How many sentences the answer is of: those measured of the sample, or all of the corpus."""
+        return len(self.measurements) if self.census is None else self.census.n
+
+    @property
     def n_missing(self) -> int:
         """How many sentences are not measured yet."""
+        return self.n_missing_of_sample + self.n_left
+
+    @property
+    def n_missing_of_sample(self) -> int:
+        """How many of `sentences` are not measured yet, or not exactly where the fast precision needs it."""
         return len(self.sentences) - len(self.measurements) + (self.audit.n_missing if self.audit else 0)
 
 

@@ -57,6 +57,10 @@ LOCK = "writer.lock"
 """Held by whoever adds to the parts beside it."""
 
 
+CLAIMS = "claims"
+"""The folder, beside the parts, of locks held by those who measure single ones of them."""
+
+
 _DAMAGE = (SafetensorError, TypeError, LookupError, ValueError, OverflowError, RecursionError)
 """What a file raises that does not hold what it should."""
 
@@ -223,11 +227,34 @@ class Store:
         except OSError as error:
             raise self._unusable(error) from error
         try:
-            with new_file(folder / _KEY) as temporary:
-                temporary.write_text(json.dumps(asdict(key), indent=1))
+            self.describe(key)
             yield
         finally:
             lock.release()
+
+    def claim(self, key: Key, start: int) -> filelock.BaseFileLock | None:
+        """The right to measure the part of `key` that begins at `start`, until it is released or this process ends.
+
+        None if another process has it, or the part is there already. Raises StoreError.
+        """
+        folder = self.root / key.folder_name
+        lock = filelock.FileLock(folder / CLAIMS / f"{start:09d}.lock", timeout=0)
+        try:
+            (folder / CLAIMS).mkdir(parents=True, exist_ok=True)
+            lock.acquire()
+            if not any(folder.glob(f"{start:09d}-*.safetensors")):
+                return lock
+            lock.release()
+        except filelock.Timeout:
+            pass
+        except OSError as error:
+            raise self._unusable(error) from error
+        return None
+
+    def describe(self, key: Key) -> None:
+        """Say beside the parts of `key` what they are of; raises StoreError."""
+        with new_file(self.root / key.folder_name / _KEY) as temporary:
+            temporary.write_text(json.dumps(asdict(key), indent=1))
 
     def _unusable(self, error: OSError) -> StoreError:
         return StoreError(f"The store {self.root} cannot be used: {error.strerror}. Choose another folder.")

@@ -8,7 +8,7 @@ import numpy as np
 from clsviz import models, statistics
 from clsviz.experiment import Experiment
 from clsviz.measuring import Found
-from clsviz.settings import Lengths, Precision, Unit
+from clsviz.settings import ALL, Lengths, Precision, Unit
 from clsviz.words.numbers import between, counted, number, runs
 
 if TYPE_CHECKING:
@@ -113,6 +113,11 @@ def caveats(shown: "Shown", experiment: Experiment, n_sampled: int) -> list[str]
             texts.append(f"With only {only}, curve and spread are not known; {remedy} for a firm answer.")
         elif fit.rests_on_few and shown.clusters is not None:
             texts.append("The interval of R² rests on a few sentences, or groups of alike ones; it may be too narrow.")
+    if fit and shown.census:
+        texts.append(
+            f"All {n_sampled:,} sentences of the corpus were measured; the points are of {len(shown.index):,} of them, "
+            "drawn at random."
+        )
     if experiment.lengths is Lengths.SHUFFLED:
         texts.append(SHUFFLED.strip())
     if fit and shown.audit:
@@ -134,7 +139,7 @@ def precision(audit: "Audit") -> str:
 def notes(experiment: Experiment, found: Found) -> list[str]:
     """What the user should know about how the result came about."""
     found_notes = []
-    if len(found.sentences) < experiment.sample_size:
+    if len(found.sentences) < experiment.sample_size != ALL:
         n = len(found.sentences)
         only = "one sentence; the sample is that one" if n == 1 else f"{n:,} sentences; the sample is all of them"
         found_notes.append(f"{found.corpus.label} has only {only}.")

@@ -43,7 +43,7 @@ def caption(
         f"{axis_title(experiment.view)} against sentence length in {experiment.unit}{counted}, one point per sentence",
         f"Model: {made['Model']}",
         f"Corpus: {made['Corpus']}",
-        in_numbers(shown, experiment, len(found.measurements)) or shown.problem.rstrip("."),
+        in_numbers(shown, experiment, found.n_measured) or shown.problem.rstrip("."),
         drawn[:1].upper() + drawn[1:],
         f"Measured with clsviz {VERSION}",
     ]

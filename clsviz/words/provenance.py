@@ -67,7 +67,7 @@ def origin(found: Found) -> dict[str, str]:
     return {
         "Model": f"{found.weights.label} ({found.weights.pinned}), fingerprint {found.weights.fingerprint[:16]}",
         "Corpus": f"{found.corpus.label} ({', '.join(corpus)}), fingerprint {found.corpus.fingerprint[:16]}",
-        "Sample": f"{counted(len(found.measurements))}, {found.sample.drawn}",
+        "Sample": f"{counted(found.n_measured)}, {found.sample.drawn}",
         **(
             {"Measured": shipped(found.n_shipped, len(found.measurements), is_outline=found.is_outline)}
             if found.n_shipped
@@ -84,16 +84,23 @@ def shipped(n_shipped: int, n: int, *, is_outline: bool = False) -> str:
     return f"{which} with clsviz: measured on {made.day} with torch {made.torch} on {made.machine}."
 
 
+_LINE_OF_ALL = (
+    "ordinary least squares over all sentences of the corpus; without intervals, as no sentence was left to chance"
+)
+
+
 def settings(experiment: Experiment, found: Found, shown: "Shown") -> dict[str, str]:
     """How the result came about, by name."""
     return {
         **origin(found),
-        "Shown": used(experiment, len(shown.index), shown.n_truncated),
+        "Shown": used(experiment, shown.n, shown.n_truncated),
         "Length": length(experiment),
         "Vector": f"L2 norm of {vector(experiment, found)}; at most {MAX_LENGTH} tokens of a sentence are read",
         "Precision": precision(shown.audit) if shown.audit else Precision.EXACT.numbers,
         **({"Speed": f"a slower path was used: {found.slow_path_reason}"} if found.slow_path_reason else {}),
-        "Line": "ordinary least squares; the intervals take sentences that share at least 0.7 of their words for one: "
+        "Line": _LINE_OF_ALL
+        if shown.census
+        else "ordinary least squares; the intervals take sentences that share at least 0.7 of their words for one: "
         "those of slope and intercept are robust to clusters, or where all sentences differ to unequal spread (HC3); "
         "that of R² is a jackknife of Fisher’s z",
     }

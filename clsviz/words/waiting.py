@@ -4,6 +4,7 @@ from clsviz import corpora, models
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
 from clsviz.measuring import MeasuringJob, Place, State
+from clsviz.settings import ALL
 from clsviz.words.numbers import duration
 
 SETTINGS_BEFORE = "Of the settings before, until there is more"
@@ -82,5 +83,6 @@ def when_left(unwatched_seconds: float | None) -> str:
 def in_background(experiment: Experiment, done: int, total: int) -> str:
     """A run that goes on while the page shows something else."""
     what = f"{models.label(experiment.model)} on {corpora.label(experiment.corpus)}"
-    how_far = f"{done:,} of {total:,} sentences" if total else f"{experiment.sample_size:,} sentences"
+    asked = "all" if experiment.sample_size == ALL else f"{experiment.sample_size:,}"
+    how_far = f"{done:,} of {total:,} sentences" if total else f"{asked} sentences"
     return f"In the background: {what}, {how_far}."

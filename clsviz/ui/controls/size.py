@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from clsviz.settings import RANGES, Precision
+from clsviz.settings import ALL, RANGES, Precision
 from clsviz.ui.controls import choices
 from clsviz.ui.state import server
 
@@ -17,7 +17,7 @@ def show(*, of_vectors: bool) -> None:
     _slider(
         "Sentences",
         "sample_size",
-        [size for size in _SIZES if size <= limits.sample_size],
+        [size for size in _SIZES if size <= limits.sample_size] + [ALL] * (not limits.is_public),
         "How many sentences to draw from the corpus. A larger sample contains the smaller ones.",
     )
     if of_vectors:
@@ -58,7 +58,7 @@ def _slider(label: str, setting: str, sizes: list[int], about: str) -> None:
         label,
         choices.including(st.session_state[setting], sizes, in_order=True),
         value=st.session_state[setting],
-        format_func=lambda size: f"{size:,}",
+        format_func=lambda size: "All" if size == ALL else f"{size:,}",
         key=setting,
         persist_state="session",
         help=about,

@@ -74,7 +74,7 @@ def draw(job: MeasuringJob, name: str = "") -> None:
 
 def _done(job: MeasuringJob, name: str) -> None:
     found = job.work.found
-    n, n_shipped = (len(found.sentences), found.n_shipped) if found else (0, 0)
+    n, n_shipped = (found.n_measured, found.n_shipped) if found else (0, 0)
     where = f", {'all' if n_shipped == n else f'{n_shipped:,}'} on another machine" if n_shipped else ""
     st.caption(f":material/check: {n:,} sentence{'' if n == 1 else 's'} measured{where}")
     if n_shipped and st.button(

@@ -73,7 +73,7 @@ def _wait(job: MeasuringJob, experiment: Experiment) -> None:
 
 def _answer(job: MeasuringJob, experiment: Experiment, found: Found, shown: "Shown") -> None:
     shape = beyond.shape(job, experiment)
-    n_measured = len(found.measurements)
+    n_measured = found.n_measured
     is_pending = (
         shape is None
         and shown.fit is not None

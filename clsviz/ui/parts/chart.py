@@ -184,7 +184,7 @@ def show(
     against = f"{words.axis_title(experiment.view)} against sentence length for {len(shown.index):,} sentences. "
     drawing.show(
         HEIGHT,
-        against + words.result(shown, experiment, len(found.measurements)),
+        against + words.result(shown, experiment, found.n_measured),
         picture_drawn,
         _labels_sent(sample, labels),
         lambda: marks.take(sentence_of),

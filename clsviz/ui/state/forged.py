@@ -10,7 +10,7 @@ import streamlit as st
 from clsviz import words
 from clsviz.corpora.segmentation import MAX_CHARACTERS
 from clsviz.experiment import Experiment
-from clsviz.settings import CHOICES, NAME_SETTINGS, RANGES, Overlay, Trait
+from clsviz.settings import ALL, CHOICES, NAME_SETTINGS, RANGES, Overlay, Trait
 from clsviz.ui.state import session
 from clsviz.ui.state.links import EXTRAS, LONGEST_SEARCH, field_of
 
@@ -47,6 +47,7 @@ _CHECKS: dict[str, Check] = {
     **{name: _text(500) for name in NAME_SETTINGS},
     **{name: _whole(*ends) for name, ends in RANGES.items()},
     **{name: _one_of(choices) for name, choices in CHOICES.items()},
+    "sample_size": lambda value: value == ALL or _whole(*RANGES["sample_size"])(value),
     "layer": lambda value: value == session.LAST or _whole(*RANGES["layer"])(value),
     **dict.fromkeys(("axes", "heat", "nearest", "joined", "erase", "project", "with_text"), _is_switch),
     "sentence": _PLACES,

@@ -10,7 +10,7 @@ import streamlit as st
 from clsviz import corpora, models
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
-from clsviz.settings import Reading, shown
+from clsviz.settings import ALL, Reading, shown, written
 from clsviz.ui.state import server
 
 
@@ -32,8 +32,10 @@ def _offered(experiment: Experiment, report: Callable[[SettingError], None]) -> 
             experiment, corpus=default.corpus, configuration="", split="", column="", reading=Reading.AUTO
         )
     for name, most in (("sample_size", limits.sample_size), ("probe_size", limits.probe_size)):
-        if getattr(experiment, name) > most:
-            report(SettingError(f"{name} is {getattr(experiment, name):,}; on this server it can be at most {most:,}."))
+        value = getattr(experiment, name)
+        if value > most and (limits.is_public or value != ALL):
+            number = written(name, value) if value == ALL else f"{value:,}"
+            report(SettingError(f"{name} is {number}; on this server it can be at most {most:,}."))
             limited: dict[str, Any] = {name: most}
             experiment = replace(experiment, **limited)
     return experiment

@@ -1,0 +1,71 @@
+"""All sentences of a corpus of this machine, read a run at a time: more of them than memory may hold."""
+
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clsviz.corpora import kept
+from clsviz.errors import CorpusError
+
+N_SHUFFLED = 1_000_000
+"""So many sentences come first in random order, as the largest sample has them; the others follow as the corpus does.
+
+Sentences that lie together are read together: in random order, each run would have to read the whole file.
+"""
+
+
+def shuffled(n: int, seed: int) -> NDArray[np.intp]:
+    """The sentences of a corpus of n in random order, intp (n,): a sample is the beginning of it.
+
+    All versions of NumPy keep the stream of RandomState, though not that of Generator: what the store holds stays true
+    after an upgrade.
+    """
+    return np.random.RandomState(seed).permutation(n)
+
+
+class Whole:
+    """The sentences of a corpus by their positions, from 0: the first N_SHUFFLED are those of the largest sample."""
+
+    def __init__(self, path: Path, n_sentences: int, seed: int) -> None:
+        """path: where they are kept, as `kept` keeps them. seed: of the draw."""
+        self._path, self._n, self._seed = path, n_sentences, seed
+
+    def __len__(self) -> int:
+        return self._n
+
+    def read(self, start: int, stop: int) -> list[str]:
+        """The sentences at positions from `start` to `stop`; raises CorpusError where they can no longer be read."""
+        first = self._first[start:stop]
+        if stop <= N_SHUFFLED:
+            return first
+        return first + self._rows(self._numbers(max(start, N_SHUFFLED), min(stop, self._n)))
+
+    def _numbers(self, start: int, stop: int) -> NDArray[np.intp]:
+        """Which sentences of the corpus are at these positions, all behind the shuffled ones: intp (stop - start,)."""
+        rank = np.arange(start, stop) - N_SHUFFLED  # among those that were not shuffled
+        return rank + np.searchsorted(self._n_before, rank, side="right")
+
+    @cached_property
+    def _n_before(self) -> NDArray[np.intp]:
+        """How many sentences that were not shuffled come before each that was, in the order of the corpus."""
+        numbers = np.sort(self._order)
+        return numbers - np.arange(len(numbers))
+
+    @cached_property
+    def _order(self) -> NDArray[np.intp]:
+        return shuffled(self._n, self._seed)[:N_SHUFFLED].copy()  # not a view, or all of it would stay in memory
+
+    @cached_property
+    def _first(self) -> list[str]:
+        """The shuffled sentences: they lie all over the file, which is read once for all of them."""
+        return self._rows(self._order)
+
+    def _rows(self, numbers: NDArray[np.intp]) -> list[str]:
+        sentences = kept.rows(self._path, numbers)
+        if sentences is None:
+            raise CorpusError(
+                f"{self._path} was changed or deleted while it was being read. Run the same command again."
+            )
+        return sentences
