@@ -47,6 +47,17 @@ _HELP = {
 }
 
 
+_IMPORTED = {
+    "text": "the column that holds the texts, of FILE or of the file of texts (default: the only one)",
+    "vectors": "the column, array or tensor that holds the vectors (default: the only one)",
+    "norms": "the one that holds norms, where there are no vectors",
+    "tokens": "the one that holds the length of each text in tokens (default: lengths are counted in words)",
+    "texts": f"a file of texts, one for each row of FILE: a text on each line, or a table "
+    f"({', '.join(formats.SUFFIXES)})",
+    "name": "what the vectors are called (default: as FILE)",
+}
+
+
 class _Parser(argparse.ArgumentParser):
     """Reports what is wrong with the arguments in one line."""
 
@@ -79,6 +90,7 @@ def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
     _add_similarity(commands)
     _add_compare(commands)
     _add_preview(commands)
+    _add_import(commands)
     _add_warm(commands)
     options, flags = parser.parse_known_args(words)
     options.command = options.command or "app"
@@ -148,6 +160,15 @@ def _add_preview(commands: "argparse._SubParsersAction[_Parser]") -> None:
     command.add_argument("corpus", metavar="FILE", help=f"a local file ({', '.join(formats.SUFFIXES)})")
     for name in ("column", "segmentation", "reading"):
         command.add_argument(f"--{name}", metavar="X", help=_HELP[name])
+    command.add_argument("--json", action="store_true", help="print it as one JSON object")
+    _add_store(command)
+
+
+def _add_import(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    command = _add_command(commands, "import", "take vectors or norms that you have already, with their texts")
+    command.add_argument("file", metavar="FILE", help=f"a local file ({', '.join(formats.VECTOR_SUFFIXES)})")
+    for name, about in _IMPORTED.items():
+        command.add_argument(f"--{name}", default="", metavar="X", help=about)
     command.add_argument("--json", action="store_true", help="print it as one JSON object")
     _add_store(command)
 

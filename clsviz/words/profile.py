@@ -3,7 +3,7 @@
 from clsviz import models
 from clsviz.experiment import Experiment
 from clsviz.settings import Lengths, Pooling
-from clsviz.statistics import FEW_SENTENCES, Profile, Reading, Readout, steps
+from clsviz.statistics import FEW_SENTENCES, Profile, Reading, Readout
 from clsviz.words.answer import HARDLY, SMALL_SPREAD
 from clsviz.words.labels import POOLINGS
 from clsviz.words.numbers import number
@@ -257,5 +257,4 @@ def _missing(profile: Profile) -> str:
     """What is still to come."""
     if profile.is_complete:
         return ""
-    n = len(steps(profile.n_layers, profile.has_pooler))
-    return f"So far, {len(profile.readings)} of {n} readings are done."
+    return f"So far, {len(profile.readings)} of {len(profile.steps)} readings are done."

@@ -160,11 +160,7 @@ def _wait_for_norms(of_profile: "Analysis[Profile]") -> None:
     while of_profile.state.is_active and time.monotonic() < deadline:
         profile = of_profile.work.result
         if profile is not None:
-            norms = [
-                step
-                for step in statistics.steps(profile.n_layers, profile.has_pooler)
-                if step[2] is statistics.Readout.NORM
-            ]
+            norms = [step for step in profile.steps if step[2] is statistics.Readout.NORM]
             if len(profile.readings) >= len(norms):
                 return
         with server.turns().left():
