@@ -165,6 +165,9 @@ def compare_lengths(
         steps.append(step)
         progress.advance(len(steps))
 
+    if found.weights.imported:
+        return SimilarityResult(experiment, found, steps[-1], (), str(found.weights.imported.no_model))
+
     def measure(texts: Sequence[str]) -> "Vectors":
         return measure_texts(texts, experiment, found, store, encoders, progress)
 

@@ -227,7 +227,7 @@ def experiment_of(options: argparse.Namespace) -> tuple[Experiment, dict[str, st
     for field in fields(Experiment):
         if (text := getattr(options, field.name, None)) is not None:
             query[field.name] = text
-    return Experiment.from_query(query), made_with
+    return models.as_counted(Experiment.from_query(query)), made_with
 
 
 def models_of(options: argparse.Namespace) -> list[str]:

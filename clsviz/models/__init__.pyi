@@ -1,6 +1,6 @@
 from . import files
 from .catalogue import MODELS
-from .imported import Imported, check_label
+from .imported import Imported, as_counted, check_label
 from .names import UNTRAINED, Name, is_folder, label
 from .on_hub import NotDownloadedError, download_megabytes
 from .resolution import fetch, find
@@ -13,6 +13,7 @@ __all__ = [
     "Name",
     "NotDownloadedError",
     "Weights",
+    "as_counted",
     "check_label",
     "download_megabytes",
     "fetch",

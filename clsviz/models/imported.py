@@ -2,9 +2,11 @@
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from clsviz.errors import ModelError
+from clsviz.experiment import Experiment
+from clsviz.settings import Unit
 
 _NAME = re.compile(r"imported:(\w[\w.-]{0,59})@([0-9a-f]{32})(-norms)?(-words)?")
 
@@ -49,6 +51,13 @@ class Imported:
         if self.only_norms:
             return ModelError(f"Of {self.label} only norms were imported: there are no vectors, and no model to run.")
         return ModelError(f"The vectors of {self.label} were imported: there is no model to run.")
+
+
+def as_counted(experiment: Experiment) -> Experiment:
+    """The same with lengths in words where they were asked for in tokens, whose number was not imported."""
+    name = Imported.parse(experiment.model)
+    is_unknown = name is not None and name.in_words and experiment.unit is Unit.TOKENS
+    return replace(experiment, unit=Unit.WORDS) if is_unknown else experiment
 
 
 def check_label(text: str) -> str:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from clsviz.measuring import Import
 
 ABOUT_WORDS = (
-    "How many tokens the texts have is not known, so lengths are counted in words, also where they are cut off."
+    "How many tokens the texts have was not given, so lengths are counted in words, and the length cutoff is in words."
 )
 
 NO_SENTENCE = "These vectors were imported: there is no model here that could measure a sentence of yours."

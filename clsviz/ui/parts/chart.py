@@ -104,7 +104,7 @@ def axes(experiment: Experiment, longest: int) -> "figures.Axes":
     if experiment.unit is Unit.TOKENS:
         longest = min(longest, experiment.length_cutoff)
     return figures.Axes(
-        words.axis_title(experiment.view),
+        words.axis_title(experiment),
         longest,
         zoom_of=zoom_of(experiment),
         unit=experiment.unit,
@@ -181,7 +181,7 @@ def show(
     def sentence_of(trace: int, point: int) -> int | None:
         return int(shown.index[traces[trace].start + point]) if trace < len(traces) else None
 
-    against = f"{words.axis_title(experiment.view)} against sentence length for {len(shown.index):,} sentences. "
+    against = f"{words.axis_title(experiment)} against sentence length for {len(shown.index):,} sentences. "
     drawing.show(
         HEIGHT,
         against + words.result(shown, experiment, len(found.measurements)),

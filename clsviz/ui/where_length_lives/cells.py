@@ -77,7 +77,7 @@ def choose(row: int, layer: int, n_layers: int) -> None:
 
 def _scatter(found: Found, experiment: Experiment) -> None:
     shown = chart.view_of(found, experiment)
-    st.subheader(words.axis_title(experiment.view), anchor=False)
+    st.subheader(words.axis_title(experiment), anchor=False)
     st.markdown(escape(words.result(shown, experiment, len(found.measurements))))
     selected = chart.show(experiment, found, shown)
     selection.show(found, shown, selected, experiment.unit, share.file_name(experiment, found))
