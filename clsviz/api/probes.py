@@ -67,7 +67,7 @@ class ProbeResult:
     @property
     def question(self) -> str:
         """What was asked, as a sentence."""
-        return f"Where does {self.found.weights.label} write the length of a sentence?"
+        return words.question_of_layers(self.experiment)
 
     @property
     def answer(self) -> str:

@@ -171,8 +171,9 @@ def open_vectors(path: Path, name: str = "") -> VectorFile:
         )
     formats.check(path, name, formats.Limits(file_bytes=2**63))
     if ending == ".parquet":
-        n_rows, *of_kinds = formats.columns_of(_as_file(path, name))
-        found = VectorFile(path, name, *of_kinds, {}, {}, n_rows)
+        columns = formats.columns_of(_as_file(path, name))
+        of_kinds = columns.texts, columns.vectors, columns.numbers
+        found = VectorFile(path, name, *of_kinds, _n_rows=columns.n_rows)
     else:
         found = _of_arrays(path, name, _ARRAYS[ending](path, name))
     if not found.vectors and not found.numbers:

@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 
+from clsviz.experiment import Experiment
+from clsviz.words.labels import is_imported
+
 TERMS = {
     "token": (
         "A piece of text that the model reads as one unit: a word, a part of one, or a punctuation mark. Models cut "
@@ -50,6 +53,15 @@ TRY_A_SENTENCE = ("token", "[CLS]", "norm", "layer", "pooler", "cosine")
 COMPARE_MODELS = ("[CLS]", "norm", "R²", "layer", "probe", "token")
 
 INSIDE_THE_MODEL = ("layer", "token", "[CLS]", "norm", "pooler")
+
+
+_OF_MODELS = ("[CLS]", "layer", "pooler")
+"""Terms that say nothing of vectors that were imported."""
+
+
+def of_page(terms: Sequence[str], experiment: Experiment) -> Sequence[str]:
+    """Those of a page's terms that it uses for an experiment."""
+    return [term for term in terms if term not in _OF_MODELS] if is_imported(experiment) else terms
 
 
 def explained(terms: Sequence[str]) -> dict[str, str]:

@@ -14,6 +14,8 @@ ABOUT_WORDS = (
     "How many tokens the texts have was not given, so lengths are counted in words, and the length cutoff is in words."
 )
 
+ONE_VECTOR = "There is one vector of each sentence, from no known layer. This page now shows its norm."
+
 NO_SENTENCE = "These vectors were imported: there is no model here that could measure a sentence of yours."
 
 NO_PAGE = "These vectors were imported: there is no model here to look at. Choose a model to see this page."
@@ -24,6 +26,9 @@ HELP = (
     "A Parquet, NumPy or safetensors file with one vector, or one norm, for each text. Nothing is run: the vectors are "
     "taken as they are."
 )
+
+
+TEXTS_HELP = "Plain text with a text on each line, or a table with a column of texts (CSV, TSV, JSON lines, Parquet)."
 
 
 def said(found: "Import") -> str:

@@ -150,22 +150,37 @@ def _norm_or_direction(profile: Profile, best: Reading, unit: str) -> str:
     """What a line on the norm and a probe of the direction read after the best layer, and what that does not show."""
     norm = profile.get(Pooling.CLS, best.layer, Readout.NORM)
     direction = profile.get(Pooling.CLS, best.layer, Readout.DIRECTION)
-    at = "Here" if profile.is_of_one_vector else place(profile, best.layer).capitalize()
+    if profile.is_of_one_vector:
+        return _direction(direction, best, unit)
+    at = place(profile, best.layer).capitalize()
     if norm is None:
         return ""
     if direction is None:
         return f"{at}, {_line_on_norm(norm)}."
     if direction.r_squared is None:
         return f"{at}, {_line_on_norm(norm)}. Its direction gives no R²: {direction.problem}"
-    enough = known(best) - min(_SIMILAR, known(best) / 4)  # a small part of a small R² is not as good
-    amount = (
-        "as much as one of the whole vector" if direction.r_squared > enough else "less than one of the whole vector"
-    )
     text = (
-        f"{at}, a linear probe of the direction alone reads {amount}: it is off by {off_by(direction.error, unit)} "
-        f"({r_squared_of(direction)}). There, {_line_on_norm(norm)}."
+        f"{at}, a linear probe of the direction alone reads {_amount(direction, best)}: it is off by "
+        f"{off_by(direction.error, unit)} ({r_squared_of(direction)}). There, {_line_on_norm(norm)}."
     )
     return f"{text} {_norm_from_direction(direction)}".strip()
+
+
+def _direction(direction: Reading | None, best: Reading, unit: str) -> str:
+    """What a probe of the direction reads, where there is one vector and the line on its norm was told before."""
+    if direction is None:
+        return ""
+    if direction.r_squared is None:
+        return f"Its direction gives no R²: {direction.problem}"
+    text = f"A linear probe of the direction alone reads {_amount(direction, best)}: it is off by "
+    text += f"{off_by(direction.error, unit)} ({r_squared_of(direction)})."
+    return f"{text} {_norm_from_direction(direction)}".strip()
+
+
+def _amount(direction: Reading, best: Reading) -> str:
+    """How much a probe of the direction reads; a small part of a small R² is not as much."""
+    enough = known(best) - min(_SIMILAR, known(best) / 4)
+    return "as much as one of the whole vector" if known(direction) > enough else "less than one of the whole vector"
 
 
 def _norm_from_direction(direction: Reading) -> str:

@@ -149,8 +149,8 @@ def quiet_line(found: Similarity, experiment: Experiment) -> str:
     return (
         f"{len(found.index):,} different sentences under {experiment.length_cutoff} {cutoff_unit(experiment)} · "
         f"a sentence and one of its ten nearest are {found.bias.lengths_apart:.1f} {experiment.unit} apart, two random "
-        f"ones {found.random_apart:.1f} · length accounts for {percent(found.bias.length_share)} of the differences between "
-        f"cosines (shuffled {percent(found.chance.length_share)}{shared})"
+        f"ones {found.random_apart:.1f} · length accounts for {percent(found.bias.length_share)} of the differences "
+        f"between cosines (shuffled {percent(found.chance.length_share)}{shared})"
     )
 
 

@@ -67,7 +67,7 @@ def _analyses(job: MeasuringJob, experiment: Experiment) -> list[Analysis[Any]]:
     if found is None:
         return []
     compared = _compare(found, experiment)
-    if job.state.is_active or compared.state.is_active or not st.session_state.joined:
+    if job.state.is_active or compared.state.is_active or not st.session_state.joined or found.weights.imported:
         return [compared]
     return [compared, joined.of(found, experiment)]
 
@@ -90,7 +90,7 @@ def _show(job: MeasuringJob, page: str) -> None:
             words.similarity.QUESTION,
             answer,
             words.similarity.quiet_line(similarity, experiment),
-            terms=words.glossary.LENGTH_AND_SEARCH,
+            terms=words.glossary.of_page(words.glossary.LENGTH_AND_SEARCH, experiment),
         )
     _map(similarity, experiment)
     with strip.place(3):
@@ -143,7 +143,11 @@ def _downloads(experiment: Experiment, found: Found, similarity: "Similarity", *
     }
     for label, (ending, table) in tables.items():
         share.table_downloads(label, f"{name}-{ending}", table, about)
-    rows = joined.of(found, experiment).work.result if st.session_state.joined and not is_active else None
+    rows = (
+        joined.of(found, experiment).work.result
+        if st.session_state.joined and not (is_active or found.weights.imported)
+        else None
+    )
     if rows:
         share.table_downloads("Joined", f"{name}-joined", lambda: export.similarity.joined(rows), about)
 
