@@ -73,6 +73,20 @@ def r_squared_by_layer(profile: Profile | None) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["line", "layer", "r_squared", "lowest", "highest"])
 
 
+def readouts(profile: Profile | None, unit: str) -> pd.DataFrame:
+    """One row for each readout of the only vector there is: from, R², lowest and highest fold, and the error in `unit`.
+
+    All are NaN where they are undefined or not there yet, as without a profile.
+    """
+    rows = []
+    for readout, name in words.profile.READOUTS.items():
+        reading = profile.get(Pooling.CLS, None, readout) if profile else None
+        known = reading if reading is not None and reading.r_squared is not None else None
+        folds = _range(known.fold_r_squared)[1:] if known else (np.nan, np.nan)
+        rows.append((name, known.r_squared if known else np.nan, *folds, known.error if known else np.nan))
+    return pd.DataFrame(rows, columns=["From", "R²", "Lowest fold", "Highest fold", f"Off by ({unit})"])
+
+
 def r_squared_by_vector(profile: Profile, poolings: Sequence[Pooling], readout: Readout) -> NDArray[np.float64]:
     """R² of one readout, (n_poolings, n_layers + 1), NaN where it is undefined or not there yet."""
     return np.array(

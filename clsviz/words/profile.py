@@ -35,13 +35,14 @@ _OTHERS = {
 """What is compared with [CLS], as it is called in a sentence."""
 
 
-_READOUTS = {
+READOUTS = {
     Readout.VECTOR: "whole vector",
     Readout.DIRECTION: "direction alone",
     Readout.NORM: "norm alone",
 }
+"""What length is read from."""
 
-LINES = {(Pooling.CLS, readout): name for readout, name in _READOUTS.items()} | {
+LINES = {(Pooling.CLS, readout): name for readout, name in READOUTS.items()} | {
     (pooling, Readout.VECTOR): labels.line for pooling, labels in POOLINGS.items() if labels.line
 }
 """The lines of the chart of R² by layer, in the order of their colours."""

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 
 def show(profile: "Profile", found: Found, experiment: Experiment) -> None:
-    """The cells, and below them the scatter."""
-    _heat_map(profile, experiment)
+    """The cells, and below them the scatter; of a single vector only that."""
+    if not profile.is_of_one_vector:
+        _heat_map(profile, experiment)
     _scatter(found, experiment)
 
 

@@ -32,6 +32,8 @@ def show(found: Found, experiment: Experiment) -> None:
         st.info(escape(job.error))
     elif result is None:
         st.caption("Computing…")
+    elif found.weights.imported:
+        _dimensions(result)
     else:
         left, right = st.columns(2)
         with left:
