@@ -1,5 +1,6 @@
 """What each thing is called, written once. Adding a pooling is a row in POOLINGS."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from clsviz import models
@@ -49,6 +50,11 @@ def cutoff_unit(experiment: Experiment) -> Unit:
     return Unit.WORDS if name and name.in_words else Unit.TOKENS
 
 
+def cutoff_units(names: Iterable[str]) -> str:
+    """The same for several models."""
+    return " or ".join(dict.fromkeys(cutoff_unit(Experiment(model=name)) for name in names))
+
+
 def vector_name(of: Experiment | View, article: str = "its") -> str:
     """Which vector the norm is of, to stand after “the norm of”; article: “its” or “the”."""
     if is_imported(of):
@@ -84,6 +90,8 @@ def question_of_sentence(experiment: Experiment) -> str:
 
 def question_of_models(experiment: Experiment) -> str:
     """What the page “Compare models” asks."""
+    if is_imported(experiment):
+        return "Which vectors encode the length of a sentence in their norm?"
     return f"Which model encodes the length of a sentence in the norm of {vector_name(experiment.view)}?"
 
 

@@ -98,7 +98,7 @@ def _show(job: MeasuringJob, page: str) -> None:
     _tools(job, experiment, query, found, similarity)
     if found is None or similarity is None:
         return
-    remedies.show(similarity)
+    remedies.show(similarity, is_imported=words.is_imported(experiment))
     with st.expander("Which lengths are found more often?"):
         remedies.times_found(similarity, experiment)
     assert compared is not None
@@ -138,7 +138,7 @@ def _downloads(experiment: Experiment, found: Found, similarity: "Similarity", *
 
     tables: dict[str, Any] = {
         "Map": ("by-length", lambda: export.similarity.pairs(similarity)),
-        "Remedies": ("remedies", lambda: export.similarity.ways(similarity)),
+        "Remedies": ("remedies", lambda: export.similarity.ways(similarity, is_imported=words.is_imported(experiment))),
         "Neighbours": ("neighbours", lambda: export.similarity.neighbours(found, similarity)),
     }
     for label, (ending, table) in tables.items():

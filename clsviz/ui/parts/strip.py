@@ -22,7 +22,8 @@ def place(n: int = 4) -> Iterator[None]:
 def show_view(found: Found | None, poolings: Sequence[Pooling] = (Pooling.CLS, Pooling.POOLER)) -> None:
     """Layer, cutoff and vector; poolings: those that can be chosen. Of imported vectors there is one, of no layer."""
     if words.is_imported(session.experiment()):
-        view.cutoff()
+        with st.container(key="only_cutoff"):
+            view.cutoff()
         return
     view.layer(found)
     view.cutoff()

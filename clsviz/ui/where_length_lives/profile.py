@@ -202,7 +202,8 @@ def _untrained(experiment: Experiment) -> None:
 
 
 def _details(profile: "Profile | None", experiment: Experiment) -> None:
-    with st.expander("In full: the best and the last layer, norm or direction, other vectors, what to keep in mind"):
+    label = "In full: the best and the last layer, norm or direction, other vectors, what to keep in mind"
+    with st.expander("In full: norm or direction" if words.is_imported(experiment) else label):
         for paragraph in words.profile.in_full(profile, experiment) if profile else []:
             st.markdown(f"- {escape(paragraph)}")
 
