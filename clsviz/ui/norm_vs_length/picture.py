@@ -25,8 +25,8 @@ def show(job: MeasuringJob, page: str) -> None:
     """Draw it all; a change of the view draws this, and nothing else of the page, anew."""
     view.fit(job.work.found)
     experiment = session.experiment()  # the view may have been brought back to what the model has
-    chart.follow(experiment)
-    query = url.write(experiment, page, **chart.link())
+    chart.follow(experiment, job.work.found)
+    query = url.write(experiment, page, **chart.link(job.work.found))
     notes.show_of_view()
     found = watching.found(job, experiment)
     shown = chart.view_of(found, experiment) if found else None
@@ -116,7 +116,7 @@ def _tools(
         with st.container(horizontal=True, horizontal_alignment="right", width="content"):
             seen = chart.seen(shown, own_points, overlays)
             longest = chart.axes_of(experiment, shown).longest
-            link = {name: text for name, text in (query | chart.link()).items() if text}
+            link = {name: text for name, text in (query | chart.link(found)).items() if text}
             share.copy_link(experiment, found, link, longest)
             frame = partial(share.copy_frame, experiment, found, link, longest)
             share.downloads(experiment, found, shown, seen, frame)
