@@ -76,12 +76,16 @@ def import_rows(
         taken = _Taken(n, order)
         progress.begin("Reading", n)
         for run in rows:
+            if taken.n + len(run.texts) > n:
+                raise CorpusError(
+                    f"There are more than {n:,} rows: the file was changed while it was read. Give it anew."
+                )
             lines = _lines(run.texts, is_first=not taken.n)
             file.write(lines)
             taken.add(run, lines)
             progress.advance(taken.n)
         if taken.n != n:
-            raise CorpusError(f"There are {taken.n:,} rows, not {n:,}. Give the file again.")
+            raise CorpusError(f"There are {taken.n:,} rows, not {n:,}: the file was cut short. Give it anew.")
         name = taken.name(label)
         corpus_name = corpora.keep_upload(file, f"Texts of {label}.jsonl", store.corpora)
         imported = Import(str(name), corpus_name, n, taken.width)

@@ -55,7 +55,7 @@ COMPARE_MODELS = ("[CLS]", "norm", "R²", "layer", "probe", "token")
 INSIDE_THE_MODEL = ("layer", "token", "[CLS]", "norm", "pooler")
 
 
-_OF_MODELS = ("[CLS]", "layer", "pooler")
+_OF_MODELS = ("[CLS]", "layer", "pooler", "token")
 """Terms that say nothing of vectors that were imported."""
 
 

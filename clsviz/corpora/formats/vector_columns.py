@@ -86,7 +86,7 @@ def _is_of_numbers(kind: Any) -> bool:
 
 
 def _is_of_vectors(kind: Any) -> bool:
-    kind = kind.storage_type if isinstance(kind, pa.ExtensionType) else kind
+    kind = kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
     types = pa.types
     is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
     return bool(is_list and _is_of_numbers(kind.value_type))

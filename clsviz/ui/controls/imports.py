@@ -2,6 +2,7 @@
 
 import io
 import tempfile
+import weakref
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,11 @@ from clsviz.ui.state import server, session
 _NO_TOKENS = "Not known: count words"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Opened:
-    """An uploaded file, on disk for as long as the session holds it, and what is in it."""
+    """An uploaded file, of which there is a copy on disk for as long as the session holds this, and what is in it."""
 
     upload: str
-    copy: Any
     file: VectorFile
 
 
@@ -61,10 +61,16 @@ def _opened(upload: Any) -> _Opened:
     if before is not None and before.upload == of:
         return before
     st.session_state.import_message = ""
-    copy = tempfile.NamedTemporaryFile(suffix=Path(name).suffix)  # noqa: SIM115  (it goes when the session does)
-    copy.write(upload.getbuffer())
-    copy.flush()
-    opened = _Opened(of, copy, corpora.open_vectors(Path(copy.name), name))
+    st.session_state.pop("vectors_name", None)
+    with tempfile.NamedTemporaryFile(suffix=Path(name).suffix, delete=False) as copy:
+        copy.write(upload.getbuffer())
+    path = Path(copy.name)
+    try:
+        opened = _Opened(of, corpora.open_vectors(path, name))
+    except BaseException:
+        path.unlink()
+        raise
+    weakref.finalize(opened, path.unlink, missing_ok=True)
     st.session_state.vectors_opened = opened
     return opened
 
