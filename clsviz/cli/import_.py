@@ -30,4 +30,6 @@ def run(options: argparse.Namespace) -> int:
         flags.append(f"--store {shlex.quote(str(options.store))}")
     print(f"\nIn numbers:\n  clsviz measure {' '.join(flags)}")
     print(f"\nOn the page, behind its address:\n  ?{urlencode(query)}")
+    if options.store:
+        print(f"once it is started with CLSVIZ_STORE={shlex.quote(str(options.store))}")
     return 0
