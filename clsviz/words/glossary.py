@@ -55,13 +55,10 @@ COMPARE_MODELS = ("[CLS]", "norm", "R²", "layer", "probe", "token")
 INSIDE_THE_MODEL = ("layer", "token", "[CLS]", "norm", "pooler")
 
 
-_OF_MODELS = ("[CLS]", "layer", "pooler", "token")
-"""Terms that say nothing of vectors that were imported."""
-
-
 def of_page(terms: Sequence[str], experiment: Experiment) -> Sequence[str]:
-    """Those of a page's terms that it uses for an experiment."""
-    return [term for term in terms if term not in _OF_MODELS] if is_imported(experiment) else terms
+    """Those of a page's terms that say something of an experiment: of imported vectors those of models do not."""
+    of_models = {"[CLS]", "layer", "pooler", "token"}
+    return [term for term in terms if term not in of_models] if is_imported(experiment) else terms
 
 
 def explained(terms: Sequence[str]) -> dict[str, str]:
