@@ -173,3 +173,19 @@ def test_a_public_server_has_none_of_it(mine: Import, monkeypatch: pytest.Monkey
     assert page.session_state.model == "minilm"
     assert "vectors_upload" not in [uploader.key for uploader in page.file_uploader]
     assert not any("imported" in option for option in page.selectbox(key="model").options)
+
+
+def test_another_file_asks_for_its_own_columns(mine: Import) -> None:
+    page = finish(linked(mine.experiment.to_query()).run())
+    for names in (("a", "b"), ("c", "d")):
+        content = table(text=TEXTS, **{name: VECTORS.tolist() for name in names})
+        page.file_uploader(key="vectors_upload").upload(f"{names[0]}.parquet", content)
+        page.run()
+        page.selectbox(key="vectors_column").select(names[1])
+        page.run()
+        assert page.text_input(key="vectors_name").value == names[0]
+        assert not page.exception
+        assert not page.error
+    next(button for button in page.button if button.label == "Import").click().run()
+    finish(page)
+    assert page.query_params["model"].startswith("imported:c@")
