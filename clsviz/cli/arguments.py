@@ -26,7 +26,7 @@ from clsviz.settings import (
 
 _HELP = {
     "model": f"one of {', '.join(models.MODELS)}; an id on the Hugging Face Hub, with or without @REVISION; or a local "
-    "folder. With “untrained:” in front, its weights are random",
+    "folder. With “untrained:” in front, its weights are random. `clsviz import` prints the names of imported vectors",
     "corpus": f"one of {', '.join(corpora.CORPORA)}; a dataset on the Hugging Face Hub, with or without @REVISION; or "
     f"a local file ({', '.join(formats.SUFFIXES)})",
     "configuration": "for a Hub dataset that has several, such as languages (default: the dataset's own)",

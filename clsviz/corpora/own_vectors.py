@@ -281,7 +281,7 @@ def checked(
     if n_tokens is None:
         return Rows(found, numbers, None)
     counts = np.asarray(n_tokens)
-    _refuse(~((counts >= 0) & (counts < 2**31) & (counts == np.floor(counts))), name, n_before, "no number of tokens")
+    _refuse(~((counts >= 0) & (counts < 2**30) & (counts == np.floor(counts))), name, n_before, "no number of tokens")
     return Rows(found, numbers, counts.astype(np.int32))
 
 

@@ -86,3 +86,17 @@ def test_typed_sentences_are_set_beside_the_corpus() -> None:
     slope, intercept = np.polyfit(LENGTHS, NORMS, 1)
     np.testing.assert_allclose(table["Norm on the line"], [intercept + slope * 20, np.nan], rtol=1e-6)
     assert table["Percentile at this length"].isna().all()  # fewer than 20 are of similar length
+
+
+def test_of_a_single_vector_every_readout_has_a_row() -> None:
+    readings = {
+        (Pooling.CLS, 0, Readout.VECTOR): Reading(Pooling.CLS, 0, Readout.VECTOR, 0.9, (0.8, 0.95), error=1.5),
+        (Pooling.CLS, 0, Readout.NORM): Reading(Pooling.CLS, 0, Readout.NORM, problem="It is constant."),
+    }
+    of_one = Profile(100, 3, 0, False, readings, n_poolings=1)
+    assert [step[2] for step in of_one.steps] == [Readout.NORM, Readout.VECTOR, Readout.DIRECTION]
+    table = export.tables.readouts(of_one, "words").set_index("From")
+    assert table.loc["whole vector"].tolist() == [0.9, 0.8, 0.95, 1.5]
+    assert table.loc[["direction alone", "norm alone"]].isna().all(axis=None)
+    assert list(table) == ["R²", "Lowest fold", "Highest fold", "Off by (words)"]
+    assert export.tables.readouts(None, "words").iloc[:, 1:].isna().all(axis=None)
