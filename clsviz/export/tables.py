@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from clsviz import statistics, words
+from clsviz import analysis, statistics, words
 from clsviz.analysis import Shown
 from clsviz.analysis.origin import Origin
 from clsviz.analysis.vectors import SentLen
@@ -235,6 +235,13 @@ def selected(sentences: Sequence[str], index: NDArray[np.intp], shown: Shown, un
     )
     if shown.fit:
         table["Residual"] = norms - shown.fit.predict(lengths)
+    return table
+
+
+def named(sentences: Sequence[str], index: NDArray[np.intp], shown: Shown, unit: Unit) -> pd.DataFrame:
+    """The same with the name of each sentence, by which a link selects it in any sample that holds it."""
+    table = selected(sentences, index, shown, unit)
+    table.insert(0, "Name", analysis.naming.names_of(sentences, shown.index[index].tolist()))
     return table
 
 

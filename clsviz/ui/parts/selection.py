@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from clsviz import analysis, export, words
+from clsviz import export, words
 from clsviz.experiment import Experiment
 from clsviz.measuring import Found
 from clsviz.settings import Unit
@@ -15,8 +15,6 @@ from clsviz.ui.parts import colouring, marks
 from clsviz.ui.state.links import LONGEST_SEARCH
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from clsviz.analysis import Shown
 
 _MOST_LISTED = 1_000
@@ -62,7 +60,7 @@ def _several(found: Found, shown: "Shown", selected: NDArray[np.intp], unit: Uni
         st.markdown(escape(words.selection.selected(shown, selected) + more))
         st.download_button(
             "Selected (CSV)",
-            lambda: export.to_csv(_named(found, shown, selected, unit)),
+            lambda: export.to_csv(export.tables.named(found.sentences, selected, shown, unit)),
             f"{name}-selected.csv",
             "text/csv",
             icon=":material/download:",
@@ -80,13 +78,6 @@ def _several(found: Found, shown: "Shown", selected: NDArray[np.intp], unit: Uni
         },
         alt="The selected sentences",
     )
-
-
-def _named(found: Found, shown: "Shown", selected: NDArray[np.intp], unit: Unit) -> "pd.DataFrame":
-    """The table to take along, with the name by which a link has each sentence."""
-    table = export.tables.selected(found.sentences, selected, shown, unit)
-    table.insert(0, "Name", analysis.naming.names_of(found.sentences, shown.index[selected].tolist()))
-    return table
 
 
 def _one(found: Found, shown: "Shown", index: int, unit: Unit) -> None:
