@@ -1,4 +1,15 @@
-from .api import Comparison, Encoder, NormResult, ProbeResult, SimilarityResult, compare, measure, probe, similarity
+from .api import (
+    Comparison,
+    Encoder,
+    NormResult,
+    ProbeResult,
+    SimilarityResult,
+    compare,
+    import_vectors,
+    measure,
+    probe,
+    similarity,
+)
 from .errors import ClsvizError
 from .experiment import Experiment
 from .settings import Pooling
@@ -16,6 +27,7 @@ __all__ = [
     "SimilarityResult",
     "compare",
     "fit",
+    "import_vectors",
     "measure",
     "probe",
     "similarity",

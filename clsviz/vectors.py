@@ -58,10 +58,11 @@ class Vectors(Measurements):
     """Vectors of n sentences, by pooling and layer; they are read from disk only when needed.
 
     cls_norms, pooler_norms: as in `Measurements`, computed before packing.
-    other_norms: float32 (n, n_layers + 1) for each of `POOLED` but [CLS], computed before packing.
+    other_norms: float32 (n, n_layers + 1) for each of `POOLED` but [CLS], computed before packing; empty where there is
+        only one vector of a sentence, which then stands in the place of [CLS].
     layer_norms: float32 (n_layers + 1, 2, width), gain and bias of the LayerNorm whose output the layer is; NaN if the
         layer is not the output of one.
-    runs: the packed vectors of consecutive runs of sentences. Slots: all layers of the first of `POOLED`, then of the
+    runs: the packed vectors of consecutive runs of sentences. Slots: all layers of the first of `poolings`, then of the
         second, and so on; the pooler output comes last.
     """
 
@@ -78,6 +79,11 @@ class Vectors(Measurements):
     def is_outline(self) -> bool:
         """Whether the vectors themselves are not here."""
         return len(self) > 0 and not self.runs
+
+    @property
+    def poolings(self) -> tuple[Pooling, ...]:
+        """Those that there are after every layer: the first of `POOLED`."""
+        return POOLED[: 1 + len(self.other_norms)]
 
     @property
     def width(self) -> int:
@@ -103,9 +109,11 @@ class Vectors(Measurements):
         if pooling is Pooling.POOLER:
             if not self.has_pooler:
                 raise IndexError("this model has no pooler")
-            slot = len(POOLED) * (last + 1)
+            slot = len(self.poolings) * (last + 1)
+        elif pooling not in self.poolings:
+            raise IndexError(f"{pooling} was not measured")
         else:
-            slot = POOLED.index(pooling) * (last + 1) + range(last + 1)[last if layer is None else layer]
+            slot = self.poolings.index(pooling) * (last + 1) + range(last + 1)[last if layer is None else layer]
         unpacked = [np.empty((0, self.width), np.float32)]
         for run in self.runs:
             if sum(map(len, unpacked)) < len(self):  # a `head` does not need all runs
@@ -136,7 +144,7 @@ class Vectors(Measurements):
     ) -> Self:
         """Pack float32 vectors by pooling and layer, (poolings, n_layers + 1, n, width), and of the pooler, (n, width).
 
-        layer_norms: all NaN by default.
+        poolings: `POOLED`, or the first alone. layer_norms: all NaN by default.
         """
         n_poolings, n_layers_and_one, _, width = pooled.shape
         slots = [*pooled.reshape(n_poolings * n_layers_and_one, -1, width), *([] if pooler is None else [pooler])]
@@ -148,7 +156,7 @@ class Vectors(Measurements):
             truncated,
             of_cls,
             of_pooler,
-            dict(zip(POOLED[1:], of_others, strict=True)),
+            dict(zip(POOLED[1:n_poolings], of_others, strict=True)),
             no_layer_norms if layer_norms is None else layer_norms,
             (Packed.of(slots),),
         )
@@ -185,7 +193,8 @@ class Vectors(Measurements):
             parts[0],
             **{name: np.concatenate([getattr(part, name) for part in parts]) for name in _PER_SENTENCE},
             other_norms={
-                pooling: np.concatenate([part.other_norms[pooling] for part in parts]) for pooling in POOLED[1:]
+                pooling: np.concatenate([part.other_norms[pooling] for part in parts])
+                for pooling in parts[0].poolings[1:]
             },
             runs=tuple(run for part in parts for run in part.runs),
         )
@@ -209,7 +218,7 @@ class Vectors(Measurements):
         read = {name: array[:] for name, array in arrays.items() if name != "deviations"}
         return cls(
             **{name: read[name] for name in _PER_SENTENCE},
-            other_norms={pooling: read[f"{pooling}_norms"] for pooling in POOLED[1:]},
+            other_norms={pooling: read[name] for pooling in POOLED[1:] if (name := f"{pooling}_norms") in read},
             layer_norms=read["layer_norms"],
             runs=(Packed(read["centres"], read["scales"], arrays["deviations"]),),
         )

@@ -50,6 +50,7 @@ def _names() -> list[str]:
         "compare",
         "Comparison",
         "Encoder",
+        "import_vectors",
     ]
     return first + [name for name in clsviz.__all__ if name not in first]
 

@@ -73,6 +73,7 @@ def test_the_public_names_are_these() -> None:
         "SimilarityResult",
         "compare",
         "fit",
+        "import_vectors",
         "measure",
         "probe",
         "similarity",

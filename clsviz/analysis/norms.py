@@ -218,7 +218,10 @@ def check_pooling(view: View, measurements: Measurements) -> None:
     """Raise SettingError if the model lacks the view's pooling, or if it was not measured."""
     if view.pooling is Pooling.POOLER and not measurements.has_pooler:
         raise SettingError("pooling is pooler, but this model has no pooler. Choose cls.")
-    if view.pooling in (Pooling.MEAN, Pooling.MAX) and not isinstance(measurements, Vectors):
+    if isinstance(measurements, Vectors):
+        if view.pooling not in (*measurements.poolings, Pooling.POOLER):
+            raise SettingError(f"pooling is {view.pooling}, but there is one vector of each sentence only. Choose cls.")
+    elif view.pooling in (Pooling.MEAN, Pooling.MAX):
         raise SettingError(
             f"pooling is {view.pooling}, whose norm is known only if vectors are measured: use the page “Where length "
             "lives” or the command probe. Here it can be cls or pooler."
@@ -227,6 +230,8 @@ def check_pooling(view: View, measurements: Measurements) -> None:
 
 def check_layer(view: View, n_layers: int) -> None:
     """Raise SettingError if a model with `n_layers` layers lacks the view's layer."""
+    if view.layer and not n_layers:
+        raise SettingError(f"layer is {view.layer}, but these vectors are from no known layer. Leave out the layer.")
     if (view.layer or 0) > n_layers:
         raise SettingError(f"layer is {view.layer}, but this model has layers 0 to {n_layers}.")
 

@@ -130,8 +130,8 @@ def last(found: Found, view: View) -> Similarity:
 
 
 def _others(found: Found, view: View) -> list[Pooling]:
-    has = {Pooling.POOLER: found.vectors.has_pooler}
-    return [pooling for pooling in _COMPARED if pooling is not view.pooling and has.get(pooling, True)]
+    there = [*found.vectors.poolings, *([Pooling.POOLER] if found.vectors.has_pooler else [])]
+    return [pooling for pooling in _COMPARED if pooling is not view.pooling and pooling in there]
 
 
 def _way(

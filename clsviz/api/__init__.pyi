@@ -2,6 +2,7 @@ from .bar import Bar
 from .comparison import Comparison, compare, compare_models
 from .encoder import Encoder
 from .extraction import extract
+from .importing import import_vectors
 from .norms import NormResult, measure
 from .probes import ProbeResult, erase_length, probe, read_altered, read_elsewhere, read_lengths
 from .published import classify_task, cost_of_task, open_task
@@ -24,6 +25,7 @@ __all__ = [
     "cost_of_task",
     "erase_length",
     "extract",
+    "import_vectors",
     "measure",
     "open_task",
     "probe",

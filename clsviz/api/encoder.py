@@ -59,6 +59,8 @@ class Encoder:
     ) -> None:
         with Bar(progress) as bar:
             weights = models.fetch(parse_setting("model", model), progress=bar)
+        if weights.imported:
+            raise weights.imported.no_model
         self._encoder = encoder.Encoder(weights, parse_setting("precision", precision), device)
         self.name = weights.name
         self.label = weights.label

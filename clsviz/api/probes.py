@@ -67,7 +67,7 @@ class ProbeResult:
     @property
     def question(self) -> str:
         """What was asked, as a sentence."""
-        return f"Where does {self.found.weights.label} write the length of a sentence?"
+        return words.question_of_layers(self.experiment)
 
     @property
     def answer(self) -> str:
@@ -236,10 +236,15 @@ def read_lengths(found: Found, experiment: Experiment, progress: Progress) -> "P
     """Fit every probe; raises SettingError where the model lacks the experiment's layer or pooling."""
     analysis.check_layer(experiment.view, found.vectors.n_layers)
     analysis.check_pooling(experiment.view, found.vectors)
-    progress.begin("Fitting probes", len(statistics.steps(found.vectors.n_layers, found.vectors.has_pooler)))
+    progress.begin("Fitting probes", _n_steps(found))
     for profile in analysis.vectors.profiles(found, experiment.view):
         progress.advance(len(profile.readings))
     return profile
+
+
+def _n_steps(found: Found) -> int:
+    vectors = found.vectors
+    return len(statistics.steps(vectors.n_layers, vectors.has_pooler, len(vectors.poolings)))
 
 
 def erase_length(found: Found, experiment: Experiment, progress: Progress) -> "Erasure":

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypedDict
 
+from clsviz import models
 from clsviz.api.sentences import Corpus, corpus_name
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment, parse_setting
@@ -50,12 +51,12 @@ def question(
             raise SettingError(
                 f"{', '.join(others)} cannot be given beside an Experiment, which has its own: use dataclasses.replace."
             )
-        return model
+        return models.as_counted(model)
     unknown = settings.keys() - Settings.__optional_keys__
     if unknown:
         raise SettingError(f"There is no setting “{min(unknown)}”. The settings are {', '.join(_names(Settings))}.")
     experiment = replace(Experiment(), **_parsed({"model": model, "sample_size": n, "seed": seed, **settings}))
-    return replace(experiment, **_parsed({"corpus": corpus_name(corpus, store)}))
+    return models.as_counted(replace(experiment, **_parsed({"corpus": corpus_name(corpus, store)})))
 
 
 def with_view(experiment: Experiment, view: Mapping[str, Any]) -> Experiment:
@@ -65,7 +66,7 @@ def with_view(experiment: Experiment, view: Mapping[str, Any]) -> Experiment:
         raise SettingError(
             f"“{min(unknown)}” is not a setting of the view. Those are {', '.join(_names(ViewSettings))}."
         )
-    return replace(experiment, **_parsed(view))
+    return models.as_counted(replace(experiment, **_parsed(view)))
 
 
 def _names(settings: Any) -> list[str]:

@@ -94,7 +94,7 @@ class SimilarityResult:
         a sentence and one of its ten nearest are apart, on average, in the unit of length), neighbors_kept (the share
         of the ten that are those of the vector as it is); and problem (why there are no numbers, or "").
         """
-        return export.similarity.ways(self.similarity)
+        return export.similarity.ways(self.similarity, is_imported=words.is_imported(self.experiment))
 
     def neighbors(self) -> "pd.DataFrame":
         """One row per sentence compared: sentence, length, and the mean length of its ten nearest, also by words."""
@@ -164,6 +164,9 @@ def compare_lengths(
     for step in analysis.similarity.compare(found, view):
         steps.append(step)
         progress.advance(len(steps))
+
+    if found.weights.imported:
+        return SimilarityResult(experiment, found, steps[-1], (), str(found.weights.imported.no_model))
 
     def measure(texts: Sequence[str]) -> "Vectors":
         return measure_texts(texts, experiment, found, store, encoders, progress)

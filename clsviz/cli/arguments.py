@@ -26,7 +26,7 @@ from clsviz.settings import (
 
 _HELP = {
     "model": f"one of {', '.join(models.MODELS)}; an id on the Hugging Face Hub, with or without @REVISION; or a local "
-    "folder. With “untrained:” in front, its weights are random",
+    "folder. With “untrained:” in front, its weights are random. `clsviz import` prints the names of imported vectors",
     "corpus": f"one of {', '.join(corpora.CORPORA)}; a dataset on the Hugging Face Hub, with or without @REVISION; or "
     f"a local file ({', '.join(formats.SUFFIXES)})",
     "configuration": "for a Hub dataset that has several, such as languages (default: the dataset's own)",
@@ -44,6 +44,17 @@ _HELP = {
     "pooling": f"the vector that is looked at: {', '.join(Pooling)}; mean and max only with probe and similarity",
     "unit": f"what lengths are counted in: {', '.join(Unit)}; the length cutoff is always in tokens",
     "lengths": "“true”, or “shuffled” as a control, which should leave nothing to find",
+}
+
+
+_IMPORTED = {
+    "text": "the column that holds the texts, of FILE or of the file of texts (default: the only one)",
+    "vectors": "the column, array or tensor that holds the vectors (default: the only one)",
+    "norms": "the one that holds norms, where there are no vectors",
+    "tokens": "the one that holds the length of each text in tokens (default: lengths are counted in words)",
+    "texts": f"a file of texts, one for each row of FILE: a text on each line, or a table "
+    f"({', '.join(formats.SUFFIXES)})",
+    "name": "what the vectors are called (default: as FILE)",
 }
 
 
@@ -79,6 +90,7 @@ def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
     _add_similarity(commands)
     _add_compare(commands)
     _add_preview(commands)
+    _add_import(commands)
     _add_warm(commands)
     options, flags = parser.parse_known_args(words)
     options.command = options.command or "app"
@@ -152,6 +164,15 @@ def _add_preview(commands: "argparse._SubParsersAction[_Parser]") -> None:
     _add_store(command)
 
 
+def _add_import(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    command = _add_command(commands, "import", "take vectors or norms that you have already, with their texts")
+    command.add_argument("file", metavar="FILE", help=f"a local file ({', '.join(formats.VECTOR_SUFFIXES)})")
+    for name, about in _IMPORTED.items():
+        command.add_argument(f"--{name}", default="", metavar="X", help=about)
+    command.add_argument("--json", action="store_true", help="print it as one JSON object")
+    _add_store(command)
+
+
 def _add_warm(commands: "argparse._SubParsersAction[_Parser]") -> None:
     command = _add_command(commands, "warm", "measure a list of experiments before anybody asks for them")
     command.add_argument("list", type=Path, metavar="FILE", help="the list, in TOML, such as deploy/showcase.toml")
@@ -206,7 +227,7 @@ def experiment_of(options: argparse.Namespace) -> tuple[Experiment, dict[str, st
     for field in fields(Experiment):
         if (text := getattr(options, field.name, None)) is not None:
             query[field.name] = text
-    return Experiment.from_query(query), made_with
+    return models.as_counted(Experiment.from_query(query)), made_with
 
 
 def models_of(options: argparse.Namespace) -> list[str]:

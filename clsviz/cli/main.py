@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from clsviz.cli import app, arguments, compare, measure, preview, probe, similarity, warm
+from clsviz.cli import app, arguments, compare, import_, measure, preview, probe, similarity, warm
 from clsviz.cli.output import one_line
 from clsviz.errors import ClsvizError
 
@@ -17,6 +17,7 @@ _COMMANDS = {
     "similarity": similarity,
     "compare": compare,
     "preview": preview,
+    "import": import_,
     "warm": warm,
 }
 

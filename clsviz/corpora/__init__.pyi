@@ -21,7 +21,9 @@ from .drawing import Sample, fetch_sample, find_sample
 from .fields import values_beside
 from .local import build_seconds
 from .opening import fetch_corpus, find_corpus
+from .order import sample_order
 from .own_file import place_of
+from .own_vectors import Chosen, Rows, VectorFile, checked, open_vectors
 from .previewing import Preview, preview
 from .task_file import TaskFile, read_task
 from .uploads import delete_uploads, keep_upload, look_at_upload, upload_label
@@ -29,16 +31,20 @@ from .uploads import delete_uploads, keep_upload, look_at_upload, upload_label
 __all__ = [
     "CORPORA",
     "LEAST_SHARED",
+    "Chosen",
     "Corpus",
     "Dataset",
     "NotDownloadedError",
     "Preview",
+    "Rows",
     "Sample",
     "Shipped",
     "Source",
     "TaskFile",
+    "VectorFile",
     "build_seconds",
     "canonical",
+    "checked",
     "clusters_of",
     "datasets",
     "delete_uploads",
@@ -60,10 +66,12 @@ __all__ = [
     "kept",
     "label",
     "look_at_upload",
+    "open_vectors",
     "place_of",
     "preview",
     "read_task",
     "resembles_upload",
+    "sample_order",
     "segmentation",
     "upload_label",
     "values_beside",

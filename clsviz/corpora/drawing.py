@@ -13,7 +13,8 @@ from clsviz.corpora.catalogue import is_on_hub, label
 from clsviz.corpora.corpus import Corpus, not_downloaded
 from clsviz.corpora.local import discard, make_corpus
 from clsviz.corpora.on_hub import open_split
-from clsviz.corpora.whole import N_SHUFFLED, Whole, shuffled
+from clsviz.corpora.order import N_SHUFFLED, shuffled
+from clsviz.corpora.whole import Whole
 from clsviz.errors import CorpusError
 from clsviz.experiment import Selection
 from clsviz.progress import Progress

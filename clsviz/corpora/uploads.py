@@ -23,7 +23,10 @@ UPLOAD, UPLOAD_LENGTH = "upload-", 39
 
 
 def keep_upload(
-    content: io.BytesIO | io.BufferedReader, file_name: str, folder: Path, limits: formats.Limits | None = None
+    content: io.BytesIO | io.BufferedReader | io.BufferedRandom,
+    file_name: str,
+    folder: Path,
+    limits: formats.Limits | None = None,
 ) -> str:
     """Keep an uploaded file in `folder`, and return the name of the corpus that it makes.
 

@@ -7,22 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz.corpora import kept
+from clsviz.corpora.order import N_SHUFFLED, shuffled
 from clsviz.errors import CorpusError
-
-N_SHUFFLED = 1_000_000
-"""So many sentences come first in random order, as the largest sample has them; the others follow as the corpus does.
-
-Sentences that lie together are read together: in random order, each run would have to read the whole file.
-"""
-
-
-def shuffled(n: int, seed: int) -> NDArray[np.intp]:
-    """The sentences of a corpus of n in random order, intp (n,): a sample is the beginning of it.
-
-    All versions of NumPy keep the stream of RandomState, though not that of Generator: what the store holds stays true
-    after an upgrade.
-    """
-    return np.random.RandomState(seed).permutation(n)
 
 
 class Whole:
@@ -37,7 +23,7 @@ class Whole:
 
     def read(self, start: int, stop: int) -> list[str]:
         """The sentences at positions from `start` to `stop`; raises CorpusError where they can no longer be read."""
-        first = self._first[start:stop]
+        first = self._first[start:stop] if start < N_SHUFFLED else []
         if stop <= N_SHUFFLED:
             return first
         return first + self._rows(self._numbers(max(start, N_SHUFFLED), min(stop, self._n)))
@@ -55,7 +41,7 @@ class Whole:
 
     @cached_property
     def _order(self) -> NDArray[np.intp]:
-        return shuffled(self._n, self._seed)[:N_SHUFFLED].copy()  # not a view, or all of it would stay in memory
+        return shuffled(self._n, self._seed)
 
     @cached_property
     def _first(self) -> list[str]:

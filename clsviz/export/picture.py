@@ -44,7 +44,7 @@ def picture(experiment: Experiment, found: Found, shown: Shown, seen: Seen | Non
     return figures.scatter(
         points,
         figures.Axes(
-            words.axis_title(experiment.view),
+            words.axis_title(experiment),
             int(shown.lengths.max(initial=1)),
             unit=experiment.unit,
             length_title=words.length_title(experiment.view),

@@ -32,8 +32,11 @@ def pairs(found: Similarity) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*columns, "cosine_shuffled", "cosine_of_shared_words"])
 
 
-def ways(found: Similarity) -> pd.DataFrame:
-    """One row per way to compare: the view's vector, as it is and after each remedy, other vectors, shared words."""
+def ways(found: Similarity, *, is_imported: bool = False) -> pd.DataFrame:
+    """One row per way to compare: the view's vector, as it is and after each remedy, other vectors, shared words.
+
+    is_imported: whether the vectors were, and so are no [CLS].
+    """
     by_words = found.by_words
     of_words = (
         (by_words.length_share, by_words.neighbour_correlation, None, by_words.lengths_apart, None)
@@ -41,7 +44,12 @@ def ways(found: Similarity) -> pd.DataFrame:
         else (None,) * 5
     )
     rows = [
-        (words.POOLINGS[way.pooling].short, words.similarity.REMEDIES[way.remedy], *_numbers(way), way.problem)
+        (
+            _vector(way, is_imported),
+            words.similarity.REMEDIES[way.remedy],
+            *_numbers(way),
+            way.problem,
+        )
         for way in (*found.remedies, *found.poolings)
     ]
     columns = ["vector", "remedy", "length_share_of_cosine", "neighbor_length_correlation", "held_out_correlation"]
@@ -50,6 +58,10 @@ def ways(found: Similarity) -> pd.DataFrame:
         [*rows, (words.similarity.SHARED_WORDS, "", *of_words, found.by_words_problem)], columns=columns
     )
     return table.astype(dict.fromkeys(columns[2:-1], float))
+
+
+def _vector(way: Way, is_imported: bool) -> str:
+    return "Vector" if is_imported else words.POOLINGS[way.pooling].short
 
 
 def _numbers(way: Way) -> tuple[float | None, ...]:

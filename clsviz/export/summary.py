@@ -15,6 +15,7 @@ from clsviz.settings import ALL, CORPUS_PARAMETER, FINGERPRINT_DIGITS, MODEL_PAR
 
 def about(experiment: Experiment, found: Found) -> dict[str, object]:
     """The settings of a result and the fingerprints of its model and corpus, ready for JSON."""
+    layer = found.measurements.n_layers if experiment.layer is None else experiment.layer
     return {
         "model": experiment.model,
         "model_commit": found.weights.commit or None,
@@ -32,11 +33,11 @@ def about(experiment: Experiment, found: Found) -> dict[str, object]:
         "probe_size": experiment.probe_size,
         "seed": experiment.seed,
         "length_cutoff": experiment.length_cutoff,
-        "layer": found.measurements.n_layers if experiment.layer is None else experiment.layer,
+        "layer": None if found.weights.imported else layer,
         "pooling": experiment.pooling,
         "unit": experiment.unit,
         "lengths": experiment.lengths,
-        "max_length": MAX_LENGTH,
+        "max_length": None if found.weights.imported else MAX_LENGTH,
         "precision": found.precision,
         "numbers": found.precision.numbers,
         "n_sampled": found.n_measured,

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from clsviz import statistics, words
+from clsviz import analysis, statistics, words
 from clsviz.analysis import Shown
 from clsviz.analysis.origin import Origin
 from clsviz.analysis.vectors import SentLen
@@ -71,6 +71,20 @@ def r_squared_by_layer(profile: Profile | None) -> pd.DataFrame:
         for layer, reading in enumerate(profile.line(pooling, readout) if profile else [])
     ]
     return pd.DataFrame(rows, columns=["line", "layer", "r_squared", "lowest", "highest"])
+
+
+def readouts(profile: Profile | None, unit: str) -> pd.DataFrame:
+    """One row for each readout of the only vector there is: from, R², lowest and highest fold, and the error in `unit`.
+
+    All are NaN where they are undefined or not there yet, as without a profile.
+    """
+    rows = []
+    for readout, name in words.profile.READOUTS.items():
+        reading = profile.get(Pooling.CLS, None, readout) if profile else None
+        known = reading if reading is not None and reading.r_squared is not None else None
+        folds = _range(known.fold_r_squared)[1:] if known else (np.nan, np.nan)
+        rows.append((name, known.r_squared if known else np.nan, *folds, known.error if known else np.nan))
+    return pd.DataFrame(rows, columns=["From", "R²", "Lowest fold", "Highest fold", f"Off by ({unit})"])
 
 
 def r_squared_by_vector(profile: Profile, poolings: Sequence[Pooling], readout: Readout) -> NDArray[np.float64]:
@@ -221,6 +235,13 @@ def selected(sentences: Sequence[str], index: NDArray[np.intp], shown: Shown, un
     )
     if shown.fit:
         table["Residual"] = norms - shown.fit.predict(lengths)
+    return table
+
+
+def named(sentences: Sequence[str], index: NDArray[np.intp], shown: Shown, unit: Unit) -> pd.DataFrame:
+    """The same with the name of each sentence, by which a link selects it in any sample that holds it."""
+    table = selected(sentences, index, shown, unit)
+    table.insert(0, "Name", analysis.naming.names_of(sentences, shown.index[index].tolist()))
     return table
 
 

@@ -10,21 +10,24 @@ _BAND = "2e"
 """Opacity, in hexadecimal."""
 
 
-def cutoff_lines(table: pd.DataFrame, current: int, palette: Palette, *, unit: str = "token") -> go.Figure:
+def cutoff_lines(
+    table: pd.DataFrame, current: int, palette: Palette, *, unit: str = "token", cutoff_unit: str = "tokens"
+) -> go.Figure:
     """R² with its interval above, the slope below, by cutoff; the current one is marked.
 
     table: length_cutoff, n, r_squared, lower, upper, slope, as `statistics.by_cutoff` makes it. unit: of the slope.
+    cutoff_unit: what the cutoff is in.
     """
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
     figure.add_trace(_interval(table, palette), row=1, col=1)
     r_squared = "R² %{y:.3f} (%{customdata[1]:.3f} to %{customdata[2]:.3f})"
-    figure.add_trace(_line(table, "r_squared", r_squared, palette), row=1, col=1)
-    figure.add_trace(_line(table, "slope", f"slope %{{y:+.4f}} per {unit}", palette), row=2, col=1)
+    figure.add_trace(_line(table, "r_squared", r_squared, palette, cutoff_unit), row=1, col=1)
+    figure.add_trace(_line(table, "slope", f"slope %{{y:+.4f}} per {unit}", palette, cutoff_unit), row=2, col=1)
     figure.add_hline(y=0, line={"color": palette.summary, "width": 1}, opacity=0.4)
     _mark(figure, current, int(table["length_cutoff"].iloc[-1]), palette)
     figure.update_yaxes(title="R²", rangemode="tozero", row=1, col=1)
     figure.update_yaxes(title=f"Slope per {unit}", zeroline=False, row=2, col=1)
-    figure.update_xaxes(title="Length cutoff (tokens)", row=2, col=1)
+    figure.update_xaxes(title=f"Length cutoff ({cutoff_unit})", row=2, col=1)
     return figure.update_layout(
         showlegend=False, hovermode="closest", hoverlabel={"align": "left"}, margin={"l": 8, "r": 8, "t": 32, "b": 8}
     )
@@ -44,7 +47,7 @@ def _interval(table: pd.DataFrame, palette: Palette) -> go.Scatter:
     )
 
 
-def _line(table: pd.DataFrame, column: str, said: str, palette: Palette) -> go.Scatter:
+def _line(table: pd.DataFrame, column: str, said: str, palette: Palette, cutoff_unit: str) -> go.Scatter:
     """One column by cutoff; said: what pointing at it says of the value; n and the interval are custom data."""
     return go.Scatter(
         x=table["length_cutoff"],
@@ -53,7 +56,7 @@ def _line(table: pd.DataFrame, column: str, said: str, palette: Palette) -> go.S
         mode="lines+markers",
         line={"color": palette.line, "width": 2},
         marker={"size": 6},
-        hovertemplate=f"under %{{x}} tokens: %{{customdata[0]:,}} sentences<br>{said}<extra></extra>",
+        hovertemplate=f"under %{{x}} {cutoff_unit}: %{{customdata[0]:,}} sentences<br>{said}<extra></extra>",
     )
 
 

@@ -6,6 +6,7 @@ from .eviction import RECENT_SECONDS, clean, evict
 from .extraction import AUDIT_SIZE, Extraction
 from .found import Found, measurement_key
 from .housekeeping import Housekeeping
+from .imports import Import, import_rows, list_imports
 from .job import Job, State, Steps
 from .jobs import Analysis, Jobs, MeasuringJob
 from .lane import TURN_SECONDS, Place
@@ -32,6 +33,7 @@ __all__ = [
     "Extraction",
     "Found",
     "Housekeeping",
+    "Import",
     "Job",
     "Jobs",
     "Key",
@@ -48,6 +50,8 @@ __all__ = [
     "clean",
     "evict",
     "gigabytes_of",
+    "import_rows",
+    "list_imports",
     "measure_altered",
     "measure_parts",
     "measure_showcase",

@@ -47,6 +47,8 @@ class Encoders:
 
         unchecked: whether it may be one that `check` has yet to be called for.
         """
+        if weights.imported:
+            raise weights.imported.no_model
         key = weights.fingerprint, precision
         with self._lock:  # held while loading, so that no model is loaded twice
             if key not in self._loaded:

@@ -14,11 +14,12 @@ import numpy as np
 from clsviz import corpora, models
 from clsviz.errors import ModelError, StoreError
 from clsviz.experiment import Experiment
-from clsviz.measurements import MAX_LENGTH, Kind, Measurements
+from clsviz.measurements import Kind, Measurements
 from clsviz.measuring.census import take_census
 from clsviz.measuring.encoders import Encoders, Mistaken
 from clsviz.measuring.estimate import LOAD_SECONDS, RATE_OF_VECTORS, TYPICAL_CHARACTERS, Cost, Machine, tokens_of
 from clsviz.measuring.found import Found, with_audit
+from clsviz.measuring.imports import check_asked, check_found, max_length
 from clsviz.measuring.outline import read_outline
 from clsviz.measuring.part import Run, borders, measure_parts, missing
 from clsviz.measuring.soundness import Shape
@@ -119,14 +120,17 @@ class Extraction:
 
     def _weights_here(self) -> models.Weights | None:
         try:
-            return models.find(self.experiment.model)
+            weights = models.find(self.experiment.model)
         except models.NotDownloadedError:
             return None
+        check_asked(weights, self.experiment)
+        return weights
 
     def run(self, progress: Progress) -> Found:
         """Complete the experiment, storing it part by part; raises ClsvizError, and CancelledError if cancelled."""
         progress.begin("Looking for the model")
         weights = models.fetch(self.experiment.model, progress)
+        check_asked(weights, self.experiment)
         self._forget_unless_of(weights)
         if self.found is None:
             with contextlib.suppress(corpora.NotDownloadedError):
@@ -199,7 +203,9 @@ class Extraction:
         found = Found(weights, sample, self.experiment.precision, KINDS[self.kind].none(), seed=self.experiment.seed)
         if found.precision is not Precision.EXACT:
             found = replace(found, audit=Found(weights, sample.head(AUDIT_SIZE), seed=found.seed))
-        return self._publish(self._read_stored(found))
+        found = self._read_stored(found)
+        check_found(weights, found.n_missing, self.kind)
+        return self._publish(found)
 
     def _outlined(self, found: Found) -> Found:
         """The same, or its outline if that came with clsviz and the vectors are not all here."""
@@ -221,7 +227,7 @@ class Extraction:
     def key_of(self, found: Found) -> Key:
         """Where the store has what was found."""
         of = found.weights.fingerprint, found.corpus.fingerprint, self.experiment.seed
-        return Key(*of, MAX_LENGTH, found.precision.numbers, self.kind)
+        return Key(*of, max_length(found.weights), found.precision.numbers, self.kind)
 
     def _read_stored(self, found: Found) -> Found:
         """Add the stored parts that follow what is there, up to the first that is missing or damaged."""

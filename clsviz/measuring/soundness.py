@@ -5,7 +5,7 @@ they are damage, as is whatever else no encoder gives.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -23,17 +23,27 @@ _WITHOUT_SIGN = 0x7FFF
 
 @dataclass(frozen=True)
 class Shape:
-    """How much is measured of each sentence. width: dimensions of a vector, or 0 where only norms are measured."""
+    """How much is measured of each sentence.
+
+    width: dimensions of a vector, or 0 where only norms are measured. n_poolings: how many of `POOLED` there are.
+    """
 
     n_layers: int
     has_pooler: bool
     width: int = 0
+    n_poolings: int = len(POOLED)
 
     @classmethod
     def of(cls, measurements: Measurements) -> "Shape":
         """That of some measurements."""
-        width = measurements.width if isinstance(measurements, Vectors) else 0
-        return cls(measurements.n_layers, measurements.has_pooler, width)
+        n_layers, has_pooler = measurements.n_layers, measurements.has_pooler
+        if not isinstance(measurements, Vectors):
+            return cls(n_layers, has_pooler)
+        return cls(n_layers, has_pooler, measurements.width, len(measurements.poolings))
+
+    def described(self) -> dict[str, int | bool]:
+        """As a part says it of itself; parts of models do not tell their poolings, which are all."""
+        return {name: value for name, value in asdict(self).items() if (name, value) != ("n_poolings", len(POOLED))}
 
     def arrays(self, kind: Kind, n: int) -> dict[str, tuple[str, list[int]]]:
         """What a part of n sentences holds: type, as safetensors calls it, and shape of each array by its name."""
@@ -45,8 +55,8 @@ class Shape:
             "pooler_norms": ("F32", [n, pooler]),
         }
         if kind is Kind.VECTORS:
-            n_slots = len(POOLED) * layers + pooler
-            expected |= {f"{pooling}_norms": ("F32", [n, layers]) for pooling in POOLED[1:]}
+            n_slots = self.n_poolings * layers + pooler
+            expected |= {f"{pooling}_norms": ("F32", [n, layers]) for pooling in POOLED[1 : self.n_poolings]}
             expected |= {
                 "layer_norms": ("F32", [layers, 2, self.width]),
                 "centres": ("F32", [n_slots, self.width]),

@@ -98,7 +98,7 @@ class Part(NamedTuple):
 
     def about(self, shape: Shape) -> dict[str, str]:
         """What its file says of itself, as one entry: the order of several is left to chance."""
-        about = {"key": asdict(self.key), "start": self.start, "shape": asdict(shape)}
+        about = {"key": asdict(self.key), "start": self.start, "shape": shape.described()}
         return {"clsviz": json.dumps(about, sort_keys=True)}
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from clsviz import hub
 from clsviz.errors import ModelError
 from clsviz.models.catalogue import MODELS
+from clsviz.models.imported import Imported
 from clsviz.settings import printable
 
 UNTRAINED = "untrained:"
@@ -47,6 +48,8 @@ class Name:
 
 def label(name: str) -> str:
     """What to call the model `name` in a text; “this model” if that cannot be the name of one."""
+    if imported := Imported.parse(name):
+        return imported.label
     parsed = Name.parse(name)
     if parsed.base not in MODELS and not is_folder(parsed.base) and not hub.is_id(parsed.base):
         return "this model"

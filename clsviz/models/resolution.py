@@ -13,6 +13,7 @@ from clsviz.atomic import sha256
 from clsviz.errors import ModelError
 from clsviz.hub import COMMIT
 from clsviz.models import files as model_files
+from clsviz.models.imported import Imported
 from clsviz.models.names import Name, checked_name, is_folder, label
 from clsviz.models.on_hub import cached, cached_or_downloaded
 from clsviz.models.weights import Weights
@@ -48,6 +49,8 @@ def fetch(name: str, progress: Progress | None = None) -> Weights:
 
 def _weights(name: str, folder_of: Callable[[Name], Path]) -> Weights:
     """The weights of `name`; `folder_of` gives the folder in the cache of a model on the Hub."""
+    if imported := Imported.parse(name):
+        return Weights(name, imported.label, Path(), imported.fingerprint)
     parsed = checked_name(name)
     commit = ""
     if parsed.base == "minilm":

@@ -10,6 +10,7 @@ from typing import Any
 from safetensors import safe_open
 
 from clsviz.models.catalogue import MODELS
+from clsviz.models.imported import Imported
 from clsviz.models.names import Name
 
 
@@ -19,7 +20,7 @@ class Weights:
 
     fingerprint: SHA-256 over the names and contents of all files that its measurements depend on, in hexadecimal.
     commit: that of its repository on the Hugging Face Hub, or "" if it has none. untrained: whether random weights,
-    always the same ones, take the place of those in the folder.
+    always the same ones, take the place of those in the folder. Of imported vectors there are no files.
     """
 
     name: str
@@ -30,6 +31,11 @@ class Weights:
     untrained: bool = False
 
     @property
+    def imported(self) -> Imported | None:
+        """What was imported in place of a model, if that is so."""
+        return Imported.parse(self.name)
+
+    @property
     def pinned(self) -> str:
         """The name with its commit, if it has one, so that it always means these weights."""
         return str(replace(Name.parse(self.name), revision=self.commit)) if self.commit else self.name
@@ -37,11 +43,15 @@ class Weights:
     @functools.cached_property
     def n_layers(self) -> int | None:
         """Number of the last layer, or None if the configuration does not say it in a usual way."""
+        if self.imported:
+            return 0
         return _number(self._config, "num_hidden_layers", "n_layers")
 
     @functools.cached_property
     def n_parameters(self) -> int:
         """Weights that every token is multiplied by: all matrices except the embeddings."""
+        if self.imported:
+            return 0
         n = 0
         for path in self.folder.glob("*.safetensors"):
             with safe_open(path, framework="numpy") as tensors:

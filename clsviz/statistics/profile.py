@@ -12,7 +12,7 @@ from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from clsviz.errors import UndefinedFitError
 from clsviz.settings import Pooling
 from clsviz.statistics.correlation import explain_undefined, r_squared
-from clsviz.statistics.results.profile import Profile, Reading, Readout, Step, steps
+from clsviz.statistics.results.profile import Profile, Reading, Readout, Step
 from clsviz.statistics.ridge import guess_error, ridge_probe, unit
 from clsviz.vectors import Vectors
 
@@ -41,8 +41,9 @@ def readings(
     """
     guessing = guess_error(lengths, folds)
     n_different = len(index) if clusters is None else len(np.unique(clusters))
-    profile = Profile(len(index), vectors.width, vectors.n_layers, vectors.has_pooler, {}, guessing, n_different)
-    for step in steps(vectors.n_layers, vectors.has_pooler):
+    of = len(index), vectors.width, vectors.n_layers, vectors.has_pooler
+    profile = Profile(*of, {}, guessing, n_different, len(vectors.poolings))
+    for step in profile.steps:
         pooling, layer, readout = step
         norms = vectors.norms(pooling, layer)[index]
         if readout is Readout.NORM:

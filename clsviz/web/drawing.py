@@ -57,7 +57,7 @@ def frame_of(scatter: Scatter, top: float) -> plot.Frame:
 
 def _draw_scatter(image: Image.Image, scatter: Scatter, asked: Experiment, top: float, palette: Palette) -> None:
     frame = frame_of(scatter, top)
-    titles = words.length_title(asked.view), words.axis_title(asked.view)
+    titles = words.length_title(asked.view), words.axis_title(asked)
     plot.draw_axes(image, frame, titles, _font(19, 400), _font(21, 400))
     across, down = frame.across(scatter.lengths.astype(float)), frame.down(scatter.norms.astype(float))
     plot.draw_points(image, across, down, palette)

@@ -9,6 +9,7 @@ from clsviz import models, statistics
 from clsviz.experiment import Experiment
 from clsviz.measuring import Found
 from clsviz.settings import ALL, Lengths, Precision, Unit
+from clsviz.words.labels import cutoff_unit
 from clsviz.words.numbers import between, counted, number, runs
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ def in_numbers(shown: "Shown", experiment: Experiment, n_sampled: int) -> str:
     return (
         f"R² {with_interval(fit.r_squared, fit.r_squared_interval)} · slope per {experiment.unit.singular} "
         f"{with_interval(fit.slope, fit.slope_interval)} · {fit.n:,} of {n_sampled:,} sentences, those under "
-        f"{experiment.length_cutoff} tokens"
+        f"{experiment.length_cutoff} {cutoff_unit(experiment)}"
     )
 
 
@@ -199,8 +200,8 @@ def lengths_at_norms(slices: "pd.DataFrame", lengths: "NDArray[np.int32]", unit:
     )
 
 
-def by_cutoff(table: "pd.DataFrame") -> str:
-    """What the cutoff changes, from `statistics.by_cutoff`."""
+def by_cutoff(table: "pd.DataFrame", unit: Unit = Unit.TOKENS) -> str:
+    """What the cutoff changes, from `statistics.by_cutoff`; unit: what the cutoff is in."""
     if table.empty:
         return "At no cutoff is there a line."
     by_r_squared = table.sort_values("r_squared")
@@ -210,7 +211,7 @@ def by_cutoff(table: "pd.DataFrame") -> str:
 
     def r_squared(row: "pd.Series[float]") -> str:
         return (
-            f"{row['r_squared']:.3f} ({row['lower']:.3f} to {row['upper']:.3f}) under {row['length_cutoff']:.0f} tokens"
+            f"{row['r_squared']:.3f} ({row['lower']:.3f} to {row['upper']:.3f}) under {row['length_cutoff']:.0f} {unit}"
         )
 
     if most["n"] == least["n"]:  # of all cutoffs that say something, none leaves more sentences than another

@@ -8,7 +8,7 @@ from clsviz.experiment import Experiment
 from clsviz.measuring import Found
 from clsviz.settings import DEFAULT_OVERLAYS, Lengths, Overlay
 from clsviz.words.answer import in_numbers
-from clsviz.words.labels import axis_title
+from clsviz.words.labels import axis_title, is_imported
 from clsviz.words.provenance import command, origin, shareable
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def caption(
     drawn = "; ".join([*line, *(_DRAWN[overlay] for overlay in overlays)])
     counted = " (lengths shuffled as a control)" if experiment.lengths is Lengths.SHUFFLED else ""
     parts = [
-        f"{axis_title(experiment.view)} against sentence length in {experiment.unit}{counted}, one point per sentence",
+        f"{axis_title(experiment)} against sentence length in {experiment.unit}{counted}, one point per sentence",
         f"Model: {made['Model']}",
         f"Corpus: {made['Corpus']}",
         in_numbers(shown, experiment, found.n_measured) or shown.problem.rstrip("."),
@@ -55,7 +55,10 @@ def bibtex(experiment: Experiment, found: Found, name: str = "measure") -> str:
     experiment, found = shareable(experiment, found)
     key = "-".join(re.findall(r"\w+", f"clsviz {experiment.model} {experiment.corpus}", re.ASCII)).lower()
     year = measuring.origin().day[:4]
-    title = f"clsviz {VERSION}: whether {models.label(experiment.model)} writes the length of a sentence into [CLS]"
+    model = models.label(experiment.model)
+    title = f"clsviz {VERSION}: whether {model} writes the length of a sentence into [CLS]"
+    if is_imported(experiment):
+        title = f"clsviz {VERSION}: whether the vectors {model} hold the length of a sentence"
     fields = {
         "author": "{The clsviz developers}",
         "title": f"{{{_latex(title)}}}",

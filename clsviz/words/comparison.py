@@ -10,7 +10,7 @@ from clsviz.measuring import Found, State
 from clsviz.settings import Lengths, Unit
 from clsviz.words import provenance
 from clsviz.words.answer import HARDLY, SHUFFLED, SMALL_SPREAD, UNTRAINED_NORM
-from clsviz.words.labels import axis_title
+from clsviz.words.labels import axis_title, cutoff_units
 from clsviz.words.numbers import number
 from clsviz.words.readings import counted
 
@@ -25,7 +25,7 @@ def answer(rows: Sequence[Row], experiment: Experiment) -> str:
     text = " ".join(filter(None, [_ranking(whole), *(_lack(row) for row in whole if row.fit is None)]))
     text += (
         f" The comparison uses {len(first.norms.n_tokens):,} of {counted(first.n_sampled, first.n_sampled)}: those "
-        f"under {experiment.length_cutoff} tokens for every model."
+        f"under {experiment.length_cutoff} {cutoff_units(row.model for row in whole)} for every model."
     )
     text += _few(whole)
     if experiment.lengths is Lengths.SHUFFLED:
@@ -118,7 +118,13 @@ def tokenizers(rows: Sequence[Row], unit: Unit) -> str:
     if agree is None:
         return ""
     if unit is not Unit.TOKENS:
-        return f"Lengths are counted in {unit}, which are the same for all models; the cutoff is in tokens."
+        cutoff = cutoff_units(row.model for row in rows)
+        return f"Lengths are counted in {unit}, which are the same for all models; the cutoff is in {cutoff}."
+    in_words = [row.label for row in rows if cutoff_units([row.model]) == Unit.WORDS]
+    if in_words:
+        return (
+            f"Of {', '.join(in_words)} lengths are in words, as numbers of tokens were not given; choose words for all."
+        )
     if agree:
         return "These models’ tokenizers give every sentence the same number of tokens."
     means = ", ".join(
@@ -178,8 +184,9 @@ def settings(experiment: Experiment, measured: Sequence[tuple[Row, Found]]) -> d
     of_first = provenance.settings(replace(experiment, model=first.model), found, first.norms.shown)
     shared = {name: of_first[name] for name in ("Corpus", "Sample", "Length", "Precision", "Line")}
     shared["Sample"] = f"{len(found.sentences):,} sentences, {found.sample.drawn}"
+    units = cutoff_units(row.model for row, _ in measured)
     shared["Compared"] = (
-        f"sentences of fewer than {experiment.length_cutoff} tokens for every model that all of them read in full"
+        f"sentences of fewer than {experiment.length_cutoff} {units} for every model that all of them read in full"
     )
     of_models = {
         f"Model {row.label}": f"{found.weights.pinned}, fingerprint {found.weights.fingerprint[:16]}"

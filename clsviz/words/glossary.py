@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 
+from clsviz.experiment import Experiment
+from clsviz.words.labels import is_imported
+
 TERMS = {
     "token": (
         "A piece of text that the model reads as one unit: a word, a part of one, or a punctuation mark. Models cut "
@@ -50,6 +53,12 @@ TRY_A_SENTENCE = ("token", "[CLS]", "norm", "layer", "pooler", "cosine")
 COMPARE_MODELS = ("[CLS]", "norm", "R²", "layer", "probe", "token")
 
 INSIDE_THE_MODEL = ("layer", "token", "[CLS]", "norm", "pooler")
+
+
+def of_page(terms: Sequence[str], experiment: Experiment) -> Sequence[str]:
+    """Those of a page's terms that say something of an experiment: of imported vectors those of models do not."""
+    of_models = {"[CLS]", "layer", "pooler", "token"}
+    return [term for term in terms if term not in of_models] if is_imported(experiment) else terms
 
 
 def explained(terms: Sequence[str]) -> dict[str, str]:

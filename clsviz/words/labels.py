@@ -1,10 +1,11 @@
 """What each thing is called, written once. Adding a pooling is a row in POOLINGS."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from clsviz import models
 from clsviz.experiment import Experiment, View
-from clsviz.settings import Lengths, Overlay, Pooling
+from clsviz.settings import Lengths, Overlay, Pooling, Unit
 
 
 @dataclass(frozen=True)
@@ -38,8 +39,27 @@ OVERLAYS = {Overlay.CURVES: "Curves", Overlay.MEDIANS: "Medians", Overlay.RANGES
 """What is drawn over the sentences."""
 
 
-def vector_name(view: View, article: str = "its") -> str:
+def is_imported(of: Experiment | View) -> bool:
+    """Whether an experiment is about vectors that were imported; of a view alone this is not known, and taken as no."""
+    return isinstance(of, Experiment) and models.Imported.parse(of.model) is not None
+
+
+def cutoff_unit(experiment: Experiment) -> Unit:
+    """What the length cutoff is in: tokens, or where their number was not imported, words."""
+    name = models.Imported.parse(experiment.model)
+    return Unit.WORDS if name and name.in_words else Unit.TOKENS
+
+
+def cutoff_units(names: Iterable[str]) -> str:
+    """The same for several models."""
+    return " or ".join(dict.fromkeys(cutoff_unit(Experiment(model=name)) for name in names))
+
+
+def vector_name(of: Experiment | View, article: str = "its") -> str:
     """Which vector the norm is of, to stand after “the norm of”; article: “its” or “the”."""
+    if is_imported(of):
+        return f"{article} vector"
+    view = of.view if isinstance(of, Experiment) else of
     noun = POOLINGS[view.pooling].noun
     vector = noun if article == "the" and view.pooling is Pooling.CLS else f"{article} {noun}"
     if view.pooling is Pooling.POOLER or view.layer is None:
@@ -50,12 +70,17 @@ def vector_name(view: View, article: str = "its") -> str:
 def question(experiment: Experiment) -> str:
     """What the main page asks."""
     model = models.label(experiment.model)
-    return f"Does {model} encode the length of a sentence in the norm of {vector_name(experiment.view)}?"
+    if is_imported(experiment):
+        return f"Do the vectors {model} encode the length of a sentence in their norm?"
+    return f"Does {model} encode the length of a sentence in the norm of {vector_name(experiment)}?"
 
 
 def question_of_layers(experiment: Experiment) -> str:
     """What the page “Where length lives” asks."""
-    return f"Where does {models.label(experiment.model)} write the length of a sentence?"
+    model = models.label(experiment.model)
+    if is_imported(experiment):
+        return f"Can the length of a sentence be read from the vectors {model}?"
+    return f"Where does {model} write the length of a sentence?"
 
 
 def question_of_sentence(experiment: Experiment) -> str:
@@ -65,6 +90,8 @@ def question_of_sentence(experiment: Experiment) -> str:
 
 def question_of_models(experiment: Experiment) -> str:
     """What the page “Compare models” asks."""
+    if is_imported(experiment):
+        return "Which vectors encode the length of a sentence in their norm?"
     return f"Which model encodes the length of a sentence in the norm of {vector_name(experiment.view)}?"
 
 
@@ -78,7 +105,10 @@ def length_title(view: View) -> str:
     return f"{'Shuffled' if view.lengths is Lengths.SHUFFLED else 'Sentence'} length (in {view.unit})"
 
 
-def axis_title(view: View) -> str:
+def axis_title(of: Experiment | View) -> str:
     """Title of the axis of norms; for the last layer, that of the original experiment."""
+    if is_imported(of):
+        return "Norm of the vector"
+    view = of.view if isinstance(of, Experiment) else of
     title = f"Norm of the {POOLINGS[view.pooling].on_axis}"
     return title if view.pooling is Pooling.POOLER or view.layer is None else f"{title}, layer {view.layer}"

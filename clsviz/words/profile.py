@@ -3,11 +3,23 @@
 from clsviz import models
 from clsviz.experiment import Experiment
 from clsviz.settings import Lengths, Pooling
-from clsviz.statistics import FEW_SENTENCES, Profile, Reading, Readout, steps
+from clsviz.statistics import FEW_SENTENCES, Profile, Reading, Readout
 from clsviz.words.answer import HARDLY, SMALL_SPREAD
 from clsviz.words.labels import POOLINGS
 from clsviz.words.numbers import number
-from clsviz.words.readings import FITTING, clause, counted, is_few, known, off_by, place, r_squared_of, so_far, untested
+from clsviz.words.readings import (
+    FITTING,
+    clause,
+    counted,
+    is_few,
+    known,
+    off_by,
+    place,
+    r_squared_of,
+    so_far,
+    untested,
+    where,
+)
 
 _SIMILAR = 0.05
 """R² values closer than this are reported as the same: folds differ by that much."""
@@ -23,13 +35,14 @@ _OTHERS = {
 """What is compared with [CLS], as it is called in a sentence."""
 
 
-_READOUTS = {
+READOUTS = {
     Readout.VECTOR: "whole vector",
     Readout.DIRECTION: "direction alone",
     Readout.NORM: "norm alone",
 }
+"""What length is read from."""
 
-LINES = {(Pooling.CLS, readout): name for readout, name in _READOUTS.items()} | {
+LINES = {(Pooling.CLS, readout): name for readout, name in READOUTS.items()} | {
     (pooling, Readout.VECTOR): labels.line for pooling, labels in POOLINGS.items() if labels.line
 }
 """The lines of the chart of R² by layer, in the order of their colours."""
@@ -84,19 +97,25 @@ def details(profile: Profile, unit: str = "tokens") -> list[str]:
     return [text for text in found if text]
 
 
+def _read(profile: Profile, model: str) -> str:
+    """What the probes read, with the model that it is of."""
+    return f"the vectors {model}" if profile.is_of_one_vector else f"the [CLS] vector of {model}"
+
+
 def _nothing_fitted(profile: Profile, model: str) -> str:
     """The reason why no [CLS] vector gave an R², if there is one."""
     last = profile.get(Pooling.CLS, None, Readout.VECTOR)
     if last is None:
-        return f"How well a linear probe predicts length from the [CLS] vector of {model} is not known yet."
-    return f"No linear probe could be fitted to the [CLS] vector of {model} after any layer. {last.problem}"
+        return f"How well a linear probe predicts length from {_read(profile, model)} is not known yet."
+    after = "" if profile.is_of_one_vector else " after any layer"
+    return f"No linear probe could be fitted to {_read(profile, model)}{after}. {last.problem}"
 
 
 def _hardly(profile: Profile, best: Reading, model: str) -> str:
     """That no probe of [CLS] does well, as far as there are sentences enough to say so."""
     done = " done so far" if so_far(profile) else ""
-    text = f"A linear probe hardly predicts the length of held-out sentences from the [CLS] vector of {model}, after "
-    text += f"any layer{done}: {r_squared_of(best)} at best"
+    text = f"A linear probe hardly predicts the length of held-out sentences from {_read(profile, model)}"
+    text += f"{'' if profile.is_of_one_vector else ', after any layer'}{done}: {r_squared_of(best)} at best"
     if is_few(profile.n_different, profile.width):
         of = counted(profile.n, profile.n_different)
         return f"{text}, but {of} are too few for {profile.width:,} dimensions to rule it out."
@@ -105,10 +124,10 @@ def _hardly(profile: Profile, best: Reading, model: str) -> str:
 
 def _whole(profile: Profile, best: Reading, model: str, unit: str) -> str:
     """The layer whose vector predicts length best, and how far off it is."""
+    best_at = "" if profile.is_of_one_vector else f" best{so_far(profile)}{where(profile, best.layer)}"
     return (
-        f"A linear probe of the [CLS] vector of {model} predicts the length of held-out sentences best"
-        f"{so_far(profile)} "
-        f"{place(profile, best.layer)}: off by {off_by(best.error, unit)} on average, where guessing the mean length "
+        f"A linear probe of {_read(profile, model)} predicts the length of held-out sentences{best_at}: "
+        f"off by {off_by(best.error, unit)} on average, where guessing the mean length "
         f"is off by {profile.guess_error:.1f} ({r_squared_of(best)})."
     )
 
@@ -122,7 +141,7 @@ def _last(profile: Profile, best: Reading, unit: str) -> str:
     if norm.r_squared is not None:
         of_norm = f"a straight line on the norm alone is off by {off_by(norm.error, unit)} ({r_squared_of(norm)})"
     if best.layer == last.layer:
-        return f"There, {of_norm}."
+        return f"{of_norm[:1].upper()}{of_norm[1:]}." if profile.is_of_one_vector else f"There, {of_norm}."
     if last.r_squared is None:
         return f"After the last layer no probe could be fitted: {last.problem[:1].lower()}{last.problem[1:]}"
     return f"After the last layer it is off by {off_by(last.error, unit)} ({r_squared_of(last)}), and {of_norm}."
@@ -132,22 +151,37 @@ def _norm_or_direction(profile: Profile, best: Reading, unit: str) -> str:
     """What a line on the norm and a probe of the direction read after the best layer, and what that does not show."""
     norm = profile.get(Pooling.CLS, best.layer, Readout.NORM)
     direction = profile.get(Pooling.CLS, best.layer, Readout.DIRECTION)
-    where = place(profile, best.layer).capitalize()
+    if profile.is_of_one_vector:
+        return _direction(direction, best, unit)
+    at = place(profile, best.layer).capitalize()
     if norm is None:
         return ""
     if direction is None:
-        return f"{where}, {_line_on_norm(norm)}."
+        return f"{at}, {_line_on_norm(norm)}."
     if direction.r_squared is None:
-        return f"{where}, {_line_on_norm(norm)}. Its direction gives no R²: {direction.problem}"
-    enough = known(best) - min(_SIMILAR, known(best) / 4)  # a small part of a small R² is not as good
-    amount = (
-        "as much as one of the whole vector" if direction.r_squared > enough else "less than one of the whole vector"
-    )
+        return f"{at}, {_line_on_norm(norm)}. Its direction gives no R²: {direction.problem}"
     text = (
-        f"{where}, a linear probe of the direction alone reads {amount}: it is off by {off_by(direction.error, unit)} "
-        f"({r_squared_of(direction)}). There, {_line_on_norm(norm)}."
+        f"{at}, a linear probe of the direction alone reads {_amount(direction, best)}: it is off by "
+        f"{off_by(direction.error, unit)} ({r_squared_of(direction)}). There, {_line_on_norm(norm)}."
     )
     return f"{text} {_norm_from_direction(direction)}".strip()
+
+
+def _direction(direction: Reading | None, best: Reading, unit: str) -> str:
+    """What a probe of the direction reads, where there is one vector and the line on its norm was told before."""
+    if direction is None:
+        return ""
+    if direction.r_squared is None:
+        return f"Its direction gives no R²: {direction.problem}"
+    text = f"A linear probe of the direction alone reads {_amount(direction, best)}: it is off by "
+    text += f"{off_by(direction.error, unit)} ({r_squared_of(direction)})."
+    return f"{text} {_norm_from_direction(direction)}".strip()
+
+
+def _amount(direction: Reading, best: Reading) -> str:
+    """How much a probe of the direction reads; a small part of a small R² is not as much."""
+    enough = known(best) - min(_SIMILAR, known(best) / 4)
+    return "as much as one of the whole vector" if known(direction) > enough else "less than one of the whole vector"
 
 
 def _norm_from_direction(direction: Reading) -> str:
@@ -193,7 +227,7 @@ def _norm_at_most(profile: Profile) -> str:
     most = max(defined, key=known)
     if known(most) < HARDLY:
         return f"A straight line on its norm reads {r_squared_of(most)} at most."
-    return f"But {place(profile, most.layer)} {_line_on_norm(most)}, which a linear probe of the whole vector misses."
+    return f"But{where(profile, most.layer)} {_line_on_norm(most)}, which a linear probe of the whole vector misses."
 
 
 def _poolings(profile: Profile) -> str:
@@ -224,7 +258,7 @@ def _embedding(profile: Profile) -> str:
     """Why [CLS] predicts nothing at the embedding layer of models where nothing of the sentence has reached it yet."""
     vector = profile.get(Pooling.CLS, 0, Readout.VECTOR)
     norm = profile.get(Pooling.CLS, 0, Readout.NORM)
-    if vector is None or norm is None or profile.n_different < FEW_SENTENCES:
+    if vector is None or norm is None or profile.n_different < FEW_SENTENCES or profile.is_of_one_vector:
         return ""
     if profile.guess_error == 0:  # all lengths are the same: that there is no R² says nothing of the vectors
         return ""
@@ -257,5 +291,4 @@ def _missing(profile: Profile) -> str:
     """What is still to come."""
     if profile.is_complete:
         return ""
-    n = len(steps(profile.n_layers, profile.has_pooler))
-    return f"So far, {len(profile.readings)} of {n} readings are done."
+    return f"So far, {len(profile.readings)} of {len(profile.steps)} readings are done."

@@ -21,11 +21,14 @@ from clsviz.settings import (
     printable,
 )
 from clsviz.words.answer import precision
-from clsviz.words.labels import POOLINGS
+from clsviz.words.labels import POOLINGS, cutoff_unit, is_imported
 from clsviz.words.numbers import counted
 
 if TYPE_CHECKING:
     from clsviz.analysis import Shown
+
+
+_READ = f"; at most {MAX_LENGTH} tokens of a sentence are read"
 
 
 def differences(made_with: Mapping[str, str], found: Found) -> list[str]:
@@ -64,8 +67,9 @@ def origin(found: Found) -> dict[str, str]:
         corpus.append(f"lines wrapped at about {found.corpus.width} characters joined into paragraphs")
     if selection.segmentation is Segmentation.SENTENCES:
         corpus.append("texts cut into sentences")
+    kind = "imported vectors, " if found.weights.imported else ""
     return {
-        "Model": f"{found.weights.label} ({found.weights.pinned}), fingerprint {found.weights.fingerprint[:16]}",
+        "Model": f"{found.weights.label} ({kind}{found.weights.pinned}), fingerprint {found.weights.fingerprint[:16]}",
         "Corpus": f"{found.corpus.label} ({', '.join(corpus)}), fingerprint {found.corpus.fingerprint[:16]}",
         "Sample": f"{counted(found.n_measured)}, {found.sample.drawn}",
         **(
@@ -95,7 +99,7 @@ def settings(experiment: Experiment, found: Found, shown: "Shown") -> dict[str, 
         **origin(found),
         "Shown": used(experiment, shown.n, shown.n_truncated),
         "Length": length(experiment),
-        "Vector": f"L2 norm of {vector(experiment, found)}; at most {MAX_LENGTH} tokens of a sentence are read",
+        "Vector": f"L2 norm of {vector(experiment, found)}" + ("" if found.weights.imported else _READ),
         "Precision": precision(shown.audit) if shown.audit else Precision.EXACT.numbers,
         **({"Speed": f"a slower path was used: {found.slow_path_reason}"} if found.slow_path_reason else {}),
         "Line": _LINE_OF_ALL
@@ -112,8 +116,9 @@ def probe_settings(experiment: Experiment, found: Found, n_used: int, n_truncate
         **origin(found),
         "Used": used(experiment, n_used, n_truncated),
         "Length": length(experiment),
-        "Vectors": f"measured in {Precision.EXACT.numbers}; dimensions are stored in 16 bits as differences from their "
-        "means, norms in float32. Mean and maximum are taken over all tokens, [CLS] and [SEP] included",
+        "Vectors": f"{'imported' if found.weights.imported else 'measured'} in {Precision.EXACT.numbers}; dimensions "
+        "are stored in 16 bits as differences from their means, norms in float32"
+        + ("" if found.weights.imported else ". Mean and maximum are taken over all tokens, [CLS] and [SEP] included"),
         "Norm alone": "R² of the line of norm on length over all sentences, as on the main page; its band spans the R² "
         "within each fold",
         "Probe": "ridge regression of length on the dimensions, each scaled to unit variance; fitted on four fifths of "
@@ -126,6 +131,8 @@ def probe_settings(experiment: Experiment, found: Found, n_used: int, n_truncate
 
 def vector(experiment: Experiment, found: Found) -> str:
     """Which vector a result is of."""
+    if is_imported(experiment):
+        return "the imported vector"
     described, n_layers = POOLINGS[experiment.pooling].described, found.measurements.n_layers
     if experiment.pooling is Pooling.POOLER:
         return described
@@ -139,7 +146,8 @@ def length(experiment: Experiment) -> str:
 
 def used(experiment: Experiment, n: int, n_truncated: int) -> str:
     """Which sentences are in the result, and how many were left out because they were not read whole."""
-    text = f"{counted(n)} of fewer than {experiment.length_cutoff} tokens, not counting [CLS] and [SEP]"
+    text = f"{counted(n)} of fewer than {experiment.length_cutoff} {cutoff_unit(experiment)}"
+    text += "" if is_imported(experiment) else ", not counting [CLS] and [SEP]"
     if n_truncated:
         text += f"; {n_truncated:,} left out because the model reads only their beginning"
     return text

@@ -31,6 +31,16 @@ def place(profile: Profile, layer: int | None) -> str:
     return "after the last layer" if layer in (None, profile.n_layers) else f"after layer {layer}"
 
 
+def where(profile: Profile, layer: int | None) -> str:
+    """The same after a space, or "" where there is one vector, from no known layer."""
+    return "" if profile.is_of_one_vector else f" {place(profile, layer)}"
+
+
+def vector(profile: Profile) -> str:
+    """What the probes read, in a sentence."""
+    return "the vectors" if profile.is_of_one_vector else "[CLS]"
+
+
 def clause(problem: str) -> str:
     """A problem, to stand within a sentence."""
     return f"{problem[:1].lower()}{problem[1:].partition(', so')[0].removesuffix('.')}"

@@ -23,6 +23,6 @@ def alt(experiment: Experiment, n: int) -> str:
     """A picture of n sentences in words."""
     if not n:
         return SITE
-    view = experiment.view
-    length = length_title(view)
-    return f"{axis_title(view)} against {length[0].lower()}{length[1:]}: {n:,} sentences and the line through them."
+    length = length_title(experiment.view)
+    against = f"{axis_title(experiment)} against {length[0].lower()}{length[1:]}"
+    return f"{against}: {n:,} sentences and the line through them."

@@ -10,6 +10,7 @@ from clsviz.experiment import Experiment
 from clsviz.measuring import Found
 from clsviz.settings import Lengths, Precision, Unit
 from clsviz.statistics import Remedy
+from clsviz.words.labels import cutoff_unit
 from clsviz.words.numbers import duration, number
 from clsviz.words.provenance import length, origin, used, vector
 
@@ -146,10 +147,10 @@ def quiet_line(found: Similarity, experiment: Experiment) -> str:
     """The numbers that stand under the answer."""
     shared = f", by shared words {percent(found.by_words.length_share)}" if found.by_words else ""
     return (
-        f"{len(found.index):,} different sentences under {experiment.length_cutoff} tokens · a sentence and one of its "
-        f"ten nearest are {found.bias.lengths_apart:.1f} {experiment.unit} apart, two random ones "
-        f"{found.random_apart:.1f} · length accounts for {percent(found.bias.length_share)} of the differences between "
-        f"cosines (shuffled {percent(found.chance.length_share)}{shared})"
+        f"{len(found.index):,} different sentences under {experiment.length_cutoff} {cutoff_unit(experiment)} · "
+        f"a sentence and one of its ten nearest are {found.bias.lengths_apart:.1f} {experiment.unit} apart, two random "
+        f"ones {found.random_apart:.1f} · length accounts for {percent(found.bias.length_share)} of the differences "
+        f"between cosines (shuffled {percent(found.chance.length_share)}{shared})"
     )
 
 

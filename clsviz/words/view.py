@@ -2,6 +2,17 @@
 
 from collections.abc import Sequence
 
+from clsviz.experiment import Experiment
+from clsviz.words.labels import cutoff_unit, is_imported
+
+
+def about_cutoff(experiment: Experiment) -> str:
+    """What the length cutoff does."""
+    unit = cutoff_unit(experiment)
+    text = f"Only sentences with fewer {unit} than this are shown and enter the regression."
+    return text if is_imported(experiment) else f"{text} [CLS] and [SEP] are not counted."
+
+
 ONLY_CLS_HERE = (
     "Norms of mean- and max-pooled vectors are on the page “Where length lives”. This page now shows the norm of [CLS]."
 )

@@ -288,7 +288,7 @@ def test_a_text_file_can_be_uploaded(visit: Callable[..., Page], tmp_path: Path)
     path.write_text("\n".join(f"{'Word ' * n}ends here." for n in range(1, 41)), encoding="utf-8")
     page = measured(visit())
     page.get_by_text("Use your own text").click()
-    page.locator("input[type=file]").set_input_files(path)
+    page.locator(".st-key-upload input[type=file]").set_input_files(path)
     preview = page.locator("[data-testid=stMain] [data-testid=stExpander]").first
     expect(preview).to_contain_text("How mine.txt is read: 40 sentences")
     expect(preview.get_by_role("listitem")).to_have_count(10)

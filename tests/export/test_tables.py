@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from clsviz import export, words
-from clsviz.analysis import Shown
+from clsviz.analysis import Shown, naming
 from clsviz.analysis.vectors import SentLen
 from clsviz.settings import Pooling, Unit
 from clsviz.statistics import NormOf, Profile, Reading, Readout, dimensions, fit, sentlen
@@ -77,6 +77,14 @@ def test_selected_sentences_have_the_distance_from_the_line() -> None:
     np.testing.assert_allclose(table["Residual"], NORMS[[0, 49]] - intercept - slope * LENGTHS[[0, 49]], atol=1e-6)
 
 
+def test_taken_along_they_have_the_names_by_which_a_link_selects_them() -> None:
+    sentences = [*(f"sentence {i}" for i in range(148)), *["twice"] * 2]
+    table = export.tables.named(sentences, np.array([0, 48, 49]), SHOWN, Unit.WORDS)
+    assert table.columns.tolist() == ["Name", "Sentence", "Words", "Norm", "Residual"]
+    assert naming.places_of(["twice", "another", "twice", "sentence 100"], table["Name"]).tolist() == [0, 2, 3]
+    assert table["Name"][2] == f"{table['Name'][1]}~1"
+
+
 def test_typed_sentences_are_set_beside_the_corpus() -> None:
     lengths, norms = np.array([20, 300], np.int32), np.array([9.0, 7.0], np.float32)
     table = export.tables.typed(["a", "b"], [["a"], ["b"] * 300], lengths, norms, Unit.TOKENS, SHOWN)
@@ -86,3 +94,17 @@ def test_typed_sentences_are_set_beside_the_corpus() -> None:
     slope, intercept = np.polyfit(LENGTHS, NORMS, 1)
     np.testing.assert_allclose(table["Norm on the line"], [intercept + slope * 20, np.nan], rtol=1e-6)
     assert table["Percentile at this length"].isna().all()  # fewer than 20 are of similar length
+
+
+def test_of_a_single_vector_every_readout_has_a_row() -> None:
+    readings = {
+        (Pooling.CLS, 0, Readout.VECTOR): Reading(Pooling.CLS, 0, Readout.VECTOR, 0.9, (0.8, 0.95), error=1.5),
+        (Pooling.CLS, 0, Readout.NORM): Reading(Pooling.CLS, 0, Readout.NORM, problem="It is constant."),
+    }
+    of_one = Profile(100, 3, 0, False, readings, n_poolings=1)
+    assert [step[2] for step in of_one.steps] == [Readout.NORM, Readout.VECTOR, Readout.DIRECTION]
+    table = export.tables.readouts(of_one, "words").set_index("From")
+    assert table.loc["whole vector"].tolist() == [0.9, 0.8, 0.95, 1.5]
+    assert table.loc[["direction alone", "norm alone"]].isna().all(axis=None)
+    assert list(table) == ["R²", "Lowest fold", "Highest fold", "Off by (words)"]
+    assert export.tables.readouts(None, "words").iloc[:, 1:].isna().all(axis=None)

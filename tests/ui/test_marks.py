@@ -1,12 +1,13 @@
 """What is selected in the scatter, as a link has it."""
 
+import time
 from collections.abc import Callable
 
 import numpy as np
 from streamlit.testing.v1 import AppTest
 from support.app import chart, finish, job_of, texts
 
-from clsviz.analysis import Shown
+from clsviz.analysis import Shown, naming
 from clsviz.ui.parts import marks
 
 RANDOM = np.random.default_rng(0)
@@ -83,15 +84,50 @@ def test_a_link_restores_overlays_zoom_and_selection_of_which_the_last_outlasts_
     norms = found.measurements.cls_norms[[5, 8, 250], -1]
     assert f"3 selected · mean norm {norms.mean():.2f}, of all " in texts(page)
     assert set(page.dataframe[0].value["Sentence"]) == {found.sentences[place] for place in (5, 8, 250)}
-    assert dict(page.query_params).items() >= settings.items()
+    selected = f"sentences:{','.join(naming.names_of(found.sentences, (5, 8, 250)))}"
+    assert dict(page.query_params).items() >= (settings | {"selected": selected}).items()
     (copied,) = [element.proto for element in page.get("bidi_component") if element.proto.id.endswith("-copy_link")]
     assert "selected" in str(copied)
     page.select_slider(key="length_cutoff").set_value(15).run()
     page.run()
     kept = [place for place in (5, 8, 250) if found.measurements.n_tokens[place] < 15]
-    assert page.query_params["selected"] == "points:5,8,250"  # of which only these are shown
+    assert page.query_params["selected"] == selected  # of which only these are shown
     assert f"{len(kept)} selected" in texts(page) if len(kept) > 1 else True
     assert "zoom" not in page.query_params
     assert page.query_params["overlays"] == "ranges"
     assert chart(page)["layout"]["xaxis"]["range"][0] == 0
     assert not page.warning
+
+
+def test_what_is_selected_comes_back_in_another_sample_by_the_texts(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page(selected="points:5,8,250"))
+    sentences = job_of(page).work.found.sentences
+    link = page.query_params["selected"]
+    assert link == f"sentences:{','.join(naming.names_of(sentences, (5, 8, 250)))}"
+    for size, seed in (("200", "0"), ("400", "3")):
+        other = finish(open_page(selected=link, sample_size=size, seed=seed))
+        found = job_of(other).work.found.sentences
+        there = [sentence for sentence in (sentences[place] for place in (5, 8, 250)) if sentence in found]
+        assert len(there) == (2 if size == "200" else 3)
+        assert set(other.dataframe[0].value["Sentence"]) == set(there)
+        places = [found.index(sentence) for sentence in there]
+        assert other.query_params["selected"] == f"sentences:{','.join(naming.names_of(found, places))}"
+
+
+def test_what_is_selected_stays_when_the_sample_changes(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page(selected="points:5,8,250"))
+    sentences = job_of(page).work.found.sentences
+    wanted = {sentences[place] for place in (5, 8, 250)}
+    page.number_input(key="seed").set_value(4).run()
+    page.run()
+    while job_of(page).state.is_active:
+        time.sleep(0.02)
+    page.run()
+    found = job_of(page).work.found.sentences
+    assert found != sentences
+    assert set(page.dataframe[0].value["Sentence"]) == wanted & set(found)
+    assert len(wanted & set(found)) > 1
+
+
+def test_names_of_sentences_are_marks_of_a_link_and_mark_nothing_before_the_sample_is_known() -> None:
+    assert marks.marked("sentences:abcDEF1,-_cDEF1~12", SHOWN).tolist() == []

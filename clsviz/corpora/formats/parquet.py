@@ -18,7 +18,7 @@ from clsviz.settings import printable
 def open_parquet(file: TextFile) -> Table:
     """The columns of text in a Parquet file; raises CorpusError if it has none, is damaged or is too large."""
     limits = file.limits
-    with _parquet(file) as table:
+    with opened(file) as table:
         check_width(len(table.schema_arrow), file)
         names = [column.name for column in table.schema_arrow if is_text(column.type)]
         fields = [column.name for column in table.schema_arrow if is_text(column.type) or _is_plain(column.type)]
@@ -42,7 +42,7 @@ def open_parquet(file: TextFile) -> Table:
 
 def check_decoded(file: TextFile) -> None:
     """Raise CorpusError if a column of text holds more than `text_bytes`: what repeats takes no room in the file."""
-    with _parquet(file) as table:
+    with opened(file) as table:
         check_width(len(table.schema_arrow), file)
         names = [column.name for column in table.schema_arrow if is_text(column.type)]
     for name in dict.fromkeys(names):
@@ -53,7 +53,7 @@ def check_decoded(file: TextFile) -> None:
 def _values(file: TextFile, batch_size: int, column: str, *, only_counted: bool = False) -> Values:
     """The values of a column; raises CorpusError once they are too much. only_counted: give empty lists instead."""
     n_bytes = 0
-    with _parquet(file, column) as table:
+    with opened(file, column) as table:
         for batch in table.iter_batches(batch_size, columns=[column]):
             values = values_of(batch, column)
             n_bytes_here = n_bytes_of(values)
@@ -68,7 +68,7 @@ def _values(file: TextFile, batch_size: int, column: str, *, only_counted: bool 
 
 def _plain_values(file: TextFile, batch_size: int, column: str) -> Values:
     """The same of a column that may hold numbers or times, as texts."""
-    with _parquet(file) as table:
+    with opened(file) as table:
         schema = table.schema_arrow
         if any(field.name == column and is_text(field.type) for field in schema):
             yield from _values(file, batch_size, column)
@@ -107,7 +107,7 @@ def n_bytes_of(values: pa.Array) -> int:
 
 
 @contextlib.contextmanager
-def _parquet(file: TextFile, column: str = "") -> Iterator[Any]:
+def opened(file: TextFile, column: str = "") -> Iterator[Any]:
     """An open Parquet file; repeated texts of `column` are held only once.
 
     Raises CorpusError if it is not one or is damaged, also for whatever is read in the block.

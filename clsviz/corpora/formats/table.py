@@ -46,6 +46,10 @@ SUFFIXES = (
 """The endings of the files that are read, in small letters."""
 
 
+VECTOR_SUFFIXES = (".parquet", ".npy", ".npz", ".safetensors")
+"""The endings of files of vectors, in small letters."""
+
+
 def open_table(path: Path, name: str = "", limits: Limits | None = None, reading: Reading = Reading.AUTO) -> "Table":
     """The texts of the file at `path`, in the format that the ending of `name`, or else of its own name, tells.
 

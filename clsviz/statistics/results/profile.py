@@ -81,7 +81,8 @@ class Profile:
 
     width: dimensions of a vector. guess_error: the error that a reading's is to be compared with: of guessing the mean
     length of the sentences in the other folds. n_clusters: how many of the sentences differ by more than a few words;
-    None in a result that was kept without it.
+    None in a result that was kept without it. n_poolings: how many of `POOLED` there are; one where all that is known
+    of a sentence is a single vector.
     """
 
     n: int
@@ -91,6 +92,17 @@ class Profile:
     readings: Mapping[Step, Reading]
     guess_error: float = np.nan
     n_clusters: int | None = None
+    n_poolings: int = len(POOLED)
+
+    @property
+    def steps(self) -> list[Step]:
+        """All readings, in the order they are made."""
+        return steps(self.n_layers, self.has_pooler, self.n_poolings)
+
+    @property
+    def is_of_one_vector(self) -> bool:
+        """Whether all that is known of a sentence is a single vector, from no known layer."""
+        return self.n_poolings == 1
 
     @property
     def n_different(self) -> int:
@@ -122,7 +134,7 @@ class Profile:
     @property
     def is_complete(self) -> bool:
         """Whether all readings are made."""
-        return len(self.readings) == len(steps(self.n_layers, self.has_pooler))
+        return len(self.readings) == len(self.steps)
 
     def table(self) -> pd.DataFrame:
         """One row per reading, in the order they were made.
@@ -152,15 +164,15 @@ class Profile:
         return pd.DataFrame(rows, columns=columns).astype({"layer": "Int64"})
 
 
-def steps(n_layers: int, has_pooler: bool) -> list[Step]:
+def steps(n_layers: int, has_pooler: bool, n_poolings: int = len(POOLED)) -> list[Step]:
     """All readings of a model, in the order they are made: quick ones first, then the most wanted."""
-    layers = range(n_layers + 1)
+    layers, pooled = range(n_layers + 1), POOLED[:n_poolings]
     pooler = [Pooling.POOLER] if has_pooler else []
     return [
-        *((pooling, layer, Readout.NORM) for pooling in POOLED for layer in layers),
+        *((pooling, layer, Readout.NORM) for pooling in pooled for layer in layers),
         *((pooling, None, Readout.NORM) for pooling in pooler),
         *((Pooling.CLS, layer, Readout.VECTOR) for layer in layers),
         *((pooling, None, Readout.VECTOR) for pooling in pooler),
         *((Pooling.CLS, layer, Readout.DIRECTION) for layer in layers),
-        *((pooling, layer, Readout.VECTOR) for pooling in POOLED[1:] for layer in layers),
+        *((pooling, layer, Readout.VECTOR) for pooling in pooled[1:] for layer in layers),
     ]

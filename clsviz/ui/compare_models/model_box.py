@@ -16,17 +16,21 @@ from clsviz.ui.state import server, visitor
 
 
 def names() -> list[str]:
-    """The chosen models; without a choice, the current model and its untrained self."""
+    """The chosen models; without a choice, the current model and its untrained self.
+
+    Of vectors that were imported there is no untrained self; the built-in model takes its place.
+    """
     if not st.session_state.models and not st.session_state.get("models_were_cleared"):
         name = models.Name.parse(st.session_state.model)
         trained = "minilm" if "," in name.base else str(replace(name, untrained=False))
-        st.session_state.models = [trained, f"{models.UNTRAINED}{trained}"]
+        is_imported = models.Imported.parse(st.session_state.model) is not None
+        st.session_state.models = [trained, "minilm" if is_imported else f"{models.UNTRAINED}{trained}"]
     return st.session_state.models or [st.session_state.model]
 
 
 def show(names: Sequence[str], norms: Sequence[MeasuringJob], vectors: Sequence[MeasuringJob]) -> None:
     """The box, and under it the errors about models."""
-    offered = [*models.MODELS, f"{models.UNTRAINED}minilm"]
+    offered = [*models.MODELS, f"{models.UNTRAINED}minilm", *(one.model for one in controls.imports.known())]
     st.multiselect(
         "Models",
         list(dict.fromkeys([*offered, *st.session_state.models])),

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from clsviz import models
 from clsviz.settings import ALL, RANGES, Precision
 from clsviz.ui.controls import choices
 from clsviz.ui.state import server
@@ -28,6 +29,14 @@ def show(*, of_vectors: bool) -> None:
             "Whole vectors are measured for this many sentences, from the start of the sample. They take more room "
             "than norms: about 17 kB per sentence with the built-in model, 60 kB with BERT base.",
         )
+    is_imported = models.Imported.parse(st.session_state.model) is not None
+    if not is_imported or st.session_state.seed:
+        _seed()
+    if not of_vectors and (not is_imported or st.session_state.precision is not Precision.EXACT):
+        _precision()
+
+
+def _seed() -> None:
     lowest, highest = RANGES["seed"]
     seed = st.session_state.seed
     st.number_input(
@@ -39,18 +48,20 @@ def show(*, of_vectors: bool) -> None:
         persist_state="session",
         help="A different seed draws different sentences.",
     )
-    if not of_vectors:
-        st.segmented_control(
-            "Precision",
-            list(Precision),
-            default=st.session_state.precision,
-            format_func=str.capitalize,
-            key="precision",
-            persist_state="session",
-            required=True,
-            help="Exact computes in float32. Fast multiplies matrices in bfloat16 and measures some sentences both "
-            "ways to report its error. A norm that varies by less than that error is not shown.",
-        )
+
+
+def _precision() -> None:
+    st.segmented_control(
+        "Precision",
+        list(Precision),
+        default=st.session_state.precision,
+        format_func=str.capitalize,
+        key="precision",
+        persist_state="session",
+        required=True,
+        help="Exact computes in float32. Fast multiplies matrices in bfloat16 and measures some sentences both "
+        "ways to report its error. A norm that varies by less than that error is not shown.",
+    )
 
 
 def _slider(label: str, setting: str, sizes: list[int], about: str) -> None:

@@ -76,7 +76,8 @@ def _done(job: MeasuringJob, name: str) -> None:
     found = job.work.found
     n, n_shipped = (found.n_measured, found.n_shipped) if found else (0, 0)
     where = f", {'all' if n_shipped == n else f'{n_shipped:,}'} on another machine" if n_shipped else ""
-    st.caption(f":material/check: {n:,} sentence{'' if n == 1 else 's'} measured{where}")
+    done = "imported" if found and found.weights.imported else "measured"
+    st.caption(f":material/check: {n:,} sentence{'' if n == 1 else 's'} {done}{where}")
     if n_shipped and st.button(
         "Run on this machine",
         icon=":material/refresh:",

@@ -22,16 +22,18 @@ def cutoff() -> None:
         format_func=lambda cutoff: f"under {cutoff}",
         key="length_cutoff",
         persist_state="session",
-        help="Only sentences with fewer tokens than this are shown and enter the regression. [CLS] and [SEP] are not "
-        "counted.",
+        help=words.view.about_cutoff(session.experiment()),
     )
 
 
 def unit() -> None:
     """The control of what lengths are counted in."""
+    in_words = words.cutoff_unit(session.experiment()) is Unit.WORDS
+    if in_words and st.session_state.unit is Unit.TOKENS:
+        st.session_state.unit = Unit.WORDS
     st.segmented_control(
         "Count length in",
-        list(Unit),
+        [Unit.WORDS, Unit.CHARACTERS] if in_words else list(Unit),
         default=st.session_state.unit,
         format_func=str.capitalize,
         key="unit",
@@ -112,6 +114,10 @@ def fit(found: Found | None, poolings: Sequence[Pooling] = (Pooling.CLS, Pooling
     if found is None or n_layers is None:
         return
     label, layer = found.weights.label, st.session_state.layer
+    if found.weights.imported:
+        if layer != session.LAST or st.session_state.pooling is not Pooling.CLS:
+            session.adjust(words.imported.ONE_VECTOR, layer=session.LAST, pooling=Pooling.CLS)
+        return
     if layer != session.LAST and layer >= n_layers:
         session.adjust(words.view.no_layer(label, layer, n_layers) if layer > n_layers else "", layer=session.LAST)
     if st.session_state.pooling is Pooling.POOLER and len(found.measurements) and not found.measurements.has_pooler:

@@ -25,6 +25,12 @@ def page() -> None:
     """Draw the page; called on every run."""
     url.restore(PAGE)
     experiment = session.experiment()
+    if words.is_imported(experiment) and not visitor.model_problem(experiment.model):
+        with st.sidebar:
+            controls.model.show()
+        url.write(experiment, PAGE)
+        head.show(words.question_of_parts(experiment), words.imported.NO_PAGE)
+        return
     weights, job, error = _weights_or_job(experiment.model)
     anatomy = None
     with st.sidebar:

@@ -30,6 +30,9 @@ def of(found: Found, experiment: Experiment) -> Analysis[tuple[Joined, ...]]:
 
 def show(found: Found, experiment: Experiment) -> None:
     """A switch, as this takes the model; and what was measured."""
+    if found.weights.imported:
+        st.caption(words.imported.NO_OTHERS)
+        return
     st.toggle("Measure joined sentences", value=st.session_state.joined, key="joined")
     if not st.session_state.joined:
         st.caption(escape(words.similarity.joined_cost(_seconds(found))))

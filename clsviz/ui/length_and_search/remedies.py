@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from clsviz.analysis.similarity import Similarity
 
 
-def show(similarity: "Similarity") -> None:
-    """The correlation with and without each remedy, and the table of all ways to compare."""
+def show(similarity: "Similarity", *, is_imported: bool) -> None:
+    """The correlation with and without each remedy, and the table of all ways to compare.
+
+    is_imported: whether the vectors were.
+    """
     st.subheader("What helps, and what does it cost?", anchor=False)
     st.markdown(escape(words.similarity.remedies(similarity) or "Trying remedies…"))
     left, right = st.columns([2, 3], gap="medium")
@@ -29,7 +32,7 @@ def show(similarity: "Similarity") -> None:
             alt="The rank correlation of length and neighbours’ length, before and after each remedy.",
         )
     with right:
-        _table(similarity)
+        _table(export.similarity.ways(similarity, is_imported=is_imported))
     st.caption(escape(words.similarity.ABOUT_REMEDIES))
 
 
@@ -45,8 +48,7 @@ def _bars(similarity: "Similarity") -> pd.DataFrame:
     return table.astype({"correlation": float})
 
 
-def _table(similarity: "Similarity") -> None:
-    table = export.similarity.ways(similarity)
+def _table(table: pd.DataFrame) -> None:
     alone = table["remedy"] == ""
     is_plain = alone | (table["remedy"] == words.similarity.REMEDIES[None])
     mended = table["vector"] + ", " + table["remedy"].map(words.similarity.uncapitalized)

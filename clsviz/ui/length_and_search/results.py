@@ -67,7 +67,7 @@ def _analyses(job: MeasuringJob, experiment: Experiment) -> list[Analysis[Any]]:
     if found is None:
         return []
     compared = _compare(found, experiment)
-    if job.state.is_active or compared.state.is_active or not st.session_state.joined:
+    if job.state.is_active or compared.state.is_active or not st.session_state.joined or found.weights.imported:
         return [compared]
     return [compared, joined.of(found, experiment)]
 
@@ -90,7 +90,7 @@ def _show(job: MeasuringJob, page: str) -> None:
             words.similarity.QUESTION,
             answer,
             words.similarity.quiet_line(similarity, experiment),
-            terms=words.glossary.LENGTH_AND_SEARCH,
+            terms=words.glossary.of_page(words.glossary.LENGTH_AND_SEARCH, experiment),
         )
     _map(similarity, experiment)
     with strip.place(3):
@@ -98,7 +98,7 @@ def _show(job: MeasuringJob, page: str) -> None:
     _tools(job, experiment, query, found, similarity)
     if found is None or similarity is None:
         return
-    remedies.show(similarity)
+    remedies.show(similarity, is_imported=words.is_imported(experiment))
     with st.expander("Which lengths are found more often?"):
         remedies.times_found(similarity, experiment)
     assert compared is not None
@@ -138,12 +138,16 @@ def _downloads(experiment: Experiment, found: Found, similarity: "Similarity", *
 
     tables: dict[str, Any] = {
         "Map": ("by-length", lambda: export.similarity.pairs(similarity)),
-        "Remedies": ("remedies", lambda: export.similarity.ways(similarity)),
+        "Remedies": ("remedies", lambda: export.similarity.ways(similarity, is_imported=words.is_imported(experiment))),
         "Neighbours": ("neighbours", lambda: export.similarity.neighbours(found, similarity)),
     }
     for label, (ending, table) in tables.items():
         share.table_downloads(label, f"{name}-{ending}", table, about)
-    rows = joined.of(found, experiment).work.result if st.session_state.joined and not is_active else None
+    rows = (
+        joined.of(found, experiment).work.result
+        if st.session_state.joined and not (is_active or found.weights.imported)
+        else None
+    )
     if rows:
         share.table_downloads("Joined", f"{name}-joined", lambda: export.similarity.joined(rows), about)
 

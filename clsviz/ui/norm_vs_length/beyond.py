@@ -72,11 +72,14 @@ def cutoffs(job: MeasuringJob, experiment: Experiment) -> None:
     if table is None:
         st.caption("Computed once all sentences are measured.")
         return
-    st.markdown(escape(words.by_cutoff(table)))
+    cutoff_unit = words.cutoff_unit(experiment)
+    st.markdown(escape(words.by_cutoff(table, cutoff_unit)))
     if table.empty:
         return
     st.plotly_chart(
-        figures.cutoff_lines(table, experiment.length_cutoff, chart.palette(), unit=experiment.unit.singular),
+        figures.cutoff_lines(
+            table, experiment.length_cutoff, chart.palette(), unit=experiment.unit.singular, cutoff_unit=cutoff_unit
+        ),
         height=_HEIGHT,
         key="cutoffs",
         config={"displayModeBar": False},

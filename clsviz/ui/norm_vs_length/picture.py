@@ -25,8 +25,8 @@ def show(job: MeasuringJob, page: str) -> None:
     """Draw it all; a change of the view draws this, and nothing else of the page, anew."""
     view.fit(job.work.found)
     experiment = session.experiment()  # the view may have been brought back to what the model has
-    chart.follow(experiment)
-    query = url.write(experiment, page, **chart.link())
+    chart.follow(experiment, job.work.found)
+    query = url.write(experiment, page, **chart.link(job.work.found))
     notes.show_of_view()
     found = watching.found(job, experiment)
     shown = chart.view_of(found, experiment) if found else None
@@ -44,7 +44,10 @@ def show(job: MeasuringJob, page: str) -> None:
     picture_place = st.container(key="picture", height=chart.HEIGHT, border=False)
     with strip.place():
         strip.show_view(job.work.found)
-        own.line()
+        if words.is_imported(experiment):
+            st.caption(words.imported.NO_SENTENCE)
+        else:
+            own.line()
     if found is None or shown is None:
         with picture_place:
             chart.show_empty(experiment, "No points yet.")
@@ -86,10 +89,11 @@ def _answer(job: MeasuringJob, experiment: Experiment, found: Found, shown: "Sho
         words.in_numbers(shown, experiment, n_measured),
         " ".join(words.caveats(shown, experiment, n_measured)),
         pending=words.PENDING if is_pending else "",
-        terms=words.glossary.NORM_VS_LENGTH,
-        beside=tour.button,
+        terms=words.glossary.of_page(words.glossary.NORM_VS_LENGTH, experiment),
+        beside=None if words.is_imported(experiment) else tour.button,
     )
-    tour.show()
+    if not words.is_imported(experiment):
+        tour.show()
 
 
 def _tools(
@@ -112,7 +116,7 @@ def _tools(
         with st.container(horizontal=True, horizontal_alignment="right", width="content"):
             seen = chart.seen(shown, own_points, overlays)
             longest = chart.axes_of(experiment, shown).longest
-            link = {name: text for name, text in (query | chart.link()).items() if text}
+            link = {name: text for name, text in (query | chart.link(found)).items() if text}
             share.copy_link(experiment, found, link, longest)
             frame = partial(share.copy_frame, experiment, found, link, longest)
             share.downloads(experiment, found, shown, seen, frame)
@@ -120,10 +124,13 @@ def _tools(
 
 def _explain(job: MeasuringJob, experiment: Experiment, found: Found, shown: "Shown") -> None:
     """What the picture is after every layer and at every cutoff, how to read it, and how it came about."""
-    with st.expander("Every layer, every cutoff", key="every_layer", on_change="rerun") as place:
+    is_imported = words.is_imported(experiment)
+    label = "Every cutoff" if is_imported else "Every layer, every cutoff"
+    with st.expander(label, key="every_layer", on_change="rerun") as place:
         if place.open:
             beyond.cutoffs(job, experiment)
-            every_layer.show(found, experiment)
+            if not is_imported:
+                every_layer.show(found, experiment)
     with st.expander(
         "How to read this picture, and how it was measured", key="how_measured", on_change="rerun"
     ) as place:

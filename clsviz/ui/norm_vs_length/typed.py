@@ -46,7 +46,7 @@ class TypedSentences:
 
 def measure(found: Found, experiment: Experiment) -> TypedSentences | None:
     """Measure what the visitor typed; None if that is nothing, or is not measured yet, which is then said here."""
-    sentences = own.typed()
+    sentences = [] if found.weights.imported else own.typed()
     if not sentences:
         return None
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -104,7 +105,7 @@ def axes(experiment: Experiment, longest: int) -> "figures.Axes":
     if experiment.unit is Unit.TOKENS:
         longest = min(longest, experiment.length_cutoff)
     return figures.Axes(
-        words.axis_title(experiment.view),
+        words.axis_title(experiment),
         longest,
         zoom_of=zoom_of(experiment),
         unit=experiment.unit,
@@ -124,15 +125,29 @@ def seen(shown: "Shown", own: "figures.Points | None", overlays: Sequence[str]) 
     )
 
 
-def link() -> dict[str, str]:
-    """What of the picture is not in the experiment, as URL parameters; "" for those that have their defaults."""
+def link(found: Found | None) -> dict[str, str]:
+    """What of the picture is not in the experiment, as URL parameters; "" for those that have their defaults.
+
+    found: names the sentences that are marked, once there is something.
+    """
     return {
         "overlays": links.overlays_text(st.session_state.overlays),
         "zoom": ",".join(f"{end:.6g}" for end in st.session_state.zoom),
-        "selected": "" if st.session_state.selected == marks.KEPT else st.session_state.selected,
+        "selected": marks.in_link(None if found is None else partial(names_of, found)),
         "colour": st.session_state.colour or "",
         "find": st.session_state.find,
     }
+
+
+def names_of(found: Found, places: Sequence[int]) -> list[str]:
+    """The names of sentences of the sample, which find them again in another, in the order of the sample."""
+    there = tuple(sorted({place for place in places if place < len(found.sentences)}))
+    return _names(colouring.sample_of(found), there, found.sentences)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _names(sample: Hashable, places: tuple[int, ...], _sentences: list[str]) -> list[str]:
+    return analysis.naming.names_of(_sentences, places)
 
 
 def show(
@@ -181,7 +196,7 @@ def show(
     def sentence_of(trace: int, point: int) -> int | None:
         return int(shown.index[traces[trace].start + point]) if trace < len(traces) else None
 
-    against = f"{words.axis_title(experiment.view)} against sentence length for {len(shown.index):,} sentences. "
+    against = f"{words.axis_title(experiment)} against sentence length for {len(shown.index):,} sentences. "
     drawing.show(
         HEIGHT,
         against + words.result(shown, experiment, found.n_measured),
@@ -192,7 +207,8 @@ def show(
     if len(shown.index) > figures.MOST_POINTS:
         st.caption(words.view.part_drawn(figures.MOST_POINTS, len(shown.index)))
     marked = marks.marked(st.session_state.selected, shown)
-    st.session_state.marked_sentences = shown.index[marked]
+    st.session_state.marked_sentences = places = shown.index[marked]
+    st.session_state.marked_names = names_of(found, places.tolist()) if len(places) <= links.MOST_MARKS else []
     return _found_in(marked, found, shown)
 
 
@@ -211,9 +227,9 @@ def show_empty(experiment: Experiment, alt: str) -> None:
     drawing.show(HEIGHT, alt, figures.sent(figure, np.empty(0, np.intp), "", _COLOURS), b"", lambda: None)
 
 
-def follow(experiment: Experiment) -> None:
-    """Keep what is selected when the view changes; before anything is drawn."""
-    marks.follow(zoom_of(experiment), _drawn_from(experiment))
+def follow(experiment: Experiment, found: Found | None) -> None:
+    """Keep what is selected when the view or the sample changes; before anything is drawn. found: what is known."""
+    marks.follow(zoom_of(experiment), _drawn_from(experiment), None if found is None else found.sentences)
 
 
 def selected_sentences(found: Found, experiment: Experiment) -> NDArray[np.intp]:

@@ -1,22 +1,27 @@
-"""What the visitor marked in the scatter, as a link has it: points, boxes and lassos.
+"""What the visitor marked in the scatter, as a link has it: sentences, boxes and lassos.
 
-A mark is a word and numbers, as in “box:3,17,7.2,7.5”. Points are numbers of sentences in the sample; boxes and lassos
-are in the units of the axes.
+A mark is a word and numbers, as in “box:3,17,7.2,7.5”. Boxes and lassos are in the units of the axes. Sentences are
+named by their text, so that they are found in another sample as well; while the sample is known, they are points, which
+are the numbers of sentences in it. A link may also have points.
 """
 
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from clsviz import analysis
 from clsviz.ui.state.links import EXTRAS, MOST_MARKS
 
 if TYPE_CHECKING:
     from clsviz.analysis import Shown
 
 _DIGITS = 6
+
+_NAMED = "sentences:"
 
 _MOST_CORNERS = 200
 """Of a lasso."""
@@ -28,18 +33,56 @@ KEPT = "kept"
 """In place of marks: those of an earlier view that are too many for a link."""
 
 
-def follow(view: str, sample: Hashable) -> None:
-    """Keep the sentences that are marked when the view changes, and forget them when the sample does.
+def follow(view: str, sample: Hashable, sentences: Sequence[str] | None) -> None:
+    """Keep the sentences that are marked when the view changes, and those of them that another sample has as well.
 
-    A box, a lasso and the zoom of a link mean nothing in another view: what was in them becomes points.
+    sentences: of the sample, once they are known. A box, a lasso and the zoom of a link mean nothing in another view:
+    what was in them becomes points.
     """
     if st.session_state.get("marked_in", view) != view:
         st.session_state.zoom = ()
         if st.session_state.selected:
             st.session_state.selected = _as_points(st.session_state.get("marked_sentences", np.empty(0, np.intp)))
-    if st.session_state.get("marked_of", sample) != sample:
-        st.session_state.selected = ""
+    if st.session_state.get("marked_of", sample) != sample and not st.session_state.selected.startswith(_NAMED):
+        names = st.session_state.get("marked_names", []) if st.session_state.selected else []
+        st.session_state.selected = named(names)
     st.session_state.marked_in, st.session_state.marked_of = view, sample
+    if sentences is not None and _NAMED in st.session_state.selected:
+        st.session_state.selected = ";".join(filter(None, map(partial(_found, sentences), _split())))
+
+
+def _split() -> list[str]:
+    return list(st.session_state.selected.split(";"))
+
+
+def _found(sentences: Sequence[str], mark: str) -> str:
+    """Sentences that are named as points in a sample; other marks as they are."""
+    if not mark.startswith(_NAMED):
+        return mark
+    places = analysis.naming.places_of(sentences, mark.removeprefix(_NAMED).split(","))
+    return _mark("points", places.tolist()) if len(places) else ""
+
+
+def named(names: Sequence[str]) -> str:
+    """Sentences with these names, as a mark."""
+    return f"{_NAMED}{','.join(names)}" if names else ""
+
+
+def in_link(names_of: Callable[[list[int]], list[str]] | None) -> str:
+    """What is marked, with sentences by their names; names_of: of the places of some, None while they are not known.
+
+    Those of an earlier view that are too many for a link are left out.
+    """
+    if st.session_state.selected == KEPT:
+        return ""
+
+    def written_out(mark: str) -> str:
+        word, _, numbers = mark.partition(":")
+        if word != "points" or names_of is None:
+            return mark
+        return named(names_of([int(float(number)) for number in numbers.split(",")]))
+
+    return ";".join(filter(None, map(written_out, _split())))
 
 
 def _as_points(sentences: NDArray[np.intp]) -> str:
@@ -123,6 +166,8 @@ def marked(marks: str, shown: "Shown") -> NDArray[np.intp]:
         return np.flatnonzero(np.isin(shown.index, st.session_state.kept_sentences))
     for mark in filter(None, marks.split(";")):
         word, _, text = mark.partition(":")
+        if f"{word}:" == _NAMED:  # the sample is not known yet
+            continue
         numbers = np.array(text.split(","), dtype=float)
         if word == "points":
             is_marked |= np.isin(shown.index, numbers.astype(np.intp))

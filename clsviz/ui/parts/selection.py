@@ -60,7 +60,7 @@ def _several(found: Found, shown: "Shown", selected: NDArray[np.intp], unit: Uni
         st.markdown(escape(words.selection.selected(shown, selected) + more))
         st.download_button(
             "Selected (CSV)",
-            lambda: export.to_csv(export.tables.selected(found.sentences, selected, shown, unit)),
+            lambda: export.to_csv(export.tables.named(found.sentences, selected, shown, unit)),
             f"{name}-selected.csv",
             "text/csv",
             icon=":material/download:",

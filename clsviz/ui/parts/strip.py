@@ -5,9 +5,11 @@ from contextlib import contextmanager
 
 import streamlit as st
 
+from clsviz import words
 from clsviz.measuring import Found
 from clsviz.settings import Pooling
 from clsviz.ui.controls import view
+from clsviz.ui.state import session
 
 
 @contextmanager
@@ -18,7 +20,11 @@ def place(n: int = 4) -> Iterator[None]:
 
 
 def show_view(found: Found | None, poolings: Sequence[Pooling] = (Pooling.CLS, Pooling.POOLER)) -> None:
-    """Layer, cutoff and vector; poolings: those that can be chosen."""
+    """Layer, cutoff and vector; poolings: those that can be chosen. Of imported vectors there is one, of no layer."""
+    if words.is_imported(session.experiment()):
+        with st.container(key="only_cutoff"):
+            view.cutoff()
+        return
     view.layer(found)
     view.cutoff()
     view.vector(poolings)

@@ -32,11 +32,14 @@ _LONGEST_MARKS = 9_000
 
 _NUMBER = r"-?\d{1,9}(?:\.\d{1,9})?(?:e[+-]?\d\d)?"
 
+_NAME = r"[\w-]{7}(?:~\d{1,6})?"
+"""Of a sentence, as `analysis.naming` makes it."""
+
 _MARK = (
-    rf"(?:points:\d{{1,7}}(?:,\d{{1,7}})*|box:{_NUMBER}(?:,{_NUMBER}){{3}}|lasso:{_NUMBER},{_NUMBER}"
+    rf"(?:sentences:{_NAME}(?:,{_NAME})*|points:\d{{1,7}}(?:,\d{{1,7}})*|box:{_NUMBER}(?:,{_NUMBER}){{3}}|lasso:{_NUMBER},{_NUMBER}"
     rf"(?:,{_NUMBER},{_NUMBER}){{2,}})"
 )
-"""Points, a box, or a lasso of three corners or more; see `parts.marks`."""
+"""Sentences, points, a box, or a lasso of three corners or more; see `parts.marks`."""
 
 
 def _word(name: str, word: str) -> Callable[[str, Report], bool]:

@@ -33,7 +33,7 @@ def _draw(grown: pd.DataFrame, jobs: list[MeasuringJob], experiment: Experiment)
     said = words.growth.growth_said(grown)
     st.markdown(escape(said))
     st.plotly_chart(
-        figures.growth(grown, band, palette(), words.axis_title(experiment.view), unit=experiment.unit),
+        figures.growth(grown, band, palette(), words.axis_title(experiment), unit=experiment.unit),
         height=_HEIGHT,
         key="growth",
         config={"displayModeBar": False},

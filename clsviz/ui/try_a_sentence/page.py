@@ -41,6 +41,10 @@ def page() -> None:
     controls.notes.show_of_view()
     preview.show(jobs[0])
     question = words.question_of_sentence(experiment)
+    if words.is_imported(experiment):
+        head.show(question, words.imported.NO_SENTENCE)
+        url.write(experiment, PAGE, **choices.query())
+        return
     # A height makes them there while they are empty; the style says which.
     answer_place = st.container(key="head_place", height=1, border=False)
     picture_place = st.container(key="picture_place", height=1, border=False)

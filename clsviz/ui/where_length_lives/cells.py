@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 
 def show(profile: "Profile", found: Found, experiment: Experiment) -> None:
-    """The cells, and below them the scatter."""
-    _heat_map(profile, experiment)
+    """The cells, and below them the scatter; of a single vector only that."""
+    if not profile.is_of_one_vector:
+        _heat_map(profile, experiment)
     _scatter(found, experiment)
 
 
@@ -77,7 +78,7 @@ def choose(row: int, layer: int, n_layers: int) -> None:
 
 def _scatter(found: Found, experiment: Experiment) -> None:
     shown = chart.view_of(found, experiment)
-    st.subheader(words.axis_title(experiment.view), anchor=False)
+    st.subheader(words.axis_title(experiment), anchor=False)
     st.markdown(escape(words.result(shown, experiment, len(found.measurements))))
     selected = chart.show(experiment, found, shown)
     selection.show(found, shown, selected, experiment.unit, share.file_name(experiment, found))

@@ -34,6 +34,9 @@ def show_r_squared(profile: "Profile | None", experiment: Experiment) -> None:
 
     These are drawn faintly, and only of the same model and sentences.
     """
+    if words.is_imported(experiment):
+        _show_readouts(profile, experiment)
+        return
     of = (experiment.model, experiment.selection, experiment.seed)
     before: _Lines | None = st.session_state.get("lines_before")
     lines = _Lines(of, export.tables.r_squared_by_layer(profile), experiment.unit, profile.n_layers if profile else 1)
@@ -49,6 +52,24 @@ def show_r_squared(profile: "Profile | None", experiment: Experiment) -> None:
         key="lines",
         config={"displayModeBar": False},
         alt=" ".join(["R² for length after every layer: from the norm, the direction and the whole vector.", note]),
+    )
+
+
+def _show_readouts(profile: "Profile | None", experiment: Experiment) -> None:
+    """The same of a single vector, from no known layer."""
+    share = st.column_config.NumberColumn(format="%.3f")
+    st.dataframe(
+        export.tables.readouts(profile, experiment.unit),
+        hide_index=True,
+        column_config={
+            "From": st.column_config.TextColumn(width="medium"),
+            "R²": st.column_config.ProgressColumn(format="%.3f", min_value=0, max_value=1),
+            "Lowest fold": share,
+            "Highest fold": share,
+            f"Off by ({experiment.unit})": st.column_config.NumberColumn(format="%.1f"),
+        },
+        placeholder="–",
+        alt="R² for length from the whole vector, from its direction, and from its norm.",
     )
 
 

@@ -25,13 +25,15 @@ def of(found: Found, experiment: Experiment) -> "Analysis[NormBreakdown]":
 
 def show(found: Found, experiment: Experiment) -> None:
     """The dimensions, and beside them the LayerNorm."""
-    st.subheader(f"What makes up the norm of {words.vector_name(experiment.view, 'the')}", anchor=False)
+    st.subheader(f"What makes up the norm of {words.vector_name(experiment, 'the')}", anchor=False)
     job = of(found, experiment)
     result = job.work.result
     if job.error:
         st.info(escape(job.error))
     elif result is None:
         st.caption("Computing…")
+    elif found.weights.imported:
+        _dimensions(result)
     else:
         left, right = st.columns(2)
         with left:

@@ -102,7 +102,7 @@ def _analyses(job: MeasuringJob, there: MeasuringJob | None, experiment: Experim
 def _show(job: MeasuringJob, there: MeasuringJob | None, page: str) -> None:
     controls.view.fit(job.work.found, list(Pooling))
     experiment = session.experiment()  # the view may have been brought back to what the model has
-    chart.follow(experiment)
+    chart.follow(experiment, job.work.found)
     query = url.write(experiment, page, **_links())
     controls.notes.show_of_view()
     found = covered(job, experiment)
@@ -116,7 +116,9 @@ def _show(job: MeasuringJob, there: MeasuringJob | None, page: str) -> None:
     else:
         answer = str(of_profile.error or words.headline.answer(profile, experiment))
         numbers = words.headline.in_numbers(profile, experiment)
-        head.show(question, answer, numbers, terms=words.glossary.WHERE_LENGTH_LIVES)
+        head.show(
+            question, answer, numbers, terms=words.glossary.of_page(words.glossary.WHERE_LENGTH_LIVES, experiment)
+        )
     layers.show_r_squared(profile, experiment)
     with strip.place(3):
         strip.show_view(job.work.found, list(Pooling))
@@ -129,16 +131,22 @@ def _show(job: MeasuringJob, there: MeasuringJob | None, page: str) -> None:
     _details(profile, experiment)
     if found is None or profile is None:
         return
+    is_imported = words.is_imported(experiment)
     cells.show(profile, found, experiment)
-    layers.show_spread(profile)
+    if not is_imported:
+        layers.show_spread(profile)
     if not job.state.is_active:  # before that, they would use only a fraction of the vectors they need
         projection.show(found, experiment, profile)
-        origin.show(found, experiment)
-        elsewhere.show(found, there, experiment)
+        if not is_imported:
+            origin.show(found, experiment)
+            elsewhere.show(found, there, experiment)
         removal.show(found, experiment)
         sentlen.show(found, experiment)
-        sentlen_file.show(found, experiment)
+        if not is_imported:
+            sentlen_file.show(found, experiment)
         norm_breakdown.show(found, experiment)
+        if is_imported:
+            st.caption(words.imported.NO_OTHERS)
     _explain(found, experiment, profile)
 
 
@@ -160,11 +168,7 @@ def _wait_for_norms(of_profile: "Analysis[Profile]") -> None:
     while of_profile.state.is_active and time.monotonic() < deadline:
         profile = of_profile.work.result
         if profile is not None:
-            norms = [
-                step
-                for step in statistics.steps(profile.n_layers, profile.has_pooler)
-                if step[2] is statistics.Readout.NORM
-            ]
+            norms = [step for step in profile.steps if step[2] is statistics.Readout.NORM]
             if len(profile.readings) >= len(norms):
                 return
         with server.turns().left():
@@ -173,27 +177,33 @@ def _wait_for_norms(of_profile: "Analysis[Profile]") -> None:
 
 def _controls(experiment: Experiment) -> None:
     """The controls, one click each; a second click takes it back."""
-    untrained = models.Name.parse(experiment.model).untrained
-    base = experiment.model.removeprefix(models.UNTRAINED)
     with st.container(horizontal=True, vertical_alignment="center", width="content"):
         toggle.shuffled_lengths(experiment)
-        toggle.show(
-            "Untrained model",
-            {"model": base if untrained else models.UNTRAINED + base},
-            "The same architecture with random weights: shows what is there without training. It has to be measured "
-            "first.",
-            is_on=untrained,
-        )
+        if not words.is_imported(experiment):
+            _untrained(experiment)
         for unit, about in (
             (Unit.WORDS, "Counts length in words, separated by white space, which does not depend on a tokenizer."),
             (Unit.CHARACTERS, "Counts length in characters."),
         ):
-            is_on = experiment.unit is unit
-            toggle.show(f"In {unit}", {"unit": Unit.TOKENS if is_on else unit}, about, is_on=is_on)
+            is_on, otherwise = experiment.unit is unit, words.cutoff_unit(experiment)
+            if unit is not otherwise:
+                toggle.show(f"In {unit}", {"unit": otherwise if is_on else unit}, about, is_on=is_on)
+
+
+def _untrained(experiment: Experiment) -> None:
+    untrained = models.Name.parse(experiment.model).untrained
+    base = experiment.model.removeprefix(models.UNTRAINED)
+    toggle.show(
+        "Untrained model",
+        {"model": base if untrained else models.UNTRAINED + base},
+        "The same architecture with random weights: shows what is there without training. It has to be measured first.",
+        is_on=untrained,
+    )
 
 
 def _details(profile: "Profile | None", experiment: Experiment) -> None:
-    with st.expander("In full: the best and the last layer, norm or direction, other vectors, what to keep in mind"):
+    label = "In full: the best and the last layer, norm or direction, other vectors, what to keep in mind"
+    with st.expander("In full: norm or direction" if words.is_imported(experiment) else label):
         for paragraph in words.profile.in_full(profile, experiment) if profile else []:
             st.markdown(f"- {escape(paragraph)}")
 

@@ -35,7 +35,7 @@ def is_kept(found: Found, experiment: Experiment) -> bool:
 
 def show(found: Found, experiment: Experiment, profile: "Profile") -> None:
     """The switch, and the picture."""
-    vector = words.vector_name(experiment.view, "the")
+    vector = words.vector_name(experiment, "the")
     st.subheader(f"Can length be seen in {vector}?", anchor=False)
     st.toggle(
         "Project the vectors onto two dimensions",

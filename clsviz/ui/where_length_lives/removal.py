@@ -27,7 +27,7 @@ def of(found: Found, experiment: Experiment) -> "Analysis[Erasure] | None":
 
 def show(found: Found, experiment: Experiment) -> None:
     """The switch, and what is left."""
-    st.subheader(f"Can it be removed from {words.vector_name(experiment.view, 'the')}?", anchor=False)
+    st.subheader(f"Can it be removed from {words.vector_name(experiment, 'the')}?", anchor=False)
     st.toggle(
         "Erase the length with LEACE",
         value=st.session_state.erase,

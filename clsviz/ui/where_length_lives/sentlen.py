@@ -23,7 +23,7 @@ def of(found: Found, experiment: Experiment) -> "Analysis[SentLen]":
 
 def show(found: Found, experiment: Experiment) -> None:
     """What the task is, and its accuracy."""
-    st.subheader(f"Six length bins, predicted from {words.vector_name(experiment.view, 'the')}", anchor=False)
+    st.subheader(f"Six length bins, predicted from {words.vector_name(experiment, 'the')}", anchor=False)
     st.markdown(words.sentlen.ABOUT)
     job = of(found, experiment)
     result = job.work.result

@@ -28,6 +28,7 @@ from clsviz.ui.state.links import EXTRAS, MOST_MODELS, overlays_text
         ("selected", "", ""),
         ("selected", "points:1,2,30;box:1,2,3.5,4", "points:1,2,30;box:1,2,3.5,4"),
         ("selected", "lasso:1,1,2,2.5,3,1", "lasso:1,1,2,2.5,3,1"),
+        ("selected", "sentences:abcDEF1,-_cDEF1~12", "sentences:abcDEF1,-_cDEF1~12"),
         ("models", "minilm,untrained:minilm,minilm ", ["minilm", "untrained:minilm"]),
     ],
 )
@@ -57,6 +58,8 @@ def test_what_a_page_has_is_read_from_its_link(name: str, text: str, expected: o
         ("zoom", "1,2,3,٤", ()),
         ("selected", "points:", ""),
         ("selected", "box:1,2,3", ""),
+        ("selected", "sentences:abcDEF", ""),
+        ("selected", "sentences:abcDÉF1", ""),
         ("selected", "lasso:1,1,2,2", ""),
         ("selected", f"points:{','.join(['1'] * 5000)}", ""),
         ("models", ",".join(f"owner/model-{n}" for n in range(9)), [f"owner/model-{n}" for n in range(MOST_MODELS)]),
