@@ -15,16 +15,16 @@ from clsviz import corpora, models
 from clsviz.errors import ModelError, StoreError
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind, Measurements
-from clsviz.measuring.census import take_census
 from clsviz.measuring.encoders import Encoders, Mistaken
 from clsviz.measuring.estimate import LOAD_SECONDS, RATE_OF_VECTORS, TYPICAL_CHARACTERS, Cost, Machine, tokens_of
 from clsviz.measuring.found import Found, with_audit
 from clsviz.measuring.imports import check_asked, check_found, max_length
 from clsviz.measuring.outline import read_outline
-from clsviz.measuring.part import Run, borders, measure_parts, missing
+from clsviz.measuring.part import Run, borders, measure_parts
 from clsviz.measuring.soundness import Shape
-from clsviz.measuring.store import Key, Part, Store
-from clsviz.measuring.worker import Worker
+from clsviz.measuring.store import Key, Store
+from clsviz.measuring.whole import counted
+from clsviz.measuring.worker import Share, Worker
 from clsviz.progress import Progress, interruptible
 from clsviz.settings import RANGES, Alteration, Precision
 from clsviz.vectors import KINDS
@@ -128,6 +128,13 @@ class Extraction:
 
     def run(self, progress: Progress) -> Found:
         """Complete the experiment, storing it part by part; raises ClsvizError, and CancelledError if cancelled."""
+        found = self._prepare(progress)
+        if found.sample.whole is not None:
+            return self._complete_whole(found, progress)
+        return self._complete(found, progress, lambda found: found)
+
+    def _prepare(self, progress: Progress) -> Found:
+        """What is stored, once model and sentences are here and the error of the fast precision can be told."""
         progress.begin("Looking for the model")
         weights = models.fetch(self.experiment.model, progress)
         check_asked(weights, self.experiment)
@@ -146,20 +153,27 @@ class Extraction:
             # Before anything else, so that nothing is shown before its error is known.
             audit = self._complete(found.audit, progress, functools.partial(with_audit, found))
             found = replace(found, audit=audit)
-        if found.sample.whole is not None:
-            return self._complete_whole(found, progress)
-        return self._complete(found, progress, lambda found: found)
+        return found
+
+    def worker(self, progress: Progress, share: Share | None = None) -> Worker:
+        """One of several that measure the same together, each in a process of its own; raises as `run` does.
+
+        What shows the error of the fast precision is measured by whichever comes first.
+        """
+        return self._worker(self._prepare(progress), progress, share)
+
+    def _worker(self, found: Found, progress: Progress, share: Share | None = None) -> Worker:
+        progress.begin(f"Loading {found.weights.label}")
+        get = functools.partial(self._encoders.get, found.weights, found.precision)
+        encoder = interruptible(get, progress, daemon=False)
+        return Worker(found.sample, self.key_of(found), encoder, self._store, progress, share)
 
     def _complete_whole(self, found: Found, progress: Progress) -> Found:
         """Measure what is missing of a whole corpus, together with whoever else does, and count it."""
         found = self._publish(self._count(self._read_stored(found), progress))
         while found.census is None:
-            progress.begin(f"Loading {found.weights.label}")
-            get = functools.partial(self._encoders.get, found.weights, found.precision)
-            encoder = interruptible(get, progress, daemon=False)
-            worker = Worker(found.sample, self.key_of(found), encoder, self._store, progress)
             n_measured, seconds = 0, 0.0
-            for measured in worker.run(wait=True):
+            for measured in self._worker(found, progress).run(wait=True):
                 n_measured, seconds = n_measured + len(measured.measurements), seconds + measured.seconds
                 self.sentences_per_second = n_measured / seconds
                 if found.n_missing_of_sample:
@@ -169,16 +183,7 @@ class Extraction:
 
     def _count(self, found: Found, progress: Progress) -> Found:
         """Add what is known of all sentences of a whole corpus, or how many are left to measure."""
-        if (whole := found.sample.whole) is None:
-            return found
-        key, n = self.key_of(found), len(whole)
-        n_missing = sum(stop - start for start, stop in missing(self._store.parts(key).values(), n))
-        n_damaged: list[Part] = []
-        census = None if n_missing else take_census(self._store, key, n, progress, n_damaged.append)
-        if n_damaged:
-            return self._count(replace(found, damaged_parts=found.damaged_parts + len(n_damaged)), progress)
-        n_missing -= len(found.sentences) - len(found.measurements)
-        return replace(found, census=census, n_left=max(n_missing, 0))
+        return counted(found, self._store, self.key_of(found), progress)
 
     def _forget_unless_of(self, weights: models.Weights | None) -> None:
         """Drop what was found with other weights: those in a local folder may have changed since."""

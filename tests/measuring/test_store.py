@@ -9,7 +9,7 @@ from support.measured import measurements
 from clsviz import measuring
 from clsviz.atomic import open_regular
 from clsviz.errors import StoreError
-from clsviz.measuring import Key, Store, part_stop
+from clsviz.measuring import Key, Store
 
 KEY = Key(model="m" * 64, corpus="c" * 64, seed=0, max_length=512, precision="float32")
 
@@ -159,13 +159,6 @@ def test_a_part_measured_again_is_the_same_file(store: Store, tmp_path: Path) ->
         Store(root).append(KEY, 0, measurements(100), seconds)
     one, other = sorted(tmp_path.glob("*/*/*.safetensors"))
     assert (one.name, one.read_bytes()) == (other.name, other.read_bytes())
-
-
-def test_parts_double_up_to_a_bound() -> None:
-    starts = [0]
-    while starts[-1] < 5000:
-        starts.append(part_stop(starts[-1]))
-    assert starts == [0, 32, 64, 128, 256, 512, 1024, 2048, 3072, 4096, 5120]
 
 
 def test_a_part_that_does_not_hold_what_its_name_says_is_dropped(store: Store) -> None:

@@ -1,0 +1,61 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.corpora import SENTENCES, opened
+
+from clsviz import corpora
+from clsviz.corpora.order import sample_order
+from clsviz.corpora.whole import Whole
+from clsviz.errors import CorpusError
+from clsviz.experiment import Selection
+from clsviz.progress import Progress
+from clsviz.settings import ALL
+
+
+@pytest.fixture
+def few_shuffled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a hundred sentences 40 are shuffled, and 10 of these are in memory."""
+    for module in ("order", "whole", "drawing"):
+        monkeypatch.setattr(f"clsviz.corpora.{module}.N_SHUFFLED", 40)
+    monkeypatch.setattr("clsviz.corpora.drawing.HEAD", 10)
+
+
+@pytest.mark.usefixtures("few_shuffled")
+@pytest.mark.parametrize("step", [1, 7, 33, 100])
+def test_a_whole_corpus_begins_like_a_sample_and_goes_on_as_it_is(hundred: str, kept: Path, step: int) -> None:
+    sample = corpora.find_sample(Selection(hundred), ALL, 3, kept, Progress())
+    read = [sentence for start in range(0, 100, step) for sentence in sample.read(start, min(start + step, 100))]
+    order = np.random.RandomState(3).permutation(100)[:40]
+    assert read == [SENTENCES[number] for number in order] + [
+        sentence for number, sentence in enumerate(SENTENCES) if number not in set(order)
+    ]
+    assert sample.n_sentences == 100
+    assert sample.sentences == read[:10]
+
+
+@pytest.mark.usefixtures("few_shuffled")
+def test_the_order_is_that_of_the_numbers_of_all(hundred: str, kept: Path) -> None:
+    sample = corpora.find_sample(Selection(hundred), ALL, 5, kept, Progress())
+    assert sample.read(0, 100) == [SENTENCES[number] for number in sample_order(100, 5)]
+
+
+def test_all_of_a_small_corpus_is_a_sample_of_it(hundred: str, kept: Path) -> None:
+    sample = corpora.find_sample(Selection(hundred), ALL, 0, kept, Progress())
+    assert sample.whole is None
+    assert sample.sentences == corpora.find_sample(Selection(hundred), 100, 0, kept, Progress()).sentences
+    assert sample.read(20, 30) == sample.sentences[20:30]
+
+
+def test_a_corpus_that_vanishes_while_it_is_read_is_named(hundred: str, kept: Path) -> None:
+    opened(hundred, kept)
+    (path,) = kept.glob("file-*")
+    whole = Whole(path, 100, 0)
+    path.unlink()
+    with pytest.raises(CorpusError, match="was changed or deleted while it was being read"):
+        whole.read(0, 10)
+
+
+def test_a_dataset_of_the_hub_is_not_measured_as_a_whole(kept: Path) -> None:
+    with pytest.raises(CorpusError, match=r"me/texts can be measured as a whole from a file only\. Download"):
+        corpora.find_sample(Selection("me/texts"), ALL, 0, kept, Progress())
