@@ -39,6 +39,11 @@ class Palette:
     own: str = "#c98a00"
     background: str = "#ffffff"
     other: str = "#8a3ffc"
+    scale: tuple[str, ...] = (
+        *("#cce6f6", "#b1d6ef", "#98c6e8", "#7fb6e1", "#67a5db"),
+        *("#4f94d4", "#3d82ca", "#3471b9", "#2b60a9", "#234f99"),
+    )
+    """From few to many: ever further from the background in lightness, so apart for every kind of colour blindness."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from clsviz import export, words
+from clsviz import export, figures, words
 from clsviz.experiment import Experiment
 from clsviz.hub import shortened
 from clsviz.measuring import Found
@@ -116,8 +116,13 @@ def downloads(experiment: Experiment, found: Found, view: "Shown", seen: "Seen",
             on_click="ignore",
             width="stretch",
         )
+        n_points = None
+        if figures.is_dense(len(view.index), len(found.measurements)):
+            n_points = figures.n_sampled(view.lengths, view.norms, seen.zoom)
+            name = f"{file_name(experiment, found)}-density"
+            table_downloads("Density", name, lambda: export.cells(found, view, seen), lambda: about(experiment, found))
         overlays = chart.drawn_overlays(found, experiment, view, seen.overlays)
-        caption = words.citation.caption(experiment, found, view, overlays)
+        caption = words.citation.caption(experiment, found, view, overlays, n_points)
         citing.citation(caption, words.citation.bibtex(experiment, found))
 
 
