@@ -96,7 +96,8 @@ def take(sentence_of: Callable[[int, int], int | None]) -> None:
     except (AttributeError, LookupError, OverflowError, TypeError, ValueError):
         marks = ""
     before, st.session_state.selected = st.session_state.selected, EXTRAS["selected"](marks, lambda _: None)
-    if before.startswith("points") or st.session_state.selected.startswith("points"):
+    is_cleared = before.startswith("points") and not st.session_state.selected
+    if is_cleared or st.session_state.selected.startswith("points"):
         st.session_state.drawn_for = None  # the figure adds a ring, or takes it away
 
 
