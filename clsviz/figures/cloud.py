@@ -36,7 +36,7 @@ MARGIN = {"l": 70, "r": 18, "t": 32, "b": 67}
 """Pixels that the axes take on the pages, and the tools above them; where they take more Plotly draws it all twice."""
 
 
-_SAMPLED, _COLOURED = {"size": 2.5, "opacity": 0.2}, {"size": 4, "opacity": 0.7}
+_SAMPLED, _COLOURED = {"size": 2.5, "opacity": 0.13}, {"size": 4, "opacity": 0.7}
 """Points over a density, which they must not hide, and such as have colours of their own."""
 
 

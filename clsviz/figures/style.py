@@ -40,8 +40,8 @@ class Palette:
     background: str = "#ffffff"
     other: str = "#8a3ffc"
     scale: tuple[str, ...] = (
-        *("#cce6f6", "#b1d6ef", "#98c6e8", "#7fb6e1", "#67a5db"),
-        *("#4f94d4", "#3d82ca", "#3471b9", "#2b60a9", "#234f99"),
+        *("#cee9f8", "#b7ddf4", "#a1d1f0", "#8bc4ed", "#75b7e9"),
+        *("#60aae5", "#4c9ce2", "#388edd", "#3280d1", "#2d72c4"),
     )
     """From few to many: ever further from the background in lightness, so apart for every kind of colour blindness."""
 

@@ -41,9 +41,9 @@ def density(n: int, n_seen: int, n_sampled: int, n_more: int, *, is_zoomed: bool
     else:
         return "No sentence lies in this part of the picture."
     more = f", and {n_more:,} more that {'is' if n_more == 1 else 'are'} selected" if n_more else ""
-    return f"The colour of a cell is the number of sentences of that length and norm; {points}{more}."
+    return f"A cell’s colour is the number of sentences of that length and norm; {points}{more}."
 
 
 def of_zoom(*, is_zoomed: bool) -> str:
     """What to do for another part of a density."""
-    return "Double-click for the whole picture." if is_zoomed else "Zoom in for finer cells and more points there."
+    return "Double-click to see all." if is_zoomed else "Zoom in for finer cells and more points."

@@ -71,11 +71,11 @@ def drag(page: Page, tool: str, start: tuple[float, float], end: tuple[float, fl
     left, right, low, high = seen(page)
     assert 0 < len(x) <= SAMPLED
     assert all(left <= length <= right and low <= norm <= high for length, norm in zip(x, y, strict=True))
-    return page.get_by_text("The colour of a cell is").inner_text()
+    return page.get_by_text("A cell’s colour is").inner_text()
 
 
 def test_zooming_in_brings_finer_cells_and_other_points_and_the_picture_stays_in_its_place(page: Page) -> None:
-    assert f"the points are {SAMPLED} of the " in page.get_by_text("The colour of a cell is").inner_text()
+    assert f"the points are {SAMPLED} of the " in page.get_by_text("A cell’s colour is").inner_text()
     found = re.search(r"([\d,]+) of [\d,]+ sentences", numbers(page))
     assert found is not None
     counted = [re.fullmatch(r"\d+ tokens, norm [\d.]+–[\d.]+: ([\d,]+) sentences?", text) for text in said(page)]
@@ -102,7 +102,7 @@ def test_zooming_in_brings_finer_cells_and_other_points_and_the_picture_stays_in
         [-0.1 * (zoomed[1] - zoomed[0])] * 2 + [-0.1 * (zoomed[3] - zoomed[2])] * 2, rel=0.1
     )
     page.emulate_media(color_scheme="dark")
-    page.wait_for_function(f"{PLOT}._fullLayout.coloraxis.colorscale[0][1] === '#22304a'")
+    page.wait_for_function(f"{PLOT}._fullLayout.coloraxis.colorscale[0][1] === '#203149'")
     settle(page)
     assert seen(page) == pytest.approx(moved)
 

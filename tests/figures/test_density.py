@@ -193,7 +193,7 @@ def test_more_sentences_are_further_from_the_background_in_lightness_in_both_the
     assert (steps[0] < 0).all()
     assert (steps[1] > 0).all()
     ends = [(lightness(scale[0]), lightness(scale[-1])) for scale in (light, dark)]
-    assert all((max(pair) + 0.05) / (min(pair) + 0.05) > 4.5 for pair in ends)
+    assert all((max(pair) + 0.05) / (min(pair) + 0.05) > 3.5 for pair in ends)
 
 
 def test_what_lies_over_and_beside_it_is_of_all_sentences() -> None:

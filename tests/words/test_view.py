@@ -2,7 +2,7 @@ import pytest
 
 from clsviz import words
 
-CELLS = "The colour of a cell is the number of sentences of that length and norm; "
+CELLS = "A cell’s colour is the number of sentences of that length and norm; "
 
 
 @pytest.mark.parametrize(

@@ -144,8 +144,9 @@ def _take_zoom() -> None:
     if not isinstance(told, Mapping) or told.get("of") != st.session_state.get("marked_in"):  # an earlier view
         return
     ends = told.get("ends")
-    is_one = isinstance(ends, list) and len(ends) in (0, 4) and all(type(end) in (int, float) for end in ends)
-    if is_one and all(math.isfinite(end) for end in ends):
+    if not isinstance(ends, list) or len(ends) not in (0, 4):
+        return
+    if all(type(end) in (int, float) and math.isfinite(end) for end in ends):
         st.session_state.zoomed = tuple(map(float, ends))
 
 
