@@ -1,6 +1,5 @@
 """The scatter of a view, and which of its sentences are selected."""
 
-import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -43,6 +42,10 @@ _SCALE = (
 _COLOURS = dict(zip(_ROLES[0], ("0", "1", "2", "3", "background", "4"), strict=True))
 _COLOURS |= {colour: f"scale {at}" for at, colour in enumerate(_SCALE)}
 """Which colours of the theme those of the scatter are, which takes them by itself."""
+
+
+_FURTHEST = 1e30
+"""Where no axis ends."""
 
 
 def palette() -> "figures.Palette":
@@ -146,7 +149,7 @@ def _take_zoom() -> None:
     ends = told.get("ends")
     if not isinstance(ends, list) or len(ends) not in (0, 4):
         return
-    if all(type(end) in (int, float) and math.isfinite(end) for end in ends):
+    if all(type(end) in (int, float) and abs(end) < _FURTHEST for end in ends):
         st.session_state.zoomed = tuple(map(float, ends))
 
 

@@ -140,6 +140,8 @@ def test_its_cells_can_be_taken_along(open_page: Callable[..., AppTest], monkeyp
         ({"of": "this", "ends": [1, 2, 3, "4"]}, None),
         ({"of": "this", "ends": [1, 2, 3, True]}, None),
         ({"of": "this", "ends": [1, 2, 3, float("inf")]}, None),
+        ({"of": "this", "ends": [1, 2, 3, float("nan")]}, None),
+        ({"of": "this", "ends": [1, 2, 3, 10**400]}, None),
         ({"of": "this"}, None),
         ("forged", None),
         (None, None),
