@@ -18,7 +18,6 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
-import plotly.io
 import psutil
 from playwright.sync_api import Browser, sync_playwright
 
@@ -71,13 +70,16 @@ def reopen(experiment: Experiment, store: Store) -> Found:
     return extraction.found
 
 
-def draw(found: Found, labels: figures.Labels, cutoff: int) -> str:
+def draw(found: Found, labels: figures.Labels, cutoff: int) -> bytes:
     """As the page does when the cutoff moves: select, regress, summarise, draw, and turn into JSON."""
     shown = show(found, View(length_cutoff=cutoff))
-    points = figures.Points(labels[shown.index], shown.lengths, shown.norms)
+    drawn = figures.drawn(shown.lengths, shown.norms, len(found.measurements))
+    numbers = shown.index[drawn.points]
+    points = figures.Points(labels[numbers], shown.lengths[drawn.points], shown.norms[drawn.points])
     bins = statistics.bins(shown.lengths, shown.norms)
-    figure = figures.scatter(points, figures.Axes(), figures.Palette(), fit=shown.fit, bins=bins)
-    return str(plotly.io.to_json(figure, validate=False))
+    axes, palette = figures.Axes(), figures.Palette()
+    figure = figures.scatter(points, axes, palette, density=drawn.density, fit=shown.fit, bins=bins)
+    return figures.sent(figure, numbers, "sample", {}, shown.fit)
 
 
 _PICTURES = {

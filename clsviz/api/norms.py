@@ -120,8 +120,8 @@ class NormResult:
     def plot(self, **view: Unpack[ViewSettings]) -> "Figure":
         """The picture of the main page, a plotly Figure: norm against length, the line and the medians; takes a view.
 
-        Points are drawn for 100,000 sentences at most; the line is always that of all. Raises SettingError as `fit`
-        does.
+        Of 100,000 sentences or more it shows the density, and 5,000 of them as points; the line is always that of all.
+        Raises SettingError as `fit` does.
 
         >>> import clsviz
         >>> clsviz.measure("minilm", "python-docs", n=300).plot(unit="words").layout.xaxis.title.text

@@ -1,5 +1,5 @@
 from . import similarity, tables
-from .picture import Seen, picture
+from .picture import Seen, cells, drawn, legend, picture
 from .report import report
 from .summary import about, link, shape, summary
 from .tables import Table, table, to_csv, to_parquet
@@ -8,6 +8,9 @@ __all__ = [
     "Seen",
     "Table",
     "about",
+    "cells",
+    "drawn",
+    "legend",
     "link",
     "picture",
     "report",

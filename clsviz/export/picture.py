@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from clsviz import analysis, figures, statistics, words
 from clsviz.analysis import Shown
 from clsviz.experiment import Experiment
+from clsviz.export import tables
+from clsviz.export.tables import Table
 from clsviz.measuring import Found
 from clsviz.settings import DEFAULT_OVERLAYS, Overlay
 
@@ -27,19 +29,40 @@ class Seen:
     selected: NDArray[np.intp] | None = None
 
 
+def drawn(found: Found, shown: Shown, seen: Seen) -> figures.Drawn:
+    """Which of the sentences are points, and the density below them if they are too many."""
+    return figures.drawn(shown.lengths, shown.norms, len(found.measurements), seen.zoom, seen.selected)
+
+
+def cells(found: Found, shown: Shown, seen: Seen) -> Table:
+    """What is seen of the density, as in `tables.cells`; empty where all sentences are points."""
+    density = drawn(found, shown, seen).density
+    return tables.cells(density) if density is not None else Table()
+
+
+def legend(found: Found, shown: Shown, seen: Seen) -> str:
+    """What colours and points stand for in a density; nothing where all sentences are points."""
+    of = drawn(found, shown, seen)
+    if of.density is None:
+        return ""
+    n_more = len(of.points) - of.n_sampled
+    return words.view.density(len(shown.index), of.n_seen, of.n_sampled, n_more, is_zoomed=len(seen.zoom) > 0)
+
+
 def picture(experiment: Experiment, found: Found, shown: Shown, seen: Seen | None = None) -> figures.Figure:
-    """Norm against length, one point per sentence up to `figures.MOST_POINTS`, with the line and the quantile curves.
+    """Norm against length, with the line and the quantile curves: a point for each sentence, or their density.
 
     Where there are too few sentences for the curves, the medians take their place. seen: what else, or instead of them.
     """
     seen = seen or Seen()
     quantiles = analysis.quantiles(shown) if Overlay.CURVES in seen.overlays else None
     has_medians = Overlay.MEDIANS in seen.overlays or (Overlay.CURVES in seen.overlays and not quantiles)
-    index = shown.index[: figures.MOST_POINTS]
+    selected = np.empty(0, np.intp) if seen.selected is None else seen.selected
+    of = drawn(found, shown, seen)
     points = figures.Points(
-        figures.labels_of([found.sentences[i] for i in index]),
-        shown.lengths[: figures.MOST_POINTS],
-        shown.norms[: figures.MOST_POINTS],
+        figures.labels_of([found.sentences[i] for i in shown.index[of.points]]),
+        shown.lengths[of.points],
+        shown.norms[of.points],
     )
     return figures.scatter(
         points,
@@ -51,10 +74,11 @@ def picture(experiment: Experiment, found: Found, shown: Shown, seen: Seen | Non
             zoom=seen.zoom,
         ),
         figures.Palette(),
+        density=of.density,
         fit=shown.fit,
         quantiles=quantiles,
         bins=statistics.bins(shown.lengths, shown.norms) if has_medians else None,
         slices=statistics.slices(shown.lengths, shown.norms) if Overlay.RANGES in seen.overlays else None,
         own=seen.own,
-        selected=None if seen.selected is None else seen.selected[seen.selected < figures.MOST_POINTS],
+        selected=np.flatnonzero(np.isin(of.points, selected)) if len(selected) else None,
     )

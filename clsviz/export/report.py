@@ -6,7 +6,7 @@ from clsviz import analysis, figures, statistics, words
 from clsviz.analysis import Shown
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment
-from clsviz.export.picture import Seen, picture
+from clsviz.export.picture import Seen, legend, picture
 from clsviz.measuring import Found
 
 _REPORT = jinja2.Environment(autoescape=True).from_string("""\
@@ -29,6 +29,7 @@ th { font-weight: 500; color: #5b6675; white-space: nowrap }
 <h1>{{ question }}</h1>
 <p>{{ answer }}</p>
 {{ figure | safe }}
+{% if legend %}<p>{{ legend }}</p>{% endif %}
 {% for title, rows in tables.items() %}
 <h2>{{ title }}</h2>
 <table>
@@ -53,6 +54,7 @@ def report(experiment: Experiment, found: Found, shown: Shown, seen: Seen | None
         question=words.question(experiment),
         answer=words.result(shown, experiment, found.n_measured, shape),
         figure=figures.to_html(picture(experiment, found, shown, seen)),  # the one piece that is markup
+        legend=legend(found, shown, seen or Seen()),
         tables={
             "Numbers": words.key_numbers(shown, experiment.unit, analysis.flat(shown, experiment.view), shape),
             "Settings": {**words.settings(*made_of, shown), "Command": words.command(*made_of)},

@@ -23,6 +23,7 @@ from clsviz.statistics.results import CHANCE
 
 if TYPE_CHECKING:
     from clsviz.analysis.published import Published
+    from clsviz.figures import Density
 
 Table = pd.DataFrame
 
@@ -243,6 +244,25 @@ def named(sentences: Sequence[str], index: NDArray[np.intp], shown: Shown, unit:
     table = selected(sentences, index, shown, unit)
     table.insert(0, "Name", analysis.naming.names_of(sentences, shown.index[index].tolist()))
     return table
+
+
+def cells(density: "Density") -> pd.DataFrame:
+    """One row per cell of a density that is seen and has sentences: its lengths and norms, and how many it has.
+
+    Columns: shortest and longest (int32, inclusive), norm_from and norm_to (float64), sentences (int64).
+    """
+    columns, bins = density.cells_seen()
+    column, at = np.nonzero(density.counts * np.outer(columns, bins))
+    shortest = density.lengths[column]
+    return pd.DataFrame(
+        {
+            "shortest": shortest,
+            "longest": (shortest + density.step - 1).astype(np.int32),
+            "norm_from": density.edges[at],
+            "norm_to": density.edges[at + 1],
+            "sentences": density.counts[column, at],
+        }
+    )
 
 
 def typed(

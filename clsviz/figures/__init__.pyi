@@ -1,7 +1,8 @@
 from . import colouring
 from .bars import dimension_shares, erasure, weights_by_group
-from .cloud import MOST_POINTS, Axes, Figure, empty, scatter, to_html, traces_of
+from .cloud import Axes, Figure, empty, scatter, to_html, traces_of
 from .cutoffs import cutoff_lines
+from .density import Density, Drawn, drawn, is_dense, n_sampled
 from .every_layer import PANEL_HEIGHT, PLAYED_HEIGHT, layer_panel, played_layers
 from .heat_map import heat_map
 from .histogram import histogram
@@ -13,10 +14,11 @@ from .sent import blank, labels_sent, sent
 from .style import Labels, Palette, Points, hover_label, labels_of
 
 __all__ = [
-    "MOST_POINTS",
     "PANEL_HEIGHT",
     "PLAYED_HEIGHT",
     "Axes",
+    "Density",
+    "Drawn",
     "Figure",
     "Labels",
     "Palette",
@@ -25,6 +27,7 @@ __all__ = [
     "colouring",
     "cutoff_lines",
     "dimension_shares",
+    "drawn",
     "empty",
     "erasure",
     "error_lines",
@@ -32,6 +35,7 @@ __all__ = [
     "heat_map",
     "histogram",
     "hover_label",
+    "is_dense",
     "joined",
     "labels_of",
     "labels_sent",
@@ -39,6 +43,7 @@ __all__ = [
     "layer_panel",
     "layer_path",
     "length_map",
+    "n_sampled",
     "norm_spread",
     "played_layers",
     "projection",

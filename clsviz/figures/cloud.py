@@ -1,4 +1,4 @@
-"""The main picture: the cloud of sentences, with the line and everything that can lie over it."""
+"""The main picture: the cloud of sentences, or their density, with the line and everything that can lie over it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,10 +9,12 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from clsviz.figures import density as density_
 from clsviz.figures.colouring import Colours
-from clsviz.figures.marginals import add_marginals
+from clsviz.figures.density import Density
+from clsviz.figures.marginals import add_marginals, marginals, marginals_of
 from clsviz.figures.overlays import HOVER, add_line, add_own, add_quantiles, medians, ranges, rings
-from clsviz.figures.style import MOST_IN_FULL, Palette, Points, least_range
+from clsviz.figures.style import MOST_IN_FULL, Labels, Palette, Points, least_range
 
 if TYPE_CHECKING:
     from clsviz.statistics import Fit, Quantiles
@@ -20,10 +22,6 @@ if TYPE_CHECKING:
 
 Figure: TypeAlias = go.Figure
 """What every function of this folder draws."""
-
-
-MOST_POINTS = 100_000
-"""Most points that are drawn; the numbers always cover all sentences."""
 
 
 _POINTS_IN_TRACE = 50_000
@@ -36,6 +34,18 @@ _MOST_RINGED = 5
 
 MARGIN = {"l": 70, "r": 18, "t": 32, "b": 67}
 """Pixels that the axes take on the pages, and the tools above them; where they take more Plotly draws it all twice."""
+
+
+_SAMPLED, _COLOURED = {"size": 2.5, "opacity": 0.13}, {"size": 4, "opacity": 0.7}
+"""Points over a density, which they must not hide, and such as have colours of their own."""
+
+
+_NEAR = 4
+"""Pixels from a point of the sample where it is meant, and not the cell below it."""
+
+
+_ROOM = 0.06
+"""Of the range of norms, what the axis shows beyond: a little more than Plotly leaves for points by itself."""
 
 
 @dataclass(frozen=True)
@@ -54,36 +64,55 @@ class Axes:
 
 
 class Picture(go.Figure):  # type: ignore[misc]
-    """A figure of many labelled points.
+    """A figure of many labelled points, which may lie over a density.
 
-    The labels are added only when it is turned into JSON: Plotly would check and copy them one by one, and for 100,000
-    points that takes longer than everything else together.
+    The labels are added only when it is turned into JSON, and so is what is in the cells of the density: Plotly would
+    check and copy them one by one, and for 100,000 points that takes longer than everything else together.
     """
 
-    def __init__(self, points: Points, palette: Palette, unit: str) -> None:
-        super().__init__(list(_cloud(points, palette, unit)))
-        self._labels = points.labels
+    def __init__(self, points: Points, axes: Axes, palette: Palette, density: Density | None = None) -> None:
+        cells = [] if density is None else [density_.heat_map(density)]  # Plotly prefers the last for its hover label
+        super().__init__([*cells, *_cloud(points, palette, axes.unit, is_sample=density is not None)])
+        self._labels, self._density, self._axes = points.labels, density, axes
 
     @property
-    def n_clouds(self) -> int:
-        """How many of its traces, the first ones, are points."""
-        return len(list(traces_of(len(self._labels))))
+    def clouds(self) -> slice:
+        """Which of its traces are points."""
+        first = 0 if self._density is None else 1
+        return slice(first, first + len(list(traces_of(len(self._labels)))))
+
+    @property
+    def labels(self) -> Labels:
+        """Those of the points."""
+        return self._labels
+
+    @property
+    def density(self) -> Density | None:
+        """What lies below the points."""
+        return self._density
+
+    @property
+    def axes(self) -> Axes:
+        """What its axes mean."""
+        return self._axes
 
     def to_dict(self) -> dict[str, Any]:
         """The figure as plain data."""
         plain = self.without_labels()
-        for trace, part in zip(plain["data"], traces_of(len(self._labels)), strict=False):
+        if self._density is not None:
+            plain["data"][0] |= density_.cells(self._density, self._axes.unit)
+        for trace, part in zip(plain["data"][self.clouds], traces_of(len(self._labels)), strict=True):
             trace["text"] = self._labels[part].tolist()
         return plain
 
     def without_labels(self) -> dict[str, Any]:
-        """The same without the labels of the points."""
+        """The same without the labels of the points and what is in the cells."""
         plain: dict[str, Any] = super().to_dict()
         return plain
 
 
 def traces_of(n: int) -> Iterator[slice]:
-    """How n points are divided among traces; these come first in every figure made by `scatter`."""
+    """How n points are divided among traces."""
     for start in range(0, n, _POINTS_IN_TRACE):
         yield slice(start, min(start + _POINTS_IN_TRACE, n))
 
@@ -93,6 +122,7 @@ def scatter(
     axes: Axes,
     palette: Palette,
     *,
+    density: Density | None = None,
     fit: "Fit | None" = None,
     quantiles: "Quantiles | None" = None,
     bins: pd.DataFrame | None = None,
@@ -105,20 +135,22 @@ def scatter(
 ) -> Picture:
     """The cloud of sentences, and whatever else is given.
 
-    fit: the regression line with its band. quantiles: curves below which 5, 50 and 95% of the norms lie. bins: medians
-    and quartiles of the norm by bin of lengths. slices: ranges of lengths by slice of norms. own: the visitor's own
-    sentences, called `own_name`. selected: which points are, intp (n,), ascending. groups: which points have another
-    colour, bool (n,). colours: of each point, in place of groups.
+    density: of all sentences, of which the points are then some. fit: the regression line with its band. quantiles:
+    curves below which 5, 50 and 95% of the norms lie. bins: medians and quartiles of the norm by bin of lengths.
+    slices: ranges of lengths by slice of norms. own: the visitor's own sentences, called `own_name`. selected: which
+    points are, intp (n,), ascending. groups: which points have another colour, bool (n,). colours: of each point, in
+    place of groups.
     """
-    figure = Picture(points, palette, axes.unit)
+    figure = Picture(points, axes, palette, density)
+    whole = points if density is None else _ends(density)
     hover = HOVER.format(unit=axes.unit)
     if fit is not None:
-        for trace, part in zip(figure.data, traces_of(len(points.labels)), strict=True):
+        for trace, part in zip(figure.data[figure.clouds], traces_of(len(points.labels)), strict=True):
             trace.customdata = (points.norms[part] - fit.predict(points.lengths[part])).astype(np.float32)
             trace.hovertemplate = f"{hover}<br>%{{customdata:+.4f}} off the line<extra></extra>"
-        add_line(figure, fit, points, palette, own)
-    if quantiles is not None and len(points.labels):
-        add_quantiles(figure, quantiles, points, palette)
+        add_line(figure, fit, whole, palette, own)
+    if quantiles is not None and len(whole.norms):
+        add_quantiles(figure, quantiles, whole, palette)
     if bins is not None and len(bins):
         figure.add_trace(medians(bins, palette, axes.unit))
     if slices is not None and len(slices):
@@ -129,15 +161,17 @@ def scatter(
         _colour(figure, colours)
     if own is not None and len(own.labels):
         add_own(figure, own, palette, axes.unit, own_name)
-    _arrange(figure, points, axes, palette)
-    if selected is not None and len(selected):
+    _arrange(figure, whole, axes, palette)
+    if density is not None:
+        _arrange_density(figure, density, palette, own)
+    if selected is not None and (len(selected) or density is not None):
         _mark(figure, points, selected, palette)
-    if not len(points.labels) and own is None:  # tick labels would mean nothing on an empty axis
+    if not len(whole.norms) and own is None:  # tick labels would mean nothing on an empty axis
         figure.update_layout(yaxis={"range": [0, 1], "showticklabels": False})
     return figure
 
 
-def _arrange(figure: go.Figure, points: Points, axes: Axes, palette: Palette) -> None:
+def _arrange(figure: Picture, whole: Points, axes: Axes, palette: Palette) -> None:
     """The axes, and the histograms beside them."""
     figure.update_layout(
         xaxis={
@@ -148,7 +182,7 @@ def _arrange(figure: go.Figure, points: Points, axes: Axes, palette: Palette) ->
         yaxis={
             "title": axes.norm_title,
             "zeroline": False,
-            "autorangeoptions": {"include": least_range(points.norms)},
+            "autorangeoptions": {"include": least_range(whole.norms)},
         },
         showlegend=False,
         hovermode="closest",
@@ -156,18 +190,41 @@ def _arrange(figure: go.Figure, points: Points, axes: Axes, palette: Palette) ->
         margin=MARGIN,
         uirevision=axes.zoom_of,
     )
-    if len(points.labels):
-        add_marginals(figure, points, palette, axes.unit, least_range(points.norms))
+    if len(whole.norms):
+        of = marginals(whole, least_range(whole.norms)) if figure.density is None else marginals_of(figure.density)
+        add_marginals(figure, of, palette, axes.unit)
     if len(axes.zoom) == 4:
         figure.update_layout(xaxis={"range": axes.zoom[:2]}, yaxis={"range": axes.zoom[2:]})
 
 
-def _mark(figure: go.Figure, points: Points, selected: NDArray[np.intp], palette: Palette) -> None:
+def _ends(density: Density) -> Points:
+    """Two points between whose lengths and norms all sentences of a density lie."""
+    lengths = np.array([density.lengths[0], density.lengths[-1] + density.step - 1], np.int32)
+    return Points(np.empty(0, dtype=object), lengths, density.edges[[0, -1]].astype(np.float32))
+
+
+def _arrange_density(figure: go.Figure, density: Density, palette: Palette, own: Points | None) -> None:
+    """The bar of colours, and an axis that shows all norms also while what is drawn is made for a part of them.
+
+    Else it would jump when a visitor who has zoomed in goes back.
+    """
+    norms = [density.edges[0], density.edges[-1], *([] if own is None else own.norms.tolist())]
+    low, high = min(norms), max(norms)
+    room = _ROOM * (high - low)
+    figure.update_layout(
+        coloraxis=density_.colour_axis(density, palette),
+        hoverdistance=_NEAR,
+        margin={**MARGIN, "r": density_.room_for_bar(density)},
+        yaxis={"autorangeoptions": {"include": [low - room, high + room]}},
+    )
+
+
+def _mark(figure: Picture, points: Points, selected: NDArray[np.intp], palette: Palette) -> None:
     """Let the selected points stand out; a few of them get rings."""
-    for trace, part in zip(figure.data, traces_of(len(points.labels)), strict=False):
+    for trace, part in zip(figure.data[figure.clouds], traces_of(len(points.labels)), strict=True):
         in_trace = selected[(part.start <= selected) & (selected < part.stop)] - part.start
         trace.selectedpoints = in_trace.tolist()  # Plotly reads no other arrays here
-    if len(selected) <= _MOST_RINGED:
+    if 0 < len(selected) <= _MOST_RINGED:
         figure.add_trace(rings(points, selected, palette))
 
 
@@ -184,24 +241,28 @@ def to_html(figure: go.Figure) -> str:
     return markup
 
 
-def _cloud(points: Points, palette: Palette, unit: str) -> Iterator[go.Scattergl]:
+def _cloud(points: Points, palette: Palette, unit: str, *, is_sample: bool) -> Iterator[go.Scattergl]:
     n = max(len(points.labels), 1)
-    opacity = float(np.clip(20 / n**0.5, 0.08, 0.7))
+    opacity = _SAMPLED["opacity"] if is_sample else float(np.clip(20 / n**0.5, 0.08, 0.7))
+    size = _SAMPLED["size"] if is_sample else 5 if n <= MOST_IN_FULL else 4
+    colour = palette.summary if is_sample else palette.points
     kind = np.min_scalar_type(int(points.lengths.max(initial=0)))
     for part in traces_of(len(points.labels)):
         yield go.Scattergl(
             x=points.lengths[part].astype(kind),
             y=points.norms[part].astype(np.float32),
             mode="markers",
-            marker={"size": 5 if n <= MOST_IN_FULL else 4, "color": palette.points, "opacity": opacity},
+            marker={"size": size, "color": colour, "opacity": opacity},
             unselected={"marker": {"opacity": opacity / 3}},
             selected={"marker": {"opacity": max(opacity, 0.6), "size": 7}},
             hovertemplate=f"{HOVER.format(unit=unit)}<extra></extra>",
         )
 
 
-def _colour(figure: go.Figure, colours: Colours) -> None:
+def _colour(figure: Picture, colours: Colours) -> None:
     """Give every point its own colour."""
-    ends = {"cmin": colours.low, "cmax": colours.high, "showscale": False}
-    for trace, part in zip(figure.data, traces_of(len(colours.values)), strict=False):
-        trace.marker.update(color=colours.values[part], colorscale=[[*step] for step in colours.scale], **ends)
+    look = {"cmin": colours.low, "cmax": colours.high, "showscale": False}
+    if figure.density is not None:
+        look |= _COLOURED
+    for trace, part in zip(figure.data[figure.clouds], traces_of(len(colours.values)), strict=True):
+        trace.marker.update(color=colours.values[part], colorscale=[[*step] for step in colours.scale], **look)

@@ -1,7 +1,7 @@
 """Colours of points by a value of each: a few names, or numbers on a scale."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,10 @@ class Colours:
     scale: Sequence[tuple[float, str]]
     low: float
     high: float
+
+    def of(self, index: NDArray[np.intp]) -> "Colours":
+        """Those of some of the points, intp (n,)."""
+        return replace(self, values=self.values[index])
 
 
 def by_code(codes: NDArray[np.integer[Any]]) -> Colours:

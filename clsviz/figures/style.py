@@ -39,6 +39,11 @@ class Palette:
     own: str = "#c98a00"
     background: str = "#ffffff"
     other: str = "#8a3ffc"
+    scale: tuple[str, ...] = (
+        *("#cee9f8", "#b7ddf4", "#a1d1f0", "#8bc4ed", "#75b7e9"),
+        *("#60aae5", "#4c9ce2", "#388edd", "#3280d1", "#2d72c4"),
+    )
+    """From few to many: ever further from the background in lightness, so apart for every kind of colour blindness."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,16 +31,27 @@ _SPECIAL |= {"“": "``", "”": "''", "’": "'", "·": "\\textperiodcentered{}
 
 
 def caption(
-    experiment: Experiment, found: Found, shown: "Shown", overlays: "Sequence[Overlay]" = DEFAULT_OVERLAYS
+    experiment: Experiment,
+    found: Found,
+    shown: "Shown",
+    overlays: "Sequence[Overlay]" = DEFAULT_OVERLAYS,
+    n_points: int | None = None,
 ) -> str:
-    """What the main page's picture shows, to stand under it in a paper; overlays: what is drawn over the sentences."""
+    """What the main page's picture shows, to stand under it in a paper.
+
+    overlays: what is drawn over the sentences. n_points: how many of these are points over their density, if it is one.
+    """
     experiment, found = shareable(experiment, found)
     made = origin(found)
     line = ["red: the least-squares line with its 95% band"] if shown.fit else []
     drawn = "; ".join([*line, *(_DRAWN[overlay] for overlay in overlays)])
     counted = " (lengths shuffled as a control)" if experiment.lengths is Lengths.SHUFFLED else ""
+    drawn_as = "one point per sentence"
+    if n_points is not None:
+        drawn_as = "as a density: the colour of a cell is the number of sentences of that length and norm, on a "
+        drawn_as += f"logarithmic scale, and {n_points:,} of them, drawn at random, are points"
     parts = [
-        f"{axis_title(experiment)} against sentence length in {experiment.unit}{counted}, one point per sentence",
+        f"{axis_title(experiment)} against sentence length in {experiment.unit}{counted}, {drawn_as}",
         f"Model: {made['Model']}",
         f"Corpus: {made['Corpus']}",
         in_numbers(shown, experiment, found.n_measured) or shown.problem.rstrip("."),

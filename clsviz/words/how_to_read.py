@@ -11,7 +11,9 @@ table of vectors to open its scatter below."""
 
 
 HOW_TO_READ = """\
-Every point is a sentence: its length runs to the right, the norm of its vector upwards. The red line is the straight \
+Every point is a sentence: its length runs to the right, the norm of its vector upwards. Of 100,000 sentences or more \
+only some are points, drawn at random; below them the colour of a cell is the number of all sentences of that length \
+and norm, on a logarithmic scale. The red line is the straight \
 line that best predicts the norm from the length, with its 95% band. R² is the share of the norm’s variance that the \
 line explains: 0 is none, 1 is all. The dark curves show what a straight line cannot, such as a spread that changes \
 with length: at each length, about 5% of the norms lie below the lowest curve, half below the median, and 95% below \

@@ -113,6 +113,45 @@ def test_a_picture_has_what_the_visitor_sees_in_it(experiment: Experiment, found
     assert '"symbol":"star"' not in export.report(experiment, found, shown).decode()
 
 
+@pytest.fixture
+def dense(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if these few sentences were very many."""
+    for name, number in (("FEWEST_MEASURED", 15), ("FEWEST_SHOWN", 15), ("MOST_ABOVE", 5)):
+        monkeypatch.setattr(f"clsviz.figures.density.{name}", number)
+
+
+def test_many_sentences_are_a_density_with_some_of_them_as_points(
+    dense: None, experiment: Experiment, found: Found, shown: Shown
+) -> None:
+    heat_map, cloud, *_ = export.picture(experiment, found, shown).to_dict()["data"]
+    counts = [0 if z is None else round(10**z) for row in heat_map["z"] for z in row]
+    assert sum(counts) == len(shown.index)
+    assert len(cloud["text"]) == 5
+    page = export.report(experiment, found, shown).decode()
+    assert f"the points are 5 of the {len(shown.index)}, drawn at random." in page
+    assert '"type":"heatmap"' in page
+
+
+def test_the_cells_that_are_seen_are_a_table(dense: None, found: Found, shown: Shown) -> None:
+    table = export.cells(found, shown, export.Seen())
+    assert list(table.columns) == ["shortest", "longest", "norm_from", "norm_to", "sentences"]
+    assert table["sentences"].sum() == len(shown.index)
+    assert (table["sentences"] > 0).all()
+    for row in table.itertuples():
+        inside = (row.shortest <= shown.lengths) & (shown.lengths <= row.longest) & (row.norm_from <= shown.norms)
+        assert (inside & (shown.norms < row.norm_to)).sum() in (row.sentences, row.sentences - 1)  # the highest norm
+    middle = float(np.median(shown.norms))
+    part = export.cells(found, shown, export.Seen(zoom=(0.0, 8.2, middle, 100.0)))
+    seen = (shown.lengths <= 8) & (shown.norms >= middle)
+    assert seen.sum() <= part["sentences"].sum() < len(shown.index)
+    assert (part["longest"].max(), part["norm_to"].min() > middle) == (shown.lengths[seen].max(), True)
+
+
+def test_few_sentences_have_no_cells(found: Found, shown: Shown) -> None:
+    assert export.cells(found, shown, export.Seen()).empty
+    assert export.legend(found, shown, export.Seen()) == ""
+
+
 def test_the_axis_says_that_lengths_are_shuffled(experiment: Experiment, found: Found) -> None:
     asked = replace(experiment, lengths=Lengths.SHUFFLED)
     picture = export.picture(asked, found, show(found, asked.view))

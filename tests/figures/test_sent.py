@@ -50,6 +50,33 @@ def test_neither_labels_nor_what_can_be_computed_nor_the_template_are_sent_with_
     assert orjson.loads(figures.labels_sent("sample", labels)) == {"sample": "sample", "labels": labels.tolist()}
 
 
+def test_a_density_brings_its_counts_and_the_labels_of_its_few_points() -> None:
+    random = np.random.default_rng(0)
+    lengths = random.integers(3, 79, 1_000_000).astype(np.int32)
+    norms = random.normal(7, 1, len(lengths)).astype(np.float32)
+    zoom = (9.5, 40.25, 6.5, 7.0625)
+    found = figures.drawn(lengths, norms, len(lengths), zoom)
+    points = Points(
+        labels_of(["A sentence of common length, as corpora have them."] * 5_000), *_at(found, lengths, norms)
+    )
+    axes = Axes(longest=79, zoom_of="this view")
+    text = sent(scatter(points, axes, Palette(), density=found.density), found.points, "sample", {})
+    assert len(text) < 1_000_000
+    message = orjson.loads(text)
+    assert not {"sample", "is_drawn"} & message.keys()
+    assert not {"z", "text"} & message["figure"]["data"][0].keys()
+    assert message["labels"] == points.labels.tolist()
+    assert message["zoom"] == {"of": "this view", "ends": list(zoom), "whole": [0, 80]}
+    assert found.density is not None
+    np.testing.assert_array_equal(message["density"]["counts"], found.density.counts.T)
+    assert message["density"]["lengths"] == [f"{n} tokens" for n in range(3, 79)]
+    assert len(message["density"]["norms"]) == len(found.density.edges) - 1
+
+
+def _at(found: figures.Drawn, lengths: np.ndarray, norms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return lengths[found.points], norms[found.points]
+
+
 def test_pictures_have_the_same_name_only_if_they_are_the_same() -> None:
     names = [drawn(300, numbers)[1]["name"] for numbers in (np.arange(300), np.arange(300), np.arange(1, 301))]
     assert names[0] == names[1] != names[2]

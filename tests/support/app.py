@@ -89,16 +89,25 @@ def chart(page: AppTest) -> Any:
     for element in page.get("bidi_component"):
         if element.proto.component_name == "clsviz.drawing":
             sent = orjson.loads(element.proto.bytes)
-            labels |= {sent["sample"]: sent["labels"]} if "labels" in sent else {}
+            labels |= {} if "figure" in sent else {sent["sample"]: sent["labels"]}
             drawings += [sent] if "figure" in sent else []
     (sent,) = drawings
     figure = sent["figure"]
+    if "density" in sent:
+        _fill_in(sent)
+        return figure
     is_drawn = np.unpackbits(np.frombuffer(base64.b64decode(sent["is_drawn"]), np.uint8), bitorder="little")
     numbers = iter(np.flatnonzero(is_drawn).tolist())
     for cloud in figure["data"][: sent["n_clouds"]]:
         n = len(base64.b64decode(cloud["y"]["bdata"])) // np.dtype(cloud["y"]["dtype"]).itemsize
         cloud["text"] = [labels[sent["sample"]][number] for number in itertools.islice(numbers, n)]
     return figure
+
+
+def _fill_in(sent: dict[str, Any]) -> None:
+    """What the browser makes of a density: the counts, in place of the logarithms, and the labels of the points."""
+    cells, cloud, *_ = sent["figure"]["data"]
+    cells["z"], cloud["text"] = sent["density"]["counts"], sent["labels"]
 
 
 def drawn(page: AppTest) -> list[dict[str, Any]]:

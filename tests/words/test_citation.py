@@ -32,6 +32,17 @@ def shown_of(lengths: np.ndarray) -> Shown:
 LENGTHS = np.random.default_rng(1).integers(3, 60, 300)
 
 
+def test_the_caption_of_a_density_says_what_colours_and_points_are() -> None:
+    experiment = Experiment()
+    caption = words.citation.caption(experiment, found_of(experiment), shown_of(LENGTHS), [], n_points=5_000)
+    assert caption.startswith(
+        "Norm of the [CLS] embedding against sentence length in tokens, as a density: the colour of a cell is the "
+        "number of sentences of that length and norm, on a logarithmic scale, and 5,000 of them, drawn at random, are "
+        "points. "
+    )
+    assert "one point per sentence" not in caption
+
+
 def test_a_caption_says_what_is_drawn_and_no_more() -> None:
     experiment = Experiment()
     caption = words.citation.caption(experiment, found_of(experiment), shown_of(LENGTHS), [Overlay.MEDIANS])

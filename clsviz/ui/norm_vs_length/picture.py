@@ -118,7 +118,8 @@ def _tools(
             longest = chart.axes_of(experiment, shown).longest
             link = {name: text for name, text in (query | chart.link(found)).items() if text}
             share.copy_link(experiment, found, link, longest)
-            frame = partial(share.copy_frame, experiment, found, link, longest)
+            has_legend = figures.is_dense(len(shown.index), len(found.measurements))
+            frame = partial(share.copy_frame, experiment, found, link, longest, has_legend=has_legend)
             share.downloads(experiment, found, shown, seen, frame)
 
 

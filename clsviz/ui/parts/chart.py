@@ -1,6 +1,6 @@
 """The scatter of a view, and which of its sentences are selected."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from clsviz.ui.state import links, server
 
 if TYPE_CHECKING:
     from clsviz.analysis import Shown
+    from clsviz.figures.colouring import Colours
     from clsviz.statistics import Flat, Quantiles
 
 HEIGHT = 470
@@ -33,8 +34,18 @@ _ROLES = (
 )
 """The same colours twice, as the settings of the theme have them."""
 
+_SCALE = (
+    *(theme.SEQUENTIAL_0, theme.SEQUENTIAL_1, theme.SEQUENTIAL_2, theme.SEQUENTIAL_3, theme.SEQUENTIAL_4),
+    *(theme.SEQUENTIAL_5, theme.SEQUENTIAL_6, theme.SEQUENTIAL_7, theme.SEQUENTIAL_8, theme.SEQUENTIAL_9),
+)
+
 _COLOURS = dict(zip(_ROLES[0], ("0", "1", "2", "3", "background", "4"), strict=True))
+_COLOURS |= {colour: f"scale {at}" for at, colour in enumerate(_SCALE)}
 """Which colours of the theme those of the scatter are, which takes them by itself."""
+
+
+_FURTHEST = 1e30
+"""Where no axis ends."""
 
 
 def palette() -> "figures.Palette":
@@ -68,7 +79,7 @@ def _flat(key: Hashable, view: View, _found: Found, _shown: "Shown") -> "Flat | 
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _drawing(of: Hashable, _draw: Callable[[], bytes]) -> bytes:
+def _drawing(of: Hashable, _draw: Callable[[], tuple["figures.Drawn", bytes]]) -> tuple["figures.Drawn", bytes]:
     """The picture of a view, shared by all who look at it; none with what a visitor typed."""
     return _draw()
 
@@ -120,9 +131,26 @@ def axes_of(experiment: Experiment, shown: "Shown") -> "figures.Axes":
 
 def seen(shown: "Shown", own: "figures.Points | None", overlays: Sequence[str]) -> "export.Seen":
     """What the visitor sees in the picture, for its downloads."""
-    return export.Seen(
-        own, tuple(overlays), tuple(st.session_state.zoom), marks.marked(st.session_state.selected, shown)
-    )
+    return export.Seen(own, tuple(overlays), _zoom(), marks.marked(st.session_state.selected, shown))
+
+
+def _zoom() -> tuple[float, ...]:
+    """The ends of both axes that the visitor sees, as far as that is known; none if it is all."""
+    ends = st.session_state.get("zoomed")
+    return tuple(st.session_state.zoom if ends is None else ends)
+
+
+def _take_zoom() -> None:
+    """Note what the browser tells of the zoom; what it cannot have told, as in a forged message, changes nothing."""
+    told = st.session_state.get(drawing.DRAWN)
+    told = told.get("zoomed") if isinstance(told, Mapping) else None
+    if not isinstance(told, Mapping) or told.get("of") != st.session_state.get("marked_in"):  # an earlier view
+        return
+    ends = told.get("ends")
+    if not isinstance(ends, list) or len(ends) not in (0, 4):
+        return
+    if all(type(end) in (int, float) and abs(end) < _FURTHEST for end in ends):
+        st.session_state.zoomed = tuple(map(float, ends))
 
 
 def link(found: Found | None) -> dict[str, str]:
@@ -162,54 +190,79 @@ def show(
 
     own: the visitor's sentences, to be marked; own_name: what they are called there.
     """
-    sample = colouring.sample_of(found)
-    labels = _labels(sample, found.sentences)
-    drawn = slice(0, figures.MOST_POINTS)
-    points = figures.Points(labels[shown.index[drawn]], shown.lengths[drawn], shown.norms[drawn])
     around = axes_of(experiment, shown)
+    n_measured = len(found.measurements)
+    is_dense = figures.is_dense(len(shown.index), n_measured)
+    part = _zoom() if is_dense else ()
     own_places = own and (*own.lengths.tolist(), *own.norms.tolist())
     seen = own_places, st.session_state.colour, st.session_state.find
     picture = around, found.key, tuple(overlays), seen
-    selected = _found_in(marks.marked(marks.drawn(picture), shown), found, shown)
-
+    selected = _found_in(marks.marked(marks.drawn(picture, part), shown), found, shown)
     colours = colouring.of(found, shown, experiment)
 
-    def draw() -> bytes:
-        figure = figures.scatter(
-            points,
-            replace(around, zoom=st.session_state.zoom),
-            figures.Palette(*_ROLES[0]),
-            fit=shown.fit,
-            **_over(found, experiment, shown, overlays),
-            own=own,
-            own_name=own_name,
-            selected=selected[selected < len(points.labels)],
-            groups=colours[drawn] if isinstance(colours, np.ndarray) else None,
-            colours=None if isinstance(colours, np.ndarray) else colours,
-        )
-        return figures.sent(figure, shown.index[drawn], str(sample), _COLOURS, shown.fit)
+    def draw() -> tuple["figures.Drawn", bytes]:
+        over = {**_over(found, experiment, shown, overlays), "own": own, "own_name": own_name}
+        return _draw(found, shown, replace(around, zoom=st.session_state.zoom), part, selected, colours, over)
 
-    of = picture, st.session_state.zoom, selected.tobytes(), colours is None
-    picture_drawn = draw() if own else _drawing((found.key, experiment.view, analysis.knows_alike(found), of), draw)
-    traces = list(figures.traces_of(len(points.labels)))
-
-    def sentence_of(trace: int, point: int) -> int | None:
-        return int(shown.index[traces[trace].start + point]) if trace < len(traces) else None
-
+    of = picture, part, st.session_state.zoom, selected.tobytes(), colours is None
+    key = found.key, experiment.view, analysis.knows_alike(found), of
+    drawn, sent = draw() if own else _drawing(key, draw)
+    sample = colouring.sample_of(found)
     against = f"{words.axis_title(experiment)} against sentence length for {len(shown.index):,} sentences. "
     drawing.show(
         HEIGHT,
         against + words.result(shown, experiment, found.n_measured),
-        picture_drawn,
-        _labels_sent(sample, labels),
-        lambda: marks.take(sentence_of),
+        sent,
+        b"" if is_dense else _labels_sent(sample, _labels(sample, found.sentences)),
+        lambda: marks.take(partial(_sentence_of, drawn, shown)),
+        _take_zoom,
     )
-    if len(shown.index) > figures.MOST_POINTS:
-        st.caption(words.view.part_drawn(figures.MOST_POINTS, len(shown.index)))
+    if drawn.density is not None:
+        n_more = len(drawn.points) - drawn.n_sampled
+        said = words.view.density(len(shown.index), drawn.n_seen, drawn.n_sampled, n_more, is_zoomed=bool(part))
+        st.caption(f"{said} {words.view.of_zoom(is_zoomed=bool(part))}")
     marked = marks.marked(st.session_state.selected, shown)
     st.session_state.marked_sentences = places = shown.index[marked]
     st.session_state.marked_names = names_of(found, places.tolist()) if len(places) <= links.MOST_MARKS else []
     return _found_in(marked, found, shown)
+
+
+def _draw(
+    found: Found,
+    shown: "Shown",
+    axes: "figures.Axes",
+    part: Sequence[float],
+    selected: NDArray[np.intp],
+    colours: "NDArray[np.bool_] | Colours | None",
+    over: dict[str, Any],
+) -> tuple["figures.Drawn", bytes]:
+    """The picture as it goes to the browser, and what of the sentences is in it; part: which is seen, of a density."""
+    drawn = figures.drawn(shown.lengths, shown.norms, len(found.measurements), part, selected)
+    at, sample = drawn.points, colouring.sample_of(found)
+    numbers = shown.index[at]
+    if drawn.density is None:
+        labels = _labels(sample, found.sentences)[numbers]
+    else:
+        labels = figures.labels_of([found.sentences[i] for i in numbers])
+    figure = figures.scatter(
+        figures.Points(labels, shown.lengths[at], shown.norms[at]),
+        axes,
+        figures.Palette(*_ROLES[0], scale=_SCALE),
+        density=drawn.density,
+        fit=shown.fit,
+        **over,
+        selected=np.flatnonzero(np.isin(at, selected)) if len(selected) else None,
+        groups=colours[at] if isinstance(colours, np.ndarray) else None,
+        colours=None if colours is None or isinstance(colours, np.ndarray) else colours.of(at),
+    )
+    return drawn, figures.sent(figure, numbers, str(sample), _COLOURS, shown.fit)
+
+
+def _sentence_of(drawn: "figures.Drawn", shown: "Shown", trace: int, point: int) -> int | None:
+    """The number in the sample of the sentence that a point of a trace is; None if it is not one."""
+    traces = list(figures.traces_of(len(drawn.points)))
+    place = trace - (drawn.density is not None)
+    return int(shown.index[drawn.points[traces[place].start + point]]) if 0 <= place < len(traces) else None
 
 
 def _over(found: Found, experiment: Experiment, shown: "Shown", overlays: Sequence[str]) -> dict[str, Any]:

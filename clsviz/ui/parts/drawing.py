@@ -19,11 +19,22 @@ _DRAWING = st.components.v2.component("clsviz.drawing", js=Path(__file__).with_s
 
 _KEY = "scatter"
 
+DRAWN = f"{_KEY}_drawn"
+"""The key of what is drawn, where the browser tells “zoomed”: the ends of both axes, and of which view."""
 
-def show(height: int, alt: str, drawing: bytes, labels: bytes, on_select: Callable[[], None]) -> None:
+
+def show(
+    height: int,
+    alt: str,
+    drawing: bytes,
+    labels: bytes,
+    on_select: Callable[[], None],
+    on_zoom: Callable[[], None] = lambda: None,
+) -> None:
     """Draw it, as a chart with the key “scatter”; the arguments but for the height may change at every run.
 
     drawing: from `sent`. labels: from `labels_sent`. on_select: called when the visitor has marked something in it.
+    on_zoom: called when something else of a density is seen than what it was made for.
     """
     st.plotly_chart(
         figures.blank(height, marks.chart_number()),
@@ -35,4 +46,5 @@ def show(height: int, alt: str, drawing: bytes, labels: bytes, on_select: Callab
     )
     if labels:
         _DRAWING(data=labels, key=f"{_KEY}_labels")
-    _DRAWING(data=b'{"chart":"%b","alt":%b,%b' % (_KEY.encode(), orjson.dumps(alt), drawing[1:]), key=f"{_KEY}_drawn")
+    data = b'{"chart":"%b","alt":%b,%b' % (_KEY.encode(), orjson.dumps(alt), drawing[1:])
+    _DRAWING(data=data, key=DRAWN, on_zoomed_change=on_zoom)

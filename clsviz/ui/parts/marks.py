@@ -40,7 +40,7 @@ def follow(view: str, sample: Hashable, sentences: Sequence[str] | None) -> None
     what was in them becomes points.
     """
     if st.session_state.get("marked_in", view) != view:
-        st.session_state.zoom = ()
+        st.session_state.zoom, st.session_state.zoomed = (), None
         if st.session_state.selected:
             st.session_state.selected = _as_points(st.session_state.get("marked_sentences", np.empty(0, np.intp)))
     if st.session_state.get("marked_of", sample) != sample and not st.session_state.selected.startswith(_NAMED):
@@ -98,15 +98,17 @@ def mark_one(sentence: int) -> None:
     st.session_state.drawn_for = None  # the browser did not mark it
 
 
-def drawn(picture: object) -> str:
+def drawn(picture: object, part: object = ()) -> str:
     """The marks that the figure itself draws, so that they are there when the browser begins with a new one.
 
-    picture: everything else in it. As long as that stays the same, the browser draws what the visitor marks.
+    picture: everything else in it; part: which part of it is seen, if it is made for that. As long as both stay the
+    same, the browser draws what the visitor marks. A new chart, which shows all of it, is begun for another picture.
     """
-    if st.session_state.get("drawn_for") != picture:
-        if _n_in_browser() > _MOST_IN_BROWSER:
+    drawn_for = st.session_state.get("drawn_for")
+    if drawn_for != (picture, part):
+        if _n_in_browser() > _MOST_IN_BROWSER and (drawn_for is None or drawn_for[0] != picture):
             st.session_state.chart_number = chart_number() + 1
-        st.session_state.drawn_for, st.session_state.drawn_marks = picture, st.session_state.selected
+        st.session_state.drawn_for, st.session_state.drawn_marks = (picture, part), st.session_state.selected
     marks: str = st.session_state.drawn_marks
     return marks
 
@@ -136,9 +138,10 @@ def take(sentence_of: Callable[[int, int], int | None]) -> None:
         marks = written(st.session_state.scatter.selection, sentence_of)
     except (AttributeError, LookupError, OverflowError, TypeError, ValueError):
         marks = ""
-    st.session_state.selected = EXTRAS["selected"](marks, lambda _: None)
-    if st.session_state.selected.startswith("points"):
-        st.session_state.drawn_for = None  # the figure adds a ring
+    before, st.session_state.selected = st.session_state.selected, EXTRAS["selected"](marks, lambda _: None)
+    is_cleared = before.startswith("points") and not st.session_state.selected
+    if is_cleared or st.session_state.selected.startswith("points"):
+        st.session_state.drawn_for = None  # the figure adds a ring, or takes it away
 
 
 def written(selection: Any, sentence_of: Callable[[int, int], int | None]) -> str:

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from clsviz import export, words
+from clsviz import export, figures, words
 from clsviz.experiment import Experiment
 from clsviz.hub import shortened
 from clsviz.measuring import Found
@@ -56,7 +56,7 @@ export default function ({ data, parentElement }) {
     if (data.frame) query.set("embed", "true")
     const link = `${window.location.origin}${window.location.pathname}?${query}`
     const escape = (text) => text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;")
-    const frame = `<iframe src="${escape(link)}" title="${escape(data.frame)}" width="100%" height="500" ` +
+    const frame = `<iframe src="${escape(link)}" title="${escape(data.frame)}" width="100%" height="${data.height}" ` +
       `style="border: 0" loading="lazy"></iframe>`
     const text = data.frame ? frame : link
     try {
@@ -86,11 +86,19 @@ def _link(experiment: Experiment, found: Found, query: dict[str, str], longest: 
     return {"query": "?" + urlencode(query | export.link(experiment, found)), "whole": whole}
 
 
-def copy_frame(experiment: Experiment, found: Found, query: dict[str, str], longest: int) -> None:
-    """A button as `copy_link`, for the markup that shows the picture alone on another page, if any may show it."""
+def copy_frame(
+    experiment: Experiment, found: Found, query: dict[str, str], longest: int, *, has_legend: bool = False
+) -> None:
+    """A button as `copy_link`, for the markup that shows the picture alone on another page, if any may show it.
+
+    has_legend: whether something is said below the picture, which takes up to three lines.
+    """
     if serving.hosting().may_be_framed:
-        data = _link(experiment, found, query, longest)
-        _COPY(data=data | {"label": "Copy iframe", "frame": words.question(experiment)}, key="copy_frame")
+        data, height = _link(experiment, found, query, longest), 590 if has_legend else 500
+        _COPY(
+            data=data | {"label": "Copy iframe", "frame": words.question(experiment), "height": height},
+            key="copy_frame",
+        )
 
 
 def downloads(experiment: Experiment, found: Found, view: "Shown", seen: "Seen", frame: Callable[[], None]) -> None:
@@ -116,8 +124,13 @@ def downloads(experiment: Experiment, found: Found, view: "Shown", seen: "Seen",
             on_click="ignore",
             width="stretch",
         )
+        n_points = None
+        if figures.is_dense(len(view.index), len(found.measurements)):
+            n_points = figures.n_sampled(view.lengths, view.norms, seen.zoom)
+            name = f"{file_name(experiment, found)}-density"
+            table_downloads("Density", name, lambda: export.cells(found, view, seen), lambda: about(experiment, found))
         overlays = chart.drawn_overlays(found, experiment, view, seen.overlays)
-        caption = words.citation.caption(experiment, found, view, overlays)
+        caption = words.citation.caption(experiment, found, view, overlays, n_points)
         citing.citation(caption, words.citation.bibtex(experiment, found))
 
 

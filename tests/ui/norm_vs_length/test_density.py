@@ -1,0 +1,160 @@
+"""The picture of very many sentences, without a browser: as if a few hundred were very many."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+from support.app import chart, finish, job_of, settle, texts
+
+from clsviz.figures import hover_label
+from clsviz.ui.parts import chart as chart_
+from clsviz.ui.parts import share
+
+BOX = "box:2,9,-1000,1000"
+
+
+@pytest.fixture(autouse=True)
+def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, number in (("FEWEST_MEASURED", 300), ("FEWEST_SHOWN", 100), ("MOST_ABOVE", 50)):
+        monkeypatch.setattr(f"clsviz.figures.density.{name}", number)
+
+
+def tokens(page: AppTest) -> np.ndarray:
+    return np.asarray(job_of(page).work.found.measurements.n_tokens)
+
+
+def norms(page: AppTest) -> np.ndarray:
+    return np.asarray(job_of(page).work.found.measurements.cls_norms[:, -1])
+
+
+def zoom(page: AppTest, *ends: float) -> AppTest:
+    """As if the browser had told that this is seen."""
+    page.session_state["zoomed"] = ends
+    return settle(page.run())
+
+
+def test_from_the_threshold_on_it_is_a_density_with_a_sample_of_points(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page())
+    cells, cloud, *_ = chart(page)["data"]
+    assert (cells["type"], cloud["type"]) == ("heatmap", "scattergl")
+    lengths = np.bincount(tokens(page))
+    assert np.sum(cells["z"], axis=0).tolist() == lengths[tokens(page).min() :].tolist()
+    assert cloud["text"] == [hover_label(sentence, 2) for sentence in job_of(page).work.found.sentences[:50]]
+    assert "the number of sentences of that length and norm; the points are 50 of the 300, drawn at random." in texts(
+        page
+    )
+    below = finish(open_page(sample_size="299"))
+    assert chart(below)["data"][0]["type"] == "scattergl"
+    assert "drawn at random" not in texts(below)
+
+
+def test_a_view_of_few_of_many_sentences_shows_each(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page())
+    few = int(np.flatnonzero(np.cumsum(np.bincount(tokens(page))) < 100)[-1]) + 1
+    page = finish(open_page(length_cutoff=str(few)))
+    cloud = chart(page)["data"][0]
+    assert cloud["type"] == "scattergl"
+    assert len(cloud["text"]) == (tokens(page) < few).sum() < 100
+
+
+def test_zooming_in_makes_finer_cells_and_other_points_and_back_again(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page())
+    whole = chart(page)
+    low, high = np.quantile(norms(page), [0.4, 0.6]).tolist()
+    ends = (0.0, 80.0, low, high)
+    inside = (low <= norms(page)) & (norms(page) <= high)
+    page = zoom(page, *ends)
+    part = chart(page)
+    cells, cloud, *_ = part["data"]
+    assert len(cells["z"]) > len(whole["data"][0]["z"])
+    assert np.sum(cells["z"]) == 300
+    sentences = job_of(page).work.found.sentences
+    assert cloud["text"] == [hover_label(sentences[at], 2) for at in np.flatnonzero(inside)[:50]]
+    assert f"the points are 50 of the {inside.sum()} in this part, drawn at random." in texts(page)
+    assert part["layout"]["xaxis"] == whole["layout"]["xaxis"]  # where the browser is it knows itself
+    assert part["layout"]["yaxis"] == whole["layout"]["yaxis"]
+    assert chart(zoom(page)) == whole
+
+
+def test_another_view_begins_with_all_of_it(open_page: Callable[..., AppTest]) -> None:
+    page = zoom(finish(open_page()), 0.0, 80.0, *np.quantile(norms(finish(open_page())), [0.4, 0.6]).tolist())
+    assert "in this part" in texts(page)
+    page.select_slider(key="layer_2").set_value(1).run()
+    assert "in this part" not in texts(page)
+    assert "50 of the 300" in texts(page)
+
+
+def test_what_is_marked_or_found_is_found_among_all_and_drawn(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page(selected=BOX))
+    inside = (tokens(page) >= 2) & (tokens(page) <= 9)
+    assert 50 < inside.sum() < 300
+    assert f"{inside.sum()} selected" in texts(page)
+    cloud = chart(page)["data"][1]
+    sentences = job_of(page).work.found.sentences
+    drawn = sorted({*range(50), *np.flatnonzero(inside).tolist()})
+    assert cloud["text"] == [hover_label(sentences[at], 2) for at in drawn]
+    assert [drawn[at] for at in cloud["selectedpoints"]] == np.flatnonzero(inside).tolist()
+    assert f"drawn at random, and {len(drawn) - 50} more that are selected." in texts(page)
+    page = finish(open_page(find="the cat"))
+    held = [at for at, sentence in enumerate(sentences) if "the cat" in sentence.lower()]
+    cloud = chart(page)["data"][1]
+    assert sorted(cloud["text"][at] for at in cloud["selectedpoints"]) == sorted(
+        hover_label(sentences[at], 2) for at in held
+    )
+
+
+def test_points_that_are_clicked_are_sentences_and_cells_are_none(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page())
+    found, experiment = job_of(page).work.found, job_of(page).work.experiment
+    shown = chart_.view_of(found, experiment)
+    drawn = chart_.figures.drawn(shown.lengths, shown.norms, 300, (), np.array([299]))
+    assert chart_._sentence_of(drawn, shown, 1, 7) == shown.index[7]
+    assert chart_._sentence_of(drawn, shown, 1, 50) == shown.index[299]
+    assert chart_._sentence_of(drawn, shown, 0, 7) is None
+    assert chart_._sentence_of(drawn, shown, 2, 7) is None
+
+
+def test_its_cells_can_be_taken_along(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: dict[str, Any] = {}
+
+    def take(label: str, name: str, table: Callable[[], Any], about: Callable[[], Mapping[str, object]]) -> None:
+        taken[label] = name, table(), about()
+
+    monkeypatch.setattr(share, "table_downloads", take)
+    finish(open_page())
+    name, table, about = taken["Density"]
+    assert name.endswith("-density")
+    assert table["sentences"].sum() == 300
+    assert about["n_sampled"] == 300
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        ({"of": "this", "ends": [1, 2.5, 3, 4]}, (1.0, 2.5, 3.0, 4.0)),
+        ({"of": "this", "ends": []}, ()),
+        ({"of": "another", "ends": [1, 2, 3, 4]}, None),
+        ({"of": "this", "ends": [1, 2, 3]}, None),
+        ({"of": "this", "ends": [1, 2, 3, "4"]}, None),
+        ({"of": "this", "ends": [1, 2, 3, True]}, None),
+        ({"of": "this", "ends": [1, 2, 3, float("inf")]}, None),
+        ({"of": "this", "ends": [1, 2, 3, float("nan")]}, None),
+        ({"of": "this", "ends": [1, 2, 3, 10**400]}, None),
+        ({"of": "this"}, None),
+        ("forged", None),
+        (None, None),
+    ],
+)
+def test_what_the_browser_tells_of_the_zoom_is_checked(
+    told: object, expected: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class State(dict[str, Any]):
+        __getattr__ = dict.__getitem__
+        __setattr__ = dict.__setitem__  # type: ignore[assignment]
+
+    state = State(scatter_drawn={"zoomed": told}, marked_in="this")
+    monkeypatch.setattr("streamlit.session_state", state)
+    chart_._take_zoom()
+    assert state.get("zoomed") == expected
