@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 HEAVY = ("torch", "transformers", "sklearn", "statsmodels", "scipy", "datasets")
@@ -63,20 +65,6 @@ SHOWN = {
 }
 """What stands on a page only once all of it is there."""
 
-
-def test_pages_open_with_results_and_without_the_libraries_that_computed_them(tmp_path: Path) -> None:
-    for (name, said), seen in zip(
-        SHOWN.items(), visited(tmp_path / "store", *((name, {}) for name in SHOWN)), strict=True
-    ):
-        assert seen["loaded"] == [], name
-        assert seen["errors"] == [], name
-        assert seen["charts"], name
-        text = "\n".join(seen["texts"]).replace("\\", "")
-        assert all(part in text for part in said), text
-        assert all(n_shipped == 5000 for n_shipped in seen["n_shipped"]), name
-    assert not list((tmp_path / "store").rglob("*.safetensors"))
-
-
 CONTROLS = {
     "a layer": {"layer": "2"},
     "another vector": {"pooling": "mean"},
@@ -87,9 +75,35 @@ CONTROLS = {
 }
 
 
-def test_the_controls_of_the_layers_need_no_vectors_either(tmp_path: Path) -> None:
-    visits = [("where_length_lives", query) for query in CONTROLS.values()]
-    for name, seen in zip(CONTROLS, visited(tmp_path / "store", *visits), strict=True):
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("visited") / "store"
+
+
+@pytest.fixture(scope="module")
+def shown(store: Path) -> dict[str, dict]:
+    """What the pages show, and after them the controls of one, in a process that begins with nothing stored."""
+    visits = [*((name, {}) for name in SHOWN), *(("where_length_lives", query) for query in CONTROLS.values())]
+    return dict(zip([*SHOWN, *CONTROLS], visited(store, *visits), strict=True))
+
+
+def test_pages_open_with_results_and_without_the_libraries_that_computed_them(
+    shown: dict[str, dict], store: Path
+) -> None:
+    for name, said in SHOWN.items():
+        seen = shown[name]
+        assert seen["loaded"] == [], name
+        assert seen["errors"] == [], name
+        assert seen["charts"], name
+        text = "\n".join(seen["texts"]).replace("\\", "")
+        assert all(part in text for part in said), text
+        assert all(n_shipped == 5000 for n_shipped in seen["n_shipped"]), name
+    assert not list(store.rglob("*.safetensors"))
+
+
+def test_the_controls_of_the_layers_need_no_vectors_either(shown: dict[str, dict]) -> None:
+    for name in CONTROLS:
+        seen = shown[name]
         assert (seen["loaded"], seen["errors"], seen["found"]) == ([], [], [True]), name
         assert len(seen["charts"]) >= 4, name
 
