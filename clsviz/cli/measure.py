@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _share(options: argparse.Namespace) -> measuring.Share:
+def _share(options: argparse.Namespace) -> "measuring.Share":
     if options.rank is None or options.of is None:
         raise SettingError("--rank and --of go together: which worker this is, and of how many.")
     if options.workers is not None:

@@ -16,14 +16,40 @@ from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
 from clsviz.progress import Progress
 
+_TELL_SECONDS = 1.0
+
+_STDERR = 2
+"""Where workers of this machine say what they did: stdout is for the result."""
+
 
 class Lines(Progress):
-    """Progress as JSON lines on stderr: one for each stage, and one for each part that is stored."""
+    """Progress as JSON lines on stderr: one for each stage, and one each second in it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._told = 0.0
 
     def begin(self, stage: str, total: int = 0, done: int = 0, unit: str = "") -> None:
         """Print the stage."""
         super().begin(stage, total, done, unit)
-        print(json.dumps({"stage": stage}), file=sys.stderr, flush=True)
+        self._tell()
+
+    def advance(self, done: int) -> None:
+        """Print how far it is, once a second."""
+        super().advance(done)
+        if time.monotonic() - self._told >= _TELL_SECONDS:
+            self._tell()
+
+    def _tell(self) -> None:
+        self._told = time.monotonic()
+        how_far = {"done": self.done, "of": self.total} if self.total else {}
+        pace = {"per_second": self.rate, "seconds_left": self.seconds_left} if self.rate else {}
+        tell({"stage": self.stage} | how_far | pace)
+
+
+def tell(line: dict[str, object]) -> None:
+    """Print a JSON line on stderr."""
+    print(json.dumps(line, ensure_ascii=False), file=sys.stderr, flush=True)
 
 
 def progress(options: argparse.Namespace) -> contextlib.AbstractContextManager[Progress]:
@@ -31,7 +57,7 @@ def progress(options: argparse.Namespace) -> contextlib.AbstractContextManager[P
     return contextlib.nullcontext(Lines()) if options.progress == "json" else api.Bar()
 
 
-def dry_run(experiment: Experiment, store: measuring.Store, n_workers: int, options: argparse.Namespace) -> int:
+def dry_run(experiment: Experiment, store: "measuring.Store", n_workers: int, options: argparse.Namespace) -> int:
     """Print what it would take to measure the experiment; the exit status. Raises ClsvizError."""
     machine = measuring.Machine()
     with progress(options) as bar:
@@ -44,7 +70,7 @@ def dry_run(experiment: Experiment, store: measuring.Store, n_workers: int, opti
     return 0
 
 
-def share(experiment: Experiment, store: measuring.Store, of: measuring.Share, options: argparse.Namespace) -> int:
+def share(experiment: Experiment, store: "measuring.Store", of: "measuring.Share", options: argparse.Namespace) -> int:
     """Measure what falls to one worker, and say how much that was; the exit status. Raises ClsvizError."""
     n_measured, seconds, began = 0, 0.0, time.monotonic()
     with progress(options) as bar:
@@ -53,9 +79,8 @@ def share(experiment: Experiment, store: measuring.Store, of: measuring.Share, o
         for measured in worker.run():
             n_measured, seconds = n_measured + len(measured.measurements), seconds + measured.seconds
             if isinstance(bar, Lines):
-                told = {"rank": of.rank, "sentences": n_measured, "tokens": worker.n_tokens, "of": worker.n_sentences}
-                pace = {"sentences_per_second": n_measured / seconds, "seconds_left": bar.seconds_left}
-                print(json.dumps(told | pace), file=sys.stderr, flush=True)
+                rate = n_measured / seconds
+                tell({"rank": of.rank, "sentences": n_measured, "tokens": worker.n_tokens, "per_second": rate})
         n_left = worker.n_missing
     report = {"rank": of.rank, "workers": of.of, "sentences": n_measured, "tokens": worker.n_tokens, "left": n_left}
     if options.json:
@@ -94,4 +119,5 @@ def workers_here(experiment: Experiment, n_workers: int, options: argparse.Names
 
 
 def _start(flags: list[str], environment: dict[str, str]) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen([sys.executable, "-m", "clsviz", "measure", *flags], env=environment, stdout=sys.stderr)
+    command = [sys.executable, "-m", "clsviz", "measure", *flags]
+    return subprocess.Popen(command, env=environment, stdout=_STDERR)

@@ -53,11 +53,6 @@ class Worker:
         """How many tokens the sentences that this worker measured have, special ones not included."""
 
     @property
-    def n_sentences(self) -> int:
-        """How many sentences there are to be measured, by all workers."""
-        return self._sample.n_sentences
-
-    @property
     def n_missing(self) -> int:
         """How many sentences nobody has measured yet."""
         return sum(stop - start for start, stop in self._missing())
