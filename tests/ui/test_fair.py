@@ -158,8 +158,10 @@ def test_a_run_whose_time_is_up_says_so_and_goes_on_when_asked(
     assert "Stopped after 1 s, which is as long as one run may take on this server." in texts(page)
     assert page.button(key="run").label.startswith("Continue")
     gate.set()
-    page.button(key="run").click().run()
-    finish(page)
+    while job_of(page).state is not State.DONE:  # on a busy machine its time may be up again
+        page.button(key="run").click().run()
+        finish(page)
+    page.run()
     assert "Stopped after" not in texts(page)
 
 
