@@ -26,16 +26,30 @@ gc.set_threshold(50_000, 20, 20)
 
 TOGETHER = {"api", "browser"}
 """Folders whose tests run in one worker, as those of every file do: they share what takes long to set up."""
-FIRST = "browser", "benchmarks", "docs"
+APART = {"test_access.py", "test_browser.py", "test_explaining.py", "test_headers.py"}
+"""Half of what a browser does, by the time that it takes: another worker visits the other pages meanwhile."""
+FIRST = "browser", "benchmarks", "docs", "ui"
 """Folders whose tests take longest: the other workers do all the rest meanwhile."""
+
+
+def _group(path: Path) -> str:
+    """The tests that run in one worker with those of this file."""
+    folder, *_ = path.parts
+    if folder not in TOGETHER:
+        return path.as_posix()
+    return f"{folder} apart" if path.name in APART else folder
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        path = item.path.relative_to(Path(__file__).parent)
-        item.add_marker(pytest.mark.xdist_group(path.parts[0] if path.parts[0] in TOGETHER else path.as_posix()))
+        item.add_marker(pytest.mark.xdist_group(_group(item.path.relative_to(Path(__file__).parent))))
     items.sort(key=lambda item: [item.path.relative_to(Path(__file__).parent).parts[0] != folder for folder in FIRST])
+
+
+def pytest_collection_finish() -> None:
+    """What the libraries have made stays, and no collection of garbage looks at it again."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -22,6 +22,7 @@ from clsviz.settings import (
     TEXT_PARAMETER,
     Pooling,
     Unit,
+    printable,
 )
 
 _HELP = {
@@ -35,7 +36,7 @@ _HELP = {
     "segmentation": "“sentences” splits texts into sentences, “none” leaves them whole, “auto” splits long ones",
     "reading": "of a plain text file: “lines” takes each line for a text, “paragraphs” joins lines that are wrapped, "
     "“auto” finds out which",
-    "sample_size": "how many sentences to draw from the corpus",
+    "sample_size": "how many sentences to draw from the corpus, or “all”",
     "seed": "seed of the draw",
     "precision": "“exact” (float32), or “fast” (bfloat16), which reports its error on a few sentences",
     "probe_size": "how many sentences, from the start of the sample, have their vectors measured",
@@ -105,7 +106,27 @@ def _add_measure(commands: "argparse._SubParsersAction[_Parser]") -> None:
         commands, "measure", "measure the norm of [CLS] for a sample of sentences, and regress it on their length"
     )
     _add_settings(command)
+    _add_workers(command)
     _add_output(command, "one row per sentence")
+
+
+def _add_workers(command: _Parser) -> None:
+    """Flags for a corpus that takes more than one process."""
+    command.add_argument("--rank", type=_whole, metavar="I", help="be worker I, from 0, of those that --of says")
+    command.add_argument("--of", type=_whole, metavar="N", help="how many workers share the sentences; see --rank")
+    command.add_argument("--workers", type=_whole, metavar="N", help="measure with N processes on this machine")
+    command.add_argument(
+        "--dry-run", action="store_true", help="say what it would take, with N workers, and measure nothing"
+    )
+    command.add_argument(
+        "--progress", choices=("bar", "json"), default="bar", help="a bar, or JSON lines, both on stderr (default: bar)"
+    )
+
+
+def _whole(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) < 10):
+        raise SettingError(f"“{printable(text)}” is not a whole number.")
+    return int(text)
 
 
 def _add_probe(commands: "argparse._SubParsersAction[_Parser]") -> None:

@@ -4,7 +4,7 @@ import argparse
 import time
 
 from clsviz import analysis, api, measuring, words
-from clsviz.cli import arguments, output
+from clsviz.cli import arguments, output, work
 from clsviz.cli.speed import slow_path, speed
 from clsviz.errors import SettingError
 from clsviz.measurements import Kind
@@ -22,7 +22,13 @@ def run(options: argparse.Namespace) -> int:
     output.check(options.output)
     began = time.monotonic()
     store = measuring.Store(options.store)
-    with api.Bar() as bar:
+    if options.dry_run:
+        return work.dry_run(experiment, store, options.workers or options.of or 1, options)
+    if options.rank is not None or options.of is not None:
+        return work.share(experiment, store, _share(options), options)
+    if options.workers is not None:
+        work.workers_here(experiment, options.workers, options)
+    with work.progress(options) as bar:
         extraction, found = api.extract(experiment, Kind.NORMS, store, bar)
     seconds = time.monotonic() - began
     result = api.NormResult(experiment, found, analysis.Kept(store.results))
@@ -40,3 +46,11 @@ def run(options: argparse.Namespace) -> int:
         if result.in_numbers:
             print(result.in_numbers)
     return 0
+
+
+def _share(options: argparse.Namespace) -> "measuring.Share":
+    if options.rank is None or options.of is None:
+        raise SettingError("--rank and --of go together: which worker this is, and of how many.")
+    if options.workers is not None:
+        raise SettingError("--workers starts all workers on this machine, and --rank is one of them. Leave out one.")
+    return measuring.Share(options.rank, options.of)

@@ -1,7 +1,7 @@
 from .census import Counted, take_census
 from .checked import Checked
 from .encoders import Encoders
-from .estimate import LOAD_SECONDS, RATE_OF_VECTORS, Cost, gigabytes_of
+from .estimate import LOAD_SECONDS, RATE_OF_VECTORS, Cost, Machine, gigabytes_of
 from .eviction import RECENT_SECONDS, clean, evict
 from .extraction import AUDIT_SIZE, Extraction
 from .found import Found, measurement_key
@@ -12,6 +12,7 @@ from .jobs import Analysis, Jobs, MeasuringJob
 from .lane import TURN_SECONDS, Place
 from .outline import read_outline, write_outline
 from .part import borders, measure_parts, missing, part_stop
+from .plan import GPU_RATE, Plan, plan
 from .showcase import SHOWCASE, Origin, measure_showcase, origin
 from .store import Key, Store
 from .texts import measure_altered, measure_texts
@@ -20,6 +21,7 @@ from .worker import Share, Worker
 
 __all__ = [
     "AUDIT_SIZE",
+    "GPU_RATE",
     "LOAD_SECONDS",
     "RATE_OF_VECTORS",
     "RECENT_SECONDS",
@@ -37,9 +39,11 @@ __all__ = [
     "Job",
     "Jobs",
     "Key",
+    "Machine",
     "MeasuringJob",
     "Origin",
     "Place",
+    "Plan",
     "Share",
     "State",
     "Steps",
@@ -60,6 +64,7 @@ __all__ = [
     "missing",
     "origin",
     "part_stop",
+    "plan",
     "read_outline",
     "read_wanted",
     "take_census",

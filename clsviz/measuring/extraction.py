@@ -326,6 +326,13 @@ class Extraction:
             raise
         return found
 
+    @property
+    def measured_rate(self) -> float | None:
+        """Sentences a second at which this model was last measured here, in this precision; None if it was not."""
+        weights = self.found.weights if self.found else None
+        numbers = self.experiment.precision.numbers
+        return self._store.rate(weights.fingerprint, numbers, self.kind) if weights else None
+
     def seconds(self, found: Found, n_sentences: int) -> float:
         """About how long it takes to measure so many sentences like those that were found."""
         n_characters = float(np.mean([*map(len, found.sentences)]))

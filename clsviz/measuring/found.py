@@ -2,13 +2,16 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from clsviz import corpora, models
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind, Measurements
-from clsviz.measuring.census import Counted
 from clsviz.settings import Precision
 from clsviz.vectors import Vectors
+
+if TYPE_CHECKING:
+    from clsviz.measuring.census import Counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +40,7 @@ class Found:
     withdrawn: bool = False
     n_shipped: int = 0
     n_left: int = 0
-    census: Counted | None = None
+    census: "Counted | None" = None
 
     @property
     def key(self) -> Hashable:

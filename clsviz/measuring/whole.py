@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from clsviz.measuring.census import take_census
+from clsviz import measuring
 from clsviz.measuring.found import Found
 from clsviz.measuring.part import missing
 from clsviz.measuring.store import Key, Part, Store
@@ -19,7 +19,8 @@ def counted(found: Found, store: Store, key: Key, progress: Progress) -> Found:
     n = found.sample.n_sentences
     n_missing = sum(stop - start for start, stop in missing(store.parts(key).values(), n))
     damaged: list[Part] = []
-    census = None if n_missing else take_census(store, key, n, progress, damaged.append)
+    # through the face: SciPy loads only now
+    census = None if n_missing else measuring.take_census(store, key, n, progress, damaged.append)
     if damaged:  # and deleted, so that they are missing now
         return counted(replace(found, damaged_parts=found.damaged_parts + len(damaged)), store, key, progress)
     n_left = n_missing - (len(found.sentences) - len(found.measurements))

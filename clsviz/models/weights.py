@@ -48,6 +48,11 @@ class Weights:
         return _number(self._config, "num_hidden_layers", "n_layers")
 
     @functools.cached_property
+    def width(self) -> int | None:
+        """Dimensions of a vector, or None if the configuration does not say it in a usual way."""
+        return None if self.imported else _number(self._config, "hidden_size", "dim", "d_model")
+
+    @functools.cached_property
     def n_parameters(self) -> int:
         """Weights that every token is multiplied by: all matrices except the embeddings."""
         if self.imported:

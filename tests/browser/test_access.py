@@ -73,7 +73,7 @@ def test_the_keyboard_reaches_everything_in_few_stops(visit: Callable[..., Page]
 
 
 def test_nothing_moves_while_a_page_loads(visit: Callable[..., Page], server: str) -> None:
-    page = visit("", viewport=UPRIGHT)
+    page = visit("_stcore/health", viewport=UPRIGHT)
     for path, size in (("", UPRIGHT), ("try_a_sentence", UPRIGHT), ("length_and_search", SMALL)):
         page.set_viewport_size(size)
         page.goto(server + path)

@@ -302,7 +302,7 @@ def test_a_text_file_can_be_uploaded(visit: Callable[..., Page], tmp_path: Path)
 
 
 def test_a_links_text_is_no_markup_and_nothing_comes_from_elsewhere(visit: Callable[..., Page], server: str) -> None:
-    page = measured(visit())
+    page = visit("_stcore/health")
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
     text = ":material/check: https://example.org www.example.org a@example.org :streamlit:"

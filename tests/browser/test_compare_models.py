@@ -36,7 +36,7 @@ def clouds(page: Page) -> list[int]:
     )
 
 
-def test_a_newcomer_sees_a_model_beside_its_untrained_self(
+def test_a_newcomer_sees_a_model_beside_its_untrained_self_and_one_that_is_none_is_refused(
     visit: Callable[..., Page],
     tmp_path: Path,
 ) -> None:
@@ -69,6 +69,18 @@ def test_a_newcomer_sees_a_model_beside_its_untrained_self(
     assert sentences.num_rows == 2 * n
     assert [model["model"] for model in about["models"]] == ["minilm", "untrained:minilm"]
 
+    page.keyboard.press("Escape")
+    box = page.get_by_role("combobox", name="Models")
+    box.fill("owner/[evil](http://127.0.0.1)**<b>x")
+    box.press("Enter")
+    error = page.locator("[data-testid=stSidebar] [data-testid=stAlert]")
+    expect(error).to_contain_text("is not the name of a model")
+    assert error.locator("a, b, strong").count() == 0
+    settle(page)
+    assert len(clouds(page)) == 3
+    assert clouds(page)[2] == 0
+    expect(answer(page)).to_have_text(re.compile("^In MiniLM-L6, a straight line in length explains"))
+
 
 def test_axes_models_and_units_travel_in_the_link(visit: Callable[..., Page], server: str) -> None:
     page = compared(visit(PAGE))
@@ -92,17 +104,3 @@ def test_axes_models_and_units_travel_in_the_link(visit: Callable[..., Page], se
     assert other.get_by_role("switch", name=toggle).or_(other.get_by_role("checkbox", name=toggle)).is_checked()
     assert other.locator("[data-testid=stAlert]").count() == 0
     assert clouds(other) == clouds(page)
-
-
-def test_a_model_that_is_none_is_refused_beside_those_that_go_on(visit: Callable[..., Page]) -> None:
-    page = compared(visit(PAGE))
-    box = page.get_by_role("combobox", name="Models")
-    box.fill("owner/[evil](http://127.0.0.1)**<b>x")
-    box.press("Enter")
-    error = page.locator("[data-testid=stSidebar] [data-testid=stAlert]")
-    expect(error).to_contain_text("is not the name of a model")
-    assert error.locator("a, b, strong").count() == 0
-    settle(page)
-    assert len(clouds(page)) == 3
-    assert clouds(page)[2] == 0
-    expect(answer(page)).to_have_text(re.compile("^In MiniLM-L6, a straight line in length explains"))

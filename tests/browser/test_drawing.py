@@ -36,8 +36,7 @@ def test_a_change_of_the_view_is_drawn_into_the_same_chart_and_the_tool_stays(vi
     expect(page.get_by_role("figure", name="layer 5 against sentence length")).to_be_visible()
 
 
-def test_points_lie_as_far_off_the_line_as_they_say(visit: Callable[..., Page]) -> None:
-    page = measured(visit(QUERY))
+def check_that_points_lie_as_far_off_the_line_as_they_say(page: Page) -> None:
     line = page.evaluate(f"{PLOT}._fullLayout.shapes.find(shape => shape.type === 'line')")
     x, y, off = page.evaluate(f"['x', 'y', 'customdata'].map(name => [...{PLOT}._fullData[0][name]])")
     slope = (line["y1"] - line["y0"]) / (line["x1"] - line["x0"])
@@ -45,8 +44,9 @@ def test_points_lie_as_far_off_the_line_as_they_say(visit: Callable[..., Page]) 
         assert abs(norm - (line["y0"] + slope * (length - line["x0"])) - distance) < 1e-4
 
 
-def test_another_theme_has_its_own_colours_and_so_has_the_picture(visit: Callable[..., Page]) -> None:
+def test_points_lie_where_they_say_and_another_theme_has_its_own_colours(visit: Callable[..., Page]) -> None:
     page = measured(visit(QUERY))
+    check_that_points_lie_as_far_off_the_line_as_they_say(page)
     assert [colour.lower() for colour in colours(page)] == ["#4c7da8", "#d62728", "#ffffff"]
     page.emulate_media(color_scheme="dark")
     page.wait_for_function(f"{PLOT}._fullData[0].marker.color === '#7fb2dd'")
@@ -54,6 +54,7 @@ def test_another_theme_has_its_own_colours_and_so_has_the_picture(visit: Callabl
     assert (points, line) == ("#7fb2dd", "#ff6b5e")
     assert paper.lower() != "#ffffff"
     assert page.evaluate(f"{PLOT}._fullData[0].x.length") > 400
+    check_that_points_lie_as_far_off_the_line_as_they_say(page)
 
 
 def test_many_marked_points_go_to_the_server_once_and_not_with_every_touch_of_later_views(

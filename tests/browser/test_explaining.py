@@ -12,9 +12,18 @@ def _played(page: Page) -> Locator:
     return page.locator(".st-key-played_layers .js-plotly-plot")
 
 
-def test_it_plays_when_asked_stops_when_asked_and_never_by_itself(visit: Callable[..., Page]) -> None:
-    page = measured(visit(SMALL))
+def test_the_panels_fit_a_phone_and_play_when_asked_and_never_by_themselves(visit: Callable[..., Page]) -> None:
+    page = measured(visit(SMALL, viewport={"width": 390, "height": 844}))
     page.get_by_text("Every layer, every cutoff", exact=True).click()
+    panel = page.locator(".st-key-layer_panel_0 .js-plotly-plot")
+    expect(panel).to_be_visible()
+    settle(page)
+    box = panel.bounding_box()
+    assert box is not None
+    assert 140 < box["width"] < 200  # two side by side
+    assert fits(page)
+
+    page.set_viewport_size({"width": 1400, "height": 1000})
     title = _played(page).locator(".annotation-text")
     expect(title).to_contain_text("Layer 1")
     settle(page)
@@ -37,18 +46,6 @@ def test_it_plays_when_asked_stops_when_asked_and_never_by_itself(visit: Callabl
     page.wait_for_timeout(1500)
     assert title.text_content() == stopped
     assert _played(page).evaluate(_FIRST_NORM) != before
-
-
-def test_the_panels_fit_a_phone(visit: Callable[..., Page]) -> None:
-    page = measured(visit(SMALL, viewport={"width": 390, "height": 844}))
-    page.get_by_text("Every layer, every cutoff", exact=True).click()
-    panel = page.locator(".st-key-layer_panel_0 .js-plotly-plot")
-    expect(panel).to_be_visible()
-    settle(page)
-    box = panel.bounding_box()
-    assert box is not None
-    assert 140 < box["width"] < 200  # two side by side
-    assert fits(page)
 
 
 def test_the_tour_can_be_taken_by_keyboard_and_the_focus_stays_on_its_button(visit: Callable[..., Page]) -> None:

@@ -21,11 +21,22 @@ def opened(page: Page) -> Page:
     return page
 
 
-def test_a_visitor_looks_inside_and_takes_the_tables_along(
+def check_that_nothing_is_scrolled_sideways(page: Page) -> None:
+    assert fits(page)
+    chart = page.locator(".js-plotly-plot").first.bounding_box()
+    assert chart is not None
+    assert chart["x"] >= 0
+    assert chart["x"] + chart["width"] <= 390
+
+
+def test_a_visitor_looks_inside_on_a_phone_and_takes_the_tables_along(
     visit: Callable[..., Page],
     tmp_path: Path,
 ) -> None:
-    page = opened(visit(LINK))
+    page = opened(visit(LINK, viewport={"width": 390, "height": 844}))
+    check_that_nothing_is_scrolled_sideways(page)
+    page.set_viewport_size({"width": 1400, "height": 1000})
+    settle(page)
     expect(page.get_by_role("heading", name="22,713,216 weights in 103 named parameters")).to_be_visible()
     expect(page.get_by_text("Your sentence: “Sinan loves a beautiful day”")).to_be_visible()
     expect(page.locator(".js-plotly-plot .barlayer .point path").nth(13)).to_be_visible()  # two a layer, and two more
@@ -46,12 +57,3 @@ def test_a_visitor_looks_inside_and_takes_the_tables_along(
     page.get_by_role("button", name="Measure", exact=True).click()
     expect(page.get_by_text("Your sentence: “A quick brown fox”")).to_be_visible()
     expect(page.get_by_text("As the model reads it: 6 tokens")).to_be_visible()
-
-
-def test_a_phone_shows_it_without_scrolling_sideways(visit: Callable[..., Page]) -> None:
-    page = opened(visit(LINK, viewport={"width": 390, "height": 844}))
-    assert fits(page)
-    chart = page.locator(".js-plotly-plot").first.bounding_box()
-    assert chart is not None
-    assert chart["x"] >= 0
-    assert chart["x"] + chart["width"] <= 390

@@ -20,7 +20,9 @@ def analysed(page: Page) -> Page:
     return page
 
 
-def test_a_visitor_sees_where_length_is_and_opens_a_cell(visit: Callable[..., Page], server: str) -> None:
+def test_a_visitor_sees_where_length_is_takes_the_control_and_opens_a_cell(
+    visit: Callable[..., Page], server: str
+) -> None:
     page = analysed(visit(PAGE))
     expect(page.get_by_role("heading", level=1)).to_have_text("Where does MiniLM-L6 write the length of a sentence?")
     expect(answer(page)).to_have_text(
@@ -42,6 +44,15 @@ def test_a_visitor_sees_where_length_is_and_opens_a_cell(visit: Callable[..., Pa
     best, last, norm, n = found.groups()
     assert float(best) > 0.9 > float(last) > float(norm)
     assert 550 < int(n) <= 600
+
+    page.get_by_role("button", name="Shuffle lengths").click()
+    expect(answer(page)).to_contain_text("Lengths shuffled: a linear probe")
+    expect(page.locator(".st-key-numbers")).to_have_text(re.compile(r"^held-out R² (0\.0|below 0)"))  # chance
+    expect(page).to_have_url(re.compile("lengths=shuffled"))
+    page.get_by_role("button", name="Shuffle lengths").click()
+    expect(answer(page)).to_contain_text(re.compile("^A linear probe misses length by"))
+    settle(page)
+
     cells = page.locator(".js-plotly-plot").nth(1)
     cells.scroll_into_view_if_needed()
     drawing = cells.locator(".draglayer .nsewdrag").bounding_box()
@@ -57,13 +68,3 @@ def test_a_visitor_sees_where_length_is_and_opens_a_cell(visit: Callable[..., Pa
     other = analysed(visit(link.removeprefix(server)))
     expect(other.get_by_role("heading", name="Norm of the mean-pooled vector, layer 2")).to_be_visible()
     assert numbers(other) == numbers(page)
-
-
-def test_a_control_is_one_click(visit: Callable[..., Page]) -> None:
-    page = analysed(visit(PAGE))
-    page.get_by_role("button", name="Shuffle lengths").click()
-    expect(answer(page)).to_contain_text("Lengths shuffled: a linear probe")
-    expect(page.locator(".st-key-numbers")).to_have_text(re.compile(r"^held-out R² (0\.0|below 0)"))  # chance
-    expect(page).to_have_url(re.compile("lengths=shuffled"))
-    page.get_by_role("button", name="Shuffle lengths").click()
-    expect(answer(page)).to_contain_text(re.compile("^A linear probe misses length by"))

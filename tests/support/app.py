@@ -6,7 +6,7 @@ import itertools
 import re
 import time
 import types
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
-from clsviz.measuring import Job
+from clsviz.measuring import Job, State
 from clsviz.ui.parts import redrawn
 from clsviz.ui.state import server
 from support.tiny import random_sentences
@@ -58,16 +58,22 @@ def finish(page: AppTest) -> AppTest:
 
 def settle(page: AppTest) -> AppTest:
     """Run the page until nothing that it asked for is still being computed, and all of it is shown."""
-    deadline, n_settled = time.monotonic() + 60, 0
-    while n_settled < 2:  # a run may ask for what it shows only in the next
+    deadline, before = time.monotonic() + 60, None
+    while (now := _ended()) is None or now != before:  # a run may ask for what it shows only in the next
         assert time.monotonic() < deadline, "waited in vain"
-        is_idle = server.jobs().is_idle
-        n_settled = n_settled + 1 if is_idle else 0
         time.sleep(0.02)
-        if is_idle:
+        if (before := _ended()) is not None:
             page.run()
     assert not page.exception
     return page
+
+
+def _ended() -> dict[Hashable, State] | None:
+    """How each job of the server ended; None while one of them goes on."""
+    jobs = server.jobs()
+    with jobs._lock:
+        states = {key: job.state for key, job in (*jobs._measurements.items(), *jobs._analyses.items())}
+    return None if any(state.is_active for state in states.values()) else states
 
 
 def figures(page: AppTest) -> dict[str, str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import streamlit as st
 from streamlit.components.v2.manifest_scanner import scan_component_manifests
-from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1 import AppTest, local_script_runner
 from support.app import TEXT, browse_from, linked
 from support.hub import Hub
 from support.tiny import random_sentences, write_dataset
@@ -26,11 +26,21 @@ def shared_encoders() -> Encoders:
 
 @pytest.fixture(scope="session", autouse=True)
 def once() -> Iterator[None]:
-    """Do once what each page would do anew: time this machine, and look for components among all that is installed."""
+    """Do once what each page would do anew: time this machine, and look for components among all that is installed.
+
+    And wait for a page's thread instead of looking a thousand times a second whether it has ended.
+    """
     manifests, rate = scan_component_manifests(), product_rate(0.01)
+    look = local_script_runner.require_widgets_deltas
+
+    def wait(runner: local_script_runner.LocalScriptRunner, timeout: float) -> None:
+        runner._script_thread.join(timeout)
+        look(runner, 0.1)  # which raises an error if it has not
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("streamlit.components.v2.manifest_scanner.scan_component_manifests", lambda: manifests)
         patch.setattr("clsviz.encoder.product_rate", lambda seconds: rate)
+        patch.setattr(local_script_runner, "require_widgets_deltas", wait)
         yield
 
 
