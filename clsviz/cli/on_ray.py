@@ -1,12 +1,13 @@
 """The parts of one experiment, measured by actors on a Ray cluster.
 
-Ray Data hands out the borders of parts, never sentences: each actor has the sentences and one encoder, and writes to the
-store, which all nodes must see. What is told to an actor, and by it, is text and numbers.
+Ray Data hands out the borders of parts, never sentences: each actor has the sentences and one encoder, and writes to
+the store, which all nodes must see. What is told to an actor, and by it, is text and numbers.
 """
 
 import functools
 import logging
 import os
+import socket
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,7 +17,7 @@ import lazy_loader
 import numpy as np
 
 from clsviz import corpora, models
-from clsviz.errors import ClsvizError, SettingError
+from clsviz.errors import ClsvizError, SettingError, first_line
 from clsviz.experiment import Experiment
 from clsviz.measuring import Encoders, Extraction, Key, Store, Worker, missing
 from clsviz.progress import Progress
@@ -25,6 +26,8 @@ ray = lazy_loader.load("ray")
 
 MOST_CORES = 8
 """Of one actor, if it is not said how many: an encoder has little use for more."""
+
+_ANSWER_SECONDS = 10.0
 
 _LOCAL = {"include_dashboard": False}
 """Said to a cluster that is started for this run alone."""
@@ -125,11 +128,21 @@ def _connect(address: str | None) -> None:
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # of what can be lost, and is measured again
     address = address or os.environ.get("RAY_ADDRESS") or "local"
     try:
+        _check_answers(address)
         ray.init(address, log_to_driver=False, logging_level="error", **(_LOCAL if address == "local" else {}))
-    except (ConnectionError, ValueError) as error:
+    except (OSError, ValueError) as error:
         raise SettingError(
-            f"There is no Ray cluster at {address} ({error}). Start one, or leave the address out."
+            f"The Ray cluster at {address} cannot be reached ({first_line(error)}). Start it, or leave --ray-address "
+            "out; if it asks for a token, set RAY_AUTH_MODE=token."
         ) from error
+
+
+def _check_answers(address: str) -> None:
+    """Raise OSError where nobody answers at a host and port: Ray itself would try for minutes."""
+    host, separator, port = address.rpartition(":")
+    if separator and port.isdecimal() and "/" not in host:
+        with socket.create_connection((host.strip("[]"), int(port)), _ANSWER_SECONDS):
+            pass
 
 
 def _actors(n_actors: int | None, n_cores: int | None, most: int) -> dict[str, Any]:

@@ -1,5 +1,7 @@
-"""Ray itself, which is not among what the tests need, is only asked for where it is installed."""
+"""Ray itself is not among what the tests need: what runs it is skipped where it is not installed."""
 
+import re
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -68,6 +70,17 @@ def test_an_actor_tells_what_it_cannot_do(experiment: Experiment, tmp_path: Path
     query = experiment.to_query() | {"model": str(tmp_path / "nothing")}
     (said,) = Measure(query, str(tmp_path / "store"))({"start": np.array([0]), "stop": np.array([32])})["error"]
     assert "nothing" in said
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:{port}", "[::1]:{port}"])
+def test_where_no_cluster_answers_it_is_said_at_once(
+    address: str, experiment: Experiment, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clsviz.cli.on_ray.check_installed", lambda: None)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with pytest.raises(SettingError, match=re.escape(f"The Ray cluster at {address.format(port=port)} cannot be")):
+        measure_on_ray(experiment, store.root, address.format(port=port))
 
 
 def driver(store: Path, n: int) -> "subprocess.Popen[bytes]":
