@@ -37,8 +37,10 @@ from .norms import (
     under_cutoff,
     unmeasurable_layers,
 )
+from .whole import Cells, cells_of_all
 
 __all__ = [
+    "Cells",
     "CorpusContext",
     "Kept",
     "Missing",
@@ -47,6 +49,7 @@ __all__ = [
     "alike",
     "audit_of",
     "by_cutoff",
+    "cells_of_all",
     "check_layer",
     "check_pooling",
     "comparison",

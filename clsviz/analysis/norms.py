@@ -39,6 +39,7 @@ class Shown:
     clusters: intp (n,), of the sentences that are the same or nearly; None while that is not known, and the intervals
         of the fit take all sentences for independent. row_groups: int64 (n,), where they come from, if that is known.
     census: of all sentences of a whole corpus, if the line is theirs: those in `index` are then some of them.
+    length_cutoff: below which the line is of those in the census.
     """
 
     index: NDArray[np.intp]
@@ -51,6 +52,7 @@ class Shown:
     clusters: NDArray[np.intp] | None = None
     row_groups: NDArray[np.int64] | None = None
     census: "statistics.Census | None" = None
+    length_cutoff: int = MAX_LENGTH + 1
 
     @property
     def n(self) -> int:
@@ -116,7 +118,7 @@ def _shown_of_all(found: Found, view: View, index: NDArray[np.intp]) -> Shown:
     except UndefinedFitError as error:
         problem = str(error)
     of_index = lengths_of(found, view, index), found.measurements.norms(view.pooling, view.layer)[index]
-    return Shown(index, *of_index, fit, problem, census=census)
+    return Shown(index, *of_index, fit, problem, census=census, length_cutoff=view.length_cutoff)
 
 
 def is_kept(found: Found, view: View, kept: Kept) -> bool:

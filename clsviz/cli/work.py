@@ -42,9 +42,12 @@ class Lines(Progress):
 
     def _tell(self) -> None:
         self._told = time.monotonic()
-        how_far = {"done": self.done, "of": self.total} if self.total else {}
-        pace = {"per_second": self.rate, "seconds_left": self.seconds_left} if self.rate else {}
-        tell({"stage": self.stage} | how_far | pace)
+        line: dict[str, object] = {"stage": self.stage}
+        if self.total:
+            line |= {"done": self.done, "of": self.total}
+        if self.rate:
+            line |= {"per_second": self.rate, "seconds_left": self.seconds_left}
+        tell(line)
 
 
 def tell(line: dict[str, object]) -> None:

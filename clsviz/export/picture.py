@@ -31,7 +31,9 @@ class Seen:
 
 def drawn(found: Found, shown: Shown, seen: Seen) -> figures.Drawn:
     """Which of the sentences are points, and the density below them if they are too many."""
-    return figures.drawn(shown.lengths, shown.norms, len(found.measurements), seen.zoom, seen.selected)
+    cells = analysis.cells_of_all(shown)
+    of_all = cells and figures.Density(*cells)
+    return figures.drawn(shown.lengths, shown.norms, len(found.measurements), seen.zoom, seen.selected, of_all)
 
 
 def cells(found: Found, shown: Shown, seen: Seen) -> Table:
@@ -46,7 +48,7 @@ def legend(found: Found, shown: Shown, seen: Seen) -> str:
     if of.density is None:
         return ""
     n_more = len(of.points) - of.n_sampled
-    return words.view.density(len(shown.index), of.n_seen, of.n_sampled, n_more, is_zoomed=len(seen.zoom) > 0)
+    return words.view.density(shown.n, of.n_seen, of.n_sampled, n_more, is_zoomed=len(seen.zoom) > 0)
 
 
 def picture(experiment: Experiment, found: Found, shown: Shown, seen: Seen | None = None) -> figures.Figure:

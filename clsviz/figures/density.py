@@ -107,10 +107,12 @@ def drawn(
     n_measured: int,
     zoom: Sequence[float] = (),
     selected: NDArray[np.intp] | None = None,
+    of_all: Density | None = None,
 ) -> Drawn:
     """What is drawn of sentences of these lengths, int32 (n,), and norms, float32 (n,), in the order of their sample.
 
     zoom: the ends of both axes, (4,), unless all is seen. selected: intp (n_selected,), drawn if they are not too many.
+    of_all: finely counted, where these are a sample of the sentences that the density is of.
     """
     if not is_dense(len(lengths), n_measured):
         return Drawn(np.arange(len(lengths)), None, len(lengths), len(lengths))
@@ -119,7 +121,11 @@ def drawn(
     points = sampled = seen[:MOST_ABOVE]  # the order of the sample is random
     if selected is not None and len(selected) <= MOST_SELECTED:
         points = np.union1d(points, selected)
-    return Drawn(points, count(lengths, norms, zoom), len(seen), len(sampled))
+    if of_all is None:
+        return Drawn(points, count(lengths, norms, zoom), len(seen), len(sampled))
+    density = of_all.as_seen(zoom)
+    columns, bins = density.cells_seen()
+    return Drawn(points, density, int(density.counts[columns][:, bins].sum()), len(sampled))
 
 
 def n_sampled(lengths: NDArray[np.int32], norms: NDArray[np.float32], zoom: Sequence[float] = ()) -> int:

@@ -208,7 +208,7 @@ def show(
     key = found.key, experiment.view, analysis.knows_alike(found), of
     drawn, sent = draw() if own else _drawing(key, draw)
     sample = colouring.sample_of(found)
-    against = f"{words.axis_title(experiment)} against sentence length for {len(shown.index):,} sentences. "
+    against = f"{words.axis_title(experiment)} against sentence length for {shown.n:,} sentences. "
     drawing.show(
         HEIGHT,
         against + words.result(shown, experiment, found.n_measured),
@@ -219,7 +219,7 @@ def show(
     )
     if drawn.density is not None:
         n_more = len(drawn.points) - drawn.n_sampled
-        said = words.view.density(len(shown.index), drawn.n_seen, drawn.n_sampled, n_more, is_zoomed=bool(part))
+        said = words.view.density(shown.n, drawn.n_seen, drawn.n_sampled, n_more, is_zoomed=bool(part))
         st.caption(f"{said} {words.view.of_zoom(is_zoomed=bool(part))}")
     marked = marks.marked(st.session_state.selected, shown)
     st.session_state.marked_sentences = places = shown.index[marked]
@@ -237,7 +237,7 @@ def _draw(
     over: dict[str, Any],
 ) -> tuple["figures.Drawn", bytes]:
     """The picture as it goes to the browser, and what of the sentences is in it; part: which is seen, of a density."""
-    drawn = figures.drawn(shown.lengths, shown.norms, len(found.measurements), part, selected)
+    drawn = export.drawn(found, shown, export.Seen(zoom=tuple(part), selected=selected))
     at, sample = drawn.points, colouring.sample_of(found)
     numbers = shown.index[at]
     if drawn.density is None:
