@@ -16,6 +16,7 @@ from clsviz.cli.on_ray import Measure, cores_each, measure_on_ray
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
 from clsviz.measuring import Store
+from clsviz.settings import ALL
 
 DRIVER = """
 import sys
@@ -64,6 +65,20 @@ def test_an_actor_measures_the_parts_that_it_is_given_and_no_others(
     assert files(shared) == {name: content for name, content in files(store).items() if name[6:9] in ("064", "000")}
     again = actor({"start": np.array([64, 32]), "stop": np.array([128, 64])})
     assert again["n_measured"].tolist() == [0, 32]  # the first is there
+
+
+def test_an_actor_reads_what_of_a_whole_corpus_is_not_in_memory(
+    experiment: Experiment, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("order", "whole", "drawing"):
+        monkeypatch.setattr(f"clsviz.corpora.{module}.N_SHUFFLED", 200)
+    monkeypatch.setattr("clsviz.corpora.drawing.HEAD", 100)
+    whole = Experiment(experiment.model, experiment.corpus, sample_size=ALL)
+    run(whole, store)
+    actor = Measure(whole.to_query(), str(tmp_path / "shared"))
+    assert actor({"start": np.array([256]), "stop": np.array([400])})["n_measured"].tolist() == [144]
+    ((name, content),) = files(Store(tmp_path / "shared")).items()
+    assert files(store)[name] == content
 
 
 def test_an_actor_tells_what_it_cannot_do(experiment: Experiment, tmp_path: Path) -> None:
