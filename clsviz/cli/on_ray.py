@@ -79,7 +79,8 @@ def measure_on_ray(
 
 def check_installed() -> None:
     """Raise SettingError where Ray is not installed."""
-    if find_spec("ray") is None:
+    found = find_spec("ray")
+    if found is None or found.origin is None:  # else it is a mere folder of that name, such as deploy/ray
         raise SettingError("Ray is not installed: pip install clsviz[ray]")
 
 
@@ -132,7 +133,7 @@ def _connect(address: str | None) -> None:
         ray.init(address, log_to_driver=False, logging_level="error", **(_LOCAL if address == "local" else {}))
     except (OSError, ValueError) as error:
         raise SettingError(
-            f"The Ray cluster at {address} cannot be reached ({first_line(error)}). Start it, or leave --ray-address "
+            f"The Ray cluster at {address} cannot be reached ({first_line(error).rstrip('.')}). Start it, or leave --ray-address "
             "out; if it asks for a token, set RAY_AUTH_MODE=token."
         ) from error
 

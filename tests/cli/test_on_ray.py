@@ -12,7 +12,7 @@ import psutil
 import pytest
 from support.extracting import run
 
-from clsviz.cli.on_ray import Measure, cores_each, measure_on_ray
+from clsviz.cli.on_ray import Measure, check_installed, cores_each, measure_on_ray
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
 from clsviz.measuring import Store
@@ -43,6 +43,14 @@ def test_where_ray_is_missing_it_is_said_how_to_install_it(
     with pytest.raises(SettingError, match=r"Ray is not installed: pip install clsviz\[ray\]"):
         measure_on_ray(experiment, tmp_path / "store")
     assert not (tmp_path / "store").exists()
+
+
+def test_a_folder_called_ray_is_not_ray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "ray").mkdir()
+    monkeypatch.delitem(sys.modules, "ray", raising=False)
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    with pytest.raises(SettingError, match="Ray is not installed"):
+        check_installed()
 
 
 @pytest.mark.parametrize(
