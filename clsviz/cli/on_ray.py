@@ -132,9 +132,10 @@ def _connect(address: str | None) -> None:
         _check_answers(address)
         ray.init(address, log_to_driver=False, logging_level="error", **(_LOCAL if address == "local" else {}))
     except (OSError, ValueError) as error:
+        why = first_line(error).rstrip(".")
         raise SettingError(
-            f"The Ray cluster at {address} cannot be reached ({first_line(error).rstrip('.')}). Start it, or leave --ray-address "
-            "out; if it asks for a token, set RAY_AUTH_MODE=token."
+            f"The Ray cluster at {address} cannot be reached ({why}). Start it, or leave --ray-address out; if it asks "
+            "for a token, set RAY_AUTH_MODE=token."
         ) from error
 
 
