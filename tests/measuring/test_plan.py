@@ -8,6 +8,7 @@ from clsviz.experiment import Experiment
 from clsviz.measuring import GPU_RATE, Encoders, Extraction, Machine, Store, plan
 from clsviz.models import find
 from clsviz.progress import Progress
+from clsviz.settings import ALL
 
 
 def plan_of(experiment: Experiment, store: Store) -> object:
@@ -37,6 +38,15 @@ def test_operations_are_counted_from_weights_and_tokens(experiment: Experiment, 
     operations = 2 * find(experiment.model).n_parameters * planned.n_tokens
     assert planned.rate == pytest.approx(1e9 / (operations / 300), rel=1e-3)
     assert planned.gpu_seconds == pytest.approx(operations / GPU_RATE, rel=1e-3)
+
+
+def test_a_model_that_is_not_here_is_planned_for_by_what_the_catalogue_says(
+    experiment: Experiment, store: Store
+) -> None:
+    planned = plan_of(replace(experiment, model="bert-base-uncased", sample_size=ALL), store)
+    assert (planned.n_sentences, planned.n_missing) == (400, 400)
+    assert planned.megabytes > 400
+    assert planned.norms_bytes == 400 * (4 + 1 + 4 * 14)
 
 
 def test_what_is_kept_is_as_large_as_planned(experiment: Experiment, store: Store) -> None:
