@@ -41,6 +41,15 @@ def test_each_pin_is_inside_its_range(name: str) -> None:
     assert ranges()[name].specifier.contains(pin.version)
 
 
+def test_the_pin_of_each_extra_is_inside_its_range() -> None:
+    for extra, (text,) in PROJECT["optional-dependencies"].items():
+        lines = (ROOT / f"requirements-{extra}.txt").read_text(encoding="utf-8").splitlines()
+        (pinned,) = [Requirement(line) for line in lines if not line.startswith("#")]
+        asked = Requirement(text)
+        assert (pinned.name, pinned.extras) == (asked.name, asked.extras)
+        assert asked.specifier.contains(str(pinned.specifier).removeprefix("=="))
+
+
 def test_every_python_that_is_supported_is_said_in_one_way() -> None:
     lowest = re.fullmatch(r">=(3\.\d+)", PROJECT["requires-python"])
     assert lowest is not None

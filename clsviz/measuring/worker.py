@@ -1,7 +1,7 @@
 """One of several workers that measure a corpus together: in any process, on any machine that sees the store."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -64,37 +64,53 @@ class Worker:
         Raises ModelError, CorpusError and StoreError, and CancelledError if the progress is told to stop.
         """
         self._store.describe(self._key)
+        while n_missing := self.n_missing:
+            n_before = self._sample.n_sentences - n_missing
+            self._progress.begin("Measuring", self._sample.n_sentences, n_before)
+            is_idle = True
+            for measured in self._measure(self._in_turn(), n_before):
+                is_idle = False
+                yield measured
+                self._progress.rest()
+            if is_idle and not wait:
+                return
+            if is_idle:
+                self._progress.begin("Other processes are measuring the rest; waiting for them", n_missing)
+                time.sleep(_LOOK_SECONDS)
+
+    def measure(self, chosen: Iterable[tuple[int, int]]) -> Iterator[Measured]:
+        """Measure the parts with these starts and stops, which somebody else chose of what is missing.
+
+        Those that are there by now, or that another process has in hand, are left out. Raises what `run` does.
+        """
+        self._store.describe(self._key)
+        yield from self._measure(chosen, 0)
+
+    def _measure(self, chosen: Iterable[tuple[int, int]], n_before: int) -> Iterator[Measured]:
+        def advance(done: int) -> None:
+            self._progress.advance(n_before + done)
+
         try:
-            while n_missing := self.n_missing:
-                n_before = self._sample.n_sentences - n_missing
-                self._progress.begin("Measuring", self._sample.n_sentences, n_before)
-                is_idle = True
-                for measured in self._measure(n_before):
-                    is_idle = False
-                    yield measured
-                    self._progress.rest()
-                if is_idle and not wait:
-                    return
-                if is_idle:
-                    self._progress.begin("Other processes are measuring the rest; waiting for them", n_missing)
-                    time.sleep(_LOOK_SECONDS)
+            for measured in measure_parts(self._claimed(chosen), self._encoder, self._store, self._key, advance):
+                assert measured.part is not None  # as there is no check
+                self._claims.pop(measured.part.start).release()
+                self.n_tokens += int(measured.measurements.n_tokens.sum())
+                yield measured
         finally:
             for claim in self._claims.values():
                 claim.release()
             self._claims.clear()
 
-    def _measure(self, n_before: int) -> Iterator[Measured]:
-        def advance(done: int) -> None:
-            self._progress.advance(n_before + done)
+    def _claimed(self, chosen: Iterable[tuple[int, int]]) -> Iterator[Run]:
+        """Those of these parts that nobody has."""
+        for start, stop in chosen:
+            claim = self._store.claim(self._key, start)
+            if claim is not None:
+                self._claims[start] = claim
+                yield Run(start, self._sample.read(start, stop))
 
-        for measured in measure_parts(self._runs(), self._encoder, self._store, self._key, advance):
-            assert measured.part is not None  # as there is no check
-            self._claims.pop(measured.part.start).release()
-            self.n_tokens += int(measured.measurements.n_tokens.sum())
-            yield measured
-
-    def _runs(self) -> Iterator[Run]:
-        """The parts of the share that nobody has, in order; then those of the others, from the end."""
+    def _in_turn(self) -> list[tuple[int, int]]:
+        """The missing parts of the share, in order; then those of the others, from the end."""
         numbers = {start: number for number, (start, _) in enumerate(borders(0, self._sample.n_sentences))}
         own: list[tuple[int, int]] = []
         others: list[tuple[int, int]] = []
@@ -102,11 +118,7 @@ class Worker:
         for start, stop in self._missing():
             number = numbers.get(start, number)  # what does not begin where a part does belongs to the one before
             (own if number % self._share.of == self._share.rank else others).append((start, stop))
-        for start, stop in own + others[::-1]:
-            claim = self._store.claim(self._key, start)
-            if claim is not None:
-                self._claims[start] = claim
-                yield Run(start, self._sample.read(start, stop))
+        return own + others[::-1]
 
     def _missing(self) -> list[tuple[int, int]]:
         return missing(self._store.parts(self._key).values(), self._sample.n_sentences)

@@ -84,6 +84,16 @@ def test_what_another_worker_has_in_hand_is_left_to_it(whole: Experiment, store:
     assert store.claim(key, 64) is None  # it is there
 
 
+def test_a_worker_measures_the_parts_that_somebody_chose(whole: Experiment, store: Store) -> None:
+    chosen = worker(whole, store)
+    assert [measured.part.start for measured in chosen.measure([(128, 256), (32, 64)])] == [128, 32]
+    claim = store.claim(_key(whole, store), 0)
+    assert claim is not None
+    assert [measured.part.start for measured in chosen.measure([(0, 32), (32, 64), (64, 128)])] == [64]
+    claim.release()
+    assert [measured.part.start for measured in chosen.run()] == [0, 256]
+
+
 def test_what_a_killed_worker_had_in_hand_is_measured_by_the_next(whole: Experiment, store: Store) -> None:
     folder = store.root / _key(whole, store).folder_name
     (folder / "claims").mkdir(parents=True)
