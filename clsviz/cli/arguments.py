@@ -114,7 +114,20 @@ def _add_workers(command: _Parser) -> None:
     """Flags for a corpus that takes more than one process."""
     command.add_argument("--rank", type=_whole, metavar="I", help="be worker I, from 0, of those that --of says")
     command.add_argument("--of", type=_whole, metavar="N", help="how many workers share the sentences; see --rank")
-    command.add_argument("--workers", type=_whole, metavar="N", help="measure with N processes on this machine")
+    command.add_argument(
+        "--workers", type=_whole, metavar="N", help="measure with N processes on this machine, or N actors of Ray"
+    )
+    command.add_argument(
+        "--engine",
+        choices=("local", "ray"),
+        default="local",
+        help="measure on this machine, or on a Ray cluster, which needs clsviz[ray] (see deploy/ray; default: local)",
+    )
+    command.add_argument(
+        "--ray-address",
+        metavar="ADDRESS",
+        help="of the cluster: HOST:PORT, or auto (default: $RAY_ADDRESS, or else one of this machine alone)",
+    )
     command.add_argument(
         "--dry-run", action="store_true", help="say what it would take, with N workers, and measure nothing"
     )

@@ -4,7 +4,7 @@ import argparse
 import time
 
 from clsviz import analysis, api, measuring, words
-from clsviz.cli import arguments, output, work
+from clsviz.cli import arguments, on_ray, output, work
 from clsviz.cli.speed import slow_path, speed
 from clsviz.errors import SettingError
 from clsviz.measurements import Kind
@@ -25,8 +25,15 @@ def run(options: argparse.Namespace) -> int:
     if options.dry_run:
         return work.dry_run(experiment, store, options.workers or options.of or 1, options)
     if options.rank is not None or options.of is not None:
+        if options.engine == "ray":
+            raise SettingError("--engine ray shares the sentences out by itself. Leave out --rank and --of.")
         return work.share(experiment, store, _share(options), options)
-    if options.workers is not None:
+    if options.engine == "ray":
+        with work.progress(options) as bar:
+            on_ray.measure_on_ray(experiment, store.root, options.ray_address, options.workers, progress=bar)
+    elif options.ray_address is not None:
+        raise SettingError("--ray-address goes with --engine ray.")
+    elif options.workers is not None:
         work.workers_here(experiment, options.workers, options)
     with work.progress(options) as bar:
         extraction, found = api.extract(experiment, Kind.NORMS, store, bar)

@@ -14,20 +14,9 @@ import yaml
 from packaging.requirements import Requirement
 
 from clsviz.cli import arguments
-from clsviz.errors import SettingError
 from clsviz.settings import ALL
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
-
-
-def has_ray() -> bool:
-    try:
-        return arguments.parse(["measure", "--engine=ray"]) is not None
-    except SettingError:
-        return False
-
-
-needs_engine = pytest.mark.skipif(not has_ray(), reason="--engine is yet to come")
 
 
 def content(path: str) -> dict[str, Any]:
@@ -64,7 +53,7 @@ def test_each_says_whether_it_was_tried(path: Path) -> None:
     assert re.search(r"not\s+tried|untried", said, re.IGNORECASE)
 
 
-@pytest.mark.parametrize("readme", ["jobs/README.md", pytest.param("ray/README.md", marks=needs_engine)])
+@pytest.mark.parametrize("readme", ["jobs/README.md", "ray/README.md"])
 def test_the_commands_of_the_readme_are_understood(readme: str) -> None:
     commands = commands_in(readme)
     assert len(commands) == 2
@@ -119,7 +108,6 @@ def test_the_ray_job_has_a_head_that_measures_nothing_and_nodes_of_the_pinned_ve
         check_pod(group["template"]["spec"])
 
 
-@needs_engine
 def test_the_ray_job_runs_a_command_that_there_is() -> None:
     options = parsed(content("ray/rayjob.yaml")["spec"]["entrypoint"])
     assert (options.engine, options.ray_address, options.progress) == ("ray", "auto", "json")
