@@ -7,7 +7,9 @@ only what is different. The labels of the points are most of what there is to se
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import orjson
 import streamlit as st
@@ -26,7 +28,7 @@ def show(height: int, alt: str, drawing: bytes, labels: bytes, on_select: Callab
     drawing: from `sent`. labels: from `labels_sent`. on_select: called when the visitor has marked something in it.
     """
     st.plotly_chart(
-        figures.blank(height, marks.chart_number()),
+        _blank(height, marks.chart_number()),
         height=height,
         key=_KEY,
         on_select=on_select,
@@ -36,3 +38,9 @@ def show(height: int, alt: str, drawing: bytes, labels: bytes, on_select: Callab
     if labels:
         _DRAWING(data=labels, key=f"{_KEY}_labels")
     _DRAWING(data=b'{"chart":"%b","alt":%b,%b' % (_KEY.encode(), orjson.dumps(alt), drawing[1:]), key=f"{_KEY}_drawn")
+
+
+@lru_cache(maxsize=16)
+def _blank(height: int, number: int) -> Any:  # plotly’s, of which only `figures` knows
+    """The empty chart, made once: Streamlit sends a copy of it."""
+    return figures.blank(height, number)
