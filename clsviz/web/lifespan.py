@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 
 from starlette.concurrency import run_in_threadpool
 
-from clsviz.ui.state import server
-from clsviz.web import readying
+from clsviz.ui.state import runners, server
+from clsviz.web import compression, readying
 
 _SWITCH_SECONDS = 0.001
 """After so long a thread gives Python to another: what is measured asks for it thousands of times a second."""
@@ -21,6 +21,8 @@ async def lifespan(_: object) -> AsyncIterator[None]:
     They end like any others that are cancelled, before Python does: torch, and executors, must still work.
     """
     sys.setswitchinterval(_SWITCH_SECONDS)  # before what is made ready, which changes it for a while and back to this
+    runners.hear_out()
+    compression.hasten()
     thread = threading.Thread(target=readying.make_ready)  # no daemon: Python must not end while something is imported
     thread.start()
     yield

@@ -7,7 +7,9 @@ only what is different. The labels of the points are most of what there is to se
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import orjson
 import streamlit as st
@@ -37,7 +39,7 @@ def show(
     on_zoom: called when something else of a density is seen than what it was made for.
     """
     st.plotly_chart(
-        figures.blank(height, marks.chart_number()),
+        _blank(height, marks.chart_number()),
         height=height,
         key=_KEY,
         on_select=on_select,
@@ -48,3 +50,9 @@ def show(
         _DRAWING(data=labels, key=f"{_KEY}_labels")
     data = b'{"chart":"%b","alt":%b,%b' % (_KEY.encode(), orjson.dumps(alt), drawing[1:])
     _DRAWING(data=data, key=DRAWN, on_zoomed_change=on_zoom)
+
+
+@lru_cache(maxsize=16)
+def _blank(height: int, number: int) -> Any:  # plotly’s, of which only `figures` knows
+    """The empty chart, made once: Streamlit sends a copy of it."""
+    return figures.blank(height, number)
