@@ -59,6 +59,13 @@ class Shown:
         """How many sentences the line is of, or would be."""
         return len(self.index) if self.census is None or self.fit is None else self.fit.n
 
+    @property
+    def lengths_there(self) -> NDArray[np.integer]:
+        """The lengths that the sentences of the line have, each once, ascending."""
+        if self.census is None:
+            return np.unique(self.lengths)
+        return np.flatnonzero(self.census.n[: self.length_cutoff])
+
 
 def show(found: Found, view: View, *, wait: bool = True, kept: Kept | None = None) -> Shown:
     """What `view` shows of what was found; raises SettingError if the model has no such norm.

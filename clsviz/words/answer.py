@@ -59,8 +59,9 @@ def answer(shown: "Shown", unit: Unit, shape: "Shape | None" = None) -> str:
     fit = shown.fit
     assert fit is not None  # the caller checked
     is_told = fit.r_squared_interval[0] > 0
-    low, high = shown.lengths.min(), shown.lengths.max()
-    are_two = set(np.unique(shown.lengths).tolist()) == {low, high}
+    there = shown.lengths_there
+    low, high = there[0], there[-1]
+    are_two = len(there) <= 2
     lengths = f"{low:,}{' or ' if are_two else '–'}{high:,} {unit}"
     share = f"{fit.r_squared:.1%} of the differences between norms"
     if shown.clusters is None:

@@ -15,7 +15,8 @@ _MOST_TOKENS = 80
 def facts(length: int, norm: float, unit: Unit, shown: "Shown", *, is_truncated: bool) -> str:
     """Its length and norm against the regression line and the corpus, as Markdown."""
     facts = [f"**{length:,} {unit.singular if length == 1 else unit}**", f"norm **{norm:.4f}**"]
-    is_inside = len(shown.lengths) > 0 and shown.lengths.min() <= length <= shown.lengths.max()
+    there = shown.lengths_there
+    is_inside = len(there) > 0 and there[0] <= length <= there[-1]
     if shown.fit and is_inside:
         line = float(shown.fit.predict(length))
         facts.append(f"the line predicts {line:.4f} for this length (residual {number(norm - line, sign='+')})")
@@ -23,8 +24,8 @@ def facts(length: int, norm: float, unit: Unit, shown: "Shown", *, is_truncated:
         facts.append(f"higher than {among[0]:.0f}% of the {among[1]:,} corpus sentences of about this length")
     else:
         facts.append("too few corpus sentences of about this length for a comparison")
-    if len(shown.lengths) and not is_inside:
-        range_of_line = f"{between(shown.lengths.min(), shown.lengths.max())} {unit}"
+    if len(there) and not is_inside:
+        range_of_line = f"{between(there[0], there[-1])} {unit}"
         facts.append(f":orange[outside the lengths of the picture ({range_of_line}), so nothing is predicted]")
     if is_truncated:
         facts.append(":orange[too long: the model reads only the beginning]")
