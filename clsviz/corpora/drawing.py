@@ -95,6 +95,8 @@ def _local(selection: Selection, size: int, seed: int, folder: Path, progress: P
         if sentences is not None and (table_rows is not None or not corpus.fields):
             whole = Whole(path, corpus.n_sentences, seed) if is_whole else None
             drawn = f"drawn at random from {corpus.n_sentences:,}, seed {seed}"
+            if whole is not None:
+                drawn = f"all of the corpus, the first {N_SHUFFLED:,} in random order, seed {seed}"
             return Sample(corpus, sentences, drawn, rows=table_rows, whole=whole)
         discard(path, folder)
     raise CorpusError(f"{corpus.label} cannot be kept in {folder}. Choose another place for the store.")

@@ -145,6 +145,9 @@ def notes(experiment: Experiment, found: Found) -> list[str]:
         n = len(found.sentences)
         only = "one sentence; the sample is that one" if n == 1 else f"{n:,} sentences; the sample is all of them"
         found_notes.append(f"{found.corpus.label} has only {only}.")
+    if found.sample.whole is not None:
+        n = len(found.sentences)
+        found_notes.append(f"Tables and downloads have {n:,} of the sentences, drawn at random; the store has all.")
     damaged_parts = found.damaged_parts + (found.audit.damaged_parts if found.audit else 0)
     if damaged_parts:
         if damaged_parts == 1:

@@ -31,6 +31,7 @@ def test_a_whole_corpus_begins_like_a_sample_and_goes_on_as_it_is(hundred: str, 
         sentence for number, sentence in enumerate(SENTENCES) if number not in set(order)
     ]
     assert sample.n_sentences == 100
+    assert sample.drawn == "all of the corpus, the first 40 in random order, seed 3"
     assert sample.sentences == read[:10]
 
 
