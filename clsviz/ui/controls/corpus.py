@@ -8,7 +8,7 @@ from clsviz.corpora.segmentation import LONG_TEXT
 from clsviz.errors import ClsvizError, CorpusError, Subject
 from clsviz.measuring import MeasuringJob, State
 from clsviz.settings import Reading, Segmentation
-from clsviz.ui.controls import choices, errors
+from clsviz.ui.controls import choices, errors, imports
 from clsviz.ui.state import server, session, visitor
 
 _TEXT_HELP = {
@@ -23,7 +23,8 @@ def show(job: MeasuringJob) -> None:
     """The controls, with what is wrong with the corpus."""
     _list()
     is_lost = corpora.is_upload(st.session_state.corpus) and isinstance(job.error, CorpusError)
-    with st.expander("Use your own text", expanded=is_lost):
+    is_public = server.limits().is_public
+    with st.expander("Use your own text" if is_public else "Use your own text or vectors", expanded=is_lost):
         st.file_uploader(
             "A text file",
             key="upload",
@@ -33,6 +34,8 @@ def show(job: MeasuringJob) -> None:
             "All but Parquet may be gzipped.",
         )
         st.caption(words.reading.kept_for(server.limits().upload_seconds))
+        if not is_public:
+            imports.show()
     choices.show_message("corpus")
     errors.show(job.error, Subject.CORPUS)
     corpus = _known_corpus(job)

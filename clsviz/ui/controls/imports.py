@@ -27,24 +27,21 @@ class _Opened:
 
 
 def show() -> None:
-    """The form; on a public server there is none."""
-    if server.limits().is_public:
-        return
-    with st.expander("Use your own vectors"):
-        upload = st.file_uploader(
-            "A file of vectors or norms",
-            key="vectors_upload",
-            max_upload_size=server.upload_megabytes(server.limits()),
-            help=words.imported.HELP,
-        )
-        try:
-            opened = _opened(upload) if upload is not None else None
-            if opened is not None:
-                _form(opened.file)
-        except ClsvizError as error:
-            st.error(escape(error))
-        if message := st.session_state.get("import_message", ""):
-            st.error(escape(message))
+    """The form; a public server has none."""
+    upload = st.file_uploader(
+        "A file of vectors or norms",
+        key="vectors_upload",
+        max_upload_size=server.upload_megabytes(server.limits()),
+        help=words.imported.HELP,
+    )
+    try:
+        opened = _opened(upload) if upload is not None else None
+        if opened is not None:
+            _form(opened.file)
+    except ClsvizError as error:
+        st.error(escape(error))
+    if message := st.session_state.get("import_message", ""):
+        st.error(escape(message))
 
 
 def known() -> list[measuring.Import]:

@@ -26,7 +26,6 @@ def show(error: ClsvizError | None = None) -> None:
         "weights, as a control.",
     )
     choices.show_message("model")
-    imports.show()
     errors.show(error, Subject.MODEL)
 
 
