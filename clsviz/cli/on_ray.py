@@ -16,10 +16,9 @@ from typing import Any
 import lazy_loader
 import numpy as np
 
-from clsviz import corpora, models
+from clsviz import corpora, measuring, models
 from clsviz.errors import ClsvizError, SettingError, first_line
 from clsviz.experiment import Experiment
-from clsviz.measuring import Encoders, Extraction, Key, Store, Worker, missing
 from clsviz.progress import Progress
 
 ray = lazy_loader.load("ray")
@@ -51,10 +50,10 @@ def measure_on_ray(
     A part is kept once it is measured, so an actor or a node that dies costs what it had in hand, which the others
     measure; and if this process dies, the next call goes on. Raises ClsvizError, and what Ray raises.
     """
-    progress, store = progress or Progress(), Store(store_folder.resolve())
+    progress, store = progress or Progress(), measuring.Store(store_folder.resolve())
     check_installed()
     key, n_sentences = _prepare(experiment, store, progress)
-    left = missing(store.parts(key).values(), n_sentences)
+    left = measuring.missing(store.parts(key).values(), n_sentences)
     if not left:
         return
     progress.begin("Reaching the Ray cluster")
@@ -70,7 +69,7 @@ def measure_on_ray(
                     raise ClsvizError(row["error"])
                 n_measured += row["n_measured"]
                 progress.advance(n_done + n_measured)
-            left = missing(store.parts(key).values(), n_sentences)
+            left = measuring.missing(store.parts(key).values(), n_sentences)
             if not n_measured:
                 return
     finally:
@@ -89,12 +88,14 @@ class Measure:
 
     def __init__(self, query: Mapping[str, str], store_folder: str) -> None:
         """query: of the experiment."""
-        self._experiment, self._store = Experiment.from_query(query), Store(Path(store_folder))
+        self._experiment, self._store = Experiment.from_query(query), measuring.Store(Path(store_folder))
 
     @functools.cached_property
-    def _worker(self) -> Worker:
+    def _worker(self) -> "measuring.Worker":
         """Made with the first part, so that its errors are told like those of measuring."""
-        return Extraction(self._experiment, self._store, Encoders.of(self._store)).worker(Progress())
+        return measuring.Extraction(self._experiment, self._store, measuring.Encoders.of(self._store)).worker(
+            Progress()
+        )
 
     def __call__(self, batch: Mapping[str, Any]) -> dict[str, Any]:
         """Measure parts; a row for each, with the sentences measured, their tokens and the seconds they took."""
@@ -113,11 +114,11 @@ class Measure:
         return row
 
 
-def _prepare(experiment: Experiment, store: Store, progress: Progress) -> tuple[Key, int]:
+def _prepare(experiment: Experiment, store: "measuring.Store", progress: Progress) -> tuple["measuring.Key", int]:
     """Where the store has the parts, and of how many sentences, once model and corpus are here."""
     models.fetch(experiment.model, progress)
     corpora.fetch_sample(experiment.selection, experiment.sample_size, experiment.seed, store.corpora, progress)
-    extraction = Extraction(experiment, store, Encoders())
+    extraction = measuring.Extraction(experiment, store, measuring.Encoders())
     extraction.look_up(progress)
     assert extraction.found is not None  # as both are here
     return extraction.key_of(extraction.found), extraction.found.sample.n_sentences
@@ -174,7 +175,7 @@ def _n_fit(cpus: Iterable[int], n_cores: int) -> int:
 
 
 def _mapped(
-    parts: list[tuple[int, int]], experiment: Experiment, store: Store, actors: Mapping[str, Any]
+    parts: list[tuple[int, int]], experiment: Experiment, store: "measuring.Store", actors: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
     """The rows of `Measure`, each as soon as it is there."""
     ray.data.DataContext.get_current().enable_progress_bars = False

@@ -19,7 +19,7 @@ def test_it_is_the_order_of_a_sample(seed: int, tmp_path: Path) -> None:
 
 
 def test_what_is_not_drawn_follows_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(order, "_N_SHUFFLED", 10)
+    monkeypatch.setattr(order, "N_SHUFFLED", 10)
     found = corpora.sample_order(25, 3)
     assert found[:10].tolist() == np.random.RandomState(3).permutation(25)[:10].tolist()
     assert (np.diff(found[10:]) > 0).all()
