@@ -1,3 +1,3 @@
-from . import corpus, errors, model, notes, presets, sample, size, status, view
+from . import corpus, errors, imports, model, notes, presets, sample, size, status, view
 
-__all__ = ["corpus", "errors", "model", "notes", "presets", "sample", "size", "status", "view"]
+__all__ = ["corpus", "errors", "imports", "model", "notes", "presets", "sample", "size", "status", "view"]
