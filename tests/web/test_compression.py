@@ -18,8 +18,9 @@ def test_a_connection_compresses_quickly_and_is_understood(monkeypatch: pytest.M
     monkeypatch.setattr(websockets_sansio_impl, "ServerPerMessageDeflateFactory", factory)  # as it was, afterwards
     compression.hasten()
     config = uvicorn.Config("app:app", ws="websockets-sansio")
-    with asyncio.Runner() as runner:
-        protocol = websockets_sansio_impl.WebSocketsSansIOProtocol(config, ServerState(), {}, runner.get_loop())
+    loop = asyncio.new_event_loop()  # never run: another may be running in this thread, such as Playwright's
+    protocol = websockets_sansio_impl.WebSocketsSansIOProtocol(config, ServerState(), {}, loop)
+    loop.close()
     (offered,) = protocol.conn.available_extensions
 
     browser = ClientPerMessageDeflateFactory(server_max_window_bits=window, client_max_window_bits=True)
