@@ -143,6 +143,10 @@ class Experiment:
             if (value := getattr(self, field.name)) != field.default and value is not None
         }
 
+    def to_flags(self) -> dict[str, str]:
+        """As flags of the command line, which are called like the URL parameters; defaults left out."""
+        return {f"--{name.replace('_', '-')}": value for name, value in self.to_query().items()}
+
     @classmethod
     def from_query(cls, query: Mapping[str, str], report: Callable[[SettingError], None] | None = None) -> "Experiment":
         """The experiment of URL parameters: `from_query(to_query(e)) == e`.

@@ -7,9 +7,6 @@ from numpy.typing import NDArray
 
 from clsviz.analysis.norms import Shown
 
-_FEWEST_BINS = 128
-"""Bins of norms are this many, times a power of two, so that they can be joined to fewer of equal width."""
-
 
 class Cells(NamedTuple):
     """How many sentences have each length and norm.
@@ -23,10 +20,11 @@ class Cells(NamedTuple):
     counts: NDArray[np.int64]
 
 
-def cells_of_all(shown: Shown) -> Cells | None:
+def cells_of_all(shown: Shown, fewest_bins: int) -> Cells | None:
     """The sentences that the line is of, in the finest bins that are kept; None unless they are of a whole corpus.
 
-    Norms in the outer bins of the census, far from all others, are left out.
+    There are fewest_bins of them, times a power of two, so that they can be joined to so many of equal width. Norms in
+    the outer bins of the census, far from all others, are left out.
     """
     census = shown.census
     if census is None or shown.fit is None:
@@ -37,7 +35,7 @@ def cells_of_all(shown: Shown) -> Cells | None:
         return None
     first, last = occurring[[0, -1]]
     inner = np.flatnonzero(counts.any(axis=0))
-    n_bins = _FEWEST_BINS
+    n_bins = fewest_bins
     while n_bins < inner[-1] + 1 - inner[0]:
         n_bins *= 2
     start = min(int(inner[0]), census.bins.n - n_bins)

@@ -20,16 +20,15 @@ def run(options: argparse.Namespace) -> int:
     label = options.name or words.imported.label_of(path.name)
     with api.Bar() as bar:
         found = measuring.import_rows(file.rows(chosen), file.n_rows(chosen), label, store, bar)
-    query = found.experiment.to_query()
     if options.json:
         output.print_json({"model": found.model, "corpus": found.corpus, "n": found.n, "width": found.width or None})
         return 0
     print(words.imported.said(found))
-    flags = [f"--{name.replace('_', '-')} {shlex.quote(value)}" for name, value in query.items()]
+    flags = [f"{flag} {shlex.quote(value)}" for flag, value in found.experiment.to_flags().items()]
     if options.store:
         flags.append(f"--store {shlex.quote(str(options.store))}")
     print(f"\nIn numbers:\n  clsviz measure {' '.join(flags)}")
-    print(f"\nOn the page, behind its address:\n  ?{urlencode(query)}")
+    print(f"\nOn the page, behind its address:\n  ?{urlencode(found.experiment.to_query())}")
     if options.store:
         print(f"once it is started with CLSVIZ_STORE={shlex.quote(str(options.store))}")
     return 0

@@ -61,7 +61,7 @@ def measure_on_ray(
     try:
         actors = _actors(n_actors, cores_per_actor, len(left))
         while left:
-            n_done = n_sentences - sum(stop - start for start, stop in left)
+            n_done = n_sentences - measuring.n_between(left)
             progress.begin("Measuring", n_sentences, n_done)
             n_measured = 0
             for row in _mapped(left, experiment, store, actors):

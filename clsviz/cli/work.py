@@ -101,7 +101,7 @@ def workers_here(experiment: Experiment, n_workers: int, options: argparse.Names
     """
     if n_workers < 1:
         raise SettingError("--workers is 0; it must be at least 1.")
-    flags = [f"--{name.replace('_', '-')}={value}" for name, value in experiment.to_query().items()]
+    flags = [f"{flag}={value}" for flag, value in experiment.to_flags().items()]
     flags += [f"--progress={options.progress}", *([f"--store={options.store}"] if options.store else [])]
     environment = os.environ | {"OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // n_workers))}
     with contextlib.ExitStack() as running:

@@ -31,7 +31,7 @@ class Seen:
 
 def drawn(found: Found, shown: Shown, seen: Seen) -> figures.Drawn:
     """Which of the sentences are points, and the density below them if they are too many."""
-    cells = analysis.cells_of_all(shown)
+    cells = analysis.cells_of_all(shown, figures.N_BINS)
     of_all = cells and figures.Density(*cells)
     return figures.drawn(shown.lengths, shown.norms, len(found.measurements), seen.zoom, seen.selected, of_all)
 

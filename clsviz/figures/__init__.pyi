@@ -2,7 +2,7 @@ from . import colouring
 from .bars import dimension_shares, erasure, weights_by_group
 from .cloud import Axes, Figure, empty, scatter, to_html, traces_of
 from .cutoffs import cutoff_lines
-from .density import Density, Drawn, drawn, is_dense, n_sampled
+from .density import N_BINS, Density, Drawn, drawn, is_dense, n_sampled
 from .every_layer import PANEL_HEIGHT, PLAYED_HEIGHT, layer_panel, played_layers
 from .heat_map import heat_map
 from .histogram import histogram
@@ -14,6 +14,7 @@ from .sent import blank, labels_sent, sent
 from .style import Labels, Palette, Points, hover_label, labels_of
 
 __all__ = [
+    "N_BINS",
     "PANEL_HEIGHT",
     "PLAYED_HEIGHT",
     "Axes",

@@ -11,7 +11,7 @@ from .job import Job, State, Steps
 from .jobs import Analysis, Jobs, MeasuringJob
 from .lane import TURN_SECONDS, Place
 from .outline import read_outline, write_outline
-from .part import borders, measure_parts, missing, part_stop
+from .part import borders, measure_parts, missing, n_between, part_stop
 from .plan import GPU_RATE, Plan, plan
 from .showcase import SHOWCASE, Origin, measure_showcase, origin
 from .store import Key, Store
@@ -62,6 +62,7 @@ __all__ = [
     "measure_texts",
     "measurement_key",
     "missing",
+    "n_between",
     "origin",
     "part_stop",
     "plan",

@@ -71,6 +71,11 @@ def gigabytes_of(vectors: Vectors, n_sentences: int) -> float:
     return 2 * slots * vectors.width * n_sentences / 1e9
 
 
+def operations_of(n_parameters: int, n_characters: float) -> float:
+    """About how many floating-point operations a model of that many weights takes for a sentence of `n_characters`."""
+    return 2 * n_parameters * tokens_of(n_characters)
+
+
 def tokens_of(n_characters: float) -> float:
     """About how many tokens, special ones included, a sentence of `n_characters` has."""
     return 2 + n_characters / 4.5

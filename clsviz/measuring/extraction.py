@@ -16,7 +16,7 @@ from clsviz.errors import ModelError, StoreError
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind, Measurements
 from clsviz.measuring.encoders import Encoders, Mistaken
-from clsviz.measuring.estimate import LOAD_SECONDS, RATE_OF_VECTORS, TYPICAL_CHARACTERS, Cost, Machine, tokens_of
+from clsviz.measuring.estimate import LOAD_SECONDS, RATE_OF_VECTORS, TYPICAL_CHARACTERS, Cost, Machine, operations_of
 from clsviz.measuring.found import Found, with_audit
 from clsviz.measuring.imports import check_asked, check_found, max_length
 from clsviz.measuring.outline import read_outline
@@ -352,7 +352,7 @@ class Extraction:
             rate = norms_rate and norms_rate * RATE_OF_VECTORS
         if rate is None:
             n_parameters = weights.n_parameters if weights else models.n_parameters(self.experiment.model)
-            rate = self._machine.rate / (2 * n_parameters * tokens_of(n_characters))
+            rate = self._machine.rate / operations_of(n_parameters, n_characters)
             rate *= RATE_OF_VECTORS if self.kind is Kind.VECTORS else 1
         is_loaded = weights is not None and self._encoders.has(weights, self.experiment.precision)
         return (0 if is_loaded else LOAD_SECONDS) + n_sentences / rate

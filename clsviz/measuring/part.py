@@ -53,6 +53,11 @@ def borders(start: int, stop: int, kind: Kind = Kind.NORMS) -> Iterator[tuple[in
         start = end
 
 
+def n_between(ends: Iterable[tuple[int, int]]) -> int:
+    """How many sentences there are from each start to its stop, together."""
+    return sum(stop - start for start, stop in ends)
+
+
 def missing(parts: Iterable[Part], n_sentences: int, kind: Kind = Kind.NORMS) -> list[tuple[int, int]]:
     """Start and stop of the parts that are still to be measured of so many sentences, in order."""
     found: list[tuple[int, int]] = []

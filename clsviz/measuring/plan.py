@@ -6,7 +6,7 @@ import numpy as np
 
 from clsviz import models
 from clsviz.measurements import POOLED
-from clsviz.measuring.estimate import TYPICAL_CHARACTERS, Machine, tokens_of
+from clsviz.measuring.estimate import TYPICAL_CHARACTERS, Machine, operations_of, tokens_of
 from clsviz.measuring.extraction import Extraction
 from clsviz.progress import Progress
 from clsviz.settings import RANGES
@@ -60,7 +60,7 @@ def plan(extraction: Extraction, machine: Machine, progress: Progress) -> Plan:
     n_missing = found.n_missing_of_sample + found.n_left if found else n_sentences
     n_characters = float(np.mean([*map(len, found.sentences)])) if found and found.sentences else TYPICAL_CHARACTERS
     n_parameters = weights.n_parameters if weights else models.n_parameters(experiment.model)
-    of_a_sentence = max(2 * n_parameters * tokens_of(n_characters), 1.0)
+    of_a_sentence = max(operations_of(n_parameters, n_characters), 1.0)
     rate = extraction.measured_rate
     if rate is None:
         machine.measure()

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from clsviz import measuring
 from clsviz.measuring.found import Found
-from clsviz.measuring.part import missing
+from clsviz.measuring.part import missing, n_between
 from clsviz.measuring.store import Key, Part, Store
 from clsviz.progress import Progress
 
@@ -17,7 +17,7 @@ def counted(found: Found, store: Store, key: Key, progress: Progress) -> Found:
     if found.sample.whole is None:
         return found
     n = found.sample.n_sentences
-    n_missing = sum(stop - start for start, stop in missing(store.parts(key).values(), n))
+    n_missing = n_between(missing(store.parts(key).values(), n))
     damaged: list[Part] = []
     # through the face: SciPy loads only now
     census = None if n_missing else measuring.take_census(store, key, n, progress, damaged.append)

@@ -9,7 +9,7 @@ import filelock
 
 from clsviz.corpora import Sample
 from clsviz.errors import SettingError
-from clsviz.measuring.part import Measured, Run, borders, measure_parts, missing
+from clsviz.measuring.part import Measured, Run, borders, measure_parts, missing, n_between
 from clsviz.measuring.store import Key, Store
 from clsviz.progress import Progress
 
@@ -55,7 +55,7 @@ class Worker:
     @property
     def n_missing(self) -> int:
         """How many sentences nobody has measured yet."""
-        return sum(stop - start for start, stop in self._missing())
+        return n_between(self._missing())
 
     def run(self, *, wait: bool = False) -> Iterator[Measured]:
         """Measure, and yield each part once it is stored.

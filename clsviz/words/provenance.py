@@ -185,6 +185,5 @@ def pinned(experiment: Experiment, found: Found) -> Experiment:
 
 def command(experiment: Experiment, found: Found, name: str = "measure") -> str:
     """The command line that measures the same; name: one of its commands."""
-    query = pinned(experiment, found).to_query()
-    flags = [f"--{name.replace('_', '-')} {shlex.quote(value)}" for name, value in query.items()]
+    flags = [f"{flag} {shlex.quote(value)}" for flag, value in pinned(experiment, found).to_flags().items()]
     return " ".join([f"python -m clsviz {name}", *flags])

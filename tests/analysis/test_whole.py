@@ -66,7 +66,7 @@ def test_what_is_not_counted_is_told_of_the_sample(found: Found, view: View) -> 
 
 def test_cells_count_all_sentences_under_the_cutoff(found: Found) -> None:
     view = View(length_cutoff=20)
-    cells = analysis.cells_of_all(analysis.show(found, view))
+    cells = analysis.cells_of_all(analysis.show(found, view), 128)
     assert cells is not None
     whole = found.census.measured
     short = whole.n_tokens < 20
@@ -82,4 +82,4 @@ def test_cells_count_all_sentences_under_the_cutoff(found: Found) -> None:
 
 
 def test_a_sample_has_no_cells(found: Found) -> None:
-    assert analysis.cells_of_all(analysis.show(replace(found, census=None), View())) is None
+    assert analysis.cells_of_all(analysis.show(replace(found, census=None), View()), 128) is None

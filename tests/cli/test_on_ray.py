@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
+from support.corpora import shrink
 from support.extracting import run
 
 from clsviz.cli.on_ray import Measure, check_installed, cores_each, measure_on_ray
@@ -78,9 +79,7 @@ def test_an_actor_measures_the_parts_that_it_is_given_and_no_others(
 def test_an_actor_reads_what_of_a_whole_corpus_is_not_in_memory(
     experiment: Experiment, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("order", "whole", "drawing"):
-        monkeypatch.setattr(f"clsviz.corpora.{module}.N_SHUFFLED", 200)
-    monkeypatch.setattr("clsviz.corpora.drawing.HEAD", 100)
+    shrink(monkeypatch, 200, 100)
     whole = Experiment(experiment.model, experiment.corpus, sample_size=ALL)
     run(whole, store)
     actor = Measure(whole.to_query(), str(tmp_path / "shared"))

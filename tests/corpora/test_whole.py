@@ -2,7 +2,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.corpora import SENTENCES, opened
+from support.corpora import SENTENCES, opened, shrink
 
 from clsviz import corpora
 from clsviz.corpora.order import sample_order
@@ -16,9 +16,7 @@ from clsviz.settings import ALL
 @pytest.fixture
 def few_shuffled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a hundred sentences 40 are shuffled, and 10 of these are in memory."""
-    for module in ("order", "whole", "drawing"):
-        monkeypatch.setattr(f"clsviz.corpora.{module}.N_SHUFFLED", 40)
-    monkeypatch.setattr("clsviz.corpora.drawing.HEAD", 10)
+    shrink(monkeypatch, 40, 10)
 
 
 @pytest.mark.usefixtures("few_shuffled")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from support.corpora import shrink
 from support.extracting import Steps, run
 
 from clsviz import statistics
@@ -22,9 +23,7 @@ FIRST_BORDERS = [0, 32, 64, 128, 256]
 @pytest.fixture
 def whole(experiment: Experiment, monkeypatch: pytest.MonkeyPatch) -> Experiment:
     """All 400 sentences of a corpus, of which 200 are shuffled and 100 in memory."""
-    for module in ("order", "whole", "drawing"):
-        monkeypatch.setattr(f"clsviz.corpora.{module}.N_SHUFFLED", 200)
-    monkeypatch.setattr("clsviz.corpora.drawing.HEAD", 100)
+    shrink(monkeypatch, 200, 100)
     return Experiment(experiment.model, experiment.corpus, sample_size=ALL)
 
 

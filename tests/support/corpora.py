@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from clsviz import corpora
 from clsviz.corpora import Corpus
@@ -74,3 +75,10 @@ def publish(hub: Hub, repo: str, folder: Path, splits: dict[str, dict[str, list[
 
 def fetched(name: str, folder: Path, size: int = 10**6, **settings: str) -> corpora.Sample:
     return corpora.fetch_sample(Selection(name, **settings), size, 0, folder, Progress())
+
+
+def shrink(monkeypatch: pytest.MonkeyPatch, n_shuffled: int, head: int) -> None:
+    """Take fewer sentences of a whole corpus in random order, and fewer into memory, so that a small one is large."""
+    for module in ("order", "whole", "drawing"):
+        monkeypatch.setattr(f"clsviz.corpora.{module}.N_SHUFFLED", n_shuffled)
+    monkeypatch.setattr("clsviz.corpora.drawing.HEAD", head)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 from support.app import finish, texts
+from support.corpora import shrink
 
 from clsviz.limits import PUBLIC
 from clsviz.ui.state import server
@@ -13,9 +14,7 @@ from clsviz.ui.state import server
 @pytest.fixture
 def few_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the 400 sentences of the corpus 200 are shuffled, and 100 in memory."""
-    for module in ("order", "whole", "drawing"):
-        monkeypatch.setattr(f"clsviz.corpora.{module}.N_SHUFFLED", 200)
-    monkeypatch.setattr("clsviz.corpora.drawing.HEAD", 100)
+    shrink(monkeypatch, 200, 100)
 
 
 @pytest.mark.usefixtures("few_in_memory")
