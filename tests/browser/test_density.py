@@ -53,7 +53,7 @@ def rows_seen(page: Page) -> int:
 def drag(page: Page, tool: str, start: tuple[float, float], end: tuple[float, float]) -> str:
     """Drag between two places, in shares of the picture, and wait until it is made for what is seen then; its caption.
 
-    It must stay where the visitor has put it.
+    It must stay where the visitor has put it, also one who takes long over it.
     """
     before = page.evaluate(f"{PLOT}.layout.meta")
     box = page.locator(".st-key-scatter .nsewdrag").first.bounding_box()
@@ -63,7 +63,9 @@ def drag(page: Page, tool: str, start: tuple[float, float], end: tuple[float, fl
     places = [(box["x"] + box["width"] * x, box["y"] + box["height"] * y) for x, y in (start, end)]
     page.mouse.move(*places[0])
     page.mouse.down()
-    page.mouse.move(*places[1], steps=3)
+    page.mouse.move(*[(one + other) / 2 for one, other in zip(*places, strict=True)])
+    page.wait_for_timeout(800)
+    page.mouse.move(*places[1])
     page.mouse.up()
     page.wait_for_function(f"before => {PLOT}.layout.meta !== before", arg=before)
     settle(page)

@@ -84,6 +84,7 @@ function look(picture) {
     const { sent, tell } = picture
     const plot = plotOf(picture)
     if (!pictures.has(picture) || !sent.zoom || !plot?.layout.meta?.startsWith?.(sent.name)) return
+    if (plot._dragging) return look(picture)
     const told = JSON.stringify([sent.name, seenIn(plot, sent.zoom.whole)])
     if (told === picture.told || told === JSON.stringify([sent.name, sent.zoom.ends])) return
     picture.told = told
@@ -125,7 +126,8 @@ async function draw(picture) {
   const { sent, host } = picture
   const plot = plotOf(picture)
   const isThere = window.Plotly && plot?.calcdata && plot.layout.width // which Streamlit sets in a second drawing
-  const isReady = isThere && (!sent.n_clouds || sent.labels || labels.has(sent.sample))
+  const isHeld = plot?._dragging // Plotly moves the axes on from where they were when a visitor took hold of them
+  const isReady = isThere && !isHeld && (!sent.n_clouds || sent.labels || labels.has(sent.sample))
   if (!isReady) return soon(picture)
   const name = `${sent.name} ${themed(Object.keys(sent.colours).join(), sent.colours, host)}`
   if (plot.layout.meta === name) return look(picture)
