@@ -20,7 +20,7 @@ def test_a_visitor_tries_sentences(visit: Callable[..., Page]) -> None:
     page = visit("try_a_sentence?" + urlencode({"sample_size": 500}))
     expect(page.get_by_role("heading", level=1)).to_have_text("What does MiniLM-L6 make of a sentence?")
     expect(page.get_by_text("This is an example; type your own below.")).to_be_visible()
-    expect(page.get_by_text("corpus sentences of about this length")).to_be_visible()
+    expect(page.get_by_text("corpus sentences of about this length").first).to_be_visible()  # it is also said aloud
     expect(page.locator(".js-plotly-plot")).to_have_count(3)
     for token_id in ("101", "4248", "102"):  # [CLS], “quick” in BERT's vocabulary, [SEP]
         expect(page.get_by_text(token_id, exact=True)).to_be_visible()
