@@ -19,8 +19,8 @@ class Bucket:
     """The files of a store that other machines see. Paths are relative to it, with slashes."""
 
     def __init__(self, url: str) -> None:
-        self.url = url
         self._remote = Remote(url)
+        self.url = self._remote.url
         digest = hashlib.sha256(self._remote.url.encode()).hexdigest()[:24]
         self.root = platformdirs.user_cache_path("clsviz") / "buckets" / digest
         """The copy on this machine."""

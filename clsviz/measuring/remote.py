@@ -36,7 +36,8 @@ class Remote:
 
     def __init__(self, url: str) -> None:
         """url: such as s3://bucket/folder; it is not looked at before it is needed."""
-        self.url = url.rstrip("/")
+        scheme, _, rest = url.partition("://")
+        self.url = f"{scheme}://{rest.rstrip('/')}"
         self.name = re.sub(r"//[^/@]*@", "//", self.url)
         """Without a password: what people are told."""
         self._listed: dict[str, tuple[float, frozenset[str]]] = {}
@@ -67,7 +68,7 @@ class Remote:
 
         Of several that do so at once only one is told that it was not, if the file system can tell them apart.
         """
-        with self._reporting("write"):
+        with self._reporting("write to"):
             try:
                 if self._is_exclusive:
                     self._files.pipe_file(self._path(path), content, mode="create")
@@ -82,7 +83,7 @@ class Remote:
 
     def replace(self, path: str, content: bytes) -> None:
         """Write a file, whole or not at all, whatever there was before."""
-        with self._reporting("write"):
+        with self._reporting("write to"):
             self._put(path, content)
         self._forget(path)
 
@@ -148,9 +149,15 @@ class Remote:
     @functools.cached_property
     def _opened(self) -> tuple[Any, str]:
         """The file system, and the folder in it."""
-        if not self.url.partition("://")[2].strip("/"):
+        if not self.url.partition("://")[2]:
             raise StoreError(f"The store {self.name} names no bucket. Give one, as in s3://bucket/folder.")
-        files, folder = fsspec.url_to_fs(self.url)
+        try:
+            files, folder = fsspec.url_to_fs(self.url)
+        except ValueError as error:
+            reason = first_line(error).rstrip(".")
+            raise StoreError(
+                f"{self.name} cannot be a store ({reason}). Give a folder, or a URL such as s3://bucket/folder."
+            ) from error
         return files, folder.rstrip("/")
 
     @functools.cached_property
@@ -158,8 +165,7 @@ class Remote:
         """Whether a file can be created in one step, or not at all if it is there: so it is with object stores."""
         kind = type(self._files)
         write = getattr(kind, "_pipe_file", kind.pipe_file)
-        general = fsspec.AbstractFileSystem.pipe_file, getattr(fsspec.asyn.AsyncFileSystem, "_pipe_file", None)
-        return write not in general and "mode" in inspect.signature(write).parameters
+        return write is not fsspec.AbstractFileSystem.pipe_file and "mode" in inspect.signature(write).parameters
 
     @contextlib.contextmanager
     def _reporting(self, doing: str) -> Iterator[None]:
@@ -175,9 +181,9 @@ class Remote:
         reason = first_line(error).rstrip(".")
         if isinstance(error, ImportError):
             package = _PACKAGES.get(self.url.partition("://")[0])
-            return f"The store {self.name} needs another package: " + (f"pip install {package}" if package else reason)
+            return f"The store {self.name} needs another package: " + (f"pip install {package}" if package else f"{reason}.")
         if isinstance(error, PermissionError):
-            return f"You may not {doing} in the store {self.name} ({reason}). Give credentials that may do so."
+            return f"You may not {doing} the store {self.name} ({reason}). Give credentials that may do so."
         if isinstance(error, FileNotFoundError):
             return f"The store {self.name} is not there ({reason}). Create its bucket, or correct its name."
         return (
