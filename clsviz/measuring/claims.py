@@ -15,6 +15,7 @@ import os
 import platform
 import re
 import secrets
+import sys
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -99,7 +100,8 @@ class Claims:
             yield
         finally:
             ended.set()
-            thread.join()  # or it could write the claim after it was deleted
+            if not sys.is_finalizing():  # when no thread runs any more
+                thread.join()  # or it could write the claim after it was deleted
 
     def _said(self) -> bytes:
         about = {"by": self._name, "at": datetime.now(UTC).isoformat(), "host": platform.node(), "pid": os.getpid()}

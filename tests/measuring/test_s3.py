@@ -12,11 +12,13 @@ import pytest
 from support.buckets import Machine, contents, machine_of
 from support.extracting import run
 from support.measured import measurements
+from support.waiting import wait_for
 
 from clsviz.errors import StoreError
 from clsviz.experiment import Experiment
-from clsviz.measuring import Key, Store
+from clsviz.measuring import Encoders, Extraction, Key, Share, Store
 from clsviz.measuring.remote import Remote
+from clsviz.progress import Progress
 
 s3fs = pytest.importorskip("s3fs", reason="s3fs is not installed: requirements-s3.txt")
 server = pytest.importorskip("moto.server", reason="moto is not installed: requirements-test.txt")
@@ -125,23 +127,47 @@ def test_a_server_that_does_not_answer_is_said(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_two_processes_on_two_machines_make_the_files_that_one_makes_on_a_disk(
-    experiment: Experiment, store: Store, tmp_path: Path
+    experiment: Experiment, store: Store, machine: Machine, tmp_path: Path
 ) -> None:
     run(experiment, store)
-    words = ["measure", *(f"{flag}={value}" for flag, value in experiment.to_flags().items()), f"--store={URL}"]
-
-    def worker(rank: int) -> "subprocess.Popen[str]":
-        environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path / f"machine {rank}"), "OMP_NUM_THREADS": "1"}
-        command = [sys.executable, "-m", "clsviz", *words, "--json", f"--rank={rank}", "--of=2"]
-        return subprocess.Popen(command, env=environment, cwd=ROOT, stdout=-1, stderr=-1, text=True)
-
-    workers = [worker(rank) for rank in range(2)]
-    told = [process.communicate() for process in workers]
-    assert [process.returncode for process in workers] == [0, 0], told
-    reports = [json.loads(out) for out, _ in told]
-    assert sum(report["sentences"] for report in reports) == 300  # none was measured twice
-    parts = {path: content for path, content in contents(URL).items() if "/0" in path}
-    assert parts == {
-        path.relative_to(store.root).as_posix(): path.read_bytes() for path in store.root.glob("norms-*/0*")
-    }
+    words = [*(f"{flag}={value}" for flag, value in experiment.to_flags().items()), f"--store={URL}", "--json"]
+    command = [sys.executable, "-m", "clsviz", "measure", *words, "--rank=1", "--of=2"]
+    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path / "there"), "OMP_NUM_THREADS": "1"}
+    with subprocess.Popen(command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True) as there:
+        worker = Extraction(experiment, machine("here"), Encoders()).worker(Progress(), Share(0, 2)).run()
+        n_here = len(next(worker).measurements)
+        wait_for(lambda: len(parts_there()) > 1 or there.poll() is not None)
+        n_here += sum(len(measured.measurements) for measured in worker)
+        report = json.loads(there.communicate()[0])
+    assert report["sentences"] > 0
+    assert n_here + report["sentences"] == 300  # none was measured twice
+    parts = {path.relative_to(store.root).as_posix(): path.read_bytes() for path in store.root.glob("norms-*/0*")}
+    assert parts_there() == parts
     assert not [path for path in contents(URL) if "claims" in path]
+
+
+HOLD = """
+import builtins, sys
+from pathlib import Path
+from clsviz.measuring.claims import Claims
+from clsviz.measuring.remote import Remote
+
+def hold():
+    claim = Claims(Remote(sys.argv[1]), Path(sys.argv[2])).take("folder", "writer")
+    try:
+        yield
+    finally:
+        claim.release()
+
+builtins.held = hold()
+next(builtins.held)
+"""
+
+
+def test_a_process_that_ends_with_a_claim_in_hand_does_end(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", HOLD, URL, tmp_path], cwd=ROOT, check=True, timeout=120)
+    assert [*contents(URL)] == ["folder/claims/writer-0.lock"]
+
+
+def parts_there() -> dict[str, bytes]:
+    return {path: content for path, content in contents(URL).items() if path.endswith(".safetensors")}

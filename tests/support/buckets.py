@@ -1,5 +1,6 @@
 """Buckets in tests: in memory or in a folder, seen from several machines, and misbehaving when asked to."""
 
+import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -55,10 +56,14 @@ def machine_of(url: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Machi
 
 
 def contents(url: str) -> dict[str, bytes]:
-    """All files in a bucket, by their paths."""
+    """All files in a bucket, by their paths; without those that are deleted meanwhile."""
     files, root = fsspec.url_to_fs(url)
     files.invalidate_cache()
-    return {path.removeprefix(root).strip("/"): files.cat_file(path) for path in files.find(root)}
+    found = {}
+    for path in files.find(root):
+        with contextlib.suppress(FileNotFoundError):
+            found[path.removeprefix(root).strip("/")] = files.cat_file(path)
+    return found
 
 
 def bucket_urls(folder: Path) -> Iterator[str]:
