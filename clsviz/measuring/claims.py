@@ -20,12 +20,15 @@ import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import filelock
 
 from clsviz.atomic import new_file
 from clsviz.errors import StoreError
-from clsviz.measuring.remote import Remote
+
+if TYPE_CHECKING:
+    from clsviz.measuring.remote import Remote
 
 CLAIMS = "claims"
 """The folder, beside the parts, of the claims to single ones of them."""
@@ -52,7 +55,7 @@ class Claim(contextlib.ExitStack):
 class Claims:
     """The claims in a bucket, as one machine has them."""
 
-    def __init__(self, remote: Remote, root: Path) -> None:
+    def __init__(self, remote: "Remote", root: Path) -> None:
         """root: the folder on this machine that is a copy of it."""
         self._remote, self._root = remote, root
 

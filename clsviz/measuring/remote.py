@@ -12,24 +12,17 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
-import lazy_loader
+import fsspec
 
 from clsviz.errors import StoreError, first_line
-
-fsspec = lazy_loader.load("fsspec")
 
 _SAME_SECONDS = 2.0
 """How long what a folder holds is taken to be the same, for pages that ask again and again."""
 
 _PACKAGES = {"s3": "clsviz[s3]"}
 """What to install for a scheme, where fsspec's own sentence is not the one to give."""
-
-
-def is_url(place: object) -> TypeGuard[str]:
-    """Whether a store is not a folder on this machine, but in a bucket or on whatever else fsspec reaches."""
-    return isinstance(place, str) and "://" in place
 
 
 class Remote:
@@ -184,7 +177,9 @@ class Remote:
         reason = first_line(error).rstrip(".")
         if isinstance(error, ImportError):
             package = _PACKAGES.get(self.url.partition("://")[0])
-            return f"The store {self.name} needs another package: " + (f"pip install {package}" if package else f"{reason}.")
+            return f"The store {self.name} needs another package: " + (
+                f"pip install {package}" if package else f"{reason}."
+            )
         if isinstance(error, PermissionError):
             return f"You may not {doing} the store {self.name} ({reason}). Give credentials that may do so."
         if isinstance(error, FileNotFoundError):

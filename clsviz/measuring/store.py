@@ -19,21 +19,29 @@ import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeGuard
 
 import filelock
 import platformdirs
 
+from clsviz import measuring
 from clsviz.atomic import NotRegularError, mark_used, new_file
 from clsviz.errors import StoreError
 from clsviz.measurements import Kind, Measurements
 from clsviz.measuring import speeds
-from clsviz.measuring.bucket import Bucket
 from clsviz.measuring.claims import CLAIMS, Claim
 from clsviz.measuring.part_file import DAMAGE, KEY_FILE, Key, Part, is_whole, measurements_in, named, packed
-from clsviz.measuring.remote import is_url
+
+if TYPE_CHECKING:
+    from clsviz.measuring.bucket import Bucket
 
 LOCK = "writer.lock"
 """Held by whoever adds to the parts beside it."""
+
+
+def is_url(place: object) -> TypeGuard[str]:
+    """Whether a store is not a folder on this machine, but in a bucket or on whatever else fsspec reaches."""
+    return isinstance(place, str) and "://" in place
 
 
 class Tally:
@@ -59,7 +67,8 @@ class Store:
         only read, and only for parts that this one does not have.
         """
         place = place or os.environ.get("CLSVIZ_STORE") or platformdirs.user_cache_path("clsviz")
-        self._bucket = Bucket(place) if is_url(place) else None
+        # through the face: fsspec loads only now
+        self._bucket: Bucket | None = measuring.Bucket(place) if is_url(place) else None
         self.root = self._bucket.root if self._bucket else Path(place)
         """The folder; of a bucket, its copy on this machine."""
         self._shipped = shipped

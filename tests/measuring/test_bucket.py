@@ -1,5 +1,7 @@
 """A store in a bucket, as several machines have it: each has a cache folder of its own."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import filelock
@@ -12,11 +14,12 @@ from support.measured import measurements
 
 from clsviz.errors import StoreError
 from clsviz.experiment import Experiment
-from clsviz.measuring import Encoders, Extraction, Key, Share, Store, take_census
+from clsviz.measuring import Encoders, Extraction, Key, Share, Store, is_url, take_census
 from clsviz.measuring.remote import Remote
 from clsviz.progress import Progress
 from clsviz.settings import ALL, Pooling
 
+ROOT = Path(__file__).parents[2]
 KEY = Key(model="m" * 64, corpus="c" * 64, seed=0, max_length=512, precision="float32")
 
 
@@ -43,6 +46,21 @@ def whole(experiment: Experiment, monkeypatch: pytest.MonkeyPatch) -> Experiment
     """All 400 sentences of a corpus, of which 200 are shuffled and 100 in memory."""
     shrink(monkeypatch, 200, 100)
     return Experiment(experiment.model, experiment.corpus, sample_size=ALL)
+
+
+@pytest.mark.parametrize(
+    ("place", "is_one"),
+    [
+        ("s3://bucket", True),
+        ("memory://x", True),
+        ("folder", False),
+        ("/a/b", False),
+        (Path("s3://b"), False),
+        (None, False),
+    ],
+)
+def test_what_a_url_is(place: object, is_one: bool) -> None:
+    assert is_url(place) == is_one
 
 
 def fill(store: Store) -> None:
@@ -269,3 +287,10 @@ def test_workers_on_two_machines_make_the_files_that_one_run_makes(
     assert found.census is not None
     assert found.n_measured == 400
     assert not [path for path in contents(url) if "claims" in path]
+
+
+def test_fsspec_is_loaded_for_a_url_alone() -> None:
+    program = "import sys; from clsviz.measuring import Store; Store('folder'); print('fsspec' in sys.modules); "
+    program += "Store('memory://bucket'); print('fsspec' in sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, capture_output=True, text=True)
+    assert ran.stdout.split() == ["False", "True"]

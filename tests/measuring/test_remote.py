@@ -8,7 +8,7 @@ from support.buckets import Faulty, bucket_urls, contents, emptied
 
 from clsviz.errors import StoreError
 from clsviz.measuring import remote
-from clsviz.measuring.remote import Remote, is_url
+from clsviz.measuring.remote import Remote
 
 
 @pytest.fixture(autouse=True)
@@ -24,21 +24,6 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @pytest.fixture
 def there(url: str) -> Remote:
     return Remote(url)
-
-
-@pytest.mark.parametrize(
-    ("place", "is_one"),
-    [
-        ("s3://bucket", True),
-        ("memory://x", True),
-        ("folder", False),
-        ("/a/b", False),
-        (Path("s3://b"), False),
-        (None, False),
-    ],
-)
-def test_what_a_url_is(place: object, is_one: bool) -> None:
-    assert is_url(place) == is_one
 
 
 def test_what_is_written_is_there_and_nothing_else(there: Remote, url: str) -> None:
