@@ -11,6 +11,7 @@ from pathlib import Path
 import platformdirs
 
 from clsviz.atomic import new_file
+from clsviz.errors import StoreError
 from clsviz.measuring.claims import Claim, Claims
 from clsviz.measuring.remote import Remote
 
@@ -42,11 +43,17 @@ class Bucket:
 
     def put(self, path: str) -> None:
         """Copy a file of this machine there, unless there is one of the same name; raises StoreError."""
-        self._remote.create(path, (self.root / path).read_bytes())
+        self._remote.create(path, self._content(path))
 
     def replace(self, path: str) -> None:
         """Copy a file of this machine there, whatever there was before; raises StoreError."""
-        self._remote.replace(path, (self.root / path).read_bytes())
+        self._remote.replace(path, self._content(path))
+
+    def _content(self, path: str) -> bytes:
+        try:
+            return (self.root / path).read_bytes()
+        except OSError as error:
+            raise StoreError(f"{self.root / path} cannot be read ({error.strerror}). Try again.") from error
 
     def drop(self, path: str) -> None:
         """Delete a file there that is damaged; one that cannot be deleted is not seen again from here."""

@@ -85,7 +85,7 @@ class Claims:
             said = json.loads(self._remote.read(path) or "{}")
             age = datetime.now(UTC) - datetime.fromisoformat(said["at"])
             return said["by"] == self._name or bool(age > DEAD)
-        except (ValueError, TypeError, LookupError):  # it is gone by now, or nothing that we wrote
+        except (ValueError, TypeError, LookupError, RecursionError):  # it is gone by now, or nothing that we wrote
             return True
 
     @contextlib.contextmanager

@@ -186,5 +186,5 @@ class Remote:
             return f"The store {self.name} is not there ({reason}). Create its bucket, or correct its name."
         return (
             f"The store {self.name} cannot be reached ({reason}). Check its name, the network and the credentials. "
-            "What was measured is kept on this machine, and the same command goes on from there."
+            "What was measured is kept on this machine, and the next run puts it there."
         )

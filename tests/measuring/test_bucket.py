@@ -181,7 +181,7 @@ def test_what_was_measured_stays_here_if_the_network_is_lost(faulty: Machine) ->
     here = faulty("here")
     with here.writer(KEY):
         Faulty.faults["pipe_file"] = ConnectionError("Network is unreachable")
-        with pytest.raises(StoreError, match=r"Network is unreachable.*kept on this machine, and the same command"):
+        with pytest.raises(StoreError, match=r"Network is unreachable.*kept on this machine, and the next run puts"):
             here.append(KEY, 0, measurements(32), seconds=1)
     assert [path for path in contents("faulty://bucket") if "/0" in path] == []
     Faulty.faults.clear()
