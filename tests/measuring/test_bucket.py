@@ -136,6 +136,25 @@ def test_a_part_that_was_damaged_here_is_fetched_again(machine: Machine) -> None
     assert is_read(here)
 
 
+def test_a_part_that_arrives_damaged_is_fetched_again(
+    machine: Machine, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(machine("here"))
+    before, fetch, fetched = contents(url), Remote.fetch, []
+
+    def cut_short(self: Remote, path: str, to: Path) -> bool:
+        fetched.append(path)
+        found = fetch(self, path, to)
+        if len(fetched) == 1:
+            to.write_bytes(to.read_bytes()[:100])
+        return found
+
+    monkeypatch.setattr(Remote, "fetch", cut_short)
+    assert is_read(machine("there"))
+    assert len(fetched) == 3
+    assert contents(url) == before
+
+
 @pytest.mark.parametrize("content", [b"", b"damaged"])
 def test_a_part_that_is_damaged_there_is_dropped_and_put_there_again(
     machine: Machine, url: str, content: bytes
