@@ -1,3 +1,4 @@
+from .bucket import Bucket
 from .census import Counted, take_census
 from .checked import Checked
 from .encoders import Encoders
@@ -12,9 +13,10 @@ from .jobs import Analysis, Jobs, MeasuringJob
 from .lane import TURN_SECONDS, Place
 from .outline import read_outline, write_outline
 from .part import borders, measure_parts, missing, n_between, part_stop
+from .part_file import Key
 from .plan import GPU_RATE, Plan, plan
 from .showcase import SHOWCASE, Origin, measure_showcase, origin
-from .store import Key, Store
+from .store import Store, is_url
 from .texts import measure_altered, measure_texts
 from .warming import Wanted, read_wanted
 from .worker import Share, Worker
@@ -28,6 +30,7 @@ __all__ = [
     "SHOWCASE",
     "TURN_SECONDS",
     "Analysis",
+    "Bucket",
     "Checked",
     "Cost",
     "Counted",
@@ -55,6 +58,7 @@ __all__ = [
     "evict",
     "gigabytes_of",
     "import_rows",
+    "is_url",
     "list_imports",
     "measure_altered",
     "measure_parts",

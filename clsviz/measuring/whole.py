@@ -5,7 +5,8 @@ from dataclasses import replace
 from clsviz import measuring
 from clsviz.measuring.found import Found
 from clsviz.measuring.part import missing, n_between
-from clsviz.measuring.store import Key, Part, Store
+from clsviz.measuring.part_file import Key, Part
+from clsviz.measuring.store import Store
 from clsviz.progress import Progress
 
 
