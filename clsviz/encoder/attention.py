@@ -40,11 +40,8 @@ class Block:
     def __init__(self, module: Any, layout: Layout, n_heads: int, dtype: torch.dtype) -> None:
         query, key, value = (module.get_submodule(name) for name in (layout.query, layout.key, layout.value))
         self._n_heads, self._width = n_heads, query.weight.shape[0] // n_heads
-        scale = self._width**-0.5  # of the scores
         self._qkv = Linear(
-            torch.cat([query.weight * scale, key.weight, value.weight]),
-            torch.cat([query.bias * scale, key.bias, value.bias]),
-            dtype,
+            torch.cat([query.weight, key.weight, value.weight]), torch.cat([query.bias, key.bias, value.bias]), dtype
         )
         self._output = linear_of(module, layout.output, dtype)
         self._attention_norm = module.get_submodule(layout.attention_norm)
@@ -116,17 +113,17 @@ class _FeedForward:
 def attend(qkv: Tensor, bias: Tensor | None, heads: Tensor) -> None:
     """Write what every head of every sentence gathers into `heads`, (n, length, heads, width).
 
-    qkv: queries times the scale of the scores, keys, and values, (n, length, 3, heads, width). bias: added to the
-    scores, (1, heads, length, length), or None.
+    qkv: queries, keys and values, (n, length, 3, heads, width). bias: added to the scores, (1, heads, length, length),
+    or None.
     """
     if qkv.device.type != "cpu" or qkv.shape[1] > LONGEST_PLAIN:
         query, key, value = qkv.permute(2, 0, 3, 1, 4)
         mask = None if bias is None else bias.to(qkv.dtype)
-        gathered = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=1)
+        gathered = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
         heads.copy_(gathered.transpose(1, 2))
         return
     n_at_once = max(1, _AT_ONCE // qkv[0].numel())
-    for some, heads_of_some in zip(qkv.split(n_at_once), heads.split(n_at_once), strict=True):
+    for some, heads_of_some in zip(torch.split(qkv, n_at_once), torch.split(heads, n_at_once), strict=True):
         heads_of_some.copy_(_attend_plainly(some, bias))
 
 
@@ -139,6 +136,7 @@ def _attend_plainly(qkv: Tensor, bias: Tensor | None) -> Tensor:
     gathered = torch.empty((n, length, n_heads, width))
     with np.errstate(all="ignore"):  # the vectors are checked in the end
         np.matmul(key, query.swapaxes(2, 3), out=scores.permute(1, 2, 0, 3).numpy())
+        scores *= width**-0.5
         if bias is not None:
             scores += bias.permute(3, 0, 1, 2)
         weights = scores.softmax(0).permute(1, 2, 3, 0).numpy()
