@@ -11,6 +11,7 @@ import json
 import re
 import sys
 import time
+import zlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -211,7 +212,8 @@ def has_points(element: Element) -> bool:
     """Whether the element is a scatter with points: a chart, or what the page draws into one itself."""
     kind = element.WhichOneof("type")
     if kind == "bidi_component":
-        sent = element.bidi_component.bytes
+        *_, packed = element.bidi_component.bytes.partition(b"\n")
+        sent = zlib.decompress(packed) if packed else b""
     elif kind == "plotly_chart":
         sent = element.plotly_chart.spec.encode()
     else:

@@ -2,6 +2,7 @@ import json
 import os
 import subprocess
 import sys
+import zlib
 
 import numpy as np
 import pytest
@@ -78,7 +79,7 @@ def test_a_scatter_has_points_as_a_chart_and_as_what_is_drawn_into_one() -> None
     for has, figure in figures.items():
         chart, drawn = Element(), Element()
         chart.plotly_chart.spec = json.dumps(figure)
-        drawn.bidi_component.bytes = json.dumps({"figure": figure}).encode()
+        drawn.bidi_component.bytes = b"{}\n" + zlib.compress(json.dumps({"figure": figure}).encode())
         assert has_points(chart) == has_points(drawn) == has
     other = Element()
     other.plotly_chart.spec = json.dumps({"data": [{"type": "bar", "x": [1]}]})

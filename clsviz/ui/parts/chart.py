@@ -102,7 +102,7 @@ def _labels(sample: Hashable, _sentences: list[str]) -> "figures.Labels":
 
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _labels_sent(sample: Hashable, _labels: "figures.Labels") -> bytes:
-    return figures.labels_sent(str(sample), _labels)
+    return drawing.packed(figures.labels_sent(str(sample), _labels))
 
 
 def zoom_of(experiment: Experiment) -> str:
@@ -255,7 +255,7 @@ def _draw(
         groups=colours[at] if isinstance(colours, np.ndarray) else None,
         colours=None if colours is None or isinstance(colours, np.ndarray) else colours.of(at),
     )
-    return drawn, figures.sent(figure, numbers, str(sample), _COLOURS, shown.fit)
+    return drawn, drawing.packed(figures.sent(figure, numbers, str(sample), _COLOURS, shown.fit))
 
 
 def _sentence_of(drawn: "figures.Drawn", shown: "Shown", trace: int, point: int) -> int | None:
@@ -277,7 +277,8 @@ def _over(found: Found, experiment: Experiment, shown: "Shown", overlays: Sequen
 def show_empty(experiment: Experiment, alt: str) -> None:
     """The scatter before there are points: its axes alone, in the place that it will have."""
     figure = figures.empty(axes(experiment, experiment.length_cutoff))
-    drawing.show(HEIGHT, alt, figures.sent(figure, np.empty(0, np.intp), "", _COLOURS), b"", lambda: None)
+    sent = drawing.packed(figures.sent(figure, np.empty(0, np.intp), "", _COLOURS))
+    drawing.show(HEIGHT, alt, sent, b"", lambda: None)
 
 
 def follow(experiment: Experiment, found: Found | None) -> None:
