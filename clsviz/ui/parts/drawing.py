@@ -46,8 +46,8 @@ def show(
 ) -> None:
     """Draw it, as a chart with the key “scatter”; the arguments but for the height may change at every run.
 
-    drawing: from `sent`, and labels: from `labels_sent`, both `packed`. on_select: called when the visitor has marked something in it.
-    on_zoom: called when something else of a density is seen than what it was made for.
+    drawing: from `sent`, and labels: from `labels_sent`, both `packed`. on_select: called when the visitor has marked
+    something in it. on_zoom: called when something else of a density is seen than what it was made for.
     """
     st.plotly_chart(
         _blank(height, marks.chart_number()),
