@@ -61,11 +61,11 @@ def _server() -> _Server:
     encoders = Encoders.of(store, limits.n_encoders)
     soon(_load_statistics)  # for the first change of the view
     kept = analysis.Kept(store.results, SHOWCASE / "results")
-    shared = Jobs(
+    all_jobs = Jobs(
         store,
         encoders,
         unwatched_seconds=limits.unwatched_seconds,
-        unasked_seconds=lambda: _UNASKED_SECONDS + 2 * seconds_between_looks(shared.n_watchers),
+        unasked_seconds=lambda: _UNASKED_SECONDS + 2 * seconds_between_looks(all_jobs.n_watchers),
         visitor_jobs=limits.visitor_jobs,
         job_seconds=limits.job_seconds,
     )
@@ -76,9 +76,9 @@ def _server() -> _Server:
         left.close()
         sessions.bound_uploads(limits.upload_memory_bytes)
 
-    housekeeping = Housekeeping(shared, limits, tidy)
-    _to_close().append(shared.close)
-    return _Server(limits, shared, kept, Crowd(limits), housekeeping, Turns(_RUNS_AT_ONCE), Shared(_SHARED_BYTES))
+    housekeeping = Housekeeping(all_jobs, limits, tidy)
+    _to_close().append(all_jobs.close)
+    return _Server(limits, all_jobs, kept, Crowd(limits), housekeeping, Turns(_RUNS_AT_ONCE), Shared(_SHARED_BYTES))
 
 
 @st.cache_resource(show_spinner=False)
