@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from clsviz.analysis import Shown
     from clsviz.export import Seen, Table
 
+_HEIGHT, _WIDTH = 580, 656
+"""Of what is offered, about; on a phone it takes the width that there is."""
+
 _COPY = st.components.v2.component(
     "clsviz.copy",
     html="""
@@ -105,9 +108,11 @@ def copy_frame(
 def downloads(experiment: Experiment, found: Found, view: "Shown", seen: "Seen", frame: Callable[[], None]) -> None:
     """The table and the picture, as it is seen, as files, each made when asked for. frame: draws `copy_frame`."""
     with st.popover("Cite and export", icon=":material/format_quote:", key="export", on_change="rerun") as place:
-        if place.open:
-            frame()
-            _files(experiment, found, view, seen)
+        if not place.open:
+            st.skeleton(_HEIGHT, width=_WIDTH)  # or else it would be opened where there is room for nothing
+            return
+        frame()
+        _files(experiment, found, view, seen)
 
 
 def _files(experiment: Experiment, found: Found, view: "Shown", seen: "Seen") -> None:
