@@ -1,4 +1,4 @@
-"""What sentences are coloured by: a trait of their text, or a column of the visitor's own table."""
+"""What sentences are coloured by: a trait of their text, or another column of the table that they come from."""
 
 import html
 from collections.abc import Hashable, Iterable
@@ -9,7 +9,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from clsviz import analysis, corpora, figures, words
-from clsviz.errors import CorpusError
+from clsviz.errors import ClsvizError
 from clsviz.experiment import Experiment, Selection
 from clsviz.measuring import Found
 from clsviz.progress import Progress
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from clsviz.analysis import Shown
     from clsviz.analysis.fields import Field
     from clsviz.figures.colouring import Colours
+    from clsviz.measuring import Analysis
 
 _WITHOUT_NAME = words.selection.OTHER_VALUES, words.selection.NO_VALUE
 
@@ -58,9 +59,23 @@ def of(found: Found, shown: "Shown", experiment: Experiment) -> "NDArray[np.bool
         return _has_trait(found, shown)
     try:
         field = _field(found, shown, experiment)
-    except CorpusError:  # which stands below the picture
+    except ClsvizError:  # which stands below the picture
+        return None
+    if field is None:
         return None
     return figures.colouring.by_code(field.codes) if field.names else figures.colouring.by_number(field.numbers)
+
+
+def is_coming(found: Found | None, experiment: Experiment) -> bool:
+    """Whether the colours are still to come by themselves."""
+    fetched = _fetched(found, experiment)
+    return fetched is not None and fetched.state.is_active
+
+
+def news(found: Found | None, experiment: Experiment) -> Hashable:
+    """Changes when there is more to say of colours that are to come."""
+    fetched = _fetched(found, experiment)
+    return fetched and (fetched.state, fetched.done, fetched.total)
 
 
 def show_legend(found: Found, shown: "Shown", experiment: Experiment) -> None:
@@ -73,10 +88,19 @@ def show_legend(found: Found, shown: "Shown", experiment: Experiment) -> None:
         return
     try:
         field = _field(found, shown, experiment)
-    except CorpusError as error:
+    except ClsvizError as error:
         st.caption(escape(error), width="stretch")
         return
+    if field is None:
+        _show_progress(found, experiment)
+        return
     st.html(_of_names(field, shown) if field.names else _of_numbers(field))
+
+
+def _show_progress(found: Found, experiment: Experiment) -> None:
+    fetched, name = _fetched(found, experiment), field_of(st.session_state.colour)
+    if fetched is not None and name is not None:
+        st.caption(escape(words.selection.reading(name, fetched.done, fetched.total)), width="stretch")
 
 
 def _of_names(field: "Field", shown: "Shown") -> str:
@@ -117,11 +141,27 @@ def _has_trait(found: Found, shown: "Shown") -> NDArray[np.bool_]:
     return _having(sample_of(found), st.session_state.colour, found.sentences)[shown.index]
 
 
-def _field(found: Found, shown: "Shown", experiment: Experiment) -> "Field":
-    """The values of the column; raises CorpusError."""
+def _field(found: Found, shown: "Shown", experiment: Experiment) -> "Field | None":
+    """The values of the column, None while they are being fetched; raises ClsvizError."""
+    if (fetched := _fetched(found, experiment)) is not None:
+        if fetched.error is not None:
+            raise fetched.error
+        return fetched.work.result and fetched.work.result.of(shown.index)
     name = field_of(st.session_state.colour)
     assert name is not None  # asked before
     return _read(sample_of(found), experiment.selection, name, found).of(shown.index)
+
+
+def _fetched(found: Found | None, experiment: Experiment) -> "Analysis[Field] | None":
+    """The job that fetches the column from the Hub; None where nothing is to be fetched."""
+    name = field_of(st.session_state.colour)
+    if found is None or name is None or not corpora.is_on_hub(experiment.corpus):
+        return None
+
+    def fetch(progress: Progress) -> "Field":
+        return _values(found, experiment.selection, name, progress)
+
+    return server.jobs().fetch(("column", sample_of(found), name), fetch, server.visitor())
 
 
 def sample_of(found: Found) -> Hashable:
@@ -136,5 +176,10 @@ def _having(sample: Hashable, trait: Trait, _sentences: list[str]) -> NDArray[np
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _read(sample: Hashable, selection: Selection, name: str, _found: Found) -> "Field":
+    return _values(_found, selection, name, Progress())
+
+
+def _values(found: Found, selection: Selection, name: str, progress: Progress) -> "Field":
     folder = server.jobs().store.corpora
-    return analysis.fields.field(corpora.values_beside(_found.sample, selection, name, folder, Progress()))
+    values = corpora.values_beside(found.sample, selection, found.seed, name, folder, progress)
+    return analysis.fields.field(values)

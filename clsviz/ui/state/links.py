@@ -135,7 +135,7 @@ def _n_altered(text: str, report: Report) -> int:
 
 
 def field_of(colour: object) -> str | None:
-    """The column of the visitor's table that sentences are coloured by; None if they are not."""
+    """The column of the table that sentences are coloured by; None if they are not."""
     is_field = isinstance(colour, str) and colour.startswith(FIELD) and is_name(colour.removeprefix(FIELD))
     return str(colour).removeprefix(FIELD) if is_field else None
 
