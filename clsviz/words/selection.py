@@ -37,6 +37,9 @@ _HAS = {
 
 OTHER_VALUES, NO_VALUE = "other values", "no value"
 
+YES, NO = "yes", "no"
+"""Whether a sentence has a trait."""
+
 HOW_TO_SELECT = (
     "Click a point to read its sentence. To select several, draw around them with the box or the lasso above the "
     "picture."

@@ -225,10 +225,15 @@ class Split:
         texts = [(text, group.id, row) for group, found in zip(groups, of_groups, strict=True) for row, text in found]
         random = np.random.RandomState([drawing.seed, number])
         texts = [texts[index] for index in random.permutation(len(texts))]
-        found = [(piece, *at) for text, *at in texts for piece in segmentation.sentences([text], cut=drawing.cut)]
+        found = [
+            (piece, group, row)
+            for text, group, row in texts
+            for piece in segmentation.sentences([text], cut=drawing.cut)
+        ]
         if drawing.cut:
             found = [found[index] for index in random.permutation(len(found))]
-        row_groups, rows = (np.fromiter((sentence[at] for sentence in found), np.int64, len(found)) for at in (1, 2))
+        row_groups = np.fromiter((group for _, group, _ in found), np.int64, len(found))
+        rows = np.fromiter((row for *_, row in found), np.int64, len(found))
         return KeptRound([sentence for sentence, *_ in found], row_groups, n_bytes, rows)
 
     def _footers(self, files: Sequence[int], progress: Progress) -> dict[int, pq.FileMetaData]:

@@ -71,7 +71,7 @@ def show(job: MeasuringJob, page: str) -> None:
     with tools_place:
         _tools(experiment, found, shown, points, query)
         selection.show_search(found, shown, experiment)
-        selection.show(found, shown, selected, experiment.unit, share.file_name(experiment, found))
+        selection.show(experiment, found, shown, selected, share.file_name(experiment, found))
     typed.show(sentences, shown)
     _explain(job, experiment, found, shown)
     if is_worth_waiting:  # last, as the browser draws meanwhile
@@ -125,7 +125,7 @@ def _tools(
             )
             toggle.shuffled_lengths(experiment)
         with st.container(horizontal=True, horizontal_alignment="right", width="content"):
-            seen = chart.seen(shown, own_points, overlays)
+            seen = chart.seen(found, experiment, shown, own_points, overlays)
             longest = chart.axes_of(experiment, shown).longest
             link = {name: text for name, text in (query | chart.link(found)).items() if text}
             share.copy_link(experiment, found, link, longest)

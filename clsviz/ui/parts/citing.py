@@ -1,5 +1,8 @@
 """The picture as an image, made by the browser, and how to cite it."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import streamlit as st
 
 _SAVE_PICTURE = st.components.v2.component(
@@ -20,14 +23,33 @@ button:hover, button:focus-visible { color: var(--st-primary-color); border-colo
 button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 1px; }
 """,
     js="""
+// What the colours of the theme are, by the names of those that stand for them.
+function themed(text, colours, element) {
+  const categories = getComputedStyle(element).getPropertyValue("--st-chart-categorical-colors").split(",")
+  for (const [written, role] of Object.entries(colours)) {
+    if (categories[role]) text = text.replaceAll(written, categories[role].trim())
+  }
+  return text
+}
+
 export default function ({ data, parentElement }) {
   for (const button of parentElement.querySelectorAll("button")) {
     button.onclick = () => {
       // Plotly is not a global of this page, but its own button does what is wanted, in the format that is set.
       const figure = document.querySelector(`.st-key-${data.chart} .js-plotly-plot`)
       if (!figure) return
-      figure._context.toImageButtonOptions = { format: button.dataset.format, filename: data.name, scale: 2 }
+      const { data: traces, layout, _fullLayout: { height, width } } = figure
+      const image = { format: button.dataset.format, filename: data.name, scale: 2 }
+      if (data.key) {
+        const key = JSON.parse(themed(JSON.stringify(data.key), data.key.colours, button))
+        const legend = { ...key.layout.legend, font: { color: layout.font?.color } }
+        figure.data = [...traces.map((trace) => ({ ...trace, showlegend: false })), ...key.traces]
+        figure.layout = { ...layout, ...key.layout, legend }
+        Object.assign(image, { height: height + key.room, width })
+      }
+      figure._context.toImageButtonOptions = image
       figure.querySelector(".modebar-btn[data-attr='toimage'], .modebar-btn[data-title^='Download']")?.click()
+      Object.assign(figure, { data: traces, layout }) // Plotly has copied what it draws
     }
   }
 }
@@ -35,9 +57,12 @@ export default function ({ data, parentElement }) {
 )
 
 
-def image_buttons(chart: str, name: str) -> None:
-    """Buttons that save the chart with this key as an image, as it is seen; name: of the file, without an ending."""
-    _SAVE_PICTURE(data={"chart": chart, "name": name}, key="save_picture")
+def image_buttons(chart: str, name: str, key: Mapping[str, Any] | None) -> None:
+    """Buttons that save the chart with this key as an image, as it is seen; name: of the file, without an ending.
+
+    key: what its colours stand for, as `chart.key_sent` makes it.
+    """
+    _SAVE_PICTURE(data={"chart": chart, "name": name, "key": key}, key="save_picture")
 
 
 def citation(caption: str, entry: str) -> None:

@@ -109,11 +109,11 @@ def downloads(experiment: Experiment, found: Found, view: "Shown", seen: "Seen",
 
     with st.popover("Cite and export", icon=":material/format_quote:"):
         frame()
-        citing.image_buttons("scatter", file_name(experiment, found))
+        citing.image_buttons("scatter", file_name(experiment, found), chart.key_sent(seen.groups, view))
         table_downloads(
             "Table",
             file_name(experiment, found),
-            lambda: export.table(found.sentences, found.measurements),
+            lambda: export.table(found.sentences, found.measurements, seen.groups),
             lambda: export.summary(*words.shareable(experiment, found), view),
         )
         st.download_button(
@@ -130,7 +130,8 @@ def downloads(experiment: Experiment, found: Found, view: "Shown", seen: "Seen",
             name = f"{file_name(experiment, found)}-density"
             table_downloads("Density", name, lambda: export.cells(found, view, seen), lambda: about(experiment, found))
         overlays = chart.drawn_overlays(found, experiment, view, seen.overlays)
-        caption = words.citation.caption(experiment, found, view, overlays, n_points)
+        colour = seen.groups.title if seen.groups else ""
+        caption = words.citation.caption(experiment, found, view, overlays, n_points, colour)
         citing.citation(caption, words.citation.bibtex(experiment, found))
 
 
