@@ -37,7 +37,7 @@ def traces(key: Key) -> list[dict[str, Any]]:
     named: list[dict[str, Any]] = [
         {
             **_NOWHERE,
-            "name": f"{short_name(name, LONGEST_NAME)} ({n:,})",
+            "name": f"{short_name(name)} ({n:,})",
             "showlegend": True,
             "marker": {**look, "color": colour},
         }

@@ -172,7 +172,7 @@ def link(found: Found | None) -> dict[str, str]:
     return {
         "overlays": links.overlays_text(st.session_state.overlays),
         "zoom": ",".join(f"{end:.6g}" for end in st.session_state.zoom),
-        "selected": marks.in_link(None if found is None else partial(names_of, found)),
+        "selected": marks.in_link(None if found is None else partial(_names_in_link, found)),
         "colour": st.session_state.colour or "",
         "find": st.session_state.find,
     }
@@ -180,8 +180,21 @@ def link(found: Found | None) -> dict[str, str]:
 
 def names_of(found: Found, places: Sequence[int]) -> list[str]:
     """The names of sentences of the sample, which find them again in another, in the order of the sample."""
-    there = tuple(sorted({place for place in places if place < len(found.sentences)}))
-    return _names(colouring.sample_of(found), there, found.sentences)
+    return _names(colouring.sample_of(found), _there(found, places), found.sentences)
+
+
+def _names_in_link(found: Found, places: Sequence[int]) -> str:
+    there = _there(found, places)
+    return _packed(colouring.sample_of(found), there, found.sentences) if there else ""
+
+
+def _there(found: Found, places: Sequence[int]) -> tuple[int, ...]:
+    return tuple(sorted({place for place in places if place < len(found.sentences)}))
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _packed(sample: Hashable, places: tuple[int, ...], _sentences: list[str]) -> str:
+    return analysis.naming.packed(_sentences, places)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

@@ -12,12 +12,12 @@ _SAVE_PICTURE = st.components.v2.component(
 <button type="button" data-format="svg">Picture (SVG)</button>
 """,
     css="""
-:host, div { display: flex; flex-direction: column; gap: 0.5rem; }
+:host { display: block; }
+div { display: flex; gap: 1rem; width: 100%; }
 button {
   font: inherit; font-size: 0.875rem; font-family: var(--st-font); color: var(--st-text-color);
-  background: transparent; cursor: pointer; width: 100%; min-height: 2.5rem; padding: 0.25rem 0.75rem;
+  background: transparent; cursor: pointer; flex: 1; min-height: 2.5rem; padding: 0.25rem 0.75rem; white-space: nowrap;
   border: 1px solid var(--st-widget-border-color, var(--st-border-color)); border-radius: var(--st-button-radius);
-  margin-bottom: 0.5rem;
 }
 button:hover, button:focus-visible { color: var(--st-primary-color); border-color: var(--st-primary-color); }
 button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 1px; }

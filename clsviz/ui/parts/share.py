@@ -108,14 +108,7 @@ def downloads(experiment: Experiment, found: Found, view: "Shown", seen: "Seen",
         return export.report(experiment, found, view, seen)
 
     with st.popover("Cite and export", icon=":material/format_quote:"):
-        frame()
         citing.image_buttons("scatter", file_name(experiment, found), chart.key_sent(seen.groups, view))
-        table_downloads(
-            "Table",
-            file_name(experiment, found),
-            lambda: export.table(found.sentences, found.measurements, seen.groups),
-            lambda: export.summary(*words.shareable(experiment, found), view),
-        )
         st.download_button(
             "Picture (HTML)",
             report,
@@ -123,6 +116,13 @@ def downloads(experiment: Experiment, found: Found, view: "Shown", seen: "Seen",
             "text/html",
             on_click="ignore",
             width="stretch",
+        )
+        frame()
+        table_downloads(
+            "Table",
+            file_name(experiment, found),
+            lambda: export.table(found.sentences, found.measurements, seen.groups),
+            lambda: export.summary(*words.shareable(experiment, found), view),
         )
         n_points = None
         if figures.is_dense(len(view.index), len(found.measurements)):
@@ -171,13 +171,14 @@ def table_downloads(
         "CSV": ("csv", "text/csv", lambda: export.to_csv(table())),
         "Parquet": ("parquet", "application/vnd.apache.parquet", lambda: export.to_parquet(table(), about())),
     }
-    for kind, (ending, mime, content) in kinds.items():
-        st.download_button(
-            f"{label} ({kind})",
-            content,
-            f"{name}.{ending}",
-            mime,
-            key=f"download-{label}-{kind}",
-            on_click="ignore",
-            width="stretch",
-        )
+    with st.container(horizontal=True):
+        for kind, (ending, mime, content) in kinds.items():
+            st.download_button(
+                f"{label} ({kind})",
+                content,
+                f"{name}.{ending}",
+                mime,
+                key=f"download-{label}-{kind}",
+                on_click="ignore",
+                width="stretch",
+            )
