@@ -57,9 +57,7 @@ def places_of(sentences: Sequence[str], names: Iterable[str]) -> NDArray[np.intp
     for begin, _, number in (name.partition("~") for name in names):
         wanted[begin].add(int(number or "0"))
     widths = {*map(len, wanted)}
-    texts = {
-        text: wanted[begin] for text in set(sentences) for n in widths if (begin := _name(text)[:n]) in wanted
-    }
+    texts = {text: wanted[begin] for text in set(sentences) for n in widths if (begin := _name(text)[:n]) in wanted}
     found = [place for place, number, text in _numbered(sentences, texts) if number in texts[text]]
     return np.array(found, np.intp)
 
