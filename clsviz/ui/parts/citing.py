@@ -42,7 +42,9 @@ export default function ({ data, parentElement }) {
       const image = { format: button.dataset.format, filename: data.name, scale: 2 }
       if (data.key) {
         const key = JSON.parse(themed(JSON.stringify(data.key), data.key.colours, button))
-        const legend = { ...key.layout.legend, font: { color: layout.font?.color } }
+        // The page's font is not in the image: what is as wide as it would be in it is cut off.
+        const font = { color: layout.font?.color, family: "Arial, sans-serif" }
+        const legend = { ...key.layout.legend, font }
         figure.data = [...traces.map((trace) => ({ ...trace, showlegend: false })), ...key.traces]
         figure.layout = { ...layout, ...key.layout, legend }
         Object.assign(image, { height: height + key.room, width })

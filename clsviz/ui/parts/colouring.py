@@ -118,7 +118,7 @@ def _of_names(field: "Field", shown: "Shown") -> str:
 def _listed(entries: Iterable[tuple[str, str, str]]) -> str:
     """Entries of a legend, as markup in which names are text."""
     items = (
-        f'<span style="white-space:nowrap"><span style="color:{colour}">●</span> {html.escape(printable(name))} '
+        f'<span><span style="color:{colour}">●</span> {html.escape(printable(name))} '
         f'<span style="opacity:0.8">{html.escape(about)}</span></span>'
         for colour, name, about in entries
     )
