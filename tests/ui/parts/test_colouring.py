@@ -1,17 +1,21 @@
 import base64
 import json
 import re
+import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from streamlit.testing.v1 import AppTest
 from support.app import drawn, finish, job_of, settle, texts
 from support.hub import Hub
 from support.tiny import random_sentences
 
+from clsviz.corpora.datasets.reading import Reader
 from clsviz.figures import colouring
 from clsviz.measuring import Job, State
 from clsviz.ui.state import server
@@ -70,7 +74,7 @@ def fetched() -> list[Job]:
 
 
 def test_a_dataset_of_the_hub_is_coloured_once_its_column_is_there(
-    hub: Hub, open_page: Callable[..., AppTest], tmp_path: Path
+    hub: Hub, open_page: Callable[..., AppTest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sentences = random_sentences(60, seed=6)
     labels = [at % 3 - 1 for at in range(60)]
@@ -85,13 +89,18 @@ def test_a_dataset_of_the_hub_is_coloured_once_its_column_is_there(
     page = settle(page)
     box = page.selectbox(key="colour")
     assert box.options[-2:] == ["Column “label”", "Column “number”"]
-    hub.misbehave("*.parquet", "stall", times=1)
+    go, read = threading.Event(), Reader.values
+
+    def slowly(self: Reader, *wanted: Any) -> Any:
+        go.wait(60)
+        return read(self, *wanted)
+
+    monkeypatch.setattr(Reader, "values", slowly)
     box.select("column:label").run()
     assert "Fetching the column “label” from the Hub" in texts(page)
     assert legend(page) == ""
-    (job,) = fetched()
-    job.cancel()  # or it would wait for long
-    page = settle(page.run())
+    go.set()
+    page = settle(page)
     named = re.findall(r"</span> ([^<]+) <span[^>]*>(\d+), mean norm", legend(page))
     assert dict(named) == {"&lt;img src=x onerror=alert(1)&gt;": "20", "calm": "20", "no value": "20"}
     of_sentence = dict(zip(sentences, labels, strict=True))
