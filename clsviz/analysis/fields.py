@@ -20,31 +20,32 @@ class Field:
 
     names: the most frequent, at most `MOST_NAMES`; none if the values are numbers. codes: int8 (n,), the place of each
     value in `names`, or `OTHER`, or `NOTHING`. numbers: float64 (n,), NaN where there is none; all NaN if there are
-    names.
+    names. values: object (n,), text, or None where there is none.
     """
 
     names: tuple[str, ...]
     codes: NDArray[np.int8]
     numbers: NDArray[np.float64]
+    values: NDArray[np.object_]
 
     def of(self, index: NDArray[np.intp]) -> "Field":
         """The same for some of the sentences."""
-        return replace(self, codes=self.codes[index], numbers=self.numbers[index])
+        return replace(self, codes=self.codes[index], numbers=self.numbers[index], values=self.values[index])
 
 
 def field(values: Sequence[str | None]) -> Field:
     """The values, as numbers if there are many different ones and all can be read as such, or else by name."""
     counts = Counter(value for value in values if value is not None)
     read = {value: _number(value) for value in counts}
-    n = len(values)
+    n, texts = len(values), np.array(values, object)
     if len(counts) > MOST_NAMES and all(number is not None for number in read.values()):
         found = (np.nan if value is None else read[value] for value in values)
         codes = np.array([NOTHING if value is None else OTHER for value in values], np.int8)
-        return Field((), codes, np.fromiter(found, np.float64, n))
+        return Field((), codes, np.fromiter(found, np.float64, n), texts)
     names = tuple(name for name, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MOST_NAMES])
     places = {name: place for place, name in enumerate(names)} | {None: NOTHING}
     codes = np.fromiter((places.get(value, OTHER) for value in values), np.int8, n)
-    return Field(names, codes, np.full(n, np.nan))
+    return Field(names, codes, np.full(n, np.nan), texts)
 
 
 def _number(text: str) -> float | None:

@@ -16,7 +16,7 @@ class Corpus:
     fingerprint: SHA-256 in hexadecimal of its sentences, or of what they are made from where not all are on this
     machine. n_sentences: in the whole corpus, or None if unknown. configurations, splits, columns: what could be chosen
     instead. width: at which the lines of a text file were wrapped, in characters, if they were joined to paragraphs.
-    n_left_out: its lines that are in no paragraph. fields: other columns of a table of one's own.
+    n_left_out: its lines that are in no paragraph. fields: other columns of the table that the sentences come from.
     """
 
     selection: Selection

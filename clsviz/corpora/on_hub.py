@@ -60,6 +60,7 @@ def _opened(selection: Selection, source: "datasets.Offline", progress: Progress
         tuple(listing.splits),
         tuple(listing.splits[split.configuration]),
         tuple(columns),
+        fields=tuple(field for field in split.fields(progress) if field != column),
     )
     return split, corpus
 

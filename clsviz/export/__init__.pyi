@@ -1,15 +1,18 @@
 from . import similarity, tables
+from .groups import Groups, entries_of
 from .picture import Seen, cells, drawn, legend, picture
 from .report import report
 from .summary import about, link, shape, summary
 from .tables import Table, table, to_csv, to_parquet
 
 __all__ = [
+    "Groups",
     "Seen",
     "Table",
     "about",
     "cells",
     "drawn",
+    "entries_of",
     "legend",
     "link",
     "picture",

@@ -10,6 +10,7 @@ from clsviz import analysis, figures, statistics, words
 from clsviz.analysis import Shown
 from clsviz.experiment import Experiment
 from clsviz.export import tables
+from clsviz.export.groups import Groups
 from clsviz.export.tables import Table
 from clsviz.measuring import Found
 from clsviz.settings import DEFAULT_OVERLAYS, Overlay
@@ -20,13 +21,14 @@ class Seen:
     """What is seen in a picture beside the sentences and the line.
 
     own: the visitor's sentences. zoom: the ends of both axes, (4,), unless all is shown. selected: which of the
-    sentences shown are, intp (n,).
+    sentences shown are, intp (n,). groups: what they are coloured by.
     """
 
     own: figures.Points | None = None
     overlays: Sequence[str] = DEFAULT_OVERLAYS
     zoom: Sequence[float] = ()
     selected: NDArray[np.intp] | None = None
+    groups: Groups | None = None
 
 
 def drawn(found: Found, shown: Shown, seen: Seen) -> figures.Drawn:
@@ -66,7 +68,7 @@ def picture(experiment: Experiment, found: Found, shown: Shown, seen: Seen | Non
         shown.lengths[of.points],
         shown.norms[of.points],
     )
-    return figures.scatter(
+    figure = figures.scatter(
         points,
         figures.Axes(
             words.axis_title(experiment),
@@ -83,4 +85,8 @@ def picture(experiment: Experiment, found: Found, shown: Shown, seen: Seen | Non
         slices=statistics.slices(shown.lengths, shown.norms) if Overlay.RANGES in seen.overlays else None,
         own=seen.own,
         selected=np.flatnonzero(np.isin(of.points, selected)) if len(selected) else None,
+        **(seen.groups.look(shown.index, of.points) if seen.groups else {}),
     )
+    if seen.groups:
+        figures.key.add(figure, seen.groups.key(shown.index, figures.Palette()))
+    return figure

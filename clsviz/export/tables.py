@@ -23,13 +23,17 @@ from clsviz.statistics.results import CHANCE
 
 if TYPE_CHECKING:
     from clsviz.analysis.published import Published
+    from clsviz.export.groups import Groups
     from clsviz.figures import Density
 
 Table = pd.DataFrame
 
 
-def table(sentences: Sequence[str], measurements: Measurements) -> pd.DataFrame:
-    """One row per sentence: sentence, n_tokens, truncated, the norms cls_0 to cls_L, and pooler if there is one."""
+def table(sentences: Sequence[str], measurements: Measurements, groups: "Groups | None" = None) -> pd.DataFrame:
+    """One row per sentence: sentence, n_tokens, truncated, the norms cls_0 to cls_L, and pooler if there is one.
+
+    groups: what the sentences are coloured by, in one more column.
+    """
     columns: dict[str, object] = {
         "sentence": list(sentences[: len(measurements)]),
         "n_tokens": measurements.n_tokens,
@@ -38,6 +42,8 @@ def table(sentences: Sequence[str], measurements: Measurements) -> pd.DataFrame:
     columns |= {f"cls_{layer}": measurements.cls_norms[:, layer] for layer in range(measurements.n_layers + 1)}
     if measurements.has_pooler:
         columns["pooler"] = measurements.pooler_norms[:, 0]
+    if groups:
+        columns[groups.name] = groups.values[: len(measurements)]
     return pd.DataFrame(columns)
 
 
@@ -225,10 +231,13 @@ def dimensions(found: Dimensions) -> pd.DataFrame:
     return pd.DataFrame(shares)
 
 
-def selected(sentences: Sequence[str], index: NDArray[np.intp], shown: Shown, unit: Unit) -> pd.DataFrame:
+def selected(
+    sentences: Sequence[str], index: NDArray[np.intp], shown: Shown, unit: Unit, groups: "Groups | None" = None
+) -> pd.DataFrame:
     """One row per sentence selected in a scatter: itself, its length and norm, and its residual if there is a line.
 
-    sentences: those of the sample. index: intp (n,), of the selected ones among those shown.
+    sentences: those of the sample. index: intp (n,), of the selected ones among those shown. groups: what they are
+    coloured by, in one more column.
     """
     lengths, norms = shown.lengths[index], shown.norms[index]
     table = pd.DataFrame(
@@ -236,12 +245,16 @@ def selected(sentences: Sequence[str], index: NDArray[np.intp], shown: Shown, un
     )
     if shown.fit:
         table["Residual"] = norms - shown.fit.predict(lengths)
+    if groups:
+        table[groups.name] = groups.values[shown.index[index]]
     return table
 
 
-def named(sentences: Sequence[str], index: NDArray[np.intp], shown: Shown, unit: Unit) -> pd.DataFrame:
+def named(
+    sentences: Sequence[str], index: NDArray[np.intp], shown: Shown, unit: Unit, groups: "Groups | None" = None
+) -> pd.DataFrame:
     """The same with the name of each sentence, by which a link selects it in any sample that holds it."""
-    table = selected(sentences, index, shown, unit)
+    table = selected(sentences, index, shown, unit, groups)
     table.insert(0, "Name", analysis.naming.names_of(sentences, shown.index[index].tolist()))
     return table
 

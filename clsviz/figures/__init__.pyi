@@ -1,4 +1,4 @@
-from . import colouring
+from . import colouring, key
 from .bars import dimension_shares, erasure, weights_by_group
 from .cloud import Axes, Figure, empty, scatter, to_html, traces_of
 from .cutoffs import cutoff_lines
@@ -6,6 +6,7 @@ from .density import N_BINS, Density, Drawn, drawn, is_dense, n_sampled
 from .every_layer import PANEL_HEIGHT, PLAYED_HEIGHT, layer_panel, played_layers
 from .heat_map import heat_map
 from .histogram import histogram
+from .key import Key
 from .length_map import joined, length_map, remedy_bars, times_found
 from .lines import error_lines, growth, layer_lines, layer_path, norm_spread, relative_depth
 from .panels import small_multiples
@@ -21,6 +22,7 @@ __all__ = [
     "Density",
     "Drawn",
     "Figure",
+    "Key",
     "Labels",
     "Palette",
     "Points",
@@ -38,6 +40,7 @@ __all__ = [
     "hover_label",
     "is_dense",
     "joined",
+    "key",
     "labels_of",
     "labels_sent",
     "layer_lines",

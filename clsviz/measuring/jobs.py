@@ -41,10 +41,10 @@ Analysis = Job[Steps[T]]
 
 
 class Jobs:
-    """Three lanes of jobs, each of which runs one job at a time.
+    """Four lanes of jobs, each of which runs one job at a time.
 
-    Measurements of experiments, which may take long; analyses of what was measured, which use all processors; and
-    visitors' own sentences, which must not wait behind either.
+    Measurements of experiments, which may take long; analyses of what was measured, which use all processors;
+    visitors' own sentences, which must not wait behind either; and what waits for the network.
     """
 
     def __init__(
@@ -84,6 +84,7 @@ class Jobs:
         self._measuring = Lane("measure", self._estimated.clear, turn_seconds, visitor_jobs, _PLACES_SECONDS)
         self._analysing = Lane("analyse")
         self._trying = Lane("try sentences")
+        self._fetching = Lane("fetch")
         atexit.register(self.close)
 
     def open(
@@ -175,6 +176,17 @@ class Jobs:
             return result
 
         return self._ask(self._trying, key, lambda _: iter([work()]), kept_or_admitted, visitor)
+
+    def fetch(self, key: Hashable, work: Callable[[Progress], T], visitor: Hashable = None) -> Analysis[T]:
+        """As `analyse`, for work that waits for the network; what failed is tried again when somebody comes back to it.
+
+        work: gets the job, to say in it how far it is.
+        """
+        with self._lock:
+            known = self._analyses.get(key)
+            if known is not None and known.state is State.FAILED and not known.is_watched:
+                del self._analyses[key]
+            return self._ask(self._fetching, key, lambda job: iter([work(job)]), lambda: None, visitor)
 
     def _ask(
         self,
@@ -300,7 +312,7 @@ class Jobs:
             self._closed = True
             for job in self._all():
                 job.cancel()
-        for lane in (self._measuring, self._analysing, self._trying):
+        for lane in (self._measuring, self._analysing, self._trying, self._fetching):
             lane.close()
 
     def _all(self) -> list[Job[Work]]:

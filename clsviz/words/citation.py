@@ -36,15 +36,18 @@ def caption(
     shown: "Shown",
     overlays: "Sequence[Overlay]" = DEFAULT_OVERLAYS,
     n_points: int | None = None,
+    colour: str = "",
 ) -> str:
     """What the main page's picture shows, to stand under it in a paper.
 
     overlays: what is drawn over the sentences. n_points: how many of these are points over their density, if it is one.
+    colour: what these are coloured by.
     """
     experiment, found = shareable(experiment, found)
     made = origin(found)
+    coloured = [f"the colour of a point: {colour[:1].lower()}{colour[1:]}"] if colour else []
     line = ["red: the least-squares line with its 95% band"] if shown.fit else []
-    drawn = "; ".join([*line, *(_DRAWN[overlay] for overlay in overlays)])
+    drawn = "; ".join([*line, *(_DRAWN[overlay] for overlay in overlays), *coloured])
     counted = " (lengths shuffled as a control)" if experiment.lengths is Lengths.SHUFFLED else ""
     drawn_as = "one point per sentence"
     if n_points is not None:

@@ -77,7 +77,7 @@ def in_numbers(profile: Profile | None, experiment: Experiment) -> str:
     norm = profile.get(Pooling.CLS, None, Readout.NORM)
     of_norm = "the norm" if profile.is_of_one_vector else "the last norm"
     parts = [
-        f"held-out {r_squared_of(best)}{where(profile, best.layer)}",
+        f"Held-out {r_squared_of(best)}{where(profile, best.layer)}",
         f"{r_squared_of(last)} after the last" if last and last.r_squared is not None and last is not best else "",
         f"a line on {of_norm} {r_squared_of(norm)}, not held out" if norm and norm.r_squared is not None else "",
         f"{used}, errors are means",

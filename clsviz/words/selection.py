@@ -37,6 +37,9 @@ _HAS = {
 
 OTHER_VALUES, NO_VALUE = "other values", "no value"
 
+YES, NO = "yes", "no"
+"""Whether a sentence has a trait."""
+
 HOW_TO_SELECT = (
     "Click a point to read its sentence. To select several, draw around them with the box or the lasso above the "
     "picture."
@@ -59,8 +62,14 @@ def selected(shown: "Shown", index: "NDArray[np.intp]") -> str:
 
 
 def column(name: str) -> str:
-    """What a column of the visitor's table is called where sentences can be coloured by it."""
+    """What a column of a table is called where sentences can be coloured by it."""
     return f"Column “{name}”"
+
+
+def reading(name: str, done: int, total: int) -> str:
+    """That a column is being fetched, and how far that is."""
+    how_far = f": {done:,} of {total:,} row groups" if total else ""
+    return f"Fetching the column “{name}” from the Hub{how_far}…"
 
 
 def of_value(n: int, mean_norm: float) -> str:

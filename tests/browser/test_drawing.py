@@ -1,5 +1,6 @@
 """The picture of the main page, which is drawn anew in its place."""
 
+import re
 from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
@@ -57,6 +58,23 @@ def test_points_lie_where_they_say_and_another_theme_has_its_own_colours(visit: 
     check_that_points_lie_as_far_off_the_line_as_they_say(page)
 
 
+def test_an_image_of_coloured_points_says_what_the_colours_stand_for(visit: Callable[..., Page]) -> None:
+    page = measured(visit(f"{QUERY}&colour=digit"))
+    before = page.evaluate(f"[{PLOT}.data.length, {PLOT}.layout.showlegend, {PLOT}._fullLayout.height]")
+    page.get_by_text("Cite and export").click()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Picture (SVG)").click()
+    image = saved.value.path().read_text()
+    texts = re.findall(r"<text[^>]*>([^<]+)</text>", image)
+    assert "Has a digit" in texts
+    counts = [int(text.split("(")[1].rstrip(")")) for text in texts if re.fullmatch(r"(yes|no) \(\d+\)", text)]
+    assert len(counts) == 2
+    assert sum(counts) == page.evaluate(f"{PLOT}._fullData[0].x.length")
+    assert int(re.findall(r'<svg[^>]* height="(\d+)"', image)[0]) > before[2]
+    after = page.evaluate(f"[{PLOT}.data.length, {PLOT}.layout.showlegend, {PLOT}._fullLayout.height]")
+    assert after == before  # the page itself is as it was
+
+
 def test_many_marked_points_go_to_the_server_once_and_not_with_every_touch_of_later_views(
     visit: Callable[..., Page],
 ) -> None:
@@ -84,5 +102,5 @@ def test_many_marked_points_go_to_the_server_once_and_not_with_every_touch_of_la
         expect(page.get_by_role("heading", level=1)).to_contain_text(f"after layer {layer}?")
         settle(page)
     *_, last = page.evaluate("window.sent")
-    assert max(page.evaluate("window.sent")) > 10 * last
+    assert max(page.evaluate("window.sent")) > 20 * last
     expect(page.get_by_text(" selected · ")).to_be_visible()

@@ -36,7 +36,7 @@ def test_a_visitor_sees_where_length_is_takes_the_control_and_opens_a_cell(
         page.get_by_text(re.compile("predicts the length of held-out sentences best after layer 1: off by"))
     ).to_be_visible()
     found = re.match(
-        r"held-out R² (\S+) after layer 1 · R² (\S+) after the last · "
+        r"Held-out R² (\S+) after layer 1 · R² (\S+) after the last · "
         r"a line on the last norm R² (\S+), not held out · (\d+) sentences",
         numbers(page),
     )
@@ -47,7 +47,7 @@ def test_a_visitor_sees_where_length_is_takes_the_control_and_opens_a_cell(
 
     page.get_by_role("button", name="Shuffle lengths").click()
     expect(answer(page)).to_contain_text("Lengths shuffled: a linear probe")
-    expect(page.locator(".st-key-numbers")).to_have_text(re.compile(r"^held-out R² (0\.0|below 0)"))  # chance
+    expect(page.locator(".st-key-numbers")).to_have_text(re.compile(r"^Held-out R² (0\.0|below 0)"))  # chance
     expect(page).to_have_url(re.compile("lengths=shuffled"))
     page.get_by_role("button", name="Shuffle lengths").click()
     expect(answer(page)).to_contain_text(re.compile("^A linear probe misses length by"))

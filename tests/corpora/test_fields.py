@@ -1,17 +1,21 @@
 import gzip
+import hashlib
+import io
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.corpora import SENTENCES, fetched, publish
+from support.corpora import fetched
 from support.hub import Hub
 
 from clsviz import corpora
 from clsviz.corpora import Sample
+from clsviz.corpora.datasets import Limits, source
 from clsviz.errors import CorpusError
 from clsviz.experiment import Selection
 from clsviz.progress import Progress
@@ -77,32 +81,140 @@ def test_every_sentence_has_the_value_of_its_row(
     assert sample.rows is not None
     assert sample.rows.tolist() == rows
     topics, scores = (
-        corpora.values_beside(sample, selection, field, kept, Progress()) for field in sample.corpus.fields
+        corpora.values_beside(sample, selection, 0, field, kept, Progress()) for field in sample.corpus.fields
     )
     assert topics == [TOPICS[row] for row in rows]
     assert [float(score or "nan") for score in scores] == [SCORES[row] for row in rows]
     few = sample.head(5)
-    assert corpora.values_beside(few, selection, "topic", kept, Progress()) == topics[:5]
+    assert corpora.values_beside(few, selection, 0, "topic", kept, Progress()) == topics[:5]
 
 
 def test_a_column_that_is_not_there_is_one_sentence(tmp_path: Path, kept: Path) -> None:
     sample, selection = draw(write_csv(tmp_path / "a.csv"), kept)
     for field in ("nothing", "text"):
         with pytest.raises(CorpusError, match=f"^a.csv has no other column “{field}” to colour by.$"):
-            corpora.values_beside(sample, selection, field, kept, Progress())
+            corpora.values_beside(sample, selection, 0, field, kept, Progress())
     (tmp_path / "a.txt").write_text("A cat sat.\nA dog ran.\n")
     sample, selection = draw(tmp_path / "a.txt", kept)
     assert (sample.rows, sample.corpus.fields) == (None, ())
     with pytest.raises(CorpusError, match=r"^a.txt has no other column “topic” to colour by.$"):
-        corpora.values_beside(sample, selection, "topic", kept, Progress())
+        corpora.values_beside(sample, selection, 0, "topic", kept, Progress())
 
 
-def test_a_dataset_on_the_hub_has_its_texts_alone(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
-    publish(hub, repo, tmp_path, {"default": {"train": SENTENCES}})
+def publish_table(hub: Hub, repo: str, folder: Path) -> None:
+    """The same table as a dataset of two files, with classes as the datasets library writes them, and a long column."""
+    features = {"class": {"names": ["calm", "  loud\n", "calm again"], "_type": "ClassLabel"}}
+    table = pa.table(
+        {
+            "text": TEXTS,
+            "topic": pa.array(TOPICS).dictionary_encode(),
+            "score": SCORES,
+            "class": [None if at % 9 == 2 else at % 5 - 1 for at in range(50)],
+            "essay": [f"{at} " * 300 for at in range(50)],
+            "list": [[1]] * 50,
+        }
+    ).replace_schema_metadata({"huggingface": json.dumps({"info": {"features": features}})})
+    (folder / "data").mkdir(parents=True)
+    for number, part in enumerate((table[:30], table[30:])):
+        pq.write_table(part, folder / "data" / f"train-{number}.parquet", row_group_size=8)
+    hub.add(repo, folder, kind="dataset")
+
+
+CLASSES = [None if at % 9 == 2 else (None, "calm", "loud", "calm again", None)[at % 5] for at in range(50)]
+
+
+@pytest.mark.parametrize("cut", [Segmentation.NONE, Segmentation.SENTENCES])
+def test_a_dataset_on_the_hub_has_them_too_and_only_the_column_is_fetched(
+    hub: Hub, repo: str, tmp_path: Path, kept: Path, cut: Segmentation
+) -> None:
+    publish_table(hub, repo, tmp_path / "own")
+    selection = Selection(repo, segmentation=cut)
+    sample = fetched(repo, kept, segmentation=cut)
+    assert sample.corpus.fields == ("topic", "score", "class")
+    rows = [int(next(word for word in sentence.split() if word.isdigit())) for sentence in sample.sentences]
+    assert len(rows) == (1 + (cut is Segmentation.SENTENCES)) * sum(text is not None for text in TEXTS)
+    before = len(hub.requests)
+    expected = {"topic": TOPICS, "score": SCORES, "class": CLASSES}
+    for column, values in expected.items():
+        found = corpora.values_beside(sample, selection, 0, column, kept, Progress())
+        found = [value and float(value) for value in found] if column == "score" else found
+        assert found == [values[row] for row in rows]
+    asked = [request for request in hub.requests[before:] if request.status == 206]
+    assert len(asked) == len(hub.requests) - before == len(expected) * 7  # row groups, of 8 rows or fewer
+    assert sum(request.n_bytes for request in asked) < 5_000 < hub.bytes_sent("*.parquet")
+    # What was read is kept, for a sample that is smaller as well, and needs no network.
+    hub.misbehave("*", "500")
+    few = sample.head(5)
+    assert corpora.values_beside(few, selection, 0, "topic", kept, Progress()) == [TOPICS[row] for row in rows[:5]]
+
+
+def test_a_part_of_the_dataset_is_read_for_a_part_of_its_sentences(
+    hub: Hub, repo: str, tmp_path: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source, "Limits", partial(Limits, round_texts=8))
+    publish_table(hub, repo, tmp_path / "own")
+    sample = fetched(repo, kept, size=10)
+    before = len(hub.requests)
+    corpora.values_beside(sample, Selection(repo), 0, "topic", kept, Progress())
+    n_read = len(hub.requests) - before
+    assert n_read < 7
+    assert sample.drawn.startswith(f"from {n_read} of 7 row groups")
+
+
+def test_rounds_that_an_earlier_version_kept_are_read_again_with_their_rows(
+    hub: Hub, repo: str, tmp_path: Path, kept: Path
+) -> None:
+    publish_table(hub, repo, tmp_path / "own")
     sample = fetched(repo, kept)
-    assert sample.rows is None
-    with pytest.raises(CorpusError, match="which is on the Hub, only the texts are read"):
-        corpora.values_beside(sample, Selection(repo), "text", kept, Progress())
+    (path,) = kept.rglob("round-000000-*")
+    content = io.BytesIO()
+    pq.write_table(pq.read_table(path).drop_columns(["row"]), content)
+    digest = hashlib.sha256(content.getvalue()).hexdigest()[:16]
+    path.unlink()
+    path.with_name(f"round-000000-7-{digest}.parquet").write_bytes(content.getvalue())
+    assert fetched(repo, kept).sentences == sample.sentences
+    found = corpora.values_beside(sample, Selection(repo), 0, "class", kept, Progress())
+    assert found == [CLASSES[TEXTS.index(sentence)] for sentence in sample.sentences]
+    (again,) = kept.rglob("round-000000-*")
+    assert "row" in pq.read_table(again).column_names
+    assert fetched(repo, kept).sentences == sample.sentences
+
+
+def test_a_dataset_that_cannot_be_reached_or_has_no_such_column_is_one_sentence(
+    hub: Hub, repo: str, tmp_path: Path, kept: Path
+) -> None:
+    publish_table(hub, repo, tmp_path / "own")
+    sample = fetched(repo, kept)
+    for field in ("nothing", "essay", "list", "text"):
+        with pytest.raises(CorpusError, match=f"^{repo} has no other column “{field}” to colour by.$"):
+            corpora.values_beside(sample, Selection(repo), 0, field, kept, Progress())
+    hub.misbehave("*.parquet", "403")
+    with pytest.raises(CorpusError, match=repo):
+        corpora.values_beside(sample, Selection(repo), 0, "topic", kept, Progress())
+    hub.behave()
+    assert set(corpora.values_beside(sample, Selection(repo), 0, "topic", kept, Progress())) == set(TOPICS)
+
+
+@pytest.mark.parametrize("said", [b"", b"[", b"[]", b'{"info": {"features": {"class": {"_type": "ClassLabel"}}}}'])
+def test_numbers_of_classes_without_names_are_numbers(said: bytes, tmp_path: Path, kept: Path) -> None:
+    table = pa.table({"text": ["A cat sat.", "A dog ran."], "class": [1, 0]})
+    pq.write_table(table.replace_schema_metadata({b"huggingface": said}), tmp_path / "a.parquet")
+    sample, selection = draw(tmp_path / "a.parquet", kept)
+    assert sorted(map(str, corpora.values_beside(sample, selection, 0, "class", kept, Progress()))) == ["0", "1"]
+
+
+def test_a_file_of_the_datasets_library_has_the_names_of_its_classes(tmp_path: Path, kept: Path) -> None:
+    features = {"class": {"names": ["cat", "dog"], "_type": "ClassLabel"}}
+    said = json.dumps({"info": {"features": features}})
+    table = pa.table({"text": ["A cat sat.", "A dog ran.", "It rained."], "class": [0, 1, -1]})
+    pq.write_table(table.replace_schema_metadata({"huggingface": said}), tmp_path / "a.parquet")
+    sample, selection = draw(tmp_path / "a.parquet", kept)
+    found = corpora.values_beside(sample, selection, 0, "class", kept, Progress())
+    assert dict(zip(sample.sentences, found, strict=True)) == {
+        "A cat sat.": "cat",
+        "A dog ran.": "dog",
+        "It rained.": None,
+    }
 
 
 def test_a_file_that_has_changed_since_is_not_taken_for_the_same(tmp_path: Path, kept: Path) -> None:
@@ -110,14 +222,14 @@ def test_a_file_that_has_changed_since_is_not_taken_for_the_same(tmp_path: Path,
     sample, selection = draw(path, kept)
     path.write_text(path.read_text().replace("Sentence 7 ", "Another "))
     with pytest.raises(CorpusError, match="has changed since its sentences were read"):
-        corpora.values_beside(sample, selection, "topic", kept, Progress())
+        corpora.values_beside(sample, selection, 0, "topic", kept, Progress())
 
 
 def test_values_are_one_short_line_each(tmp_path: Path, kept: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text('text,note\nA cat sat.,"two\n lines"\nA dog ran.,' + "x" * 5000 + "\n")
     sample, selection = draw(path, kept)
-    values = corpora.values_beside(sample, selection, "note", kept, Progress())
+    values = corpora.values_beside(sample, selection, 0, "note", kept, Progress())
     assert sorted(map(str, values)) == ["two lines", "x" * 100]
 
 

@@ -10,6 +10,7 @@ from support.tiny import random_sentences
 from support.waiting import wait_for
 
 from clsviz.encoder import Encoder
+from clsviz.errors import CorpusError
 from clsviz.experiment import Experiment
 from clsviz.measuring import Cost, Extraction, Job, Jobs, State, Store
 from clsviz.measuring.jobs import JOBS_KEPT
@@ -286,3 +287,40 @@ def test_a_file_that_has_changed_is_looked_at_again(jobs: Jobs, experiment: Expe
     wait_for(lambda: second.state is State.DONE)
     assert first.work.found.corpus.fingerprint != second.work.found.corpus.fingerprint
     assert set(second.work.found.sentences) == set(path.read_text().splitlines())
+
+
+def test_what_waits_for_the_network_waits_for_nothing_else_and_is_tried_again_once_nobody_looks(store: Store) -> None:
+    jobs = Jobs(store, unasked_seconds=lambda: 0.0)
+    go, asked = threading.Event(), 0
+
+    def busy() -> Iterator[int]:
+        go.wait(60)
+        yield 0
+
+    def fetch(progress: Progress) -> str:
+        nonlocal asked
+        asked += 1
+        progress.begin("Reading", 3)
+        if asked == 1:
+            raise CorpusError("The Hub cannot be reached. Try again.")
+        return "values"
+
+    def look() -> Job:
+        job = jobs.fetch("key", fetch)
+        job.watch("test", lambda: True)
+        return job
+
+    computing = jobs.analyse("busy", busy)
+    computing.watch("test", lambda: True)
+    failed = look()
+    wait_for(lambda: failed.state is State.FAILED)
+    assert (str(failed.error), failed.total) == ("The Hub cannot be reached. Try again.", 3)
+    assert look() is failed
+    failed.look_away("test")
+    again = look()
+    wait_for(lambda: again.state is State.DONE)
+    assert (again.work.result, asked) == ("values", 2)
+    assert look() is again
+    assert computing.state.is_active
+    go.set()
+    jobs.close()

@@ -2,6 +2,7 @@
 
 import io
 import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from support.app import answer, job_of, linked, settle, texts
 from clsviz import analysis
 from clsviz.analysis.similarity import Similarity
 from clsviz.measurements import Kind
+from clsviz.measuring import Cost, Extraction, Found, State
+from clsviz.ui.state import server
 
 PAGE = "length_and_search"
 
@@ -84,3 +87,24 @@ def test_too_few_sentences_and_vectors_of_one_direction_explain_themselves(open_
     assert "At least 100 different sentences are needed, and there are only" in answer(page)
     page = open_page(layer="0")
     assert "have the same direction" in answer(page)
+
+
+def test_what_came_with_clsviz_is_shown_while_it_is_still_looked_at_what_more_would_take(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On a busy machine that takes so long that the page does not wait for it."""
+    go, cost_of = threading.Event(), Extraction._cost
+
+    def slowly(self: Extraction, found: Found) -> Cost:
+        go.wait(60)
+        return cost_of(self, found)
+
+    monkeypatch.setattr(Extraction, "_cost", slowly)
+    page = linked({}, "length_and_search").run()
+    assert job_of(page).state is State.LOOKING
+    before = answer(page)
+    assert "the longer a sentence" in before
+    go.set()
+    page = settle(page)
+    assert answer(page) == before
+    assert [job.state for job in server.jobs()._analyses.values()] == [State.DONE]

@@ -84,7 +84,7 @@ def test_a_link_restores_overlays_zoom_and_selection_of_which_the_last_outlasts_
     norms = found.measurements.cls_norms[[5, 8, 250], -1]
     assert f"3 selected · mean norm {norms.mean():.2f}, of all " in texts(page)
     assert set(page.dataframe[0].value["Sentence"]) == {found.sentences[place] for place in (5, 8, 250)}
-    selected = f"sentences:{','.join(naming.names_of(found.sentences, (5, 8, 250)))}"
+    selected = f"sentences:{naming.packed(found.sentences, (5, 8, 250))}"
     assert dict(page.query_params).items() >= (settings | {"selected": selected}).items()
     (copied,) = [element.proto for element in page.get("bidi_component") if element.proto.id.endswith("-copy_link")]
     assert "selected" in str(copied)
@@ -103,7 +103,9 @@ def test_what_is_selected_comes_back_in_another_sample_by_the_texts(open_page: C
     page = finish(open_page(selected="points:5,8,250"))
     sentences = job_of(page).work.found.sentences
     link = page.query_params["selected"]
-    assert link == f"sentences:{','.join(naming.names_of(sentences, (5, 8, 250)))}"
+    assert link == f"sentences:{naming.packed(sentences, (5, 8, 250))}"
+    before = f"sentences:{','.join(naming.names_of(sentences, (5, 8, 250)))}"  # as links once had them
+    assert finish(open_page(selected=before)).query_params["selected"] == link
     for size, seed in (("200", "0"), ("400", "3")):
         other = finish(open_page(selected=link, sample_size=size, seed=seed))
         found = job_of(other).work.found.sentences
@@ -111,7 +113,7 @@ def test_what_is_selected_comes_back_in_another_sample_by_the_texts(open_page: C
         assert len(there) == (2 if size == "200" else 3)
         assert set(other.dataframe[0].value["Sentence"]) == set(there)
         places = [found.index(sentence) for sentence in there]
-        assert other.query_params["selected"] == f"sentences:{','.join(naming.names_of(found, places))}"
+        assert other.query_params["selected"] == f"sentences:{naming.packed(found, places)}"
 
 
 def test_what_is_selected_stays_when_the_sample_changes(open_page: Callable[..., AppTest]) -> None:
@@ -130,4 +132,5 @@ def test_what_is_selected_stays_when_the_sample_changes(open_page: Callable[...,
 
 
 def test_names_of_sentences_are_marks_of_a_link_and_mark_nothing_before_the_sample_is_known() -> None:
-    assert marks.marked("sentences:abcDEF1,-_cDEF1~12", SHOWN).tolist() == []
+    for mark in ("sentences:abcDEF1,-_cDEF1~12", "sentences:5.abcDE-_cDE~12.fghij"):
+        assert marks.marked(mark, SHOWN).tolist() == []

@@ -88,7 +88,7 @@ def figures(page: AppTest) -> dict[str, str]:
     """
     line = next((plain(caption.value) for caption in page.caption if "errors are means" in caption.value), "")
     found = re.fullmatch(
-        r"(?:held-out R² (?P<best>\S+|below 0) (?P<where>a.+?) · )?(?:R² (?P<last>\S+|below 0) after the last · )?"
+        r"(?:Held-out R² (?P<best>\S+|below 0) (?P<where>a.+?) · )?(?:R² (?P<last>\S+|below 0) after the last · )?"
         r"(?:a line on the last norm R² (?P<norm>[^ ,]+|below 0), not held out · )?"
         r"(?P<sentences>[\d,]+) sentences under \d+ tokens, .*",
         line,

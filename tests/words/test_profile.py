@@ -243,7 +243,7 @@ def test_the_headline_sets_the_best_probe_beside_the_last_norm_and_a_guess() -> 
     assert f"misses length by {off_by(profile, 1, Readout.VECTOR, 'words')} after" in in_words
     numbers = words.headline.in_numbers(profile, Experiment(length_cutoff=90))
     assert numbers == (
-        f"held-out {r_squared(profile, 1, Readout.VECTOR)} after layer 1 · {r_squared(profile, 3, Readout.VECTOR)} "
+        f"Held-out {r_squared(profile, 1, Readout.VECTOR)} after layer 1 · {r_squared(profile, 3, Readout.VECTOR)} "
         f"after the last · a line on the last norm {r_squared(profile, 3, Readout.NORM)}, not held out · "
         "500 sentences under 90 tokens, "
         "errors are means"
@@ -263,7 +263,7 @@ def test_where_the_last_layer_is_the_best_it_is_named_once() -> None:
     )
     assert off_by(profile, 1, Readout.VECTOR).replace("less than ", "<") in headline
     numbers = words.headline.in_numbers(profile, Experiment())
-    assert numbers.startswith(f"held-out {r_squared(profile, 1, Readout.VECTOR)} after the last layer · a line on ")
+    assert numbers.startswith(f"Held-out {r_squared(profile, 1, Readout.VECTOR)} after the last layer · a line on ")
     assert numbers.count("R²") == 2
 
 

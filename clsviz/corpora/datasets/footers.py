@@ -1,7 +1,7 @@
-"""What the footer of a Parquet file says of its columns of text."""
+"""What the footer of a Parquet file says of its columns."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,6 +12,9 @@ from clsviz.settings import is_name, printable
 
 _MAX_GROUPS = 100
 """Row groups from which a mean is taken."""
+
+_SHORT_BYTES = 2 * formats.LONGEST_VALUE
+"""Mean size of the texts of a column that are no longer than what is taken of them."""
 
 
 @contextlib.contextmanager
@@ -39,11 +42,30 @@ def group_sizes(footer: pq.FileMetaData, column: str, repo: str) -> list[int]:
     with reporting_damage(repo):
         leaf = _text_columns(footer).get(column)
         if leaf is not None:
-            groups = map(footer.row_group, range(footer.num_row_groups))
-            return [group.column(leaf).total_uncompressed_size for group in groups]
+            return _sizes(footer, leaf)
     raise CorpusError(
         f"{repo} has files without the column “{printable(column)}”, or where it does not hold text. Choose another "
         "column."
+    )
+
+
+def fields(footer: pq.FileMetaData, repo: str) -> tuple[str, ...]:
+    """The columns that have a number, a time or a short text in each row; raises CorpusError."""
+    with reporting_damage(repo):
+        leaves = _columns(footer, _is_field)
+        texts = _text_columns(footer)
+        short = [name for name in leaves if name not in texts or _mean_bytes(footer, leaves[name]) <= _SHORT_BYTES]
+    return formats.usable_fields(short)
+
+
+def field_sizes(footer: pq.FileMetaData, field: str, repo: str) -> list[int]:
+    """Bytes of one of the `fields` in every row group, unpacked; raises CorpusError if the file does not have it."""
+    with reporting_damage(repo):
+        leaf = _columns(footer, _is_field).get(field)
+        if leaf is not None:
+            return _sizes(footer, leaf)
+    raise CorpusError(
+        f"{repo} has files without the column “{printable(field)}”, or where it is not plain. Colour by another one."
     )
 
 
@@ -59,11 +81,26 @@ def checked_group_size(n_bytes: int, group_bytes: int, repo: str) -> int:
 
 def _text_columns(footer: pq.FileMetaData) -> dict[str, int]:
     """The columns that hold text, and the number that the footer gives each."""
+    return _columns(footer, formats.is_text)
+
+
+def _columns(footer: pq.FileMetaData, is_one: Callable[[pa.DataType], bool]) -> dict[str, int]:
+    """The columns of some types, and the number that the footer gives each."""
     leaves: dict[str, int] = {}
     for index in range(footer.num_columns):
         leaves.setdefault(footer.schema.column(index).path, index)
-    names = [field.name for field in footer.schema.to_arrow_schema() if formats.is_text(field.type)]
+    names = [field.name for field in footer.schema.to_arrow_schema() if is_one(field.type)]
     return {name: leaves[name] for name in names if name in leaves and is_name(name)}
+
+
+def _is_field(kind: pa.DataType) -> bool:
+    return formats.is_text(kind) or formats.is_plain(kind)
+
+
+def _sizes(footer: pq.FileMetaData, leaf: int) -> list[int]:
+    """Bytes of a column in every row group, unpacked."""
+    groups = map(footer.row_group, range(footer.num_row_groups))
+    return [group.column(leaf).total_uncompressed_size for group in groups]
 
 
 def _mean_bytes(footer: pq.FileMetaData, leaf: int) -> float:

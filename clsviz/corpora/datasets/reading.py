@@ -4,8 +4,12 @@ import contextlib
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from clsviz.corpora import formats
 from clsviz.corpora.datasets.footers import checked_group_size, reporting_damage
@@ -15,8 +19,10 @@ from clsviz.corpora.datasets.rounds import Limits, RowGroup
 from clsviz.hub import File
 from clsviz.progress import Progress, interruptible
 
-_BATCH_TEXTS = 100
-"""Unpacked at once: a text may be stored once and repeated many times."""
+T = TypeVar("T")
+
+_BATCH_TEXTS, _BATCH_VALUES = 100, 1_000
+"""Unpacked at once: a text may be stored once and repeated many times; values of another column are short."""
 
 
 _HEAD_TEXTS, _HEAD_BYTES = 200, 2**17
@@ -86,30 +92,57 @@ class Reader:
 
     def texts(
         self, groups: Sequence[RowGroup], footers: Mapping[int, pq.FileMetaData], column: str, progress: Progress
-    ) -> tuple[list[list[str]], int]:
-        """The texts of each row group, in their order, and how many bytes it took to read them."""
+    ) -> tuple[list[list[tuple[int, str]]], int]:
+        """The texts of each row group with their rows in it, in order, and how many bytes it took to read them."""
 
-        def read(group: RowGroup) -> tuple[list[str], int]:
+        def read(group: RowGroup, stream: RemoteFile) -> list[tuple[int, str]]:
+            return self._texts(stream, footers[group.file], group.number, column)
+
+        return self._of_groups(groups, read, progress)
+
+    def values(
+        self,
+        rows: Mapping[RowGroup, NDArray[np.int64]],
+        footers: Mapping[int, pq.FileMetaData],
+        field: str,
+        progress: Progress,
+    ) -> tuple[list[list[str | None]], int]:
+        """What another column has in some rows of row groups, and how many bytes it took to read it.
+
+        rows: of each row group, ascending. Numbers that stand for classes are given by the names of these.
+        """
+
+        def read(group: RowGroup, stream: RemoteFile) -> list[str | None]:
+            return self._values(stream, footers[group.file], group.number, field, rows[group])
+
+        return self._of_groups([*rows], read, progress)
+
+    def _of_groups(
+        self, groups: Sequence[RowGroup], read: Callable[[RowGroup, RemoteFile], T], progress: Progress
+    ) -> tuple[list[T], int]:
+        """What is read of each row group, and how many bytes it took."""
+
+        def read_one(group: RowGroup) -> tuple[T, int]:
             progress.check()  # those still waiting for their turn end at once
             with self._opened(group.file) as stream:
-                return self._texts(stream, footers[group.file], group.number, column), stream.n_bytes
+                return read(group, stream), stream.n_bytes
 
-        def read_all() -> tuple[list[list[str]], int]:
-            texts: list[list[str]] = []
+        def read_all() -> tuple[list[T], int]:
+            of_groups: list[T] = []
             n_bytes = 0
             with ThreadPoolExecutor(_THREADS) as pool:
-                for done, (found, n_read) in enumerate(pool.map(read, groups), 1):
-                    texts.append(found)
+                for done, (found, n_read) in enumerate(pool.map(read_one, groups), 1):
+                    of_groups.append(found)
                     n_bytes += n_read
                     progress.advance(done)
-            return texts, n_bytes
+            return of_groups, n_bytes
 
         return interruptible(read_all, progress)
 
-    def _texts(self, stream: RemoteFile, footer: pq.FileMetaData, group: int, column: str) -> list[str]:
+    def _texts(self, stream: RemoteFile, footer: pq.FileMetaData, group: int, column: str) -> list[tuple[int, str]]:
         """The texts of a row group; raises CorpusError if they turn out to be larger than the footer says."""
-        texts: list[str] = []
-        n_bytes = 0
+        texts: list[tuple[int, str]] = []
+        n_bytes = n_rows = 0
         with pq.ParquetFile(
             stream, metadata=footer, page_checksum_verification=True, read_dictionary=[column]
         ) as table:
@@ -118,8 +151,31 @@ class Reader:
                 n_bytes = checked_group_size(
                     n_bytes + formats.n_bytes_of(values), self._limits.group_bytes, self._listing.repo
                 )
-                texts += filter(None, values.to_pylist())
+                texts += [(row, text) for row, text in enumerate(values.to_pylist(), n_rows) if text]
+                n_rows += len(values)
         return texts
+
+    def _values(
+        self, stream: RemoteFile, footer: pq.FileMetaData, group: int, field: str, rows: NDArray[np.int64]
+    ) -> list[str | None]:
+        """What a column has in some rows of a row group; raises CorpusError as `_texts` does."""
+        found: list[str | None] = []
+        n_bytes = n_rows = 0
+        names = formats.class_names(footer, field)
+        schema = footer.schema.to_arrow_schema()
+        is_text = any(column.name == field and formats.is_text(column.type) for column in schema)
+        with pq.ParquetFile(
+            stream, metadata=footer, page_checksum_verification=True, read_dictionary=[field] if is_text else None
+        ) as table:
+            for batch in table.iter_batches(_BATCH_VALUES, row_groups=[group], columns=[field]):
+                values = formats.values_of(batch, field) if is_text else formats.plain_values_of(batch, field)
+                size = formats.n_bytes_of(values)
+                n_bytes = checked_group_size(n_bytes + size, self._limits.group_bytes, self._listing.repo)
+                first, last = np.searchsorted(rows, [n_rows, n_rows + len(values)])
+                taken = values.take(pa.array(rows[first:last] - n_rows))
+                found += formats.short_values(formats.as_text(taken, names))
+                n_rows += len(values)
+        return found
 
     @contextlib.contextmanager
     def _opened(self, index: int) -> Iterator[RemoteFile]:

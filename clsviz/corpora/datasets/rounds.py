@@ -37,6 +37,11 @@ class RowGroup(NamedTuple):
         """One number for both."""
         return self.file << 32 | self.number
 
+    @classmethod
+    def of(cls, id: int) -> "RowGroup":  # noqa: A002
+        """The row group with this `id`."""
+        return cls(id >> 32, id & 0xFFFFFFFF)
+
 
 class FilePart(NamedTuple):
     """A random part of a file's row groups: number `number` of `n_parts` of about the same size."""

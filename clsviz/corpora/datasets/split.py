@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from clsviz.corpora import segmentation
-from clsviz.corpora.datasets.footers import checked_group_size, group_sizes, mean_sizes
+from clsviz.corpora.datasets.footers import checked_group_size, field_sizes, fields, group_sizes, mean_sizes
 from clsviz.corpora.datasets.listing import Listing
 from clsviz.corpora.datasets.reading import Reader
 from clsviz.corpora.datasets.rounds import DRAWING, Limits, Round, RowGroup, filled_rounds, row_groups_of, windows
@@ -97,6 +97,10 @@ class Split:
         """The columns of the largest file that hold text, likeliest first, with the mean size of a value in bytes."""
         return mean_sizes(self._footers([self._largest], progress)[self._largest], self._repo)
 
+    def fields(self, progress: Progress) -> tuple[str, ...]:
+        """The columns of the largest file that have a number, a time or a short text in each row."""
+        return fields(self._footers([self._largest], progress)[self._largest], self._repo)
+
     def mean_characters(self, column: str, progress: Progress) -> float:
         """Mean length of the first texts of a column of the largest file.
 
@@ -143,6 +147,54 @@ class Split:
         of_sentences = np.concatenate(known)[:size].tolist() if len(known) == len(row_groups) else None
         return Draw(sentences[:size], n_groups, planned.n_row_groups, len(planned.files), n_bytes, of_sentences)
 
+    def values(
+        self, field: str, size: int, seed: int, column: str, progress: Progress, *, cut: bool
+    ) -> list[str | None]:
+        """What the column `field` has beside each sentence that `draw` gives with the rest; None where it is blank.
+
+        Of the row groups that were drawn this column is read, once, and of no others.
+        """
+        drawing = _Drawing(seed, column, cut)
+        storage = self._storage.below(drawing.digest)
+        values: list[str | None] = []
+        for number, planned in enumerate(self._plan(drawing, progress)):
+            found = storage.values(field, number)
+            if found is None:
+                kept = storage.round(number)
+                if kept is None or kept.row_groups is None or kept.rows is None:  # of an earlier version
+                    kept = self._read(planned.groups, number, drawing, progress)
+                    storage.keep_round(number, kept)
+                found, n_bytes = self._values(field, kept, progress)
+                storage.keep_values(field, number, found, n_bytes)
+            values += found
+            if len(values) >= size:
+                break
+        return values[:size]
+
+    def _values(self, field: str, kept: KeptRound, progress: Progress) -> tuple[list[str | None], int]:
+        """What another column has beside the sentences of a round, and how many bytes it took to read it."""
+        assert kept.row_groups is not None  # with its rows
+        assert kept.rows is not None
+        reader = self._online()
+        of_groups = {
+            RowGroup.of(group): np.flatnonzero(kept.row_groups == group)
+            for group in np.unique(kept.row_groups).tolist()
+        }
+        footers = self._footers(sorted({group.file for group in of_groups}), progress)
+        for file, footer in footers.items():
+            sizes = field_sizes(footer, field, self._repo)
+            for group in of_groups:
+                if group.file == file:
+                    checked_group_size(sizes[group.number], self._limits.group_bytes, self._repo)
+        places = {group: np.unique(kept.rows[at], return_inverse=True) for group, at in of_groups.items()}
+        progress.begin(f"Reading “{printable(field)}” of {self._repo}", len(of_groups), unit="row groups")
+        rows = {group: rows for group, (rows, _) in places.items()}
+        found, n_bytes = reader.values(rows, footers, field, progress)
+        values = np.full(len(kept.rows), None, object)
+        for (group, at), of_rows in zip(of_groups.items(), found, strict=True):
+            values[at] = np.array(of_rows, object)[places[group][1]]
+        return values.tolist(), n_bytes
+
     def _plan(self, drawing: _Drawing, progress: Progress) -> Iterator[Round]:
         """What every round is made of."""
         n_known = 0
@@ -170,14 +222,19 @@ class Split:
         """The sentences of a round in random order."""
         footers = self._footers(sorted({group.file for group in groups}), progress)
         of_groups, n_bytes = self._online().texts(groups, footers, drawing.column, progress)
-        texts = [(text, group.id) for group, found in zip(groups, of_groups, strict=True) for text in found]
+        texts = [(text, group.id, row) for group, found in zip(groups, of_groups, strict=True) for row, text in found]
         random = np.random.RandomState([drawing.seed, number])
         texts = [texts[index] for index in random.permutation(len(texts))]
-        found = [(piece, group) for text, group in texts for piece in segmentation.sentences([text], cut=drawing.cut)]
+        found = [
+            (piece, group, row)
+            for text, group, row in texts
+            for piece in segmentation.sentences([text], cut=drawing.cut)
+        ]
         if drawing.cut:
             found = [found[index] for index in random.permutation(len(found))]
-        row_groups = np.fromiter((group for _, group in found), np.int64, len(found))
-        return KeptRound([sentence for sentence, _ in found], row_groups, n_bytes)
+        row_groups = np.fromiter((group for _, group, _ in found), np.int64, len(found))
+        rows = np.fromiter((row for *_, row in found), np.int64, len(found))
+        return KeptRound([sentence for sentence, *_ in found], row_groups, n_bytes, rows)
 
     def _footers(self, files: Sequence[int], progress: Progress) -> dict[int, pq.FileMetaData]:
         """The footers of files."""

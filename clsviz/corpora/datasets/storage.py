@@ -1,4 +1,4 @@
-"""What is kept of a split: footers of its files, mean lengths of texts, and rounds of sentences."""
+"""What is kept of a split: footers of its files, mean lengths of texts, rounds of sentences, and other columns."""
 
 import contextlib
 import hashlib
@@ -19,7 +19,10 @@ SCHEMA = 2
 """Increase it when the meaning of what is kept changes."""
 
 
-_KEPT = re.compile(r"(footer-\d{6}|round-\d{6}|head-[0-9a-f]{16})-(?P<n_bytes>\d+)-(?P<digest>[0-9a-f]{16})\.parquet")
+_KEPT = re.compile(
+    r"(footer-\d{6}|round-\d{6}|head-[0-9a-f]{16}|values-[0-9a-f]{16}-\d{6})"
+    r"-(?P<n_bytes>\d+)-(?P<digest>[0-9a-f]{16})\.parquet"
+)
 """A file's name: what it holds, how many bytes were read over the network for it, and the digest of its content."""
 
 
@@ -31,12 +34,13 @@ class KeptRound(NamedTuple):
     """What is kept of a round.
 
     sentences: in random order. row_groups: int64 (n,), the `RowGroup.id` of each, or None where it is not known.
-    n_bytes: read for them.
+    n_bytes: read for them. rows: int64 (n,), the row of each in its row group, or None where it is not known.
     """
 
     sentences: list[str]
     row_groups: NDArray[np.int64] | None
     n_bytes: int
+    rows: NDArray[np.int64] | None = None
 
 
 class Storage:
@@ -78,16 +82,34 @@ class Storage:
         if kept is None:
             return None
         table = pq.read_table(pa.BufferReader(kept[0]))
-        # Rounds that an earlier version kept have no row groups.
-        row_groups = table["row_group"].to_numpy() if "row_group" in table.column_names else None
-        return KeptRound(table["sentence"].to_pylist(), row_groups, kept[1])
+        # Rounds that an earlier version kept have no row groups, or no rows in them.
+        row_groups, rows = (
+            table[name].to_numpy() if name in table.column_names else None for name in ("row_group", "row")
+        )
+        return KeptRound(table["sentence"].to_pylist(), row_groups, kept[1], rows)
 
     def keep_round(self, number: int, kept: KeptRound) -> None:
         """Keep a round."""
         content = io.BytesIO()
-        columns = {"sentence": pa.array(kept.sentences, pa.large_string()), "row_group": pa.array(kept.row_groups)}
+        columns = {
+            "sentence": pa.array(kept.sentences, pa.large_string()),
+            "row_group": pa.array(kept.row_groups),
+            "row": pa.array(kept.rows),
+        }
         pq.write_table(pa.table(columns), content, use_dictionary=False)
         self._keep(f"round-{number:06}", kept.n_bytes, content.getvalue())
+
+    def values(self, field: str, number: int) -> list[str | None] | None:
+        """What another column has beside each sentence of a round; None where that is not kept."""
+        kept = self._load(f"{_values(field)}-{number:06}")
+        values: list[str | None] | None = kept and pq.read_table(pa.BufferReader(kept[0]))["value"].to_pylist()
+        return values
+
+    def keep_values(self, field: str, number: int, values: list[str | None], n_bytes: int) -> None:
+        """Keep what another column has beside each sentence of a round; reading it took `n_bytes`."""
+        content = io.BytesIO()
+        pq.write_table(pa.table({"value": pa.array(values, pa.string())}), content)
+        self._keep(f"{_values(field)}-{number:06}", n_bytes, content.getvalue())
 
     def bytes_looked_into(self, files: Iterable[int]) -> int:
         """How many bytes were read for the footers of files and the lengths of texts."""
@@ -97,8 +119,12 @@ class Storage:
 
     def _keep(self, name: str, n_bytes: int, content: bytes) -> None:
         digest = hashlib.sha256(content).hexdigest()[:16]
-        with new_file(self._folder / f"{name}-{n_bytes}-{digest}.parquet") as temporary:
+        path = self._folder / f"{name}-{n_bytes}-{digest}.parquet"
+        with new_file(path) as temporary:
             temporary.write_bytes(content)
+        for before in self._folder.glob(f"{name}-*.parquet"):
+            if before != path:
+                before.unlink(missing_ok=True)
 
     def _load(self, name: str) -> tuple[bytes, int] | None:
         for path in self._folder.glob(f"{name}-*.parquet"):
@@ -113,3 +139,7 @@ class Storage:
 
 def _head(column: str) -> str:
     return f"head-{hashlib.sha256(column.encode()).hexdigest()[:16]}"
+
+
+def _values(field: str) -> str:
+    return f"values-{hashlib.sha256(field.encode()).hexdigest()[:16]}"

@@ -34,7 +34,7 @@ Values = Iterator[Sequence[str | None]]
 """The values of a column, piece by piece, as they are in the file; None where a row has no text."""
 
 
-_MOST_FIELDS, _LONGEST_VALUE = 100, 100
+_MOST_FIELDS, LONGEST_VALUE = 100, 100
 """The most columns that are named, and the most characters that are taken of a value which is not read as a text."""
 
 
@@ -58,7 +58,7 @@ class Table:
     @property
     def fields(self) -> tuple[str, ...]:
         """The first of its columns that hold text, numbers or times."""
-        return tuple(filter(is_name, dict.fromkeys(self._fields)))[:_MOST_FIELDS]
+        return usable_fields(self._fields)
 
     @property
     def reading(self) -> Reading:
@@ -93,10 +93,7 @@ class Table:
         return self._short_values(self._read_field(field))
 
     def _short_values(self, pieces: Values) -> Values:
-        for values in pieces:
-            yield [
-                (value and " ".join(value[: 4 * _LONGEST_VALUE].split())[:_LONGEST_VALUE]) or None for value in values
-            ]
+        return (short_values(values) for values in pieces)
 
     def _choices(self) -> str:
         if not self.columns:
@@ -121,6 +118,16 @@ class Table:
             )
         if is_empty:
             raise no_text(printable(self.name))
+
+
+def usable_fields(names: Iterable[str]) -> tuple[str, ...]:
+    """The first of some columns whose names a setting can hold, each once."""
+    return tuple(filter(is_name, dict.fromkeys(names)))[:_MOST_FIELDS]
+
+
+def short_values(values: Iterable[str | None]) -> list[str | None]:
+    """Each as one line of up to 100 characters, None where it is blank."""
+    return [(value and " ".join(value[: 4 * LONGEST_VALUE].split())[:LONGEST_VALUE]) or None for value in values]
 
 
 def is_text(kind: Any) -> bool:

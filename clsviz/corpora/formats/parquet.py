@@ -1,7 +1,8 @@
 """Local Parquet files, and columns of text in any."""
 
 import contextlib
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -21,7 +22,7 @@ def open_parquet(file: TextFile) -> Table:
     with opened(file) as table:
         check_width(len(table.schema_arrow), file)
         names = [column.name for column in table.schema_arrow if is_text(column.type)]
-        fields = [column.name for column in table.schema_arrow if is_text(column.type) or _is_plain(column.type)]
+        fields = [column.name for column in table.schema_arrow if is_text(column.type) or is_plain(column.type)]
         groups = [table.metadata.row_group(index) for index in range(table.num_row_groups)]
         n_bytes = sum(group.total_byte_size for group in groups)
         chunks = (group.column(index) for group in groups for index in range(group.num_columns))
@@ -73,13 +74,30 @@ def _plain_values(file: TextFile, batch_size: int, column: str) -> Values:
         if any(field.name == column and is_text(field.type) for field in schema):
             yield from _values(file, batch_size, column)
             return
+        names = class_names(table.metadata, column)
         for batch in table.iter_batches(batch_size, columns=[column]):
-            fields = zip(batch.schema, batch.columns, strict=True)
-            values = next(values for field, values in fields if field.name == column and _is_plain(field.type))
-            yield values.cast(pa.string()).to_pylist()
+            yield as_text(plain_values_of(batch, column), names)
 
 
-def _is_plain(kind: pa.DataType) -> bool:
+def class_names(footer: pq.FileMetaData, column: str) -> list[str]:
+    """What the numbers of a column stand for, from 0, as the datasets library notes it; none where it does not."""
+    try:
+        feature = json.loads(footer.metadata[b"huggingface"])["info"]["features"][column]
+        names = feature["names"] if feature["_type"] == "ClassLabel" else []
+    except (LookupError, TypeError, ValueError, RecursionError):  # most files say nothing, and anybody may write any
+        return []
+    return names if isinstance(names, list) and all(isinstance(name, str) for name in names) else []
+
+
+def as_text(values: pa.Array, names: Sequence[str]) -> list[str | None]:
+    """Values of a column as texts; with the names of classes, those of numbers without one, as -1 is, are blank."""
+    if not names:
+        found: list[str | None] = values.cast(pa.string()).to_pylist()
+        return found
+    return [names[at] if isinstance(at, int) and 0 <= at < len(names) else None for at in values.to_pylist()]
+
+
+def is_plain(kind: pa.DataType) -> bool:
     """Whether a column of this Arrow type holds numbers, truth values or times."""
     types = pa.types
     return bool(
@@ -94,8 +112,17 @@ def _is_plain(kind: pa.DataType) -> bool:
 
 def values_of(batch: pa.RecordBatch, column: str) -> pa.Array:
     """A column of texts; a path into a nested column may read like its name."""
+    return _column_of(batch, column, is_text)
+
+
+def plain_values_of(batch: pa.RecordBatch, column: str) -> pa.Array:
+    """The same of numbers, truth values or times."""
+    return _column_of(batch, column, is_plain)
+
+
+def _column_of(batch: pa.RecordBatch, column: str, is_one: Callable[[pa.DataType], bool]) -> pa.Array:
     fields = zip(batch.schema, batch.columns, strict=True)
-    return next(values for field, values in fields if field.name == column and is_text(field.type))
+    return next(values for field, values in fields if field.name == column and is_one(field.type))
 
 
 def n_bytes_of(values: pa.Array) -> int:

@@ -29,7 +29,7 @@ def page() -> None:
         with st.sidebar:
             controls.model.show()
         url.write(experiment, PAGE)
-        head.show(words.question_of_parts(experiment), words.imported.NO_PAGE)
+        head.show(words.question_of_parts(experiment), words.imported.NO_PAGE, None)
         return
     weights, job, error = _weights_or_job(experiment.model)
     anatomy = None
@@ -45,11 +45,11 @@ def page() -> None:
         st.warning(escape(note))
     question = words.question_of_parts(experiment)
     if weights is None:
-        head.show(question, _waiting(job))
+        head.show(question, _waiting(job), None)
     elif anatomy is None:
-        head.show(question, "This model is not loaded yet: progress, or the error, is shown beside it.")
+        head.show(question, "This model is not loaded yet: progress, or the error, is shown beside it.", None)
     else:
-        head.show(question, words.anatomy.answer(anatomy), terms=words.glossary.INSIDE_THE_MODEL)
+        head.show(question, words.anatomy.answer(anatomy), None, terms=words.glossary.INSIDE_THE_MODEL)
         _show(experiment, weights, anatomy)
 
 

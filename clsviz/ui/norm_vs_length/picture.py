@@ -1,5 +1,6 @@
 """The answer, the strip of controls, the picture, and what can be done with it."""
 
+from collections.abc import Hashable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from clsviz.measuring import Found, MeasuringJob
 from clsviz.settings import Overlay
 from clsviz.ui.controls import notes, view
 from clsviz.ui.norm_vs_length import beyond, every_layer, tour, typed
-from clsviz.ui.parts import chart, head, own, redrawn, selection, share, strip, toggle
+from clsviz.ui.parts import chart, colouring, head, own, redrawn, selection, share, strip, toggle
 from clsviz.ui.state import server, session, url, watching
 
 if TYPE_CHECKING:
@@ -19,6 +20,16 @@ if TYPE_CHECKING:
 
 _LOOK_SECONDS = 0.3
 """How often to look for what the answer lacks, which takes about as long."""
+
+
+def is_active(job: MeasuringJob) -> bool:
+    """Whether more points are to come, or their colours."""
+    return job.state.is_active or colouring.is_coming(job.work.found, session.experiment())
+
+
+def news(job: MeasuringJob) -> Hashable:
+    """Changes when there is more to see of either."""
+    return watching.news_of_points(job), colouring.news(job.work.found, session.experiment())
 
 
 def show(job: MeasuringJob, page: str) -> None:
@@ -33,9 +44,9 @@ def show(job: MeasuringJob, page: str) -> None:
     answer = partial(_wait, job, experiment)
     if found is not None and shown is not None:
         answer = partial(_answer, job, experiment, found, shown)
-    is_active = partial(beyond.is_active, job, experiment) if shown is not None else lambda: job.state.is_active
+    is_waiting = partial(beyond.is_active, job, experiment) if shown is not None else lambda: job.state.is_active
     seconds = _LOOK_SECONDS if shown is not None else 1.0
-    show_answer = partial(redrawn.show, answer, lambda: None, is_active, seconds=seconds)
+    show_answer = partial(redrawn.show, answer, lambda: None, is_waiting, seconds=seconds)
     answer_place = st.container()
     is_worth_waiting = shown is not None and not job.state.is_active and beyond.is_active(job, experiment)
     if not is_worth_waiting:
@@ -60,11 +71,11 @@ def show(job: MeasuringJob, page: str) -> None:
     with tools_place:
         _tools(experiment, found, shown, points, query)
         selection.show_search(found, shown, experiment)
-        selection.show(found, shown, selected, experiment.unit, share.file_name(experiment, found))
+        selection.show(experiment, found, shown, selected, share.file_name(experiment, found))
     typed.show(sentences, shown)
     _explain(job, experiment, found, shown)
     if is_worth_waiting:  # last, as the browser draws meanwhile
-        beyond.wait_a_moment(is_active)
+        beyond.wait_a_moment(is_waiting)
         with answer_place:
             show_answer()
 
@@ -114,7 +125,7 @@ def _tools(
             )
             toggle.shuffled_lengths(experiment)
         with st.container(horizontal=True, horizontal_alignment="right", width="content"):
-            seen = chart.seen(shown, own_points, overlays)
+            seen = chart.seen(found, experiment, shown, own_points, overlays)
             longest = chart.axes_of(experiment, shown).longest
             link = {name: text for name, text in (query | chart.link(found)).items() if text}
             share.copy_link(experiment, found, link, longest)

@@ -19,7 +19,6 @@ from clsviz.ui.state import links, server
 
 if TYPE_CHECKING:
     from clsviz.analysis import Shown
-    from clsviz.figures.colouring import Colours
     from clsviz.statistics import Flat, Quantiles
 
 HEIGHT = 470
@@ -118,9 +117,21 @@ def axes_of(experiment: Experiment, shown: "Shown") -> "figures.Axes":
     return axes(experiment, int(shown.lengths.max()) if len(shown.lengths) else experiment.length_cutoff)
 
 
-def seen(shown: "Shown", own: "figures.Points | None", overlays: Sequence[str]) -> "export.Seen":
+def seen(
+    found: Found, experiment: Experiment, shown: "Shown", own: "figures.Points | None", overlays: Sequence[str]
+) -> "export.Seen":
     """What the visitor sees in the picture, for its downloads."""
-    return export.Seen(own, tuple(overlays), _zoom(), marks.marked(st.session_state.selected, shown))
+    selected, groups = marks.marked(st.session_state.selected, shown), colouring.groups(found, experiment)
+    return export.Seen(own, tuple(overlays), _zoom(), selected, groups)
+
+
+def key_sent(groups: "export.Groups | None", shown: "Shown") -> dict[str, Any] | None:
+    """What the colours stand for, for the browser, which draws it where the picture is taken along."""
+    if groups is None:
+        return None
+    key = groups.key(shown.index, figures.Palette(*_ROLES[0]))
+    drawn = {"traces": figures.key.traces(key), "layout": figures.key.layout(key), "room": figures.key.ROOM}
+    return {**drawn, "colours": _COLOURS}
 
 
 def _zoom() -> tuple[float, ...]:
@@ -150,7 +161,7 @@ def link(found: Found | None) -> dict[str, str]:
     return {
         "overlays": links.overlays_text(st.session_state.overlays),
         "zoom": ",".join(f"{end:.6g}" for end in st.session_state.zoom),
-        "selected": marks.in_link(None if found is None else partial(names_of, found)),
+        "selected": marks.in_link(None if found is None else partial(_names_in_link, found)),
         "colour": st.session_state.colour or "",
         "find": st.session_state.find,
     }
@@ -158,9 +169,19 @@ def link(found: Found | None) -> dict[str, str]:
 
 def names_of(found: Found, places: Sequence[int]) -> list[str]:
     """The names of sentences of the sample, which find them again in another, in the order of the sample."""
-    there = tuple(sorted({place for place in places if place < len(found.sentences)}))
+    there = _there(found, places)
     key = "names", colouring.sample_of(found), there
     return server.shared().of(key, lambda: analysis.naming.names_of(found.sentences, there))
+
+
+def _names_in_link(found: Found, places: Sequence[int]) -> str:
+    there = _there(found, places)
+    key = "packed names", colouring.sample_of(found), there
+    return server.shared().of(key, lambda: analysis.naming.packed(found.sentences, there)) if there else ""
+
+
+def _there(found: Found, places: Sequence[int]) -> tuple[int, ...]:
+    return tuple(sorted({place for place in places if place < len(found.sentences)}))
 
 
 def show(
@@ -183,13 +204,13 @@ def show(
     seen = own_places, st.session_state.colour, st.session_state.find
     picture = around, found.key, tuple(overlays), seen
     selected = _found_in(marks.marked(marks.drawn(picture, part), shown), found, shown)
-    colours = colouring.of(found, shown, experiment)
+    groups = colouring.groups(found, experiment)
 
     def draw() -> tuple["figures.Drawn", bytes]:
         over = {**_over(found, experiment, shown, overlays), "own": own, "own_name": own_name}
-        return _draw(found, shown, replace(around, zoom=st.session_state.zoom), part, selected, colours, over)
+        return _draw(found, shown, replace(around, zoom=st.session_state.zoom), part, selected, groups, over)
 
-    of = picture, part, st.session_state.zoom, selected.tobytes(), colours is None
+    of = picture, part, st.session_state.zoom, selected.tobytes(), groups is None
     key = "drawing", found.key, experiment.view, analysis.knows_alike(found), of
     drawn, sent = draw() if own else server.shared().of(key, draw)  # what a visitor typed is seen by nobody else
     sample = colouring.sample_of(found)
@@ -218,7 +239,7 @@ def _draw(
     axes: "figures.Axes",
     part: Sequence[float],
     selected: NDArray[np.intp],
-    colours: "NDArray[np.bool_] | Colours | None",
+    groups: "export.Groups | None",
     over: dict[str, Any],
 ) -> tuple["figures.Drawn", bytes]:
     """The picture as it goes to the browser, and what of the sentences is in it; part: which is seen, of a density."""
@@ -237,8 +258,7 @@ def _draw(
         fit=shown.fit,
         **over,
         selected=np.flatnonzero(np.isin(at, selected)) if len(selected) else None,
-        groups=colours[at] if isinstance(colours, np.ndarray) else None,
-        colours=None if colours is None or isinstance(colours, np.ndarray) else colours.of(at),
+        **(groups.look(shown.index, at) if groups else {}),
     )
     return drawn, drawing.packed(figures.sent(figure, numbers, str(sample), _COLOURS, shown.fit))
 

@@ -1,4 +1,4 @@
-"""What sentences are coloured by: a trait of their text, or a column of the visitor's own table."""
+"""What sentences are coloured by: a trait of their text, or another column of the table that they come from."""
 
 import html
 from collections.abc import Hashable, Iterable
@@ -8,8 +8,8 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from clsviz import analysis, corpora, figures, words
-from clsviz.errors import CorpusError
+from clsviz import analysis, corpora, export, figures, words
+from clsviz.errors import ClsvizError
 from clsviz.experiment import Experiment, Selection
 from clsviz.measuring import Found
 from clsviz.progress import Progress
@@ -21,9 +21,10 @@ from clsviz.ui.state.links import FIELD, field_of
 if TYPE_CHECKING:
     from clsviz.analysis import Shown
     from clsviz.analysis.fields import Field
-    from clsviz.figures.colouring import Colours
+    from clsviz.measuring import Analysis
 
-_WITHOUT_NAME = words.selection.OTHER_VALUES, words.selection.NO_VALUE
+_TABLE_COLUMN = "group_"
+"""What the name of its column in tables begins with."""
 
 
 def control(found: Found) -> None:
@@ -50,17 +51,31 @@ def _label(colour: str) -> str:
     return words.selection.TRAITS[Trait(colour)] if name is None else words.selection.column(name)
 
 
-def of(found: Found, shown: "Shown", experiment: Experiment) -> "NDArray[np.bool_] | Colours | None":
-    """Which of the sentences shown have the trait, bool (n,), or the colour of each, or None for one and the same."""
-    if not st.session_state.colour:
+def groups(found: Found, experiment: Experiment) -> "export.Groups | None":
+    """What the sentences of the sample are coloured by; None while nothing is chosen, or it cannot be read."""
+    colour = st.session_state.colour
+    if not colour:
         return None
-    if field_of(st.session_state.colour) is None:
-        return _has_trait(found, shown)
+    name = field_of(colour)
+    if name is None:
+        return export.Groups(words.selection.TRAITS[Trait(colour)], f"{_TABLE_COLUMN}{colour}", _has_trait(found))
     try:
-        field = _field(found, shown, experiment)
-    except CorpusError:  # which stands below the picture
+        field = _field(found, experiment)
+    except ClsvizError:  # which stands below the picture
         return None
-    return figures.colouring.by_code(field.codes) if field.names else figures.colouring.by_number(field.numbers)
+    return None if field is None else export.Groups(words.selection.column(name), f"{_TABLE_COLUMN}{name}", field)
+
+
+def is_coming(found: Found | None, experiment: Experiment) -> bool:
+    """Whether the colours are still to come by themselves."""
+    fetched = _fetched(found, experiment)
+    return fetched is not None and fetched.state.is_active
+
+
+def news(found: Found | None, experiment: Experiment) -> Hashable:
+    """Changes when there is more to say of colours that are to come."""
+    fetched = _fetched(found, experiment)
+    return fetched and (fetched.state, fetched.done, fetched.total)
 
 
 def show_legend(found: Found, shown: "Shown", experiment: Experiment) -> None:
@@ -68,23 +83,31 @@ def show_legend(found: Found, shown: "Shown", experiment: Experiment) -> None:
     if not st.session_state.colour or not len(shown.index):
         return
     if field_of(st.session_state.colour) is None:
-        said = words.selection.by_trait(st.session_state.colour, shown, _has_trait(found, shown))
+        said = words.selection.by_trait(st.session_state.colour, shown, _has_trait(found)[shown.index])
         st.caption(escape(said), width="stretch")
         return
     try:
-        field = _field(found, shown, experiment)
-    except CorpusError as error:
+        field = _field(found, experiment)
+    except ClsvizError as error:
         st.caption(escape(error), width="stretch")
         return
+    if field is None:
+        _show_progress(found, experiment)
+        return
+    field = field.of(shown.index)
     st.html(_of_names(field, shown) if field.names else _of_numbers(field))
+
+
+def _show_progress(found: Found, experiment: Experiment) -> None:
+    fetched, name = _fetched(found, experiment), field_of(st.session_state.colour)
+    if fetched is not None and name is not None:
+        st.caption(escape(words.selection.reading(name, fetched.done, fetched.total)), width="stretch")
 
 
 def _of_names(field: "Field", shown: "Shown") -> str:
     """A dot and its name for each value, with how many there are."""
-    colours = (*figures.colouring.NAMED[: len(field.names)], figures.colouring.OTHERS, figures.colouring.OTHERS)
-    codes = (*range(len(field.names)), analysis.fields.OTHER, analysis.fields.NOTHING)
     entries = []
-    for colour, code, name in zip(colours, codes, (*field.names, *_WITHOUT_NAME), strict=True):
+    for colour, code, name in export.entries_of(field):
         which = field.codes == code
         if which.any():
             about = words.selection.of_value(int(which.sum()), float(shown.norms[which].mean()))
@@ -95,7 +118,7 @@ def _of_names(field: "Field", shown: "Shown") -> str:
 def _listed(entries: Iterable[tuple[str, str, str]]) -> str:
     """Entries of a legend, as markup in which names are text."""
     items = (
-        f'<span style="white-space:nowrap"><span style="color:{colour}">●</span> {html.escape(printable(name))} '
+        f'<span><span style="color:{colour}">●</span> {html.escape(printable(name))} '
         f'<span style="opacity:0.8">{html.escape(about)}</span></span>'
         for colour, name, about in entries
     )
@@ -113,15 +136,31 @@ def _of_numbers(field: "Field") -> str:
     return f'<div class="legend"><span>{ends[0]} {bar} {ends[1]}</span>{rest}</div>'
 
 
-def _has_trait(found: Found, shown: "Shown") -> NDArray[np.bool_]:
-    return _having(sample_of(found), st.session_state.colour, found.sentences)[shown.index]
+def _has_trait(found: Found) -> NDArray[np.bool_]:
+    return _having(sample_of(found), st.session_state.colour, found.sentences)
 
 
-def _field(found: Found, shown: "Shown", experiment: Experiment) -> "Field":
-    """The values of the column; raises CorpusError."""
+def _field(found: Found, experiment: Experiment) -> "Field | None":
+    """The values of the column, None while they are being fetched; raises ClsvizError."""
+    if (fetched := _fetched(found, experiment)) is not None:
+        if fetched.error is not None:
+            raise fetched.error
+        return fetched.work.result
     name = field_of(st.session_state.colour)
     assert name is not None  # asked before
-    return _read(sample_of(found), experiment.selection, name, found).of(shown.index)
+    return _read(sample_of(found), experiment.selection, name, found)
+
+
+def _fetched(found: Found | None, experiment: Experiment) -> "Analysis[Field] | None":
+    """The job that fetches the column from the Hub; None where nothing is to be fetched."""
+    name = field_of(st.session_state.colour)
+    if found is None or name is None or not corpora.is_on_hub(experiment.corpus):
+        return None
+
+    def fetch(progress: Progress) -> "Field":
+        return _values(found, experiment.selection, name, progress)
+
+    return server.jobs().fetch(("column", sample_of(found), name), fetch, server.visitor())
 
 
 def sample_of(found: Found) -> Hashable:
@@ -134,8 +173,10 @@ def _having(sample: Hashable, trait: Trait, sentences: list[str]) -> NDArray[np.
 
 
 def _read(sample: Hashable, selection: Selection, name: str, found: Found) -> "Field":
-    def read() -> "Field":
-        folder = server.jobs().store.corpora
-        return analysis.fields.field(corpora.values_beside(found.sample, selection, name, folder, Progress()))
+    return server.shared().of(("field", sample, selection, name), lambda: _values(found, selection, name, Progress()))
 
-    return server.shared().of(("field", sample, selection, name), read)
+
+def _values(found: Found, selection: Selection, name: str, progress: Progress) -> "Field":
+    folder = server.jobs().store.corpora
+    values = corpora.values_beside(found.sample, selection, found.seed, name, folder, progress)
+    return analysis.fields.field(values)

@@ -12,12 +12,13 @@ _FIRST_LOOK = 128
 def covered(job: MeasuringJob, experiment: Experiment) -> Found | None:
     """The vectors that the page is about, or None while there are none.
 
-    While they are being measured, these are the first 128, 256, 512 and so on: not every part redraws everything.
+    While they are being measured, these are the first 128, 256, 512 and so on: not every part redraws everything. What
+    came with clsviz is whole, also while it is still looked at what it would take to measure more.
     """
     found = watching.found(job, experiment)
     if found is None:
         return None
     n = len(found.measurements)
-    if job.state.is_active:
+    if job.state.is_active and not found.is_outline:
         n = max((_FIRST_LOOK << doubling for doubling in range(10) if _FIRST_LOOK << doubling <= n), default=0)
     return analysis.vectors.head(found, n) if n else None

@@ -11,7 +11,7 @@ from clsviz.ui.parts import glossary
 def show(
     question: str,
     answer: str,
-    numbers: str = "",
+    numbers: str | None = "",
     caveats: str = "",
     *,
     pending: str = "",
@@ -20,8 +20,9 @@ def show(
 ) -> None:
     """Draw it; the place of each is kept while it is empty.
 
-    pending: what is still to come, after the answer. caveats: what else to know of the answer. terms: those of the page
-    that are explained beside the question. beside: draws what else stands there.
+    numbers: None on a page that never has any. pending: what is still to come, after the answer. caveats: what else to
+    know of the answer. terms: those of the page that are explained beside the question. beside: draws what else stands
+    there.
     """
     with st.container(key="head", gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center", key="question", gap="small"):
@@ -32,6 +33,8 @@ def show(
                 beside()
         with st.container(key="answer"):
             st.header(escape(answer) + (f" :gray[{escape(pending)}]" if pending else ""), anchor=False)
+        if numbers is None:
+            return
         with st.container(key="numbers", gap="xsmall"):
             st.caption(escape(numbers))
             if caveats:

@@ -59,7 +59,8 @@ def _found(sentences: Sequence[str], mark: str) -> str:
     """Sentences that are named as points in a sample; other marks as they are."""
     if not mark.startswith(_NAMED):
         return mark
-    places = analysis.naming.places_of(sentences, mark.removeprefix(_NAMED).split(","))
+    names = analysis.naming.unpacked(mark.removeprefix(_NAMED))
+    places = analysis.naming.places_of(sentences, names)
     return _mark("points", places.tolist()) if len(places) else ""
 
 
@@ -68,8 +69,8 @@ def named(names: Sequence[str]) -> str:
     return f"{_NAMED}{','.join(names)}" if names else ""
 
 
-def in_link(names_of: Callable[[list[int]], list[str]] | None) -> str:
-    """What is marked, with sentences by their names; names_of: of the places of some, None while they are not known.
+def in_link(names_of: Callable[[list[int]], str] | None) -> str:
+    """What is marked, with sentences by their names; names_of: packed, of the places of some, None while not known.
 
     Those of an earlier view that are too many for a link are left out.
     """
@@ -80,7 +81,8 @@ def in_link(names_of: Callable[[list[int]], list[str]] | None) -> str:
         word, _, numbers = mark.partition(":")
         if word != "points" or names_of is None:
             return mark
-        return named(names_of([int(float(number)) for number in numbers.split(",")]))
+        names = names_of([int(float(number)) for number in numbers.split(",")])
+        return names and f"{_NAMED}{names}"
 
     return ";".join(filter(None, map(written_out, _split())))
 

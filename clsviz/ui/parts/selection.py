@@ -39,7 +39,7 @@ def show_search(found: Found, shown: "Shown", experiment: Experiment) -> None:
         colouring.show_legend(found, shown, experiment)
 
 
-def show(found: Found, shown: "Shown", selected: NDArray[np.intp], unit: Unit, name: str) -> None:
+def show(experiment: Experiment, found: Found, shown: "Shown", selected: NDArray[np.intp], name: str) -> None:
     """The one sentence in full, or a table of several.
 
     selected: intp (n,), which of those shown. name: of the table as a file, without an ending.
@@ -49,18 +49,19 @@ def show(found: Found, shown: "Shown", selected: NDArray[np.intp], unit: Unit, n
     if not len(selected):
         st.caption("Nothing found." if st.session_state.find.strip() else words.selection.HOW_TO_SELECT)
     elif len(selected) == 1:
-        _one(found, shown, int(selected[0]), unit)
+        _one(found, shown, int(selected[0]), experiment.unit)
     else:
-        _several(found, shown, selected, unit, name)
+        _several(experiment, found, shown, selected, name)
 
 
-def _several(found: Found, shown: "Shown", selected: NDArray[np.intp], unit: Unit, name: str) -> None:
+def _several(experiment: Experiment, found: Found, shown: "Shown", selected: NDArray[np.intp], name: str) -> None:
+    unit, groups = experiment.unit, colouring.groups(found, experiment)
     more = f" · the first {_MOST_LISTED:,} are listed" if len(selected) > _MOST_LISTED else ""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.markdown(escape(words.selection.selected(shown, selected) + more))
         st.download_button(
             "Selected (CSV)",
-            lambda: export.to_csv(export.tables.named(found.sentences, selected, shown, unit)),
+            lambda: export.to_csv(export.tables.named(found.sentences, selected, shown, unit, groups)),
             f"{name}-selected.csv",
             "text/csv",
             icon=":material/download:",
@@ -68,7 +69,7 @@ def _several(found: Found, shown: "Shown", selected: NDArray[np.intp], unit: Uni
         )
     four_digits = st.column_config.NumberColumn(format="%.4f")
     st.dataframe(
-        export.tables.selected(found.sentences, selected[:_MOST_LISTED], shown, unit),
+        export.tables.selected(found.sentences, selected[:_MOST_LISTED], shown, unit, groups),
         hide_index=True,
         height=280,
         column_config={

@@ -111,32 +111,33 @@ def downloads(experiment: Experiment, found: Found, view: "Shown", seen: "Seen",
         if not place.open:
             st.skeleton(_HEIGHT, width=_WIDTH)  # or else it would be opened where there is room for nothing
             return
-        frame()
-        _files(experiment, found, view, seen)
+        _files(experiment, found, view, seen, frame)
 
 
-def _files(experiment: Experiment, found: Found, view: "Shown", seen: "Seen") -> None:
+def _files(experiment: Experiment, found: Found, view: "Shown", seen: "Seen", frame: Callable[[], None]) -> None:
     """What `downloads` offers once it is open."""
 
     def report() -> bytes:
         return export.report(experiment, found, view, seen)
 
     name = file_name(experiment, found)
-    citing.image_buttons("scatter", name)
+    citing.image_buttons("scatter", name, chart.key_sent(seen.groups, view))
+    st.download_button("Picture (HTML)", report, f"{name}.html", "text/html", on_click="ignore", width="stretch")
+    frame()
     table_downloads(
         "Table",
         name,
-        lambda: export.table(found.sentences, found.measurements),
+        lambda: export.table(found.sentences, found.measurements, seen.groups),
         lambda: export.summary(*words.shareable(experiment, found), view),
     )
-    st.download_button("Picture (HTML)", report, f"{name}.html", "text/html", on_click="ignore", width="stretch")
     n_points = None
     if figures.is_dense(len(view.index), len(found.measurements)):
         n_points = figures.n_sampled(view.lengths, view.norms, seen.zoom)
         cells, of_cells = partial(export.cells, found, view, seen), partial(about, experiment, found)
         table_downloads("Density", f"{name}-density", cells, of_cells)
     overlays = chart.drawn_overlays(found, experiment, view, seen.overlays)
-    caption = words.citation.caption(experiment, found, view, overlays, n_points)
+    colour = seen.groups.title if seen.groups else ""
+    caption = words.citation.caption(experiment, found, view, overlays, n_points, colour)
     citing.citation(caption, words.citation.bibtex(experiment, found))
 
 
@@ -176,13 +177,14 @@ def table_downloads(
         "CSV": ("csv", "text/csv", lambda: export.to_csv(table())),
         "Parquet": ("parquet", "application/vnd.apache.parquet", lambda: export.to_parquet(table(), about())),
     }
-    for kind, (ending, mime, content) in kinds.items():
-        st.download_button(
-            f"{label} ({kind})",
-            content,
-            f"{name}.{ending}",
-            mime,
-            key=f"download-{label}-{kind}",
-            on_click="ignore",
-            width="stretch",
-        )
+    with st.container(horizontal=True):
+        for kind, (ending, mime, content) in kinds.items():
+            st.download_button(
+                f"{label} ({kind})",
+                content,
+                f"{name}.{ending}",
+                mime,
+                key=f"download-{label}-{kind}",
+                on_click="ignore",
+                width="stretch",
+            )

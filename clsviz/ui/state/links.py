@@ -33,10 +33,11 @@ _LONGEST_MARKS = 9_000
 _NUMBER = r"-?\d{1,9}(?:\.\d{1,9})?(?:e[+-]?\d\d)?"
 
 _NAME = r"[\w-]{7}(?:~\d{1,6})?"
-"""Of a sentence, as `analysis.naming` makes it."""
+_PACKED = "|".join(rf"{width}\.(?:[\w-]{{{width}}}(?:~\d{{1,6}}\.)?)+" for width in (5, 6, 7))
+"""Of a sentence, and of several, as `analysis.naming` makes them."""
 
 _MARK = (
-    rf"(?:sentences:{_NAME}(?:,{_NAME})*|points:\d{{1,7}}(?:,\d{{1,7}})*|box:{_NUMBER}(?:,{_NUMBER}){{3}}|lasso:{_NUMBER},{_NUMBER}"
+    rf"(?:sentences:(?:{_NAME}(?:,{_NAME})*|{_PACKED})|points:\d{{1,7}}(?:,\d{{1,7}})*|box:{_NUMBER}(?:,{_NUMBER}){{3}}|lasso:{_NUMBER},{_NUMBER}"
     rf"(?:,{_NUMBER},{_NUMBER}){{2,}})"
 )
 """Sentences, points, a box, or a lasso of three corners or more; see `parts.marks`."""
@@ -135,7 +136,7 @@ def _n_altered(text: str, report: Report) -> int:
 
 
 def field_of(colour: object) -> str | None:
-    """The column of the visitor's table that sentences are coloured by; None if they are not."""
+    """The column of the table that sentences are coloured by; None if they are not."""
     is_field = isinstance(colour, str) and colour.startswith(FIELD) and is_name(colour.removeprefix(FIELD))
     return str(colour).removeprefix(FIELD) if is_field else None
 

@@ -10,7 +10,7 @@ from clsviz.analysis.typed import EXAMPLE, TypedSentences
 from clsviz.experiment import Experiment
 from clsviz.measuring import MeasuringJob
 from clsviz.settings import Lengths
-from clsviz.ui.parts import chart, selection, share
+from clsviz.ui.parts import chart, colouring, selection, share
 from clsviz.ui.state import watching
 
 _NO_NORMS = (
@@ -41,7 +41,8 @@ def show(typed: TypedSentences | None, jobs: list[MeasuringJob], experiment: Exp
         st.session_state.overlays,
         "example" if is_example else "yours",
     )
-    selection.show(found, shown, selected, experiment.unit, share.file_name(experiment, found))
+    colouring.show_legend(found, shown, experiment)
+    selection.show(experiment, found, shown, selected, share.file_name(experiment, found))
 
 
 def _points(typed: TypedSentences | None, experiment: Experiment) -> "figures.Points | None":

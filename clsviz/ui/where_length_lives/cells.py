@@ -10,7 +10,7 @@ from clsviz.experiment import Experiment
 from clsviz.measuring import Found
 from clsviz.settings import Pooling
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart, selection, share
+from clsviz.ui.parts import chart, colouring, selection, share
 from clsviz.ui.state import session
 
 if TYPE_CHECKING:
@@ -81,4 +81,5 @@ def _scatter(found: Found, experiment: Experiment) -> None:
     st.subheader(words.axis_title(experiment), anchor=False)
     st.markdown(escape(words.result(shown, experiment, len(found.measurements))))
     selected = chart.show(experiment, found, shown)
-    selection.show(found, shown, selected, experiment.unit, share.file_name(experiment, found))
+    colouring.show_legend(found, shown, experiment)
+    selection.show(experiment, found, shown, selected, share.file_name(experiment, found))

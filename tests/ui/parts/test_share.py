@@ -44,7 +44,7 @@ def test_the_main_page_makes_what_it_offers_once_it_is_opened(open_page: Callabl
     page.session_state["export"] = True
     page = settle(page.run())
     labels = [button.proto.label for button in page.get("download_button")]
-    assert labels == ["Table (CSV)", "Table (Parquet)", "Picture (HTML)"]
+    assert labels == ["Picture (HTML)", "Table (CSV)", "Table (Parquet)"]
     caption, entry = (code.value for code in page.code)
     assert caption.startswith("Norm of ")
     assert entry.startswith("@software{clsviz-")

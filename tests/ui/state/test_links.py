@@ -29,6 +29,8 @@ from clsviz.ui.state.links import EXTRAS, MOST_MODELS, overlays_text
         ("selected", "points:1,2,30;box:1,2,3.5,4", "points:1,2,30;box:1,2,3.5,4"),
         ("selected", "lasso:1,1,2,2.5,3,1", "lasso:1,1,2,2.5,3,1"),
         ("selected", "sentences:abcDEF1,-_cDEF1~12", "sentences:abcDEF1,-_cDEF1~12"),
+        ("selected", "sentences:5.abcDE-_cDE~12.fghij", "sentences:5.abcDE-_cDE~12.fghij"),
+        ("selected", "sentences:7.abcdefg;points:3", "sentences:7.abcdefg;points:3"),
         ("models", "minilm,untrained:minilm,minilm ", ["minilm", "untrained:minilm"]),
     ],
 )
