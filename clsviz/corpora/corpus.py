@@ -16,7 +16,8 @@ class Corpus:
     fingerprint: SHA-256 in hexadecimal of its sentences, or of what they are made from where not all are on this
     machine. n_sentences: in the whole corpus, or None if unknown. configurations, splits, columns: what could be chosen
     instead. width: at which the lines of a text file were wrapped, in characters, if they were joined to paragraphs.
-    n_left_out: its lines that are in no paragraph. fields: other columns of a table of one's own.
+    n_left_out: its lines that are in no paragraph. fields: other columns of a table of one's own. n_bytes, n_about: of
+    a dataset on the Hub, the size of its files, and about how many sentences they hold, judged by the largest.
     """
 
     selection: Selection
@@ -30,6 +31,8 @@ class Corpus:
     width: int = 0
     n_left_out: int = 0
     fields: tuple[str, ...] = ()
+    n_bytes: int = 0
+    n_about: int = 0
 
 
 class NotDownloadedError(CorpusError):

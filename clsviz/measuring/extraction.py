@@ -26,7 +26,7 @@ from clsviz.measuring.store import Key, Store
 from clsviz.measuring.whole import counted
 from clsviz.measuring.worker import Share, Worker
 from clsviz.progress import Progress, interruptible
-from clsviz.settings import RANGES, Alteration, Precision
+from clsviz.settings import ALL, RANGES, Alteration, Precision
 from clsviz.vectors import KINDS
 
 if TYPE_CHECKING:
@@ -74,8 +74,8 @@ class Extraction:
     def look_up(self, progress: Progress) -> Cost:
         """Find what is on this machine, without building or fetching anything, and estimate the rest.
 
-        The Hub is asked only about models and datasets that are not in the catalogue: how large they are, and what
-        they hold.
+        The Hub is asked only about models and datasets that are not in the catalogue, and about those of which all is
+        wanted: how large they are, and what they hold.
         """
         experiment, folder = self.experiment, self._store.corpora
         n_sentences = min(experiment.sample_size, RANGES["sample_size"][1])
@@ -89,9 +89,14 @@ class Extraction:
             try:
                 sample = self._draw(corpora.find_sample, progress)
             except corpora.NotDownloadedError:
-                if not corpora.is_in_catalogue(experiment.corpus):
+                is_whole = experiment.sample_size == ALL
+                if is_whole or not corpora.is_in_catalogue(experiment.corpus):
                     self.corpus = corpora.fetch_corpus(experiment.selection, folder, progress)
-                megabytes += corpora.download_megabytes(experiment.corpus, n_sentences)
+                if is_whole and self.corpus:
+                    n_sentences = self.corpus.n_about
+                    megabytes += self.corpus.n_bytes // 10**6
+                else:
+                    megabytes += corpora.download_megabytes(experiment.corpus, n_sentences)
             else:
                 n_sentences = sample.n_sentences
                 if weights:
@@ -106,7 +111,7 @@ class Extraction:
         if weights is None or corpora.build_seconds(self.experiment.corpus, folder):
             return None
         try:
-            corpus = corpora.find_corpus(self.experiment.selection, folder, progress)
+            corpus = corpora.find_corpus(self.experiment.selection, folder, progress, self.experiment.sample_size)
             nothing = Found(
                 weights, corpora.Sample(corpus, [], ""), self.experiment.precision, seed=self.experiment.seed
             )
@@ -133,11 +138,19 @@ class Extraction:
             return self._complete_whole(found, progress)
         return self._complete(found, progress, lambda found: found)
 
-    def _prepare(self, progress: Progress) -> Found:
-        """What is stored, once model and sentences are here and the error of the fast precision can be told."""
+    def fetch(self, progress: Progress) -> Found:
+        """Model and sentences, with what is stored; raises as `run` does, and measures nothing."""
+        return self._find(self._fetch_weights(progress), self._draw(corpora.fetch_sample, progress))
+
+    def _fetch_weights(self, progress: Progress) -> models.Weights:
         progress.begin("Looking for the model")
         weights = models.fetch(self.experiment.model, progress)
         check_asked(weights, self.experiment)
+        return weights
+
+    def _prepare(self, progress: Progress) -> Found:
+        """What is stored, once model and sentences are here and the error of the fast precision can be told."""
+        weights = self._fetch_weights(progress)
         self._forget_unless_of(weights)
         if self.found is None:
             with contextlib.suppress(corpora.NotDownloadedError):

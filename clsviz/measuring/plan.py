@@ -55,7 +55,8 @@ def plan(extraction: Extraction, machine: Machine, progress: Progress) -> Plan:
     cost = extraction.look_up(progress)
     found, experiment = extraction.found, extraction.experiment
     weights = found.weights if found else None
-    in_corpus = (extraction.corpus and extraction.corpus.n_sentences) or RANGES["sample_size"][1]
+    corpus = extraction.corpus
+    in_corpus = (corpus and (corpus.n_sentences or corpus.n_about)) or RANGES["sample_size"][1]
     n_sentences = found.sample.n_sentences if found else min(experiment.sample_size, in_corpus)
     n_missing = found.n_missing_of_sample + found.n_left if found else n_sentences
     n_characters = float(np.mean([*map(len, found.sentences)])) if found and found.sentences else TYPICAL_CHARACTERS
