@@ -12,7 +12,7 @@ from .jobs import Analysis, Jobs, MeasuringJob
 from .lane import TURN_SECONDS, Place
 from .outline import read_outline, write_outline
 from .part import borders, measure_parts, missing, n_between, part_stop
-from .plan import GPU_RATE, Plan, plan
+from .plan import GPU_RATE, Plan, plan, planned
 from .showcase import SHOWCASE, Origin, measure_showcase, origin
 from .store import Key, Store
 from .texts import measure_altered, measure_texts
@@ -66,6 +66,7 @@ __all__ = [
     "origin",
     "part_stop",
     "plan",
+    "planned",
     "read_outline",
     "read_wanted",
     "take_census",

@@ -185,12 +185,14 @@ class Extraction:
         """Measure what is missing of a whole corpus, together with whoever else does, and count it."""
         found = self._publish(self._count(self._read_stored(found), progress))
         while found.census is None:
-            n_measured, seconds = 0, 0.0
+            n_measured, seconds, n_missing = 0, 0.0, found.n_missing
             for measured in self._worker(found, progress).run(wait=True):
                 n_measured, seconds = n_measured + len(measured.measurements), seconds + measured.seconds
                 self.sentences_per_second = n_measured / seconds
                 if found.n_missing_of_sample:
-                    found = self._publish(self._read_stored(found))
+                    found = self._read_stored(found)
+                n_left = max(0, n_missing - n_measured - found.n_missing_of_sample)
+                found = self._publish(replace(found, n_left=n_left))
             found = self._publish(self._count(self._read_stored(found), progress))
         return found
 
