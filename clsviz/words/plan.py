@@ -54,5 +54,5 @@ def _rough(n: int) -> str:
 def _size(n_bytes: float) -> str:
     for size, unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB")):
         if n_bytes >= size:
-            return f"{n_bytes / size:,.1f} {unit}"
+            return f"{n_bytes / size:,.{1 if n_bytes < 100 * size else 0}f} {unit}"
     return f"{max(n_bytes / 1e3, 0.1):,.1f} kB"
