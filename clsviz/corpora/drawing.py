@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz import corpora
-from clsviz.corpora import datasets, kept
+from clsviz.corpora import datasets
 from clsviz.corpora.catalogue import is_on_hub
 from clsviz.corpora.corpus import Corpus, not_downloaded
+from clsviz.corpora.head import head_of
 from clsviz.corpora.local import discard, make_corpus
 from clsviz.corpora.on_hub import open_split
 from clsviz.corpora.order import N_SHUFFLED, shuffled
@@ -99,23 +100,21 @@ def _local(selection: Selection, size: int, seed: int, folder: Path, progress: P
         path, corpus = make_corpus(selection, folder, progress)
         assert corpus.n_sentences is not None  # since all of them are here
         with contextlib.suppress(DamagedFileError):
-            sample, order = _drawn(Files([(path, corpus.n_sentences)]), corpus, size, seed)
-            table_rows = kept.rows_of_table(path, order) if corpus.fields else None
-            if table_rows is not None or not corpus.fields:
-                return replace(sample, rows=table_rows)
+            return _drawn(Files([(path, corpus.n_sentences)]), corpus, size, seed)
         discard(path, folder)
     raise _not_kept(corpus, folder)
 
 
-def _drawn(files: Files, corpus: Corpus, size: int, seed: int) -> tuple[Sample, NDArray[np.intp]]:
-    """The sample of a corpus of which all sentences are here, and which they are; raises DamagedFileError."""
+def _drawn(files: Files, corpus: Corpus, size: int, seed: int) -> Sample:
+    """The sample of a corpus of which all sentences are here; raises DamagedFileError."""
     n = files.n_sentences
-    is_whole = size == ALL and n > N_SHUFFLED
-    order = shuffled(n, seed)[: HEAD if is_whole else size]
-    drawn = f"drawn at random from {n:,}, seed {seed}"
-    if is_whole:
+    if size == ALL and n > N_SHUFFLED:
         drawn = f"all of the corpus, the first {N_SHUFFLED:,} in random order, seed {seed}"
-    return Sample(corpus, files.rows(order), drawn, whole=Whole(files, seed) if is_whole else None), order
+        sentences, rows = head_of(files, corpus, seed, HEAD)
+        return Sample(corpus, sentences, drawn, rows=rows, whole=Whole(files, seed))
+    order = shuffled(n, seed)[:size]
+    rows = files.rows_of_table(order) if corpus.fields else None
+    return Sample(corpus, files.rows(order), f"drawn at random from {n:,}, seed {seed}", rows=rows)
 
 
 def _not_kept(corpus: Corpus, folder: Path) -> CorpusError:
@@ -128,7 +127,7 @@ def _all_from_hub(
     for _ in range(2):
         files, corpus = whole_dataset(selection, source, folder, progress)
         try:
-            return _drawn(files, corpus, ALL, seed)[0]
+            return _drawn(files, corpus, ALL, seed)
         except DamagedFileError as damaged:
             damaged.path.unlink(missing_ok=True)  # and fetched again
     raise _not_kept(corpus, folder)

@@ -1,9 +1,10 @@
 """All sentences of a corpus of this machine, read a run at a time: more of them than memory may hold."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,18 +35,30 @@ class Files:
 
     def rows(self, numbers: NDArray[np.intp]) -> list[str]:
         """The sentences with these numbers, intp (n,), in this order; raises DamagedFileError."""
+        rows: list[str] = self._taken(numbers, kept.rows).tolist()
+        return rows
+
+    def rows_of_table(self, numbers: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Which row of the table each of these sentences comes from, int64 (n,); raises DamagedFileError."""
+        return self._taken(numbers, kept.rows_of_table).astype(np.int64)
+
+    def _taken(self, numbers: NDArray[np.intp], take: Callable[[Path, NDArray[np.intp]], Any]) -> NDArray[np.object_]:
         found = np.empty(len(numbers), object)
         first = 0
         for path, n in self.paths:
             here = np.flatnonzero((numbers >= first) & (numbers < first + n))
             if len(here):
-                sentences = kept.rows(path, numbers[here] - first)
-                if sentences is None:
+                taken = take(path, numbers[here] - first)
+                if taken is None:
                     raise DamagedFileError(path)
-                found[here] = sentences
+                found[here] = taken
             first += n
-        rows: list[str] = found.tolist()
-        return rows
+        return found
+
+    def beside(self, name: str) -> Path:
+        """Where something of that name is kept that was made of them."""
+        path, _ = self.paths[0]
+        return path.with_name(f"{path.stem}-{name}.parquet")
 
 
 class Whole:

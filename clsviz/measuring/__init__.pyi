@@ -1,4 +1,5 @@
 from .census import Counted, take_census
+from .census_file import kept_tallies
 from .checked import Checked
 from .encoders import Encoders
 from .estimate import LOAD_SECONDS, RATE_OF_VECTORS, Cost, Machine, gigabytes_of
@@ -55,6 +56,7 @@ __all__ = [
     "evict",
     "gigabytes_of",
     "import_rows",
+    "kept_tallies",
     "list_imports",
     "measure_altered",
     "measure_parts",

@@ -23,7 +23,7 @@ from clsviz.measuring.outline import read_outline
 from clsviz.measuring.part import Run, borders, measure_parts
 from clsviz.measuring.soundness import Shape
 from clsviz.measuring.store import Key, Store
-from clsviz.measuring.whole import counted
+from clsviz.measuring.whole import counted, is_counted
 from clsviz.measuring.worker import Share, Worker
 from clsviz.progress import Progress, interruptible
 from clsviz.settings import ALL, RANGES, Alteration, Precision
@@ -100,8 +100,10 @@ class Extraction:
             else:
                 n_sentences = sample.n_sentences
                 if weights:
-                    found = self._publish(self._count(self._find(weights, sample), progress))
-                    return self._cost(self._outlined(found))
+                    found = self._stored(weights, sample)
+                    if not is_counted(found, self._store, self.key_of(found)):
+                        self._publish(found)  # to be seen meanwhile
+                    return self._cost(self._outlined(self._publish(self._count(found, progress))))
         seconds += self._measuring_seconds(weights, n_sentences, TYPICAL_CHARACTERS)
         return Cost(seconds, megabytes)
 
@@ -219,13 +221,17 @@ class Extraction:
         return sample
 
     def _find(self, weights: models.Weights, sample: corpora.Sample) -> Found:
+        """The same as `_stored`, published."""
+        return self._publish(self._stored(weights, sample))
+
+    def _stored(self, weights: models.Weights, sample: corpora.Sample) -> Found:
         """What the store has of a sample."""
         found = Found(weights, sample, self.experiment.precision, KINDS[self.kind].none(), seed=self.experiment.seed)
         if found.precision is not Precision.EXACT:
             found = replace(found, audit=Found(weights, sample.head(AUDIT_SIZE), seed=found.seed))
         found = self._read_stored(found)
         check_found(weights, found.n_missing, self.kind)
-        return self._publish(found)
+        return found
 
     def _outlined(self, found: Found) -> Found:
         """The same, or its outline if that came with clsviz and the vectors are not all here."""

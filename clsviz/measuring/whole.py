@@ -25,3 +25,9 @@ def counted(found: Found, store: Store, key: Key, progress: Progress) -> Found:
         return counted(replace(found, damaged_parts=found.damaged_parts + len(damaged)), store, key, progress)
     n_left = n_missing - (len(found.sentences) - len(found.measurements))
     return replace(found, census=census, n_left=max(n_left, 0))
+
+
+def is_counted(found: Found, store: Store, key: Key) -> bool:
+    """Whether `counted` takes but a moment: nothing is to be counted, or what was is kept."""
+    n = found.sample.n_sentences
+    return found.sample.whole is None or any(kept == n for kept, _ in measuring.kept_tallies(store, key))
