@@ -13,7 +13,7 @@ from clsviz import statistics
 from clsviz.encoder import Encoder
 from clsviz.experiment import Experiment
 from clsviz.measurements import MAX_LENGTH
-from clsviz.measuring import Encoders, Extraction, Machine, Share, Store, plan
+from clsviz.measuring import Encoders, Extraction, Found, Machine, Share, Store, plan
 from clsviz.progress import Progress
 from clsviz.settings import ALL, Pooling
 
@@ -83,3 +83,35 @@ def test_a_plan_judges_a_dataset_by_its_files_until_it_is_here(
     Extraction(on_hub, store, Encoders()).fetch(Progress())
     after = planned()
     assert (after.n_sentences, after.n_missing, after.is_counted, after.megabytes) == (400, 400, True, 0)
+
+
+def test_the_line_of_the_first_sentences_is_not_shown_where_that_of_all_is_kept(
+    on_hub: Experiment, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    published: list[Found] = []
+    publish = Extraction._publish
+    monkeypatch.setattr(Extraction, "_publish", lambda self, found: published.append(found) or publish(self, found))
+    run(on_hub, store)
+    published.clear()
+    Extraction(on_hub, store, Encoders()).look_up(Progress())
+    assert [found.census is not None for found in published] == [True]
+    for kept in store.root.glob("norms-*/census-*"):
+        kept.unlink()
+    published.clear()
+    Extraction(on_hub, store, Encoders()).look_up(Progress())  # which counts: meanwhile there is something to see
+    assert [found.census is not None for found in published] == [False, True]
+
+
+def test_what_is_left_is_told_as_it_is_measured(
+    on_hub: Experiment, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left: list[tuple[int, int]] = []
+    publish = Extraction._publish
+
+    def noting(self: Extraction, found: Found) -> Found:
+        left.append((len(found.measurements), found.n_missing))
+        return publish(self, found)
+
+    monkeypatch.setattr(Extraction, "_publish", noting)
+    run(on_hub, store)
+    assert left[-7:] == [(0, 400), (32, 368), (64, 336), (100, 272), (100, 144), (100, 0), (100, 0)]
