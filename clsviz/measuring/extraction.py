@@ -63,6 +63,8 @@ class Extraction:
         self.found = found
         self.corpus = found.corpus if found else None
         """What is known about the corpus, which may be known before anything else."""
+        self.weights = found.weights if found else None
+        """The model's, as far as they were looked for and are here."""
         self.sentences_per_second: float | None = None
         """The rate of this extraction; None while everything came from the store."""
         self._store = store
@@ -79,7 +81,7 @@ class Extraction:
         """
         experiment, folder = self.experiment, self._store.corpora
         n_sentences = min(experiment.sample_size, RANGES["sample_size"][1])
-        weights = self._weights_here()
+        self.weights = weights = self._weights_here()
         self._forget_unless_of(weights)
         megabytes = 0 if weights else models.download_megabytes(experiment.model, progress)
         seconds = corpora.build_seconds(experiment.corpus, folder)
@@ -350,9 +352,8 @@ class Extraction:
     @property
     def measured_rate(self) -> float | None:
         """Sentences a second at which this model was last measured here, in this precision; None if it was not."""
-        weights = self.found.weights if self.found else None
         numbers = self.experiment.precision.numbers
-        return self._store.rate(weights.fingerprint, numbers, self.kind) if weights else None
+        return self._store.rate(self.weights.fingerprint, numbers, self.kind) if self.weights else None
 
     def seconds(self, found: Found, n_sentences: int) -> float:
         """About how long it takes to measure so many sentences like those that were found."""

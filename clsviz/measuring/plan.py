@@ -62,7 +62,7 @@ def plan(extraction: Extraction, machine: Machine, progress: Progress) -> Plan:
 def planned(extraction: Extraction, cost: Cost, machine: Machine) -> Plan:
     """The same of one that was looked up, at what that said it would cost; takes a moment."""
     found, experiment = extraction.found, extraction.experiment
-    weights = found.weights if found else None
+    weights = extraction.weights
     corpus = extraction.corpus
     is_counted = found is not None or experiment.sample_size != ALL or (corpus and corpus.n_sentences) is not None
     in_corpus = (corpus and (corpus.n_sentences or corpus.n_about)) or RANGES["sample_size"][1]

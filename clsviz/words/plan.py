@@ -37,10 +37,11 @@ def lines(plan: Plan, n_workers: int) -> Iterator[str]:
 def line(plan: Plan, *, of_vectors: bool = False) -> str:
     """The same in a line, but for the time. of_vectors: whether vectors are measured, and not norms."""
     first = f"Downloads about {_size(1e6 * plan.megabytes)} first. " if plan.megabytes else ""
-    n = f"{plan.n_sentences:,}" if plan.is_counted else f"about {_rough(plan.n_sentences)}"
-    kept = _size(plan.vectors_bytes if of_vectors else plan.norms_bytes)
-    what = f"{n} sentences, about {_rough(plan.n_tokens)} tokens to read; {kept} are kept."
-    return first + what[0].upper() + what[1:]
+    n_tokens = _rough(plan.n_tokens)
+    what = f"{plan.n_sentences:,} sentences, about {n_tokens} tokens"
+    if not plan.is_counted:
+        what = f"About {_rough(plan.n_sentences)} sentences, {n_tokens} tokens"
+    return f"{first}{what}; keeps {_size(plan.vectors_bytes if of_vectors else plan.norms_bytes)}."
 
 
 def _rough(n: int) -> str:
@@ -54,5 +55,5 @@ def _rough(n: int) -> str:
 def _size(n_bytes: float) -> str:
     for size, unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB")):
         if n_bytes >= size:
-            return f"{n_bytes / size:,.{1 if n_bytes < 100 * size else 0}f} {unit}"
+            return f"{n_bytes / size:,.{1 if n_bytes < 10 * size else 0}f} {unit}"
     return f"{max(n_bytes / 1e3, 0.1):,.1f} kB"

@@ -83,6 +83,10 @@ def test_a_plan_judges_a_dataset_by_its_files_until_it_is_here(
     Extraction(on_hub, store, Encoders()).fetch(Progress())
     after = planned()
     assert (after.n_sentences, after.n_missing, after.is_counted, after.megabytes) == (400, 400, True, 0)
+    assert (before.norms_bytes // before.n_sentences, before.vectors_bytes // before.n_sentences) == (
+        after.norms_bytes // 400,
+        after.vectors_bytes // 400,
+    )  # the model is here
 
 
 def test_the_line_of_the_first_sentences_is_not_shown_where_that_of_all_is_kept(

@@ -52,7 +52,7 @@ def test_all_of_a_dataset_says_what_it_takes_and_waits_for_run(
     page = finish(open_page(corpus="bookcorpus", sample_size="all"))
     assert job_of(page).state is State.WAITING
     assert page.button(key="run").label == "Run · about 11.6 days"
-    said = re.search(r"Downloads about 1.2 GB first. About ([\d,]+) sentences, about ([\d,]+) tokens", texts(page))
+    said = re.search(r"Downloads about 1.2 GB first. About ([\d,]+) sentences, ([\d,]+) tokens", texts(page))
     assert said
     n, n_tokens = (int(number.replace(",", "")) for number in said.groups())
     assert n == pytest.approx(600, rel=0.1)

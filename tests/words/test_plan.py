@@ -30,12 +30,10 @@ def test_a_plan_says_how_long_how_much_and_from_what() -> None:
 
 def test_a_line_says_how_much_there_is_to_read_and_to_keep() -> None:
     assert words.plan.line(PLAN) == (
-        "Downloads about 440 MB first. 74,004,228 sentences, about 1.2 billion tokens to read; 4.5 GB are kept."
+        "Downloads about 440 MB first. 74,004,228 sentences, about 1.2 billion tokens; keeps 4.5 GB."
     )
     judged = replace(PLAN, is_counted=False, megabytes=0, n_tokens=5_812)
-    assert words.plan.line(judged, of_vectors=True) == (
-        "About 74 million sentences, about 5,800 tokens to read; 4.4 TB are kept."
-    )
+    assert words.plan.line(judged, of_vectors=True) == ("About 74 million sentences, 5,800 tokens; keeps 4.4 TB.")
 
 
 def test_what_was_not_counted_is_said_to_be_judged() -> None:
