@@ -144,11 +144,13 @@ def _server_seconds() -> float:
 
 
 def _settle() -> None:
-    """Wait until the server does nothing any more."""
-    before = -1.0
-    while (now := _server_seconds()) - before > 0.02:
-        before = now
+    """Wait until the server has loaded what it loads before it is asked, and does nothing any more."""
+    quiet = 0
+    before = _server_seconds()
+    while quiet < 6:
         time.sleep(0.5)
+        quiet = quiet + 1 if _server_seconds() - before < 0.05 else 0
+        before = _server_seconds()
 
 
 if __name__ == "__main__":
