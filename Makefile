@@ -45,7 +45,7 @@ $(VENV)/app-ready: requirements.txt
 	$(PIP) -r requirements.txt
 	@touch $@
 
-$(VENV)/test-ready: $(VENV)/app-ready requirements-test.txt requirements-benchmarks.txt tests/install_browser.sh
+$(VENV)/test-ready: $(VENV)/app-ready requirements-test.txt requirements-benchmarks.txt requirements-s3.txt tests/install_browser.sh
 	$(PIP) -r requirements-test.txt
 	sh tests/install_browser.sh $(BIN)/playwright
 	@touch $@

@@ -6,13 +6,13 @@ from pathlib import Path
 from clsviz import analysis, models
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
-from clsviz.measuring import Encoders, Extraction, Found, Store
+from clsviz.measuring import Encoders, Extraction, Found, Store, is_url
 from clsviz.progress import Progress
 
 
-def open_store(folder: str | os.PathLike[str] | None) -> Store:
-    """The store in `folder`; by default where CLSVIZ_STORE says, else in the user's cache."""
-    return Store(None if folder is None else Path(folder).expanduser())
+def open_store(place: str | os.PathLike[str] | None) -> Store:
+    """The store in a folder or behind a URL; by default where CLSVIZ_STORE says, else in the user's cache."""
+    return Store(place if place is None or is_url(place) else Path(place).expanduser())
 
 
 def extract(

@@ -159,7 +159,8 @@ def measure(
         sentences themselves: a list of strings, a pandas Series, a column of a datasets.Dataset.
     n: how many sentences to draw, 1 to 1,000,000; a corpus with fewer gives all it has.
     seed: of the draw; the sample of a larger n begins with that of a smaller one.
-    store: the folder where measurements are kept; by default where CLSVIZ_STORE says, else in the user's cache.
+    store: where measurements are kept: a folder, or a URL such as s3://bucket/folder; by default where CLSVIZ_STORE
+        says, else in the user's cache.
     progress: whether to show a bar on stderr.
     settings: the other fields of Experiment: those of the view (length_cutoff, layer, pooling, unit, lengths), of the
         corpus (configuration, split, column, segmentation, reading), and precision (“exact” or “fast”).

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 from urllib.parse import parse_qsl
 
-from clsviz import corpora, models
+from clsviz import corpora, measuring, models
 from clsviz.corpora import formats
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment, parse_setting
@@ -239,17 +239,18 @@ def _add_output(command: _Parser, rows: str) -> None:
 def _add_store(command: _Parser) -> None:
     command.add_argument(
         "--store",
-        type=_folder,
+        type=_store,
         metavar="DIR",
-        help="where measurements are kept (default: $CLSVIZ_STORE, or else the user's cache)",
+        help="where measurements are kept: a folder, or s3://bucket/folder (default: $CLSVIZ_STORE, or else the user's "
+        "cache)",
     )
 
 
-def _folder(text: str) -> Path:
-    """A folder as a flag names it: shells do not expand the ~ in --store=~/folder."""
+def _store(text: str) -> Path | str:
+    """A store as a flag names it: shells do not expand the ~ in --store=~/folder."""
     if not text:
         raise SettingError("--store is empty; it must name a folder.")
-    return Path(os.path.expanduser(text))
+    return text if measuring.is_url(text) else Path(os.path.expanduser(text))
 
 
 def experiment_of(options: argparse.Namespace) -> tuple[Experiment, dict[str, str]]:

@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
         return work.share(experiment, store, _share(options), options)
     if options.engine == "ray":
         with work.progress(options) as bar:
-            on_ray.measure_on_ray(experiment, store.root, options.ray_address, options.workers, progress=bar)
+            on_ray.measure_on_ray(experiment, store.address, options.ray_address, options.workers, progress=bar)
     elif options.ray_address is not None:
         raise SettingError("--ray-address goes with --engine ray.")
     elif options.workers is not None:

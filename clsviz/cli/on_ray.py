@@ -34,7 +34,7 @@ _LOCAL = {"include_dashboard": False}
 
 def measure_on_ray(
     experiment: Experiment,
-    store_folder: Path,
+    place: Path | str,
     address: str | None = None,
     n_actors: int | None = None,
     cores_per_actor: int | None = None,
@@ -42,15 +42,15 @@ def measure_on_ray(
 ) -> None:
     """Measure the norms that the store lacks of an experiment; what others have in hand is left to them.
 
-    store_folder: by the path that all nodes see it under; so must a model or corpus that is a path. address: of the
-    cluster, such as "auto" or "10.0.0.1:6379"; by default what RAY_ADDRESS says, or else a cluster of this machine
-    alone. n_actors: by default one for every GPU or, where there is none, every MOST_CORES cores. cores_per_actor: by
-    default as many as let all actors run at once; an actor with a GPU takes one.
+    place: of the store, by the path or the URL that all nodes see it under; so must a model or corpus that is a path.
+    address: of the cluster, such as "auto" or "10.0.0.1:6379"; by default what RAY_ADDRESS says, or else a cluster of
+    this machine alone. n_actors: by default one for every GPU or, where there is none, every MOST_CORES cores.
+    cores_per_actor: by default as many as let all actors run at once; an actor with a GPU takes one.
 
     A part is kept once it is measured, so an actor or a node that dies costs what it had in hand, which the others
     measure; and if this process dies, the next call goes on. Raises ClsvizError, and what Ray raises.
     """
-    progress, store = progress or Progress(), measuring.Store(store_folder.resolve())
+    progress, store = progress or Progress(), measuring.Store(place)
     check_installed()
     key, n_sentences = _prepare(experiment, store, progress)
     left = measuring.missing(store.parts(key).values(), n_sentences)
@@ -86,9 +86,9 @@ def check_installed() -> None:
 class Measure:
     """What an actor does with each part."""
 
-    def __init__(self, query: Mapping[str, str], store_folder: str) -> None:
+    def __init__(self, query: Mapping[str, str], place: str) -> None:
         """query: of the experiment."""
-        self._experiment, self._store = Experiment.from_query(query), measuring.Store(Path(store_folder))
+        self._experiment, self._store = Experiment.from_query(query), measuring.Store(place)
 
     @functools.cached_property
     def _worker(self) -> "measuring.Worker":
@@ -182,7 +182,7 @@ def _mapped(
     parts_of_all = ray.data.from_items(items, override_num_blocks=len(items))
     rows: Iterator[dict[str, Any]] = parts_of_all.map_batches(
         Measure,
-        fn_constructor_args=(experiment.to_query(), str(store.root)),
+        fn_constructor_args=(experiment.to_query(), store.address),
         batch_size=1,
         **actors,
     ).iter_rows()

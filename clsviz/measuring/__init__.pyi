@@ -1,5 +1,6 @@
+from .bucket import Bucket
 from .census import Counted, take_census
-from .census_file import kept_tallies
+from .census_file import is_kept
 from .checked import Checked
 from .encoders import Encoders
 from .estimate import LOAD_SECONDS, RATE_OF_VECTORS, Cost, Machine, gigabytes_of
@@ -13,9 +14,10 @@ from .jobs import Analysis, Jobs, MeasuringJob
 from .lane import TURN_SECONDS, Place
 from .outline import read_outline, write_outline
 from .part import borders, measure_parts, missing, n_between, part_stop
+from .part_file import Key
 from .plan import GPU_RATE, Plan, plan, planned
 from .showcase import SHOWCASE, Origin, measure_showcase, origin
-from .store import Key, Store
+from .store import Store, is_url
 from .texts import measure_altered, measure_texts
 from .warming import Wanted, read_wanted
 from .worker import Share, Worker
@@ -29,6 +31,7 @@ __all__ = [
     "SHOWCASE",
     "TURN_SECONDS",
     "Analysis",
+    "Bucket",
     "Checked",
     "Cost",
     "Counted",
@@ -56,7 +59,8 @@ __all__ = [
     "evict",
     "gigabytes_of",
     "import_rows",
-    "kept_tallies",
+    "is_kept",
+    "is_url",
     "list_imports",
     "measure_altered",
     "measure_parts",

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from clsviz.errors import CancelledError
 from clsviz.measurements import MAX_LENGTH, Measurements
 from clsviz.measuring.census_file import Piece, Tally, kept_tallies, read_tally, vectors_of, write_tally
+from clsviz.measuring.part_file import Key, Part
 from clsviz.measuring.soundness import Shape
-from clsviz.measuring.store import Key, Part, Store
+from clsviz.measuring.store import Store
 from clsviz.progress import Progress
 from clsviz.settings import Pooling
 from clsviz.statistics import Census, CountedRun, NormBins
@@ -126,8 +127,8 @@ class _Share(NamedTuple):
 def _kept(store: Store, key: Key, n_sentences: int, parts: Iterable[Part]) -> Tally | None:
     """What was counted of so many sentences or fewer, if all its parts are still those that were counted."""
     names = {part.path.name for part in parts}
-    for n_kept, path in kept_tallies(store, key):
-        tally = read_tally(path, key) if n_kept <= n_sentences else None
+    for path in kept_tallies(store, key, n_sentences):
+        tally = read_tally(path, key)
         if tally and tally.n_decided >= min(FIRST, n_sentences) and all(piece.name in names for piece in tally.pieces):
             return tally
     return None

@@ -23,8 +23,9 @@ from safetensors import numpy as safetensors
 
 from clsviz.atomic import new_file, open_regular
 from clsviz.measurements import POOLED, Kind
+from clsviz.measuring.part_file import Key
 from clsviz.measuring.soundness import Shape
-from clsviz.measuring.store import Key, Store
+from clsviz.measuring.store import Store
 from clsviz.settings import Pooling
 from clsviz.statistics import Census, NormBins
 
@@ -99,10 +100,26 @@ class _Stored(Sequence[Census]):
         return census
 
 
-def kept_tallies(store: Store, key: Key) -> Iterator[tuple[int, Path]]:
-    """Of how many sentences something is kept, and where; the most first."""
-    found = [(_NAME.fullmatch(path.name), path) for path in (store.root / key.folder_name).glob("census-*")]
-    yield from sorted(((int(match[1]), path) for match, path in found if match), reverse=True)
+def kept_tallies(store: Store, key: Key, n_sentences: int) -> Iterator[Path]:
+    """Where something is kept of so many sentences or fewer: of the most first, and on this machine before a bucket.
+
+    Raises StoreError.
+    """
+    folder = store.root / key.folder_name
+    here, there = {path.name for path in folder.glob("census-*")}, store.beside(key)
+    matches = [match for name in here | there if (match := _NAME.fullmatch(name)) and int(match[1]) <= n_sentences]
+    for name in (match[0] for match in sorted(matches, key=lambda match: -int(match[1]))):
+        if name in here:
+            yield folder / name
+        if name in there and store.fetch_beside(key, name):
+            yield folder / name
+
+
+def is_kept(store: Store, key: Key, n_sentences: int) -> bool:
+    """Whether something is kept of just so many sentences; raises StoreError."""
+    path = next(kept_tallies(store, key, n_sentences), None)
+    match = _NAME.fullmatch(path.name) if path else None
+    return match is not None and int(match[1]) == n_sentences
 
 
 def read_tally(path: Path, key: Key) -> Tally | None:
@@ -156,9 +173,10 @@ def write_tally(store: Store, key: Key, n_sentences: int, tally: Tally) -> Path:
     with contextlib.ExitStack() as held:
         # Or else whoever tidies up the store would take what is being written for what somebody left.
         with contextlib.suppress(filelock.Timeout):
-            held.enter_context(store.writer(key))
+            held.enter_context(store.lock(key))
         temporary = held.enter_context(new_file(path))
         temporary.write_bytes(content)
+    store.put_beside(key, path.name)
     return path
 
 

@@ -18,7 +18,8 @@ import filelock
 from clsviz.atomic import remove_temporary
 from clsviz.corpora.uploads import UPLOAD, UPLOAD_LENGTH
 from clsviz.measurements import Kind
-from clsviz.measuring.store import CLAIMS, LOCK, Store
+from clsviz.measuring.claims import CLAIMS
+from clsviz.measuring.store import LOCK, Store
 
 RECENT_SECONDS = 600.0
 """What was used more recently than this is never deleted: somebody may be looking at it."""

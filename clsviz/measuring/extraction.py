@@ -21,8 +21,9 @@ from clsviz.measuring.found import Found, with_audit
 from clsviz.measuring.imports import check_asked, check_found, max_length
 from clsviz.measuring.outline import read_outline
 from clsviz.measuring.part import Run, borders, measure_parts
+from clsviz.measuring.part_file import Key
 from clsviz.measuring.soundness import Shape
-from clsviz.measuring.store import Key, Store
+from clsviz.measuring.store import Store
 from clsviz.measuring.whole import counted, is_counted
 from clsviz.measuring.worker import Share, Worker
 from clsviz.progress import Progress, interruptible
@@ -170,6 +171,8 @@ class Extraction:
             # Before anything else, so that nothing is shown before its error is known.
             audit = self._complete(found.audit, progress, functools.partial(with_audit, found))
             found = replace(found, audit=audit)
+        for one in filter(None, (found, found.audit)):
+            self._store.push(self.key_of(one))
         return found
 
     def worker(self, progress: Progress, share: Share | None = None) -> Worker:

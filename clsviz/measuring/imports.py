@@ -24,7 +24,8 @@ from clsviz.atomic import new_file
 from clsviz.errors import CorpusError, SettingError, StoreError
 from clsviz.experiment import Experiment
 from clsviz.measurements import MAX_LENGTH, Kind, Measurements
-from clsviz.measuring.store import Key, Store
+from clsviz.measuring.part_file import Key
+from clsviz.measuring.store import Store
 from clsviz.models import Imported, Weights, check_label
 from clsviz.progress import Progress
 from clsviz.settings import RANGES, Precision, Segmentation, Unit

@@ -20,8 +20,9 @@ from clsviz.measuring.extraction import Extraction
 from clsviz.measuring.found import measurement_key
 from clsviz.measuring.job import Job, State, Steps, Work
 from clsviz.measuring.lane import TURN_SECONDS, Lane, Place
+from clsviz.measuring.part_file import Key
 from clsviz.measuring.plan import planned
-from clsviz.measuring.store import Key, Store
+from clsviz.measuring.store import Store
 from clsviz.progress import Progress
 
 FREE_SECONDS = 30.0

@@ -14,7 +14,7 @@ from safetensors import numpy as safetensors
 
 from clsviz.atomic import new_file
 from clsviz.measurements import POOLED
-from clsviz.measuring.store import Key
+from clsviz.measuring.part_file import Key
 from clsviz.vectors import Vectors
 
 _NAME = "outline.safetensors"

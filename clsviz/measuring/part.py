@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from clsviz.measurements import Kind, Measurements
-from clsviz.measuring.store import Key, Part, Store
+from clsviz.measuring.part_file import Key, Part
+from clsviz.measuring.store import Store
 
 if TYPE_CHECKING:
     from clsviz.encoder import Encoder

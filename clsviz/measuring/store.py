@@ -5,101 +5,43 @@
                                       speed.json                                how long the largest part took
 
 A part is written under a temporary name, synced and renamed, so a kill at any moment loses at most the part in hand.
-Its name contains the digest of its bytes, so that they are known to be those that were written; and it is believed
-only if it says to belong where it lies, and holds what an encoder may have measured (see `soundness`). What is damaged
-is dropped, and measured again. The same sentences measured again by the same encoder are the same file to the byte.
+What is damaged (see `part_file`) is dropped, and measured again.
+
+A store in a bucket is a folder on this machine as well. What is measured here is put there, what others measured there
+is fetched when it is read, and everything but parts and their censuses stays here.
 """
 
 import contextlib
-import hashlib
+import copy
 import json
-import math
 import os
-import re
 import threading
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, TypeGuard
 
 import filelock
-import numpy as np
 import platformdirs
-from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
-from safetensors import numpy as safetensors
 
-from clsviz.atomic import NotRegularError, mark_used, new_file, open_regular
+from clsviz import measuring
+from clsviz.atomic import NotRegularError, mark_used, new_file
 from clsviz.errors import StoreError
 from clsviz.measurements import Kind, Measurements
-from clsviz.measuring.soundness import Shape, is_described, is_plausible
-from clsviz.vectors import KINDS
+from clsviz.measuring import speeds
+from clsviz.measuring.claims import CLAIMS, Claim
+from clsviz.measuring.part_file import DAMAGE, KEY_FILE, Key, Part, is_whole, measurements_in, named, packed
 
-SCHEMA = 2
-"""Raise it when the content of a part changes its meaning; older parts are then ignored."""
-
-
-_PART_NAME = re.compile(r"(\d{9})-(\d{9})-([0-9a-f]{16})\.safetensors")
-
-
-_DIGITS = 16
-"""How much of a part's digest is in its name."""
-
-
-_SPEED = "speed.json"
-
-
-_KEY = "key.json"
-"""Its time is when the parts beside it were last used."""
-
+if TYPE_CHECKING:
+    from clsviz.measuring.bucket import Bucket
 
 LOCK = "writer.lock"
 """Held by whoever adds to the parts beside it."""
 
 
-CLAIMS = "claims"
-"""The folder, beside the parts, of locks held by those who measure single ones of them."""
-
-
-_DAMAGE = (SafetensorError, TypeError, LookupError, ValueError, OverflowError, RecursionError)
-"""What a file raises that does not hold what it should."""
-
-
-@dataclass(frozen=True)
-class Key:
-    """What the measurements of a sentence depend on; the view is not in it."""
-
-    model: str
-    """Fingerprint of the model."""
-    corpus: str
-    """Fingerprint of the corpus."""
-    seed: int
-    max_length: int
-    """Most tokens read of a sentence, special ones included."""
-    precision: str
-    """The dtype of matrix products."""
-    kind: Kind = Kind.NORMS
-    schema: int = SCHEMA
-
-    @property
-    def folder_name(self) -> str:
-        """The folder of the parts, below the store."""
-        text = json.dumps(asdict(self), sort_keys=True)
-        return f"{self.kind}-{hashlib.sha256(text.encode()).hexdigest()[:24]}"
-
-
-class Part(NamedTuple):
-    """Measurements of the sentences from `start` to `stop` of a sample."""
-
-    start: int
-    stop: int
-    path: Path
-    key: Key
-
-    def about(self, shape: Shape) -> dict[str, str]:
-        """What its file says of itself, as one entry: the order of several is left to chance."""
-        about = {"key": asdict(self.key), "start": self.start, "shape": shape.described()}
-        return {"clsviz": json.dumps(about, sort_keys=True)}
+def is_url(place: object) -> TypeGuard[str]:
+    """Whether a store is not a folder on this machine, but in a bucket or on whatever else fsspec reaches."""
+    return isinstance(place, str) and "://" in place
 
 
 class Tally:
@@ -116,18 +58,26 @@ class Tally:
 
 
 class Store:
-    """The parts below one folder; several processes may share it."""
+    """The parts below one folder, or in a bucket; several processes may share it."""
 
-    def __init__(self, root: Path | None = None, shipped: Path | None = None) -> None:
-        """A store in `root`, which is created when it is first written to.
+    def __init__(self, place: Path | str | None = None, shipped: Path | None = None) -> None:
+        """A store in a folder, which is created when it is first written to, or behind a URL such as s3://bucket/folder.
 
         By default it is where CLSVIZ_STORE says, or else in the user's cache folder. shipped: another store, which is
         only read, and only for parts that this one does not have.
         """
-        folder = os.environ.get("CLSVIZ_STORE")
-        self.root = root or (Path(folder) if folder else platformdirs.user_cache_path("clsviz"))
+        place = place or os.environ.get("CLSVIZ_STORE") or platformdirs.user_cache_path("clsviz")
+        # through the face: fsspec loads only now
+        self._bucket: Bucket | None = measuring.Bucket(place) if is_url(place) else None
+        self.root = self._bucket.root if self._bucket else Path(place)
+        """The folder; of a bucket, its copy on this machine."""
         self._shipped = shipped
         self.tally = Tally()
+
+    @property
+    def address(self) -> str:
+        """What names this store to other processes: the URL, or the path of the folder."""
+        return self._bucket.url if self._bucket else str(self.root.resolve())
 
     @property
     def shipped(self) -> Path | None:
@@ -142,8 +92,8 @@ class Store:
     @property
     def own(self) -> "Store":
         """The same store without what is shipped."""
-        own = Store(self.root)
-        own.tally = self.tally
+        own = copy.copy(self)
+        own._shipped = None
         return own
 
     def is_shipped(self, part: Part) -> bool:
@@ -163,15 +113,22 @@ class Store:
     def parts(self, key: Key) -> dict[int, Part]:
         """The parts of `key` by their start, not yet checked for damage; raises StoreError."""
         self.mark_used(key)
+        there = self._bucket.names(key.folder_name) if self._bucket else frozenset()
         try:
-            roots = [root for root in (self._shipped, self.root) if root]
-            return {part.start: part for root in roots for part in _parts_in(root / key.folder_name, key)}
+            shipped = self._parts_in(self._shipped, key) if self._shipped else []
+            return {part.start: part for part in [*shipped, *self._parts_in(self.root, key, there)]}
         except OSError as error:
             raise self._unusable(error) from error
 
+    def _parts_in(self, root: Path, key: Key, there: Iterable[str] = ()) -> list[Part]:
+        """Those below a folder, with these names and those that lie there already."""
+        folder = root / key.folder_name
+        here = [path.name for path in folder.glob("*.safetensors") if path.is_file()]
+        return named({*here, *there}, folder, key)
+
     def mark_used(self, key: Key) -> None:
         """Note that the parts of `key` are used now."""
-        mark_used(self.root / key.folder_name / _KEY)
+        mark_used(self.root / key.folder_name / KEY_FILE)
 
     def read(self, part: Part) -> Measurements | None:
         """The measurements of `part`; None if it is damaged. Raises StoreError.
@@ -179,44 +136,95 @@ class Store:
         A damaged part is deleted, unless it is shipped. Vectors are read from the file only when they are needed,
         because they may be large.
         """
+        measurements = self._read_here(part)
+        if measurements is None and self._fetch(part):
+            measurements = self._read_here(part)
+            if measurements is None:
+                self.drop(part)
+        return measurements
+
+    def _read_here(self, part: Part) -> Measurements | None:
+        """The same, of what is on this machine."""
         try:
-            with open_regular(part.path) as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()[:_DIGITS]
-            if digest == part.path.stem.rpartition("-")[2]:
-                with contextlib.suppress(*_DAMAGE):
-                    return _measurements_in(part)
+            if is_whole(part.path, part.path.name):
+                with contextlib.suppress(*DAMAGE):
+                    return measurements_in(part)
         except FileNotFoundError:
             return None  # another process found it damaged
         except NotRegularError:
             pass
         except OSError as error:
             raise self._unusable(error) from error
-        self.drop(part)
+        self._drop_here(part)
         return None
+
+    def _fetch(self, part: Part) -> bool:
+        """Copy a part to this machine; whether there is one, with the bytes that its name stands for."""
+        name, folder = part.path.name, part.key.folder_name
+        if self._bucket is None or self.is_shipped(part) or name not in self._bucket.names(folder):
+            return False
+        if not (part.path.parent / KEY_FILE).exists():
+            self._describe_here(part.key)
+        for _ in range(2):  # what arrives damaged need not be damaged there
+            if self._bucket.fetch(f"{folder}/{name}", lambda path: is_whole(path, name)):
+                return True
+        self._bucket.drop(f"{folder}/{name}")
+        return False
 
     def drop(self, part: Part) -> None:
         """Delete a part that is damaged, unless it is shipped; one that cannot be deleted will not be used either."""
+        self._drop_here(part)
+        if self._bucket and not self.is_shipped(part):
+            self._bucket.drop(f"{part.key.folder_name}/{part.path.name}")
+
+    def _drop_here(self, part: Part) -> None:
         if not self.is_shipped(part):
             with contextlib.suppress(OSError):
                 part.path.unlink(missing_ok=True)
 
     def append(self, key: Key, start: int, measurements: Measurements, seconds: float) -> Part:
         """Store measurements of the sentences from `start` on, which took `seconds`; raises StoreError."""
-        # safetensors would silently write arrays that are not contiguous in the order of their memory.
-        arrays = {name: np.ascontiguousarray(array) for name, array in measurements.to_arrays().items()}
-        part = Part(start, start + len(measurements), self.root / key.folder_name, key)
-        content = safetensors.save(arrays, metadata=part.about(Shape.of(measurements)))
-        digest = hashlib.sha256(content).hexdigest()[:_DIGITS]
-        path = part.path / f"{start:09d}-{part.stop:09d}-{digest}.safetensors"
-        with new_file(path) as temporary:
+        part, content = packed(key, start, measurements, self.root / key.folder_name)
+        with new_file(part.path) as temporary:
             temporary.write_bytes(content)
-        _note_speed(part.path / _SPEED, len(measurements), seconds)
+        speeds.note(part.path.parent, len(measurements), seconds)
         self.tally.add(len(measurements))
-        return part._replace(path=path)
+        if self._bucket:
+            self._bucket.put(f"{key.folder_name}/{part.path.name}")
+        return part
+
+    def push(self, key: Key) -> None:
+        """Put into the bucket, if there is one, what is only on this machine: what a run left that lost the network.
+
+        Raises StoreError.
+        """
+        if self._bucket is None:
+            return
+        there = self._bucket.names(key.folder_name, fresh=True)
+        for part in self._parts_in(self.root, key):
+            if part.path.name not in there and self._read_here(part) is not None:
+                self._bucket.put(f"{key.folder_name}/{part.path.name}")
+
+    def beside(self, key: Key) -> frozenset[str]:
+        """What lies beside the parts of `key` in the bucket, if there is one; raises StoreError."""
+        return self._bucket.names(key.folder_name) if self._bucket else frozenset()
+
+    def fetch_beside(self, key: Key, name: str) -> bool:
+        """Copy a file that lies beside the parts of `key` from the bucket; whether it was there. Raises StoreError."""
+        return self._bucket is not None and self._bucket.fetch(f"{key.folder_name}/{name}")
+
+    def put_beside(self, key: Key, name: str) -> None:
+        """Put a file that lies beside the parts of `key` into the bucket, if there is one that lets us."""
+        if self._bucket:
+            with contextlib.suppress(StoreError):  # others can do without
+                self._bucket.replace(f"{key.folder_name}/{name}")
 
     @contextlib.contextmanager
-    def writer(self, key: Key) -> Iterator[None]:
-        """Hold the right to append to `key`; raises filelock.Timeout at once if another process has it."""
+    def lock(self, key: Key) -> Iterator[None]:
+        """Keep others on this machine from writing what is beside the parts of `key`, and from tidying it up.
+
+        Raises StoreError, and filelock.Timeout at once if another process has it.
+        """
         folder = self.root / key.folder_name
         lock = filelock.FileLock(folder / LOCK, timeout=0)
         try:
@@ -227,33 +235,59 @@ class Store:
         except OSError as error:
             raise self._unusable(error) from error
         try:
-            self.describe(key)
             yield
         finally:
             lock.release()
 
-    def claim(self, key: Key, start: int) -> filelock.BaseFileLock | None:
+    @contextlib.contextmanager
+    def writer(self, key: Key) -> Iterator[None]:
+        """Hold the right to append to `key`; raises StoreError, and filelock.Timeout at once if another process has it.
+
+        What that process measures need not be on this machine.
+        """
+        with self.lock(key), contextlib.ExitStack() as held:
+            if self._bucket:
+                claim = self._bucket.claim(key.folder_name, "writer")
+                if claim is None:
+                    raise filelock.Timeout(self.address)
+                held.enter_context(claim)
+            self.describe(key)
+            yield
+
+    def claim(self, key: Key, start: int) -> Claim | None:
         """The right to measure the part of `key` that begins at `start`, until it is released or this process ends.
 
         None if another process has it, or the part is there already. Raises StoreError.
         """
-        folder = self.root / key.folder_name
-        lock = filelock.FileLock(folder / CLAIMS / f"{start:09d}.lock", timeout=0)
-        try:
-            (folder / CLAIMS).mkdir(parents=True, exist_ok=True)
-            lock.acquire()
-            if not any(folder.glob(f"{start:09d}-*.safetensors")):
-                return lock
-            lock.release()
-        except filelock.Timeout:
-            pass
-        except OSError as error:
-            raise self._unusable(error) from error
-        return None
+        folder, name = self.root / key.folder_name, f"{start:09d}"
+        lock = filelock.FileLock(folder / CLAIMS / f"{name}.lock", timeout=0)
+        with Claim() as held:
+            try:
+                (folder / CLAIMS).mkdir(parents=True, exist_ok=True)
+                held.enter_context(lock)
+                if any(folder.glob(f"{name}-*.safetensors")):
+                    return None
+            except filelock.Timeout:
+                return None
+            except OSError as error:
+                raise self._unusable(error) from error
+            if self._bucket:
+                claim = self._bucket.claim(key.folder_name, name)
+                if claim is None:
+                    return None
+                held.enter_context(claim)
+                if any(one.startswith(f"{name}-") for one in self._bucket.names(key.folder_name, fresh=True)):
+                    return None
+            return held.pop_all()
 
     def describe(self, key: Key) -> None:
         """Say beside the parts of `key` what they are of; raises StoreError."""
-        with new_file(self.root / key.folder_name / _KEY) as temporary:
+        self._describe_here(key)
+        if self._bucket:
+            self._bucket.put(f"{key.folder_name}/{KEY_FILE}")
+
+    def _describe_here(self, key: Key) -> None:
+        with new_file(self.root / key.folder_name / KEY_FILE) as temporary:
             temporary.write_text(json.dumps(asdict(key), indent=1))
 
     def _unusable(self, error: OSError) -> StoreError:
@@ -261,80 +295,4 @@ class Store:
 
     def rate(self, model: str, precision: str, kind: Kind = Kind.NORMS) -> float | None:
         """Sentences per second at which the model with this fingerprint was last measured here, or None."""
-        known = [(0, 1.0)]
-        for path in self.root.glob(f"{kind}-*/{_KEY}"):
-            key = _json_in(path)
-            if isinstance(key, dict) and (key.get("model"), key.get("precision")) == (model, precision):
-                known.append(_speed(path.with_name(_SPEED)))
-        # The largest part says most; of equal ones the fastest, since other programs come and go.
-        n_sentences, seconds = max(known, key=lambda speed: (speed[0], -speed[1]))
-        return n_sentences / seconds if n_sentences else None
-
-
-def _note_speed(path: Path, n_sentences: int, seconds: float) -> None:
-    if seconds > 0 and n_sentences >= _speed(path)[0]:
-        with contextlib.suppress(StoreError), new_file(path) as temporary:  # an estimate is not worth a complaint
-            temporary.write_text(json.dumps([n_sentences, seconds]))
-
-
-def _speed(path: Path) -> tuple[int, float]:
-    """Sentences in the largest part of a key, and the seconds they took; no sentences if that is not known."""
-    try:
-        n_sentences, seconds = _json_in(path)
-        if int(n_sentences) > 0 and 0 < float(seconds) < math.inf:
-            return int(n_sentences), float(seconds)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    return 0, 1.0
-
-
-def _json_in(path: Path) -> Any:
-    """What a small file says, or None."""
-    try:
-        with open_regular(path) as file:
-            return json.load(file)
-    except (OSError, ValueError, RecursionError):
-        return None
-
-
-def _measurements_in(part: Part) -> Measurements:
-    """What the file of a part holds; raises one of _DAMAGE if no encoder can have measured it of its sentences."""
-    with safe_open(part.path, framework="numpy") as tensors:
-        said = tensors.metadata()
-        arrays = {name: _Stored(part.path, tensors.get_slice(name)) for name in tensors.keys()}  # noqa: SIM118
-    shape = Shape(**json.loads(said["clsviz"])["shape"])
-    if not is_described(arrays, shape.arrays(part.key.kind, part.stop - part.start)):
-        raise ValueError("its arrays are others than it says")
-    measurements = KINDS[part.key.kind].from_arrays(arrays)
-    if said != part.about(Shape.of(measurements)):
-        raise ValueError("it belongs elsewhere")
-    if not is_plausible(measurements, part.key.max_length):
-        raise ValueError("it holds what no encoder gives")
-    return measurements
-
-
-class _Stored:
-    """An array in a file, read when it is sliced.
-
-    The file is mapped into memory. If somebody cut it short meanwhile (we never do), reading beyond its new end would
-    kill the process, so its size is checked first.
-    """
-
-    def __init__(self, path: Path, tensor: Any) -> None:
-        self._path, self._tensor = path, tensor
-        self._size = path.stat().st_size
-        self.dtype: str = tensor.get_dtype()
-        self.shape: list[int] = tensor.get_shape()
-
-    def __getitem__(self, index: Any) -> NDArray[Any]:
-        with contextlib.suppress(FileNotFoundError):  # a deleted file can still be read while it is mapped
-            if self._path.stat().st_size != self._size:
-                raise StoreError(f"{self._path} was changed while it was in use. Reload the page to measure it again.")
-        array: NDArray[Any] = self._tensor[index]
-        return array
-
-
-def _parts_in(folder: Path, key: Key) -> list[Part]:
-    matches = [(_PART_NAME.fullmatch(path.name), path) for path in sorted(folder.glob("*.safetensors"))]
-    parts = [Part(int(match[1]), int(match[2]), path, key) for match, path in matches if match and path.is_file()]
-    return [part for part in parts if part.start < part.stop]
+        return speeds.rate(self.root.glob(f"{kind}-*/{KEY_FILE}"), model, precision)

@@ -5,7 +5,8 @@ from dataclasses import replace
 from clsviz import measuring
 from clsviz.measuring.found import Found
 from clsviz.measuring.part import missing, n_between
-from clsviz.measuring.store import Key, Part, Store
+from clsviz.measuring.part_file import Key, Part
+from clsviz.measuring.store import Store
 from clsviz.progress import Progress
 
 
@@ -29,5 +30,6 @@ def counted(found: Found, store: Store, key: Key, progress: Progress) -> Found:
 
 def is_counted(found: Found, store: Store, key: Key) -> bool:
     """Whether `counted` takes but a moment: nothing is to be counted, or what was is kept."""
-    n = found.sample.n_sentences
-    return found.sample.whole is None or any(kept == n for kept, _ in measuring.kept_tallies(store, key))
+    if found.sample.whole is None:
+        return True
+    return measuring.is_kept(store, key, found.sample.n_sentences)

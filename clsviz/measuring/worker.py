@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import filelock
-
 from clsviz.corpora import Sample
 from clsviz.errors import SettingError
+from clsviz.measuring.claims import Claim
 from clsviz.measuring.part import Measured, Run, borders, measure_parts, missing, n_between
-from clsviz.measuring.store import Key, Store
+from clsviz.measuring.part_file import Key
+from clsviz.measuring.store import Store
 from clsviz.progress import Progress
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Worker:
         """key: of the norms of the sample's sentences. share: by default all parts."""
         self._sample, self._key, self._encoder, self._store = sample, key, encoder, store
         self._progress, self._share = progress, share or Share()
-        self._claims: dict[int, filelock.BaseFileLock] = {}
+        self._claims: dict[int, Claim] = {}
         self.n_tokens = 0
         """How many tokens the sentences that this worker measured have, special ones not included."""
 

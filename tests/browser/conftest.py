@@ -10,6 +10,11 @@ from support.hub_clients import environment
 from support.tiny import random_sentences, write_bert, write_dataset
 from support.visit import launch, serve
 
+_FLAGS = [
+    "--process-per-site",
+    "--js-flags=--no-opt --no-maglev",  # no page lives so long that compiling its scripts better is worth the time
+]
+
 PATIENCE = 180_000
 """Milliseconds, for whatever a busy machine makes slow; nothing waits longer than it must."""
 
@@ -47,7 +52,7 @@ def server(hub: Hub, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(scope="package")  # no longer: while it is open, no other event loop can run in its thread
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = launch(playwright, "--process-per-site")
+        browser = launch(playwright, *_FLAGS)
         yield browser
         browser.close()
 

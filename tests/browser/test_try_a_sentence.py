@@ -20,18 +20,18 @@ def test_a_visitor_tries_sentences(visit: Callable[..., Page]) -> None:
     page = visit("try_a_sentence?" + urlencode({"sample_size": 500}))
     expect(page.get_by_role("heading", level=1)).to_have_text("What does MiniLM-L6 make of a sentence?")
     expect(page.get_by_text("This is an example; type your own below.")).to_be_visible()
-    expect(page.get_by_text("corpus sentences of about this length")).to_be_visible()
+    expect(page.get_by_text("corpus sentences of about this length").first).to_be_visible()  # it is also said aloud
     expect(page.locator(".js-plotly-plot")).to_have_count(3)
     for token_id in ("101", "4248", "102"):  # [CLS], “quick” in BERT's vocabulary, [SEP]
         expect(page.get_by_text(token_id, exact=True)).to_be_visible()
     line = page.get_by_role("textbox", name="Your own sentence", exact=True)
     line.press_sequentially("A short one.")  # and nothing else: it is measured as it is typed
-    expect(page.get_by_text("“A short one.” has 4 tokens")).to_be_visible()
+    expect(page.get_by_text("“A short one.” has 4 tokens").first).to_be_visible()
     expect(page.locator(".st-key-scatter .annotation-text").filter(has_text="yours")).to_have_count(1)
     page.get_by_text("Several sentences", exact=True).click()
     page.get_by_role("textbox", name="Your own sentences, one per line").fill("\n".join(TYPED))
     page.get_by_role("button", name="Measure").click()
-    expect(page.get_by_text("“Return the value of the key.” has 7 tokens")).to_be_visible()
+    expect(page.get_by_text("“Return the value of the key.” has 7 tokens").first).to_be_visible()
     expect(page.locator(".js-plotly-plot")).to_have_count(3)
     assert "text=" not in page.url
     page.get_by_text("Find the nearest corpus sentences", exact=True).click()

@@ -32,6 +32,8 @@ from clsviz.experiment import Experiment
         (["--output={tmp}"], "must end in"),
         (["--colour=red"], "--colour"),
         (["--store={tmp}/empty.txt/store"], "empty.txt"),
+        (["--store=s3://"], "s3:// names no bucket"),
+        (["--store=nothing://bucket"], "nothing://bucket cannot be a store"),
         (["--corpus={tmp}/picture.pdf"], "picture.pdf"),
         (["--corpus=two words"], "is not the name of a dataset"),
         (["--column=text"], "column “text”"),

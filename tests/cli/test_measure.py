@@ -150,6 +150,20 @@ def test_a_second_time_comes_from_the_store(arguments: list[str], capsys: pytest
     assert {key: first[key] for key in first.keys() - timing} == {key: second[key] for key in second.keys() - timing}
 
 
+def test_what_is_in_a_bucket_is_not_measured_on_another_machine(
+    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = []
+    for machine in ("here", "there"):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / machine))
+        assert main([*arguments, "--store=memory://bucket/store", "--json"]) == 0
+        told.append(json.loads(capsys.readouterr().out))
+    assert told[0]["sentences_per_second"] is not None
+    assert told[1]["sentences_per_second"] is None
+    assert told[0]["r_squared"] == told[1]["r_squared"]
+    assert not (tmp_path / "store").exists()
+
+
 def test_without_json_the_answer_is_in_words(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 0
     question, answer, numbers = capsys.readouterr().out.splitlines()

@@ -17,7 +17,7 @@ from clsviz.encoder import Encoder
 from clsviz.errors import CancelledError
 from clsviz.measurements import POOLED, Kind, Measurements
 from clsviz.measuring import Counted, Key, Store, census, take_census
-from clsviz.measuring.store import Part
+from clsviz.measuring.part_file import Part
 from clsviz.progress import Progress
 from clsviz.settings import Pooling
 from clsviz.statistics import NormBins

@@ -43,10 +43,11 @@ def test_what_is_kept_comes_back(store: Store, tally: Tally) -> None:
 
 
 def test_the_largest_is_found_first(store: Store, tally: Tally) -> None:
-    assert not [*kept_tallies(store, KEY)]
+    assert not [*kept_tallies(store, KEY, 10**12)]
     paths = {n: write_tally(store, KEY, n, tally) for n in (20, 1_000_000_000_000, 500)}
-    assert [*kept_tallies(store, KEY)] == [(n, paths[n]) for n in (1_000_000_000_000, 500, 20)]
-    assert not [*kept_tallies(store, replace(KEY, seed=1))]
+    assert [*kept_tallies(store, KEY, 10**12)] == [paths[n] for n in (10**12, 500, 20)]
+    assert [*kept_tallies(store, KEY, 10**12 - 1)] == [paths[n] for n in (500, 20)]
+    assert not [*kept_tallies(store, replace(KEY, seed=1), 10**12)]
     assert not store.parts(KEY)  # none of it is taken for a part
 
 

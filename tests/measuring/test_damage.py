@@ -20,7 +20,7 @@ from clsviz.errors import StoreError
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind, Measurements
 from clsviz.measuring import Encoders, Extraction, Key, Store
-from clsviz.measuring.store import Part
+from clsviz.measuring.part_file import Part
 from clsviz.progress import Progress
 
 SENTENCES = [*random_sentences(20, seed=6), "the " * 100, "cat " * 90]

@@ -4,7 +4,7 @@ import pytest
 
 from clsviz.measurements import Kind
 from clsviz.measuring import Key, borders, missing, part_stop
-from clsviz.measuring.store import Part
+from clsviz.measuring.part_file import Part
 
 KEY = Key("model", "corpus", 0, 512, "float32")
 

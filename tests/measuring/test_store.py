@@ -66,7 +66,7 @@ def test_a_part_cut_short_is_dropped(store: Store) -> None:
 def test_a_part_that_cannot_be_read_just_now_is_kept(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     part = store.append(KEY, 0, measurements(100), seconds=1)
     with monkeypatch.context() as patch:
-        patch.setattr(measuring.store, "open_regular", lambda path: open_regular(path / "below"))
+        patch.setattr(measuring.part_file, "open_regular", lambda path: open_regular(path / "below"))
         with pytest.raises(StoreError, match="Not a directory"):
             store.read(part)
     assert store.read(part) is not None
