@@ -159,7 +159,7 @@ class Load:
         return [
             Row("ended by SIGTERM while it measured", f"after {seconds:.1f} s", is_wrong=seconds > 10),
             log,
-            Row("sentences kept, of those that the visitor saw", f"{kept:,} of {seen:,}", is_wrong=kept < seen),
+            Row("sentences that the visitor saw measured, and those kept", f"{seen:,}, {kept:,}", is_wrong=kept < seen),
             Row("measured once it was started again", f"{more:,.0f} of {n:,}", is_wrong=more != n - kept),
             load_table.points("first points then", again),
         ]

@@ -11,6 +11,7 @@ import json
 import re
 import sys
 import time
+import zlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -26,7 +27,8 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 _COOKIE = "_streamlit_xsrf"
 
 _MEASURED = re.compile(r":material/check: [\d,]+ sentences? measured")
-_SO_FAR = re.compile(r"([\d,]+) of [\d,]+ sentences")
+_SO_FAR = re.compile(r"[\d,]+ of ([\d,]+) sentences, those under")
+"""How many are measured: the first number is of those that are short enough to be shown."""
 _RUN = re.compile(r"(Run|Continue)( ·|$)")
 """The button that starts what would take a slow or busy machine long."""
 _QUEUE = re.compile(r"(One|[\d,]+) runs? comes? first")
@@ -211,7 +213,8 @@ def has_points(element: Element) -> bool:
     """Whether the element is a scatter with points: a chart, or what the page draws into one itself."""
     kind = element.WhichOneof("type")
     if kind == "bidi_component":
-        sent = element.bidi_component.bytes
+        *_, packed = element.bidi_component.bytes.partition(b"\n")
+        sent = zlib.decompress(packed) if packed else b""
     elif kind == "plotly_chart":
         sent = element.plotly_chart.spec.encode()
     else:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -15,6 +16,11 @@ from clsviz.encoder.linear import Linear, activation_name, linear_of
 LONGEST_PLAIN = 64
 """Tokens of the longest sentences whose attention is plain products on a CPU, in float32: there PyTorch's own takes
 longer around its products than in them."""
+
+
+_AT_ONCE = 2**18
+"""Numbers in the queries, keys and values of the sentences that such products are of: about as many as stay in a core’s
+cache from one step to the next."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +50,12 @@ class Block:
     def __call__(self, x: Tensor, groups: Sequence[Group], biases: Sequence[Tensor | None]) -> Tensor:
         """All tokens (n, width) after the block; biases on attention scores as in `Blocks`, one per group."""
         qkv = self._qkv(x)
-        attended = qkv.new_zeros((len(qkv), qkv.shape[1] // 3))
+        attended = qkv.new_empty((len(qkv), qkv.shape[1] // 3))
+        attended[groups[-1].last :] = 0
         for group, bias in zip(groups, biases, strict=True):
             shape = (group.stop - group.start, group.length, -1, self._n_heads, self._width)
-            heads = attend(qkv[group.first : group.last].view(shape).permute(2, 0, 3, 1, 4), bias)
-            attended[group.first : group.last].view(shape)[:, :, 0].copy_(heads.transpose(1, 2))
+            heads = attended[group.first : group.last].view(shape)[:, :, 0]
+            attend(qkv[group.first : group.last].view(shape), bias, heads)
         return self._feed_forward(self._attention_norm(self._output(attended) + x))
 
 
@@ -103,22 +110,38 @@ class _FeedForward:
         return result
 
 
-def attend(qkv: Tensor, bias: Tensor | None) -> Tensor:
-    """What every head of every sentence gathers, (n, heads, length, width), from (3, n, heads, length, width).
+def attend(qkv: Tensor, bias: Tensor | None, heads: Tensor) -> None:
+    """Write what every head of every sentence gathers into `heads`, (n, length, heads, width).
 
-    qkv: queries, keys and values. bias: added to the scores, (1, heads, length, length), or None.
+    qkv: queries, keys and values, (n, length, 3, heads, width). bias: added to the scores, (1, heads, length, length),
+    or None.
     """
-    _, n, n_heads, length, width = qkv.shape
-    if qkv.device.type != "cpu" or length > LONGEST_PLAIN:
-        query, key, value = qkv
+    if qkv.device.type != "cpu" or qkv.shape[1] > LONGEST_PLAIN:
+        query, key, value = qkv.permute(2, 0, 3, 1, 4)
         mask = None if bias is None else bias.to(qkv.dtype)
-        return functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
-    # The scores lie by key, then query: a softmax over rows as short as these is slow, over columns it is not.
-    query, key, value = qkv.to(torch.float32, memory_format=torch.contiguous_format).flatten(1, 2)
-    scores = torch.baddbmm(query.new_empty(1), key, query.transpose(1, 2), beta=0, alpha=width**-0.5)
-    if bias is not None:
-        scores = (scores.view(n, n_heads, length, length) + bias.transpose(2, 3)).flatten(0, 1)
-    return torch.bmm(scores.softmax(1).transpose(1, 2), value).view(n, n_heads, length, width)
+        gathered = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+        heads.copy_(gathered.transpose(1, 2))
+        return
+    n_at_once = max(1, _AT_ONCE // qkv[0].numel())
+    for some, heads_of_some in zip(torch.split(qkv, n_at_once), torch.split(heads, n_at_once), strict=True):
+        heads_of_some.copy_(_attend_plainly(some, bias))
+
+
+def _attend_plainly(qkv: Tensor, bias: Tensor | None) -> Tensor:
+    """What `attend` writes, float32, by NumPy’s products, which unlike PyTorch’s take and give matrices as they lie."""
+    query, key, value = qkv.to(torch.float32, copy=True).permute(2, 0, 3, 1, 4).numpy()
+    n, n_heads, length, width = query.shape
+    # The scores lie by key first, as softmax is slow over rows as short as these, and fast over columns far apart.
+    scores = torch.empty((length, n, n_heads, length))
+    gathered = torch.empty((n, length, n_heads, width))
+    with np.errstate(all="ignore"):  # the vectors are checked in the end
+        np.matmul(key, query.swapaxes(2, 3), out=scores.permute(1, 2, 0, 3).numpy())
+        scores *= width**-0.5
+        if bias is not None:
+            scores += bias.permute(3, 0, 1, 2)
+        weights = scores.softmax(0).permute(1, 2, 3, 0).numpy()
+        np.matmul(weights, value, out=gathered.transpose(1, 2).numpy())
+    return gathered
 
 
 def groups_of(lengths: list[int]) -> list[Group]:

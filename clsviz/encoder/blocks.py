@@ -10,9 +10,9 @@ the attention of short sentences stay in float32. That costs no time, and makes 
 norm 5 times smaller after the last layer, and over 30 times after the others, than in a model that is bfloat16
 throughout.
 
-On a core of an AMD EPYC (Zen 5) the built-in model spends 83% of its time inside the products with weights and 12% in
-attention (PyTorch's profiler, 1,024 docstring sentences, float32; in bfloat16 70% and 19%), so most of what is left to
-gain is in the products.
+On a core of an AMD EPYC (Zen 5) the built-in model spends 87% of its time inside the products with weights and 8% in
+attention (1,024 docstring sentences, float32, each step timed alone; in bfloat16 78% and 13%), so most of what is left
+to gain is in the products.
 `python -m benchmarks.encoder` compares speed with the plain model, other libraries, and what the machine can do.
 """
 

@@ -1,6 +1,7 @@
 """The main picture as a browser gets it that draws it into a chart that is there: JSON, with the labels apart."""
 
 import base64
+import functools
 import hashlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -19,12 +20,24 @@ if TYPE_CHECKING:
     from clsviz.statistics import Fit
 
 
-def blank(height: int, number: int = 0) -> go.Figure:
+class Blank(go.Figure):  # type: ignore[misc]  # plotly has no types
+    """A chart that never changes: as a dict it is made once, where Plotly would copy all of it each time."""
+
+    @functools.cached_property
+    def _as_dict(self) -> dict[str, Any]:
+        return dict(super().to_dict())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figure, which is not to be changed."""
+        return self._as_dict
+
+
+def blank(height: int, number: int = 0) -> Blank:
     """The chart before anything is drawn into it; with what Streamlit would otherwise set in a second drawing.
 
     number: another one makes it another chart.
     """
-    return go.Figure(
+    return Blank(
         layout={
             "height": height,
             "meta": number,

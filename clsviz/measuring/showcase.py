@@ -4,6 +4,7 @@ What was read from them lies beside them: `python -m clsviz.analysis.showcase` m
 """
 
 import datetime
+import functools
 import json
 import re
 import shutil
@@ -36,6 +37,7 @@ class Origin:
     transformers: str
 
 
+@functools.cache
 def origin() -> Origin:
     """When and where what is shipped was measured."""
     return Origin(**json.loads(_ABOUT.read_text(encoding="utf-8")))
@@ -62,4 +64,5 @@ def measure_showcase(
     day = datetime.datetime.now(datetime.UTC).date().isoformat()
     made = Origin(day, processor[1] if processor else "unknown", version("torch"), version("transformers"))
     _ABOUT.write_text(json.dumps(asdict(made), indent=1) + "\n", encoding="utf-8")
+    origin.cache_clear()
     return measured

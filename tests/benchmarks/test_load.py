@@ -2,6 +2,7 @@ import json
 import os
 import subprocess
 import sys
+import zlib
 
 import numpy as np
 import pytest
@@ -9,7 +10,10 @@ from streamlit.proto.Element_pb2 import Element
 
 from benchmarks import load_table
 from benchmarks.visited import Held, Stored
-from benchmarks.visitors import Met, has_points
+from benchmarks.visitors import Met, Visit, Visitor, has_points
+from clsviz import statistics, words
+from clsviz.analysis import Shown
+from clsviz.experiment import Experiment
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +42,7 @@ def test_one_experiment_is_measured_once_for_all_who_want_it(rows: dict[str, str
 
 
 def test_a_server_that_is_ended_loses_nothing_and_another_goes_on(rows: dict[str, str]) -> None:
-    kept, seen = map(int, rows["sentences kept, of those that the visitor saw"].split(" of "))
+    seen, kept = map(int, rows["sentences that the visitor saw measured, and those kept"].split(", "))
     assert 0 < seen <= kept <= 500
     assert rows["measured once it was started again"] == f"{500 - kept} of 500"
     assert rows["its log"] == "has no error"
@@ -73,12 +77,23 @@ def test_a_visitor_who_saw_no_points_is_an_error() -> None:
     assert not load_table.points("first points", [seen]).is_wrong
 
 
+def test_a_visitor_reads_how_many_are_measured_and_not_how_many_are_short_enough() -> None:
+    lengths = np.random.default_rng(0).integers(3, 60, 512).astype(np.int32)
+    norms = (7 - 0.01 * lengths).astype(np.float32)
+    index = np.flatnonzero(lengths < 40)
+    shown = Shown(index, lengths[index], norms[index], statistics.fit(lengths[index], norms[index]), "")
+    visitor, element = Visitor("http://127.0.0.1/", Visit(1)), Element()
+    element.markdown.body = words.in_numbers(shown, Experiment(length_cutoff=40), 512)
+    visitor._see(element)
+    assert [count for _, count in visitor.met.counts] == [512]
+
+
 def test_a_scatter_has_points_as_a_chart_and_as_what_is_drawn_into_one() -> None:
     figures = {has: {"data": [{"type": "scattergl", "x": {"bdata": "AA=="} if has else []}]} for has in (True, False)}
     for has, figure in figures.items():
         chart, drawn = Element(), Element()
         chart.plotly_chart.spec = json.dumps(figure)
-        drawn.bidi_component.bytes = json.dumps({"figure": figure}).encode()
+        drawn.bidi_component.bytes = b"{}\n" + zlib.compress(json.dumps({"figure": figure}).encode())
         assert has_points(chart) == has_points(drawn) == has
     other = Element()
     other.plotly_chart.spec = json.dumps({"data": [{"type": "bar", "x": [1]}]})

@@ -3,6 +3,7 @@ from typing import Any
 
 import numpy as np
 import orjson
+import plotly.graph_objects as go
 
 from clsviz import figures
 from clsviz.figures import Axes, Palette, Points, labels_of, scatter, sent
@@ -93,3 +94,9 @@ def test_the_chart_before_it_has_the_margins_of_the_picture_so_that_it_is_drawn_
     blank = figures.blank(470).to_dict()["layout"]
     assert blank["margin"] == found["figure"]["layout"]["margin"]
     assert blank["height"] == 470
+
+
+def test_the_chart_before_it_is_the_same_each_time_and_made_of_nothing_else_than_any_figure() -> None:
+    chart = figures.blank(470, 3)
+    assert chart.to_dict() is chart.to_dict()
+    assert chart.to_dict() == go.Figure(chart.data, chart.layout).to_dict()

@@ -6,6 +6,7 @@ import itertools
 import re
 import time
 import types
+import zlib
 from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import Any
@@ -94,7 +95,8 @@ def chart(page: AppTest) -> Any:
     labels, drawings = {}, []
     for element in page.get("bidi_component"):
         if element.proto.component_name == "clsviz.drawing":
-            sent = orjson.loads(element.proto.bytes)
+            of_run, _, packed = element.proto.bytes.partition(b"\n")
+            sent = orjson.loads(of_run) | orjson.loads(zlib.decompress(packed))
             labels |= {} if "figure" in sent else {sent["sample"]: sent["labels"]}
             drawings += [sent] if "figure" in sent else []
     (sent,) = drawings

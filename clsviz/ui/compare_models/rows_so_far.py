@@ -1,6 +1,6 @@
 """What is known of each compared model so far, as rows of the comparison."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -46,7 +46,7 @@ def _with_norms(row: Row, job: MeasuringJob, found: Found, view: View, index: ND
         row,
         n_sampled=len(found.sentences),
         is_whole=not found.n_missing,
-        norms=_norms(found.key, view, analysis.digest(index), found, index),
+        norms=_norms(found, view, index),
         sentences_per_second=rate,
         n_parameters=found.weights.n_parameters,
     )
@@ -82,9 +82,9 @@ def is_kept(found: Found, experiment: Experiment, norms: Sequence[MeasuringJob |
     return server.is_kept(analysis.comparison.read_vectors, found, experiment.view.of_all_vectors, of)
 
 
-@st.cache_resource(max_entries=24, show_spinner=False)
-def _norms(key: Hashable, view: View, digest: str, _found: Found, _index: NDArray[np.intp]) -> Norms:
-    return analysis.comparison.norms_of(_found, view, _index, server.kept())
+def _norms(found: Found, view: View, index: NDArray[np.intp]) -> Norms:
+    key = "norms of", found.key, view, analysis.digest(index)
+    return server.shared().of(key, lambda: analysis.comparison.norms_of(found, view, index, server.kept()))
 
 
 @st.cache_resource(max_entries=24, show_spinner=False)

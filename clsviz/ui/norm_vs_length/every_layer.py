@@ -1,6 +1,5 @@
 """Norm against length after every layer, once the visitor opens it."""
 
-from collections.abc import Hashable
 from dataclasses import replace
 
 import numpy as np
@@ -13,13 +12,14 @@ from clsviz.measuring import Found
 from clsviz.settings import Pooling
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart
+from clsviz.ui.state import server
 
 
 def show(found: Found, experiment: Experiment) -> None:
     """One picture that plays through the layers, and a small one for each."""
     view = replace(experiment.view, pooling=Pooling.CLS, layer=None)  # which play no part
     selected = chart.selected_sentences(found, experiment)
-    every = analysis.layers.with_others(_every_layer(found.key, view, found), found, view, selected)
+    every = analysis.layers.with_others(_every_layer(found, view), found, view, selected)
     drawn = np.flatnonzero(np.isin(every.index, selected))
     labels = figures.labels_of([found.sentences[at] for at in every.index])
     st.markdown(escape(words.every_layer.said(every)))
@@ -44,6 +44,5 @@ def show(found: Found, experiment: Experiment) -> None:
     st.caption(escape(words.every_layer.about_panels(every, experiment.unit)))
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _every_layer(key: Hashable, view: View, _found: Found) -> EveryLayer:
-    return analysis.layers.every_layer(_found, view)
+def _every_layer(found: Found, view: View) -> EveryLayer:
+    return server.shared().of(("every layer", found.key, view), lambda: analysis.layers.every_layer(found, view))

@@ -1,6 +1,6 @@
 """The scatter of a view, and which of its sentences are selected."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -58,51 +58,40 @@ def palette() -> "figures.Palette":
 
 def view_of(found: Found, experiment: Experiment) -> "Shown":
     """What the experiment's view shows of what is measured so far."""
-    return _shown(found.key, experiment.view, analysis.knows_alike(found), found)
+    view = experiment.view
+    key = "shown", found.key, view, analysis.knows_alike(found)
+    return server.shared().of(key, lambda: analysis.show(found, view, wait=False, kept=server.kept()))
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _shown(key: Hashable, view: View, knows_alike: bool, _found: Found) -> "Shown":
-    return analysis.show(_found, view, wait=False, kept=server.kept())
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _quantiles(key: Hashable, view: View, _found: Found, _shown: "Shown") -> "Quantiles | None":
-    asked = analysis.question(analysis.quantiles, _found, view=view)
-    return server.kept().of(asked, lambda: analysis.quantiles(_shown))
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _flat(key: Hashable, view: View, _found: Found, _shown: "Shown") -> "Flat | None":
-    asked = analysis.question(analysis.flat, _found, view=view)
-    return server.kept().of(asked, lambda: analysis.flat(_shown, view))
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _drawing(of: Hashable, _draw: Callable[[], tuple["figures.Drawn", bytes]]) -> tuple["figures.Drawn", bytes]:
-    """The picture of a view, shared by all who look at it; none with what a visitor typed."""
-    return _draw()
+def _quantiles(found: Found, view: View, shown: "Shown") -> "Quantiles | None":
+    asked = analysis.question(analysis.quantiles, found, view=view)
+    compute = partial(analysis.quantiles, shown)
+    return server.shared().of(("quantiles", found.key, view), lambda: server.kept().of(asked, compute))
 
 
 def drawn_overlays(found: Found, experiment: Experiment, shown: "Shown", overlays: Sequence[str]) -> list[Overlay]:
     """Those overlays that there is something to draw of: few sentences have no curves."""
-    curves = _quantiles(found.key, experiment.view, found, shown) if CURVES in overlays else None
+    curves = _quantiles(found, experiment.view, shown) if CURVES in overlays else None
     return [Overlay(name) for name in overlays if name != CURVES or curves is not None]
 
 
 def flat(found: Found, experiment: Experiment, shown: "Shown") -> "Flat | None":
     """R² of what is shown on a flat distribution of lengths, or None where there is none."""
-    return _flat(found.key, experiment.view, found, shown)
+    view = experiment.view
+    asked = analysis.question(analysis.flat, found, view=view)
+    compute = partial(analysis.flat, shown, view)
+    return server.shared().of(("flat", found.key, view), lambda: server.kept().of(asked, compute))
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _labels(sample: Hashable, _sentences: list[str]) -> "figures.Labels":
-    return figures.labels_of(_sentences)
+def _labels(sample: Hashable, sentences: list[str]) -> "figures.Labels":
+    return server.shared().of(("labels", sample), lambda: figures.labels_of(sentences))
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _labels_sent(sample: Hashable, _labels: "figures.Labels") -> bytes:
-    return figures.labels_sent(str(sample), _labels)
+def _labels_sent(sample: Hashable, sentences: list[str]) -> bytes:
+    def pack() -> bytes:
+        return drawing.packed(figures.labels_sent(str(sample), _labels(sample, sentences)))
+
+    return server.shared().of(("labels sent", sample), pack)
 
 
 def zoom_of(experiment: Experiment) -> str:
@@ -170,12 +159,8 @@ def link(found: Found | None) -> dict[str, str]:
 def names_of(found: Found, places: Sequence[int]) -> list[str]:
     """The names of sentences of the sample, which find them again in another, in the order of the sample."""
     there = tuple(sorted({place for place in places if place < len(found.sentences)}))
-    return _names(colouring.sample_of(found), there, found.sentences)
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _names(sample: Hashable, places: tuple[int, ...], _sentences: list[str]) -> list[str]:
-    return analysis.naming.names_of(_sentences, places)
+    key = "names", colouring.sample_of(found), there
+    return server.shared().of(key, lambda: analysis.naming.names_of(found.sentences, there))
 
 
 def show(
@@ -205,15 +190,15 @@ def show(
         return _draw(found, shown, replace(around, zoom=st.session_state.zoom), part, selected, colours, over)
 
     of = picture, part, st.session_state.zoom, selected.tobytes(), colours is None
-    key = found.key, experiment.view, analysis.knows_alike(found), of
-    drawn, sent = draw() if own else _drawing(key, draw)
+    key = "drawing", found.key, experiment.view, analysis.knows_alike(found), of
+    drawn, sent = draw() if own else server.shared().of(key, draw)  # what a visitor typed is seen by nobody else
     sample = colouring.sample_of(found)
     against = f"{words.axis_title(experiment)} against sentence length for {shown.n:,} sentences. "
     drawing.show(
         HEIGHT,
         against + words.result(shown, experiment, found.n_measured),
         sent,
-        b"" if is_dense else _labels_sent(sample, _labels(sample, found.sentences)),
+        b"" if is_dense else _labels_sent(sample, found.sentences),
         lambda: marks.take(partial(_sentence_of, drawn, shown)),
         _take_zoom,
     )
@@ -255,7 +240,7 @@ def _draw(
         groups=colours[at] if isinstance(colours, np.ndarray) else None,
         colours=None if colours is None or isinstance(colours, np.ndarray) else colours.of(at),
     )
-    return drawn, figures.sent(figure, numbers, str(sample), _COLOURS, shown.fit)
+    return drawn, drawing.packed(figures.sent(figure, numbers, str(sample), _COLOURS, shown.fit))
 
 
 def _sentence_of(drawn: "figures.Drawn", shown: "Shown", trace: int, point: int) -> int | None:
@@ -268,7 +253,7 @@ def _sentence_of(drawn: "figures.Drawn", shown: "Shown", trace: int, point: int)
 def _over(found: Found, experiment: Experiment, shown: "Shown", overlays: Sequence[str]) -> dict[str, Any]:
     """What is drawn over the sentences, as `scatter` takes it."""
     return {
-        "quantiles": _quantiles(found.key, experiment.view, found, shown) if CURVES in overlays else None,
+        "quantiles": _quantiles(found, experiment.view, shown) if CURVES in overlays else None,
         "bins": statistics.bins(shown.lengths, shown.norms) if MEDIANS in overlays else None,
         "slices": statistics.slices(shown.lengths, shown.norms) if RANGES in overlays else None,
     }
@@ -277,7 +262,8 @@ def _over(found: Found, experiment: Experiment, shown: "Shown", overlays: Sequen
 def show_empty(experiment: Experiment, alt: str) -> None:
     """The scatter before there are points: its axes alone, in the place that it will have."""
     figure = figures.empty(axes(experiment, experiment.length_cutoff))
-    drawing.show(HEIGHT, alt, figures.sent(figure, np.empty(0, np.intp), "", _COLOURS), b"", lambda: None)
+    sent = drawing.packed(figures.sent(figure, np.empty(0, np.intp), "", _COLOURS))
+    drawing.show(HEIGHT, alt, sent, b"", lambda: None)
 
 
 def follow(experiment: Experiment, found: Found | None) -> None:
@@ -311,6 +297,5 @@ def _found_in(marked: NDArray[np.intp], found: Found, shown: "Shown") -> NDArray
     return marked[is_held[marked]] if st.session_state.selected else np.flatnonzero(is_held)
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _holding(sample: Hashable, text: str, _sentences: list[str]) -> NDArray[np.bool_]:
-    return analysis.traits.holding(text, _sentences)
+def _holding(sample: Hashable, text: str, sentences: list[str]) -> NDArray[np.bool_]:
+    return server.shared().of(("holding", sample, text), lambda: analysis.traits.holding(text, sentences))

@@ -129,12 +129,13 @@ def sample_of(found: Found) -> Hashable:
     return found.corpus.fingerprint, found.seed, len(found.sentences)
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _having(sample: Hashable, trait: Trait, _sentences: list[str]) -> NDArray[np.bool_]:
-    return analysis.traits.having(trait, _sentences)
+def _having(sample: Hashable, trait: Trait, sentences: list[str]) -> NDArray[np.bool_]:
+    return server.shared().of(("having", sample, trait), lambda: analysis.traits.having(trait, sentences))
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _read(sample: Hashable, selection: Selection, name: str, _found: Found) -> "Field":
-    folder = server.jobs().store.corpora
-    return analysis.fields.field(corpora.values_beside(_found.sample, selection, name, folder, Progress()))
+def _read(sample: Hashable, selection: Selection, name: str, found: Found) -> "Field":
+    def read() -> "Field":
+        folder = server.jobs().store.corpora
+        return analysis.fields.field(corpora.values_beside(found.sample, selection, name, folder, Progress()))
+
+    return server.shared().of(("field", sample, selection, name), read)

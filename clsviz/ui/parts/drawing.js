@@ -160,19 +160,34 @@ async function draw(picture) {
   look(picture)
 }
 
-export default function ({ data, parentElement, setTriggerValue }) {
-  const sent = JSON.parse(new TextDecoder().decode(data))
+// A line of JSON, and more of the same object, compressed.
+async function unpacked(data) {
+  const end = data.indexOf("\n".charCodeAt(0))
+  const stream = new Blob([data.subarray(end + 1)]).stream().pipeThrough(new DecompressionStream("deflate"))
+  const more = await new Response(stream).json()
+  return Object.assign(more, JSON.parse(new TextDecoder().decode(data.subarray(0, end))))
+}
+
+function take(sent, picture, host, tell) {
   if (!sent.figure) {
     labels.clear()
     labels.set(sent.sample, sent.labels)
     pictures.forEach(soon)
     return
   }
-  const picture = (parentElement.picture ??= { frame: 0, waited: 0 })
-  Object.assign(picture, { sent, host: parentElement.host, tell: setTriggerValue })
+  Object.assign(picture, { sent, host, tell })
   pictures.add(picture)
   draw(picture)
+}
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const picture = (parentElement.picture ??= { frame: 0, waited: 0, n_sent: 0 })
+  const number = ++picture.n_sent // meanwhile something newer may be sent
+  unpacked(data).then((sent) => {
+    if (number === picture.n_sent) take(sent, picture, parentElement.host, setTriggerValue)
+  })
   return () => {
+    picture.n_sent++
     pictures.delete(picture)
     cancelAnimationFrame(picture.frame)
     clearTimeout(picture.pause)

@@ -11,5 +11,5 @@ from clsviz.ui.markdown import escape
 def show(terms: Sequence[str]) -> None:
     """A small button that opens them."""
     with st.popover("Terms", icon=":material/dictionary:", type="tertiary"):
-        for term, meaning in words.glossary.explained(terms).items():
-            st.markdown(f"**{escape(term)}** — {escape(meaning)}")
+        explained = words.glossary.explained(terms).items()
+        st.markdown("\n\n".join(f"**{escape(term)}** — {escape(meaning)}" for term, meaning in explained))

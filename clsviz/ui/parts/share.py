@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -18,6 +19,9 @@ from clsviz.ui.state import serving
 if TYPE_CHECKING:
     from clsviz.analysis import Shown
     from clsviz.export import Seen, Table
+
+_HEIGHT, _WIDTH = 580, 656
+"""Of what is offered, about; on a phone it takes the width that there is."""
 
 _COPY = st.components.v2.component(
     "clsviz.copy",
@@ -103,35 +107,37 @@ def copy_frame(
 
 def downloads(experiment: Experiment, found: Found, view: "Shown", seen: "Seen", frame: Callable[[], None]) -> None:
     """The table and the picture, as it is seen, as files, each made when asked for. frame: draws `copy_frame`."""
+    with st.popover("Cite and export", icon=":material/format_quote:", key="export", on_change="rerun") as place:
+        if not place.open:
+            st.skeleton(_HEIGHT, width=_WIDTH)  # or else it would be opened where there is room for nothing
+            return
+        frame()
+        _files(experiment, found, view, seen)
+
+
+def _files(experiment: Experiment, found: Found, view: "Shown", seen: "Seen") -> None:
+    """What `downloads` offers once it is open."""
 
     def report() -> bytes:
         return export.report(experiment, found, view, seen)
 
-    with st.popover("Cite and export", icon=":material/format_quote:"):
-        frame()
-        citing.image_buttons("scatter", file_name(experiment, found))
-        table_downloads(
-            "Table",
-            file_name(experiment, found),
-            lambda: export.table(found.sentences, found.measurements),
-            lambda: export.summary(*words.shareable(experiment, found), view),
-        )
-        st.download_button(
-            "Picture (HTML)",
-            report,
-            f"{file_name(experiment, found)}.html",
-            "text/html",
-            on_click="ignore",
-            width="stretch",
-        )
-        n_points = None
-        if figures.is_dense(len(view.index), len(found.measurements)):
-            n_points = figures.n_sampled(view.lengths, view.norms, seen.zoom)
-            name = f"{file_name(experiment, found)}-density"
-            table_downloads("Density", name, lambda: export.cells(found, view, seen), lambda: about(experiment, found))
-        overlays = chart.drawn_overlays(found, experiment, view, seen.overlays)
-        caption = words.citation.caption(experiment, found, view, overlays, n_points)
-        citing.citation(caption, words.citation.bibtex(experiment, found))
+    name = file_name(experiment, found)
+    citing.image_buttons("scatter", name)
+    table_downloads(
+        "Table",
+        name,
+        lambda: export.table(found.sentences, found.measurements),
+        lambda: export.summary(*words.shareable(experiment, found), view),
+    )
+    st.download_button("Picture (HTML)", report, f"{name}.html", "text/html", on_click="ignore", width="stretch")
+    n_points = None
+    if figures.is_dense(len(view.index), len(found.measurements)):
+        n_points = figures.n_sampled(view.lengths, view.norms, seen.zoom)
+        cells, of_cells = partial(export.cells, found, view, seen), partial(about, experiment, found)
+        table_downloads("Density", f"{name}-density", cells, of_cells)
+    overlays = chart.drawn_overlays(found, experiment, view, seen.overlays)
+    caption = words.citation.caption(experiment, found, view, overlays, n_points)
+    citing.citation(caption, words.citation.bibtex(experiment, found))
 
 
 def how_it_was_measured(rows: Mapping[str, str], experiment: Experiment, found: Found, name: str) -> None:

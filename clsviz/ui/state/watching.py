@@ -97,8 +97,8 @@ def _wait_a_moment(job: MeasuringJob) -> None:
 
 def _keys_of_all_pages() -> set[Hashable]:
     """The keys of whatever any page could ask for with the current settings."""
-    names = {st.session_state.model, *st.session_state.models}
-    return {measurement_key(replace(session.experiment(), model=name), kind) for name in names for kind in Kind}
+    experiment, names = session.experiment(), {st.session_state.model, *st.session_state.models}
+    return {measurement_key(replace(experiment, model=name), kind) for name in names for kind in Kind}
 
 
 def start(job: MeasuringJob, *, here: bool = False) -> MeasuringJob:

@@ -1,6 +1,5 @@
 """What is measured for this page: the visitor's sentences, the same as they grow, and the corpus beside them."""
 
-from collections.abc import Hashable
 from dataclasses import replace
 
 import pandas as pd
@@ -13,7 +12,7 @@ from clsviz.experiment import Experiment, View
 from clsviz.measuring import Found, MeasuringJob
 from clsviz.settings import Lengths, Pooling
 from clsviz.ui.parts import own
-from clsviz.ui.state import watching
+from clsviz.ui.state import server, watching
 
 
 def typed_sentences(found: Found, view: View, sentences: list[str]) -> TypedSentences | None:
@@ -55,9 +54,5 @@ def corpus_context(jobs: list[MeasuringJob], experiment: Experiment) -> CorpusCo
     if found is None:
         return None
     vectors = watching.found(jobs[1], experiment) if len(jobs) > 1 else None
-    return _corpus_context((found.key, vectors and vectors.key), experiment.view, found, vectors)
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _corpus_context(key: Hashable, view: View, _norms: Found, _vectors: Found | None) -> CorpusContext:
-    return analysis.corpus_context(_norms, _vectors, view)
+    key = "corpus context", found.key, vectors and vectors.key, experiment.view
+    return server.shared().of(key, lambda: analysis.corpus_context(found, vectors, experiment.view))

@@ -1,6 +1,5 @@
 """Which corpus sentences are nearest to one that the visitor typed, and how near the other typed ones are."""
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 
 import pandas as pd
@@ -80,7 +79,7 @@ def show(typed: TypedSentences, at: int, job: MeasuringJob, experiment: Experime
         return
     view = experiment.view
     try:
-        similar = _similar((found.weights.fingerprint, *typed.sentences), at, found.key, view, typed, found)
+        similar = _similar(typed, at, found, view)
     except SettingError as error:
         st.info(escape(error))
         return
@@ -145,14 +144,16 @@ def similarity_table(typed: TypedSentences, found: Found, view: View) -> pd.Data
     return analysis.typed.similarity_table(typed, found.vectors.head(_PAIRS_OF), view)
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _similar(
-    of: tuple[str, ...], at: int, key: Hashable, view: View, _typed: TypedSentences, _found: Found
-) -> _Similar:
+def _similar(typed: TypedSentences, at: int, found: Found, view: View) -> _Similar:
     """Computed once, not each time the page polls."""
-    corpus = _found.vectors.head(_TYPICAL_OF).of(view.pooling, view.layer)
-    return _Similar(
-        nearest_table(_typed, at, _found, view),
-        statistics.typical_similarity(corpus),
-        similarity_table(_typed, _found, view),
-    )
+
+    def compute() -> _Similar:
+        corpus = found.vectors.head(_TYPICAL_OF).of(view.pooling, view.layer)
+        return _Similar(
+            nearest_table(typed, at, found, view),
+            statistics.typical_similarity(corpus),
+            similarity_table(typed, found, view),
+        )
+
+    key = "similar", found.weights.fingerprint, *typed.sentences, at, found.key, view
+    return server.shared().of(key, compute)

@@ -123,7 +123,9 @@ def test_its_cells_can_be_taken_along(open_page: Callable[..., AppTest], monkeyp
         taken[label] = name, table(), about()
 
     monkeypatch.setattr(share, "table_downloads", take)
-    finish(open_page())
+    page = open_page()
+    page.session_state["export"] = True
+    finish(page)
     name, table, about = taken["Density"]
     assert name.endswith("-density")
     assert table["sentences"].sum() == 300

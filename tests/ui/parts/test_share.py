@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from support.app import linked, settle
+from streamlit.testing.v1 import AppTest
+from support.app import finish, linked, settle
 
 from clsviz.ui.parts import share
 
@@ -26,10 +27,24 @@ def test_neither_names_nor_contents_of_downloads_have_a_path(
     monkeypatch.setattr(share, "table_downloads", take)
     query = {"corpus": str(text_file), "sample_size": "150", "probe_size": "150"}
     query |= {"models": str(tiny_folder)} if page == "compare_models" else {"model": str(tiny_folder)}
-    settle(linked(query, page).run())
+    opened = linked(query, page)
+    opened.session_state["export"] = True  # which the main page has closed at first
+    settle(opened.run())
     assert taken
     for label, text in taken.items():
         assert "tiny-bert" in text, label
         for folder in (tiny_folder.parent, text_file.parent):
             assert str(folder) not in text, label
             assert folder.name not in text, label
+
+
+def test_the_main_page_makes_what_it_offers_once_it_is_opened(open_page: Callable[..., AppTest]) -> None:
+    page = finish(open_page())
+    assert not page.get("download_button")
+    page.session_state["export"] = True
+    page = settle(page.run())
+    labels = [button.proto.label for button in page.get("download_button")]
+    assert labels == ["Table (CSV)", "Table (Parquet)", "Picture (HTML)"]
+    caption, entry = (code.value for code in page.code)
+    assert caption.startswith("Norm of ")
+    assert entry.startswith("@software{clsviz-")
