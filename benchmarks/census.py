@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clsviz.measurements import Measurements
 from clsviz.measuring import Counted, Key, Store, take_census
@@ -72,11 +73,16 @@ def main() -> None:
             subprocess.run(command, check=True)
 
 
+def lengths_and_noise(random: np.random.Generator, n: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """Lengths of so many sentences in tokens, and how far their norms are from the line, before their length counts."""
+    lengths = np.clip(np.rint(random.lognormal(np.log(15), 0.6, n)), 3, 480).astype(np.int32)
+    return lengths, random.standard_normal(n, dtype=np.float32)
+
+
 def write(store: Store, start: int, stop: int, n_layers: int) -> None:
     """Write the parts of sentences from `start` to `stop`."""
     random = np.random.default_rng(start)
-    lengths = np.clip(np.rint(random.lognormal(np.log(15), 0.6, _POOL)), 3, 480).astype(np.int32)
-    noise = random.standard_normal(_POOL, dtype=np.float32)
+    lengths, noise = lengths_and_noise(random, _POOL)
     for first in range(start, stop, _PART):
         n = min(_PART, stop - first)
         at = random.integers(0, _POOL - n)

@@ -16,7 +16,7 @@ from typing import Any
 import lazy_loader
 import numpy as np
 
-from clsviz import corpora, measuring, models
+from clsviz import measuring
 from clsviz.errors import ClsvizError, SettingError, first_line
 from clsviz.experiment import Experiment
 from clsviz.progress import Progress
@@ -116,12 +116,9 @@ class Measure:
 
 def _prepare(experiment: Experiment, store: "measuring.Store", progress: Progress) -> tuple["measuring.Key", int]:
     """Where the store has the parts, and of how many sentences, once model and corpus are here."""
-    models.fetch(experiment.model, progress)
-    corpora.fetch_sample(experiment.selection, experiment.sample_size, experiment.seed, store.corpora, progress)
     extraction = measuring.Extraction(experiment, store, measuring.Encoders())
-    extraction.look_up(progress)
-    assert extraction.found is not None  # as both are here
-    return extraction.key_of(extraction.found), extraction.found.sample.n_sentences
+    found = extraction.fetch(progress)
+    return extraction.key_of(found), found.sample.n_sentences
 
 
 def _connect(address: str | None) -> None:

@@ -17,6 +17,8 @@ class Corpus:
     machine. n_sentences: in the whole corpus, or None if unknown. configurations, splits, columns: what could be chosen
     instead. width: at which the lines of a text file were wrapped, in characters, if they were joined to paragraphs.
     n_left_out: its lines that are in no paragraph. fields: other columns of the table that the sentences come from.
+    n_bytes, n_about: of a dataset on the Hub, the size of its files, and about how many sentences they hold, judged by
+    the largest.
     """
 
     selection: Selection
@@ -30,6 +32,8 @@ class Corpus:
     width: int = 0
     n_left_out: int = 0
     fields: tuple[str, ...] = ()
+    n_bytes: int = 0
+    n_about: int = 0
 
 
 class NotDownloadedError(CorpusError):

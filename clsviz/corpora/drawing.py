@@ -1,5 +1,6 @@
 """The sample drawn from a corpus."""
 
+import contextlib
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -8,13 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz import corpora
-from clsviz.corpora import datasets, kept
-from clsviz.corpora.catalogue import is_on_hub, label
+from clsviz.corpora import datasets
+from clsviz.corpora.catalogue import is_on_hub
 from clsviz.corpora.corpus import Corpus, not_downloaded
+from clsviz.corpora.head import head_of
 from clsviz.corpora.local import discard, make_corpus
 from clsviz.corpora.on_hub import open_split
 from clsviz.corpora.order import N_SHUFFLED, shuffled
-from clsviz.corpora.whole import Whole
+from clsviz.corpora.whole import DamagedFileError, Files, Whole
+from clsviz.corpora.whole_dataset import whole_dataset
 from clsviz.errors import CorpusError
 from clsviz.experiment import Selection
 from clsviz.progress import Progress
@@ -73,41 +76,64 @@ def find_sample(selection: Selection, size: int, seed: int, folder: Path, progre
     does.
     """
     if is_on_hub(selection.corpus):
-        return _from_hub(selection, size, seed, datasets.Offline(folder), progress)
+        return _of_dataset(selection, size, seed, datasets.Offline(folder), folder, progress)
     return _local(selection, size, seed, folder, progress)
 
 
 def fetch_sample(selection: Selection, size: int, seed: int, folder: Path, progress: Progress) -> Sample:
     """The same sample as `find_sample`; what is not yet kept in `folder` is fetched from the Hugging Face Hub."""
     if is_on_hub(selection.corpus):
-        return _from_hub(selection, size, seed, datasets.Online(folder), progress)
+        return _of_dataset(selection, size, seed, datasets.Online(folder), folder, progress)
     return _local(selection, size, seed, folder, progress)
+
+
+def _of_dataset(
+    selection: Selection, size: int, seed: int, source: "datasets.Offline", folder: Path, progress: Progress
+) -> Sample:
+    if size == ALL:
+        return _all_from_hub(selection, seed, source, folder, progress)
+    return _from_hub(selection, size, seed, source, progress)
 
 
 def _local(selection: Selection, size: int, seed: int, folder: Path, progress: Progress) -> Sample:
     for _ in range(2):
         path, corpus = make_corpus(selection, folder, progress)
         assert corpus.n_sentences is not None  # since all of them are here
-        is_whole = size == ALL and corpus.n_sentences > N_SHUFFLED
-        order = shuffled(corpus.n_sentences, seed)[: HEAD if is_whole else size]
-        sentences = kept.rows(path, order)
-        table_rows = kept.rows_of_table(path, order) if corpus.fields else None
-        if sentences is not None and (table_rows is not None or not corpus.fields):
-            whole = Whole(path, corpus.n_sentences, seed) if is_whole else None
-            drawn = f"drawn at random from {corpus.n_sentences:,}, seed {seed}"
-            if whole is not None:
-                drawn = f"all of the corpus, the first {N_SHUFFLED:,} in random order, seed {seed}"
-            return Sample(corpus, sentences, drawn, rows=table_rows, whole=whole)
+        with contextlib.suppress(DamagedFileError):
+            return _drawn(Files([(path, corpus.n_sentences)]), corpus, size, seed)
         discard(path, folder)
-    raise CorpusError(f"{corpus.label} cannot be kept in {folder}. Choose another place for the store.")
+    raise _not_kept(corpus, folder)
+
+
+def _drawn(files: Files, corpus: Corpus, size: int, seed: int) -> Sample:
+    """The sample of a corpus of which all sentences are here; raises DamagedFileError."""
+    n = files.n_sentences
+    if size == ALL and n > N_SHUFFLED:
+        drawn = f"all of the corpus, the first {N_SHUFFLED:,} in random order, seed {seed}"
+        sentences, rows = head_of(files, corpus, seed, HEAD)
+        return Sample(corpus, sentences, drawn, rows=rows, whole=Whole(files, seed))
+    order = shuffled(n, seed)[:size]
+    rows = files.rows_of_table(order) if corpus.fields else None
+    return Sample(corpus, files.rows(order), f"drawn at random from {n:,}, seed {seed}", rows=rows)
+
+
+def _not_kept(corpus: Corpus, folder: Path) -> CorpusError:
+    return CorpusError(f"{corpus.label} cannot be kept in {folder}. Choose another place for the store.")
+
+
+def _all_from_hub(
+    selection: Selection, seed: int, source: "datasets.Offline", folder: Path, progress: Progress
+) -> Sample:
+    for _ in range(2):
+        files, corpus = whole_dataset(selection, source, folder, progress)
+        try:
+            return _drawn(files, corpus, ALL, seed)
+        except DamagedFileError as damaged:
+            damaged.path.unlink(missing_ok=True)  # and fetched again
+    raise _not_kept(corpus, folder)
 
 
 def _from_hub(selection: Selection, size: int, seed: int, source: "datasets.Offline", progress: Progress) -> Sample:
-    if size == ALL:
-        raise CorpusError(
-            f"{label(selection.corpus)} can be measured as a whole from a file only. Download its sentences, as "
-            "Parquet, text or JSON lines, and give the file."
-        )
     split, corpus = open_split(selection, source, progress)
     cut = corpus.selection.segmentation is Segmentation.SENTENCES
     try:

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from clsviz.atomic import mark_used, sha256
+from clsviz.atomic import mark_used
 from clsviz.corpora import docstrings, formats, kept, segmentation
 from clsviz.corpora.catalogue import CORPORA, Shipped, Source, is_built_in, is_upload, label
 from clsviz.corpora.corpus import Corpus, refuse_reading
+from clsviz.corpora.digest import digest_of
 from clsviz.corpora.own_file import open_file, place_of
 from clsviz.corpora.uploads import short_digest, upload_name
 from clsviz.errors import CorpusError
@@ -100,7 +101,7 @@ def _made_of_file(
 ) -> tuple[Path, kept.About]:
     progress.begin(f"Reading {printable(name)}")
     formats.check(file, name)
-    digest, suffix = _digest_of(file), formats.suffix(name)
+    digest, suffix = digest_of(file, folder), formats.suffix(name)
     if is_upload(selection.corpus) and selection.corpus != upload_name(digest, suffix):
         raise CorpusError(f"The copy of your upload {printable(name)} is damaged. Upload it again.")
     wanted = (digest, suffix, selection.column, selection.segmentation.value, selection.reading.value)
@@ -150,11 +151,3 @@ def _keep_file(selection: Selection, file: Path, name: str, path: Path, progress
 
 def _source_path(name: str, source: Source, folder: Path) -> Path:
     return folder / f"{name}-{short_digest(str(docstrings.SCHEMA), source.version())[:16]}.parquet"
-
-
-def _digest_of(path: Path) -> str:
-    """SHA-256 of a file; raises CorpusError if it cannot be read."""
-    try:
-        return sha256(path)
-    except OSError as error:
-        raise CorpusError(f"{printable(path.name)} cannot be read: {error.strerror}. Make it readable.") from None

@@ -15,6 +15,9 @@ from clsviz.experiment import Selection
 from clsviz.progress import Progress
 from clsviz.settings import Segmentation, printable
 
+_SENTENCE_BYTES = 100
+"""About how long a sentence of running text is."""
+
 
 def open_split(selection: Selection, source: "datasets.Offline", progress: Progress) -> "tuple[datasets.Split, Corpus]":
     """The split that the user selected, or the dataset's default, and what is known of it.
@@ -47,9 +50,11 @@ def _opened(selection: Selection, source: "datasets.Offline", progress: Progress
         raise CorpusError(
             f"{repo} has no column “{printable(column)}” that holds text. Choose {datasets.listed(columns)}."
         )
-    cut = selection.segmentation
+    cut, n_about = selection.segmentation, split.n_texts_about(progress)
     if cut is Segmentation.AUTO:
         cut = segmentation.chosen_for(split.mean_characters(column, progress))
+    if cut is Segmentation.SENTENCES:
+        n_about = round(n_about * max(1.0, columns[column] / _SENTENCE_BYTES))
     version = segmentation.VERSION if cut is Segmentation.SENTENCES else ""
     corpus = Corpus(
         Selection(selection.corpus, split.configuration, split.split, column, cut),
@@ -61,6 +66,8 @@ def _opened(selection: Selection, source: "datasets.Offline", progress: Progress
         tuple(listing.splits[split.configuration]),
         tuple(columns),
         fields=tuple(field for field in split.fields(progress) if field != column),
+        n_bytes=split.n_bytes,
+        n_about=n_about,
     )
     return split, corpus
 

@@ -169,7 +169,7 @@ def open_vectors(path: Path, name: str = "") -> VectorFile:
         raise CorpusError(
             f"{name} is in no format of vectors. Give a file ending in {', '.join(formats.VECTOR_SUFFIXES)}."
         )
-    formats.check(path, name, formats.Limits(file_bytes=2**63))
+    formats.check(path, name)
     if ending == ".parquet":
         columns = formats.columns_of(_as_file(path, name))
         of_kinds = columns.texts, columns.vectors, columns.numbers

@@ -29,6 +29,9 @@ _MOST_CLASSES = 100
 _MOST_LINES = 500_000
 """All are in memory at once; the published tasks have 120,000."""
 
+_LIMITS = Limits(file_bytes=200 * 2**20, text_bytes=2 * 2**30)
+"""All of it is in memory."""
+
 
 @dataclass(frozen=True, eq=False)
 class TaskFile:
@@ -79,7 +82,7 @@ def read_task(path: Path, name: str = "", limits: Limits | None = None) -> TaskF
     The first field is tr, va or te, the second is the class, the last the sentence. Raises CorpusError if a line is
     otherwise, if a partition is missing, or if one has a class that the training partition lacks.
     """
-    name, limits = printable(name or path.name), limits or Limits()
+    name, limits = printable(name or path.name), limits or _LIMITS
     formats.check(path, name, limits)
     file = TextFile(path, name, name.lower().endswith(".gz"), limits)
     rows = list(_rows(file))

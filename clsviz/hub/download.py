@@ -32,11 +32,14 @@ _ATTEMPTS = 6
 """How often a download is tried while no further byte arrives."""
 
 
-def fetch(repository: Repository, files: Sequence[File], progress: Progress, *, retry_seconds: float = 1.0) -> Path:
+def fetch(
+    repository: Repository, files: Sequence[File], progress: Progress, *, stage: str = "", retry_seconds: float = 1.0
+) -> Path:
     """Download files into the user's cache, in this order, and return the folder of the repository's commit there.
 
-    retry_seconds: how long to wait before a broken download is tried again. Raises ModelError or CorpusError, by the
-    repository's kind, and CancelledError as soon as `progress` is told to stop; what has arrived by then is kept.
+    stage: what `progress` is told. retry_seconds: how long to wait before a broken download is tried again. Raises
+    ModelError or CorpusError, by the repository's kind, and CancelledError as soon as `progress` is told to stop; what
+    has arrived by then is kept.
     """
 
     def download() -> None:
@@ -57,10 +60,22 @@ def fetch(repository: Repository, files: Sequence[File], progress: Progress, *, 
     disable_progress_bars()
     with reporting(repository.name, repository.kind, repository.commit):
         size = sum(file.size for file in files)
-        missing = size - sum(cached_bytes(repository, file) for file in files)
-        progress.begin(f"Downloading {repository.name}", size // _MEGABYTE, (size - missing) // _MEGABYTE, unit="MB")
+        missing = _missing_bytes(repository, files)
+        stage = stage or f"Downloading {repository.name}"
+        progress.begin(stage, size // _MEGABYTE, (size - missing) // _MEGABYTE, unit="MB")
         interruptible(download, progress)
     return repository_folder(repository) / "snapshots" / repository.commit
+
+
+def check_room(repository: Repository, files: Sequence[File]) -> None:
+    """Raise ModelError or CorpusError, by the repository's kind, if the disk has no room for what is missing."""
+    with reporting(repository.name, repository.kind, repository.commit):
+        _check_room(repository, _missing_bytes(repository, files))
+
+
+def _missing_bytes(repository: Repository, files: Sequence[File]) -> int:
+    """How many bytes of files are not in the user's cache yet."""
+    return sum(file.size - cached_bytes(repository, file) for file in files)
 
 
 def _check_room(repository: Repository, n_bytes: int) -> None:

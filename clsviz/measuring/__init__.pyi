@@ -1,5 +1,6 @@
 from .bucket import Bucket
 from .census import Counted, take_census
+from .census_file import is_kept
 from .checked import Checked
 from .encoders import Encoders
 from .estimate import LOAD_SECONDS, RATE_OF_VECTORS, Cost, Machine, gigabytes_of
@@ -14,7 +15,7 @@ from .lane import TURN_SECONDS, Place
 from .outline import read_outline, write_outline
 from .part import borders, measure_parts, missing, n_between, part_stop
 from .part_file import Key
-from .plan import GPU_RATE, Plan, plan
+from .plan import GPU_RATE, Plan, plan, planned
 from .showcase import SHOWCASE, Origin, measure_showcase, origin
 from .store import Store, is_url
 from .texts import measure_altered, measure_texts
@@ -58,6 +59,7 @@ __all__ = [
     "evict",
     "gigabytes_of",
     "import_rows",
+    "is_kept",
     "is_url",
     "list_imports",
     "measure_altered",
@@ -70,6 +72,7 @@ __all__ = [
     "origin",
     "part_stop",
     "plan",
+    "planned",
     "read_outline",
     "read_wanted",
     "take_census",

@@ -115,6 +115,13 @@ def kept_tallies(store: Store, key: Key, n_sentences: int) -> Iterator[Path]:
             yield folder / name
 
 
+def is_kept(store: Store, key: Key, n_sentences: int) -> bool:
+    """Whether something is kept of just so many sentences; raises StoreError."""
+    path = next(kept_tallies(store, key, n_sentences), None)
+    match = _NAME.fullmatch(path.name) if path else None
+    return match is not None and int(match[1]) == n_sentences
+
+
 def read_tally(path: Path, key: Key) -> Tally | None:
     """What is kept in a file; None if it is damaged or of something else."""
     try:

@@ -24,10 +24,10 @@ from clsviz.measuring.part import Run, borders, measure_parts
 from clsviz.measuring.part_file import Key
 from clsviz.measuring.soundness import Shape
 from clsviz.measuring.store import Store
-from clsviz.measuring.whole import counted
+from clsviz.measuring.whole import counted, is_counted
 from clsviz.measuring.worker import Share, Worker
 from clsviz.progress import Progress, interruptible
-from clsviz.settings import RANGES, Alteration, Precision
+from clsviz.settings import ALL, RANGES, Alteration, Precision
 from clsviz.vectors import KINDS
 
 if TYPE_CHECKING:
@@ -64,6 +64,8 @@ class Extraction:
         self.found = found
         self.corpus = found.corpus if found else None
         """What is known about the corpus, which may be known before anything else."""
+        self.weights = found.weights if found else None
+        """The model's, as far as they were looked for and are here."""
         self.sentences_per_second: float | None = None
         """The rate of this extraction; None while everything came from the store."""
         self._store = store
@@ -75,12 +77,12 @@ class Extraction:
     def look_up(self, progress: Progress) -> Cost:
         """Find what is on this machine, without building or fetching anything, and estimate the rest.
 
-        The Hub is asked only about models and datasets that are not in the catalogue: how large they are, and what
-        they hold.
+        The Hub is asked only about models and datasets that are not in the catalogue, and about those of which all is
+        wanted: how large they are, and what they hold.
         """
         experiment, folder = self.experiment, self._store.corpora
         n_sentences = min(experiment.sample_size, RANGES["sample_size"][1])
-        weights = self._weights_here()
+        self.weights = weights = self._weights_here()
         self._forget_unless_of(weights)
         megabytes = 0 if weights else models.download_megabytes(experiment.model, progress)
         seconds = corpora.build_seconds(experiment.corpus, folder)
@@ -90,14 +92,21 @@ class Extraction:
             try:
                 sample = self._draw(corpora.find_sample, progress)
             except corpora.NotDownloadedError:
-                if not corpora.is_in_catalogue(experiment.corpus):
+                is_whole = experiment.sample_size == ALL
+                if is_whole or not corpora.is_in_catalogue(experiment.corpus):
                     self.corpus = corpora.fetch_corpus(experiment.selection, folder, progress)
-                megabytes += corpora.download_megabytes(experiment.corpus, n_sentences)
+                if is_whole and self.corpus:
+                    n_sentences = self.corpus.n_about
+                    megabytes += self.corpus.n_bytes // 10**6
+                else:
+                    megabytes += corpora.download_megabytes(experiment.corpus, n_sentences)
             else:
                 n_sentences = sample.n_sentences
                 if weights:
-                    found = self._publish(self._count(self._find(weights, sample), progress))
-                    return self._cost(self._outlined(found))
+                    found = self._stored(weights, sample)
+                    if not is_counted(found, self._store, self.key_of(found)):
+                        self._publish(found)  # to be seen meanwhile
+                    return self._cost(self._outlined(self._publish(self._count(found, progress))))
         seconds += self._measuring_seconds(weights, n_sentences, TYPICAL_CHARACTERS)
         return Cost(seconds, megabytes)
 
@@ -107,7 +116,7 @@ class Extraction:
         if weights is None or corpora.build_seconds(self.experiment.corpus, folder):
             return None
         try:
-            corpus = corpora.find_corpus(self.experiment.selection, folder, progress)
+            corpus = corpora.find_corpus(self.experiment.selection, folder, progress, self.experiment.sample_size)
             nothing = Found(
                 weights, corpora.Sample(corpus, [], ""), self.experiment.precision, seed=self.experiment.seed
             )
@@ -134,11 +143,19 @@ class Extraction:
             return self._complete_whole(found, progress)
         return self._complete(found, progress, lambda found: found)
 
-    def _prepare(self, progress: Progress) -> Found:
-        """What is stored, once model and sentences are here and the error of the fast precision can be told."""
+    def fetch(self, progress: Progress) -> Found:
+        """Model and sentences, with what is stored; raises as `run` does, and measures nothing."""
+        return self._find(self._fetch_weights(progress), self._draw(corpora.fetch_sample, progress))
+
+    def _fetch_weights(self, progress: Progress) -> models.Weights:
         progress.begin("Looking for the model")
         weights = models.fetch(self.experiment.model, progress)
         check_asked(weights, self.experiment)
+        return weights
+
+    def _prepare(self, progress: Progress) -> Found:
+        """What is stored, once model and sentences are here and the error of the fast precision can be told."""
+        weights = self._fetch_weights(progress)
         self._forget_unless_of(weights)
         if self.found is None:
             with contextlib.suppress(corpora.NotDownloadedError):
@@ -175,12 +192,14 @@ class Extraction:
         """Measure what is missing of a whole corpus, together with whoever else does, and count it."""
         found = self._publish(self._count(self._read_stored(found), progress))
         while found.census is None:
-            n_measured, seconds = 0, 0.0
+            n_measured, seconds, n_missing = 0, 0.0, found.n_missing
             for measured in self._worker(found, progress).run(wait=True):
                 n_measured, seconds = n_measured + len(measured.measurements), seconds + measured.seconds
                 self.sentences_per_second = n_measured / seconds
                 if found.n_missing_of_sample:
-                    found = self._publish(self._read_stored(found))
+                    found = self._read_stored(found)
+                n_left = max(0, n_missing - n_measured - found.n_missing_of_sample)
+                found = self._publish(replace(found, n_left=n_left))
             found = self._publish(self._count(self._read_stored(found), progress))
         return found
 
@@ -207,13 +226,17 @@ class Extraction:
         return sample
 
     def _find(self, weights: models.Weights, sample: corpora.Sample) -> Found:
+        """The same as `_stored`, published."""
+        return self._publish(self._stored(weights, sample))
+
+    def _stored(self, weights: models.Weights, sample: corpora.Sample) -> Found:
         """What the store has of a sample."""
         found = Found(weights, sample, self.experiment.precision, KINDS[self.kind].none(), seed=self.experiment.seed)
         if found.precision is not Precision.EXACT:
             found = replace(found, audit=Found(weights, sample.head(AUDIT_SIZE), seed=found.seed))
         found = self._read_stored(found)
         check_found(weights, found.n_missing, self.kind)
-        return self._publish(found)
+        return found
 
     def _outlined(self, found: Found) -> Found:
         """The same, or its outline if that came with clsviz and the vectors are not all here."""
@@ -332,9 +355,8 @@ class Extraction:
     @property
     def measured_rate(self) -> float | None:
         """Sentences a second at which this model was last measured here, in this precision; None if it was not."""
-        weights = self.found.weights if self.found else None
         numbers = self.experiment.precision.numbers
-        return self._store.rate(weights.fingerprint, numbers, self.kind) if weights else None
+        return self._store.rate(self.weights.fingerprint, numbers, self.kind) if self.weights else None
 
     def seconds(self, found: Found, n_sentences: int) -> float:
         """About how long it takes to measure so many sentences like those that were found."""

@@ -7,11 +7,14 @@ import time
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from clsviz.errors import CancelledError, ClsvizError, OutOfTimeError, Subject, TooManyError, UnexpectedError
 from clsviz.measuring.estimate import Cost
 from clsviz.progress import Progress
+
+if TYPE_CHECKING:
+    from clsviz.measuring.plan import Plan
 
 _log = logging.getLogger(__name__)
 
@@ -60,7 +63,8 @@ class _GaveWay(Exception):  # noqa: N818  (the job goes on later)
 class Job(Progress, Generic[W_co]):
     """One piece of work, with its state. Its fields may be read by any thread; only its own thread writes them.
 
-    work: what is done, and its results. cost: what it takes, once known. error: why it failed.
+    work: what is done, and its results. cost: what it takes, once known; plan: more of that, of what waits to be
+    started. error: why it failed.
     is_here: whether it takes nothing that came with clsviz.
     wanted: whether somebody asked for it even though it takes long. is_held: whether all who opened it want to look at
     the corpus first. is_refused: whether it would run if its visitors did not have as many jobs as they may.
@@ -88,6 +92,7 @@ class Job(Progress, Generic[W_co]):
         self.work = work
         self.state = state
         self.cost: Cost | None = None
+        self.plan: Plan | None = None
         self.error: ClsvizError | None = None
         self.wanted = False
         self.is_held = True

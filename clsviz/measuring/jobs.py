@@ -21,6 +21,7 @@ from clsviz.measuring.found import measurement_key
 from clsviz.measuring.job import Job, State, Steps, Work
 from clsviz.measuring.lane import TURN_SECONDS, Lane, Place
 from clsviz.measuring.part_file import Key
+from clsviz.measuring.plan import planned
 from clsviz.measuring.store import Store
 from clsviz.progress import Progress
 
@@ -331,6 +332,8 @@ class Jobs:
     def _look_up(self, job: Job[Extraction]) -> None:
         with job.reporting():
             job.cost = job.work.look_up(job)
+            if not _is_quick(job.cost):
+                job.plan = planned(job.work, job.cost, self.machine)
             with self._lock:
                 job.check()
                 if job.cost.seconds == 0:
@@ -343,8 +346,11 @@ class Jobs:
 
 def _may_run(job: Job[Extraction]) -> bool:
     """Whether a job whose cost is known may begin: somebody asked for it, or it is quick and nobody holds it."""
-    is_quick = job.cost is not None and job.cost.seconds <= FREE_SECONDS and not job.cost.megabytes
-    return job.wanted or (is_quick and not job.is_held)
+    return job.wanted or (job.cost is not None and _is_quick(job.cost) and not job.is_held)
+
+
+def _is_quick(cost: Cost) -> bool:
+    return cost.seconds <= FREE_SECONDS and not cost.megabytes
 
 
 def _state_of_files(experiment: Experiment) -> tuple[tuple[str, int, int], ...]:

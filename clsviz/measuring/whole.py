@@ -26,3 +26,10 @@ def counted(found: Found, store: Store, key: Key, progress: Progress) -> Found:
         return counted(replace(found, damaged_parts=found.damaged_parts + len(damaged)), store, key, progress)
     n_left = n_missing - (len(found.sentences) - len(found.measurements))
     return replace(found, census=census, n_left=max(n_left, 0))
+
+
+def is_counted(found: Found, store: Store, key: Key) -> bool:
+    """Whether `counted` takes but a moment: nothing is to be counted, or what was is kept."""
+    if found.sample.whole is None:
+        return True
+    return measuring.is_kept(store, key, found.sample.n_sentences)

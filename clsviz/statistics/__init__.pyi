@@ -3,7 +3,7 @@ from .binning import bins, percentile_at_length, slices
 from .census import Census
 from .correlation import ROUNDING, r_squared
 from .counting import CountedRun
-from .cutoff import CUTOFFS, by_cutoff, flat
+from .cutoff import by_cutoff, flat
 from .description_length import online_code
 from .dimensions import dimensions, without_layer_norm
 from .direction import norms_of_directions
@@ -30,7 +30,7 @@ from .projection import projection
 from .results.dimensions import AS_IT_IS, WITHOUT_BIAS, WITHOUT_EITHER, WITHOUT_GAIN, Dimensions, NormOf
 from .results.enough import FEW_SENTENCES
 from .results.erasure import AFTER, BEFORE, CONTROL, MOST_SENTENCES, Erasure, Left
-from .results.line import FLAT_LENGTHS, Fit, Flat
+from .results.line import CUTOFFS, FLAT_LENGTHS, Fit, Flat
 from .results.precision import Audit
 from .results.profile import Probe, Profile, Reading, Readout, steps
 from .results.projection import MOST_PROJECTED, Projection

@@ -5,14 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import special
 
 from clsviz.errors import UndefinedFitError
 from clsviz.statistics.columns import COARSE, Cells, Columns, cells_of
 from clsviz.statistics.correlation import explain_undefined_of
-from clsviz.statistics.cutoff import CUTOFF_COLUMNS
 from clsviz.statistics.intervals import CONFIDENCE, RSquaredInterval, correlation_of_sums, interval_of_sums
-from clsviz.statistics.results.line import FLAT_LENGTHS, Fit, Flat, Floats, Interval
+from clsviz.statistics.results.line import CUTOFF_COLUMNS, FLAT_LENGTHS, Fit, Flat, Floats, Interval
 
 N_DRAWS = 999
 
@@ -89,7 +88,7 @@ def line_of(columns: Columns) -> Fit:
     intercept = line.norm_mean - line.slope * line.mean_length
     covariance = line.covariance
     degrees = max(line.n - 2, 1)
-    t = float(stats.t.ppf((1 + CONFIDENCE) / 2, degrees))
+    t = float(special.stdtrit(degrees, (1 + CONFIDENCE) / 2))
     margins = (t * np.sqrt(np.diag(covariance))).tolist()
     of_r_squared = line.r_squared_interval
     return Fit(

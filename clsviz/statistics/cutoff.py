@@ -10,12 +10,7 @@ from statsmodels.regression.linear_model import WLS
 from clsviz.errors import UndefinedFitError
 from clsviz.statistics.correlation import explain_undefined, squared_correlation
 from clsviz.statistics.intervals import clusterings, widest_interval
-from clsviz.statistics.results.line import FLAT_LENGTHS, Flat
-
-CUTOFFS = (10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 130, 160, 200, 260, 320, 400, 512)
-
-
-CUTOFF_COLUMNS = ["length_cutoff", "n", "r_squared", "lower", "upper", "slope"]
+from clsviz.statistics.results.line import CUTOFF_COLUMNS, CUTOFFS, FLAT_LENGTHS, Flat
 
 
 def flat(lengths: ArrayLike, norms: ArrayLike) -> Flat:

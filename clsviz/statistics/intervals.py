@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 from clsviz.statistics.correlation import ROUNDING
 from clsviz.statistics.results.line import Floats, Interval
@@ -84,7 +84,7 @@ def interval_of_sums(sums: Floats, times: Floats, whole: Floats) -> RSquaredInte
     total = (times * squares).sum()
     spread = (times * squares**2).sum() - total**2 / n
     degrees = min(n - 2, 2 * total**2 / spread) if spread > 0 else n - 2
-    margin = stats.t.ppf((1 + CONFIDENCE) / 2, degrees) * math.sqrt(total * (n - 1) / n)
+    margin = special.stdtrit(degrees, (1 + CONFIDENCE) / 2) * math.sqrt(total * (n - 1) / n)
     low, high = sorted(abs(math.tanh(math.atanh(r) + side)) for side in (-margin, margin))
     return RSquaredInterval((0.0 if margin >= abs(math.atanh(r)) else low**2, high**2), float(degrees))
 

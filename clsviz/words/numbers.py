@@ -7,6 +7,8 @@ from clsviz.measuring import Cost
 
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
+_DAY = 24 * 3600
+
 
 def number(value: float, digits: int = 4, sign: str = "") -> str:
     """A number to that many decimals, or to two significant digits if it is too small for that.
@@ -52,4 +54,6 @@ def duration(seconds: float) -> str:
     """A time to wait, rounded, because it is an estimate."""
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
-    return f"{round(seconds / 60)} min" if seconds < 90 * 60 else f"{seconds / 3600:.1f} h"
+    if seconds < 90 * 60:
+        return f"{round(seconds / 60)} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 2 * _DAY else f"{seconds / _DAY:,.1f} days"

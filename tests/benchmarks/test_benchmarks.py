@@ -9,16 +9,20 @@ import numpy as np
 import psutil
 import pytest
 import torch
+from support.corpora import shrink
 from support.tiny import write_model
 from support.waiting import wait_for
 
-from benchmarks import census, encoder, layers
+from benchmarks import census, encoder, layers, whole
 from benchmarks.busy import busy_processes
 from benchmarks.engines import OPTIONAL
 from benchmarks.table import table
 from benchmarks.ways import Plain
 from clsviz.encoder import has_fast_bfloat16
-from clsviz.measuring import Store
+from clsviz.experiment import Experiment
+from clsviz.measuring import Encoders, Extraction, Store
+from clsviz.progress import Progress
+from clsviz.settings import ALL
 
 
 @pytest.fixture(scope="module")
@@ -168,3 +172,18 @@ def test_a_whole_corpus_is_counted_and_viewed(tmp_path: Path, capsys: pytest.Cap
     off = [float(line.split()[-1]) for line in printed.splitlines() if "relative difference" in line]
     assert len(off) == 7
     assert max(off) < 1e-4
+
+
+def test_a_made_up_whole_corpus_is_found_as_if_it_had_been_measured(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shrink(monkeypatch, 300, 100)
+    experiment = Experiment(corpus=str(tmp_path / "made.txt"), sample_size=ALL)
+    for _ in range(2):  # made, and found again
+        whole.prepare(experiment, store, 1000)
+    found = Extraction(experiment, store, Encoders()).find_stored(Progress())
+    assert found is not None
+    assert found.census is not None
+    assert found.census.n == 1000
+    n_words = [len(sentence.split()) - 1 for sentence in found.sentences]  # one is a number
+    assert n_words == found.measurements.n_tokens.tolist()

@@ -13,10 +13,12 @@ import pytest
 from support.corpora import shrink
 from support.extracting import run
 
-from clsviz.cli.on_ray import Measure, check_installed, cores_each, measure_on_ray
+from clsviz.cli.on_ray import Measure, _prepare, check_installed, cores_each, measure_on_ray
+from clsviz.corpora import drawing
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
 from clsviz.measuring import Store
+from clsviz.progress import Progress
 from clsviz.settings import ALL
 
 DRIVER = """
@@ -86,6 +88,19 @@ def test_an_actor_reads_what_of_a_whole_corpus_is_not_in_memory(
     assert actor({"start": np.array([256]), "stop": np.array([400])})["n_measured"].tolist() == [144]
     ((name, content),) = files(Store(tmp_path / "shared")).items()
     assert files(store)[name] == content
+
+
+def test_the_sample_is_drawn_once_before_parts_are_handed_out(
+    experiment: Experiment, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[int] = []
+    draw = drawing._drawn
+    monkeypatch.setattr(drawing, "_drawn", lambda *of: drawn.append(of[2]) or draw(*of))
+    key, n_sentences = _prepare(experiment, store, Progress())
+    assert (n_sentences, drawn) == (200, [200])
+    _, extraction = run(experiment, store)
+    assert extraction.found is not None
+    assert key == extraction.key_of(extraction.found)
 
 
 def test_an_actor_tells_what_it_cannot_do(experiment: Experiment, tmp_path: Path) -> None:

@@ -267,14 +267,14 @@ def test_a_pipe_is_refused_without_waiting_for_it(tmp_path: Path, kept: Path) ->
         opened(str(path), kept)
 
 
-def test_a_file_that_is_too_large_is_refused(tmp_path: Path, kept: Path) -> None:
+def test_a_file_of_ones_own_may_be_of_any_size_and_an_upload_may_not(tmp_path: Path, kept: Path) -> None:
     path = tmp_path / "text.txt"
     with path.open("wb") as file:
-        file.truncate(200 * 2**20 + 1)  # takes no room on the disk
-    with pytest.raises(CorpusError, match=r"text\.txt is larger than 200 MB"):
-        opened(str(path), kept)
+        file.truncate(2**34)  # takes no room on the disk
+    formats.check(path, path.name)
+    limits = formats.Limits(file_bytes=200 * 2**20)
     with path.open("rb") as file, pytest.raises(CorpusError, match=r"mine\.txt is larger than 200 MB"):
-        keep_upload(file, "mine.txt", kept)
+        keep_upload(file, "mine.txt", kept, limits)
     assert not kept.exists() or not list(kept.iterdir())
 
 

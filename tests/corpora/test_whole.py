@@ -6,7 +6,7 @@ from support.corpora import SENTENCES, opened, shrink
 
 from clsviz import corpora
 from clsviz.corpora.order import sample_order
-from clsviz.corpora.whole import Whole
+from clsviz.corpora.whole import Files, Whole
 from clsviz.errors import CorpusError
 from clsviz.experiment import Selection
 from clsviz.progress import Progress
@@ -49,12 +49,7 @@ def test_all_of_a_small_corpus_is_a_sample_of_it(hundred: str, kept: Path) -> No
 def test_a_corpus_that_vanishes_while_it_is_read_is_named(hundred: str, kept: Path) -> None:
     opened(hundred, kept)
     (path,) = kept.glob("file-*")
-    whole = Whole(path, 100, 0)
+    whole = Whole(Files([(path, 100)]), 0)
     path.unlink()
     with pytest.raises(CorpusError, match="was changed or deleted while it was being read"):
         whole.read(0, 10)
-
-
-def test_a_dataset_of_the_hub_is_not_measured_as_a_whole(kept: Path) -> None:
-    with pytest.raises(CorpusError, match=r"me/texts can be measured as a whole from a file only\. Download"):
-        corpora.find_sample(Selection("me/texts"), ALL, 0, kept, Progress())

@@ -92,6 +92,10 @@ class Hub:
         held.refs[revision if revision.startswith("refs/") else f"refs/heads/{revision}"] = commit
         return commit
 
+    def forget(self, repo: str, commit: str, *, kind: str = "model") -> None:
+        """Have no such commit any more, as where what led to it was rewritten."""
+        del self._repos[kind, repo].commits[commit]
+
     def misbehave(self, what: str, how: str, times: int | None = None, *, seconds: float | None = None) -> None:
         """Fail the requests whose path matches `what`, all or the first so many, in one of these ways.
 

@@ -75,6 +75,11 @@ def load_listing(folder: Path, repo: str, revision: str) -> Listing | None:
         return None
 
 
+def forget_listing(folder: Path, repo: str, revision: str) -> None:
+    """Delete the listing kept in `folder`, if there is one."""
+    _path(folder, repo, revision).unlink(missing_ok=True)
+
+
 def _path(folder: Path, repo: str, revision: str) -> Path:
     return folder / f"listing-{hashlib.sha256(f'{_SCHEMA} {repo}@{revision}'.encode()).hexdigest()[:32]}.json"
 

@@ -4,6 +4,7 @@ import contextlib
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -11,8 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from clsviz import hub
 from clsviz.corpora import formats
-from clsviz.corpora.datasets.footers import checked_group_size, reporting_damage
+from clsviz.corpora.datasets.footers import checked_group_size, group_sizes, reporting_damage
 from clsviz.corpora.datasets.listing import Listing
 from clsviz.corpora.datasets.remote_file import RemoteFile
 from clsviz.corpora.datasets.rounds import Limits, RowGroup
@@ -27,6 +29,10 @@ _BATCH_TEXTS, _BATCH_VALUES = 100, 1_000
 
 _HEAD_TEXTS, _HEAD_BYTES = 200, 2**17
 """How many texts of a column are read to see how long they are, and how many bytes are fetched at a time for that."""
+
+
+_WHOLE_TEXTS, _WHOLE_BYTES = 1000, 2**20
+"""How many texts of a file on this machine are passed on at once, and how many bytes are read of it at a time."""
 
 
 _THREADS = 8
@@ -138,6 +144,40 @@ class Reader:
             return of_groups, n_bytes
 
         return interruptible(read_all, progress)
+
+    def check_room(self, files: Sequence[int]) -> None:
+        """Raise CorpusError if the disk has no room for these files."""
+        hub.check_room(self._repository, [self._files[file] for file in files])
+
+    def fetch(self, file: int, stage: str, progress: Progress) -> Path:
+        """All of a file, in the user's cache of the Hub. stage: what `progress` is told."""
+        return hub.fetch(self._repository, [self._files[file]], progress, stage=stage) / self._files[file].path
+
+    def all_texts(self, path: Path, column: str, stage: str, progress: Progress) -> Iterator[list[str]]:
+        """The texts of a file that was fetched, in their order, some at a time."""
+        repo, n_done = self._listing.repo, 0
+        with (
+            reporting_damage(repo),
+            pq.ParquetFile(
+                path,
+                buffer_size=_WHOLE_BYTES,
+                pre_buffer=False,
+                page_checksum_verification=True,
+                read_dictionary=[column],
+            ) as table,
+        ):
+            group_sizes(table.metadata, column, repo)  # raises where there is no such column
+            progress.begin(stage, table.metadata.num_rows, unit="texts")
+            for batch in table.iter_batches(_WHOLE_TEXTS, columns=[column]):
+                values = formats.values_of(batch, column)
+                checked_group_size(formats.n_bytes_of(values), self._limits.group_bytes, repo)
+                n_done += len(values)
+                yield [*filter(None, values.to_pylist())]
+                progress.advance(n_done)
+
+    @property
+    def _repository(self) -> hub.Repository:
+        return hub.Repository(self._listing.repo, "dataset", self._listing.commit, tuple(self._files))
 
     def _texts(self, stream: RemoteFile, footer: pq.FileMetaData, group: int, column: str) -> list[tuple[int, str]]:
         """The texts of a row group; raises CorpusError if they turn out to be larger than the footer says."""

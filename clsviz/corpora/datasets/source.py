@@ -5,7 +5,7 @@ from pathlib import Path
 
 from clsviz import hub
 from clsviz.corpora.datasets.declared import list_dataset
-from clsviz.corpora.datasets.listing import Listing, keep_listing, load_listing
+from clsviz.corpora.datasets.listing import Listing, forget_listing, keep_listing, load_listing
 from clsviz.corpora.datasets.reading import Reader
 from clsviz.corpora.datasets.remote_file import RemoteFile
 from clsviz.corpora.datasets.rounds import Limits
@@ -37,6 +37,10 @@ class Offline:
         configuration, split = listing.choose(configuration, split)
         reader = self._reader(listing, listing.splits[configuration][split])
         return Split(listing, configuration, split, self._folder, self._limits, reader)
+
+    def forget(self, repo: str, revision: str) -> None:
+        """Forget what the dataset declared at `revision`, so that the Hub is asked again."""
+        forget_listing(self._folder, repo, revision)
 
     def _fetch_listing(self, repo: str, revision: str, progress: Progress) -> Listing:
         raise NotKeptError

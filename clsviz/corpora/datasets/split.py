@@ -77,16 +77,21 @@ class Split:
         self.configuration, self.split = configuration, split
         self.files = listing.splits[configuration][split]
         self.is_conversion = listing.is_conversion
-        self._repo = listing.repo
+        self.repo = listing.repo
         self._limits = limits
         self._reader = reader
-        self._storage = Storage(folder / f"hub-{self.fingerprint[:32]}")
+        self._storage = Storage(folder / self.folder_name)
 
     @property
     def fingerprint(self) -> str:
         """SHA-256 over the dataset's name and its files' digests, in hexadecimal."""
-        content = [self._repo, [[file.path, file.digest] for file in self.files]]
+        content = [self.repo, [[file.path, file.digest] for file in self.files]]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+    @property
+    def folder_name(self) -> str:
+        """Where below a folder what was read of it is kept."""
+        return f"hub-{self.fingerprint[:32]}"
 
     @property
     def n_bytes(self) -> int:
@@ -95,11 +100,11 @@ class Split:
 
     def columns(self, progress: Progress) -> dict[str, float]:
         """The columns of the largest file that hold text, likeliest first, with the mean size of a value in bytes."""
-        return mean_sizes(self._footers([self._largest], progress)[self._largest], self._repo)
+        return mean_sizes(self._footers([self._largest], progress)[self._largest], self.repo)
 
     def fields(self, progress: Progress) -> tuple[str, ...]:
         """The columns of the largest file that have a number, a time or a short text in each row."""
-        return fields(self._footers([self._largest], progress)[self._largest], self._repo)
+        return fields(self._footers([self._largest], progress)[self._largest], self.repo)
 
     def mean_characters(self, column: str, progress: Progress) -> float:
         """Mean length of the first texts of a column of the largest file.
@@ -113,6 +118,22 @@ class Split:
             mean, n_bytes = reader.mean_characters(self._largest, footer, column, progress)
             self._storage.keep_mean_characters(column, mean, n_bytes)
         return mean
+
+    def n_texts_about(self, progress: Progress) -> int:
+        """About how many rows all its files have, if all were like the largest."""
+        largest = self._largest
+        n_rows: int = self._footers([largest], progress)[largest].num_rows
+        return round(n_rows * self.n_bytes / max(1, self.files[largest].size))
+
+    def check_room(self, files: Sequence[int]) -> None:
+        """Raise CorpusError if the disk has no room for the files with these numbers."""
+        self._online().check_room(files)
+
+    def all_texts(self, file: int, column: str, progress: Progress) -> Iterator[list[str]]:
+        """The texts of the file with this number, in their order, some at a time. All of it is fetched first."""
+        reader, which = self._online(), f"{self.repo}, file {file + 1:,} of {len(self.files):,}"
+        path = reader.fetch(file, f"Downloading {which}", progress)
+        return reader.all_texts(path, column, f"Reading {which}", progress)
 
     def draw(self, size: int, seed: int, column: str, progress: Progress, *, cut: bool) -> Draw:
         """The first `size` sentences, or all if there are fewer, in the order that `seed` draws.
@@ -130,7 +151,7 @@ class Split:
             kept = storage.round(number)
             if kept is None:
                 self._online()
-                stage = f"Reading {self._repo}, after {len(sentences):,} of {size:,} sentences:"
+                stage = f"Reading {self.repo}, after {len(sentences):,} of {size:,} sentences:"
                 progress.begin(stage, len(planned.groups), unit="row groups")
                 kept = self._read(planned.groups, number, drawing, progress)
                 storage.keep_round(number, kept)
@@ -141,7 +162,7 @@ class Split:
             if len(sentences) >= size:
                 break
         if not sentences:
-            raise CorpusError(f"{self._repo} holds no text in “{printable(column)}”. Choose another column.")
+            raise CorpusError(f"{self.repo} holds no text in “{printable(column)}”. Choose another column.")
         n_bytes += self._storage.bytes_looked_into(planned.files)
         known = [groups for groups in row_groups if groups is not None]
         of_sentences = np.concatenate(known)[:size].tolist() if len(known) == len(row_groups) else None
@@ -182,12 +203,12 @@ class Split:
         }
         footers = self._footers(sorted({group.file for group in of_groups}), progress)
         for file, footer in footers.items():
-            sizes = field_sizes(footer, field, self._repo)
+            sizes = field_sizes(footer, field, self.repo)
             for group in of_groups:
                 if group.file == file:
-                    checked_group_size(sizes[group.number], self._limits.group_bytes, self._repo)
+                    checked_group_size(sizes[group.number], self._limits.group_bytes, self.repo)
         places = {group: np.unique(kept.rows[at], return_inverse=True) for group, at in of_groups.items()}
-        progress.begin(f"Reading “{printable(field)}” of {self._repo}", len(of_groups), unit="row groups")
+        progress.begin(f"Reading “{printable(field)}” of {self.repo}", len(of_groups), unit="row groups")
         rows = {group: rows for group, (rows, _) in places.items()}
         found, n_bytes = reader.values(rows, footers, field, progress)
         values = np.full(len(kept.rows), None, object)
@@ -202,7 +223,7 @@ class Split:
         limits, seed = self._limits, drawing.seed
         for window, parts in enumerate(windows([file.size for file in self.files], seed, limits.files_at_once)):
             footers = self._footers(sorted({part.file for part in parts}), progress)
-            sizes = {file: group_sizes(footer, drawing.column, self._repo) for file, footer in footers.items()}
+            sizes = {file: group_sizes(footer, drawing.column, self.repo) for file, footer in footers.items()}
             groups = [
                 RowGroup(part.file, number)
                 for part in parts
@@ -212,7 +233,7 @@ class Split:
             files |= footers.keys()
 
             def size_of(group: RowGroup) -> tuple[int, int]:
-                n_bytes = checked_group_size(sizes[group.file][group.number], limits.group_bytes, self._repo)  # noqa: B023
+                n_bytes = checked_group_size(sizes[group.file][group.number], limits.group_bytes, self.repo)  # noqa: B023
                 return footers[group.file].row_group(group.number).num_rows, n_bytes  # noqa: B023
 
             for picked in filled_rounds(groups, size_of, np.random.RandomState([seed, window, 0]), limits):

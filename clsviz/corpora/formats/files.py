@@ -9,18 +9,21 @@ from pathlib import Path
 from clsviz.errors import CorpusError, first_line
 from clsviz.settings import Reading
 
+_NO_LIMIT = 2**63
+
 
 @dataclass(frozen=True)
 class Limits:
     """What is read of a local file, so that no file can fill the memory.
 
-    file_bytes: size of the file. text_bytes: of what it holds when unpacked. row_bytes: of a line, row or object; a few
-    times as much is in memory at once. columns: of a table, whether they hold text or not. column_bytes: of a column in
-    a row group of a Parquet file. batch_bytes: of the texts read from it at once. chunk_bytes: read from disk at once.
+    file_bytes: size of the file. text_bytes: of what it holds when unpacked. Both are for uploads: of a file that is
+    read where it lies, whatever its size, little is in memory at once. row_bytes: of a line, row or object; a few times
+    as much is in memory at once. columns: of a table, whether they hold text or not. column_bytes: of a column in a row
+    group of a Parquet file. batch_bytes: of the texts read from it at once. chunk_bytes: read from disk at once.
     """
 
-    file_bytes: int = 200 * 2**20
-    text_bytes: int = 2 * 2**30
+    file_bytes: int = _NO_LIMIT
+    text_bytes: int = _NO_LIMIT
     row_bytes: int = 4 * 2**20
     columns: int = 1000
     column_bytes: int = 512 * 2**20

@@ -11,6 +11,12 @@ Floats = NDArray[np.float64]
 Interval = tuple[float, float]
 
 
+CUTOFFS = (10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 130, 160, 200, 260, 320, 400, 512)
+
+
+CUTOFF_COLUMNS = ["length_cutoff", "n", "r_squared", "lower", "upper", "slope"]
+
+
 @dataclass(frozen=True, eq=False)
 class Fit:
     """The regression line of norm on length, with 95% intervals, infinite ones where the data cannot bound them.

@@ -3,7 +3,9 @@
 import streamlit as st
 
 from clsviz import corpora, models, words
+from clsviz.measurements import Kind
 from clsviz.measuring import MeasuringJob, State
+from clsviz.settings import ALL
 from clsviz.ui.controls import errors
 from clsviz.ui.markdown import escape
 from clsviz.ui.state import server, watching
@@ -11,6 +13,9 @@ from clsviz.ui.state.pace import Pace
 
 _POLL_SECONDS = 0.5
 """Between two looks, as this is what the first points wait for."""
+
+_LONG_SECONDS = 180
+"""What is estimated to take longer is told in more detail before it is begun."""
 
 
 def show(job: MeasuringJob, before: tuple[bool, bool, bool], name: str = "", seconds: float = _POLL_SECONDS) -> None:
@@ -104,11 +109,16 @@ def _run_button(job: MeasuringJob, name: str) -> None:
     if st.button(label, icon=":material/play_arrow:", type="primary", key=f"run{name}", width="stretch"):
         watching.start(job)
         st.rerun()
-    if job.state is State.WAITING and job.cost and job.cost.megabytes:
-        st.caption(f"Downloads about {job.cost.megabytes:,} MB first.")
+    if job.state is State.WAITING and job.cost:
+        if job.plan and (job.cost.seconds > _LONG_SECONDS or job.work.experiment.sample_size == ALL):
+            st.caption(words.plan.line(job.plan, of_vectors=job.work.kind is Kind.VECTORS))
+        elif job.cost.megabytes:
+            st.caption(f"Downloads about {job.cost.megabytes:,} MB first.")
     found = job.work.found
     if found and len(found.measurements):
-        st.caption(f"{len(found.measurements):,} of {len(found.sentences):,} sentences measured so far.")
+        n = found.sample.n_sentences
+        n_left = len(found.sentences) - len(found.measurements) + found.n_left
+        st.caption(f"{n - n_left:,} of {n:,} sentences measured so far.")
 
 
 def _run_label(job: MeasuringJob) -> str:

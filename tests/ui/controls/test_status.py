@@ -77,6 +77,7 @@ def test_what_takes_long_states_its_cost_and_waits_for_run(
     assert job_of(page).state is State.WAITING
     assert page.button(key="run").label == "Run · about 4 min"
     assert "Press Run" in answer(page)
+    assert re.search("300 sentences, about [0-9,]+ tokens; keeps .* kB", texts(page))
     page.button(key="run").click().run()
     finish(page)
     assert figures(page)["Sentences"] == "300"

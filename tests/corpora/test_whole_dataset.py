@@ -1,0 +1,253 @@
+"""All sentences of datasets on the stand-in for the Hub."""
+
+import threading
+from pathlib import Path
+
+import filelock
+import numpy as np
+import pyarrow as pa
+import pytest
+from support.corpora import LONG, SENTENCES, Stopping, fetched, shrink
+from support.datasets import write
+from support.hub import Hub
+
+from clsviz import corpora
+from clsviz.corpora import NotDownloadedError, segmentation
+from clsviz.errors import CancelledError, CorpusError
+from clsviz.experiment import Selection
+from clsviz.progress import Progress
+from clsviz.settings import ALL, Segmentation
+
+FILES = SENTENCES[:40], [], SENTENCES[40:47], SENTENCES[47:]
+
+
+def publish(hub: Hub, repo: str, folder: Path, files: tuple[list[str], ...] = FILES, revision: str = "main") -> str:
+    """A dataset of several files, one of which is empty; the commit."""
+    for number, texts in enumerate(files):
+        table = pa.table({"id": range(len(texts)), "text": pa.array(texts, pa.string())})
+        write(folder / "data" / f"train-{number:05}-of-{len(files):05}.parquet", table, rows=9)
+    return hub.add(repo, folder, kind="dataset", revision=revision)
+
+
+def read_all(sample: corpora.Sample, step: int = 7) -> list[str]:
+    n = sample.n_sentences
+    return [sentence for start in range(0, n, step) for sentence in sample.read(start, min(start + step, n))]
+
+
+def in_order(n_shuffled: int, seed: int = 0) -> list[str]:
+    """The hundred sentences as a whole corpus has them, of which so many are shuffled."""
+    first = np.random.RandomState(seed).permutation(100)[:n_shuffled].tolist()
+    return [SENTENCES[number] for number in first + sorted(set(range(100)) - set(first))]
+
+
+def got(hub: Hub) -> list[str]:
+    """The files whose content was fetched."""
+    return [r.path for r in hub.requests if r.method == "GET" and r.path.endswith(".parquet") and not r.range]
+
+
+def test_all_of_a_dataset_is_read_from_all_its_files(
+    hub: Hub, repo: str, tmp_path: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shrink(monkeypatch, 30, 10)
+    commit = publish(hub, repo, tmp_path / "own")
+    sample = fetched(repo, kept, ALL)
+    assert (sample.n_sentences, sample.corpus.n_sentences, sample.corpus.pinned) == (100, 100, f"{repo}@{commit}")
+    assert sample.corpus.fields == ()  # “id” is in the files, but not known beside a sentence
+    assert sample.drawn == "all of the corpus, the first 30 in random order, seed 0"
+    assert sample.sentences == in_order(30)[:10]
+    assert read_all(sample) == in_order(30)
+    assert len(got(hub)) == len(FILES)
+    hub.requests.clear()
+    later = corpora.find_sample(Selection(repo), ALL, 3, kept, Progress())
+    assert read_all(later, 33) == in_order(30, seed=3)
+    found = corpora.find_corpus(Selection(repo), kept, Progress(), ALL)
+    assert found == later.corpus == sample.corpus
+    assert hub.requests == []
+
+
+def test_all_of_a_small_dataset_is_in_memory_and_no_sample_of_it(
+    hub: Hub, repo: str, tmp_path: Path, kept: Path
+) -> None:
+    publish(hub, repo, tmp_path / "own")
+    sample = fetched(repo, kept, ALL)
+    assert sample.whole is None
+    assert sample.sentences == in_order(100)
+    part = fetched(repo, kept, 10)
+    assert part.sentences != sample.sentences[:10]
+    assert part.corpus.fingerprint != sample.corpus.fingerprint  # so that the store does not take one for the other
+
+
+def test_texts_are_cut_and_chosen_as_those_of_samples_are(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
+    table = pa.table({"text": LONG, "title": SENTENCES[: len(LONG)]})
+    write(tmp_path / "own" / "train.parquet", table)
+    write(tmp_path / "own" / "test.parquet", pa.table({"text": ["A test.", None, "  "]}))
+    hub.add(repo, tmp_path / "own", kind="dataset")
+    cut, texts, titles = (
+        fetched(repo, kept, ALL, **settings)
+        for settings in ({}, {"segmentation": Segmentation.NONE}, {"column": "title"})
+    )
+    assert sorted(cut.sentences) == sorted(piece.rstrip(".") + "." for text in LONG for piece in text.split(". "))
+    assert cut.corpus.selection.segmentation is Segmentation.SENTENCES
+    assert sorted(texts.sentences) == sorted(LONG)
+    assert sorted(titles.sentences) == SENTENCES[: len(LONG)]
+    assert fetched(repo, kept, ALL, split="test").sentences == ["A test."]
+    assert len({sample.corpus.fingerprint for sample in (cut, texts, titles)}) == 3
+    with pytest.raises(CorpusError, match="has no column “x” that holds text"):
+        fetched(repo, kept, ALL, column="x")
+
+
+def test_without_the_network_what_is_not_kept_is_told(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
+    publish(hub, repo, tmp_path / "own")
+    fetched(repo, kept, 10)
+    for find in (corpora.find_sample, lambda *of: corpora.find_corpus(of[0], *of[3:], ALL)):
+        with pytest.raises(NotDownloadedError):
+            find(Selection(repo), ALL, 0, kept, Progress())
+    assert got(hub) == []
+
+
+def test_what_it_will_take_is_told_before(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
+    publish(hub, repo, tmp_path / "own", (SENTENCES[:50], SENTENCES[50:]))
+    corpus = corpora.fetch_corpus(Selection(repo), kept, Progress())
+    sizes = [path.stat().st_size for path in (tmp_path / "own").rglob("*.parquet")]
+    assert corpus.n_bytes == sum(sizes)
+    assert corpus.n_about == pytest.approx(100, abs=5)
+    texts = [f"{number} {text}" for number in range(50) for text in LONG]
+    publish(hub, f"{repo}-long", tmp_path / "long", (texts,))
+    of_long = corpora.fetch_corpus(Selection(f"{repo}-long"), kept, Progress())
+    assert of_long.n_about == pytest.approx(sum(map(len, texts)) / 100, rel=0.3)
+
+
+def test_what_was_fetched_and_cut_before_a_cancellation_is_not_again(
+    hub: Hub, repo: str, tmp_path: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clsviz.corpora.datasets.reading._WHOLE_TEXTS", 2)
+    publish(hub, repo, tmp_path / "own")
+    n_cut: list[int] = []
+    sentences = segmentation.sentences
+
+    def counted(texts: list[str], *, cut: bool) -> list[str]:
+        n_cut.append(len(texts))
+        return sentences(texts, cut=cut)
+
+    monkeypatch.setattr(segmentation, "sentences", counted)
+    for looks in range(1, 400, 12):
+        try:
+            sample = corpora.fetch_sample(Selection(repo), ALL, 0, kept, Stopping(looks))
+            break
+        except CancelledError:
+            pass
+    assert looks > 40  # it was stopped several times
+    assert sample.sentences == in_order(100)
+    assert sum(n_cut) < 100 + 2 * looks // 12  # what was cut, and no more than a batch for each time
+    assert len(got(hub)) <= len(FILES) + 2
+    assert not [*kept.rglob("*.unfinished"), *kept.rglob(".new-*")]
+
+
+def test_a_download_that_breaks_off_goes_on(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
+    texts = [f"{index} {'word ' * 40}" for index in range(8_000)]
+    publish(hub, repo, tmp_path / "own", (texts,))
+    corpora.fetch_corpus(Selection(repo), kept, Progress())
+    hub.misbehave("*.parquet", "cut", 1)
+    sample = fetched(repo, kept, ALL, segmentation=Segmentation.NONE)
+    assert sorted(sample.sentences) == sorted(map(str.strip, texts))
+    ranges = [r.range for r in hub.requests if r.method == "GET" and r.path.endswith(".parquet") and r.status == 206]
+    assert any(wanted.endswith("-") and wanted != "bytes=0-" for wanted in ranges)
+
+
+def test_what_is_damaged_is_fetched_or_read_again(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
+    publish(hub, repo, tmp_path / "own")
+    corpora.fetch_corpus(Selection(repo), kept, Progress())
+    hub.misbehave("*train-00003*", "damaged", 1)
+    with pytest.raises(CorpusError, match="was damaged on its way here"):
+        fetched(repo, kept, ALL)
+    assert len([*kept.rglob("whole-*/*.parquet")]) == 3
+    sample = fetched(repo, kept, ALL)
+    assert sample.sentences == in_order(100)
+    (path,) = kept.rglob("whole-*/000003.parquet")
+    content = bytearray(path.read_bytes())
+    content[60] ^= 255
+    path.write_bytes(content)
+    with pytest.raises(NotDownloadedError):
+        corpora.find_sample(Selection(repo), ALL, 0, kept, Progress())
+    assert fetched(repo, kept, ALL).sentences == in_order(100)
+
+
+def test_a_disk_without_room_is_told_before_anything_is_fetched(
+    hub: Hub, repo: str, tmp_path: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(hub, repo, tmp_path / "own")
+    fetched(repo, kept, 10)
+    sizes = [path.stat().st_size for path in (tmp_path / "own").rglob("*.parquet")]
+    usage = type("Usage", (), {"free": sum(sizes) - 1})
+    monkeypatch.setattr("clsviz.hub.download.shutil.disk_usage", lambda _: usage)
+    with pytest.raises(CorpusError, match="The disk is too full"):
+        fetched(repo, kept, ALL)
+    assert got(hub) == []
+    usage.free = sum(sizes)
+    assert fetched(repo, kept, ALL).n_sentences == 100
+
+
+def test_a_dataset_that_is_changed_under_way_is_told_and_fetched_as_it_is_now(
+    hub: Hub, repo: str, tmp_path: Path, kept: Path
+) -> None:
+    old = publish(hub, repo, tmp_path / "old", (SENTENCES[:50],))
+    fetched(repo, kept, 10)
+    new = publish(hub, repo, tmp_path / "new")
+    hub.forget(repo, old, kind="dataset")  # as where a branch is rewritten
+    with pytest.raises(CorpusError, match=r"was changed on the Hugging Face Hub while it was .* Run the same again"):
+        fetched(repo, kept, ALL)
+    sample = fetched(repo, kept, ALL)
+    assert sample.corpus.pinned == f"{repo}@{new}"
+    assert sample.sentences == in_order(100)
+    with pytest.raises(CorpusError, match=f"has no revision “{old}”"):
+        fetched(f"{repo}@{old}", tmp_path / "elsewhere", ALL)
+
+
+def test_a_branch_that_moves_on_changes_nothing_of_what_was_begun(
+    hub: Hub, repo: str, tmp_path: Path, kept: Path
+) -> None:
+    old = publish(hub, repo, tmp_path / "old")
+    fetched(repo, kept, 10)
+    publish(hub, repo, tmp_path / "new", (SENTENCES[:50],))
+    sample = fetched(repo, kept, ALL)
+    assert (sample.n_sentences, sample.corpus.pinned) == (100, f"{repo}@{old}")
+
+
+def test_several_at_once_fetch_each_file_once(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
+    publish(hub, repo, tmp_path / "own")
+    samples: list[corpora.Sample] = []
+    workers = [threading.Thread(target=lambda: samples.append(fetched(repo, kept, ALL))) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert [sample.sentences for sample in samples] == [in_order(100)] * 3
+    assert len(got(hub)) == len(FILES)
+
+
+def test_what_another_process_has_in_hand_is_waited_for(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
+    publish(hub, repo, tmp_path / "own")
+    fetched(repo, tmp_path / "other", ALL)
+    made = next((tmp_path / "other").rglob("whole-*"))
+    (kept / made.relative_to(tmp_path / "other")).mkdir(parents=True)
+    held = filelock.FileLock(kept / made.relative_to(tmp_path / "other") / "000002.lock")
+    held.acquire()
+
+    class Waiting(Progress):
+        def begin(self, stage: str, total: int = 0, done: int = 0, unit: str = "") -> None:
+            super().begin(stage, total, done, unit)
+            if stage.startswith("Other processes"):
+                assert [path.name for path in sorted(kept.rglob("0*.parquet"))] == [
+                    f"{number:06}.parquet" for number in (0, 1, 3)
+                ]
+                held.release()  # it died
+
+    sample = corpora.fetch_sample(Selection(repo), ALL, 0, kept, Waiting())
+    assert not held.is_locked
+    assert sample.sentences == in_order(100)
+
+
+def test_a_dataset_without_text_is_refused(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
+    publish(hub, repo, tmp_path / "own", (["", " "],))
+    with pytest.raises(CorpusError, match="holds no text in “text”"):
+        fetched(repo, kept, ALL)
