@@ -5,13 +5,14 @@ from .checked import Checked
 from .encoders import Encoders
 from .estimate import LOAD_SECONDS, RATE_OF_VECTORS, Cost, Machine, gigabytes_of
 from .eviction import RECENT_SECONDS, clean, evict
-from .extraction import AUDIT_SIZE, Extraction
+from .extraction import Extraction
 from .found import Found, measurement_key
 from .housekeeping import Housekeeping
 from .imports import Import, import_rows, list_imports
 from .job import Job, State, Steps
 from .jobs import Analysis, Jobs, MeasuringJob
 from .lane import TURN_SECONDS, Place
+from .look_up import AUDIT_SIZE
 from .outline import read_outline, write_outline
 from .part import borders, measure_parts, missing, n_between, part_stop
 from .part_file import Key
