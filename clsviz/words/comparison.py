@@ -42,8 +42,11 @@ def _few(rows: Sequence[Row]) -> str:
     if not fits:
         return ""
     repeats = [fit.n_clusters for fit in fits if fit.n_clusters < fit.n]
-    which = f"Only {min(repeats)} of them {'differs' if min(repeats) == 1 else 'differ'}, which" if repeats else "That"
-    return f" {which} is too few for a firm answer."
+    if not repeats:
+        return " That is too few for a firm answer."
+    n = min(repeats)
+    what = "is only 1 different sentence" if n == 1 else f"are only {n} different sentences"
+    return f" Among them {what}, too few for a firm answer."
 
 
 def headline(rows: Sequence[Row]) -> str:
