@@ -93,14 +93,14 @@ def _of_curve(curve: float, line: float) -> str:
     return share(curve) if curve > line else "no more"
 
 
-def _spread(shape: "Shape", shown: "Shown") -> str:
+def _spread(shape: "Shape", of: "Shown") -> str:
     """Whose norms are spread wider, if anybody's, and if it is not for the slope among the shortest or the longest."""
     low, high = shape.spread_ratio_interval
     if not low <= high:
         return ""  # it is undefined
     if low <= 1 <= high:
         return "; no difference in spread shows"
-    if statistics.slope_within_ends(shown.lengths, shown.norms) > _MOSTLY_SLOPE:
+    if statistics.slope_within_ends(of.lengths, of.norms) > _MOSTLY_SLOPE:
         return ""
     wider = "short" if low > 1 else "long"
     if not shape.spread_ratio > 0:
