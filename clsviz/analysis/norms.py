@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_NONE_READ = "The model reads only the beginning of every sentence, and only whole ones are compared. Cut them shorter."
+
 MOST_AT_ONCE = 20_000
 """Sentences among which those that are alike are found in well under a second."""
 
@@ -87,7 +89,9 @@ def show(found: Found, view: View, *, wait: bool = True, kept: Kept | None = Non
     else:
         shown = shown_of(found, view, index, wait=wait, kept=kept)
     shown = replace(shown, n_truncated=n_truncated, audit=audit)
-    if shown.problem and n_truncated:
+    if shown.problem and len(measurements) and measurements.truncated.all():
+        shown = replace(shown, problem=_NONE_READ)
+    elif shown.problem and n_truncated:
         problem = f"{shown.problem} {n_truncated:,} left out because the model reads only their beginning."
         shown = replace(shown, problem=problem)
     return shown

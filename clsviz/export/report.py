@@ -1,5 +1,7 @@
 """The picture with its numbers and settings, as a page of its own."""
 
+import contextlib
+
 import jinja2
 
 from clsviz import analysis, figures, statistics, words
@@ -45,10 +47,10 @@ th { font-weight: 500; color: #5b6675; white-space: nowrap }
 
 def report(experiment: Experiment, found: Found, shown: Shown, seen: Seen | None = None) -> bytes:
     """The picture, as it is seen, with its numbers and settings, as an HTML page that needs no network."""
-    try:
-        shape = statistics.shape(shown.lengths, shown.norms, shown.clusters)
-    except UndefinedFitError:
-        shape = None
+    shape = None
+    if shown.census is None:  # curves are told of samples only, here as on the page
+        with contextlib.suppress(UndefinedFitError):
+            shape = statistics.shape(shown.lengths, shown.norms, shown.clusters)
     made_of = words.shareable(experiment, found)
     return _REPORT.render(
         question=words.question(experiment),

@@ -1,7 +1,7 @@
 from . import remedies, results, sentlen
 from .binning import bins, percentile_at_length, slices
 from .census import Census
-from .correlation import ROUNDING, r_squared
+from .correlation import ROUNDING, r_squared, slope_within_ends
 from .counting import CountedRun
 from .cutoff import by_cutoff, flat
 from .description_length import online_code
@@ -133,6 +133,7 @@ __all__ = [
     "shuffled",
     "similarities",
     "slices",
+    "slope_within_ends",
     "steps",
     "tf_idf",
     "travel",

@@ -22,6 +22,17 @@ def squared_correlation(x: Floats, y: Floats) -> float:
     return float(np.corrcoef(x, y)[0, 1]) ** 2
 
 
+def slope_within_ends(lengths: ArrayLike, norms: ArrayLike) -> float:
+    """R² of the line within the shortest fifth or within the longest, whichever is larger.
+
+    lengths, norms: (n,). 0 where the norms or the lengths of a fifth do not vary.
+    """
+    x, y = np.asarray(lengths, dtype=float), np.asarray(norms, dtype=float)
+    low, high = np.quantile(x, (0.2, 0.8))
+    ends = [(x[inside], y[inside]) for inside in (x <= low, x >= high)]
+    return max((squared_correlation(*end) for end in ends if all(of.std() > 0 for of in end)), default=0.0)
+
+
 def explain_undefined(lengths: Floats, norms: Floats) -> None:
     """Raise UndefinedFitError, saying why, where these sentences determine no regression line."""
     if not np.isfinite(norms).all():

@@ -25,10 +25,12 @@ def folds_of_clusters(clusters: NDArray[np.intp], seed: int = 0) -> NDArray[np.i
     """As `folds_of`, of sentences whose clusters (n,) are known."""
     n_clusters = len(np.unique(clusters))
     if n_clusters < N_FOLDS:
-        differ = "differs" if n_clusters == 1 else "differ"
+        different = "All of these sentences are alike but for a few words"
+        if n_clusters != 1:
+            different = f"Only {n_clusters} of these sentences differ by more than a few words"
         raise UndefinedFitError(
-            f"Only {n_clusters} of these sentences {differ} by more than a few words; at least {N_FOLDS} must, because "
-            "a probe is tested on sentences it has not seen. Take more sentences."
+            f"{different}; at least {N_FOLDS} must differ, because a probe is tested on sentences it has not seen. "
+            "Take more sentences."
         )
     folds = np.empty(len(clusters), np.intp)
     splits = GroupKFold(N_FOLDS, shuffle=True, random_state=seed).split(clusters, groups=clusters)

@@ -74,8 +74,11 @@ def interval_of_sums(sums: Floats, times: Floats, whole: Floats) -> RSquaredInte
     whole: (6,), what they add up to.
     """
     r = float(correlation_of_sums(whole))
-    if 1 - abs(r) < ROUNDING**2 or (n := float(times.sum())) < 3:
-        return RSquaredInterval((r**2, r**2) if 1 - abs(r) < ROUNDING**2 else (0.0, 1.0), 0.0)
+    n = float(times.sum())
+    if 1 - abs(r) < ROUNDING**2:  # all lie on the line, so it rests on no few of them
+        return RSquaredInterval((r**2, r**2), max(n - 2, 0.0))
+    if n < 3:
+        return RSquaredInterval((0.0, 1.0), 0.0)
     without = correlation_of_sums(whole - sums)
     if not (np.abs(without) < 1).all():  # what is left of some is no line, or is on one
         return RSquaredInterval((0.0, 1.0), 0.0)

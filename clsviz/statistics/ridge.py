@@ -104,9 +104,10 @@ def explain_untestable_lengths(lengths: Floats, folds: NDArray[np.intp]) -> None
     """Raise UndefinedFitError, saying why, where these lengths cannot tell a good probe from a bad one."""
     n = len(lengths)
     if n < 2 * N_FOLDS:
+        there = "are none" if not n else "is only 1" if n == 1 else f"are only {n}"
         raise UndefinedFitError(
-            f"A probe needs at least {2 * N_FOLDS} sentences, and there {'is' if n == 1 else 'are'} only {n}. Raise "
-            "the length cutoff, or take more sentences."
+            f"A probe needs at least {2 * N_FOLDS} sentences, and there {there}. Raise the "
+            "length cutoff, or take more sentences."
         )
     if np.ptp(lengths) == 0:
         raise UndefinedFitError(f"All {n:,} sentences have the same length, so there is nothing to predict.")

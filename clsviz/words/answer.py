@@ -1,6 +1,7 @@
 """The answer to the page's question."""
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,7 @@ from clsviz.experiment import Experiment
 from clsviz.measuring import Found
 from clsviz.settings import ALL, Lengths, Precision, Unit
 from clsviz.words.labels import cutoff_unit
-from clsviz.words.numbers import between, counted, number, runs
+from clsviz.words.numbers import between, counted, number, r_squared, runs, share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,6 +31,10 @@ NOT_TOLD = "not told apart from nothing"
 
 PENDING = "Curve and spread follow in a moment."
 """Of what is still being computed."""
+
+
+_MOSTLY_SLOPE = 0.5
+"""From this R² within the shortest or the longest fifth on, most of its spread is that of the lengths in it."""
 
 
 SMALL_SPREAD = 0.001
@@ -63,34 +68,43 @@ def answer(shown: "Shown", unit: Unit, shape: "Shape | None" = None) -> str:
     low, high = there[0], there[-1]
     are_two = len(there) <= 2
     lengths = f"{low:,}{' or ' if are_two else '–'}{high:,} {unit}"
-    share = f"{fit.r_squared:.1%} of the differences between norms"
+    explained = f"{share(fit.r_squared)} of the differences between norms"
     if shown.clusters is None:
-        return f"A straight line explains {share} ({lengths})."
+        return f"A straight line explains {explained} ({lengths})."
     if is_told:
-        text = f"A line {'rising' if fit.slope > 0 else 'falling'} with length explains {share} ({lengths})"
+        text = f"A line {'rising' if fit.slope > 0 else 'falling'} with length explains {explained} ({lengths})"
     else:
-        text = f"A line explains {share} ({lengths}), {NOT_TOLD}"
+        text = f"A line explains {explained} ({lengths}), {NOT_TOLD}"
     if shape is None:
         return f"{text}."
     if are_two:  # a line goes through both means, and so does every curve
-        return f"{text}{_spread(shape)}."
+        return f"{text}{_spread(shape, shown)}."
     if shape.curve_r_squared > max(shape.curve_null, 0):
-        text += f"{',' if is_told else ';'} a curve {shape.curve_r_squared:.1%}"
+        text += f"{',' if is_told else ';'} a curve {_of_curve(shape.curve_r_squared, fit.r_squared)}"
     elif is_told:
         text += "; no curve is told apart"
     else:
-        text = f"Neither a line ({share}, {lengths}) nor a curve is {NOT_TOLD.removeprefix('not ')}"
-    return f"{text}{_spread(shape)}."
+        text = f"Neither a line ({explained}, {lengths}) nor a curve is {NOT_TOLD.removeprefix('not ')}"
+    return f"{text}{_spread(shape, shown)}."
 
 
-def _spread(shape: "Shape") -> str:
-    """Whose norms are spread wider, if anybody's."""
+def _of_curve(curve: float, line: float) -> str:
+    """What a curve explains; a line is one of the curves, so less on held-out sentences is no finding."""
+    return share(curve) if curve > line else "no more"
+
+
+def _spread(shape: "Shape", of: "Shown") -> str:
+    """Whose norms are spread wider, if anybody's, and if it is not for the slope among the shortest or the longest."""
     low, high = shape.spread_ratio_interval
     if not low <= high:
         return ""  # it is undefined
     if low <= 1 <= high:
         return "; no difference in spread shows"
+    if statistics.slope_within_ends(of.lengths, of.norms) > _MOSTLY_SLOPE:
+        return ""
     wider = "short" if low > 1 else "long"
+    if not shape.spread_ratio > 0:
+        return "; among the shortest, the norm does not vary"
     times = max(shape.spread_ratio, 1 / shape.spread_ratio)
     shown = f"{times:.1f}" if times >= 1.05 else f"{times:.2f}"
     return f"; {wider} sentences spread {shown}× as wide"
@@ -168,16 +182,24 @@ def in_numbers(shown: "Shown", experiment: Experiment, n_sampled: int) -> str:
     fit = shown.fit
     if fit is None:
         return ""
-
-    def with_interval(value: float, ends: tuple[float, float]) -> str:
-        is_known = shown.clusters is not None
-        return number(value) + (f" (95% interval {number(ends[0])} to {number(ends[1])})" if is_known else "")
-
+    is_known = shown.clusters is not None
+    of_line = _with_interval(fit.r_squared, fit.r_squared_interval, _r_squared, is_known=is_known)
+    slope = _with_interval(fit.slope, fit.slope_interval, is_known=is_known)
     return (
-        f"R² {with_interval(fit.r_squared, fit.r_squared_interval)} · slope per {experiment.unit.singular} "
-        f"{with_interval(fit.slope, fit.slope_interval)} · {fit.n:,} of {n_sampled:,} sentences, those under "
-        f"{experiment.length_cutoff} {cutoff_unit(experiment)}"
+        f"R² {of_line} · slope per {experiment.unit.singular} {slope} · {fit.n:,} of {n_sampled:,} sentences, those "
+        f"under {experiment.length_cutoff} {cutoff_unit(experiment)}"
     )
+
+
+def _with_interval(
+    value: float, ends: tuple[float, float], written: Callable[[float], str] = number, *, is_known: bool
+) -> str:
+    interval = f" (95% interval {written(ends[0])} to {written(ends[1])})" if is_known else ""
+    return f"{written(value)}{interval}"
+
+
+def _r_squared(value: float) -> str:
+    return r_squared(value, 4) if value >= 0.5 else number(value)
 
 
 def lengths_at_norms(slices: "pd.DataFrame", lengths: "NDArray[np.int32]", unit: Unit) -> str:
@@ -213,17 +235,17 @@ def by_cutoff(table: "pd.DataFrame", unit: Unit = Unit.TOKENS) -> str:
     told = table[table["lower"] > 0]
     signs = set(np.sign(told["slope"]).tolist())
 
-    def r_squared(row: "pd.Series[float]") -> str:
+    def with_ends(row: "pd.Series[float]") -> str:
         return (
             f"{row['r_squared']:.3f} ({row['lower']:.3f} to {row['upper']:.3f}) under {row['length_cutoff']:.0f} {unit}"
         )
 
     if most["n"] == least["n"]:  # of all cutoffs that say something, none leaves more sentences than another
-        text = f"R² and slope are those of all sentences under the cutoff: R² is {r_squared(most)}."
+        text = f"R² and slope are those of all sentences under the cutoff: R² is {with_ends(most)}."
     else:
         text = (
             "R² and slope are those of all sentences under the cutoff, and change with it: R² is "
-            f"{r_squared(most)} and {r_squared(least)}."
+            f"{with_ends(most)} and {with_ends(least)}."
         )
     if len(signs) > 1:
         return f"{text} Even the slope changes its sign."
@@ -240,15 +262,12 @@ def key_numbers(shown: "Shown", unit: Unit, flat: "Flat | None" = None, shape: "
     fit = shown.fit
     is_known = shown.clusters is not None
 
-    def with_interval(value: float, ends: tuple[float, float]) -> str:
-        return number(value) + (f" (95% interval {number(ends[0])} to {number(ends[1])})" if is_known else "")
-
     alike = f", in {fit.n_clusters:,} groups of alike" if fit.n_clusters < fit.n else ""
     return {
-        "R²": with_interval(fit.r_squared, fit.r_squared_interval),
+        "R²": _with_interval(fit.r_squared, fit.r_squared_interval, _r_squared, is_known=is_known),
         **(_flat(flat) if flat else {}),
-        f"Slope per {unit.singular}": with_interval(fit.slope, fit.slope_interval),
-        "Intercept": with_interval(fit.intercept, fit.intercept_interval),
+        f"Slope per {unit.singular}": _with_interval(fit.slope, fit.slope_interval, is_known=is_known),
+        "Intercept": _with_interval(fit.intercept, fit.intercept_interval, is_known=is_known),
         "Spearman’s ρ": number(fit.spearman),
         **(_shape_numbers(shape, unit) if shape else {}),
         "Norm": f"mean {number(fit.norm_mean)}, standard deviation {number(fit.norm_sd)}",
@@ -258,7 +277,7 @@ def key_numbers(shown: "Shown", unit: Unit, flat: "Flat | None" = None, shape: "
 
 def _flat(flat: "Flat") -> dict[str, str]:
     lengths = statistics.FLAT_LENGTHS
-    text = number(flat.r_squared)
+    text = _r_squared(flat.r_squared)
     if absent := flat.absent:
         text += f" (no sentence is {runs(absent)} long)"
     return {f"R² if each length from {lengths.start} to {lengths.stop - 1} counted alike": text}
@@ -270,7 +289,7 @@ def _shape_numbers(shape: "Shape", unit: Unit) -> dict[str, str]:
     lowest, median, highest = (number(slope * math.log(2), sign="+") for slope in shape.quantile_slopes.values())
     extremes = shape.extreme_norms
     numbers = {
-        "R² of a curve": f"{number(shape.curve_r_squared)} (norms shuffled: below {number(shape.curve_null)})",
+        "R² of a curve": f"{_r_squared(shape.curve_r_squared)} (norms shuffled: below {number(shape.curve_null)})",
         "Spread, shortest over longest fifth": spread,
         f"Per doubling of {unit}": f"5% quantile {lowest}, median {median}, 95% quantile {highest}",
     }

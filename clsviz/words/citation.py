@@ -1,5 +1,6 @@
 """How a picture is captioned, and how clsviz is cited for it."""
 
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -46,7 +47,7 @@ def caption(
     experiment, found = shareable(experiment, found)
     made = origin(found)
     coloured = [f"the colour of a point: {colour[:1].lower()}{colour[1:]}"] if colour else []
-    line = ["red: the least-squares line with its 95% band"] if shown.fit else []
+    line = ["red: the least-squares line" + (" with its 95% band" if _has_band(shown) else "")] if shown.fit else []
     drawn = "; ".join([*line, *(_DRAWN[overlay] for overlay in overlays), *coloured])
     counted = " (lengths shuffled as a control)" if experiment.lengths is Lengths.SHUFFLED else ""
     drawn_as = "one point per sentence"
@@ -62,6 +63,11 @@ def caption(
         f"Measured with clsviz {VERSION}",
     ]
     return ". ".join(filter(None, parts)) + "."
+
+
+def _has_band(shown: "Shown") -> bool:
+    """Whether the line has an interval: not if all sentences are there, nor if one group of them alone decides it."""
+    return shown.fit is not None and shown.census is None and math.isfinite(shown.fit.slope_interval[0])
 
 
 def bibtex(experiment: Experiment, found: Found, name: str = "measure") -> str:

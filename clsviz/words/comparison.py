@@ -11,7 +11,7 @@ from clsviz.settings import Lengths, Unit
 from clsviz.words import provenance
 from clsviz.words.answer import HARDLY, SHUFFLED, SMALL_SPREAD, UNTRAINED_NORM
 from clsviz.words.labels import axis_title, cutoff_units
-from clsviz.words.numbers import number
+from clsviz.words.numbers import number, share
 from clsviz.words.readings import counted
 
 
@@ -42,8 +42,11 @@ def _few(rows: Sequence[Row]) -> str:
     if not fits:
         return ""
     repeats = [fit.n_clusters for fit in fits if fit.n_clusters < fit.n]
-    which = f"Only {min(repeats)} of them {'differs' if min(repeats) == 1 else 'differ'}, which" if repeats else "That"
-    return f" {which} is too few for a firm answer."
+    if not repeats:
+        return " That is too few for a firm answer."
+    n = min(repeats)
+    what = "is only 1 different sentence" if n == 1 else f"are only {n} different sentences"
+    return f" Among them {what}, too few for a firm answer."
 
 
 def headline(rows: Sequence[Row]) -> str:
@@ -52,15 +55,15 @@ def headline(rows: Sequence[Row]) -> str:
     if not fits:
         return "" if not any(row.norms is not None and row.is_whole for row in rows) else _NO_LINE
     most, least = max(fits, key=lambda label: fits[label].r_squared), min(fits, key=lambda label: fits[label].r_squared)
-    share = f"{fits[most].r_squared:.1%} of the differences between norms"
+    explained = f"{share(fits[most].r_squared)} of the differences between norms"
     fewest = min(fits.values(), key=lambda fit: fit.n_clusters)
     are_few = fewest.n_clusters < statistics.FEW_SENTENCES
     if len(fits) == 1:
         among = f" of only {counted(fewest.n, fewest.n_clusters)}" if are_few else ""
-        return f"In {most}, a straight line in length explains {share}{among}."
+        return f"In {most}, a straight line in length explains {explained}{among}."
     is_told = fits[most].r_squared_interval[0] > fits[least].r_squared_interval[1]
     lead = "Too few sentences to tell" if are_few else "Told apart" if is_told else "Not told apart"
-    return f"{lead}: a line in length explains {share} in {most}, {fits[least].r_squared:.1%} in {least}."
+    return f"{lead}: a line in length explains {explained} in {most}, {share(fits[least].r_squared)} in {least}."
 
 
 _NO_LINE = "None of the models has a regression line here."
@@ -99,7 +102,7 @@ def _ranking(rows: Sequence[Row]) -> str:
 
 def _explained(fit: statistics.Fit, of: str = " of the norm’s variance") -> str:
     low, high = fit.r_squared_interval
-    return f"{fit.r_squared:.1%}{of} (R² {fit.r_squared:.3f}, 95% interval {low:.3f} to {high:.3f})"
+    return f"{share(fit.r_squared)}{of} (R² {fit.r_squared:.3f}, 95% interval {low:.3f} to {high:.3f})"
 
 
 def _lack(row: Row) -> str:

@@ -5,6 +5,9 @@ from collections.abc import Sequence
 
 from clsviz.measuring import Cost
 
+_ROUNDING = 1e-9
+"""What a share of 1 may be off by, by rounding."""
+
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 _DAY = 24 * 3600
@@ -23,6 +26,19 @@ def number(value: float, digits: int = 4, sign: str = "") -> str:
         significand, exponent = f"{value:{sign}.1e}".split("e-")
         text = f"{significand} × 10⁻{exponent.lstrip('0').translate(_SUPERSCRIPTS)}"
     return text.replace("-", "−")
+
+
+def share(value: float) -> str:
+    """A share in percent; one that is not none is never 0.0%, and one that is not the whole never 100.0%."""
+    if 0 < value < 0.0005:
+        return "<0.1%"
+    return ">99.9%" if 0.9995 <= value < 1 - _ROUNDING else f"{value:.1%}"
+
+
+def r_squared(value: float, digits: int = 3) -> str:
+    """R² to that many decimals; one that is not 1 is never 1.000."""
+    text = f"{value:.{digits}f}"
+    return f">{1 - 10**-digits:.{digits}f}" if float(text) == 1 and value < 1 - _ROUNDING else text
 
 
 def counted(n: int, what: str = "sentence") -> str:

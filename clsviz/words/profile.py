@@ -6,7 +6,7 @@ from clsviz.settings import Lengths, Pooling
 from clsviz.statistics import FEW_SENTENCES, Profile, Reading, Readout
 from clsviz.words.answer import HARDLY, SMALL_SPREAD
 from clsviz.words.labels import POOLINGS
-from clsviz.words.numbers import number
+from clsviz.words.numbers import number, r_squared
 from clsviz.words.readings import (
     FITTING,
     clause,
@@ -180,6 +180,8 @@ def _direction(direction: Reading | None, best: Reading, unit: str) -> str:
 
 def _amount(direction: Reading, best: Reading) -> str:
     """How much a probe of the direction reads; a small part of a small R² is not as much."""
+    if known(direction) >= known(best) + _SIMILAR:
+        return "more than one of the whole vector"
     enough = known(best) - min(_SIMILAR, known(best) / 4)
     return "as much as one of the whole vector" if known(direction) > enough else "less than one of the whole vector"
 
@@ -187,15 +189,15 @@ def _amount(direction: Reading, best: Reading) -> str:
 def _norm_from_direction(direction: Reading) -> str:
     """Whether dividing by the norm took the norm out, as far as a linear probe can tell."""
     value = direction.norm_r_squared
-    if not value >= _TELLS_THE_NORM:
-        return (
-            ""
-            if value != value
-            else f"A linear probe does not read the norm itself from the direction (R² {max(value, 0):.3f})."
-        )
+    if value != value:
+        return ""
+    if value < HARDLY:
+        return f"A linear probe does not read the norm itself from the direction (R² {max(value, 0):.3f})."
+    if value < _TELLS_THE_NORM:
+        return f"A linear probe reads only some of the norm itself from the direction (R² {value:.3f})."
     return (
         f"That does not tell the two apart: a linear probe reads the norm itself from the direction as well (R² "
-        f"{value:.4f})."
+        f"{r_squared(value, 4)})."
     )
 
 

@@ -2,6 +2,7 @@
 
 from clsviz.experiment import Experiment
 from clsviz.words.labels import axis_title, length_title
+from clsviz.words.numbers import counted
 
 SITE = "clsviz"
 
@@ -25,4 +26,4 @@ def alt(experiment: Experiment, n: int) -> str:
         return SITE
     length = length_title(experiment.view)
     against = f"{axis_title(experiment)} against {length[0].lower()}{length[1:]}"
-    return f"{against}: {n:,} sentences and the line through them."
+    return f"{against}: {counted(n)}."

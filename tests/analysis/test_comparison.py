@@ -365,7 +365,9 @@ def test_copies_of_a_few_sentences_are_too_few(row_of: Callable[..., Row]) -> No
     rows = [copies(row_of("strong", 1.0)), copies(row_of("weak", 0.1))]
     assert words.comparison.headline(rows).startswith("Too few sentences to tell: a line in length explains ")
     assert words.comparison.headline(rows[:1]).endswith("between norms of only 6 different sentences (of 300).")
-    assert "Only 6 of them differ, which is too few for a firm answer." in words.comparison.answer(rows, Experiment())
+    assert "Among them are only 6 different sentences, too few for a firm answer." in words.comparison.answer(
+        rows, Experiment()
+    )
     caption = words.comparison.probe_curves(rows)
     assert caption.endswith("on the first 300 sentences. 6 different sentences (of 300) are too few to tell.")
 

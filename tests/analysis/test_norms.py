@@ -47,8 +47,12 @@ def test_nothing_under_the_cutoff_is_explained() -> None:
     shown = show(found(measurements(100, start=50)), View(length_cutoff=2))
     assert shown.fit is None
     assert shown.problem.endswith("Raise the cutoff.")
-    shown = show(found(measurements(100).head(1)), View(length_cutoff=2))
-    assert "1 left out" in shown.problem
+    short, long = np.array([1, 50], np.int32), np.array([True, False])
+    shown = show(found(replace(measurements(2), n_tokens=short, truncated=long)), View(length_cutoff=2))
+    assert "Raise the cutoff. 1 left out" in shown.problem
+    shown = show(found(replace(measurements(2), truncated=np.array([True, True]))), View(length_cutoff=2))
+    assert "beginning of every sentence" in shown.problem  # no cutoff would help
+    assert "Raise" not in shown.problem
 
 
 def test_what_the_model_does_not_have_is_refused() -> None:

@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from clsviz import export, figures
+from clsviz import export, figures, statistics
 from clsviz.analysis import Shown, show
 from clsviz.experiment import Experiment
 from clsviz.measuring import Encoders, Extraction, Found, Store
@@ -81,6 +81,20 @@ def test_an_interval_without_end_is_none(experiment: Experiment, found: Found) -
     summary = export.summary(experiment, found, show(replace(found, measurements=few), experiment.view))
     assert summary["slope_interval"] is None
     assert summary["slope"] is not None
+
+
+def test_the_report_of_a_whole_corpus_has_no_curves_of_a_part(experiment: Experiment, found: Found) -> None:
+    random = np.random.default_rng(0)
+    lengths = random.integers(3, 60, 200).astype(np.int32)
+    norms = (9 + lengths / 20 + random.standard_normal(200)).astype(np.float32)
+    index = np.arange(200) % len(found.sentences)
+    of_sample = Shown(index, lengths, norms, statistics.fit(lengths, norms), "")
+    assert "R² of a curve" in export.report(experiment, found, of_sample).decode()
+    census = statistics.Census.of(lengths, norms)
+    of_all = replace(of_sample, fit=census.fit(), census=census)
+    page = export.report(experiment, found, of_all).decode()
+    assert f"{of_all.fit.r_squared:.4f}" in page
+    assert "R² of a curve" not in page
 
 
 def test_the_report_holds_picture_numbers_and_settings_and_escapes_all_text(

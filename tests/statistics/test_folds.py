@@ -44,3 +44,8 @@ def test_too_few_different_sentences_make_no_folds() -> None:
         folds_of(["one", "two", "three", "four", "FOUR", "öne"])
     with pytest.raises(UndefinedFitError, match="Only 0 of"):
         folds_of([])
+
+
+def test_copies_of_one_sentence_are_not_said_to_differ() -> None:
+    with pytest.raises(UndefinedFitError, match="All of these sentences are alike but for a few words; at least 5"):
+        folds_of(["One and the same sentence."] * 20)

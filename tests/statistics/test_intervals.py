@@ -160,3 +160,10 @@ def test_the_simulation_of_the_benchmark_finds_what_an_interval_is_worth() -> No
     """The table in docs/method.md has more repetitions."""
     for n, noise in ((50, "t3"), (500, "funnel")):
         assert coverage.simulate(n, 0.3, noise, 300) >= 0.91
+
+
+def test_a_line_that_all_lie_on_rests_on_all_of_them() -> None:
+    x = np.arange(400.0) % 40
+    found = r_squared_interval(x, 3 + x / 4)
+    assert found.ends == pytest.approx((1, 1))
+    assert not found.rests_on_few(400)

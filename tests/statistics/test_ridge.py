@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from clsviz.errors import UndefinedFitError
 from clsviz.statistics import N_FOLDS, STRENGTHS, ridge_probe, shuffled, unit
+from clsviz.statistics.ridge import explain_untestable_lengths
 
 
 def sample(n: int, width: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -161,3 +162,9 @@ def test_directions_have_norm_1_and_zero_vectors_stay() -> None:
     vectors = np.array([[3, 4], [0, 0], [-1e-30, 0]], np.float32)
     np.testing.assert_allclose(unit(vectors), [[0.6, 0.8], [0, 0], [-1, 0]])
     assert unit(vectors).dtype == np.float64
+
+
+@pytest.mark.parametrize(("n", "there"), [(0, "there are none"), (1, "there is only 1"), (9, "there are only 9")])
+def test_how_many_sentences_there_are_is_said(n: int, there: str) -> None:
+    with pytest.raises(UndefinedFitError, match=f"and {there}. Raise the length cutoff"):
+        explain_untestable_lengths(np.arange(n, dtype=float), np.zeros(n, np.intp))

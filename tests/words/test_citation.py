@@ -56,6 +56,16 @@ def test_a_caption_says_what_is_drawn_and_no_more() -> None:
     assert "(lengths shuffled as a control)" in words.citation.caption(shuffled, found_of(shuffled), shown_of(LENGTHS))
 
 
+def test_a_line_without_a_band_has_none_in_its_caption() -> None:
+    experiment = Experiment()
+    shown = shown_of(np.array([5] * 20 + [9]))  # the last alone decides the line
+    assert shown.fit is not None
+    assert np.isinf(shown.fit.slope_interval).all()
+    caption = words.citation.caption(experiment, found_of(experiment), shown, [])
+    assert "Red: the least-squares line. " in caption
+    assert "band" not in caption
+
+
 def test_without_a_line_a_caption_says_why_and_speaks_of_none() -> None:
     experiment = Experiment()
     caption = words.citation.caption(experiment, found_of(experiment), shown_of(np.full(20, 6)), [])

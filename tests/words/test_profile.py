@@ -132,6 +132,17 @@ def test_a_norm_that_is_the_same_for_all_is_told() -> None:
     assert "tell the two apart" not in text
 
 
+@pytest.mark.parametrize(
+    ("value", "said_of_it"),
+    [(0.02, "does not read the norm itself"), (0.3, "reads only some of the norm itself"), (0.6, "does not tell the")],
+)
+def test_a_norm_that_is_read_in_part_is_not_said_to_be_unread(value: float, said_of_it: str) -> None:
+    profile = profile_of(7 * CONSTANT, ENCODING * (7 + NOISE[:, :1] ** 2))
+    key = (Pooling.CLS, 1, Readout.DIRECTION)
+    readings = dict(profile.readings) | {key: replace(profile.readings[key], norm_r_squared=value)}
+    assert f"{said_of_it}" in said(replace(profile, readings=readings))
+
+
 def test_a_small_spread_is_told() -> None:
     assert (
         "a straight line on the norm reads R² 1.000, though the norm barely varies (standard deviation 2.3 × 10⁻⁴, "
