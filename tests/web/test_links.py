@@ -84,13 +84,13 @@ def test_the_pages_are_those_of_the_dashboard() -> None:
     assert source.count("st.Page(") == len(PAGES)
 
 
-def test_the_rest_of_the_page_is_streamlits_and_the_script_of_its_charts_loads_at_once(site: TestClient) -> None:
+def test_the_rest_of_the_page_is_streamlits_and_the_script_of_its_charts_is_fetched_at_once(site: TestClient) -> None:
     static = Path(file_util.get_static_dir())
     before, after = (static / "index.html").read_text(encoding="utf-8").split("<title>Streamlit</title>")
     page = site.get("/?seed=1").text
     assert page.startswith(before)
     script = re.search(
-        r'<script type="module" crossorigin src="\./(static/js/PlotlyChart\.[^"]+\.js)"></script>\n  (?=</head>)', page
+        r'<link rel="modulepreload" crossorigin href="\./(static/js/PlotlyChart\.[^"]+\.js)">\n  (?=</head>)', page
     )
     assert script
     assert (static / script[1]).is_file()

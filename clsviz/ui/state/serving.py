@@ -54,14 +54,14 @@ def shell(*, is_embedded: bool = False) -> str:
     """The page that Streamlit sends, whatever the path, with the app's style: a browser draws everything else in it.
 
     There the style is before what it applies to, which would move if it came later; and in the body, after Streamlit's
-    own. The script of charts is loaded before it is asked for: while the server draws the page, a browser has nothing
-    to do. is_embedded: shown in a frame of another page.
+    own. The script of charts is fetched before it is asked for, but not run: a browser that runs it cannot ask for what
+    the page shows. is_embedded: shown in a frame of another page.
     """
     page = (Path(file_util.get_static_dir()) / "index.html").read_text(encoding="utf-8")
     names = ("style.css", "embedded.css") if is_embedded else ("style.css",)
     style = "".join((_UI / name).read_text(encoding="utf-8") for name in names)
     script = script_of_charts()
-    ahead = f'<script type="module" crossorigin src="{html.escape(script)}"></script>\n  ' if script else ""
+    ahead = f'<link rel="modulepreload" crossorigin href="{html.escape(script)}">\n  ' if script else ""
     page = page.replace(_END_OF_HEAD, f"{ahead}{_END_OF_HEAD}", 1)
     return page.replace(_ROOT, f"<style>\n{style}</style>\n    {_ROOT}", 1)
 
