@@ -89,7 +89,8 @@ def shipped(n_shipped: int, n: int, *, is_outline: bool = False) -> str:
 
 
 _LINE_OF_ALL = (
-    "ordinary least squares over all sentences of the corpus; without intervals, as no sentence was left to chance"
+    "ordinary least squares over all sentences of the corpus; no interval is told with it, as no sentence was left to "
+    "chance; the band in the picture, and the intervals by cutoff, are those of a sample of that size"
 )
 
 
