@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support.buckets import Faulty, Machine, bucket_urls, contents, emptied, machine_of
 from support.corpora import shrink
-from support.extracting import equal, run
+from support.extracting import equal, n_in_turns, run
 from support.measured import measurements
 
 from clsviz.errors import StoreError
@@ -290,14 +290,7 @@ def test_workers_on_two_machines_make_the_files_that_one_run_makes(
         Extraction(whole, machine(name), Encoders()).worker(Progress(), Share(rank, 2)).run()
         for rank, name in enumerate(("here", "there"))
     ]
-    n = 0
-    while runs:  # in turns
-        for one in [*runs]:
-            measured = next(one, None)
-            n += len(measured.measurements) if measured else 0
-            if measured is None:
-                runs.remove(one)
-    assert n == 400
+    assert n_in_turns(runs) == 400
     parts = {path: content for path, content in contents(url).items() if "/0" in path}
     assert parts == {
         path.relative_to(store.root).as_posix(): path.read_bytes() for path in store.root.glob("norms-*/0*")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 from support.corpora import shrink
-from support.extracting import Steps, run
+from support.extracting import Steps, n_in_turns, run
 
 from clsviz import statistics
 from clsviz.encoder import Encoder, has_fast_bfloat16
@@ -45,15 +45,7 @@ def test_workers_make_the_files_that_one_run_makes(whole: Experiment, store: Sto
     run(whole, store)
     shared = Store(tmp_path / "shared")
     first, second = (worker(whole, shared, Share(rank, 2)) for rank in range(2))
-    runs = [first.run(), second.run()]
-    n = 0
-    while runs:  # in turns
-        for one in [*runs]:
-            measured = next(one, None)
-            n += len(measured.measurements) if measured else 0
-            if measured is None:
-                runs.remove(one)
-    assert n == 400
+    assert n_in_turns([first.run(), second.run()]) == 400
     assert files(shared) == files(store)
     assert first.n_missing == second.n_missing == 0
     assert first.n_tokens + second.n_tokens == sum(

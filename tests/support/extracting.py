@@ -1,10 +1,12 @@
 """Extractions in tests: run, compared, and interrupted."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
 
 from clsviz.experiment import Experiment
 from clsviz.measurements import Measurements
 from clsviz.measuring import Encoders, Extraction, Found, Store
+from clsviz.measuring.part import Measured
 from clsviz.progress import Progress
 
 
@@ -18,6 +20,16 @@ def equal(one: Measurements, other: Measurements) -> bool:
     return all(
         getattr(one, field.name).tobytes() == getattr(other, field.name).tobytes() for field in fields(Measurements)
     )
+
+
+def n_in_turns(runs: Iterable[Iterator[Measured]]) -> int:
+    """How many sentences several workers measure, a part each in turns, until none of them measures any more."""
+    n, left = 0, [*runs]
+    while left:
+        measured = [next(one, None) for one in left]
+        n += sum(len(one.measurements) for one in measured if one)
+        left = [one for one, last in zip(left, measured, strict=True) if last]
+    return n
 
 
 class Steps(Progress):
