@@ -79,6 +79,6 @@ def layout(key: Key) -> dict[str, Any]:
 def add(figure: go.Figure, key: Key) -> None:
     """Draw it below a figure, of which nothing else is named there."""
     figure.update_traces(showlegend=False)
-    figure.add_traces([go.Figure(data=[trace]).data[0] for trace in traces(key)])
+    figure.add_traces(traces(key))
     figure.update_layout(layout(key))
     figure.update_layout(margin={"b": figure.layout.margin.b + ROOM})
