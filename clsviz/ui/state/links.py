@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from clsviz.analysis.naming import WIDTHS
 from clsviz.errors import SettingError
 from clsviz.experiment import parse_setting
 from clsviz.settings import (
@@ -33,7 +34,7 @@ _LONGEST_MARKS = 9_000
 _NUMBER = r"-?\d{1,9}(?:\.\d{1,9})?(?:e[+-]?\d\d)?"
 
 _NAME = r"[\w-]{7}(?:~\d{1,6})?"
-_PACKED = "|".join(rf"{width}\.(?:[\w-]{{{width}}}(?:~\d{{1,6}}\.)?)+" for width in (5, 6, 7))
+_PACKED = "|".join(rf"{width}\.(?:[\w-]{{{width}}}(?:~\d{{1,6}}\.)?)+" for width in WIDTHS)
 """Of a sentence, and of several, as `analysis.naming` makes them."""
 
 _MARK = (
