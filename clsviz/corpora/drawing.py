@@ -112,9 +112,8 @@ def _drawn(files: Files, corpus: Corpus, size: int, seed: int) -> Sample:
         drawn = f"all of the corpus, the first {N_SHUFFLED:,} in random order, seed {seed}"
         sentences, rows = head_of(files, corpus, seed, HEAD)
         return Sample(corpus, sentences, drawn, rows=rows, whole=Whole(files, seed))
-    order = shuffled(n, seed)[:size]
-    rows = files.rows_of_table(order) if corpus.fields else None
-    return Sample(corpus, files.rows(order), f"drawn at random from {n:,}, seed {seed}", rows=rows)
+    sentences, rows = files.taken(shuffled(n, seed)[:size], corpus)
+    return Sample(corpus, sentences, f"drawn at random from {n:,}, seed {seed}", rows=rows)
 
 
 def _not_kept(corpus: Corpus, folder: Path) -> CorpusError:

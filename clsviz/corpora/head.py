@@ -10,7 +10,7 @@ from clsviz.corpora import kept
 from clsviz.corpora.corpus import Corpus
 from clsviz.corpora.order import shuffled
 from clsviz.corpora.uploads import short_digest
-from clsviz.corpora.whole import Files
+from clsviz.corpora.whole import DamagedFileError, Files
 from clsviz.errors import StoreError
 
 
@@ -22,15 +22,11 @@ def head_of(files: Files, corpus: Corpus, seed: int, n: int) -> tuple[list[str],
     path = files.beside(f"head-{short_digest(corpus.fingerprint, str(seed), str(n))[:16]}")
     about = kept.about(path)
     if about is not None and about.n_sentences == n:
-        numbers = np.arange(n)
-        sentences = kept.rows(path, numbers)
-        rows = kept.rows_of_table(path, numbers) if corpus.fields else None
-        if sentences is not None and (rows is not None or not corpus.fields):
+        with contextlib.suppress(DamagedFileError):
+            head = Files([(path, n)]).taken(np.arange(n), corpus)
             mark_used(path)
-            return sentences, rows
-    order = shuffled(files.n_sentences, seed)[:n]
-    sentences = files.rows(order)
-    rows = files.rows_of_table(order) if corpus.fields else None
+            return head
+    sentences, rows = files.taken(shuffled(files.n_sentences, seed)[:n], corpus)
     with contextlib.suppress(StoreError):  # it is taken from the files again then
         batch = sentences if rows is None else kept.Numbered(sentences, rows.tolist())
         kept.keep([batch], path, columns=[], column="", cut=False, fields=corpus.fields)

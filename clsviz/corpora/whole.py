@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz.corpora import kept
+from clsviz.corpora.corpus import Corpus
 from clsviz.corpora.order import N_SHUFFLED, shuffled
 from clsviz.errors import CorpusError
 
@@ -41,6 +42,10 @@ class Files:
     def rows_of_table(self, numbers: NDArray[np.intp]) -> NDArray[np.int64]:
         """Which row of the table each of these sentences comes from, int64 (n,); raises DamagedFileError."""
         return self._taken(numbers, kept.rows_of_table).astype(np.int64)
+
+    def taken(self, numbers: NDArray[np.intp], corpus: Corpus) -> tuple[list[str], NDArray[np.int64] | None]:
+        """`rows`, and `rows_of_table` if the corpus has other columns; raises DamagedFileError."""
+        return self.rows(numbers), self.rows_of_table(numbers) if corpus.fields else None
 
     def _taken(self, numbers: NDArray[np.intp], take: Callable[[Path, NDArray[np.intp]], Any]) -> NDArray[np.object_]:
         found = np.empty(len(numbers), object)

@@ -8,7 +8,7 @@ import hashlib
 import itertools
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,7 +43,7 @@ def whole_dataset(
     """
     split, corpus = open_split(selection, source, progress)
     try:
-        paths = _kept_files(split, corpus, folder, progress)
+        found = _kept_files(split, corpus, folder, progress)
     except datasets.NotKeptError:
         raise not_downloaded(selection.corpus) from None
     except hub.NoRevisionError:
@@ -55,48 +55,50 @@ def whole_dataset(
             f"{label(base)} was changed on the Hugging Face Hub while it was being fetched, and what was begun is no "
             "longer there. Run the same again to fetch it as it is now."
         ) from None
-    abouts = [kept.about(path) for path in paths]
-    found = [about for about in abouts if about is not None]
-    if len(found) < len(paths):
-        raise CorpusError(f"{folder} was changed while {label(selection.corpus)} was being read. Run the same again.")
-    for path in paths:
+    for path in found:
         mark_used(path)
-    n_sentences = sum(about.n_sentences for about in found)
-    if not n_sentences:
+    files = Files([(path, about.n_sentences) for path, about in found.items()])
+    if not files.n_sentences:
         column = printable(corpus.selection.column)
         raise CorpusError(f"{split.repo} holds no text in “{column}”. Choose another column.")
-    content = json.dumps([_SCHEMA, [about.fingerprint for about in found]])
+    content = json.dumps([_SCHEMA, [about.fingerprint for about in found.values()]])
     fingerprint = hashlib.sha256(content.encode()).hexdigest()
-    files = Files([(path, about.n_sentences) for path, about in zip(paths, found, strict=True)])
     # Where in which row group a sentence is from is not kept, so no other column is found beside it.
-    return files, replace(corpus, fingerprint=fingerprint, n_sentences=n_sentences, fields=())
+    return files, replace(corpus, fingerprint=fingerprint, n_sentences=files.n_sentences, fields=())
 
 
-def _kept_files(split: "datasets.Split", corpus: Corpus, folder: Path, progress: Progress) -> list[Path]:
-    """The files of sentences, those that are missing made now, unless other processes make them."""
+def _kept_files(split: "datasets.Split", corpus: Corpus, folder: Path, progress: Progress) -> dict[Path, kept.About]:
+    """The files of sentences, in order, those that are missing made now, unless other processes make them."""
     cut = corpus.selection.segmentation is Segmentation.SENTENCES
     content = json.dumps([_SCHEMA, corpus.selection.column, segmentation.VERSION if cut else ""])
     name = f"whole-{hashlib.sha256(content.encode()).hexdigest()[:16]}"
     paths = [folder / split.folder_name / name / f"{number:06}.parquet" for number in range(len(split.files))]
-    if missing := _missing(paths):
-        split.check_room(missing)
-    while missing:
+    found = _found(paths)
+    if len(found) < len(paths):
+        split.check_room(_missing(paths, found))
+    while missing := _missing(paths, found):
         is_idle = True
         for number in missing:
             with _claimed(paths[number]) as is_ours:
                 if is_ours and kept.about(paths[number]) is None:
                     _keep(split, number, corpus.selection.column, paths[number], progress, cut=cut)
                     is_idle = False
-        missing = _missing(paths)
-        if missing and is_idle:
-            n_done = len(paths) - len(missing)
-            progress.begin("Other processes are fetching the rest; waiting for them", len(paths), n_done, unit="files")
+        found = _found(paths)
+        if is_idle and len(found) < len(paths):
+            waiting = "Other processes are fetching the rest; waiting for them"
+            progress.begin(waiting, len(paths), len(found), unit="files")
             time.sleep(_LOOK_SECONDS)
-    return paths
+    return found
 
 
-def _missing(paths: Sequence[Path]) -> list[int]:
-    return [number for number, path in enumerate(paths) if kept.about(path) is None]
+def _found(paths: Sequence[Path]) -> dict[Path, kept.About]:
+    """What is known of those files that are there."""
+    abouts = {path: kept.about(path) for path in paths}
+    return {path: about for path, about in abouts.items() if about is not None}
+
+
+def _missing(paths: Sequence[Path], found: Mapping[Path, kept.About]) -> list[int]:
+    return [number for number, path in enumerate(paths) if path not in found]
 
 
 @contextlib.contextmanager

@@ -100,11 +100,11 @@ class Split:
 
     def columns(self, progress: Progress) -> dict[str, float]:
         """The columns of the largest file that hold text, likeliest first, with the mean size of a value in bytes."""
-        return mean_sizes(self._footers([self._largest], progress)[self._largest], self.repo)
+        return mean_sizes(self._footer(progress), self.repo)
 
     def fields(self, progress: Progress) -> tuple[str, ...]:
         """The columns of the largest file that have a number, a time or a short text in each row."""
-        return fields(self._footers([self._largest], progress)[self._largest], self.repo)
+        return fields(self._footer(progress), self.repo)
 
     def mean_characters(self, column: str, progress: Progress) -> float:
         """Mean length of the first texts of a column of the largest file.
@@ -114,16 +114,14 @@ class Split:
         mean = self._storage.mean_characters(column)
         if mean is None:
             reader = self._online()
-            footer = self._footers([self._largest], progress)[self._largest]
-            mean, n_bytes = reader.mean_characters(self._largest, footer, column, progress)
+            mean, n_bytes = reader.mean_characters(self._largest, self._footer(progress), column, progress)
             self._storage.keep_mean_characters(column, mean, n_bytes)
         return mean
 
     def n_texts_about(self, progress: Progress) -> int:
         """About how many rows all its files have, if all were like the largest."""
-        largest = self._largest
-        n_rows: int = self._footers([largest], progress)[largest].num_rows
-        return round(n_rows * self.n_bytes / max(1, self.files[largest].size))
+        n_rows: int = self._footer(progress).num_rows
+        return round(n_rows * self.n_bytes / max(1, self.files[self._largest].size))
 
     def check_room(self, files: Sequence[int]) -> None:
         """Raise CorpusError if the disk has no room for the files with these numbers."""
@@ -256,6 +254,10 @@ class Split:
         row_groups = np.fromiter((group for _, group, _ in found), np.int64, len(found))
         rows = np.fromiter((row for *_, row in found), np.int64, len(found))
         return KeptRound([sentence for sentence, *_ in found], row_groups, n_bytes, rows)
+
+    def _footer(self, progress: Progress) -> pq.FileMetaData:
+        """That of the largest file."""
+        return self._footers([self._largest], progress)[self._largest]
 
     def _footers(self, files: Sequence[int], progress: Progress) -> dict[int, pq.FileMetaData]:
         """The footers of files."""
