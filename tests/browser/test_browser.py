@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import pandas as pd
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from support.browser import SMALL, answer, begin, choose, figures, hover, measured, plot, settle, sidebar
+from support.browser import SMALL, answer, begin, choose, figures, hover, measured, plot, settle, sidebar, unfold
 from support.hub import Hub
 
 from clsviz import words
@@ -67,7 +67,7 @@ def test_a_newcomer_sees_the_answer_on_real_data_and_nothing_is_asked_of_the_hub
     assert slope.startswith("−0.00")
     assert 4900 < int(n_used.replace(",", "")) <= 5000
 
-    page.get_by_text("Settings", exact=True).click()
+    unfold(page, "Settings")
     expect(
         page.get_by_text(re.compile(r"The original downloads 4\d\d MB and takes about [\d.]+ (s|min|h)"))
     ).to_be_visible()

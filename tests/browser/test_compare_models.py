@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.parquet as pq
 from playwright.sync_api import Page, expect
-from support.browser import answer, complete, settle
+from support.browser import answer, complete, settle, unfold
 
 PAGE = "compare_models?sample_size=500"
 _ALL_ARE_READ = """() => {
@@ -87,7 +87,7 @@ def test_axes_models_and_units_travel_in_the_link(visit: Callable[..., Page], se
     page.get_by_text("Norms as they are", exact=True).click()
     expect(page).to_have_url(re.compile("axes=free"))
     settle(page)
-    page.get_by_text("Settings", exact=True).click()
+    unfold(page, "Settings")
     page.get_by_text("Words", exact=True).click()
     expect(page).to_have_url(re.compile("unit=words"))
     expect(page.get_by_text("Lengths are counted in words, which are the same for all models")).to_be_visible()

@@ -102,6 +102,14 @@ def fits(page: Page) -> bool:
     return bool(page.locator("[data-testid=stMain]").evaluate("node => node.scrollWidth <= node.clientWidth"))
 
 
+def unfold(page: Page, name: str) -> None:
+    """Open the box of that name, and wait until it is open: a click on what is in it before then can be lost."""
+    box = page.locator("details").filter(has=page.locator("summary").get_by_text(name, exact=True))
+    box.locator("summary").click()
+    expect(box).to_have_attribute("open", "")
+    box.evaluate("node => Promise.allSettled(node.getAnimations({subtree: true}).map(one => one.finished))")
+
+
 def choose(page: Page, label: str, option: str) -> None:
     """Open a list and choose an option."""
     page.get_by_role("combobox", name=label).click()
