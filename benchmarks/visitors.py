@@ -117,7 +117,7 @@ class Visitor:
 
     async def _ask(self) -> str:
         """Ask for the page as a browser’s navigation does; the cookie that the server gives."""
-        transport = httpx2.AsyncHTTPTransport(local_address=self._own)
+        transport = httpx2.AsyncHTTPTransport(verify=False, local_address=self._own)  # no certificates to read
         async with httpx2.AsyncClient(transport=transport, timeout=60, base_url=self._address) as client:
             query = f"?{self._visit.query}" if self._visit.query else ""
             page = await client.get(f"/{self._visit.page}{query}", headers={"Sec-Fetch-Mode": "navigate"})
