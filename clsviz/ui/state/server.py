@@ -146,8 +146,12 @@ def shared() -> Shared:
 
 
 def visitor() -> Hashable:
-    """What tells this visitor from others."""
-    return identity.of(limits())
+    """What tells this visitor from others; found out once in a session, as a page asks for it again and again."""
+    state = st.session_state
+    if "visitor" not in state:
+        state.visitor = identity.of(limits())
+    known: Hashable = state.visitor
+    return known
 
 
 def every(seconds: float = 1.0, *, is_first: bool = True) -> float:
