@@ -9,8 +9,8 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from clsviz.errors import ClsvizError, UnexpectedError
+from clsviz.ui import state
 from clsviz.ui.markdown import escape
-from clsviz.ui.state import server
 
 _LOGGERS = ("streamlit.error_util", "clsviz.measuring.job", "clsviz.measuring.jobs")
 """Those that log exceptions whose messages may hold what a visitor sent."""
@@ -67,7 +67,7 @@ class _WithoutMessages(logging.Filter):
             record.msg, record.args = "A message from a browser could not be used: %s", (kind.__name__,)
             record.levelno, record.levelname = logging.WARNING, "WARNING"
             record.exc_info = record.exc_text = None
-        elif server.limits().is_public:
+        elif state.server.limits().is_public:
             record.msg, record.args = f"{record.getMessage()}\n{_without_message(kind, where)}".replace("%", "%%"), ()
             record.exc_info = record.exc_text = None
         return True

@@ -7,8 +7,10 @@ from contextlib import asynccontextmanager
 
 from starlette.concurrency import run_in_threadpool
 
-from clsviz.ui.state import runners, server
-from clsviz.web import compression, readying
+from clsviz import web
+from clsviz.ui import state
+from clsviz.ui.state import runners
+from clsviz.web import compression
 
 _SWITCH_SECONDS = 0.001
 """After so long a thread gives Python to another: what is measured asks for it thousands of times a second."""
@@ -23,8 +25,10 @@ async def lifespan(_: object) -> AsyncIterator[None]:
     sys.setswitchinterval(_SWITCH_SECONDS)  # before what is made ready, which changes it for a while and back to this
     runners.hear_out()
     compression.hasten()
-    thread = threading.Thread(target=readying.make_ready)  # no daemon: Python must not end while something is imported
+    thread = threading.Thread(
+        target=lambda: web.readying.make_ready()
+    )  # no daemon: Python must not end while something is imported
     thread.start()
     yield
     await run_in_threadpool(thread.join)
-    await run_in_threadpool(server.close)
+    await run_in_threadpool(lambda: state.server.close())

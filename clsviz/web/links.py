@@ -3,7 +3,7 @@
 import functools
 import html
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlencode
 
 import anyio
@@ -12,10 +12,16 @@ from starlette.responses import HTMLResponse, Response
 
 from clsviz import web, words
 from clsviz.experiment import Experiment
+from clsviz.ui.state import serving
 from clsviz.web.cache import Pictures
-from clsviz.web.preview import Preview, Previews
+
+if TYPE_CHECKING:  # a browser gets its page before they are loaded
+    from clsviz.web.preview import Preview, Previews
 
 T = TypeVar("T")
+
+PATHS = "", "where_length_lives", "length_and_search", "try_a_sentence", "compare_models", "inside_the_model"
+"""Of the pages, of which `web.pages` says more."""
 
 PICTURE = "/preview.png"
 PAGE_PARAMETER = "page"
@@ -27,41 +33,48 @@ SIZE = 1200, 630
 _MOST_WAITING = 16
 """Requests beyond these get an answer that takes nothing."""
 
-_PROGRAMS_WAIT_SECONDS = 5.0
-"""Whoever collects previews has more time than a visitor, of whose navigation a browser tells by a header."""
-
-_TITLE = "<title>Streamlit</title>"
+PATIENCE_SECONDS = 5.0
+"""How long whoever collects previews waits for one; the link then says only what it asks."""
 
 
 class Links:
     """Answers to links. What a preview takes is done by one thread at a time, so that pages and jobs come first."""
 
-    def __init__(self, shell: str, embedded: str, base: str, previews: Previews, patience_seconds: float = 0) -> None:
-        """shell: the page that Streamlit sends; embedded: the same for a frame. base: what stands before all paths.
-
-        patience_seconds: how long a visitor's page waits for its preview; it then says only what it asks.
-        """
+    def __init__(
+        self,
+        shell: str,
+        embedded: str,
+        base: str,
+        previews: "Callable[[], Previews]",
+        patience_seconds: float = PATIENCE_SECONDS,
+    ) -> None:
+        """shell: the page that Streamlit sends; embedded: the same for a frame. base: what stands before all paths."""
         self._shell, self._embedded, self._base, self._previews = shell, embedded, base, previews
         self._patience_seconds = patience_seconds
         self.pictures = Pictures()
         self._one_at_a_time = anyio.CapacityLimiter(1)
 
     async def page(self, request: Request) -> Response:
-        """Streamlit's page, whose head says what the link leads to."""
-        path = request.url.path.removeprefix(self._base).strip("/")
-        query = dict(request.query_params)
-        preview, seconds = None, self._patience_seconds
-        if "sec-fetch-mode" not in request.headers:
-            seconds = max(seconds, _PROGRAMS_WAIT_SECONDS)
-        with anyio.move_on_after(seconds):
-            preview = await self._do(lambda: self._previews.of(path, query))
-        preview = preview or self._previews.unread(path, query)
-        tags = tags_of(preview, f"{_origin(request)}{self._base}", path)
+        """Streamlit's page. To programs its head says what the link leads to.
+
+        A browser, which tells by a header that it is one, shows nothing of that, and gets the page at once.
+        """
+        tags = serving.TITLE if "sec-fetch-mode" in request.headers else await self._tags(request)
         is_embedded = any(
             value.lower() == "true" for value in request.query_params.getlist("embed")
         )  # as Streamlit asks
         shell = self._embedded if is_embedded else self._shell
-        return HTMLResponse(shell.replace(_TITLE, tags, 1), headers={"Cache-Control": "no-cache"})
+        headers = {"Cache-Control": "no-cache", "Vary": "Sec-Fetch-Mode"}
+        return HTMLResponse(shell.replace(serving.TITLE, tags, 1), headers=headers)
+
+    async def _tags(self, request: Request) -> str:
+        path = request.url.path.removeprefix(self._base).strip("/")
+        query = dict(request.query_params)
+        preview = None
+        with anyio.move_on_after(self._patience_seconds):
+            preview = await self._do(lambda: self._previews().of(path, query))
+        preview = preview or self._previews().unread(path, query)
+        return tags_of(preview, f"{_origin(request)}{self._base}", path)
 
     async def picture(self, request: Request) -> Response:
         """The picture of a link, 1200 × 630; for a link that makes no sense, that of the page as it opens."""
@@ -75,7 +88,7 @@ class Links:
         return Response(content, media_type="image/png", headers={"Cache-Control": f"public, max-age={age}"})
 
     def _draw(self, path: str, query: dict[str, str]) -> tuple[bytes, bool]:
-        preview = self._previews.of(path, query)
+        preview = self._previews().of(path, query)
         draw = functools.partial(web.drawing.draw, preview)  # through the face: Pillow's fonts load only now
         return self.pictures.get(preview.key, draw), bool(preview.answer)
 
@@ -88,7 +101,7 @@ def query_of_picture(experiment: Experiment, path: str) -> dict[str, str]:
     return experiment.to_query() | ({PAGE_PARAMETER: path} if path else {})
 
 
-def tags_of(preview: Preview, address: str, path: str) -> str:
+def tags_of(preview: "Preview", address: str, path: str) -> str:
     """The tags of a preview, by Open Graph and as X reads them; address: where the server's paths begin."""
     query = query_of_picture(preview.experiment, path)
     picture = f"{address}{PICTURE}" + (f"?{urlencode(query)}" if query else "")

@@ -1,5 +1,7 @@
 """What the server answers beside what Streamlit does, and what every request goes through."""
 
+import functools
+
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -8,12 +10,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from clsviz import web
-from clsviz.ui.state import server, serving
+from clsviz.ui import state
+from clsviz.ui.state import serving
 from clsviz.web.headers import OnlyFor, SameOrigin, SecurityHeaders, content_security_policy
-from clsviz.web.links import PICTURE, Links
-from clsviz.web.pages import PAGES
-from clsviz.web.preview import Previews
-from clsviz.web.ready import Readiness
+from clsviz.web.links import PATHS, PATIENCE_SECONDS, PICTURE, Links
 
 METRICS = "/metrics", "/_stcore/metrics"
 """Those of clsviz, and Streamlit's own."""
@@ -33,24 +33,26 @@ def middleware() -> list[Middleware]:
     ]
 
 
-def routes(patience_seconds: float = 0) -> list[BaseRoute]:
+def routes(patience_seconds: float = PATIENCE_SECONDS) -> list[BaseRoute]:
     """The pages, with what a preview of them takes; and how the server is doing.
 
-    patience_seconds: how long a visitor's page waits for its preview.
+    What measures and draws is loaded only as it is asked for: a browser that comes first gets its page before.
+    patience_seconds: how long whoever collects previews waits for one.
     """
     base = serving.base_path()
-    links = Links(serving.shell(), serving.shell(is_embedded=True), base, Previews(), patience_seconds)
-    readiness = Readiness(server.jobs)
+    previews = functools.cache(lambda: web.preview.Previews())
+    readiness = functools.cache(lambda: web.ready.Readiness(state.server.jobs))
+    links = Links(serving.shell(), serving.shell(is_embedded=True), base, previews, patience_seconds)
 
     async def ready(_: Request) -> Response:
-        state = await run_in_threadpool(readiness.state)
-        return JSONResponse(state, 200 if state["ready"] else 503, {"Cache-Control": "no-store"})
+        found = await run_in_threadpool(lambda: readiness().state())
+        return JSONResponse(found, 200 if found["ready"] else 503, {"Cache-Control": "no-store"})
 
     async def metrics(_: Request) -> Response:
-        content = await run_in_threadpool(lambda: web.metrics.exposition(server.jobs(), serving.n_sessions()))
+        content = await run_in_threadpool(lambda: web.metrics.exposition(state.server.jobs(), serving.n_sessions()))
         return Response(content, headers={"Content-Type": _TEXT_FORMAT, "Cache-Control": "no-store"})
 
-    pages = [Route(f"{base}/{path}", links.page) for path in PAGES]
+    pages = [Route(f"{base}/{path}", links.page) for path in PATHS]
     return [
         *pages,
         Route(base + PICTURE, links.picture),

@@ -1,8 +1,9 @@
 import html
 import io
 import re
+import subprocess
+import sys
 from collections.abc import Callable
-from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -79,6 +80,7 @@ def test_every_page_has_its_question_and_its_picture(
 
 
 def test_the_pages_are_those_of_the_dashboard() -> None:
+    assert [*PAGES] == [*links.PATHS]
     source = (Path(links.__file__).parents[1] / "ui" / "app.py").read_text(encoding="utf-8")
     assert all(f'url_path="{path}"' in source for path in PAGES if path)
     assert source.count("st.Page(") == len(PAGES)
@@ -157,15 +159,38 @@ def test_a_link_whose_answer_is_not_known_says_what_clsviz_is(site: TestClient) 
     assert "max-age=3600" in site.get("/preview.png").headers["Cache-Control"]
 
 
-def test_a_visitor_does_not_wait_long_for_a_preview_and_a_program_does(
-    site: TestClient, monkeypatch: pytest.MonkeyPatch
+def test_a_browser_gets_its_page_at_once_and_a_program_that_cannot_wait_is_told_what_the_link_asks(
+    site: TestClient,
 ) -> None:
-    monkeypatch.setattr(links, "_PROGRAMS_WAIT_SECONDS", 120)
-    client = partial(TestClient, Starlette(routes=web.routes(patience_seconds=0)), base_url="http://demo.example")
-    found, patient = head(client(headers={"Sec-Fetch-Mode": "navigate"}), "/"), head(client(), "/")
-    assert patient.tags == head(site, "/").tags
+    impatient = TestClient(Starlette(routes=web.routes(patience_seconds=0)), base_url="http://demo.example")
+    browser = impatient.get("/?layer=2", headers={"Sec-Fetch-Mode": "navigate"})
+    assert browser.text == serving.shell()
+    assert _Head(browser.text).title == "clsviz"
+    assert browser.headers["Vary"] == "Sec-Fetch-Mode"
+    found, patient = head(impatient, "/"), head(site, "/")
     assert found.tags["og:title"] == patient.tags["og:title"]
     assert found.tags["og:description"] == words.sharing.ABOUT != patient.tags["og:description"]
+
+
+NOTHING_HEAVY = """
+import sys
+import streamlit
+from clsviz import web
+from clsviz.ui import failures
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+site = TestClient(Starlette(routes=web.routes(), middleware=web.middleware()))
+assert site.get("/", headers={"Sec-Fetch-Mode": "navigate"}).status_code == 200
+print(*{"numpy", "pandas", "pyarrow", "clsviz.measuring"} & sys.modules.keys())
+assert site.get("/").status_code == 200
+print("numpy" in sys.modules)
+"""
+
+
+def test_a_browsers_page_waits_for_nothing_that_measures_or_draws(tmp_path: Path) -> None:
+    environment = {"CLSVIZ_STORE": str(tmp_path), "PYTHONPATH": str(Path(links.__file__).parents[2]), "PATH": ""}
+    done = subprocess.run([sys.executable, "-c", NOTHING_HEAVY], capture_output=True, text=True, env=environment)
+    assert done.stdout.split("\n") == ["", "True", ""], done.stderr
 
 
 def test_too_many_pictures_at_once_are_refused(site: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,10 @@ from clsviz.limits import limits_of
 
 _UI = Path(__file__).parents[1]
 
+TITLE = "<title>clsviz</title>"
+"""Of the page that a browser is sent, before it draws anything."""
+
+_STREAMLITS_TITLE = "<title>Streamlit</title>"
 _ROOT, _END_OF_HEAD = '<div id="root">', "</head>"
 
 
@@ -62,6 +66,7 @@ def shell(*, is_embedded: bool = False) -> str:
     style = "".join((_UI / name).read_text(encoding="utf-8") for name in names)
     script = script_of_charts()
     ahead = f'<link rel="modulepreload" crossorigin href="{html.escape(script)}">\n  ' if script else ""
+    page = page.replace(_STREAMLITS_TITLE, TITLE, 1)
     page = page.replace(_END_OF_HEAD, f"{ahead}{_END_OF_HEAD}", 1)
     return page.replace(_ROOT, f"<style>\n{style}</style>\n    {_ROOT}", 1)
 
