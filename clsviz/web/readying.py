@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import sys
+import time
 
 import numpy as np
 
@@ -13,8 +14,13 @@ _SWITCH_SECONDS = 0.0005
 """How soon others have their turn meanwhile; Python's 0.005 would be the wait for each piece of a file."""
 
 
+_FIRST_SECONDS = 0.05
+"""A browser that waits for the server to start gets its page in this time, before Python has more to do."""
+
+
 def make_ready() -> None:
     """Load what the first page that is opened would load."""
+    time.sleep(_FIRST_SECONDS)
     before = sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH_SECONDS)
     try:
