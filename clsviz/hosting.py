@@ -45,13 +45,23 @@ class Hosting:
         is_forwarded: whether a proxy asks on behalf of somebody. What it says of them may be forged, so this machine
         itself does not count then.
         """
-        try:
-            asking = ipaddress.ip_address(address.removeprefix("::ffff:"))  # an IPv4 address on an IPv6 socket
-        except ValueError:
+        if is_forwarded and is_this_machine(address):
             return False
-        if is_forwarded and asking.is_loopback:
-            return False
-        return any(asking in network for network in self.metrics)
+        asking = _address(address)
+        return asking is not None and any(asking in network for network in self.metrics)
+
+
+def is_this_machine(address: str) -> bool:
+    """Whether whoever asks from `address` is on the same machine, as a proxy may be."""
+    asking = _address(address)
+    return asking is not None and asking.is_loopback
+
+
+def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(text.removeprefix("::ffff:"))  # an IPv4 address on an IPv6 socket
+    except ValueError:
+        return None
 
 
 def hosting_of(environment: Mapping[str, str], *, is_public: bool) -> Hosting:

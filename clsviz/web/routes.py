@@ -14,6 +14,7 @@ from clsviz.ui import state
 from clsviz.ui.state import serving
 from clsviz.web.headers import OnlyFor, SameOrigin, SecurityHeaders, content_security_policy
 from clsviz.web.links import PATHS, PATIENCE_SECONDS, PICTURE, Links
+from clsviz.web.scripts import CompressedScripts
 
 METRICS = "/metrics", "/_stcore/metrics"
 """Those of clsviz, and Streamlit's own."""
@@ -30,6 +31,7 @@ def middleware() -> list[Middleware]:
         Middleware(TrustedHostMiddleware, allowed_hosts=serving.allowed_hosts() or ["*"], www_redirect=False),
         Middleware(SameOrigin, allowed=serving.allowed_origins()),
         Middleware(OnlyFor, paths=[base + path for path in METRICS], is_welcome=hosting.shows_metrics),
+        Middleware(CompressedScripts, folder=serving.static_folder(), base=base),
     ]
 
 

@@ -54,6 +54,11 @@ def n_sessions() -> int:
     return get_instance()._session_mgr.num_active_sessions() if exists() else 0
 
 
+def static_folder() -> Path:
+    """Where Streamlit has the files that it sends to browsers."""
+    return Path(file_util.get_static_dir())
+
+
 def shell(*, is_embedded: bool = False) -> str:
     """The page that Streamlit sends, whatever the path, with the app's style: a browser draws everything else in it.
 
@@ -61,7 +66,7 @@ def shell(*, is_embedded: bool = False) -> str:
     own. The script of charts is fetched before it is asked for, but not run: a browser that runs it cannot ask for what
     the page shows. is_embedded: shown in a frame of another page.
     """
-    page = (Path(file_util.get_static_dir()) / "index.html").read_text(encoding="utf-8")
+    page = (static_folder() / "index.html").read_text(encoding="utf-8")
     names = ("style.css", "embedded.css") if is_embedded else ("style.css",)
     style = "".join((_UI / name).read_text(encoding="utf-8") for name in names)
     script = script_of_charts()
@@ -73,11 +78,11 @@ def shell(*, is_embedded: bool = False) -> str:
 
 def font() -> Path | None:
     """The file of the font that the pages are set in, if it is where it was."""
-    return next(Path(file_util.get_static_dir()).glob("static/media/SourceSansVF-Upright*.woff2"), None)
+    return next(static_folder().glob("static/media/SourceSansVF-Upright*.woff2"), None)
 
 
 def script_of_charts() -> str | None:
     """Where the page that Streamlit sends finds the script that draws charts, if it is where it was."""
-    static = Path(file_util.get_static_dir())
+    static = static_folder()
     script = next(static.glob("static/js/PlotlyChart.*.js"), None)
     return f"./{script.relative_to(static).as_posix()}" if script else None
