@@ -89,8 +89,8 @@ class Visitor:
         """Visit, and leave; what was met."""
         visit, met = self._visit, self.met
         try:
-            async with asyncio.timeout(visit.patience):
-                cookie = await self._ask()
+            async with asyncio.timeout(visit.patience), self._client() as client:
+                cookie = await self._ask(client)
                 token = cookie.partition("=")[2].partition(";")[0]
                 async with websockets.connect(
                     f"ws{self._address.removeprefix('http')}_stcore/stream",
@@ -103,7 +103,7 @@ class Visitor:
                     close_timeout=1,
                 ) as socket:
                     await self._send(socket)
-                    await self._read(socket)
+                    await asyncio.gather(self._read(socket), client.get("/_stcore/health"))
         except TimeoutError:
             met.errors.append(f"It took longer than {visit.patience:.0f} s.")
         except (OSError, httpx2.HTTPError, websockets.WebSocketException) as error:
@@ -115,15 +115,16 @@ class Visitor:
         met.left = time.time()
         return met
 
-    async def _ask(self) -> str:
-        """Ask for the page as a browser’s navigation does; the cookie that the server gives."""
+    def _client(self) -> httpx2.AsyncClient:
         transport = httpx2.AsyncHTTPTransport(verify=False, local_address=self._own)  # no certificates to read
-        async with httpx2.AsyncClient(transport=transport, timeout=60, base_url=self._address) as client:
-            query = f"?{self._visit.query}" if self._visit.query else ""
-            page = await client.get(f"/{self._visit.page}{query}", headers={"Sec-Fetch-Mode": "navigate"})
-            page.raise_for_status()
-            await client.get("/_stcore/health")
-            return f"{_COOKIE}={client.cookies.get(_COOKIE, '')}"
+        return httpx2.AsyncClient(transport=transport, timeout=60, base_url=self._address)
+
+    async def _ask(self, client: httpx2.AsyncClient) -> str:
+        """Ask for the page as a browser’s navigation does; the cookie that the server gives."""
+        query = f"?{self._visit.query}" if self._visit.query else ""
+        page = await client.get(f"/{self._visit.page}{query}", headers={"Sec-Fetch-Mode": "navigate"})
+        page.raise_for_status()
+        return f"{_COOKIE}={client.cookies.get(_COOKIE, '')}"
 
     async def _send(self, socket: websockets.ClientConnection, fragment: str = "", button: str = "") -> None:
         message = BackMsg()

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 import anyio
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
+from streamlit.web.server.starlette.starlette_routes import _ensure_xsrf_cookie
 
 from clsviz import web, words
 from clsviz.experiment import Experiment
@@ -19,9 +20,6 @@ if TYPE_CHECKING:  # a browser gets its page before they are loaded
     from clsviz.web.preview import Preview, Previews
 
 T = TypeVar("T")
-
-PATHS = "", "where_length_lives", "length_and_search", "try_a_sentence", "compare_models", "inside_the_model"
-"""Of the pages, of which `web.pages` says more."""
 
 PICTURE = "/preview.png"
 PAGE_PARAMETER = "page"
@@ -65,7 +63,9 @@ class Links:
         )  # as Streamlit asks
         shell = self._embedded if is_embedded else self._shell
         headers = {"Cache-Control": "no-cache", "Vary": "Sec-Fetch-Mode"}
-        return HTMLResponse(shell.replace(serving.TITLE, tags, 1), headers=headers)
+        answer = HTMLResponse(shell.replace(serving.TITLE, tags, 1), headers=headers)
+        _ensure_xsrf_cookie(request, answer)  # which Streamlit gives with an answer that comes only after it connects
+        return answer
 
     async def _tags(self, request: Request) -> str:
         path = request.url.path.removeprefix(self._base).strip("/")

@@ -13,7 +13,7 @@ from clsviz import web
 from clsviz.ui import state
 from clsviz.ui.state import serving
 from clsviz.web.headers import OnlyFor, SameOrigin, SecurityHeaders, content_security_policy
-from clsviz.web.links import PATHS, PATIENCE_SECONDS, PICTURE, Links
+from clsviz.web.links import PATIENCE_SECONDS, PICTURE, Links
 from clsviz.web.scripts import CompressedScripts
 
 METRICS = "/metrics", "/_stcore/metrics"
@@ -54,7 +54,7 @@ def routes(patience_seconds: float = PATIENCE_SECONDS) -> list[BaseRoute]:
         content = await run_in_threadpool(lambda: web.metrics.exposition(state.server.jobs(), serving.n_sessions()))
         return Response(content, headers={"Content-Type": _TEXT_FORMAT, "Cache-Control": "no-store"})
 
-    pages = [Route(f"{base}/{path}", links.page) for path in PATHS]
+    pages = [Route(f"{base}/{path}", links.page) for path in serving.PATHS]
     return [
         *pages,
         Route(base + PICTURE, links.picture),

@@ -1,5 +1,6 @@
 import html
 import io
+import json
 import re
 import subprocess
 import sys
@@ -12,6 +13,8 @@ from PIL import Image
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 from streamlit import file_util
+from streamlit.web.server.starlette.starlette_app_utils import decode_xsrf_token_string
+from streamlit.web.server.starlette.starlette_routes import create_host_config_routes
 from support.app import answer, browse_from, linked, plain, settle
 
 from clsviz import web, words
@@ -80,7 +83,7 @@ def test_every_page_has_its_question_and_its_picture(
 
 
 def test_the_pages_are_those_of_the_dashboard() -> None:
-    assert [*PAGES] == [*links.PATHS]
+    assert [*PAGES] == [*serving.PATHS]
     source = (Path(links.__file__).parents[1] / "ui" / "app.py").read_text(encoding="utf-8")
     assert all(f'url_path="{path}"' in source for path in PAGES if path)
     assert source.count("st.Page(") == len(PAGES)
@@ -91,13 +94,31 @@ def test_the_rest_of_the_page_is_streamlits_and_the_script_of_its_charts_is_fetc
     before, after = (static / "index.html").read_text(encoding="utf-8").split("<title>Streamlit</title>")
     page = site.get("/?seed=1").text
     assert page.startswith(before)
-    script = re.search(
-        r'<link rel="modulepreload" crossorigin href="\./(static/js/PlotlyChart\.[^"]+\.js)">\n  (?=</head>)', page
+    added = re.search(
+        r'<link rel="modulepreload" crossorigin href="\./(static/js/PlotlyChart\.[^"]+\.js)">\n'
+        r"  <script>if \(location[^\n]+;</script>\n  (?=</head>)",
+        page,
     )
-    assert script
-    assert (static / script[1]).is_file()
-    without = re.sub(r"<style>.*?</style>\n    ", "", page.replace(script[0], ""), count=1, flags=re.DOTALL)
+    assert added
+    assert (static / added[1]).is_file()
+    without = re.sub(r"<style>.*?</style>\n    ", "", page.replace(added[0], ""), count=1, flags=re.DOTALL)
     assert without.endswith(after)
+
+
+def test_a_browser_is_told_what_streamlit_would_answer_it(site: TestClient) -> None:
+    told = re.search(r"HOST_CONFIG: (\{.*?\})\};</script>", site.get("/").text)
+    assert told
+    (route,) = [one for one in create_host_config_routes("") if "GET" in (one.methods or ())]
+    answered = TestClient(Starlette(routes=[route])).get("/_stcore/host-config").json()
+    assert json.loads(told[1]).items() <= answered.items()
+
+
+def test_a_browser_has_its_cookie_before_it_connects_and_keeps_it(site: TestClient) -> None:
+    first = site.get("/").cookies["_streamlit_xsrf"]
+    token, _ = decode_xsrf_token_string(first)
+    again, _ = decode_xsrf_token_string(site.get("/").cookies["_streamlit_xsrf"])  # the client sends it back
+    assert token
+    assert again == token
 
 
 def test_where_streamlit_keeps_that_script_elsewhere_the_page_does_without(

@@ -1,6 +1,7 @@
 """What Streamlit knows of the server it runs in: its settings, its sessions, and the page it sends to browsers."""
 
 import html
+import json
 import os
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from clsviz.hosting import Hosting, hosting_of
 from clsviz.limits import limits_of
 
 _UI = Path(__file__).parents[1]
+
+PATHS = "", "where_length_lives", "length_and_search", "try_a_sentence", "compare_models", "inside_the_model"
+"""Of the pages."""
 
 TITLE = "<title>clsviz</title>"
 """Of the page that a browser is sent, before it draws anything."""
@@ -65,6 +69,8 @@ def shell(*, is_embedded: bool = False) -> str:
     There the style is before what it applies to, which would move if it came later; and in the body, after Streamlit's
     own. The script of charts is fetched before it is asked for, but not run: a browser that runs it cannot ask for what
     the page shows. is_embedded: shown in a frame of another page.
+
+    The browser is told where the server is, and what it would ask it first: so it connects at once.
     """
     page = (static_folder() / "index.html").read_text(encoding="utf-8")
     names = ("style.css", "embedded.css") if is_embedded else ("style.css",)
@@ -72,8 +78,22 @@ def shell(*, is_embedded: bool = False) -> str:
     script = script_of_charts()
     ahead = f'<link rel="modulepreload" crossorigin href="{html.escape(script)}">\n  ' if script else ""
     page = page.replace(_STREAMLITS_TITLE, TITLE, 1)
-    page = page.replace(_END_OF_HEAD, f"{ahead}{_END_OF_HEAD}", 1)
+    page = page.replace(_END_OF_HEAD, f"{ahead}<script>{_told()}</script>\n  {_END_OF_HEAD}", 1)
     return page.replace(_ROOT, f"<style>\n{style}</style>\n    {_ROOT}", 1)
+
+
+def _told() -> str:
+    """Where the server is, and the answer of its /_stcore/host-config, for Streamlit's script.
+
+    Behind a proxy that puts something before all paths, the browser finds both out as it always does.
+    """
+    base, pages = json.dumps(base_path()), "|".join(filter(None, PATHS))
+    config = {"allowedOrigins": list(st.get_option("client.allowedOrigins")), "useExternalAuthToken": False}
+    told = json.dumps(config).replace("<", "\\u003c")
+    return (
+        f'if (location.pathname.replace(/\\/(?:{pages})?\\/?$/, "") === {base}) '
+        f'window.__streamlit = {{BACKEND_BASE_URL: location.origin + {base} + "/", HOST_CONFIG: {told}}};'
+    )
 
 
 def font() -> Path | None:
