@@ -8,6 +8,7 @@ ClsvizError             subject
 ├── StoreError          store      a file or folder of ours cannot be read or written
 ├── SentenceError       sentences  a sentence of the user's own cannot be used
 ├── UndefinedFitError   sentences  the chosen sentences determine no regression line
+│   └── TooFewError     sentences  because they are too few; what to do is for those to say who know where to find more
 ├── UnexpectedError     program    a fault of ours; the log has its traceback
 ├── TooManyError        program    a visitor asks for more than this server allows one at a time
 └── CancelledError      (none)     the user asked the work to stop
@@ -76,6 +77,10 @@ class UndefinedFitError(ClsvizError):
     """The chosen sentences determine no regression line; the message says why."""
 
     subject = Subject.SENTENCES
+
+
+class TooFewError(UndefinedFitError):
+    """The chosen sentences are too few. What to do depends on whether there are more: see `analysis.advised`."""
 
 
 class UnexpectedError(ClsvizError):

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz import statistics
+from clsviz.analysis.more import advised
 from clsviz.analysis.norms import alike, check_layer, lengths_of, under_cutoff
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import View
@@ -88,10 +89,11 @@ def classifications(found: Found, view: View) -> Iterator[SentLen]:
     norms = found.vectors.norms(view.pooling, view.layer)[index]
     result = SentLen(found.vectors.width, None, None)
     try:
-        for seed in range(_DRAWS):
-            result = _with_draw(result, _task(sentences, view, seed), vectors, norms)
-            yield result
-        yield _with_codes(result, _task(sentences, view, 0), vectors, norms)
+        with advised(found, view):
+            for seed in range(_DRAWS):
+                result = _with_draw(result, _task(sentences, view, seed), vectors, norms)
+                yield result
+            yield _with_codes(result, _task(sentences, view, 0), vectors, norms)
     except UndefinedFitError as error:
         yield replace(result, problem=str(error))
 

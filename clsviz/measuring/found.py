@@ -27,6 +27,7 @@ class Found:
     n_shipped: how many of the measurements came with clsviz and were not made here.
     n_left: of a whole corpus, how many sentences are not measured yet besides those of the sample.
     census: what is known of all its sentences, once all are measured.
+    n_asked: how many sentences the sample was to have; 0 where that is not known.
     """
 
     weights: models.Weights
@@ -41,6 +42,7 @@ class Found:
     n_shipped: int = 0
     n_left: int = 0
     census: "Counted | None" = None
+    n_asked: int = 0
 
     @property
     def key(self) -> Hashable:
@@ -64,6 +66,14 @@ class Found:
     def sentences(self) -> list[str]:
         """The whole sample."""
         return self.sample.sentences
+
+    @property
+    def is_of_all(self) -> bool:
+        """Whether the sample is all that the corpus has."""
+        n = len(self.sentences)
+        if self.sample.whole is not None or n < self.n_asked:
+            return True
+        return self.corpus is not None and self.corpus.n_sentences is not None and n >= self.corpus.n_sentences
 
     @property
     def is_outline(self) -> bool:

@@ -156,7 +156,11 @@ class LookUp:
 
     def _stored(self, weights: models.Weights, sample: corpora.Sample) -> Found:
         """What the store has of a sample."""
-        found = Found(weights, sample, self.experiment.precision, KINDS[self.kind].none(), seed=self.experiment.seed)
+        experiment = self.experiment
+        nothing = KINDS[self.kind].none()
+        found = Found(
+            weights, sample, experiment.precision, nothing, seed=experiment.seed, n_asked=experiment.sample_size
+        )
         if found.precision is not Precision.EXACT:
             found = replace(found, audit=Found(weights, sample.head(AUDIT_SIZE), seed=found.seed))
         found = self._read_stored(found)

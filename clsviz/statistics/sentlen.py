@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from clsviz.corpora import canonical
-from clsviz.errors import UndefinedFitError
+from clsviz.errors import TooFewError, UndefinedFitError
 from clsviz.statistics.intervals import CONFIDENCE
 from clsviz.statistics.lengths import n_words
 from clsviz.statistics.results.sentlen import BINS, Result
@@ -96,7 +96,7 @@ def task(sentences: Sequence[str], seed: int = 0, most_per_class: int = _MOST_PE
     members = [random.permutation(np.flatnonzero(found == label)) for label in range(len(BINS))]
     rarest = min(range(len(BINS)), key=lambda label: len(members[label]))
     if len(members[rarest]) < FEWEST_PER_CLASS:
-        raise UndefinedFitError(_too_few(rarest, len(members[rarest])))
+        raise TooFewError(_too_few(rarest, len(members[rarest])))
     n = min(most_per_class, len(members[rarest]))
     n_held_out = n // 5
     drawn = np.stack([mine[:n] for mine in members])
@@ -190,5 +190,5 @@ def _too_few(rarest: int, n: int) -> str:
     count = f"only {n} has" if n == 1 else f"only {n} have" if n else "none has"
     return (
         f"Of the sentences under the length cutoff, {count} {low} to {high} words, and each of the six bins needs at "
-        f"least {FEWEST_PER_CLASS} different ones. Take a larger sample, another corpus or a higher cutoff."
+        f"least {FEWEST_PER_CLASS} different ones."
     )

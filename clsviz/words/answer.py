@@ -124,9 +124,8 @@ def caveats(shown: "Shown", experiment: Experiment, n_sampled: int) -> list[str]
                 f"But the norm barely varies: its standard deviation is {spread}, around a mean of {fit.norm_mean:.2f}."
             )
         if fit.n_clusters < statistics.FEW_SENTENCES:
-            remedy = "raise the length cutoff" if fit.n < n_sampled / 2 else "take more"
             only = f"{fit.n_clusters} different sentences" if fit.n_clusters < fit.n else f"{fit.n} sentences"
-            texts.append(f"With only {only}, curve and spread are not known; {remedy} for a firm answer.")
+            texts.append(f"With only {only}, curve and spread are not known; {_for_a_firm_answer(shown, n_sampled)}.")
         elif fit.rests_on_few and shown.clusters is not None:
             texts.append("The interval of R² rests on a few sentences, or groups of alike ones; it may be too narrow.")
     if fit and shown.census:
@@ -139,6 +138,18 @@ def caveats(shown: "Shown", experiment: Experiment, n_sampled: int) -> list[str]
     if fit and shown.audit:
         texts.append(precision(shown.audit))
     return texts
+
+
+def _for_a_firm_answer(shown: "Shown", n_sampled: int) -> str:
+    """What it takes where there are too few sentences."""
+    more = shown.more
+    if more.is_to_come:
+        return "not all of the sample is measured yet"
+    if more.by_cutoff and (shown.n < n_sampled / 2 or not more.by_sample):
+        return "raise the length cutoff for a firm answer"
+    if more.by_sample:
+        return "take more for a firm answer"
+    return "the corpus has no more, and a firm answer takes a larger one"
 
 
 def precision(audit: "Audit") -> str:

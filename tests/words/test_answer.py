@@ -8,6 +8,7 @@ import pytest
 
 from clsviz import words
 from clsviz.analysis import Shown
+from clsviz.analysis.more import More
 from clsviz.corpora import Corpus, Sample
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment
@@ -285,7 +286,14 @@ def test_few_sentences_are_said_to_be_few() -> None:
     text = words.result(shown, Experiment(), 40)
     assert "not told apart from nothing" in text
     assert text.endswith("With only 40 sentences, curve and spread are not known; take more for a firm answer.")
-    assert words.result(shown, Experiment(), 400).endswith("raise the length cutoff for a firm answer.")
+    for more, n_sampled, said in (
+        (More(by_cutoff=True), 400, "raise the length cutoff for a firm answer."),
+        (More(by_cutoff=True), 45, "take more for a firm answer."),
+        (More(by_cutoff=True, by_sample=False), 45, "raise the length cutoff for a firm answer."),
+        (More(by_sample=False), 40, "the corpus has no more, and a firm answer takes a larger one."),
+        (More(is_to_come=True), 40, "not all of the sample is measured yet."),
+    ):
+        assert words.result(replace(shown, more=more), Experiment(), n_sampled).endswith(f"not known; {said}")
 
 
 @pytest.mark.parametrize(
