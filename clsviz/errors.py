@@ -102,6 +102,11 @@ class OutOfTimeError(CancelledError):
     """A run took as long as this server allows."""
 
 
+def name_too_long(what: str, name: object) -> StoreError:
+    """The error for a store or a file whose name is longer than a name can be where it is to lie; what: which it is."""
+    return StoreError(f"The name of the {what}, {str(name)[:60]}…, is too long. Choose a shorter one.")
+
+
 def first_line(error: BaseException) -> str:
     """The first line of another library's exception, fit to stand in one of our messages; its type if it is empty."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
