@@ -106,8 +106,8 @@ def settings(experiment: Experiment, found: Found, shown: "Shown") -> dict[str, 
         "Line": _LINE_OF_ALL
         if shown.census
         else "ordinary least squares; the intervals take sentences that share at least 0.7 of their words for one: "
-        "those of slope and intercept are robust to clusters, or where all sentences differ to unequal spread (HC3); "
-        "that of R² is a jackknife of Fisher’s z",
+        "those of slope and intercept are a jackknife of these clusters (CV3), or where all sentences differ robust to "
+        "unequal spread (HC3); that of R² is a jackknife of Fisher’s z",
     }
 
 
