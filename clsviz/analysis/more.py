@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clsviz.errors import TooFewError, UndefinedFitError
 from clsviz.experiment import View
@@ -41,10 +42,9 @@ NOT_KNOWN = More()
 def more_than(found: Found, view: View) -> More:
     """What may add sentences to those that a view shows of what was found."""
     highest = RANGES["length_cutoff"][1]
+    lengths: NDArray[np.integer] = found.measurements.n_tokens[~found.measurements.truncated]
     if found.census is not None:
         lengths = np.flatnonzero(found.census.vector(view.pooling, view.layer).n)
-    else:
-        lengths = found.measurements.n_tokens[~found.measurements.truncated]
     is_left_out = bool(((view.length_cutoff <= lengths) & (lengths < highest)).any())
     return More(is_left_out, not found.is_of_all, found.n_missing > 0)
 

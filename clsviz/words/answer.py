@@ -130,8 +130,8 @@ def caveats(shown: "Shown", experiment: Experiment, n_sampled: int) -> list[str]
             texts.append("The interval of R² rests on a few sentences, or groups of alike ones; it may be too narrow.")
     if fit and shown.census:
         texts.append(
-            f"All {n_sampled:,} sentences of the corpus were measured; points, curves and medians are of "
-            f"{len(shown.index):,} of them, drawn at random."
+            f"All {n_sampled:,} sentences of the corpus were measured, so no interval of drawing them is told; points, "
+            f"curves and medians are of {len(shown.index):,} of them, drawn at random."
         )
     if experiment.lengths is Lengths.SHUFFLED:
         texts.append(SHUFFLED.strip())

@@ -415,3 +415,12 @@ def test_the_command_measures_the_same() -> None:
         "python -m clsviz measure --model '/a folder/it'\"'\"'s' --sample-size 50 --layer 0"
     )
     assert words.command(Experiment(), of(Experiment())) == "python -m clsviz measure"
+
+
+def test_the_intervals_of_a_sample_that_is_all_of_its_corpus_are_said_to_be_for_more_like_it() -> None:
+    shown, found = shown_of(random_lengths(40), 9 + noise(40)), of(Experiment())
+    of_all = replace(found, n_asked=40)
+    assert "for more sentences like these" in words.settings(Experiment(), of_all, shown)["Line"]
+    assert "like these" not in words.settings(Experiment(), replace(found, n_asked=0), shown)["Line"]
+    whole = replace(found.sample, whole=object())  # of which the sentences are a sample
+    assert "like these" not in words.settings(Experiment(), replace(of_all, sample=whole), shown)["Line"]
