@@ -1,7 +1,10 @@
 """What is known of an experiment's sample so far."""
 
+import contextlib
+import os
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clsviz import corpora, models
@@ -99,6 +102,20 @@ class Found:
 def measurement_key(experiment: Experiment, kind: Kind) -> Hashable:
     """What is to be measured: equal for two experiments whose measurements of this kind are the same."""
     return kind, (experiment.for_vectors if kind is Kind.VECTORS else experiment).measurement_key
+
+
+def state_of_files(experiment: Experiment) -> tuple[tuple[str, int, int], ...]:
+    """Sizes and times of the local files that the experiment names: when they change, its job does too."""
+    base = models.Name.parse(experiment.model).base
+    paths = [*Path(os.path.expanduser(base)).glob("*")] if models.is_folder(base) else []
+    if corpora.is_file(experiment.corpus):
+        paths.append(Path(os.path.expanduser(experiment.corpus)))
+    states = []
+    for path in sorted(paths):
+        with contextlib.suppress(OSError, ValueError):
+            status = path.stat()
+            states.append((str(path), status.st_size, status.st_mtime_ns))
+    return tuple(states)
 
 
 def with_audit(found: Found, audit: Found) -> Found:
