@@ -68,8 +68,7 @@ class Store:
         only read, and only for parts that this one does not have.
         """
         place = place or os.environ.get("CLSVIZ_STORE") or platformdirs.user_cache_path("clsviz")
-        # through the face: fsspec loads only now
-        self._bucket: Bucket | None = measuring.Bucket(place) if is_url(place) else None
+        self._bucket: Bucket | None = measuring.Bucket(place) if is_url(place) else None  # only now fsspec loads
         self.root = self._bucket.root if self._bucket else Path(place)
         """The folder; of a bucket, its copy on this machine."""
         self._shipped = shipped
