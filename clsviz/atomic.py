@@ -72,7 +72,7 @@ def open_regular(path: Path) -> io.BufferedReader:
     try:
         _check_regular(os.fstat(handle), path)
         return os.fdopen(handle, "rb")
-    except BaseException:
+    except BaseException:  # an interrupt too must not leave it open; nothing is held back
         os.close(handle)
         raise
 

@@ -57,10 +57,8 @@ def import_vectors(
     what, n_dimensions = ("norms", 1) if vectors is None else ("vectors", 2)
     _check_shape(values, what, n_dimensions)
     counts = None if n_tokens is None else np.asarray(n_tokens)
-    if counts is not None:
-        _check_shape(counts, "n_tokens", 1)
     found = [*texts]
-    _check_rows(found, len(found) if counts is None else len(counts), len(values), what)
+    _check_rows(found, counts, len(values), what)
 
     def rows() -> "Iterator[corpora.Rows]":
         for start in range(0, len(found), _AT_ONCE):
@@ -71,9 +69,13 @@ def import_vectors(
         return measuring.import_rows(rows(), len(found), name, open_store(store), bar).experiment
 
 
-def _check_rows(texts: list[str], n_counts: int, n: int, what: str) -> None:
-    """Raise CorpusError where texts or counts of tokens are not as many as the n rows, or one is no text."""
-    for other, of in ((len(texts), "texts"), (n_counts, "n_tokens")):
+def _check_rows(
+    texts: list[str], counts: "np.ndarray[tuple[int, ...], np.dtype[np.generic]] | None", n: int, what: str
+) -> None:
+    """Raise CorpusError where texts or counts of tokens are not as many as the n rows, or one is no text or number."""
+    if counts is not None:
+        _check_shape(counts, "n_tokens", 1)
+    for other, of in ((len(texts), "texts"), (n if counts is None else len(counts), "n_tokens")):
         if other != n:
             raise CorpusError(f"There are {other:,} {of} and {n:,} {what}. Give as many of one as of the other.")
     if wrong := next((row for row, text in enumerate(texts, 1) if not isinstance(text, str)), None):

@@ -97,8 +97,8 @@ class Remote:
         try:
             self._files.pipe_file(temporary, content)
             self._files.mv(temporary, f"{folder}/{name}")
-        except BaseException:
-            with contextlib.suppress(Exception):
+        except BaseException:  # what was half written is removed, also at an interrupt
+            with contextlib.suppress(Exception):  # whatever a file system raises
                 self._files.rm_file(temporary)
             raise
 
@@ -176,7 +176,7 @@ class Remote:
             yield
         except StoreError:
             raise
-        except Exception as error:
+        except Exception as error:  # each file system has its own
             if getattr(error, "errno", None) == errno.ENAMETOOLONG or any(said in str(error) for said in _TOO_LONG):
                 raise name_too_long("store", self.name) from error
             raise StoreError(self._explained(error, doing)) from error
