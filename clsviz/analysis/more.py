@@ -1,11 +1,10 @@
 """Where more sentences than a view shows can be had, and so what to do where they are too few."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clsviz.errors import TooFewError, UndefinedFitError
 from clsviz.experiment import View
@@ -39,14 +38,19 @@ NOT_KNOWN = More()
 """Where nobody looked; most corpora have more than a sample."""
 
 
-def more_than(found: Found, view: View) -> More:
-    """What may add sentences to those that a view shows of what was found."""
-    highest = RANGES["length_cutoff"][1]
-    lengths: NDArray[np.integer] = found.measurements.n_tokens[~found.measurements.truncated]
+def more_than(found: Found, view: View, is_wanted: Callable[[str], bool] = lambda _: True) -> More:
+    """What may add sentences to those that a view shows of what was found.
+
+    is_wanted: whether a sentence is one of those that are too few.
+    """
+    cutoffs = slice(view.length_cutoff, RANGES["length_cutoff"][1])
     if found.census is not None:
-        lengths = np.flatnonzero(found.census.vector(view.pooling, view.layer).n)
-    is_left_out = bool(((view.length_cutoff <= lengths) & (lengths < highest)).any())
-    return More(is_left_out, not found.is_of_all, found.n_missing > 0)
+        by_cutoff = bool(found.census.vector(view.pooling, view.layer).n[cutoffs].any())
+    else:
+        lengths = found.measurements.n_tokens
+        left_out = (cutoffs.start <= lengths) & (lengths < cutoffs.stop) & ~found.measurements.truncated
+        by_cutoff = any(is_wanted(found.sentences[i]) for i in np.flatnonzero(left_out))
+    return More(by_cutoff, not found.is_of_all, found.n_missing > 0)
 
 
 @contextmanager

@@ -107,6 +107,13 @@ def task(sentences: Sequence[str], seed: int = 0, most_per_class: int = _MOST_PE
     return Task(labels, train, dev, test, n)
 
 
+def falls_short(sentences: Sequence[str]) -> Callable[[str], bool]:
+    """What tells whether a sentence would be in the bin that has the fewest of these."""
+    found = _bins_of(sentences)
+    low, high = min(enumerate(BINS), key=lambda one: np.count_nonzero(found == one[0]))[1]
+    return lambda sentence: low <= n_words(sentence) <= high
+
+
 def classify(features: ArrayLike, task: Task, on_step: Callable[[int], None] = lambda _: None) -> Result:
     """Accuracy of a logistic regression on features of all n sentences, (n, width), or (n,) for one number each.
 

@@ -84,3 +84,9 @@ def test_where_there_are_too_few_the_view_and_the_sample_decide_what_is_advised(
         raise UndefinedFitError("All alike.")
     with pytest.raises(UndefinedFitError, match=r"^Two\. The corpus"), advised(found(), View()):
         raise TooFewError("Two.")
+
+
+def test_only_sentences_of_those_that_are_too_few_are_a_reason_to_raise_the_cutoff() -> None:
+    of = found(n_sentences=N)
+    assert more_than(of, View(length_cutoff=39), lambda text: text == "sentence 39").by_cutoff
+    assert not more_than(of, View(length_cutoff=39), lambda text: text == "sentence 38").by_cutoff
