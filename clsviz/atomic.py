@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from clsviz.errors import StoreError
+from clsviz.errors import StoreError, name_too_long
 
 _TEMPORARY = ".new-"
 
@@ -33,6 +33,8 @@ def new_file(path: Path) -> Iterator[Path]:
         os.replace(temporary, path)
         _sync_folder(path.parent)
     except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise name_too_long("file", path) from error
         raise StoreError(f"{path} cannot be written ({error.strerror or error}). Choose another place.") from error
     finally:
         with contextlib.suppress(OSError):  # where nothing could be written, there is nothing to remove
@@ -70,7 +72,7 @@ def open_regular(path: Path) -> io.BufferedReader:
     try:
         _check_regular(os.fstat(handle), path)
         return os.fdopen(handle, "rb")
-    except BaseException:
+    except BaseException:  # an interrupt too must not leave it open; nothing is held back
         os.close(handle)
         raise
 

@@ -8,6 +8,7 @@ ClsvizError             subject
 ├── StoreError          store      a file or folder of ours cannot be read or written
 ├── SentenceError       sentences  a sentence of the user's own cannot be used
 ├── UndefinedFitError   sentences  the chosen sentences determine no regression line
+│   └── TooFewError     sentences  because they are too few; what to do is for those to say who know where to find more
 ├── UnexpectedError     program    a fault of ours; the log has its traceback
 ├── TooManyError        program    a visitor asks for more than this server allows one at a time
 └── CancelledError      (none)     the user asked the work to stop
@@ -78,6 +79,10 @@ class UndefinedFitError(ClsvizError):
     subject = Subject.SENTENCES
 
 
+class TooFewError(UndefinedFitError):
+    """The chosen sentences are too few. What to do depends on whether there are more: see `analysis.advised`."""
+
+
 class UnexpectedError(ClsvizError):
     """A fault of ours, whose traceback is in the log."""
 
@@ -95,6 +100,11 @@ class CancelledError(ClsvizError):
 
 class OutOfTimeError(CancelledError):
     """A run took as long as this server allows."""
+
+
+def name_too_long(what: str, name: object) -> StoreError:
+    """The error for a store or a file whose name is longer than a name can be where it is to lie; what: which it is."""
+    return StoreError(f"The name of the {what}, {str(name)[:60]}…, is too long. Choose a shorter one.")
 
 
 def first_line(error: BaseException) -> str:

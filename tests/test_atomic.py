@@ -37,6 +37,15 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         pass
 
 
+def test_too_long_a_name_is_shortened(tmp_path: Path) -> None:
+    with (
+        pytest.raises(StoreError, match=r"^The name of the file, .{60}…, is too long\."),
+        new_file(tmp_path / ("x" * 300)),
+    ):
+        pass
+    assert os.listdir(tmp_path) == []
+
+
 def test_a_full_disk_is_reported_and_leaves_nothing(tmp_path: Path) -> None:
     def fill() -> None:
         with new_file(tmp_path / "file.bin") as temporary:

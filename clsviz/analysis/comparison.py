@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from clsviz import models, statistics
 from clsviz.analysis.kept import Kept
+from clsviz.analysis.more import advised
 from clsviz.analysis.norms import Shown, alike, lengths_of, shown_of, under_cutoff
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import View
@@ -109,7 +110,8 @@ def read_vectors(found: Found, view: View, index: NDArray[np.intp]) -> Iterator[
     """
     index = index[index < len(found.measurements)]
     clusters = alike(found)[index]
-    folds = statistics.folds_of_clusters(clusters)
+    with advised(found, view):
+        folds = statistics.folds_of_clusters(clusters)
     for profile in statistics.readings(found.vectors, index, lengths_of(found, view, index), folds, clusters):
         yield profile
         if all(profile.line(Pooling.CLS, Readout.VECTOR)):

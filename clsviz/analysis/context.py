@@ -8,6 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clsviz.analysis.growth import layer_band, length_band
+from clsviz.analysis.more import NOT_KNOWN, More, more_than
 from clsviz.analysis.norms import audit_of, lengths_of, under_cutoff, unmeasurable_layers
 from clsviz.experiment import View
 from clsviz.measuring import Found
@@ -28,6 +29,7 @@ class CorpusContext:
     lengths: int32 (n,), in the view's unit. norms: float32 (n,), of the view's vector; None if `missing` says why.
     layer_band: quartiles of the norm of [CLS] after every layer, as in `growth.layer_band`.
     quartiles: lower and upper quartile of the norm of the last [CLS] and of the pooler output, where known.
+    more: what may add sentences to these.
     """
 
     lengths: NDArray[np.int32]
@@ -35,6 +37,7 @@ class CorpusContext:
     missing: Missing | None
     layer_band: pd.DataFrame | None
     quartiles: dict[Pooling, tuple[float, float]]
+    more: More = NOT_KNOWN
 
     def length_band(self, longest: int) -> pd.DataFrame | None:
         """Norm by length up to `longest`, as in `growth.length_band`; None where norms are missing or too few."""
@@ -57,6 +60,7 @@ def corpus_context(norms: Found, vectors: Found | None, view: View) -> CorpusCon
         missing,
         layer_band(measurements.cls_norms[index], unmeasurable_layers(norms, view)),
         _quartiles(norms, view, index),
+        more_than(of_view, view),
     )
 
 

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz import statistics
+from clsviz.analysis.more import advised
 from clsviz.analysis.norms import check_layer, check_pooling, under_cutoff
-from clsviz.errors import UndefinedFitError
+from clsviz.errors import TooFewError, UndefinedFitError
 from clsviz.experiment import View
 from clsviz.measuring import Found
 from clsviz.vectors import Vectors
@@ -55,7 +56,8 @@ def join(found: Found, view: View, measure: Callable[[Sequence[str]], Vectors]) 
     n = min(MOST_TEXTS, len(index) // SIZES[-1])
     groups = index[: n * SIZES[-1]].reshape(n, SIZES[-1])
     texts = {size: [" ".join(found.sentences[i] for i in group[:size]) for group in groups] for size in SIZES}
-    sizes, longest = _readable(texts, measure)
+    with advised(found, view):
+        sizes, longest = _readable(texts, measure)
     whole = np.flatnonzero(~longest.truncated)
     words = _words([texts[size] for size in sizes])
     first = found.vectors.of(view.pooling, view.layer)[groups[:, 0]]
@@ -76,15 +78,14 @@ def _readable(
     texts: dict[int, list[str]], measure: Callable[[Sequence[str]], Vectors]
 ) -> tuple[tuple[int, ...], Vectors]:
     """The sizes of which the model reads enough texts whole, and the vectors of the largest."""
+    if len(texts[1]) < _LEAST_TEXTS:
+        raise TooFewError(f"Joining sentences takes at least {_LEAST_TEXTS * SIZES[-1]} different sentences.")
     for last in range(len(SIZES), 1, -1):
-        if len(texts[1]) < _LEAST_TEXTS:
-            break
         longest = measure(texts[SIZES[last - 1]])
         if np.count_nonzero(~longest.truncated) >= _LEAST_TEXTS:
             return SIZES[:last], longest
     raise UndefinedFitError(
-        f"Joining sentences takes at least {_LEAST_TEXTS * SIZES[-1]} different sentences, of which the model can read "
-        "several at once. Take more sentences, or lower the length cutoff."
+        f"Joining sentences takes at least {_LEAST_TEXTS} pairs that the model can read whole. Lower the length cutoff."
     )
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from clsviz import statistics
 from clsviz.analysis.kept import Kept, question
+from clsviz.analysis.more import NOT_KNOWN, More, advised, more_than
 from clsviz.errors import SettingError, UndefinedFitError
 from clsviz.experiment import View
 from clsviz.measurements import MAX_LENGTH, Measurements
@@ -42,6 +43,7 @@ class Shown:
         of the fit take all sentences for independent. row_groups: int64 (n,), where they come from, if that is known.
     census: of all sentences of a whole corpus, if the line is theirs: those in `index` are then some of them.
     length_cutoff: below which the line is of those in the census.
+    more: what may add sentences to these.
     """
 
     index: NDArray[np.intp]
@@ -55,11 +57,14 @@ class Shown:
     row_groups: NDArray[np.int64] | None = None
     census: "statistics.Census | None" = None
     length_cutoff: int = MAX_LENGTH + 1
+    more: More = NOT_KNOWN
 
     @property
     def n(self) -> int:
         """How many sentences the line is of, or would be."""
-        return len(self.index) if self.census is None or self.fit is None else self.fit.n
+        if self.census is None:
+            return len(self.index)
+        return int(self.census.n[: self.length_cutoff].sum())
 
     @property
     def lengths_there(self) -> NDArray[np.integer]:
@@ -73,8 +78,7 @@ def show(found: Found, view: View, *, wait: bool = True, kept: Kept | None = Non
     """What `view` shows of what was found; raises SettingError if the model has no such norm.
 
     wait: whether to find out which sentences are alike where that takes seconds. kept: where the line is looked for
-    before it is computed. Nothing is shown in a fast precision
-    whose error is larger than the variation of the norm, or that R² feels.
+    first. Nothing is shown in a fast precision whose error exceeds the variation of the norm, or that R² feels.
     """
     measurements = found.measurements
     check_pooling(view, measurements)
@@ -88,7 +92,9 @@ def show(found: Found, view: View, *, wait: bool = True, kept: Kept | None = Non
         shown, n_truncated = _shown_of_all(found, view, index), found.census.n_truncated(view.length_cutoff)
     else:
         shown = shown_of(found, view, index, wait=wait, kept=kept)
-    shown = replace(shown, n_truncated=n_truncated, audit=audit)
+    shown = replace(shown, n_truncated=n_truncated, audit=audit, more=more_than(found, view))
+    if shown.problem and shown.n < statistics.FEWEST_OF_LINE:
+        shown = replace(shown, problem=f"{shown.problem} {shown.more.advice}")
     if shown.problem and len(measurements) and measurements.truncated.all():
         shown = replace(shown, problem=_NONE_READ)
     elif shown.problem and n_truncated:
@@ -174,7 +180,8 @@ def shapes(found: Found, view: View) -> Iterator["statistics.Shape"]:
     shown = show(found, view)
     if shown.census is not None:
         raise UndefinedFitError("Curves are told of samples only: draw up to 1,000,000 sentences instead of all.")
-    yield from statistics.shapes(shown.lengths, shown.norms, shown.clusters)
+    with advised(found, view):
+        yield from statistics.shapes(shown.lengths, shown.norms, shown.clusters)
 
 
 def first_shape(found: Found, view: View, shown: Shown, kept: Kept | None = None) -> "statistics.Shape | None":

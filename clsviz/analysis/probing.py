@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz import corpora, statistics
+from clsviz.analysis.more import advised
 from clsviz.analysis.norms import alike
 from clsviz.analysis.vectors import defined, folds, used
 from clsviz.experiment import View
@@ -22,8 +23,9 @@ def erasures(found: Found, view: View) -> Iterator[Erasure]:
     """The length erased from the view's vectors, fold by fold; raises UndefinedFitError where that cannot be tested."""
     index, lengths = used(found, view)
     vectors = found.vectors.of(view.pooling, view.layer)[index]
-    for erasure in statistics.erasure(vectors, lengths.tolist(), folds(found, index)):
-        yield replace(erasure, n_clusters=_n_clusters(found, index[: erasure.n]))
+    with advised(found, view):
+        for erasure in statistics.erasure(vectors, lengths.tolist(), folds(found, index)):
+            yield replace(erasure, n_clusters=_n_clusters(found, index[: erasure.n]))
 
 
 def _n_clusters(found: Found, index: NDArray[np.intp]) -> int:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz import statistics
+from clsviz.analysis.more import advised
 from clsviz.analysis.vectors import folds, used
 from clsviz.experiment import View
 from clsviz.measuring import Found
@@ -25,5 +26,6 @@ def project(found: Found, view: View) -> Projected:
     """The vectors of the sentences shown on two principal components; raises UndefinedFitError where there are none."""
     index, lengths = used(found, view)
     vectors = found.vectors.of(view.pooling, view.layer)[index]
-    projected = statistics.projection(vectors, lengths, folds(found, index))
+    with advised(found, view):
+        projected = statistics.projection(vectors, lengths, folds(found, index))
     return Projected(index[:MOST_PROJECTED], lengths[:MOST_PROJECTED], projected)

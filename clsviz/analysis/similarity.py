@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz import statistics
+from clsviz.analysis.more import advised
 from clsviz.analysis.norms import check_layer, check_pooling, lengths_of, under_cutoff
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import View
@@ -89,7 +90,8 @@ def compare(found: Found, view: View) -> Iterator[Similarity]:
     index = shown[statistics.first_of_each([found.sentences[i] for i in shown])]
     lengths = lengths_of(found, view, index)
     vectors = found.vectors.of(view.pooling, view.layer)[index]
-    statistics.check_lengths(lengths)
+    with advised(found, view):
+        statistics.check_lengths(lengths)
     directions = statistics.directions_of(vectors)
     bias = statistics.length_bias(directions, lengths)
     so_far = Similarity(

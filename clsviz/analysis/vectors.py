@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz import statistics
+from clsviz.analysis.more import more_than
 from clsviz.analysis.norms import alike, check_layer, lengths_of, under_cutoff
-from clsviz.errors import UndefinedFitError
+from clsviz.errors import TooFewError, UndefinedFitError
 from clsviz.experiment import View
 from clsviz.measuring import Found
 from clsviz.settings import Lengths, Pooling
@@ -92,6 +93,9 @@ def classifications(found: Found, view: View) -> Iterator[SentLen]:
             result = _with_draw(result, _task(sentences, view, seed), vectors, norms)
             yield result
         yield _with_codes(result, _task(sentences, view, 0), vectors, norms)
+    except TooFewError as error:
+        more = more_than(found, view, statistics.sentlen.falls_short(sentences))
+        yield replace(result, problem=f"{error} {more.advice}")
     except UndefinedFitError as error:
         yield replace(result, problem=str(error))
 

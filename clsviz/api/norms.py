@@ -106,6 +106,8 @@ class NormResult:
     def fit(self, **view: Unpack[ViewSettings]) -> "Fit":
         """The regression line of norm on length, with 95% intervals; takes a view.
 
+        Of a whole corpus of more sentences than can be drawn, it is that of all of them: no sentence was left to
+        chance, and its intervals are those of a sample of that size.
         Raises UndefinedFitError where the sentences determine no line, with the reason, and SettingError where the
         model has no such layer or pooling.
 

@@ -111,7 +111,7 @@ def workers_here(experiment: Experiment, n_workers: int, options: argparse.Names
         ]
         try:
             n_failed = sum(process.wait() != 0 for process in processes)
-        except BaseException:
+        except BaseException:  # Ctrl+C above all: no worker outlives the command that started it
             for process in processes:
                 process.terminate()
             raise

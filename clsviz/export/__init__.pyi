@@ -1,9 +1,10 @@
 from . import similarity, tables
+from .formats import to_csv, to_parquet
 from .groups import Groups, entries_of
 from .picture import Seen, cells, drawn, legend, picture
 from .report import report
 from .summary import about, link, shape, summary
-from .tables import Table, table, to_csv, to_parquet
+from .tables import Table, table
 
 __all__ = [
     "Groups",

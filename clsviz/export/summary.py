@@ -46,8 +46,12 @@ def about(experiment: Experiment, found: Found) -> dict[str, object]:
 
 
 def summary(experiment: Experiment, found: Found, shown: Shown) -> dict[str, object]:
-    """The result with its settings and fingerprints, ready for JSON; undefined values are None, `problem` says why."""
+    """The result with its settings and fingerprints, ready for JSON; undefined values are None, `problem` says why.
+
+    The line of a whole corpus, of which `is_of_all` is true, has no intervals: no sentence was left to chance.
+    """
     fit = shown.fit
+    sampled = None if shown.census else fit
     return about(experiment, found) | {
         "audit": None
         if shown.audit is None
@@ -56,14 +60,15 @@ def summary(experiment: Experiment, found: Found, shown: Shown) -> dict[str, obj
             "layers_not_measurable": unmeasurable_layers(found, experiment.view),
         },
         "n_used": shown.n,
+        "is_of_all": shown.census is not None,
         "n_clusters": fit and fit.n_clusters,
         "r_squared": fit and fit.r_squared,
-        "r_squared_interval": fit and _defined(fit.r_squared_interval),
-        "r_squared_rests_on_few": fit and fit.rests_on_few,
+        "r_squared_interval": sampled and _defined(sampled.r_squared_interval),
+        "r_squared_rests_on_few": sampled and sampled.rests_on_few,
         "slope": fit and fit.slope,
-        "slope_interval": fit and _defined(fit.slope_interval),
+        "slope_interval": sampled and _defined(sampled.slope_interval),
         "intercept": fit and fit.intercept,
-        "intercept_interval": fit and _defined(fit.intercept_interval),
+        "intercept_interval": sampled and _defined(sampled.intercept_interval),
         "spearman": fit and fit.spearman,
         "norm_mean": fit and fit.norm_mean,
         "norm_sd": fit and fit.norm_sd,

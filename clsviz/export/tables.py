@@ -1,15 +1,11 @@
-"""Tables, on the page and as CSV or Parquet to take along."""
+"""Tables, on the page and to take along."""
 
-import io
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from clsviz import analysis, statistics, words
@@ -45,20 +41,6 @@ def table(sentences: Sequence[str], measurements: Measurements, groups: "Groups 
     if groups:
         columns[groups.name] = groups.values[: len(measurements)]
     return pd.DataFrame(columns)
-
-
-def to_csv(table: pd.DataFrame) -> bytes:
-    """As CSV in UTF-8."""
-    return table.to_csv(index=False).encode()
-
-
-def to_parquet(table: pd.DataFrame, about: Mapping[str, object]) -> bytes:
-    """As Parquet, with `about` as JSON in the metadata of its schema, under the key “clsviz”."""
-    arrow = pa.Table.from_pandas(table, preserve_index=False)
-    arrow = arrow.replace_schema_metadata({**(arrow.schema.metadata or {}), b"clsviz": json.dumps(about).encode()})
-    buffer = io.BytesIO()
-    pq.write_table(arrow, buffer)
-    return buffer.getvalue()
 
 
 def r_squared_by_layer(profile: Profile | None) -> pd.DataFrame:

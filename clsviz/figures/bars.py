@@ -5,7 +5,8 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from clsviz.figures.lines import Floats, arrange
+from clsviz.figures.axes import arrange
+from clsviz.figures.lines import Floats
 from clsviz.figures.style import Palette
 
 

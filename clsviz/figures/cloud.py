@@ -143,11 +143,8 @@ def scatter(
     """
     figure = Picture(points, axes, palette, density)
     whole = points if density is None else _ends(density)
-    hover = HOVER.format(unit=axes.unit)
     if fit is not None:
-        for trace, part in zip(figure.data[figure.clouds], traces_of(len(points.labels)), strict=True):
-            trace.customdata = (points.norms[part] - fit.predict(points.lengths[part])).astype(np.float32)
-            trace.hovertemplate = f"{hover}<br>%{{customdata:+.4f}} off the line<extra></extra>"
+        _tell_residuals(figure, points, fit, axes.unit)
         add_line(figure, fit, whole, palette, own)
     if quantiles is not None and len(whole.norms):
         add_quantiles(figure, quantiles, whole, palette)
@@ -169,6 +166,14 @@ def scatter(
     if not len(whole.norms) and own is None:  # tick labels would mean nothing on an empty axis
         figure.update_layout(yaxis={"range": [0, 1], "showticklabels": False})
     return figure
+
+
+def _tell_residuals(figure: Picture, points: Points, fit: "Fit", unit: str) -> None:
+    """How far a point is off the line, where the pointer is on it."""
+    hover = HOVER.format(unit=unit)
+    for trace, part in zip(figure.data[figure.clouds], traces_of(len(points.labels)), strict=True):
+        trace.customdata = (points.norms[part] - fit.predict(points.lengths[part])).astype(np.float32)
+        trace.hovertemplate = f"{hover}<br>%{{customdata:+.4f}} off the line<extra></extra>"
 
 
 def _arrange(figure: Picture, whole: Points, axes: Axes, palette: Palette) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from clsviz.figures.lines import arrange
+from clsviz.figures.axes import arrange
 from clsviz.figures.style import Palette
 
 _FEW = 0.01

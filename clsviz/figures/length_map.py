@@ -8,8 +8,8 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from clsviz.figures.axes import arrange
 from clsviz.figures.heat_map import heat_map
-from clsviz.figures.lines import arrange
 from clsviz.figures.style import Palette, hover_label
 
 _MOST_DIGITS = 4

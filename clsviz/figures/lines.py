@@ -15,7 +15,8 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from clsviz.figures.style import LONGEST_NAME, Palette, hover_label, label_step, short_name
+from clsviz.figures.axes import arrange, layers_axis
+from clsviz.figures.style import LONGEST_NAME, Palette, hover_label, short_name
 from clsviz.words import number
 
 Floats = NDArray[np.floating[Any]]
@@ -78,7 +79,7 @@ def layer_lines(
         figure.add_trace(line)
     shown = table[["r_squared", "lowest"]].to_numpy(float)
     low = max(_LOWEST_R_SQUARED, float(np.nanmin(shown, initial=0)))
-    arrange(figure, _layers_axis(last), {"title": f"R² of length in {unit}", "range": [low - _MARGIN, 1 + _MARGIN]})
+    arrange(figure, layers_axis(last), {"title": f"R² of length in {unit}", "range": [low - _MARGIN, 1 + _MARGIN]})
     if faded:
         figure.update_traces(opacity=_FADED)
         place = {"xref": "paper", "yref": "paper", "x": 0.5, "y": 0.5, "showarrow": False}
@@ -98,7 +99,7 @@ def error_lines(
             short_name(name, LONGEST_NAME), rows["layer"].to_numpy(float), rows["error"].to_numpy(float), style
         )
         figure.add_trace(line.update(hovertemplate=_with_name(f"off by %{{y:.2f}} {unit}")))
-    arrange(figure, _layers_axis(last), {"title": f"Mean error in {unit}", "rangemode": "tozero"})
+    arrange(figure, layers_axis(last), {"title": f"Mean error in {unit}", "rangemode": "tozero"})
     return figure.update_layout(hovermode="x unified")
 
 
@@ -131,7 +132,7 @@ def norm_spread(table: pd.DataFrame, palette: Palette) -> go.Figure:
     if len(constant):
         _note(figure, "▽ the same for every sentence", palette.line)
     y = {"title": "Standard deviation of the norm / mean", "type": "log", "dtick": 1, "tickformat": "~%"}
-    arrange(figure, _layers_axis(_last_layer(table)), y | {"range": [low - 0.1, high + 0.1]})
+    arrange(figure, layers_axis(_last_layer(table)), y | {"range": [low - 0.1, high + 0.1]})
     return figure.update_layout(showlegend=False)
 
 
@@ -172,7 +173,7 @@ def layer_path(norms: pd.DataFrame, band: pd.DataFrame | None, palette: Palette)
         line.update(hovertemplate=f"{hover_label(name)}<br>layer %{{x}}<br>norm %{{y:.4f}}<extra></extra>")
         figure.add_trace(line.update(showlegend=few))
     last = max(_last_layer(norms), 0 if band is None else _last_layer(band))
-    arrange(figure, _layers_axis(last), {"title": "Norm of [CLS]"})
+    arrange(figure, layers_axis(last), {"title": "Norm of [CLS]"})
     return figure
 
 
@@ -276,31 +277,7 @@ def _last_layer(table: pd.DataFrame, n_layers: int | None = None) -> int:
     return max(1, n_layers or 0, int(table["layer"].max()) if len(table) else 0)
 
 
-def _layers_axis(last: int) -> dict[str, Any]:
-    return {
-        "title": "Layer (0: embeddings)",
-        "range": [-0.4, last + 0.4],
-        "tick0": 0,
-        "dtick": label_step(last + 1),
-        "tickangle": 0,
-        "unifiedhovertitle": {"text": "layer %{x}"},
-    }
-
-
 def _note(figure: go.Figure, text: str, colour: str) -> None:
     """A line of text in the upper right corner, over the plot."""
     corner = {"xref": "paper", "yref": "paper", "x": 1, "y": 1, "xanchor": "right", "yanchor": "bottom"}
     figure.add_annotation(text=text, showarrow=False, font={"color": colour}, **corner)
-
-
-def arrange(figure: go.Figure, x: dict[str, Any], y: dict[str, Any]) -> None:
-    """Set the axes, and a legend above the plot: on a phone, labels at the ends of lines would not fit."""
-    figure.update_layout(
-        xaxis={"zeroline": False} | x,
-        yaxis={"zeroline": False} | y,
-        showlegend=True,
-        legend={"orientation": "h", "entrywidth": 0, "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"},
-        hovermode="closest",
-        hoverlabel={"align": "left"},
-        margin={"l": 8, "r": 8, "t": 32, "b": 8},  # the tools appear above the plot
-    )

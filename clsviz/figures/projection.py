@@ -1,5 +1,7 @@
 """Vectors on two principal components, coloured by length."""
 
+from typing import Any
+
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
@@ -27,18 +29,6 @@ def projection(
 
     shares: of the variance, which the two axes hold. selected: which points are, intp (n,).
     """
-    longest = int(lengths.max(initial=1))
-    first, last = int(lengths.min(initial=longest)), longest
-    if len(lengths):
-        last = max(first + 1, int(np.quantile(lengths, _LONGEST)))
-    bar = {
-        "title": {"text": f"Length<br>({unit})", "side": "top"},
-        "thickness": 12,
-        "len": 0.9,
-        "outlinewidth": 0,
-        "tickvals": (ticks := np.unique(np.linspace(first, last, 4).round().astype(int)).tolist()),
-        "ticktext": [*map(str, ticks[:-1]), f"{ticks[-1]}+" if longest > last else str(ticks[-1])],
-    }
     outline = {"width": 0.5, "color": f"{palette.summary}60"}  # the ends of the scale are near those of the themes
     figure = go.Figure(
         go.Scattergl(
@@ -50,12 +40,9 @@ def projection(
             marker={
                 "size": 6,
                 "color": lengths,
-                "colorscale": _COLOURS,
-                "cmin": first,
-                "cmax": last,
                 "opacity": 0.8,
                 "line": outline,
-                "colorbar": bar,
+                **_scale(lengths, unit),
             },
             hovertemplate=f"%{{text}}<br>%{{customdata}} {unit}<extra></extra>",
         )
@@ -71,6 +58,23 @@ def projection(
         margin={"l": 8, "r": 8, "t": 32, "b": 8},
     )
     return figure
+
+
+def _scale(lengths: NDArray[np.int32], unit: str) -> dict[str, Any]:
+    """The colours that lengths have, and the bar that says so."""
+    longest = int(lengths.max(initial=1))
+    first, last = int(lengths.min(initial=longest)), longest
+    if len(lengths):
+        last = max(first + 1, int(np.quantile(lengths, _LONGEST)))
+    bar = {
+        "title": {"text": f"Length<br>({unit})", "side": "top"},
+        "thickness": 12,
+        "len": 0.9,
+        "outlinewidth": 0,
+        "tickvals": (ticks := np.unique(np.linspace(first, last, 4).round().astype(int)).tolist()),
+        "ticktext": [*map(str, ticks[:-1]), f"{ticks[-1]}+" if longest > last else str(ticks[-1])],
+    }
+    return {"colorscale": _COLOURS, "cmin": first, "cmax": last, "colorbar": bar}
 
 
 def _percent(share: float) -> str:

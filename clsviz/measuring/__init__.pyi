@@ -1,3 +1,4 @@
+from .analyses import Analysis
 from .bucket import Bucket
 from .census import Counted, take_census
 from .census_file import is_kept
@@ -10,7 +11,7 @@ from .found import Found, measurement_key
 from .housekeeping import Housekeeping
 from .imports import Import, import_rows, list_imports
 from .job import Job, State, Steps
-from .jobs import Analysis, Jobs, MeasuringJob
+from .jobs import Jobs, MeasuringJob
 from .lane import TURN_SECONDS, Place
 from .look_up import AUDIT_SIZE
 from .outline import read_outline, write_outline

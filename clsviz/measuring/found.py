@@ -1,7 +1,10 @@
 """What is known of an experiment's sample so far."""
 
+import contextlib
+import os
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clsviz import corpora, models
@@ -27,6 +30,7 @@ class Found:
     n_shipped: how many of the measurements came with clsviz and were not made here.
     n_left: of a whole corpus, how many sentences are not measured yet besides those of the sample.
     census: what is known of all its sentences, once all are measured.
+    n_asked: how many sentences the sample was to have; 0 where that is not known.
     """
 
     weights: models.Weights
@@ -41,6 +45,7 @@ class Found:
     n_shipped: int = 0
     n_left: int = 0
     census: "Counted | None" = None
+    n_asked: int = 0
 
     @property
     def key(self) -> Hashable:
@@ -66,6 +71,14 @@ class Found:
         return self.sample.sentences
 
     @property
+    def is_of_all(self) -> bool:
+        """Whether the sample is all that the corpus has."""
+        n = len(self.sentences)
+        if self.sample.whole is not None or n < self.n_asked:
+            return True
+        return self.corpus is not None and self.corpus.n_sentences is not None and n >= self.corpus.n_sentences
+
+    @property
     def is_outline(self) -> bool:
         """Whether vectors were asked for, and all but they themselves came with clsviz."""
         return isinstance(self.measurements, Vectors) and self.measurements.is_outline
@@ -89,6 +102,20 @@ class Found:
 def measurement_key(experiment: Experiment, kind: Kind) -> Hashable:
     """What is to be measured: equal for two experiments whose measurements of this kind are the same."""
     return kind, (experiment.for_vectors if kind is Kind.VECTORS else experiment).measurement_key
+
+
+def state_of_files(experiment: Experiment) -> tuple[tuple[str, int, int], ...]:
+    """Sizes and times of the local files that the experiment names: when they change, its job does too."""
+    base = models.Name.parse(experiment.model).base
+    paths = [*Path(os.path.expanduser(base)).glob("*")] if models.is_folder(base) else []
+    if corpora.is_file(experiment.corpus):
+        paths.append(Path(os.path.expanduser(experiment.corpus)))
+    states = []
+    for path in sorted(paths):
+        with contextlib.suppress(OSError, ValueError):
+            status = path.stat()
+            states.append((str(path), status.st_size, status.st_mtime_ns))
+    return tuple(states)
 
 
 def with_audit(found: Found, audit: Found) -> Found:

@@ -104,9 +104,11 @@ def import_rows(
 
 
 def list_imports(store: Store) -> list[Import]:
-    """What was imported into a store, by label."""
-    found = []
-    for path in _folder(store).glob("*.json"):
+    """What was imported into a store, by label; nothing where the store cannot be looked into."""
+    found, paths = [], []
+    with contextlib.suppress(OSError):
+        paths = [*_folder(store).glob("*.json")]
+    for path in paths:
         with contextlib.suppress(OSError, ValueError, TypeError, RecursionError):
             one = Import(**json.loads(path.read_bytes()))
             is_sound = Imported.parse(one.model) and corpora.is_upload(one.corpus) and one.n > 0 and one.width >= 0

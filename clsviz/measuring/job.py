@@ -232,7 +232,7 @@ class Job(Progress, Generic[W_co]):
             self.state = State.FAILED
         except _GaveWay:
             raise
-        except Exception:
+        except Exception:  # a fault of ours, which must not end the thread that runs all jobs
             _log.exception("A job failed: %s", self.work)
             self.error = UnexpectedError()
             self.state = State.FAILED

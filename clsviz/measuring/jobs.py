@@ -1,24 +1,20 @@
 """The jobs of one server: whoever asks for the same thing shares one. No Streamlit here."""
 
 import atexit
-import contextlib
-import logging
-import os
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
-from pathlib import Path
 from typing import Any, TypeVar
 
-from clsviz import corpora, models
-from clsviz.errors import ClsvizError, TooManyError
+from clsviz.errors import TooManyError
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
+from clsviz.measuring.analyses import Analyses, Analysis
 from clsviz.measuring.encoders import Encoders
 from clsviz.measuring.estimate import Cost, Machine
+from clsviz.measuring.estimates import Estimates
 from clsviz.measuring.extraction import Extraction
-from clsviz.measuring.found import measurement_key
-from clsviz.measuring.job import Job, State, Steps, Work
+from clsviz.measuring.found import measurement_key, state_of_files
+from clsviz.measuring.job import Job, State, Work
 from clsviz.measuring.lane import TURN_SECONDS, Lane, Place
 from clsviz.measuring.part_file import Key
 from clsviz.measuring.plan import planned
@@ -33,12 +29,9 @@ JOBS_KEPT = 4
 _PLACES_SECONDS = 0.5
 """How old the places in the queue may be that are told."""
 
-_log = logging.getLogger(__name__)
-
 T = TypeVar("T")
 
 MeasuringJob = Job[Extraction]
-Analysis = Job[Steps[T]]
 
 
 class Jobs:
@@ -72,17 +65,14 @@ class Jobs:
         self.encoders = encoders or Encoders.of(store)
         self.machine = Machine()
         self._measurements: dict[Hashable, Job[Extraction]] = {}
-        self._analyses: OrderedDict[Hashable, Job[Steps[object]]] = OrderedDict()
         self._unwatched_seconds = unwatched_seconds
-        self._unasked_seconds = unasked_seconds
-        self._results_kept = results_kept
         self._job_seconds = job_seconds
-        self._estimates: dict[Experiment, Cost] = {}
-        self._estimated: set[Experiment] = set()
-        """Those whose cost was looked up since the last job."""
+        self._estimates = Estimates(store, self.encoders, self.machine)
         self._lock = threading.RLock()
+        self._asked = Analyses(self._lock, unasked_seconds, results_kept)
+        self._analyses = self._asked.jobs
         self._closed = False
-        self._measuring = Lane("measure", self._estimated.clear, turn_seconds, visitor_jobs, _PLACES_SECONDS)
+        self._measuring = Lane("measure", self._estimates.outdate, turn_seconds, visitor_jobs, _PLACES_SECONDS)
         self._analysing = Lane("analyse")
         self._trying = Lane("try sentences")
         self._fetching = Lane("fetch")
@@ -105,7 +95,7 @@ class Jobs:
         gets it. visitor: whose turns it takes; if they have as many jobs as they may, it waits for another call.
         """
         with self._lock:
-            of = measurement_key(experiment, kind), _state_of_files(experiment)
+            of = measurement_key(experiment, kind), state_of_files(experiment)
             measured = self._measurements.get((*of, True))
             here |= measured is not None and measured.state is State.DONE
             key = (*of, here)
@@ -141,7 +131,7 @@ class Jobs:
         steps: yields results, each of which replaces the one before. kept: the last of them, if it is known already.
         visitor: whose turns it takes.
         """
-        return self._ask(self._analysing, key, lambda _: steps(), kept, visitor)
+        return self._asked.ask(self._analysing, key, lambda _: steps(), visitor, kept=kept)
 
     def measure_more(
         self,
@@ -154,7 +144,7 @@ class Jobs:
 
         steps: gets the job, to say in it how far it is. seconds: about how long it takes.
         """
-        return self._ask(self._measuring, key, steps, lambda: None, visitor, seconds)
+        return self._asked.ask(self._measuring, key, steps, visitor, seconds=seconds, most_seconds=self._job_seconds)
 
     def try_sentences(
         self,
@@ -176,7 +166,7 @@ class Jobs:
                 admit()
             return result
 
-        return self._ask(self._trying, key, lambda _: iter([work()]), kept_or_admitted, visitor)
+        return self._asked.ask(self._trying, key, lambda _: iter([work()]), visitor, kept=kept_or_admitted)
 
     def fetch(self, key: Hashable, work: Callable[[Progress], T], visitor: Hashable = None) -> Analysis[T]:
         """As `analyse`, for work that waits for the network; what failed is tried again when somebody comes back to it.
@@ -184,46 +174,8 @@ class Jobs:
         work: gets the job, to say in it how far it is.
         """
         with self._lock:
-            known = self._analyses.get(key)
-            if known is not None and known.state is State.FAILED and not known.is_watched:
-                del self._analyses[key]
-            return self._ask(self._fetching, key, lambda job: iter([work(job)]), lambda: None, visitor)
-
-    def _ask(
-        self,
-        lane: Lane,
-        key: Hashable,
-        steps: Callable[[Progress], Iterator[T]],
-        kept: Callable[[], T | None],
-        visitor: Hashable,
-        seconds: Callable[[], float] | None = None,
-    ) -> Analysis[T]:
-        is_measured = lane is self._measuring
-        with self._lock:
-            known = self._analyses.get(key)
-            job: Analysis[T] = known  # type: ignore[assignment]  # all results of one key are of one type
-            if known is None or known.is_worth_another_try:
-                work = Steps(steps)
-                work.result = job.work.result if known else None  # until there is a newer one
-                result = kept()
-                most = self._job_seconds if is_measured else None
-                job = Job(work, 0, State.QUEUED if result is None else State.DONE, most, visitor)
-                job.cost = Cost(seconds()) if seconds else None
-                self._analyses[key] = job  # type: ignore[assignment]
-                job.touch(self._unasked_seconds(), visitor)
-                if result is not None:
-                    work.result = result
-                else:
-                    try:
-                        lane.put(job)
-                    except TooManyError as error:
-                        job.state, job.error = State.FAILED, error
-            job.touch(self._unasked_seconds(), visitor)
-            self._analyses.move_to_end(key)
-            ended = [key for key, job in self._analyses.items() if not job.state.is_active]
-            for ended_key in ended[: max(0, len(self._analyses) - self._results_kept)]:
-                del self._analyses[ended_key]
-            return job
+            self._asked.forget_failed(key)
+            return self._asked.ask(self._fetching, key, lambda job: iter([work(job)]), visitor)
 
     @property
     def is_idle(self) -> bool:
@@ -239,20 +191,7 @@ class Jobs:
         """
         with self._lock:
             is_idle = not any(job.state.is_active for job in self._measurements.values())
-            if now and experiment not in self._estimated and is_idle and not self._closed:
-                self._estimated.add(experiment)
-                threading.Thread(target=self._estimate, args=[experiment], name="estimate").start()  # torch: no daemon
-            return self._estimates.get(experiment)
-
-    def _estimate(self, experiment: Experiment) -> None:
-        try:
-            self.machine.measure()
-            cost = Extraction(experiment, self.store, self.encoders, machine=self.machine).look_up(Progress())
-        except (ClsvizError, RuntimeError):  # of a card that another program fills, say
-            _log.exception("The cost of %s could not be estimated", experiment)
-        else:
-            with self._lock:
-                self._estimates[experiment] = cost
+            return self._estimates.get(experiment, begin=now and is_idle and not self._closed)
 
     @property
     def n_running(self) -> int:
@@ -351,17 +290,3 @@ def _may_run(job: Job[Extraction]) -> bool:
 
 def _is_quick(cost: Cost) -> bool:
     return cost.seconds <= FREE_SECONDS and not cost.megabytes
-
-
-def _state_of_files(experiment: Experiment) -> tuple[tuple[str, int, int], ...]:
-    """Sizes and times of the local files that the experiment names: when they change, its job does too."""
-    base = models.Name.parse(experiment.model).base
-    paths = [*Path(os.path.expanduser(base)).glob("*")] if models.is_folder(base) else []
-    if corpora.is_file(experiment.corpus):
-        paths.append(Path(os.path.expanduser(experiment.corpus)))
-    states = []
-    for path in sorted(paths):
-        with contextlib.suppress(OSError, ValueError):
-            status = path.stat()
-            states.append((str(path), status.st_size, status.st_mtime_ns))
-    return tuple(states)

@@ -123,8 +123,11 @@ class LookUp:
     @property
     def measured_rate(self) -> float | None:
         """Sentences a second at which this model was last measured here, in this precision; None if it was not."""
+        return self._measured_rate(self.weights, self.kind)
+
+    def _measured_rate(self, weights: models.Weights | None, kind: Kind) -> float | None:
         numbers = self.experiment.precision.numbers
-        return self._store.rate(self.weights.fingerprint, numbers, self.kind) if self.weights else None
+        return self._store.rate(weights.fingerprint, numbers, kind) if weights else None
 
     def seconds(self, found: Found, n_sentences: int) -> float:
         """About how long it takes to measure so many sentences like those that were found."""
@@ -156,7 +159,11 @@ class LookUp:
 
     def _stored(self, weights: models.Weights, sample: corpora.Sample) -> Found:
         """What the store has of a sample."""
-        found = Found(weights, sample, self.experiment.precision, KINDS[self.kind].none(), seed=self.experiment.seed)
+        experiment = self.experiment
+        nothing = KINDS[self.kind].none()
+        found = Found(
+            weights, sample, experiment.precision, nothing, seed=experiment.seed, n_asked=experiment.sample_size
+        )
         if found.precision is not Precision.EXACT:
             found = replace(found, audit=Found(weights, sample.head(AUDIT_SIZE), seed=found.seed))
         found = self._read_stored(found)
@@ -213,10 +220,9 @@ class LookUp:
         """
         if not n_sentences:
             return 0
-        numbers = self.experiment.precision.numbers
-        rate = self._store.rate(weights.fingerprint, numbers, self.kind) if weights else None
-        if rate is None and weights and self.kind is Kind.VECTORS:
-            norms_rate = self._store.rate(weights.fingerprint, numbers)
+        rate = self._measured_rate(weights, self.kind)
+        if rate is None and self.kind is Kind.VECTORS:
+            norms_rate = self._measured_rate(weights, Kind.NORMS)
             rate = norms_rate and norms_rate * RATE_OF_VECTORS
         if rate is None:
             n_parameters = weights.n_parameters if weights else models.n_parameters(self.experiment.model)

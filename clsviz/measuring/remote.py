@@ -4,6 +4,7 @@ Whatever goes wrong there, or on the way to it, is a StoreError of one sentence.
 """
 
 import contextlib
+import errno
 import functools
 import inspect
 import re
@@ -16,13 +17,18 @@ from typing import Any
 
 import fsspec
 
-from clsviz.errors import StoreError, first_line
+from clsviz.errors import StoreError, first_line, name_too_long
+from clsviz.settings import shown
 
 _SAME_SECONDS = 2.0
 """How long what a folder holds is taken to be the same, for pages that ask again and again."""
 
 _PACKAGES = {"s3": "clsviz[s3]"}
 """What to install for a scheme, where fsspec's own sentence is not the one to give."""
+
+
+_TOO_LONG = ("KeyTooLong", "File name too long")
+"""What file systems say of a name, where they have no number for it."""
 
 
 class Remote:
@@ -91,8 +97,8 @@ class Remote:
         try:
             self._files.pipe_file(temporary, content)
             self._files.mv(temporary, f"{folder}/{name}")
-        except BaseException:
-            with contextlib.suppress(Exception):
+        except BaseException:  # what was half written is removed, also at an interrupt
+            with contextlib.suppress(Exception):  # whatever a file system raises
                 self._files.rm_file(temporary)
             raise
 
@@ -170,7 +176,9 @@ class Remote:
             yield
         except StoreError:
             raise
-        except Exception as error:
+        except Exception as error:  # each file system has its own
+            if getattr(error, "errno", None) == errno.ENAMETOOLONG or any(said in str(error) for said in _TOO_LONG):
+                raise name_too_long("store", self.name) from error
             raise StoreError(self._explained(error, doing)) from error
 
     def _explained(self, error: Exception, doing: str) -> str:
@@ -180,6 +188,8 @@ class Remote:
             return f"The store {self.name} needs another package: " + (
                 f"pip install {package}" if package else f"{reason}."
             )
+        if "Invalid bucket name" in str(error):  # of several lines, of which the first says nothing
+            return f"The store {shown(self.name)} cannot be used: no bucket can have this name. Correct it."
         if isinstance(error, PermissionError):
             return f"You may not {doing} the store {self.name} ({reason}). Give credentials that may do so."
         if isinstance(error, FileNotFoundError):

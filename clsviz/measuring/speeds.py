@@ -27,10 +27,11 @@ def rate(keys: Iterable[Path], model: str, precision: str) -> float | None:
     keys: the files beside the parts that say what they are of.
     """
     known = [(0, 1.0)]
-    for path in keys:
-        key = _json_in(path)
-        if isinstance(key, dict) and (key.get("model"), key.get("precision")) == (model, precision):
-            known.append(_speed(path.with_name(_SPEED)))
+    with contextlib.suppress(OSError):  # of a store that cannot be looked into
+        for path in keys:
+            key = _json_in(path)
+            if isinstance(key, dict) and (key.get("model"), key.get("precision")) == (model, precision):
+                known.append(_speed(path.with_name(_SPEED)))
     # The largest part says most; of equal ones the fastest, since other programs come and go.
     n_sentences, seconds = max(known, key=lambda speed: (speed[0], -speed[1]))
     return n_sentences / seconds if n_sentences else None

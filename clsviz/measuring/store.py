@@ -13,6 +13,7 @@ is fetched when it is read, and everything but parts and their censuses stays he
 
 import contextlib
 import copy
+import errno
 import json
 import os
 import threading
@@ -26,7 +27,7 @@ import platformdirs
 
 from clsviz import measuring
 from clsviz.atomic import NotRegularError, mark_used, new_file
-from clsviz.errors import StoreError
+from clsviz.errors import StoreError, name_too_long
 from clsviz.measurements import Kind, Measurements
 from clsviz.measuring import speeds
 from clsviz.measuring.claims import CLAIMS, Claim
@@ -67,8 +68,7 @@ class Store:
         only read, and only for parts that this one does not have.
         """
         place = place or os.environ.get("CLSVIZ_STORE") or platformdirs.user_cache_path("clsviz")
-        # through the face: fsspec loads only now
-        self._bucket: Bucket | None = measuring.Bucket(place) if is_url(place) else None
+        self._bucket: Bucket | None = measuring.Bucket(place) if is_url(place) else None  # only now fsspec loads
         self.root = self._bucket.root if self._bucket else Path(place)
         """The folder; of a bucket, its copy on this machine."""
         self._shipped = shipped
@@ -291,6 +291,8 @@ class Store:
             temporary.write_text(json.dumps(asdict(key), indent=1))
 
     def _unusable(self, error: OSError) -> StoreError:
+        if error.errno == errno.ENAMETOOLONG:
+            return name_too_long("store", self.root)
         return StoreError(f"The store {self.root} cannot be used: {error.strerror}. Choose another folder.")
 
     def rate(self, model: str, precision: str, kind: Kind = Kind.NORMS) -> float | None:

@@ -28,7 +28,7 @@ from .precision import audit
 from .profile import read_vector, readings
 from .projection import projection
 from .results.dimensions import AS_IT_IS, WITHOUT_BIAS, WITHOUT_EITHER, WITHOUT_GAIN, Dimensions, NormOf
-from .results.enough import FEW_SENTENCES
+from .results.enough import FEW_SENTENCES, FEWEST_OF_LINE
 from .results.erasure import AFTER, BEFORE, CONTROL, MOST_SENTENCES, Erasure, Left
 from .results.line import CUTOFFS, FLAT_LENGTHS, Fit, Flat
 from .results.precision import Audit
@@ -50,6 +50,7 @@ __all__ = [
     "BEFORE",
     "CONTROL",
     "CUTOFFS",
+    "FEWEST_OF_LINE",
     "FEW_SENTENCES",
     "FLAT_LENGTHS",
     "MOST_PROJECTED",

@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clsviz.errors import UndefinedFitError
+from clsviz.errors import TooFewError, UndefinedFitError
+from clsviz.statistics.results.enough import FEWEST_OF_LINE
 from clsviz.statistics.results.line import Floats
 
 ROUNDING = 1e-6
@@ -45,12 +46,10 @@ def explain_undefined(lengths: Floats, norms: Floats) -> None:
 def explain_undefined_of(n: int, ends: tuple[float, float], mean: float, sd: float) -> None:
     """The same of n sentences. ends: their shortest and longest length. mean, sd: of their norms, ddof=0."""
     if n == 0:
-        raise UndefinedFitError("No whole sentence is shorter than the length cutoff. Raise the cutoff.")
-    if n < 3:
+        raise TooFewError("No whole sentence is shorter than the length cutoff.")
+    if n < FEWEST_OF_LINE:
         few = f"{n} sentence{'s' * (n > 1)}"
-        raise UndefinedFitError(
-            f"A line through {few} says nothing: at least 3 are needed. Raise the cutoff, or take more."
-        )
+        raise TooFewError(f"A line through {few} says nothing: at least {FEWEST_OF_LINE} are needed.")
     if ends[0] == ends[1]:
         same = f"All {n:,} sentences have the same length, {ends[0]:.0f}"
         raise UndefinedFitError(f"{same}, and through one length there is no line.")

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold
 
 from clsviz.corpora import clusters_of
-from clsviz.errors import UndefinedFitError
+from clsviz.errors import TooFewError
 
 N_FOLDS = 5
 
@@ -28,9 +28,8 @@ def folds_of_clusters(clusters: NDArray[np.intp], seed: int = 0) -> NDArray[np.i
         different = "All of these sentences are alike but for a few words"
         if n_clusters != 1:
             different = f"Only {n_clusters} of these sentences differ by more than a few words"
-        raise UndefinedFitError(
-            f"{different}; at least {N_FOLDS} must differ, because a probe is tested on sentences it has not seen. "
-            "Take more sentences."
+        raise TooFewError(
+            f"{different}; at least {N_FOLDS} must differ, because a probe is tested on sentences it has not seen."
         )
     folds = np.empty(len(clusters), np.intp)
     splits = GroupKFold(N_FOLDS, shuffle=True, random_state=seed).split(clusters, groups=clusters)

@@ -92,6 +92,24 @@ def interval_of_sums(sums: Floats, times: Floats, whole: Floats) -> RSquaredInte
     return RSquaredInterval((0.0 if margin >= abs(math.atanh(r)) else low**2, high**2), float(degrees))
 
 
+def cluster_covariance(x: Floats, residuals: Floats, clusters: Clusters) -> Floats:
+    """The covariance of intercept and slope, (2, 2), where clusters of sentences depart from their line together.
+
+    It is CV3, the cluster jackknife (MacKinnon, Nielsen and Webb 2023): without cluster g the coefficients change by
+    −(X′X − X_g′X_g)⁻¹ X_g′u_g, where u are the residuals (n,) of the least-squares line on x (n,); the outer products
+    of these changes are added up, times (G − 1)/G. With Student’s t of G − 1 degrees of freedom its intervals hold also
+    where clusters are few. Without any of them there must be a line.
+    """
+    n, sx, su, sxx, sxu, _ = cluster_sums(x, residuals, clusters).T
+    left = [whole.sum() - whole for whole in (n, sx, sxx)]
+    determinant = left[0] * left[2] - left[1] ** 2
+    slope = (left[1] * su - left[0] * sxu) / determinant
+    intercept = (left[1] * sxu - left[2] * su) / determinant - x.mean() * slope  # the sums are about the mean length
+    changes = np.stack([intercept, slope])
+    covariance: Floats = (len(n) - 1) / len(n) * changes @ changes.T
+    return covariance
+
+
 def cluster_sums(x: Floats, y: Floats, clusters: Clusters | None = None) -> Floats:
     """Sums over each cluster of 1, x, y, xx, xy and yy: (n clusters, 6), of x and y less their means."""
     x, y = x - x.mean(), y - y.mean()  # keeps digits in the differences of the sums

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from clsviz.corpora import canonical
-from clsviz.errors import UndefinedFitError
+from clsviz.errors import TooFewError, UndefinedFitError
 from clsviz.statistics.directions import Directions, mean_cosines, neighbours
 from clsviz.statistics.lengths import shuffled
 from clsviz.statistics.results.enough import FEW_SENTENCES
@@ -53,9 +53,8 @@ def check_lengths(lengths: NDArray[Any]) -> None:
     """Raise UndefinedFitError where there are too few sentences, or all of one length."""
     if len(lengths) < FEW_SENTENCES:
         are = "is" if len(lengths) == 1 else "are"
-        raise UndefinedFitError(
-            f"At least {FEW_SENTENCES} different sentences are needed, and there {are} only {len(lengths)}. Raise the "
-            "length cutoff, or take more sentences."
+        raise TooFewError(
+            f"At least {FEW_SENTENCES} different sentences are needed, and there {are} only {len(lengths)}."
         )
     if np.ptp(lengths) == 0:
         raise UndefinedFitError(f"All {len(lengths):,} sentences have the same length, so it cannot bend anything.")

@@ -8,6 +8,7 @@ from statsmodels.regression.linear_model import OLS
 from clsviz.statistics.correlation import ROUNDING, explain_undefined
 from clsviz.statistics.intervals import (
     CONFIDENCE,
+    cluster_covariance,
     cluster_sums,
     clusterings,
     widest_interval,
@@ -38,8 +39,7 @@ def fit(
     model = OLS(y - mean, np.stack([np.ones_like(x), x], axis=1))
     line = model.fit()
     intercept, slope = line.params
-    covariance, degrees = max((_errors(model, x, groups) for groups in by), key=lambda errors: errors[0][1, 1])
-    t = float(stats.t.ppf((1 + CONFIDENCE) / 2, degrees))
+    covariance, degrees, t = max((_errors(model, line.resid, groups) for groups in by), key=_width)
     margins = t * np.sqrt(np.diag(covariance))
     low, high = (line.params - margins).tolist(), (line.params + margins).tolist()
     of_r_squared = widest_interval(x, y, by)
@@ -62,13 +62,22 @@ def fit(
     )
 
 
-def _errors(model: OLS, x: Floats, clusters: NDArray[np.integer] | None) -> tuple[Floats, int]:
-    """The covariance of intercept and slope, (2, 2), and its degrees of freedom."""
-    degrees = len(x) - 2 if clusters is None else len(np.unique(clusters)) - 1
+def _errors(model: OLS, residuals: Floats, clusters: NDArray[np.integer] | None) -> tuple[Floats, int, float]:
+    """The covariance of intercept and slope, (2, 2), its degrees of freedom, and Student’s t for them."""
+    x = model.exog[:, 1]
+    degrees = max(len(x) - 2 if clusters is None else len(np.unique(clusters)) - 1, 1)
+    t = float(stats.t.ppf((1 + CONFIDENCE) / 2, degrees))
     if _is_held_by_one(x, clusters):  # whose own errors are unknown, at its end of the line
-        return np.full((2, 2), np.inf), max(degrees, 1)
-    how = {"cov_type": "HC3"} if clusters is None else {"cov_type": "cluster", "cov_kwds": {"groups": clusters}}
-    return model.fit(use_t=True, **how).cov_params(), degrees
+        return np.full((2, 2), np.inf), degrees, t
+    if clusters is None:
+        return model.fit(use_t=True, cov_type="HC3").cov_params(), degrees, t
+    return cluster_covariance(x, residuals, clusters), degrees, t
+
+
+def _width(errors: tuple[Floats, int, float]) -> float:
+    """How wide the interval of the slope is that these errors give."""
+    covariance, _, t = errors
+    return float(t**2 * covariance[1, 1])
 
 
 def _is_held_by_one(x: Floats, clusters: NDArray[np.integer] | None) -> bool:

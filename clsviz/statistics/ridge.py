@@ -10,7 +10,7 @@ from scipy.linalg import lapack
 from sklearn.metrics import r2_score
 from threadpoolctl import ThreadpoolController
 
-from clsviz.errors import UndefinedFitError
+from clsviz.errors import TooFewError, UndefinedFitError
 from clsviz.statistics.folds import N_FOLDS
 from clsviz.statistics.results.profile import Probe
 
@@ -105,18 +105,13 @@ def explain_untestable_lengths(lengths: Floats, folds: NDArray[np.intp]) -> None
     n = len(lengths)
     if n < 2 * N_FOLDS:
         there = "are none" if not n else "is only 1" if n == 1 else f"are only {n}"
-        raise UndefinedFitError(
-            f"A probe needs at least {2 * N_FOLDS} sentences, and there {there}. Raise the "
-            "length cutoff, or take more sentences."
-        )
+        raise TooFewError(f"A probe needs at least {2 * N_FOLDS} sentences, and there {there}.")
     if np.ptp(lengths) == 0:
         raise UndefinedFitError(f"All {n:,} sentences have the same length, so there is nothing to predict.")
     if len(np.unique(folds)) < 2:
-        raise UndefinedFitError("All sentences are in one fold, so no probe can be tested. Take more sentences.")
+        raise TooFewError("All sentences are in one fold, so no probe can be tested.")
     if all(np.ptp(lengths[folds == fold]) == 0 for fold in np.unique(folds)):
-        raise UndefinedFitError(
-            "Within every fold all sentences have the same length, so no probe can be tested. Take more sentences."
-        )
+        raise TooFewError("Within every fold all sentences have the same length, so no probe can be tested.")
 
 
 def explain_constant_vectors(vectors: NDArray[np.floating]) -> None:

@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from clsviz.corpora import canonical
-from clsviz.errors import UndefinedFitError
+from clsviz.errors import TooFewError, UndefinedFitError
 from clsviz.statistics.intervals import CONFIDENCE
 from clsviz.statistics.lengths import n_words
 from clsviz.statistics.results.sentlen import BINS, Result
@@ -96,7 +96,7 @@ def task(sentences: Sequence[str], seed: int = 0, most_per_class: int = _MOST_PE
     members = [random.permutation(np.flatnonzero(found == label)) for label in range(len(BINS))]
     rarest = min(range(len(BINS)), key=lambda label: len(members[label]))
     if len(members[rarest]) < FEWEST_PER_CLASS:
-        raise UndefinedFitError(_too_few(rarest, len(members[rarest])))
+        raise TooFewError(_too_few(rarest, len(members[rarest])))
     n = min(most_per_class, len(members[rarest]))
     n_held_out = n // 5
     drawn = np.stack([mine[:n] for mine in members])
@@ -105,6 +105,13 @@ def task(sentences: Sequence[str], seed: int = 0, most_per_class: int = _MOST_PE
     splits = np.split(drawn, [n - 2 * n_held_out, n - n_held_out], axis=1)
     train, dev, test = (np.sort(split, axis=None) for split in splits)
     return Task(labels, train, dev, test, n)
+
+
+def falls_short(sentences: Sequence[str]) -> Callable[[str], bool]:
+    """What tells whether a sentence would be in the bin that has the fewest of these."""
+    found = _bins_of(sentences)
+    low, high = min(enumerate(BINS), key=lambda one: np.count_nonzero(found == one[0]))[1]
+    return lambda sentence: low <= n_words(sentence) <= high
 
 
 def classify(features: ArrayLike, task: Task, on_step: Callable[[int], None] = lambda _: None) -> Result:
@@ -190,5 +197,5 @@ def _too_few(rarest: int, n: int) -> str:
     count = f"only {n} has" if n == 1 else f"only {n} have" if n else "none has"
     return (
         f"Of the sentences under the length cutoff, {count} {low} to {high} words, and each of the six bins needs at "
-        f"least {FEWEST_PER_CLASS} different ones. Take a larger sample, another corpus or a higher cutoff."
+        f"least {FEWEST_PER_CLASS} different ones."
     )

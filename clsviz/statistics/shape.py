@@ -14,7 +14,7 @@ from sklearn.preprocessing import SplineTransformer
 from statsmodels.regression.quantile_regression import QuantReg
 from statsmodels.tools.sm_exceptions import ConvergenceWarning, IterationLimitWarning
 
-from clsviz.errors import UndefinedFitError
+from clsviz.errors import TooFewError
 from clsviz.statistics.correlation import ROUNDING, explain_undefined
 from clsviz.statistics.folds import N_FOLDS, folds_of_clusters
 from clsviz.statistics.intervals import CONFIDENCE
@@ -157,9 +157,9 @@ def _checked(lengths: ArrayLike, norms: ArrayLike, clusters: NDArray[np.intp] | 
     explain_undefined(x, y)
     n_different = len(x) if clusters is None else len(np.unique(clusters))
     if n_different < FEW_SENTENCES:
-        raise UndefinedFitError(
+        raise TooFewError(
             f"The shape of the relation takes at least {FEW_SENTENCES} different sentences to describe, and there are "
-            f"{n_different}. Take more sentences, or a larger cutoff."
+            f"{n_different}."
         )
     return x, y
 

@@ -12,7 +12,7 @@ from clsviz.errors import ClsvizError, UnexpectedError
 from clsviz.ui import state
 from clsviz.ui.markdown import escape
 
-_LOGGERS = ("streamlit.error_util", "clsviz.measuring.job", "clsviz.measuring.jobs")
+_LOGGERS = ("streamlit.error_util", "clsviz.measuring.job", "clsviz.measuring.estimates")
 """Those that log exceptions whose messages may hold what a visitor sent."""
 
 _OURS = str(Path(__file__).parents[1])

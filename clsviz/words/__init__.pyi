@@ -25,8 +25,9 @@ from . import (
     view,
     waiting,
 )
-from .answer import PENDING, answer, by_cutoff, caveats, in_numbers, key_numbers, lengths_at_norms, notes, result
+from .answer import PENDING, answer, by_cutoff, caveats, lengths_at_norms, notes, result
 from .how_to_read import HOW_TO_READ, HOW_TO_READ_LAYERS
+from .key_numbers import in_numbers, key_numbers
 from .labels import (
     OVERLAYS,
     POOLINGS,

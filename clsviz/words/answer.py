@@ -1,7 +1,5 @@
 """The answer to the page's question."""
 
-import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,15 +8,14 @@ from clsviz import models, statistics
 from clsviz.experiment import Experiment
 from clsviz.measuring import Found
 from clsviz.settings import ALL, Lengths, Precision, Unit
-from clsviz.words.labels import cutoff_unit
-from clsviz.words.numbers import between, counted, number, r_squared, runs, share
+from clsviz.words.numbers import between, counted, number, share
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
     from clsviz.analysis import Shown
-    from clsviz.statistics import Audit, Flat, Shape
+    from clsviz.statistics import Audit, Shape
 
 
 HARDLY = 0.05
@@ -124,21 +121,32 @@ def caveats(shown: "Shown", experiment: Experiment, n_sampled: int) -> list[str]
                 f"But the norm barely varies: its standard deviation is {spread}, around a mean of {fit.norm_mean:.2f}."
             )
         if fit.n_clusters < statistics.FEW_SENTENCES:
-            remedy = "raise the length cutoff" if fit.n < n_sampled / 2 else "take more"
             only = f"{fit.n_clusters} different sentences" if fit.n_clusters < fit.n else f"{fit.n} sentences"
-            texts.append(f"With only {only}, curve and spread are not known; {remedy} for a firm answer.")
+            texts.append(f"With only {only}, curve and spread are not known; {_for_a_firm_answer(shown, n_sampled)}.")
         elif fit.rests_on_few and shown.clusters is not None:
             texts.append("The interval of R² rests on a few sentences, or groups of alike ones; it may be too narrow.")
     if fit and shown.census:
         texts.append(
-            f"All {n_sampled:,} sentences of the corpus were measured; points, curves and medians are of "
-            f"{len(shown.index):,} of them, drawn at random."
+            f"All {n_sampled:,} sentences of the corpus were measured, so no interval of drawing them is told; points, "
+            f"curves and medians are of {len(shown.index):,} of them, drawn at random."
         )
     if experiment.lengths is Lengths.SHUFFLED:
         texts.append(SHUFFLED.strip())
     if fit and shown.audit:
         texts.append(precision(shown.audit))
     return texts
+
+
+def _for_a_firm_answer(shown: "Shown", n_sampled: int) -> str:
+    """What it takes where there are too few sentences."""
+    more = shown.more
+    if more.is_to_come:
+        return "not all of the sample is measured yet"
+    if more.by_cutoff and (shown.n < n_sampled / 2 or not more.by_sample):
+        return "raise the length cutoff for a firm answer"
+    if more.by_sample:
+        return "take more for a firm answer"
+    return "the corpus has no more, and a firm answer takes a larger one"
 
 
 def precision(audit: "Audit") -> str:
@@ -175,31 +183,6 @@ def notes(experiment: Experiment, found: Found) -> list[str]:
             "All sentences are measured by that code."
         )
     return found_notes
-
-
-def in_numbers(shown: "Shown", experiment: Experiment, n_sampled: int) -> str:
-    """The line in numbers, and how many sentences it is of, on one line; "" where there is no line."""
-    fit = shown.fit
-    if fit is None:
-        return ""
-    is_known = shown.clusters is not None
-    of_line = _with_interval(fit.r_squared, fit.r_squared_interval, _r_squared, is_known=is_known)
-    slope = _with_interval(fit.slope, fit.slope_interval, is_known=is_known)
-    return (
-        f"R² {of_line} · slope per {experiment.unit.singular} {slope} · {fit.n:,} of {n_sampled:,} sentences, those "
-        f"under {experiment.length_cutoff} {cutoff_unit(experiment)}"
-    )
-
-
-def _with_interval(
-    value: float, ends: tuple[float, float], written: Callable[[float], str] = number, *, is_known: bool
-) -> str:
-    interval = f" (95% interval {written(ends[0])} to {written(ends[1])})" if is_known else ""
-    return f"{written(value)}{interval}"
-
-
-def _r_squared(value: float) -> str:
-    return r_squared(value, 4) if value >= 0.5 else number(value)
 
 
 def lengths_at_norms(slices: "pd.DataFrame", lengths: "NDArray[np.int32]", unit: Unit) -> str:
@@ -253,52 +236,3 @@ def by_cutoff(table: "pd.DataFrame", unit: Unit = Unit.TOKENS) -> str:
         direction = "rises" if 1 in signs else "falls"
         return f"{text} Wherever the line is told apart from nothing, it {direction} with length."
     return f"{text} At no cutoff is the line told apart from nothing."
-
-
-def key_numbers(shown: "Shown", unit: Unit, flat: "Flat | None" = None, shape: "Shape | None" = None) -> dict[str, str]:
-    """The result, by name. flat, shape: as far as they are known."""
-    if shown.fit is None:
-        return {"Result": shown.problem}
-    fit = shown.fit
-    is_known = shown.clusters is not None
-
-    alike = f", in {fit.n_clusters:,} groups of alike" if fit.n_clusters < fit.n else ""
-    return {
-        "R²": _with_interval(fit.r_squared, fit.r_squared_interval, _r_squared, is_known=is_known),
-        **(_flat(flat) if flat else {}),
-        f"Slope per {unit.singular}": _with_interval(fit.slope, fit.slope_interval, is_known=is_known),
-        "Intercept": _with_interval(fit.intercept, fit.intercept_interval, is_known=is_known),
-        "Spearman’s ρ": number(fit.spearman),
-        **(_shape_numbers(shape, unit) if shape else {}),
-        "Norm": f"mean {number(fit.norm_mean)}, standard deviation {number(fit.norm_sd)}",
-        "Sentences": f"{fit.n:,}{alike}",
-    }
-
-
-def _flat(flat: "Flat") -> dict[str, str]:
-    lengths = statistics.FLAT_LENGTHS
-    text = _r_squared(flat.r_squared)
-    if absent := flat.absent:
-        text += f" (no sentence is {runs(absent)} long)"
-    return {f"R² if each length from {lengths.start} to {lengths.stop - 1} counted alike": text}
-
-
-def _shape_numbers(shape: "Shape", unit: Unit) -> dict[str, str]:
-    ends = shape.spread_ratio_interval
-    spread = f"{shape.spread_ratio:.2f} (95% interval {ends[0]:.2f} to {ends[1]:.2f})" if ends[0] <= ends[1] else "–"
-    lowest, median, highest = (number(slope * math.log(2), sign="+") for slope in shape.quantile_slopes.values())
-    extremes = shape.extreme_norms
-    numbers = {
-        "R² of a curve": f"{_r_squared(shape.curve_r_squared)} (norms shuffled: below {number(shape.curve_null)})",
-        "Spread, shortest over longest fifth": spread,
-        f"Per doubling of {unit}": f"5% quantile {lowest}, median {median}, 95% quantile {highest}",
-    }
-    if extremes.among_all > 0:  # else the median is the shortest length, and no sentence is under it
-        numbers["Most extreme norms"] = (
-            f"{extremes.among_extreme:.0%} of the {extremes.n:,} are of sentences under {extremes.length:.0f} {unit}, "
-            f"as are {extremes.among_all:.0%} of all"
-        )
-    if not math.isnan(shape.mutual_information):
-        null = number(shape.mutual_information_null)
-        numbers["Mutual information"] = f"{number(shape.mutual_information)} nats (lengths shuffled: below {null})"
-    return numbers

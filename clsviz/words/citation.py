@@ -8,7 +8,7 @@ from clsviz import measuring, models
 from clsviz.experiment import Experiment
 from clsviz.measuring import Found
 from clsviz.settings import DEFAULT_OVERLAYS, Lengths, Overlay
-from clsviz.words.answer import in_numbers
+from clsviz.words.key_numbers import in_numbers
 from clsviz.words.labels import axis_title, is_imported
 from clsviz.words.provenance import command, origin, shareable
 

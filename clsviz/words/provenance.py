@@ -94,6 +94,16 @@ _LINE_OF_ALL = (
 )
 
 
+_LINE = (
+    "ordinary least squares; the intervals take sentences that share at least 0.7 of their words for one: "
+    "those of slope and intercept are a jackknife of these clusters (CV3), or where all sentences differ robust to "
+    "unequal spread (HC3); that of R² is a jackknife of Fisher’s z"
+)
+
+
+_OF_MORE = "; the sample is all of the corpus, so they are for more sentences like these, not for those not drawn"
+
+
 def settings(experiment: Experiment, found: Found, shown: "Shown") -> dict[str, str]:
     """How the result came about, by name."""
     return {
@@ -103,12 +113,15 @@ def settings(experiment: Experiment, found: Found, shown: "Shown") -> dict[str, 
         "Vector": f"L2 norm of {vector(experiment, found)}" + ("" if found.weights.imported else _READ),
         "Precision": precision(shown.audit) if shown.audit else Precision.EXACT.numbers,
         **({"Speed": f"a slower path was used: {found.slow_path_reason}"} if found.slow_path_reason else {}),
-        "Line": _LINE_OF_ALL
-        if shown.census
-        else "ordinary least squares; the intervals take sentences that share at least 0.7 of their words for one: "
-        "those of slope and intercept are robust to clusters, or where all sentences differ to unequal spread (HC3); "
-        "that of R² is a jackknife of Fisher’s z",
+        "Line": _line(found, shown),
     }
+
+
+def _line(found: Found, shown: "Shown") -> str:
+    """How line and intervals were computed, and what the intervals are for."""
+    if shown.census:
+        return _LINE_OF_ALL
+    return _LINE + (_OF_MORE if found.is_of_all and found.sample.whole is None else "")
 
 
 def probe_settings(experiment: Experiment, found: Found, n_used: int, n_truncated: int) -> dict[str, str]:

@@ -66,9 +66,9 @@ def untested(n: int, n_different: int, what: str) -> str:
     if n_different >= FEW_SENTENCES:
         return ""
     if not n:
-        return "Not tested: there are no sentences. Raise the length cutoff, or take more."
+        return "Not tested: there are no sentences."
     are = "is" if n_different == 1 else "are"
-    return f"Not tested: {counted(n, n_different)} {are} too few to tell {what}. Take at least {FEW_SENTENCES}."
+    return f"Not tested: {counted(n, n_different)} {are} too few to tell {what}. It takes at least {FEW_SENTENCES}."
 
 
 def so_far(profile: Profile) -> str:

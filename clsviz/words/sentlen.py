@@ -73,8 +73,8 @@ def caveat(found: "SentLen") -> str:
     needed = -(-_FEW_PER_DIMENSION * found.width // found.vector.n_train)
     return (
         f"The rarest bin leaves only {found.vector.n_train:,} sentences to train on, few for vectors of "
-        f"{found.width:,} dimensions: about {needed} times as many would be enough. Raise the number of vectors, or "
-        "take a corpus with more sentences of 26 to 28 words."
+        f"{found.width:,} dimensions: about {needed} times as many would be enough. If the corpus has more "
+        "sentences, raise the number of vectors; else take a corpus with more sentences of 26 to 28 words."
     )
 
 

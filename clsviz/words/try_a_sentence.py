@@ -83,7 +83,7 @@ def layers_note(corpus: CorpusContext | None, length_cutoff: int) -> str:
     if corpus is None:
         return ""
     if corpus.layer_band is None:
-        return _too_few(length_cutoff)
+        return _too_few(corpus, length_cutoff)
     text = f"The band holds the middle half of the corpus’s sentences under {length_cutoff} tokens. Where the norm "
     text += "barely varies, the band is so thin that it looks like a line."
     lost = corpus.layer_band.loc[corpus.layer_band["median"].isna(), "layer"].tolist()
@@ -100,12 +100,12 @@ def growth_note(corpus: CorpusContext | None, length_cutoff: int, *, has_band: b
     if corpus is not None and corpus.missing:
         text += f" {missing(corpus)}"
     elif corpus is not None and not has_band:
-        text += f" {_too_few(length_cutoff)}"
+        text += f" {_too_few(corpus, length_cutoff)}"
     return text
 
 
-def _too_few(length_cutoff: int) -> str:
-    return f"Too few corpus sentences are under {length_cutoff} tokens to draw a band. Raise the cutoff."
+def _too_few(corpus: CorpusContext, length_cutoff: int) -> str:
+    return f"Too few corpus sentences are under {length_cutoff} tokens to draw a band. {corpus.more.advice}"
 
 
 def pooler(typed: TypedSentences, at: int, model: str) -> str:

@@ -25,7 +25,7 @@ def found(measured: Measurements, exact: Measurements | None = None) -> Found:
     sample = Sample(None, [f"sentence {number}" for number in range(len(measured))], "")
     if exact is None:
         return Found(None, sample, measurements=measured)
-    audit = Found(None, None, measurements=exact)
+    audit = Found(None, sample.head(len(exact)), measurements=exact)
     return Found(None, sample, Precision.FAST, measured, audit=audit)
 
 
@@ -46,10 +46,10 @@ def test_the_layer_and_the_pooler_are_selected() -> None:
 def test_nothing_under_the_cutoff_is_explained() -> None:
     shown = show(found(measurements(100, start=50)), View(length_cutoff=2))
     assert shown.fit is None
-    assert shown.problem.endswith("Raise the cutoff.")
+    assert shown.problem.endswith("cutoff. Raise the length cutoff, or take more.")
     short, long = np.array([1, 50], np.int32), np.array([True, False])
     shown = show(found(replace(measurements(2), n_tokens=short, truncated=long)), View(length_cutoff=2))
-    assert "Raise the cutoff. 1 left out" in shown.problem
+    assert "Raise the length cutoff, or take more. 1 left out" in shown.problem
     shown = show(found(replace(measurements(2), truncated=np.array([True, True]))), View(length_cutoff=2))
     assert "beginning of every sentence" in shown.problem  # no cutoff would help
     assert "Raise" not in shown.problem

@@ -95,6 +95,20 @@ def test_the_report_of_a_whole_corpus_has_no_curves_of_a_part(experiment: Experi
     page = export.report(experiment, found, of_all).decode()
     assert f"{of_all.fit.r_squared:.4f}" in page
     assert "R² of a curve" not in page
+    assert "95% interval" not in page
+    assert "no interval is told with it, as no sentence was left to chance" in page
+
+
+def test_the_line_of_a_whole_corpus_has_no_intervals(experiment: Experiment, found: Found, shown: Shown) -> None:
+    of_sample = export.summary(experiment, found, shown)
+    census = statistics.Census.of(shown.lengths, shown.norms)
+    of_all = export.summary(experiment, found, replace(shown, fit=census.fit(), census=census, clusters=None))
+    intervals = [name for name in of_sample if name.endswith(("_interval", "_on_few"))]
+    assert len(intervals) == 4
+    assert not any(of_sample[name] is None for name in intervals)
+    assert all(of_all[name] is None for name in intervals)
+    assert (of_sample["is_of_all"], of_all["is_of_all"]) == (False, True)
+    assert of_all["slope"] == pytest.approx(of_sample["slope"])
 
 
 def test_the_report_holds_picture_numbers_and_settings_and_escapes_all_text(

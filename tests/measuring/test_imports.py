@@ -202,6 +202,10 @@ def test_it_can_be_stopped(store: Store) -> None:
     assert not store.root.exists()
 
 
+def test_a_store_that_cannot_be_looked_into_has_nothing_imported(tmp_path: Path) -> None:
+    assert list_imports(Store(tmp_path / ("x" * 300))) == []
+
+
 def test_a_list_that_was_tampered_with_is_read_as_far_as_it_is_sound(store: Store) -> None:
     imported = import_rows(rows(), N, "mine", store)
     folder = store.root / "imported"

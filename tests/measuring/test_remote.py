@@ -1,3 +1,4 @@
+import errno
 import sys
 from pathlib import Path
 
@@ -103,6 +104,13 @@ def test_what_is_damaged_and_cannot_be_deleted_is_not_seen_again() -> None:
         ("pipe_file", FileNotFoundError("No such bucket."), r"is not there \(No such bucket\)\. Create its bucket"),
         ("cat_file", TimeoutError(), r"cannot be reached \(TimeoutError\)\. Check its name, the network"),
         ("get_file", RuntimeError("Unable to locate credentials"), r"cannot be reached \(Unable to locate cred"),
+        (
+            "ls",
+            OSError(errno.ENAMETOOLONG, "File name too long"),
+            r"^The name of the store, faulty://bucket…, is too long",
+        ),
+        ("pipe_file", OSError(errno.EIO, "KeyTooLongError"), "faulty://bucket…, is too long. Choose a shorter one"),
+        ("ls", ValueError('Wrong:\nInvalid bucket name "a!"'), "faulty://bucket cannot be used: no bucket can have"),
     ],
 )
 def test_whatever_goes_wrong_is_one_sentence(method: str, fault: Exception, said: str, tmp_path: Path) -> None:

@@ -107,6 +107,11 @@ def test_a_bucket_that_there_is_not_is_said_before_anything_is_measured(experime
         run(experiment, Store("s3://nothing/store"))
 
 
+def test_a_name_that_no_bucket_can_have_is_said(experiment: Experiment) -> None:
+    with pytest.raises(StoreError, match=r"^The store s3://aaa.*… cannot be used: no bucket can have this name\."):
+        run(experiment, Store(f"s3://{'a' * 300}/store"))
+
+
 def test_a_bucket_that_one_may_not_use_is_said(port: int, machine: Machine) -> None:
     ask(port, "reset-auth", b"0")  # from now on the keys have to be somebody’s
     try:

@@ -120,8 +120,25 @@ def test_a_store_below_a_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_store_that_cannot_be_looked_into_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="Choose another folder"):
-        Store(tmp_path / ("x" * 300)).parts(KEY)
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with pytest.raises(StoreError, match="Choose another folder"), Store(tmp_path / "loop").writer(KEY):
+        pass
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "/".join(["x" * 100] * 60)])
+def test_a_store_with_too_long_a_name_is_refused(tmp_path: Path, name: str) -> None:
+    store = Store(tmp_path / name)
+    for use in (
+        lambda: store.parts(KEY),
+        lambda: store.append(KEY, 0, measurements(3), 1),
+        lambda: store.describe(KEY),
+        lambda: store.writer(KEY).__enter__(),
+        lambda: store.claim(KEY, 0),
+    ):
+        with pytest.raises(StoreError, match=r"^The name of the (store|file), .{60}…, is too long\. Choose a shorter"):
+            use()
+    assert store.rate("a", "float32") is None
+    assert not [*tmp_path.glob("*/*.json")]
 
 
 def test_the_rate_is_of_the_largest_part_of_the_model(store: Store) -> None:

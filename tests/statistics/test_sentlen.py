@@ -103,7 +103,7 @@ def test_of_sentences_that_are_all_but_the_same_only_the_first_is_taken() -> Non
     [
         ((20, 20, 20, 20, 20, 0), "none has 26 to 28 words"),
         ((20, 1, 20, 20, 20, 9), "only 1 has 9 to 12 words"),
-        ((20, 20, 20, 20, 9, 20), "only 9 have 21 to 25 words.*larger sample, another corpus"),
+        ((20, 20, 20, 20, 9, 20), "only 9 have 21 to 25 words, and each of the six bins needs at least 10"),
     ],
 )
 def test_too_few_sentences_of_a_bin(n_of_bin: tuple[int, ...], says: str) -> None:
@@ -222,3 +222,11 @@ def test_nothing_is_read_from_rounding(split: Task, width: int | None, what: str
     features = 7 + 1e-7 * np.random.default_rng(0).normal(size=shape)
     with pytest.raises(UndefinedFitError, match=f"The {what} is the same for all sentences"):
         statistics.sentlen.classify(features, split)
+
+
+def test_what_would_be_in_the_rarest_bin_falls_short() -> None:
+    sentences = [
+        f"{'word ' * (low - 1)}n{copy}" for low in (5, 9, 13, 17, 21, 26) for copy in range(4 if low == 17 else 5)
+    ]
+    falls_short = statistics.sentlen.falls_short(sentences)
+    assert [n for n in range(1, 40) if falls_short("word " * n)] == [17, 18, 19, 20]

@@ -342,7 +342,7 @@ def test_tiny_samples_and_constant_lengths_explain_themselves(open_page: Callabl
     page = open_page(sample_size="4")
     assert answer(page).startswith("Not tested: 4 sentences are too few")
     assert "A probe needs at least 10 sentences, and there are only 4" in texts(page)
-    assert "Take a larger sample" in texts(page)
+    assert "different ones. Take more." in texts(page)
     page = open_page(sample_size="150", length_cutoff="2")
     assert re.match("Not tested: [1-9] sentences are too few", answer(page))
 

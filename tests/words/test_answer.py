@@ -8,6 +8,7 @@ import pytest
 
 from clsviz import words
 from clsviz.analysis import Shown
+from clsviz.analysis.more import More
 from clsviz.corpora import Corpus, Sample
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment
@@ -285,7 +286,14 @@ def test_few_sentences_are_said_to_be_few() -> None:
     text = words.result(shown, Experiment(), 40)
     assert "not told apart from nothing" in text
     assert text.endswith("With only 40 sentences, curve and spread are not known; take more for a firm answer.")
-    assert words.result(shown, Experiment(), 400).endswith("raise the length cutoff for a firm answer.")
+    for more, n_sampled, said in (
+        (More(by_cutoff=True), 400, "raise the length cutoff for a firm answer."),
+        (More(by_cutoff=True), 45, "take more for a firm answer."),
+        (More(by_cutoff=True, by_sample=False), 45, "raise the length cutoff for a firm answer."),
+        (More(by_sample=False), 40, "the corpus has no more, and a firm answer takes a larger one."),
+        (More(is_to_come=True), 40, "not all of the sample is measured yet."),
+    ):
+        assert words.result(replace(shown, more=more), Experiment(), n_sampled).endswith(f"not known; {said}")
 
 
 @pytest.mark.parametrize(
@@ -407,3 +415,12 @@ def test_the_command_measures_the_same() -> None:
         "python -m clsviz measure --model '/a folder/it'\"'\"'s' --sample-size 50 --layer 0"
     )
     assert words.command(Experiment(), of(Experiment())) == "python -m clsviz measure"
+
+
+def test_the_intervals_of_a_sample_that_is_all_of_its_corpus_are_said_to_be_for_more_like_it() -> None:
+    shown, found = shown_of(random_lengths(40), 9 + noise(40)), of(Experiment())
+    of_all = replace(found, n_asked=40)
+    assert "for more sentences like these" in words.settings(Experiment(), of_all, shown)["Line"]
+    assert "like these" not in words.settings(Experiment(), replace(found, n_asked=0), shown)["Line"]
+    whole = replace(found.sample, whole=object())  # of which the sentences are a sample
+    assert "like these" not in words.settings(Experiment(), replace(of_all, sample=whole), shown)["Line"]

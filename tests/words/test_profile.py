@@ -192,7 +192,8 @@ def test_a_few_sentences_are_not_tested_whatever_their_vectors_hold(n: int) -> N
     profile = profile_of(7 * CONSTANT, ENCODING, n=n)
     answer = words.profile.in_brief(profile, "MiniLM")
     assert answer == (
-        f"Not tested: {n} sentences are too few to tell whether a linear probe predicts the length. Take at least 100."
+        f"Not tested: {n} sentences are too few to tell whether a linear probe predicts the length. "
+        "It takes at least 100."
     )
     rest = " ".join(words.profile.details(profile))
     assert ("A probe needs at least 10 sentences, and there are only" in rest) == (n < 10)
@@ -416,7 +417,7 @@ def test_copies_of_a_few_sentences_are_no_test() -> None:
     profile = replace(profile_of(7 * CONSTANT, ENCODING, n=300), n_clusters=6)
     answer = (
         "Not tested: 6 different sentences (of 300) are too few to tell whether a linear probe predicts the length. "
-        "Take at least 100."
+        "It takes at least 100."
     )
     assert words.profile.in_brief(profile, "MiniLM") == answer == words.headline.answer(profile, Experiment())
     assert "R²" not in words.headline.in_numbers(profile, Experiment())
@@ -425,7 +426,7 @@ def test_copies_of_a_few_sentences_are_no_test() -> None:
     assert "110 different sentences (of 500) are few for vectors of 24 dimensions" in said(nearly)
 
 
-@pytest.mark.parametrize(("n", "said"), [(0, "there are no sentences. "), (1, "1 sentence is too few to tell ")])
+@pytest.mark.parametrize(("n", "said"), [(0, "there are no sentences."), (1, "1 sentence is too few to tell ")])
 def test_hardly_any_sentences_are_counted_in_grammar(n: int, said: str) -> None:
     text = words.profile.in_brief(Profile(n, 8, 2, False, {}), "MiniLM")
     assert text.startswith(f"Not tested: {said}")

@@ -21,6 +21,6 @@ def test_what_is_not_known_is_left_out() -> None:
     few = words.projection.said(projected(0.9), "[CLS]", 0.99, n_different=6)
     assert few == (
         "The two directions hold 26% of the variance of [CLS] (20% and 6.0%). Not tested: 6 different sentences (of "
-        "400) are too few to tell whether these two numbers alone predict the length. Take at least 100."
+        "400) are too few to tell whether these two numbers alone predict the length. It takes at least 100."
     )
     assert words.projection.said(None, "[CLS]", None) == "Projecting the vectors…"

@@ -1,5 +1,5 @@
 from .dimensions import AS_IT_IS, WITHOUT_BIAS, WITHOUT_EITHER, WITHOUT_GAIN, Dimensions, NormOf
-from .enough import FEW_SENTENCES
+from .enough import FEW_SENTENCES, FEWEST_OF_LINE
 from .erasure import AFTER, BEFORE, CONTROL, MOST_SENTENCES, Erasure, Left
 from .line import FLAT_LENGTHS, Fit, Flat
 from .precision import Audit
@@ -17,6 +17,7 @@ __all__ = [
     "BINS",
     "CHANCE",
     "CONTROL",
+    "FEWEST_OF_LINE",
     "FEW_SENTENCES",
     "FLAT_LENGTHS",
     "MOST_PROJECTED",

@@ -22,8 +22,9 @@ class Fit:
     """The regression line of norm on length, with 95% intervals, infinite ones where the data cannot bound them.
 
     The intervals of slope, intercept and line allow the spread to change along the line, and clusters of sentences to
-    depart from it together: their covariance is robust to clusters (Liang and Zeger 1986), or where there are none to
-    unequal spread (HC3; MacKinnon and White 1985). That of R² is by `r_squared_interval`.
+    depart from it together: their covariance is that of the cluster jackknife (CV3; MacKinnon, Nielsen and Webb 2023),
+    or where there are none robust to unequal spread (HC3; MacKinnon and White 1985). That of R² is by
+    `r_squared_interval`.
     """
 
     n: int

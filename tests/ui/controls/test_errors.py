@@ -1,5 +1,6 @@
 """Each error where its cause is."""
 
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -119,6 +120,20 @@ def test_an_error_stands_where_its_cause_is(
     assert main.index(repeated) < main.index(page.title[0])
     assert page.button(key="run").label == page.button(key="run-phone").label == "Try again"
     assert ("bees" in message.value) != (error is UnexpectedError)
+
+
+@pytest.mark.parametrize("place", ["{}/", "file://{}/"])
+def test_a_store_with_too_long_a_name_is_one_sentence(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, place: str
+) -> None:
+    monkeypatch.setenv("CLSVIZ_STORE", place.format(tmp_path) + "x" * 300)
+    page = finish(open_page(corpus="python-docs"))  # which is not kept in the store
+    for column in (page.sidebar, page.main):  # the main column says it to phones
+        (error,) = column.error
+        assert re.fullmatch(
+            r"The name of the (store|file), .{60}…, is too long\. Choose a shorter one\.", plain(error.value)
+        )
+    assert not page.exception
 
 
 def test_an_error_about_the_settings_stands_above_the_picture(

@@ -1,0 +1,89 @@
+"""The result in numbers: on one line, and by name."""
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from clsviz import statistics
+from clsviz.experiment import Experiment
+from clsviz.settings import Unit
+from clsviz.words.labels import cutoff_unit
+from clsviz.words.numbers import number, r_squared, runs
+
+if TYPE_CHECKING:
+    from clsviz.analysis import Shown
+    from clsviz.statistics import Flat, Shape
+
+
+def in_numbers(shown: "Shown", experiment: Experiment, n_sampled: int) -> str:
+    """The line in numbers, and how many sentences it is of, on one line; "" where there is no line."""
+    fit = shown.fit
+    if fit is None:
+        return ""
+    is_known = shown.clusters is not None
+    of_line = _with_interval(fit.r_squared, fit.r_squared_interval, _r_squared, is_known=is_known)
+    slope = _with_interval(fit.slope, fit.slope_interval, is_known=is_known)
+    return (
+        f"R² {of_line} · slope per {experiment.unit.singular} {slope} · {fit.n:,} of {n_sampled:,} sentences, those "
+        f"under {experiment.length_cutoff} {cutoff_unit(experiment)}"
+    )
+
+
+def _with_interval(
+    value: float, ends: tuple[float, float], written: Callable[[float], str] = number, *, is_known: bool
+) -> str:
+    interval = f" (95% interval {written(ends[0])} to {written(ends[1])})" if is_known else ""
+    return f"{written(value)}{interval}"
+
+
+def _r_squared(value: float) -> str:
+    return r_squared(value, 4) if value >= 0.5 else number(value)
+
+
+def key_numbers(shown: "Shown", unit: Unit, flat: "Flat | None" = None, shape: "Shape | None" = None) -> dict[str, str]:
+    """The result, by name. flat, shape: as far as they are known."""
+    if shown.fit is None:
+        return {"Result": shown.problem}
+    fit = shown.fit
+    is_known = shown.clusters is not None
+
+    alike = f", in {fit.n_clusters:,} groups of alike" if fit.n_clusters < fit.n else ""
+    return {
+        "R²": _with_interval(fit.r_squared, fit.r_squared_interval, _r_squared, is_known=is_known),
+        **(_flat(flat) if flat else {}),
+        f"Slope per {unit.singular}": _with_interval(fit.slope, fit.slope_interval, is_known=is_known),
+        "Intercept": _with_interval(fit.intercept, fit.intercept_interval, is_known=is_known),
+        "Spearman’s ρ": number(fit.spearman),
+        **(_shape_numbers(shape, unit) if shape else {}),
+        "Norm": f"mean {number(fit.norm_mean)}, standard deviation {number(fit.norm_sd)}",
+        "Sentences": f"{fit.n:,}{alike}",
+    }
+
+
+def _flat(flat: "Flat") -> dict[str, str]:
+    lengths = statistics.FLAT_LENGTHS
+    text = _r_squared(flat.r_squared)
+    if absent := flat.absent:
+        text += f" (no sentence is {runs(absent)} long)"
+    return {f"R² if each length from {lengths.start} to {lengths.stop - 1} counted alike": text}
+
+
+def _shape_numbers(shape: "Shape", unit: Unit) -> dict[str, str]:
+    ends = shape.spread_ratio_interval
+    spread = f"{shape.spread_ratio:.2f} (95% interval {ends[0]:.2f} to {ends[1]:.2f})" if ends[0] <= ends[1] else "–"
+    lowest, median, highest = (number(slope * math.log(2), sign="+") for slope in shape.quantile_slopes.values())
+    extremes = shape.extreme_norms
+    numbers = {
+        "R² of a curve": f"{_r_squared(shape.curve_r_squared)} (norms shuffled: below {number(shape.curve_null)})",
+        "Spread, shortest over longest fifth": spread,
+        f"Per doubling of {unit}": f"5% quantile {lowest}, median {median}, 95% quantile {highest}",
+    }
+    if extremes.among_all > 0:  # else the median is the shortest length, and no sentence is under it
+        numbers["Most extreme norms"] = (
+            f"{extremes.among_extreme:.0%} of the {extremes.n:,} are of sentences under {extremes.length:.0f} {unit}, "
+            f"as are {extremes.among_all:.0%} of all"
+        )
+    if not math.isnan(shape.mutual_information):
+        null = number(shape.mutual_information_null)
+        numbers["Mutual information"] = f"{number(shape.mutual_information)} nats (lengths shuffled: below {null})"
+    return numbers
