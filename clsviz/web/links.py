@@ -9,7 +9,6 @@ from urllib.parse import urlencode
 import anyio
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
-from streamlit.web.server.starlette.starlette_routes import _ensure_xsrf_cookie
 
 from clsviz import web, words
 from clsviz.experiment import Experiment
@@ -64,7 +63,7 @@ class Links:
         shell = self._embedded if is_embedded else self._shell
         headers = {"Cache-Control": "no-cache", "Vary": "Sec-Fetch-Mode"}
         answer = HTMLResponse(shell.replace(serving.TITLE, tags, 1), headers=headers)
-        _ensure_xsrf_cookie(request, answer)  # which Streamlit gives with an answer that comes only after it connects
+        serving.give_cookie(request, answer)
         return answer
 
     async def _tags(self, request: Request) -> str:

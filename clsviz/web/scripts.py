@@ -8,9 +8,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
-from streamlit.web.server.starlette.starlette_server_config import STATIC_ASSET_CACHE_MAX_AGE_SECONDS
 
 from clsviz.hosting import is_this_machine
+from clsviz.ui.state import serving
 
 _TYPES = {".js": "text/javascript", ".css": "text/css"}
 
@@ -39,7 +39,7 @@ class CompressedScripts:
         if scope["type"] == "http" and scope["method"] == "GET" and scope["path"] in self._files and _wants(scope):
             content = await run_in_threadpool(self._compressed, scope["path"])
             headers = {
-                "Cache-Control": f"public, immutable, max-age={STATIC_ASSET_CACHE_MAX_AGE_SECONDS}",  # as Streamlit has
+                "Cache-Control": f"public, immutable, max-age={serving.SCRIPTS_STAY_SECONDS}",
                 "Content-Encoding": "gzip",
                 "Vary": "Accept-Encoding",
             }

@@ -6,8 +6,11 @@ import os
 from pathlib import Path
 
 import streamlit as st
+from starlette.requests import Request
+from starlette.responses import Response
 from streamlit import file_util
 from streamlit.runtime import exists, get_instance
+from streamlit.web.server.starlette.starlette_routes import _ensure_xsrf_cookie
 
 from clsviz.hosting import Hosting, hosting_of
 from clsviz.limits import limits_of
@@ -56,6 +59,14 @@ def hosting() -> Hosting:
 def n_sessions() -> int:
     """How many browsers are connected."""
     return get_instance()._session_mgr.num_active_sessions() if exists() else 0
+
+
+def give_cookie(request: Request, answer: Response) -> None:
+    """Give a browser the cookie that tells visitors apart, or the one that it has.
+
+    Streamlit gives it with the answer to a question that the browser asks only while it connects.
+    """
+    _ensure_xsrf_cookie(request, answer)
 
 
 def static_folder() -> Path:
