@@ -11,6 +11,7 @@ from starlette.responses import Response
 from streamlit import file_util
 from streamlit.runtime import exists, get_instance
 from streamlit.web.server.starlette.starlette_routes import _ensure_xsrf_cookie
+from streamlit.web.server.starlette.starlette_server_config import STATIC_ASSET_CACHE_MAX_AGE_SECONDS
 
 from clsviz.hosting import Hosting, hosting_of
 from clsviz.limits import limits_of
@@ -19,6 +20,9 @@ _UI = Path(__file__).parents[1]
 
 PATHS = "", "where_length_lives", "length_and_search", "try_a_sentence", "compare_models", "inside_the_model"
 """Of the pages."""
+
+SCRIPTS_STAY_SECONDS = STATIC_ASSET_CACHE_MAX_AGE_SECONDS
+"""How long a browser keeps a script or a style, whose name changes with what is in it."""
 
 TITLE = "<title>clsviz</title>"
 """Of the page that a browser is sent, before it draws anything."""
