@@ -13,10 +13,12 @@ All ways measure the same sentences, in turns, over several rounds in one proces
 
 The error is the largest relative error of the last layer's norm (for ours, of any layer's), compared with the plain
 model in float32, one sentence at a time; a way whose error is larger than its precision explains is marked, as it does
-not compute the same. The ceiling is the rate the model would reach if it did nothing but the
-products of its linear layers for every token, with the fastest kernel found for each shape on this machine, in float32
-(for `fast`, in bfloat16). Ours computes less than that, because it needs only [CLS] of the last layer. Peak memory is
-that of a process that runs this way alone, libraries and model included (on a GPU: what PyTorch allocates there).
+not compute the same. The ceiling is the rate the model would reach if it did nothing but the products of its linear
+layers for every token, in float32 (for `fast`, in bfloat16): each with the fastest kernel found for its shape on this
+machine, whether all threads share a product or each has one to itself. It is timed in every round, after the ways, and
+is a median as theirs are. Ours computes less than that, because it needs only [CLS] of the last layer, and the first
+layer's queries, keys and values once for tokens that are the same. Peak memory is that of a process that runs this way
+alone, libraries and model included (on a GPU: what PyTorch allocates there).
 
 --beside N runs the same once more while N processes of a single thread compute all the time. Where the cores are
 divided equally among them and a thread per core of ours, the rate alone × cores / (cores + N) is what is left: the fair
@@ -167,7 +169,7 @@ def _find_errors(ways: Sequence[Way], sample: Sequence[str], expected: Norms) ->
 def _run_in_turns(
     ways: Sequence[Way], sample: Sequence[str], plain: Plain, n_tokens: int, options: argparse.Namespace
 ) -> dict[torch.dtype, float]:
-    """Time each way in every round; gives the sentences per second of the ceilings, in their best round."""
+    """Time each way in every round; gives the sentences per second of the ceilings, medians like those of the ways."""
     per_token: dict[torch.dtype, list[float]] = {torch.float32: [], torch.bfloat16: []}
     for number in range(options.rounds):
         for way in ways:
@@ -179,7 +181,7 @@ def _run_in_turns(
         for dtype, seconds in per_token.items():
             seconds.append(seconds_per_token(plain.products, dtype, options.device))
     note("")
-    return {dtype: len(sample) / n_tokens / min(seconds) for dtype, seconds in per_token.items()}
+    return {dtype: len(sample) / n_tokens / statistics.median(seconds) for dtype, seconds in per_token.items()}
 
 
 def _run_beside(ways: Sequence[Way], sample: Sequence[str], options: argparse.Namespace) -> None:

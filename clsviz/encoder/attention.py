@@ -34,6 +34,14 @@ class Group:
     length: int
 
 
+@dataclass(frozen=True)
+class Repeated:
+    """Which of n tokens are equal: `first` (m,) is where each different one is, `which` (n,) which of them each is."""
+
+    first: Tensor
+    which: Tensor
+
+
 class Block:
     """One block: attention and feed-forward, each added to its input and then normalized."""
 
@@ -47,15 +55,28 @@ class Block:
         self._attention_norm = module.get_submodule(layout.attention_norm)
         self._feed_forward = _FeedForward(module, layout, dtype)
 
-    def __call__(self, x: Tensor, groups: Sequence[Group], biases: Sequence[Tensor | None]) -> Tensor:
-        """All tokens (n, width) after the block; biases on attention scores as in `Blocks`, one per group."""
-        qkv = self._qkv(x)
-        attended = qkv.new_empty((len(qkv), qkv.shape[1] // 3))
+    def __call__(
+        self,
+        x: Tensor,
+        groups: Sequence[Group],
+        biases: Sequence[Tensor | None],
+        repeated: Repeated | None = None,
+    ) -> Tensor:
+        """All tokens (n, width) after the block; biases on attention scores as in `Blocks`, one per group.
+
+        repeated: which tokens are equal, where that is known.
+        """
+        qkv = self._qkv(x if repeated is None else x[repeated.first])
+        attended = qkv.new_empty((len(x), qkv.shape[1] // 3))
         attended[groups[-1].last :] = 0
         for group, bias in zip(groups, biases, strict=True):
             shape = (group.stop - group.start, group.length, -1, self._n_heads, self._width)
             heads = attended[group.first : group.last].view(shape)[:, :, 0]
-            attend(qkv[group.first : group.last].view(shape), bias, heads)
+            if repeated is None:
+                attend(qkv[group.first : group.last].view(shape), bias, heads)
+            else:
+                rows = repeated.which[group.first : group.last].view(shape[:2])
+                attend(qkv.view(-1, 3, *shape[3:]), bias, heads, rows)
         return self._feed_forward(self._attention_norm(self._output(attended) + x))
 
 
@@ -110,26 +131,32 @@ class _FeedForward:
         return result
 
 
-def attend(qkv: Tensor, bias: Tensor | None, heads: Tensor) -> None:
+def attend(qkv: Tensor, bias: Tensor | None, heads: Tensor, rows: Tensor | None = None) -> None:
     """Write what every head of every sentence gathers into `heads`, (n, length, heads, width).
 
     qkv: queries, keys and values, (n, length, 3, heads, width). bias: added to the scores, (1, heads, length, length),
-    or None.
+    or None. rows: which of m different ones each token has, (n, length); qkv is then (m, 3, heads, width).
     """
-    if qkv.device.type != "cpu" or qkv.shape[1] > LONGEST_PLAIN:
-        query, key, value = qkv.permute(2, 0, 3, 1, 4)
+    n, length = heads.shape[:2]
+    if qkv.device.type != "cpu" or length > LONGEST_PLAIN:
+        query, key, value = (qkv if rows is None else qkv[rows]).permute(2, 0, 3, 1, 4)
         mask = None if bias is None else bias.to(qkv.dtype)
         gathered = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
         heads.copy_(gathered.transpose(1, 2))
         return
-    n_at_once = max(1, _AT_ONCE // qkv[0].numel())
-    for some, heads_of_some in zip(torch.split(qkv, n_at_once), torch.split(heads, n_at_once), strict=True):
-        heads_of_some.copy_(_attend_plainly(some, bias))
+    n_at_once = max(1, _AT_ONCE // (3 * heads[0].numel()))
+    for start in range(0, n, n_at_once):
+        some = slice(start, start + n_at_once)
+        if rows is None:
+            tokens = qkv[some].to(torch.float32, copy=True)
+        else:
+            tokens = qkv.index_select(0, rows[some].flatten()).float().view(-1, length, *qkv.shape[1:])
+        heads[some].copy_(_attend_plainly(tokens, bias))
 
 
 def _attend_plainly(qkv: Tensor, bias: Tensor | None) -> Tensor:
     """What `attend` writes, float32, by NumPy’s products, which unlike PyTorch’s take and give matrices as they lie."""
-    query, key, value = qkv.to(torch.float32, copy=True).permute(2, 0, 3, 1, 4).numpy()
+    query, key, value = qkv.permute(2, 0, 3, 1, 4).numpy()
     n, n_heads, length, width = query.shape
     # The scores lie by key first, as softmax is slow over rows as short as these, and fast over columns far apart.
     scores = torch.empty((length, n, n_heads, length))

@@ -27,7 +27,7 @@ _MOST_QUEUED = 2
 """Batches that may wait for a GPU while it computes another: enough to keep it busy."""
 
 
-_SMALLEST = 512
+_SMALLEST = 256
 """Tokens of the last batches that are computed side by side; smaller ones would take more time per token."""
 
 
@@ -118,7 +118,7 @@ def plan_batches(
     while start < len(order):
         longest = int(lengths[order[start]])
         before = ends[start] - longest
-        share = int(ends[-1] - before) // (2 * n_workers)
+        share = int(ends[-1] - before) // n_workers
         budget = token_budget if n_workers == 1 else min(token_budget, max(share, _SMALLEST))
         whole = int(np.searchsorted(ends, before + budget, side="right")) - start
         size = max(1, budget // longest if pads else whole)

@@ -2,6 +2,7 @@
 
 - Sentences lie end to end and attention runs over groups of equal length, so nothing is padded and nothing masked.
 - Query, key and value are one product, and the activation is fused into the product before it (see `linear`).
+- Queries, keys and values of the first block are computed once for all tokens of the same id and position in a batch.
 - For norms, only [CLS] of the last block is computed, and no keys or values: since (W q) x = q (W' x), the key's matrix
   is applied to the query instead of to every token, and the value's matrix to the attention-weighted sum of tokens.
 
@@ -17,19 +18,22 @@ to gain is in the products.
 """
 
 import copy
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from clsviz.encoder.attention import Block, Group, LastBlock, groups_of
+from clsviz.encoder.attention import Block, Group, LastBlock, Repeated, groups_of
 from clsviz.encoder.batches import to_device
 from clsviz.encoder.layouts import LAYOUTS, Layout, find_module
 from clsviz.encoder.linear import ROWS, Unsuited
 from clsviz.encoder.memory import is_out_of_memory
 from clsviz.encoder.one_position import with_one_position
 from clsviz.encoder.pooling import pool
+from clsviz.encoder.positions import table_of
 from clsviz.encoder.special_tokens import Frame
 
 
@@ -70,8 +74,8 @@ class Blocks:
         groups = groups_of(lengths)
         x, biases, first = self._begin(ids, groups)
         vectors = [x[first]]
-        for block in self._blocks[:-1]:
-            x = block(x, groups, biases)
+        for block, repeated in zip(self._blocks[:-1], self._repeated(ids, groups), strict=False):
+            x = block(x, groups, biases, repeated)
             vectors.append(x[first])
         vectors.append(self._last(x, vectors[-1], groups, biases))
         return vectors + self._pool(vectors[-1])
@@ -81,8 +85,8 @@ class Blocks:
         groups = groups_of(lengths)
         x, biases, _ = self._begin(ids, groups)
         layers = [pool(_by_group(x, groups))]
-        for block in self._blocks:
-            x = block(x, groups, biases)
+        for block, repeated in zip(self._blocks, self._repeated(ids, groups), strict=False):
+            x = block(x, groups, biases, repeated)
             layers.append(pool(_by_group(x, groups)))
         pooled = torch.stack(layers, dim=1)
         return pooled, next(iter(self._pool(pooled[0, -1])), None)
@@ -97,6 +101,23 @@ class Blocks:
             [group.first + i * group.length for group in groups for i in range(group.stop - group.start)]
         )
         return x, biases, to_device(first, x.device)
+
+    def _repeated(self, ids: Tensor, groups: Sequence[Group]) -> Iterator[Repeated | None]:
+        """Which tokens are equal when they come to each block: to the first, any of the same id and position.
+
+        A third of the built-in model's are, so its queries, keys and values are computed once for all of them.
+        """
+        if ids.device.type == "cpu":  # a GPU would have to be waited for
+            tokens, columns = ids.numpy(), np.arange(ids.shape[1])
+            table = table_of(self._model)
+            # Where a position is reserved for padding, tokens are counted without it.
+            n_padding = 0 if table is None or table.padding_idx is None else (tokens == table.padding_idx).cumsum(1)
+            kinds = (tokens * len(columns) + columns) * (len(columns) + 1) + n_padding
+            each = np.concatenate([kinds[group.start : group.stop, : group.length].ravel() for group in groups])
+            _, first, which = np.unique(each, return_index=True, return_inverse=True)
+            first = np.pad(first, (0, -len(first) % ROWS))
+            yield Repeated(torch.from_numpy(first), torch.from_numpy(which))
+        yield from itertools.repeat(None)
 
     def free_originals(self) -> None:
         """Remove the model's own blocks, whose weights are copied here in another layout."""

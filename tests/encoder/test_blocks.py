@@ -45,6 +45,21 @@ def test_the_side_on_which_a_tokenizer_pads_does_not_matter(folder: Path, tmp_pa
     )
 
 
+def test_tokens_are_the_same_only_in_the_same_position(folder: Path) -> None:
+    """RoBERTa and its kin count positions without padding, so a word that follows some has another one."""
+    sentences = [
+        "cat cat the cat",
+        "[PAD] cat the cat",
+        "the [PAD] cat cat",
+        "the cat [PAD] cat",
+        "cat cat the cat cat",
+    ]
+    encoder = encoder_of(folder)
+    assert "[PAD]" in encoder.tokens(sentences[1])
+    assert (encoder.slow_path_reason == "") == (folder.name in BUILT_LIKE_BERT)
+    np.testing.assert_allclose(norms(encoder, sentences), norms_by_transformers(folder, sentences), rtol=1e-5)
+
+
 @needs_bfloat16
 def test_every_architecture_is_nearly_right_in_the_fast_precision(folder: Path) -> None:
     expected = norms_by_transformers(folder, SENTENCES)
