@@ -10,8 +10,18 @@ from support.hub_clients import environment
 from support.tiny import random_sentences, write_bert, write_dataset
 from support.visit import launch, serve
 
+_WITHOUT = [
+    "ScriptStreaming",  # what is parsed while it arrives is parsed anew for every page, and else only once
+    # What Playwright turns off and a page of this machine could notice: a list of one's own replaces Playwright's.
+    *("AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsUpgrades", "MediaRouter"),
+    *("OptimizationHints", "PaintHolding", "ThirdPartyStoragePartitioning"),
+]
+"""Features of Chromium."""
+
 _FLAGS = [
     "--process-per-site",
+    f"--disable-features={','.join(_WITHOUT)}",
+    "--v8-cache-options=bypassHeatCheck",  # what is compiled is kept at once, and not from the third time on
     "--js-flags=--no-opt --no-maglev",  # no page lives so long that compiling its scripts better is worth the time
 ]
 
