@@ -59,7 +59,7 @@ def is_wrapped(lines: Sequence[str]) -> bool:
         (sum(_is_full(above, below, width) for above, below in pairs) / len(pairs), _LEAST_FULL),
         (running / len(pairs), _LEAST_RUNNING),
         (sum(bool(_STOP_INSIDE.search(line)) for line in upper) / len(pairs), _LEAST_INSIDE),
-        (sum(character.isalpha() or character == " " for character in text) / max(1, len(text)), _LEAST_LETTERS),
+        ((sum(map(str.isalpha, text)) + text.count(" ")) / max(1, len(text)), _LEAST_LETTERS),
     ]
     ((_, n_alike),) = Counter(line.partition(" ")[0] for line in upper).most_common(1)
     is_record = n_alike > _MOST_ALIKE * len(pairs)
