@@ -202,6 +202,7 @@ def test_links_to_what_is_not_yet_measured_keep_all_their_settings(visit: Callab
         expect(page.get_by_text("sentences measured")).to_be_visible()
         settle(page)
         assert page.url.endswith(f"?sample_size=200&seed={seed}&length_cutoff=25&layer=1")
+        page.get_by_text("Settings", exact=True).click()
         expect(page.get_by_label("Seed", exact=True)).to_have_value(str(seed))
         page.close()
 
