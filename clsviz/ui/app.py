@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import streamlit as st
+from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
 
 from clsviz import words
 from clsviz.errors import SettingError
@@ -62,13 +63,15 @@ def main(examples: Callable[[], list[Example]] = list) -> None:
     ]
     page = st.navigation(pages, position="hidden")
     with st.sidebar.container(key="pages", gap="xxsmall"):
-        places = [st.empty() for _ in pages]
+        drawn = session.query() or st.query_params.to_dict()
+        places = [st.page_link(other, query_params=drawn) for other in pages]  # before the page, which may take a while
 
     def link(query: dict[str, str]) -> None:
-        for place, other in zip(places, pages, strict=True):  # Streamlit's own menu would drop the settings
-            place.page_link(other, query_params=query)
+        is_part = ThreadState.get().fragment_id is not None  # which has to write at every run what it writes elsewhere
+        if is_part or query != drawn:
+            for place, other in zip(places, pages, strict=True):  # Streamlit's own menu would drop the settings
+                place.page_link(other, query_params=query)
 
-    link(session.query() or st.query_params.to_dict())  # before the page, which may take a while
     session.link_pages_by(link)
     session.offer(examples)
     with server.turns().one():

@@ -202,8 +202,33 @@ def test_links_to_what_is_not_yet_measured_keep_all_their_settings(visit: Callab
         expect(page.get_by_text("sentences measured")).to_be_visible()
         settle(page)
         assert page.url.endswith(f"?sample_size=200&seed={seed}&length_cutoff=25&layer=1")
+        page.get_by_text("Settings", exact=True).click()
         expect(page.get_by_label("Seed", exact=True)).to_have_value(str(seed))
         page.close()
+
+
+def test_settings_come_once_they_are_opened_and_leave_the_picture_alone(visit: Callable[..., Page]) -> None:
+    page = measured(visit("?sample_size=200"))
+    settle(page)
+    page.evaluate(
+        f"{{ const plot = {PLOT}; plot.drawn = 0; plot.on('plotly_afterplot', () => {{ plot.drawn += 1 }}) }}"
+    )
+    seed = page.get_by_label("Seed", exact=True)
+    assert not seed.count()
+    page.get_by_text("Settings", exact=True).click()
+    expect(seed).to_be_visible()
+    settle(page)
+    assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
+    assert page.evaluate(f"{PLOT}.drawn") == 0
+    page.get_by_role("radio", name="Words", exact=True).click()
+    expect(page).to_have_url(re.compile("unit=words"))
+    expect(page.get_by_role("radio", name="Words", exact=True)).to_be_checked()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Does MiniLM-L6 encode")
+    expect(plot(page)).to_contain_text("in words")
+    page.get_by_text("Settings", exact=True).click()
+    expect(seed).to_be_hidden()
+    settle(page)
+    expect(page).to_have_url(re.compile("unit=words"))
 
 
 def test_a_run_can_be_cancelled_and_goes_on_later(visit: Callable[..., Page]) -> None:

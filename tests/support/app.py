@@ -7,7 +7,7 @@ import re
 import time
 import types
 import zlib
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,13 @@ def finish(page: AppTest) -> AppTest:
     page.run()
     assert not page.exception
     return page
+
+
+def unfold(page: AppTest, *keys: str) -> AppTest:
+    """Open the boxes with these keys, whose content is drawn only then."""
+    for key in keys:
+        page.session_state[key] = True
+    return page.run()
 
 
 def settle(page: AppTest) -> AppTest:
@@ -152,9 +159,18 @@ def _module_of(fragment: Any) -> str:
     return next((cell.__module__ for cell in cells if isinstance(cell, types.FunctionType)), "")
 
 
-def linked(query: Mapping[str, str], name: str = "") -> AppTest:
-    """The page of that name, by default the main one, as a link with these parameters opens it; not yet run."""
+BOXES = ("settings", "own_file", "downloads", "in_full", "times_found", "how_to_read", "how_it_was_measured")
+"""The keys of those boxes whose content is drawn once they are opened, and ever after."""
+
+
+def linked(query: Mapping[str, str], name: str = "", unfolded: Iterable[str] = ()) -> AppTest:
+    """The page of that name, by default the main one, as a link with these parameters opens it; not yet run.
+
+    unfolded: the keys of the boxes that were open before.
+    """
     page = AppTest.from_file(APP, default_timeout=60)
+    for key in unfolded:
+        page.session_state[f"{key}_seen"] = True
     if name:
         go_to(page, name)
     for parameter, value in query.items():

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
-from support.app import answer, linked, plain, redraw, texts
+from support.app import BOXES, answer, linked, plain, redraw, texts
 from support.tiny import write_piecewise_bert
 from support.waiting import wait_for
 
@@ -40,7 +40,7 @@ def open_page(folders: list[str], corpus: str) -> Callable[..., AppTest]:
 
     def open_page(**query: str | None) -> AppTest:
         settings = {"models": ",".join(folders), "corpus": corpus, "sample_size": "200", "length_cutoff": "20"} | query
-        return linked({name: value for name, value in settings.items() if value is not None}, PAGE).run()
+        return linked({name: value for name, value in settings.items() if value is not None}, PAGE, BOXES).run()
 
     return open_page
 

@@ -14,7 +14,7 @@ import streamlit as st
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime.scriptrunner import ScriptRunner
 from streamlit.testing.v1 import AppTest
-from support.app import browse_from, figures, finish, linked, plain, settle, texts
+from support.app import browse_from, figures, finish, linked, plain, settle, texts, unfold
 from support.hub import Hub
 
 from clsviz.errors import SettingError, UnexpectedError
@@ -195,7 +195,7 @@ def test_an_upload_that_is_too_large_or_unpacks_to_too_much_is_refused_in_a_sent
     monkeypatch.setenv("CLSVIZ_LIMIT_UPLOAD_BYTES", "1MB")
     monkeypatch.setenv("CLSVIZ_LIMIT_UNPACKED_BYTES", "2MB")
     st.cache_resource.clear()
-    page = opened()
+    page = unfold(opened(), "own_file")
     assert "deleted from this server" in texts(page)
     for name, content, problem in (
         ("large.txt", b"word\n" * 300_000, "large.txt is larger than 1 MB"),

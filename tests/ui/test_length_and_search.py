@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.app import answer, job_of, linked, settle, texts
+from support.app import BOXES, answer, job_of, linked, settle, texts
 
 from clsviz import analysis
 from clsviz.analysis.similarity import Similarity
@@ -29,7 +29,7 @@ def open_page(tiny_folder: Path, corpus: str) -> Callable[..., AppTest]:
 
     def open_page(**query: str) -> AppTest:
         query = {"model": str(tiny_folder), "corpus": corpus, "sample_size": "300"} | query
-        return settle(linked(query, PAGE).run())
+        return settle(linked(query, PAGE, BOXES).run())
 
     return open_page
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 from streamlit.testing.v1 import AppTest
-from support.app import chart, finish, job_of, texts
+from support.app import chart, finish, job_of, texts, unfold
 
 from clsviz.analysis import Shown, naming
 from clsviz.ui.parts import marks
@@ -117,7 +117,7 @@ def test_what_is_selected_comes_back_in_another_sample_by_the_texts(open_page: C
 
 
 def test_what_is_selected_stays_when_the_sample_changes(open_page: Callable[..., AppTest]) -> None:
-    page = finish(open_page(selected="points:5,8,250"))
+    page = unfold(finish(open_page(selected="points:5,8,250")), "settings")
     sentences = job_of(page).work.found.sentences
     wanted = {sentences[place] for place in (5, 8, 250)}
     page.number_input(key="seed").set_value(4).run()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import orjson
 from streamlit.testing.v1 import AppTest
-from support.app import finish, job_of, plain, texts
+from support.app import finish, job_of, plain, texts, unfold
 from support.wrapped import book, paragraphs
 
 from clsviz import corpora
@@ -18,7 +18,7 @@ from clsviz.ui.markdown import escape
 def test_a_book_is_shown_as_it_is_read_and_read_otherwise_on_a_click(open_page: Callable[..., AppTest]) -> None:
     last = "A <b>last</b> **one** :red[of] them."
     text = book().replace("THE END", f"{last}\n\nTHE END")
-    page = finish(open_page())
+    page = unfold(finish(open_page()), "own_file")
     page.file_uploader(key="upload").upload("*book*.txt", text.encode())
     page.run()
     finish(page)
@@ -53,7 +53,7 @@ def test_a_book_is_shown_as_it_is_read_and_read_otherwise_on_a_click(open_page: 
 
 
 def test_the_histogram_counts_the_words_of_all_sentences_shown(open_page: Callable[..., AppTest]) -> None:
-    page = finish(open_page())
+    page = unfold(finish(open_page()), "own_file")
     page.file_uploader(key="upload").upload("two.csv", b"body,n\n" + b"A cat sat.,1\nDogs ran home here.,2\n" * 20)
     page.run()
     preview = finish(page).main.expander[0]
@@ -65,7 +65,7 @@ def test_the_histogram_counts_the_words_of_all_sentences_shown(open_page: Callab
 
 
 def test_a_file_that_cannot_be_read_so_can_be_read_otherwise(open_page: Callable[..., AppTest]) -> None:
-    page = finish(open_page())
+    page = unfold(finish(open_page()), "own_file")
     page.file_uploader(key="upload").upload("names.txt", b"ANN\nBOB\n\nCLEO\n")
     page.run()
     finish(page)

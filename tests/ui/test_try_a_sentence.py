@@ -11,7 +11,7 @@ import numpy as np
 import orjson
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.app import answer, chart, linked, settle, texts
+from support.app import BOXES, answer, chart, linked, settle, texts
 from support.processor import needs_bfloat16
 from support.tiny import random_sentences, write_bert
 
@@ -32,7 +32,7 @@ def open_page(tiny_folder: Path, corpus: str) -> Callable[..., AppTest]:
     """Open a link to the page, by default with 300 sentences by the tiny model."""
 
     def open_page(**query: str) -> AppTest:
-        return linked({"model": str(tiny_folder), "corpus": corpus, "sample_size": "300"} | query, PAGE).run()
+        return linked({"model": str(tiny_folder), "corpus": corpus, "sample_size": "300"} | query, PAGE, BOXES).run()
 
     return open_page
 

@@ -20,7 +20,7 @@ import pytest
 import streamlit as st
 from scipy import stats
 from streamlit.testing.v1 import AppTest
-from support.app import TEXT, answer, browse_from, chart, job_of, linked, plain, settle
+from support.app import BOXES, TEXT, answer, browse_from, chart, job_of, linked, plain, settle
 from support.files import write_task
 from support.tiny import random_sentences, write_bert
 
@@ -60,7 +60,7 @@ def open_page(tiny_folder: Path, corpus: str, measured: Path, tmp_path: Path) ->
     shutil.copytree(measured, tmp_path / "store", dirs_exist_ok=True)
 
     def open_page(**query: str) -> AppTest:
-        return settle(linked(QUERY | {"model": str(tiny_folder), "corpus": corpus} | query, PAGE).run())
+        return settle(linked(QUERY | {"model": str(tiny_folder), "corpus": corpus} | query, PAGE, BOXES).run())
 
     return open_page
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.app import finish, job_of, texts
+from support.app import finish, job_of, texts, unfold
 from support.corpora import shrink
 from support.hub import Hub
 
@@ -23,7 +23,7 @@ def few_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("few_in_memory")
 def test_a_link_to_all_sentences_shows_the_line_of_all(open_page: Callable[..., AppTest]) -> None:
-    page = finish(open_page(sample_size="all"))
+    page = unfold(finish(open_page(sample_size="all")), "settings")
     assert not page.exception
     assert page.select_slider(key="sample_size").value > 10**9
     said = texts(page)
@@ -68,6 +68,6 @@ def test_a_public_server_does_not_measure_whole_corpora(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "limits", lambda: PUBLIC)
-    page = open_page(model="minilm", corpus="python-docs", sample_size="all")
+    page = unfold(open_page(model="minilm", corpus="python-docs", sample_size="all"), "settings")
     assert "sample_size is all; on this server it can be at most 20,000." in texts(page)
     assert page.select_slider(key="sample_size").value == 20_000

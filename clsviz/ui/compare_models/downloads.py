@@ -6,7 +6,6 @@ from functools import partial
 from urllib.parse import urlencode
 
 import pandas as pd
-import streamlit as st
 
 from clsviz import analysis, export, models, words
 from clsviz.analysis.comparison import Row
@@ -34,9 +33,12 @@ def show(experiment: Experiment, rows: Sequence[Row], jobs: Sequence[MeasuringJo
         "Sentences": lambda: analysis.comparison.points(rows, sentences),
     }
     about = partial(_about, experiment, rows, jobs, query)
-    with st.popover("Download", icon=":material/download:", disabled=not any(row.norms for row in rows)):
+
+    def draw() -> None:
         for name, table in tables.items():
             share.table_downloads(name, f"clsviz-comparison-{name.lower()}", table, about)
+
+    share.menu(draw, len(tables), is_disabled=not any(row.norms for row in rows))
 
 
 def _shareable(row: Row) -> Row:

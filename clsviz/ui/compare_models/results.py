@@ -1,6 +1,8 @@
 """The results of the comparison: the answer, the table, one picture per model, and their layers."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -8,12 +10,12 @@ import streamlit as st
 from clsviz import analysis, figures, words
 from clsviz.analysis.comparison import Row
 from clsviz.experiment import Experiment
-from clsviz.measuring import MeasuringJob
+from clsviz.measuring import Found, MeasuringJob
 from clsviz.settings import Unit
 from clsviz.ui.compare_models import downloads, table
 from clsviz.ui.compare_models.rows_so_far import need_vectors, rows_of
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import head
+from clsviz.ui.parts import drawn_once, head, share
 from clsviz.ui.parts.chart import palette, selected_sentences
 from clsviz.ui.state import forged, server, session
 
@@ -114,28 +116,15 @@ def _count_in_words() -> None:
 
 def _pictures(experiment: Experiment, rows: Sequence[Row], jobs: Sequence[MeasuringJob]) -> None:
     """Norm against length for every model, with an empty picture for those that are not measured yet."""
-    nothing = figures.Points(np.empty(0, object), np.empty(0, np.int32), np.empty(0, np.float32))
-    panels, selected = [], []
-    for row, job in zip(rows, jobs, strict=True):
-        points, found, chosen = nothing, job.work.found, np.empty(0, np.intp)
-        if row.norms is not None and found is not None:
-            shown = row.norms.shown
-            marked = np.flatnonzero(np.isin(shown.index, selected_sentences(found, experiment)))
-            beyond = marked[marked >= _MOST_DRAWN][:_MOST_ADDED]
-            drawn = np.append(np.arange(min(_MOST_DRAWN, len(shown.index))), beyond)
-            labels = figures.labels_of([found.sentences[i] for i in shown.index[drawn]])
-            points = figures.Points(labels, shown.lengths[drawn], shown.norms[drawn])
-            chosen = np.flatnonzero(np.isin(drawn, marked))
-        selected.append(chosen)
-        panels.append((row.label, points, row.fit))
+    of, founds = [], [job.work.found for job in jobs]
+    for row, found in zip(rows, founds, strict=True):
+        marked = selected_sentences(found, experiment).tobytes() if found else b""
+        of.append((row.label, row.norms, marked))
+    is_scaled = not st.session_state.axes
     st.plotly_chart(
-        figures.small_multiples(
-            panels,
-            palette(),
-            shared_y=not st.session_state.axes,
-            unit=experiment.unit,
-            is_scaled=not st.session_state.axes,
-            selected=selected,
+        drawn_once.figure(
+            ("small multiples", *of, experiment.view, is_scaled),
+            lambda: _multiples(experiment, rows, founds, is_scaled),
         ),
         key="small_multiples",
         config={"displayModeBar": False},
@@ -146,18 +135,44 @@ def _pictures(experiment: Experiment, rows: Sequence[Row], jobs: Sequence[Measur
         st.caption(words.view.part_drawn(_MOST_DRAWN, most, "Each picture"))
 
 
+def _multiples(experiment: Experiment, rows: Sequence[Row], founds: Sequence[Found | None], is_scaled: bool) -> Any:
+    nothing = figures.Points(np.empty(0, object), np.empty(0, np.int32), np.empty(0, np.float32))
+    panels, selected = [], []
+    for row, found in zip(rows, founds, strict=True):
+        points, chosen = nothing, np.empty(0, np.intp)
+        if row.norms is not None and found is not None:
+            shown = row.norms.shown
+            marked = np.flatnonzero(np.isin(shown.index, selected_sentences(found, experiment)))
+            beyond = marked[marked >= _MOST_DRAWN][:_MOST_ADDED]
+            drawn = np.append(np.arange(min(_MOST_DRAWN, len(shown.index))), beyond)
+            labels = figures.labels_of([found.sentences[i] for i in shown.index[drawn]])
+            points = figures.Points(labels, shown.lengths[drawn], shown.norms[drawn])
+            chosen = np.flatnonzero(np.isin(drawn, marked))
+        selected.append(chosen)
+        panels.append((row.label, points, row.fit))
+    return figures.small_multiples(
+        panels, palette(), shared_y=is_scaled, unit=experiment.unit, is_scaled=is_scaled, selected=selected
+    )
+
+
 def _curves(rows: Sequence[Row], unit: Unit) -> None:
     """R² of the norm and of the probes, layer by layer, over the relative depth."""
     st.subheader("Layer by layer", anchor=False)
-    curves = analysis.comparison.curves(rows)
-    low = float(np.nanmin(curves[["norm", "vector"]].to_numpy(float), initial=0))
+
+    def draw(name: str, title: str) -> Any:
+        curves = analysis.comparison.curves(rows)
+        low = float(np.nanmin(curves[["norm", "vector"]].to_numpy(float), initial=0))
+        figure = figures.relative_depth(curves.rename(columns={name: "value"}), palette(), y_title=title)
+        figure.update_yaxes(range=[max(low, _LOWEST_R_SQUARED) - _MARGIN, 1 + _MARGIN])
+        return figure
+
+    of = tuple((row.label, row.norms, row.profile) for row in rows)
     parts = {
         "norm": (words.comparison.norm_curves(unit), "R² of the norm"),
         "vector": (words.comparison.probe_curves(rows), "R² of a probe"),
     }
     for place, (name, (text, title)) in zip(st.columns(2, vertical_alignment="bottom"), parts.items(), strict=True):
-        figure = figures.relative_depth(curves.rename(columns={name: "value"}), palette(), y_title=title)
-        figure.update_yaxes(range=[max(low, _LOWEST_R_SQUARED) - _MARGIN, 1 + _MARGIN])
+        figure = drawn_once.figure(("curves", name, title, of), partial(draw, name, title))
         with place:
             st.caption(escape(text))
             st.plotly_chart(
@@ -167,11 +182,11 @@ def _curves(rows: Sequence[Row], unit: Unit) -> None:
 
 def _explain(experiment: Experiment, rows: Sequence[Row], jobs: Sequence[MeasuringJob]) -> None:
     """How to read the page, and how its numbers came about."""
-    with st.expander("How to read this page"):
-        st.markdown(words.comparison.HOW_TO_READ)
     known = [(row, job.work.found) for row, job in zip(rows, jobs, strict=True)]
     measured = [(row, found) for row, found in known if found and row.norms]
-    if measured:
+
+    def how_they_were_measured() -> None:
         facts = words.comparison.settings(experiment, measured)
-        with st.expander("How it was measured"):
-            st.markdown("\n".join(f"- **{escape(name)}:** {escape(text)}" for name, text in facts.items()))
+        st.markdown("\n".join(f"- **{escape(name)}:** {escape(text)}" for name, text in facts.items()))
+
+    share.explain(words.comparison.HOW_TO_READ, how_they_were_measured if measured else None)

@@ -1,5 +1,7 @@
 """Which corpus, which of its texts, and the visitor's own."""
 
+from collections.abc import Hashable
+
 import streamlit as st
 
 from clsviz import corpora, words
@@ -8,8 +10,11 @@ from clsviz.corpora.segmentation import LONG_TEXT
 from clsviz.errors import ClsvizError, CorpusError, Subject
 from clsviz.measuring import MeasuringJob, State
 from clsviz.settings import Reading, Segmentation
-from clsviz.ui.controls import choices, errors, imports
+from clsviz.ui.controls import choices, errors, folded, imports
 from clsviz.ui.state import server, session, visitor
+
+_HEIGHT, _HEIGHT_OF_IMPORTS = 234, 132
+"""Of what takes a file, and of what takes another one below it, about."""
 
 _TEXT_HELP = {
     "configuration": "A Hub dataset may have several, such as one per language.",
@@ -24,18 +29,11 @@ def show(job: MeasuringJob) -> None:
     _list()
     is_lost = corpora.is_upload(st.session_state.corpus) and isinstance(job.error, CorpusError)
     is_public = server.limits().is_public
-    with st.expander("Use your own text" if is_public else "Use your own text or vectors", expanded=is_lost):
-        st.file_uploader(
-            "A text file",
-            key="upload",
-            on_change=_keep_upload,
-            max_upload_size=server.upload_megabytes(server.limits()),
-            help="Plain text (a text on each line, or wrapped paragraphs), a table (CSV, TSV, JSON lines) or Parquet. "
-            "All but Parquet may be gzipped.",
-        )
-        st.caption(words.reading.kept_for(server.limits().upload_seconds))
-        if not is_public:
-            imports.show()
+    if is_lost and st.session_state.get("lost") != st.session_state.corpus:
+        st.session_state.lost, st.session_state.own_file = st.session_state.corpus, True
+    label = "Use your own text" if is_public else "Use your own text or vectors"
+    height = _HEIGHT + _HEIGHT_OF_IMPORTS * (not is_public)
+    folded.show(folded.Box(label, "own_file", _own_file, height=height), chosen=_chosen)
     choices.show_message("corpus")
     errors.show(job.error, Subject.CORPUS)
     corpus = _known_corpus(job)
@@ -43,6 +41,28 @@ def show(job: MeasuringJob) -> None:
         st.button("Use the dataset’s defaults", on_click=_forget_texts, width="stretch")
     if not corpora.is_built_in(st.session_state.corpus):
         _texts(corpus)
+
+
+def _own_file() -> None:
+    """Where the visitor's own files are taken."""
+    st.file_uploader(
+        "A text file",
+        key="upload",
+        on_change=_keep_upload,
+        max_upload_size=server.upload_megabytes(server.limits()),
+        help="Plain text (a text on each line, or wrapped paragraphs), a table (CSV, TSV, JSON lines) or Parquet. "
+        "All but Parquet may be gzipped.",
+    )
+    st.caption(words.reading.kept_for(server.limits().upload_seconds))
+    if not server.limits().is_public:
+        imports.show()
+
+
+def _chosen() -> Hashable:
+    """What a file may change of the rest of the page."""
+    state = st.session_state
+    names = "held", "corpus_message", "uploads"
+    return session.measured(), *(str(state.get(name, "")) for name in names)
 
 
 def _list() -> None:

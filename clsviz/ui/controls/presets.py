@@ -18,7 +18,7 @@ ORIGINAL = Experiment(
 )
 
 
-_POLL_SECONDS = 6.0
+_POLL_SECONDS = 1.0
 
 
 def show() -> None:
@@ -26,20 +26,22 @@ def show() -> None:
     with st.container(horizontal=True):
         about = "The built-in model on Python’s docstrings. Needs no network."
         is_there = session.measured() == INSTANT.measurement_key
-        _button("Instant", "bolt", INSTANT, about, disabled=is_there)
-        _button(
+        is_chosen = _button("Instant", "bolt", INSTANT, about, disabled=is_there)
+        is_chosen |= _button(
             "The original",
             "history_edu",
             ORIGINAL,
             f"BERT base on {ORIGINAL.sample_size:,} sentences of BookCorpus, keeping those under "
             f"{ORIGINAL.length_cutoff} tokens: the 2021 experiment. Nothing starts until you press Run.",
         )
+    if is_chosen:
+        st.rerun()  # the whole page, also where only the view changes
     was_known = server.jobs().estimate(ORIGINAL, now=False) is not None
     is_in_browser = False
 
     def keep_up() -> None:
         nonlocal is_in_browser
-        cost = server.jobs().estimate(ORIGINAL, now=is_in_browser)  # not while the page is drawn for the first time
+        cost = server.jobs().estimate(ORIGINAL)
         estimating = f"downloads up to {_megabytes():,} MB. Estimating how long it takes on this machine…"
         st.caption(escape(f"The original {words.cost(cost)}." if cost else f"The original {estimating}"))
         if is_in_browser and not was_known and cost:
@@ -55,8 +57,8 @@ def _megabytes() -> int:
     return models.download_megabytes(ORIGINAL.model, Progress()) + of_corpus
 
 
-def _button(label: str, icon: str, experiment: Experiment, about: str, *, disabled: bool = False) -> None:
-    st.button(
+def _button(label: str, icon: str, experiment: Experiment, about: str, *, disabled: bool = False) -> bool:
+    return st.button(
         label,
         icon=f":material/{icon}:",
         on_click=session.choose,

@@ -26,11 +26,15 @@ def cutoff() -> None:
     )
 
 
+def fit_unit() -> None:
+    """Count words where there are no tokens; to be called before `unit` is drawn, or whether it is."""
+    if st.session_state.unit is Unit.TOKENS and words.cutoff_unit(session.experiment()) is Unit.WORDS:
+        st.session_state.unit = Unit.WORDS
+
+
 def unit() -> None:
     """The control of what lengths are counted in."""
     in_words = words.cutoff_unit(session.experiment()) is Unit.WORDS
-    if in_words and st.session_state.unit is Unit.TOKENS:
-        st.session_state.unit = Unit.WORDS
     st.segmented_control(
         "Count length in",
         [Unit.WORDS, Unit.CHARACTERS] if in_words else list(Unit),

@@ -128,7 +128,8 @@ def downloads(experiment: Experiment, weights: Weights, anatomy: Anatomy, check:
         "max_length": anatomy.max_length,
     }
     name = f"clsviz-{weights.fingerprint[:12]}"
-    with st.popover("Download", icon=":material/download:"):
+
+    def draw() -> None:
         share.table_downloads("Parameters", f"{name}-parameters", anatomy.parameter_table, lambda: about)
         if check is not None:
             share.table_downloads(
@@ -143,3 +144,5 @@ def downloads(experiment: Experiment, weights: Weights, anatomy: Anatomy, check:
                 lambda: analysis.pooler_check.norm_table(check),
                 lambda: about | {"tokens": [token_id for _, token_id in check.tokens]},
             )
+
+    share.menu(draw, 1 if check is None else 3)

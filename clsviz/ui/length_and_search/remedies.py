@@ -1,6 +1,6 @@
 """What helps against a bend and what it costs, and which lengths are found."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ from clsviz import export, figures, words
 from clsviz.experiment import Experiment
 from clsviz.statistics import Remedy
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart
+from clsviz.ui.parts import chart, drawn_once
 
 if TYPE_CHECKING:
     from clsviz.analysis.similarity import Similarity
@@ -24,9 +24,13 @@ def show(similarity: "Similarity", *, is_imported: bool) -> None:
     st.subheader("What helps, and what does it cost?", anchor=False)
     st.markdown(escape(words.similarity.remedies(similarity) or "Trying remedies…"))
     left, right = st.columns([2, 3], gap="medium")
+
+    def draw() -> Any:
+        return figures.remedy_bars(_bars(similarity), chart.palette(), similarity.chance.neighbour_correlation_limit)
+
     with left:
         st.plotly_chart(
-            figures.remedy_bars(_bars(similarity), chart.palette(), similarity.chance.neighbour_correlation_limit),
+            drawn_once.figure(("remedies", similarity), draw),
             key="remedies",
             config={"displayModeBar": False},
             alt="The rank correlation of length and neighbours’ length, before and after each remedy.",

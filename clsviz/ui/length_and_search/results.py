@@ -1,6 +1,7 @@
 """The page itself: the answer, the map, and what each section shows below."""
 
 from collections.abc import Hashable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -10,9 +11,10 @@ from clsviz.experiment import Experiment
 from clsviz.measuring import Analysis, Found, MeasuringJob
 from clsviz.settings import Pooling
 from clsviz.ui import controls
+from clsviz.ui.controls import folded
 from clsviz.ui.length_and_search import joined, remedies
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart, head, redrawn, share, strip, toggle
+from clsviz.ui.parts import chart, drawn_once, head, redrawn, share, strip, toggle
 from clsviz.ui.parts.covered import covered
 from clsviz.ui.state import server, session, url, watching
 
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 _HEIGHT = 470
 
 _POOLINGS = list(Pooling)
+
+_N_TABLES = 3
+"""That can be downloaded of what the page opens with."""
 
 
 def show(job: MeasuringJob, page: str) -> None:
@@ -99,16 +104,14 @@ def _show(job: MeasuringJob, page: str) -> None:
     if found is None or similarity is None:
         return
     remedies.show(similarity, is_imported=words.is_imported(experiment))
-    with st.expander("Which lengths are found more often?"):
-        remedies.times_found(similarity, experiment)
+    found_more_often = partial(remedies.times_found, similarity, experiment)
+    folded.show(folded.Box("Which lengths are found more often?", "times_found", found_more_often))
     assert compared is not None
     if not (job.state.is_active or compared.state.is_active):  # else they would be other sentences every time, and wait
         with st.expander("What if sentences are joined?", expanded=st.session_state.joined):
             joined.show(found, experiment)
-    with st.expander("How to read this page"):
-        st.markdown(words.similarity.HOW_TO_READ)
     rows = words.similarity.settings(experiment, found, similarity)
-    share.how_it_was_measured(rows, experiment, found, "similarity")
+    share.explain(words.similarity.HOW_TO_READ, partial(share.provenance, rows, experiment, found, "similarity"))
 
 
 def _tools(
@@ -126,8 +129,8 @@ def _tools(
             return
         with st.container(horizontal=True, horizontal_alignment="right", width="content"):
             share.copy_link(experiment, found, query)
-            with st.popover("Download", icon=":material/download:"):
-                _downloads(experiment, found, similarity, is_active=job.state.is_active)
+            draw = partial(_downloads, experiment, found, similarity, is_active=job.state.is_active)
+            share.menu(draw, _N_TABLES)
 
 
 def _downloads(experiment: Experiment, found: Found, similarity: "Similarity", *, is_active: bool) -> None:
@@ -157,13 +160,17 @@ def _map(similarity: "Similarity | None", experiment: Experiment) -> None:
     if similarity is None:
         st.container(height=_HEIGHT, border=True)
         return
-    st.plotly_chart(
-        figures.length_map(
+
+    def draw() -> Any:
+        return figures.length_map(
             similarity.bias.cosine_by_length,
             [words.similarity.span(ends) for ends in similarity.ranges],
             chart.palette(),
             experiment.unit,
-        ),
+        )
+
+    st.plotly_chart(
+        drawn_once.figure(("map", similarity, experiment.unit), draw),
         height=_HEIGHT,
         key="map",
         config={"displayModeBar": False},

@@ -27,10 +27,11 @@ def show(
 
     def keep_up() -> None:
         nonlocal is_in_browser
-        if is_in_browser and was_active and news is None:
-            pace.keep()
-        session.recall()
-        forged.mend()
+        if is_in_browser:  # or else the page has just seen to that
+            if was_active and news is None:
+                pace.keep()
+            session.recall()
+            forged.mend()
         if chosen() != before:
             st.rerun()
         with server.turns().one():

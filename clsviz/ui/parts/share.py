@@ -12,6 +12,7 @@ from clsviz import export, figures, words
 from clsviz.experiment import Experiment
 from clsviz.hub import shortened
 from clsviz.measuring import Found
+from clsviz.ui.controls import folded
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart, citing
 from clsviz.ui.state import serving
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 _HEIGHT, _WIDTH = 580, 656
 """Of what is offered, about; on a phone it takes the width that there is."""
+
+_HEIGHT_OF_TABLE, _HEIGHT_BELOW, _WIDTH_OF_MENU = 56, -16, 330
+"""Of the buttons for one table, the gap below the last, and what the buttons take."""
 
 _COPY = st.components.v2.component(
     "clsviz.copy",
@@ -141,12 +145,19 @@ def _files(experiment: Experiment, found: Found, view: "Shown", seen: "Seen", fr
     citing.citation(caption, words.citation.bibtex(experiment, found))
 
 
-def how_it_was_measured(rows: Mapping[str, str], experiment: Experiment, found: Found, name: str) -> None:
+def explain(how_to_read: str, how_it_was_measured: Callable[[], None] | None) -> None:
+    """Two boxes: how to read the page, and what the other draws, if there is anything to say of it."""
+    boxes = [folded.Box("How to read this page", "how_to_read", lambda: st.markdown(how_to_read))]
+    if how_it_was_measured:
+        boxes.append(folded.Box("How it was measured", "how_it_was_measured", how_it_was_measured))
+    folded.show(*boxes)
+
+
+def provenance(rows: Mapping[str, str], experiment: Experiment, found: Found, name: str) -> None:
     """How a result came about, the command of that name that measures the same, and how to cite it."""
-    with st.expander("How it was measured"):
-        facts(rows, words.command(experiment, found, name))
-        st.markdown("To cite it:")
-        st.code(words.citation.bibtex(experiment, found, name), language=None, wrap_lines=True)
+    facts(rows, words.command(experiment, found, name))
+    st.markdown("To cite it:")
+    st.code(words.citation.bibtex(experiment, found, name), language=None, wrap_lines=True)
 
 
 def facts(rows: Mapping[str, str], command: str) -> None:
@@ -167,6 +178,23 @@ def file_name(experiment: Experiment, found: Found) -> str:
 def about(experiment: Experiment, found: Found) -> dict[str, object]:
     """What a file that is taken along says of how it was made."""
     return export.about(*words.shareable(experiment, found))
+
+
+def menu(draw: Callable[[], object], n_tables: int, *, is_disabled: bool = False) -> None:
+    """A button that opens the downloads of a page. draw: draws them, of so many tables."""
+    height = n_tables * _HEIGHT_OF_TABLE + _HEIGHT_BELOW
+    with st.container(width="content"):
+        folded.show(
+            folded.Menu(
+                "Download",
+                "downloads",
+                draw,
+                ":material/download:",
+                height,
+                width=_WIDTH_OF_MENU,
+                is_disabled=is_disabled,
+            )
+        )
 
 
 def table_downloads(

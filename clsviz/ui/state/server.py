@@ -116,8 +116,9 @@ def load(weights: Weights, precision: Precision) -> None:
 
 
 def _load_statistics() -> None:
-    """Load the libraries that regressions and probes take, which takes a second or two."""
+    """Load the libraries that regressions and probes take, which takes a second or two, and come to rest."""
     _ = statistics.fit, statistics.shapes, statistics.readings, corpora.clusters_of
+    sessions.settle()
 
 
 def limits() -> Limits:

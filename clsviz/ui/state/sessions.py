@@ -9,6 +9,9 @@ import time
 from streamlit.runtime import Runtime, exists, get_instance
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
+_NEW_OBJECTS = 20_000
+"""After so many Python looks for circles among them: a run of a page makes some thousands, nearly all without."""
+
 
 class Left:
     """Closes the sessions whose browsers left and did not come back."""
@@ -23,7 +26,9 @@ class Left:
         """Close those that have been away for too long; to be called every so often, from any thread."""
         if self._n_closed:  # since the last call: what they held is in circles, which Python looks for too rarely
             self._n_closed = 0
+            gc.unfreeze()
             gc.collect()
+            gc.freeze()
         if exists():
             runtime = get_instance()
             runtime._get_async_objs().eventloop.call_soon_threadsafe(self._close, runtime)
@@ -36,6 +41,12 @@ class Left:
             if now - since >= self._seconds:
                 runtime.close_session(name)
                 self._n_closed += 1
+
+
+def settle() -> None:
+    """Look for circles less often, and not among what is loaded by now: each look stops all runs of pages."""
+    gc.freeze()  # until `Left.close` looks through everything
+    gc.set_threshold(_NEW_OBJECTS)
 
 
 def bound_uploads(most_bytes: int | None) -> None:

@@ -31,8 +31,11 @@ class Shared:
         """How large the values are together."""
         return self._n_bytes
 
-    def of(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """The value known by `key`, computed if it is not there; whoever asks for it meanwhile waits for the same."""
+    def of(self, key: Hashable, compute: Callable[[], T], size: Callable[[T], int] | None = None) -> T:
+        """The value known by `key`, computed if it is not there; whoever asks for it meanwhile waits for the same.
+
+        size: how many bytes it takes, if `size_of` cannot tell.
+        """
         with self._lock:
             if key in self._kept:
                 return cast("T", self._known(key))
@@ -43,7 +46,7 @@ class Shared:
                     return cast("T", self._known(key))
             try:
                 value = compute()
-                n_bytes = size_of(value)
+                n_bytes = (size or size_of)(value)
                 with self._lock:
                     self._keep(key, value, n_bytes)
             finally:

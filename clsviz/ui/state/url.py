@@ -75,5 +75,5 @@ def write(experiment: Experiment, page: str, **extras: str) -> dict[str, str]:
     if written is None or (written.page, written.query) != (page, query):
         st.session_state.written = session.Written(page, query, experiment)
     session.keep(_SETTINGS)
-    session.link_pages(query)  # each time: what a part of the page writes elsewhere, it has to write at every run
+    session.link_pages(query)
     return query

@@ -5,7 +5,6 @@ from functools import partial
 from urllib.parse import urlencode
 
 import pandas as pd
-import streamlit as st
 
 from clsviz import analysis, export, words
 from clsviz.analysis.typed import TypedSentences
@@ -46,15 +45,13 @@ def show(
         if len(typed.sentences) > 1:
             tables["Similarity"] = lambda: nearest.similarity_table(typed, vectors, view), vectors
     name = share.file_name(experiment, found)
-    with st.popover("Download", icon=":material/download:"):
+
+    def draw() -> None:
         for label, (table, of) in tables.items():
-            with st.container(horizontal=True):
-                share.table_downloads(
-                    label,
-                    f"{name}-{label.lower().replace(' ', '-')}",
-                    table,
-                    partial(_about, typed, experiment, found, of),
-                )
+            file = f"{name}-{label.lower().replace(' ', '-')}"
+            share.table_downloads(label, file, table, partial(_about, typed, experiment, found, of))
+
+    share.menu(draw, len(tables))
 
 
 def _about(typed: TypedSentences, experiment: Experiment, found: Found, of: Found | None) -> Mapping[str, object]:

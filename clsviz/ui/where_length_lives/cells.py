@@ -1,7 +1,7 @@
 """R² by layer and pooling, one cell each, and the scatter of the chosen cell."""
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -10,7 +10,7 @@ from clsviz.experiment import Experiment
 from clsviz.measuring import Found
 from clsviz.settings import Pooling
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart, colouring, selection, share
+from clsviz.ui.parts import chart, colouring, drawn_once, selection, share
 from clsviz.ui.state import session
 
 if TYPE_CHECKING:
@@ -41,14 +41,19 @@ def _heat_map(profile: "Profile", experiment: Experiment) -> None:
     readout = statistics.Readout.VECTOR if st.session_state.heat else statistics.Readout.NORM
     poolings = [pooling for pooling in words.POOLINGS if profile.has_pooler or pooling is not Pooling.POOLER]
     layer = profile.n_layers if experiment.layer is None or experiment.pooling is Pooling.POOLER else experiment.layer
-    st.plotly_chart(
-        figures.heat_map(
+    marked = poolings.index(experiment.pooling), layer
+
+    def draw() -> Any:
+        return figures.heat_map(
             export.tables.r_squared_by_vector(profile, poolings, readout),
             [words.POOLINGS[pooling].short for pooling in poolings],
             [str(layer) for layer in range(profile.n_layers + 1)],
             chart.palette(),
-            marked=(poolings.index(experiment.pooling), layer),
-        ),
+            marked=marked,
+        )
+
+    st.plotly_chart(
+        drawn_once.figure(("cells", profile, readout, marked), draw),
         key="cells",
         on_select=partial(_choose_clicked, profile.n_layers),
         selection_mode="points",

@@ -2,14 +2,15 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from clsviz import export, figures, words
 from clsviz.experiment import Experiment
 from clsviz.settings import Unit
-from clsviz.ui.parts import chart
+from clsviz.ui.parts import chart, drawn_once
+from clsviz.ui.state import server
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,15 +40,20 @@ def show_r_squared(profile: "Profile | None", experiment: Experiment) -> None:
         return
     of = (experiment.model, experiment.selection, experiment.seed)
     before: _Lines | None = st.session_state.get("lines_before")
-    lines = _Lines(of, export.tables.r_squared_by_layer(profile), experiment.unit, profile.n_layers if profile else 1)
+    table = server.shared().of(("R² by layer", profile), lambda: export.tables.r_squared_by_layer(profile))
+    lines = _Lines(of, table, experiment.unit, profile.n_layers if profile else 1)
     is_of_before = profile is None and before is not None and before.of == of
     if before is not None and is_of_before:
         lines = before
     elif profile is not None and profile.is_complete:
         st.session_state.lines_before = lines
     note = words.waiting.SETTINGS_BEFORE if is_of_before else ""
+
+    def draw() -> Any:
+        return figures.layer_lines(lines.table, chart.palette(), unit=lines.unit, n_layers=lines.n_layers, faded=note)
+
     st.plotly_chart(
-        figures.layer_lines(lines.table, chart.palette(), unit=lines.unit, n_layers=lines.n_layers, faded=note),
+        draw() if is_of_before else drawn_once.figure(("lines", profile, lines.unit), draw),
         height=_HEIGHT,
         key="lines",
         config={"displayModeBar": False},
@@ -76,8 +82,12 @@ def _show_readouts(profile: "Profile | None", experiment: Experiment) -> None:
 def show_spread(profile: "Profile") -> None:
     """How much the norm varies."""
     st.subheader("How much the norm of [CLS] varies", anchor=False)
+
+    def draw() -> Any:
+        return figures.norm_spread(export.tables.norm_spread(profile), chart.palette())
+
     st.plotly_chart(
-        figures.norm_spread(export.tables.norm_spread(profile), chart.palette()),
+        drawn_once.figure(("spread", profile), draw),
         height=_HEIGHT_OF_SPREAD,
         key="spread",
         config={"displayModeBar": False},

@@ -1,7 +1,7 @@
 """What makes up the norm of the view's vector: its dimensions, and the gain and bias of its LayerNorm."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -9,7 +9,7 @@ from clsviz import analysis, export, figures, words
 from clsviz.experiment import Experiment
 from clsviz.measuring import Analysis, Found
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart, share
+from clsviz.ui.parts import chart, drawn_once, share
 from clsviz.ui.state import server
 
 if TYPE_CHECKING:
@@ -47,8 +47,13 @@ def _dimensions(found: "NormBreakdown") -> None:
     if found.by_dimension is None:
         st.info(escape(found.by_dimension_problem))
         return
+    shares = found.by_dimension
+
+    def draw() -> Any:
+        return figures.dimension_shares(shares.shares, shares.order, chart.palette())
+
     st.plotly_chart(
-        figures.dimension_shares(found.by_dimension.shares, found.by_dimension.order, chart.palette()),
+        drawn_once.figure(("dimensions", found), draw),
         height=_HEIGHT,
         key="dimensions",
         config={"displayModeBar": False},

@@ -11,6 +11,7 @@ from clsviz.experiment import Experiment
 from clsviz.measuring import Analysis, Found, MeasuringJob
 from clsviz.settings import Pooling, Unit
 from clsviz.ui import controls
+from clsviz.ui.controls import folded
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart, head, redrawn, share, strip, toggle
 from clsviz.ui.parts.covered import covered
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from clsviz.statistics import Profile
 
 _PATIENCE_SECONDS = 1.0
+
+_N_TABLES = 5
+"""That can be downloaded of what the page opens with."""
 
 
 def show(job: MeasuringJob, there: MeasuringJob | None, page: str) -> None:
@@ -203,9 +207,13 @@ def _untrained(experiment: Experiment) -> None:
 
 def _details(profile: "Profile | None", experiment: Experiment) -> None:
     label = "In full: the best and the last layer, norm or direction, other vectors, what to keep in mind"
-    with st.expander("In full: norm or direction" if words.is_imported(experiment) else label):
+
+    def draw() -> None:
         for paragraph in words.profile.in_full(profile, experiment) if profile else []:
             st.markdown(f"- {escape(paragraph)}")
+
+    label = "In full: norm or direction" if words.is_imported(experiment) else label
+    folded.show(folded.Box(label, "in_full", draw))
 
 
 def _downloads(
@@ -216,7 +224,7 @@ def _downloads(
     def about() -> dict[str, object]:
         return share.about(experiment, found)
 
-    with st.popover("Download", icon=":material/download:"):
+    def draw() -> None:
         share.table_downloads("Layers", f"{name}-layers", profile.table, about)
         share.table_downloads(
             "Norms", f"{name}-norms", lambda: export.table(found.sentences, found.measurements), about
@@ -229,10 +237,12 @@ def _downloads(
             sentlen_file.downloads(experiment, found, about)
             norm_breakdown.downloads(experiment, found, about)
 
+    share.menu(draw, _N_TABLES)
+
 
 def _explain(found: Found, experiment: Experiment, profile: "Profile") -> None:
-    shown = chart.view_of(found, experiment)
-    with st.expander("How to read this page"):
-        st.markdown(words.HOW_TO_READ_LAYERS)
-    rows = words.probe_settings(experiment, found, profile.n, shown.n_truncated)
-    share.how_it_was_measured(rows, experiment, found, "probe")
+    def how_it_was_measured() -> None:
+        n_truncated = chart.view_of(found, experiment).n_truncated
+        share.provenance(words.probe_settings(experiment, found, profile.n, n_truncated), experiment, found, "probe")
+
+    share.explain(words.HOW_TO_READ_LAYERS, how_it_was_measured)

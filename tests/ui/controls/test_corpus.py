@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.app import answer, figures, finish, job_of, plain
+from support.app import answer, figures, finish, job_of, plain, unfold
 from support.hub import Hub
 from support.tiny import random_sentences, write_dataset
 
@@ -17,7 +17,7 @@ from clsviz.ui.controls import presets
 
 
 def test_an_uploaded_text_becomes_the_corpus(open_page: Callable[..., AppTest]) -> None:
-    page = finish(open_page())
+    page = unfold(finish(open_page()), "own_file")
     content = "\n".join(["", "the cat", *random_sentences(50, seed=4), "  "]).encode()
     page.file_uploader(key="upload").upload("mine.txt", content)
     page.run()
@@ -36,7 +36,7 @@ def test_an_uploaded_text_becomes_the_corpus(open_page: Callable[..., AppTest]) 
 
 
 def test_an_upload_without_sentences_says_so(open_page: Callable[..., AppTest], corpus: str) -> None:
-    page = finish(open_page())
+    page = unfold(finish(open_page()), "own_file")
     page.file_uploader(key="upload").upload("empty.txt", b"\n\n")
     page.run()
     assert "empty.txt holds no text" in page.sidebar.error[0].value
@@ -95,7 +95,7 @@ def test_an_uploaded_table_has_its_columns_offered(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(presets, "INSTANT", replace(presets.INSTANT, sample_size=300))
-    page = finish(open_page())
+    page = unfold(finish(open_page()), "own_file", "settings")
     sentences = random_sentences(60, seed=4)
     rows = ["title;remark", *(f"the cat;{sentence}" for sentence in sentences)]
     page.file_uploader(key="upload").upload("mine.csv", "\n".join(rows).encode())
@@ -118,7 +118,7 @@ def test_an_uploaded_table_has_its_columns_offered(
 
 
 def test_texts_are_cut_into_sentences_if_so_asked(open_page: Callable[..., AppTest]) -> None:
-    page = finish(open_page())
+    page = unfold(finish(open_page()), "own_file")
     page.file_uploader(key="upload").upload(
         "mine.txt", b"The cat sat. The dog ran home.\nThe tree is big. A cat saw it.\n"
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
-from support.app import finish, job_of, plain
+from support.app import finish, job_of, plain, unfold
 from support.hub import Hub
 
 from clsviz.errors import ClsvizError, CorpusError, ModelError, SettingError, StoreError, UnexpectedError
@@ -58,7 +58,7 @@ def test_a_failure_while_the_page_is_being_drawn_is_shown_too(
         st, "fragment", lambda f, run_every=None: polled.append(run_every) or fragment(f, run_every=run_every)
     )
     page = open_page()
-    assert polled[0]  # the browser comes back for it, although the job has ended
+    assert any(polled)  # the browser comes back for it, although the job has ended
     page.run()
     for place in (page.sidebar, page.main):  # the main column says it to phones
         assert [error.value for error in place.error] == ["The model is gone."]
@@ -107,7 +107,7 @@ def test_an_error_stands_where_its_cause_is(
         raise error() if error is UnexpectedError else error("It is full of bees.")
 
     monkeypatch.setattr(Extraction, "look_up", fail)
-    page = finish(open_page())
+    page = unfold(finish(open_page()), "settings")
     (message,), (repeated,) = page.sidebar.error, page.main.error
     elements = list(page.sidebar)
     place = elements.index(message)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.app import answer, chart, finish, go_to, linked, plain, settle, texts
+from support.app import answer, chart, finish, go_to, linked, plain, settle, texts, unfold
 from support.tiny import random_sentences
 
 from clsviz import measuring, models, words
@@ -48,7 +48,7 @@ def norms_drawn(page: AppTest) -> list[float]:
 
 
 def test_a_file_is_imported_with_the_columns_that_are_chosen(mine: Import) -> None:
-    page = finish(linked(mine.experiment.to_query()).run())
+    page = unfold(finish(linked(mine.experiment.to_query()).run()), "own_file")
     n_tokens = [len(text.split()) + 2 for text in TEXTS]
     content = table(title=["-"] * 300, body=TEXTS, first=VECTORS.tolist(), second=(2 * VECTORS).tolist(), n=n_tokens)
     page.file_uploader(key="vectors_upload").upload("two of them.parquet", content)
@@ -73,7 +73,7 @@ def test_a_file_is_imported_with_the_columns_that_are_chosen(mine: Import) -> No
 
 
 def test_texts_of_an_array_are_uploaded_beside_it(mine: Import) -> None:
-    page = finish(linked(mine.experiment.to_query()).run())
+    page = unfold(finish(linked(mine.experiment.to_query()).run()), "own_file")
     buffer = io.BytesIO()
     np.save(buffer, NORMS)
     page.file_uploader(key="vectors_upload").upload("norms.npy", buffer.getvalue())
@@ -94,7 +94,7 @@ def test_texts_of_an_array_are_uploaded_beside_it(mine: Import) -> None:
 
 
 def test_a_file_that_is_none_says_so(mine: Import) -> None:
-    page = finish(linked(mine.experiment.to_query()).run())
+    page = unfold(finish(linked(mine.experiment.to_query()).run()), "own_file")
     page.file_uploader(key="vectors_upload").upload("mine.npy", b"no array")
     page.run()
     assert "mine.npy cannot be read" in texts(page)
@@ -176,7 +176,7 @@ def test_a_public_server_has_none_of_it(mine: Import, monkeypatch: pytest.Monkey
 
 
 def test_another_file_asks_for_its_own_columns(mine: Import) -> None:
-    page = finish(linked(mine.experiment.to_query()).run())
+    page = unfold(finish(linked(mine.experiment.to_query()).run()), "own_file")
     for names in (("a", "b"), ("c", "d")):
         content = table(text=TEXTS, **{name: VECTORS.tolist() for name in names})
         page.file_uploader(key="vectors_upload").upload(f"{names[0]}.parquet", content)

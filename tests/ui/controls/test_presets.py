@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.app import figures, finish, job_of, linked, plain, texts
+from support.app import figures, finish, job_of, linked, plain, texts, unfold
 from support.hub import Hub
 
 from clsviz.measuring import State
@@ -40,7 +40,7 @@ def test_the_original_is_two_clicks_away_with_its_cost_stated_before(original: H
     while server.jobs().estimate(presets.ORIGINAL) is None:
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    page.run()
+    unfold(page, "settings")
     assert re.search(r"The original downloads 4\d\d MB and takes about [\d.]+ (s|min|h)", texts(page))
     next(button for button in page.button if button.label == "The original").click().run()
     asked = job_of(page).work.experiment

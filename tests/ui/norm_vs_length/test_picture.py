@@ -11,7 +11,7 @@ import orjson
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
-from support.app import answer, chart, drawn, figures, finish, job_of, settle, texts
+from support.app import answer, chart, drawn, figures, finish, job_of, settle, texts, unfold
 from support.processor import needs_bfloat16
 
 from clsviz import corpora, statistics, words
@@ -103,7 +103,7 @@ def test_the_cutoff_and_the_layer_are_instant(
 
 @needs_bfloat16
 def test_the_fast_precision_says_what_it_costs(open_page: Callable[..., AppTest]) -> None:
-    page = finish(open_page())
+    page = unfold(finish(open_page()), "settings")
     page.get_by_key("precision").set_value("fast").run()
     finish(page)
     assert page.query_params["precision"] == "fast"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.app import finish, linked, settle
+from support.app import BOXES, finish, linked, settle
 
 from clsviz.ui.parts import share
 
@@ -27,7 +27,7 @@ def test_neither_names_nor_contents_of_downloads_have_a_path(
     monkeypatch.setattr(share, "table_downloads", take)
     query = {"corpus": str(text_file), "sample_size": "150", "probe_size": "150"}
     query |= {"models": str(tiny_folder)} if page == "compare_models" else {"model": str(tiny_folder)}
-    opened = linked(query, page)
+    opened = linked(query, page, BOXES)
     opened.session_state["export"] = True  # which the main page has closed at first
     settle(opened.run())
     assert taken

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.app import finish, linked, settle
+from support.app import finish, linked, settle, unfold
 
 from clsviz.ui.state import session
 
@@ -15,7 +15,7 @@ OF_THE_VIEW = {"layer_2", "length_cutoff"}
 def test_what_is_instant_lies_under_the_picture_and_what_takes_the_model_in_the_sidebar(
     open_page: Callable[..., AppTest],
 ) -> None:
-    page = finish(open_page())
+    page = unfold(finish(open_page()), "settings")
     assert {slider.key for slider in page.main.select_slider} == OF_THE_VIEW
     assert {slider.key for slider in page.sidebar.select_slider} == {"sample_size"}
     keys = [getattr(element, "key", None) for element in page.main]

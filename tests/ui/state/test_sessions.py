@@ -1,5 +1,7 @@
 import asyncio
+import gc
 import time
+import weakref
 from pathlib import Path
 
 import psutil
@@ -11,9 +13,15 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from support.visit import serve
 
-from clsviz.ui.state.sessions import drop_oldest
+from clsviz.ui.state.sessions import Left, drop_oldest, settle
 
 N_VISITORS = 12
+
+
+class _Held:
+    """Something that holds itself."""
+
+    itself: object = None
 
 
 async def _visit(address: str) -> None:
@@ -64,3 +72,25 @@ def test_of_uploads_that_take_too_much_memory_the_oldest_are_dropped() -> None:
     assert names() == {"4"}
     drop_oldest(files, 10)
     assert not names()
+
+
+def test_what_is_loaded_is_not_looked_through_until_sessions_were_closed() -> None:
+    thresholds, left = gc.get_threshold(), Left(0.0)
+    try:
+        gc.unfreeze()  # what another test’s server has
+        settle()
+        settled = gc.get_freeze_count()
+        assert settled > 10_000
+        there = weakref.ref(held := _Held())
+        held.itself = held
+        gc.freeze()
+        del held
+        gc.collect()
+        assert there() is not None
+        left._n_closed = 1
+        left.close()
+        assert there() is None
+        assert gc.get_freeze_count() > 0.9 * settled  # what is there is out of the way again
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*thresholds)

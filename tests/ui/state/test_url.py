@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
-from support.app import figures, finish, job_of, plain
+from support.app import figures, finish, job_of, plain, unfold
 from support.hub import Hub
 
 from clsviz import export
@@ -63,7 +63,7 @@ def test_the_copied_link_pins_what_the_hub_gave(original: Hub, open_page: Callab
     assert not again.warning
     assert not original.requests  # all of it is here
     assert "model_fingerprint" not in again.query_params
-    other = finish(open_page(**link | {"corpus_fingerprint": "0" * 12}))
+    other = unfold(finish(open_page(**link | {"corpus_fingerprint": "0" * 12})), "settings")
     assert "not the sentences the link was made with" in plain(other.warning[0].value)
     other.select_slider(key="length_cutoff").set_value(25).run()
     assert other.warning  # the view has nothing to do with it
