@@ -107,6 +107,7 @@ def unfold(page: Page, name: str) -> None:
     box = page.locator("details").filter(has=page.locator("summary").get_by_text(name, exact=True))
     box.locator("summary").click()
     expect(box).to_have_attribute("open", "")
+    expect(box.get_by_test_id("stSkeleton")).to_have_count(0)  # what is in it has come
     box.evaluate("node => Promise.allSettled(node.getAnimations({subtree: true}).map(one => one.finished))")
 
 
