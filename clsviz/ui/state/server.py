@@ -77,8 +77,9 @@ def _server() -> _Server:
         sessions.bound_uploads(limits.upload_memory_bytes)
 
     housekeeping = Housekeeping(all_jobs, limits, tidy)
+    turns = Turns(_RUNS_AT_ONCE, gives_way=lambda: all_jobs.running is not None)
     _to_close().append(all_jobs.close)
-    return _Server(limits, all_jobs, kept, Crowd(limits), housekeeping, Turns(_RUNS_AT_ONCE), Shared(_SHARED_BYTES))
+    return _Server(limits, all_jobs, kept, Crowd(limits), housekeeping, turns, Shared(_SHARED_BYTES))
 
 
 @st.cache_resource(show_spinner=False)

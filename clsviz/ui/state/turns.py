@@ -1,7 +1,8 @@
 """How many runs of pages go on at once: many at once would take Python from each other, and from what is measured."""
 
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 PATIENCE_SECONDS = 5.0
@@ -9,12 +10,24 @@ PATIENCE_SECONDS = 5.0
 
 
 class Turns:
-    """Lets so many threads in at the same time; the others wait. Safe to share between threads."""
+    """Lets so many threads in at the same time; the others wait. Safe to share between threads.
 
-    def __init__(self, n: int, patience_seconds: float = PATIENCE_SECONDS) -> None:
-        """n: how many threads. patience_seconds: how long the others wait at most."""
+    Where they give way, turns are followed by rests that last as long as the turns took the processor: a crowd that
+    waits for something then leaves half of the interpreter's time to it.
+    """
+
+    def __init__(
+        self,
+        n: int,
+        patience_seconds: float = PATIENCE_SECONDS,
+        gives_way: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """n: how many threads. patience_seconds: how long the others wait at most. gives_way: asked at each turn."""
         self._free = threading.Semaphore(n)
         self._patience_seconds = patience_seconds
+        self._gives_way = gives_way
+        self._rests_until = 0.0
+        self._resting = threading.Lock()
         self._own = threading.local()
 
     @contextmanager
@@ -46,8 +59,16 @@ class Turns:
 
     def _take(self) -> None:
         self._own.has_one = self._free.acquire(timeout=self._patience_seconds)
+        if self._has_one and self._gives_way():
+            time.sleep(max(0.0, self._rests_until - time.monotonic()))
+        self._own.began = time.thread_time()
 
     def _give_back(self) -> None:
-        if self._has_one:
-            self._own.has_one = False
-            self._free.release()
+        if not self._has_one:
+            return
+        self._own.has_one = False
+        if self._gives_way():
+            with self._resting:
+                begins = max(self._rests_until, time.monotonic())
+                self._rests_until = begins + time.thread_time() - self._own.began
+        self._free.release()

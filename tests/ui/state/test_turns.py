@@ -1,4 +1,5 @@
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
@@ -92,3 +93,14 @@ def test_nobody_waits_for_ever_for_those_who_are_held_up() -> None:
         third.go.set()
         third.start()
         wait_for(lambda: third.n_done == 1)
+
+
+def test_a_turn_that_gives_way_is_followed_by_a_rest_as_long_as_the_time_it_took_the_processor() -> None:
+    turns = Turns(1, patience_seconds=60, gives_way=lambda: True)
+    with turns.one():
+        began = time.thread_time()
+        while (took := time.thread_time() - began) < 0.05:
+            pass
+        ended = time.monotonic()
+    with turns.one():
+        assert time.monotonic() - ended >= took
