@@ -78,23 +78,29 @@ def complete(page: Page, is_complete: Callable[[], bool]) -> None:
 
 
 _MOVED = """since => new Promise(resolve => {
-    let sum = 0;
+    const found = [];
+    const place = box => `${box.x},${box.y} ${box.width}x${box.height}`;
+    const tell = ({node, previousRect, currentRect}) =>
+        `${node?.outerHTML?.slice(0, 120) ?? node?.textContent}: ${place(previousRect)} to ${place(currentRect)}`;
     const add = entries => entries
         .filter(entry => entry.startTime >= since && !entry.hadRecentInput)
         .filter(entry => !entry.sources.every(source => source.node?.closest?.(".modebar")))
-        .forEach(entry => { sum += entry.value; });
+        .forEach(entry => found.push([entry.value, entry.startTime, ...entry.sources.map(tell)]));
     const observer = new PerformanceObserver(list => add(list.getEntries()));
     observer.observe({type: "layout-shift", buffered: true});
-    setTimeout(() => { add(observer.takeRecords()); observer.disconnect(); resolve(sum); }, 200);
+    setTimeout(() => { add(observer.takeRecords()); observer.disconnect(); resolve(found); }, 200);
 })"""
 
 
 def moved(page: Page, since: float = 0) -> float:
     """How much moved by itself since then (performance.now), as the browser's sum of layout shifts.
 
-    Without the tools of a picture, which are invisible until somebody points at it.
+    Without the tools of a picture, which are invisible until somebody points at it. What moved is printed, for a test
+    that fails.
     """
-    return float(page.evaluate(_MOVED, since))
+    found: list[list[float]] = page.evaluate(_MOVED, since)
+    print(*found, sep="\n")
+    return sum(value for value, *_ in found)
 
 
 def fits(page: Page) -> bool:
