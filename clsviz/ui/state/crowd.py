@@ -62,6 +62,11 @@ class Crowd:
             measured.append((now, n))
 
 
+def is_crowd(n_watchers: int) -> bool:
+    """Whether so many who look on would take what they wait for the time that it needs."""
+    return n_watchers > _AT_EASE
+
+
 def seconds_between_looks(n_watchers: int) -> float:
     """How long a session waits before it looks again at what it waits for, when so many do."""
     return min(max(n_watchers / _AT_EASE, 1.0), LONGEST_SECONDS)

@@ -21,7 +21,7 @@ from clsviz.measuring import SHOWCASE, Analysis, Encoders, Found, Housekeeping, 
 from clsviz.models import Weights
 from clsviz.settings import Precision
 from clsviz.ui.state import identity, sessions
-from clsviz.ui.state.crowd import LONGEST_SECONDS, Crowd, seconds_between_looks
+from clsviz.ui.state.crowd import LONGEST_SECONDS, Crowd, is_crowd, seconds_between_looks
 from clsviz.ui.state.shared import Shared
 from clsviz.ui.state.turns import Turns
 
@@ -30,8 +30,8 @@ T = TypeVar("T")
 _SOON_SECONDS = 8.0
 """On a small machine the browser draws with the same processors, and comes first."""
 
-_RUNS_AT_ONCE = 2
-"""Runs of pages. Python runs one thread at a time, so that more of them at once end no sooner."""
+_RUNS_AT_ONCE = 1
+"""Runs of pages. Python runs one thread at a time: of several at once the last ends no sooner, the others later."""
 
 _UNASKED_SECONDS = 4.0
 """How long an analysis goes on beyond the time in which a page that waits for it has to ask again."""
@@ -77,7 +77,7 @@ def _server() -> _Server:
         sessions.bound_uploads(limits.upload_memory_bytes)
 
     housekeeping = Housekeeping(all_jobs, limits, tidy)
-    turns = Turns(_RUNS_AT_ONCE, gives_way=lambda: all_jobs.running is not None)
+    turns = Turns(_RUNS_AT_ONCE, gives_way=lambda: is_crowd(all_jobs.n_watchers) and all_jobs.running is not None)
     _to_close().append(all_jobs.close)
     return _Server(limits, all_jobs, kept, Crowd(limits), housekeeping, turns, Shared(_SHARED_BYTES))
 

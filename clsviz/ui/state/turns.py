@@ -8,12 +8,15 @@ from contextlib import contextmanager
 PATIENCE_SECONDS = 5.0
 """Whoever has waited for so long goes on without a turn: those who have them may be held up."""
 
+_REST, _LONGEST_REST_SECONDS = 10, 0.25
+"""After a turn that gives way: so many times as long as it took the processor, and the longest."""
+
 
 class Turns:
     """Lets so many threads in at the same time; the others wait. Safe to share between threads.
 
-    Where they give way, turns are followed by rests that last as long as the turns took the processor: a crowd that
-    waits for something then leaves half of the interpreter's time to it.
+    Where they give way, each turn is followed by a rest: a crowd that waits for something then leaves it most of the
+    interpreter's time, and has it sooner.
     """
 
     def __init__(
@@ -70,5 +73,6 @@ class Turns:
         if self._gives_way():
             with self._resting:
                 begins = max(self._rests_until, time.monotonic())
-                self._rests_until = begins + time.thread_time() - self._own.began
+                rest = _REST * (time.thread_time() - self._own.began)
+                self._rests_until = begins + min(rest, _LONGEST_REST_SECONDS)
         self._free.release()
