@@ -13,6 +13,9 @@ MINUTE = 60.0
 _AT_EASE = 8
 """So many sessions may look on once a second; of more, each does so less often."""
 
+_REST, _FEWEST_TO_REST = 10, 3
+"""With fewer who wait, what a page takes is not felt; with many, what they wait for comes in half the time."""
+
 LONGEST_SECONDS = 10.0
 """The longest time between two looks of a session."""
 
@@ -62,9 +65,9 @@ class Crowd:
             measured.append((now, n))
 
 
-def is_crowd(n_watchers: int) -> bool:
-    """Whether so many who look on would take what they wait for the time that it needs."""
-    return n_watchers > _AT_EASE
+def rest(n_watchers: int) -> int:
+    """How many times as long as a run of a page took the pages give way after it, where so many wait for something."""
+    return _REST if n_watchers >= _FEWEST_TO_REST else 0
 
 
 def seconds_between_looks(n_watchers: int) -> float:

@@ -21,7 +21,7 @@ from clsviz.measuring import SHOWCASE, Analysis, Encoders, Found, Housekeeping, 
 from clsviz.models import Weights
 from clsviz.settings import Precision
 from clsviz.ui.state import identity, sessions
-from clsviz.ui.state.crowd import LONGEST_SECONDS, Crowd, is_crowd, seconds_between_looks
+from clsviz.ui.state.crowd import LONGEST_SECONDS, Crowd, rest, seconds_between_looks
 from clsviz.ui.state.shared import Shared
 from clsviz.ui.state.turns import Turns
 
@@ -77,7 +77,7 @@ def _server() -> _Server:
         sessions.bound_uploads(limits.upload_memory_bytes)
 
     housekeeping = Housekeeping(all_jobs, limits, tidy)
-    turns = Turns(_RUNS_AT_ONCE, gives_way=lambda: is_crowd(all_jobs.n_watchers) and all_jobs.running is not None)
+    turns = Turns(_RUNS_AT_ONCE, rest=lambda: rest(all_jobs.n_watchers) if all_jobs.running else 0)
     _to_close().append(all_jobs.close)
     return _Server(limits, all_jobs, kept, Crowd(limits), housekeeping, turns, Shared(_SHARED_BYTES))
 

@@ -8,27 +8,30 @@ from contextlib import contextmanager
 PATIENCE_SECONDS = 5.0
 """Whoever has waited for so long goes on without a turn: those who have them may be held up."""
 
-_REST, _LONGEST_REST_SECONDS = 10, 0.25
-"""After a turn that gives way: so many times as long as it took the processor, and the longest."""
+LONGEST_REST_SECONDS = 0.25
+"""The longest rest after a turn."""
 
 
 class Turns:
     """Lets so many threads in at the same time; the others wait. Safe to share between threads.
 
-    Where they give way, each turn is followed by a rest: a crowd that waits for something then leaves it most of the
-    interpreter's time, and has it sooner.
+    Each turn may be followed by a rest: a crowd that waits for something then leaves it most of the interpreter's time,
+    and has it sooner.
     """
 
     def __init__(
         self,
         n: int,
         patience_seconds: float = PATIENCE_SECONDS,
-        gives_way: Callable[[], bool] = lambda: False,
+        rest: Callable[[], float] = lambda: 0,
     ) -> None:
-        """n: how many threads. patience_seconds: how long the others wait at most. gives_way: asked at each turn."""
+        """n: how many threads. patience_seconds: how long the others wait at most.
+
+        rest: how many times as long as a turn took the processor the rest after it is; asked at the end of each.
+        """
         self._free = threading.Semaphore(n)
         self._patience_seconds = patience_seconds
-        self._gives_way = gives_way
+        self._rest = rest
         self._rests_until = 0.0
         self._resting = threading.Lock()
         self._own = threading.local()
@@ -62,7 +65,7 @@ class Turns:
 
     def _take(self) -> None:
         self._own.has_one = self._free.acquire(timeout=self._patience_seconds)
-        if self._has_one and self._gives_way():
+        if self._has_one:
             time.sleep(max(0.0, self._rests_until - time.monotonic()))
         self._own.began = time.thread_time()
 
@@ -70,9 +73,7 @@ class Turns:
         if not self._has_one:
             return
         self._own.has_one = False
-        if self._gives_way():
-            with self._resting:
-                begins = max(self._rests_until, time.monotonic())
-                rest = _REST * (time.thread_time() - self._own.began)
-                self._rests_until = begins + min(rest, _LONGEST_REST_SECONDS)
+        seconds = min(self._rest() * (time.thread_time() - self._own.began), LONGEST_REST_SECONDS)
+        with self._resting:
+            self._rests_until = max(self._rests_until, time.monotonic() + seconds)
         self._free.release()

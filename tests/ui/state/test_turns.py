@@ -95,8 +95,8 @@ def test_nobody_waits_for_ever_for_those_who_are_held_up() -> None:
         wait_for(lambda: third.n_done == 1)
 
 
-def test_a_turn_that_gives_way_is_followed_by_a_rest_longer_than_the_time_it_took_the_processor() -> None:
-    turns = Turns(1, patience_seconds=60, gives_way=lambda: True)
+def test_a_turn_is_followed_by_a_rest_of_so_many_times_the_time_it_took_the_processor() -> None:
+    turns = Turns(1, patience_seconds=60, rest=lambda: 9)
     with turns.one():
         began = time.thread_time()
         while (took := time.thread_time() - began) < 0.02:
