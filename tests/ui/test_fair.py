@@ -15,7 +15,7 @@ from clsviz import figures
 from clsviz.encoder import Encoder
 from clsviz.experiment import Experiment
 from clsviz.measuring import Cost, Job, State
-from clsviz.ui.state import server, watching
+from clsviz.ui.state import identity, server, watching
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_a_visitor_with_as_many_runs_as_one_may_have_is_told_so(
 ) -> None:
     limit(visitor_jobs=1)
     experiment = Experiment(model=str(tiny_folder), corpus=corpus, sample_size=300, seed=5)
-    first = server.jobs().open(experiment, visitor=server.visitor())
+    first = server.jobs().open(experiment, visitor=identity.of(server.limits()))
     wait_for(lambda: first.state is State.RUNNING)
     page = open_page(seed="6")
     wait_for(lambda: job_of(page).state is State.WAITING)

@@ -11,7 +11,7 @@ from support.waiting import wait_for
 
 from clsviz.encoder import Encoder
 from clsviz.measuring import Cost, Extraction, State
-from clsviz.ui.state import server
+from clsviz.ui.state import identity, server
 
 
 @pytest.fixture
@@ -109,5 +109,5 @@ def test_a_public_server_stops_it_as_it_says(
     page.session_state.seed = 4
     page.run()
     assert job.state is State.CANCELLED
-    assert server.jobs().left_running(server.visitor()) == []
+    assert server.jobs().left_running(identity.of(server.limits())) == []
     assert not gate.is_set()
