@@ -30,8 +30,9 @@ T = TypeVar("T")
 _SOON_SECONDS = 8.0
 """On a small machine the browser draws with the same processors, and comes first."""
 
-_RUNS_AT_ONCE = 1
-"""Runs of pages. Python runs one thread at a time: of several at once the last ends no sooner, the others later."""
+_RUNS_AT_ONCE = 2
+"""Runs of pages. Python runs one thread at a time, so that more of them at once end no sooner; two, so that one that is
+held up holds up no other."""
 
 _UNASKED_SECONDS = 4.0
 """How long an analysis goes on beyond the time in which a page that waits for it has to ask again."""

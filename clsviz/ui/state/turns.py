@@ -73,7 +73,9 @@ class Turns:
         if not self._has_one:
             return
         self._own.has_one = False
-        seconds = min(self._rest() * (time.thread_time() - self._own.began), LONGEST_REST_SECONDS)
-        with self._resting:
-            self._rests_until = max(self._rests_until, time.monotonic() + seconds)
-        self._free.release()
+        try:
+            seconds = min(self._rest() * (time.thread_time() - self._own.began), LONGEST_REST_SECONDS)
+            with self._resting:
+                self._rests_until = max(self._rests_until, time.monotonic() + seconds)
+        finally:
+            self._free.release()
