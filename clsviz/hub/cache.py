@@ -77,6 +77,8 @@ def cached_bytes(repository: Repository, file: File) -> int:
     blob = blob_path(repository, file)
     if blob.exists():
         return file.size
-    part = partial_path(blob)
-    size = part.stat().st_size if part.exists() else 0
+    try:
+        size = partial_path(blob).stat().st_size
+    except FileNotFoundError:  # not begun, or another has finished it in this moment
+        return file.size if blob.exists() else 0
     return size if size <= file.size else 0
