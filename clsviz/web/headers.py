@@ -108,9 +108,14 @@ class OnlyFor:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or refuse it."""
         if scope["type"] == "http" and scope["path"].rstrip("/") in self._paths:
-            headers, (address, _) = Headers(scope=scope), scope.get("client") or ("", 0)
-            is_forwarded = any(name in headers for name in ("forwarded", "x-forwarded-for", "x-real-ip"))
+            address, is_forwarded = who_asks(scope)
             if not self._is_welcome(address, is_forwarded=is_forwarded):
                 await PlainTextResponse("CLSVIZ_METRICS says who may read this.", 403)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
+
+
+def who_asks(scope: Scope) -> tuple[str, bool]:
+    """The address of whoever asks, and whether that is a proxy on behalf of somebody."""
+    headers, (address, _) = Headers(scope=scope), scope.get("client") or ("", 0)
+    return address, any(name in headers for name in ("forwarded", "x-forwarded-for", "x-real-ip"))

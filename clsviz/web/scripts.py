@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from clsviz.hosting import is_this_machine
 from clsviz.ui.state import serving
+from clsviz.web.headers import who_asks
 
 _TYPES = {".js": "text/javascript", ".css": "text/css"}
 
@@ -58,6 +59,6 @@ class CompressedScripts:
 def _wants(scope: Scope) -> bool:
     headers = Headers(scope=scope)
     accepted = {coding.partition(";")[0].strip().lower() for coding in headers.get("accept-encoding", "").split(",")}
-    address, _ = scope.get("client") or ("", 0)
-    is_near = is_this_machine(address) and not any(name in headers for name in ("forwarded", "x-forwarded-for"))
+    address, is_forwarded = who_asks(scope)
+    is_near = is_this_machine(address) and not is_forwarded
     return "gzip" in accepted and "range" not in headers and not is_near
