@@ -25,9 +25,8 @@ async def lifespan(_: object) -> AsyncIterator[None]:
     sys.setswitchinterval(_SWITCH_SECONDS)  # before what is made ready, which changes it for a while and back to this
     runners.hear_out()
     compression.hasten()
-    thread = threading.Thread(
-        target=lambda: web.readying.make_ready()
-    )  # no daemon: Python must not end while something is imported
+    # No daemon: Python must not end while something is imported.
+    thread = threading.Thread(target=lambda: web.readying.make_ready())
     thread.start()
     yield
     await run_in_threadpool(thread.join)

@@ -13,7 +13,6 @@ from clsviz.web.preview import Previews
 _SWITCH_SECONDS = 0.0005
 """How soon others have their turn meanwhile; Python's 0.005 would be the wait for each piece of a file."""
 
-
 _FIRST_SECONDS = 0.05
 """A browser that waits for the server to start gets its page in this time, before Python has more to do."""
 
