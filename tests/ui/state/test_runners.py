@@ -12,6 +12,7 @@ from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.session_manager import SessionClient
+from support import coroutines
 
 from clsviz.ui.state import runners
 
@@ -106,7 +107,7 @@ def test_a_look_that_comes_as_a_run_ends_takes_nothing_from_it(runtime: Runtime)
         await runtime.stopped
         return browser
 
-    browser = asyncio.run(asyncio.wait_for(visit(), 60))
+    browser = coroutines.run(visit())
     assert browser.texts.count("the end of the page") == 1
     assert browser.texts[-1] == "a look"
     assert len(browser.fragments) == 2

@@ -11,6 +11,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
+from support import coroutines
 from support.visit import serve
 
 from clsviz.ui.state.sessions import Left, drop_oldest, settle
@@ -36,21 +37,22 @@ async def _visit(address: str) -> None:
             answer.ParseFromString(await asyncio.wait_for(socket.recv(), 60))
 
 
-def server_process() -> psutil.Process:
-    (process,) = [child for child in psutil.Process().children() if "streamlit" in " ".join(child.cmdline())]
+def server_process(address: str) -> psutil.Process:
+    port = f"--server.port={address.rstrip('/').rpartition(':')[2]}"
+    (process,) = [child for child in psutil.Process().children() if port in child.cmdline()]
     return process
 
 
 @pytest.mark.skipif(not hasattr(psutil.Process, "num_fds"), reason="counts files as Unix does")
 def test_no_files_stay_open_after_the_browsers_that_left(tmp_path: Path) -> None:
     with serve(tmp_path, CLSVIZ_PUBLIC="1", CLSVIZ_LIMIT_RECONNECT_SECONDS="0.6") as address:
-        process = server_process()
-        asyncio.run(_visit(address))
+        process = server_process(address)
+        coroutines.run(_visit(address))
         deadline = time.monotonic() + 120
-        asyncio.run(_visit(address))
+        coroutines.run(_visit(address))
         before = process.num_fds()
         for _ in range(N_VISITORS):
-            asyncio.run(_visit(address))
+            coroutines.run(_visit(address))
         while process.num_fds() > before:
             assert time.monotonic() < deadline, f"{process.num_fds()} files are open, {before} were before"
             time.sleep(0.05)
@@ -91,5 +93,5 @@ def test_what_is_loaded_is_not_looked_through_until_sessions_were_closed() -> No
         assert there() is None
         assert gc.get_freeze_count() > 10_000  # what is there is out of the way again
     finally:
-        gc.unfreeze()
+        gc.freeze()  # as it was before
         gc.set_threshold(*thresholds)
