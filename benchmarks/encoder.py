@@ -104,7 +104,8 @@ def main() -> None:
     parser.add_argument("--memory", nargs="*", metavar="WAY", help="find out how much memory these take, not all")
     parser.add_argument("--peak", type=Path, help=argparse.SUPPRESS)  # the folder that holds what is set up
     options = parser.parse_args()
-    atexit.register(gc.freeze)  # else Python looks through all that libraries made once more as it ends
+    gc.set_threshold(200_000)  # as for commands: what libraries make stays
+    atexit.register(gc.freeze)
     warnings.simplefilter("ignore")
     n = options.sentences * (_GROWTH if options.growth else 1)
     sentences = corpora.fetch_sample(Selection(options.corpus), n, 0, Store().corpora, Progress()).sentences
