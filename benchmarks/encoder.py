@@ -28,7 +28,9 @@ Requires requirements-benchmarks.txt; what else is in requirements-engines.txt i
 """
 
 import argparse
+import atexit
 import functools
+import gc
 import json
 import statistics
 import subprocess
@@ -102,6 +104,8 @@ def main() -> None:
     parser.add_argument("--memory", nargs="*", metavar="WAY", help="find out how much memory these take, not all")
     parser.add_argument("--peak", type=Path, help=argparse.SUPPRESS)  # the folder that holds what is set up
     options = parser.parse_args()
+    gc.set_threshold(200_000)  # as for commands: what libraries make stays
+    atexit.register(gc.freeze)
     warnings.simplefilter("ignore")
     n = options.sentences * (_GROWTH if options.growth else 1)
     sentences = corpora.fetch_sample(Selection(options.corpus), n, 0, Store().corpora, Progress()).sentences

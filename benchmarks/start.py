@@ -19,9 +19,11 @@ _HERE = Path(__file__).parents[1]
 
 
 _LOAD = """
+import os
 from clsviz import models
 from clsviz.encoder import Encoder
 Encoder(models.find({model!r}){how}).measure(["The quick brown fox jumps over the lazy dog."] * 32)
+os._exit(0)  # they are there
 """
 
 
@@ -32,6 +34,7 @@ def main() -> None:
     parser.add_argument("--model", default="minilm")
     parser.add_argument("--corpus", default="python-docs")
     parser.add_argument("--against", type=Path)
+    parser.add_argument("--store", type=Path, help="one where they are stored already; by default a new one")
     options = parser.parse_args()
     print(f"{platform.machine()}, {os.cpu_count()} processors, Python {platform.python_version()}")
     measure = ["-m", "clsviz", "measure", f"--model={options.model}", f"--corpus={options.corpus}", "--sample-size=100"]
@@ -45,7 +48,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as stores:
         for round_number in range(options.rounds + 1):
             for (name, checkout), words in runs.items():
-                store = Path(stores) / str(checkout == _HERE)
+                store = options.store or Path(stores) / str(checkout == _HERE)
                 seconds = run_once(words, checkout, store)
                 if round_number or not options.rounds:  # the first fills the store, and the caches of the system
                     spent[name, checkout].append(seconds)

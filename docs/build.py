@@ -179,7 +179,9 @@ def run(path: Path) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         paths = [str(DOCS.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
         environment = os.environ | {"CLSVIZ_STORE": folder, "PYTHONPATH": os.pathsep.join(paths)}
-        client = NotebookClient(notebook, timeout=300, kernel_name="python3", record_timing=False)
+        client = NotebookClient(
+            notebook, timeout=300, kernel_name="python3", record_timing=False, shutdown_kernel="immediate"
+        )
         client.execute(cwd=folder, env=environment)
     for cell in notebook.cells:
         if cell.cell_type == "code":

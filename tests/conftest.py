@@ -21,8 +21,10 @@ from support.tiny import random_sentences, write_bert
 
 from clsviz import encoder, measuring, models
 
-# With all libraries loaded a full collection takes a third of a second, and tests make many objects in circles.
+# With all libraries loaded a full collection takes a third of a second, and tests make many objects in circles. What is
+# loaded while tests are collected stays.
 gc.set_threshold(50_000, 20, 20)
+gc.disable()
 
 TOGETHER = {"api", "browser"}
 """Folders whose tests run in one worker, as those of every file do: they share what takes long to set up."""
@@ -50,6 +52,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     """What the libraries have made stays, and no collection of garbage looks at it again."""
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from support.programs import BRIEF
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -91,7 +92,7 @@ def test_the_command_runs_from_anywhere(site: Path, tmp_path: Path) -> None:
 def test_the_library_finds_its_lazy_parts(site: Path, tmp_path: Path) -> None:
     program = "import clsviz; print(clsviz.__file__, *(getattr(clsviz, name) for name in clsviz.__all__))"
     ran = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, env=environment(site), capture_output=True, text=True
+        [sys.executable, "-c", BRIEF + program], cwd=tmp_path, env=environment(site), capture_output=True, text=True
     )
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.startswith(str(site))

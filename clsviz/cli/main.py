@@ -1,5 +1,7 @@
 """Run a command, and turn its failures into one line and an exit status."""
 
+import atexit
+import gc
 import io
 import os
 import sys
@@ -26,8 +28,14 @@ _INTERRUPTED = 130
 """Exit status after Ctrl-C."""
 
 
+_NEW_OBJECTS = 200_000
+"""After so many Python looks for circles among them: libraries make millions as they are imported, which all stay."""
+
+
 def command() -> NoReturn:
     """Run the command line of this process, and exit with its status."""
+    gc.set_threshold(_NEW_OBJECTS)
+    atexit.register(gc.freeze)  # else Python looks through all of them once more as it ends: a second
     status = main()
     if status == _INTERRUPTED:  # without waiting for other threads, which may be waiting for a download
         sys.stderr.flush()

@@ -18,6 +18,7 @@ from benchmarks.busy import busy_processes
 from benchmarks.engines import OPTIONAL
 from benchmarks.table import table
 from benchmarks.ways import Plain
+from clsviz.cli import main
 from clsviz.encoder import has_fast_bfloat16
 from clsviz.experiment import Experiment
 from clsviz.measuring import Encoders, Extraction, Store
@@ -152,13 +153,18 @@ def test_the_layers_are_timed_from_the_store(
         assert f"\n{name}: " in printed
 
 
-def test_what_a_start_takes_is_timed_in_turns(tiny_folder: Path, text_file: Path) -> None:
-    command = [sys.executable, "-m", "benchmarks.start", f"--model={tiny_folder}", f"--corpus={text_file}"]
-    run = subprocess.run([*command, "--rounds=0"], capture_output=True, text=True)
+def test_what_a_start_takes_is_timed_in_turns(tiny_folder: Path, text_file: Path, tmp_path: Path) -> None:
+    which = [f"--model={tiny_folder}", f"--corpus={text_file}", f"--store={tmp_path}"]
+    assert main(["measure", *which, "--sample-size=100"]) == 0
+    measured = {path: path.stat().st_ino for path in tmp_path.rglob("*.safetensors")}
+    assert measured
+    command = [sys.executable, "-m", "benchmarks.start", *which, "--rounds=0"]
+    run = subprocess.run(command, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     seconds = dict(line.split(": ") for line in run.stdout.splitlines()[1:])
     assert list(seconds) == ["100 stored sentences", "by transformers", "help", "straight from the files"]
     assert all(0 < float(text.split()[0]) < 300 for text in seconds.values())
+    assert {path: path.stat().st_ino for path in tmp_path.rglob("*.safetensors")} == measured  # once
 
 
 def test_a_whole_corpus_is_counted_and_viewed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

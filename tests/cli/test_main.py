@@ -68,6 +68,19 @@ def test_the_dashboard_does_not_start_with_a_limit_that_makes_no_sense(
     assert capsys.readouterr().err.startswith("clsviz: CLSVIZ_LIMIT_SESSIONS is “many”. It must be a whole number")
 
 
+def test_a_command_looks_for_circles_rarely_and_not_as_it_ends() -> None:
+    """What libraries make stays, and is much."""
+    program = """
+import atexit, gc, sys
+from clsviz.cli import command
+atexit.register(lambda: print(gc.get_threshold()[0], gc.get_freeze_count() > 10_000))  # runs last
+sys.argv = ["clsviz", "--help"]
+command()
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines()[-1] == "200000 True"
+
+
 def test_an_unknown_command_is_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["meassure"]) == 2
     error = capsys.readouterr().err

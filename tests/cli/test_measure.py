@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from support.hub import Hub
 from support.processor import needs_bfloat16
+from support.programs import BRIEF
 from support.tiny import random_sentences, write_dataset, write_model
 
 from clsviz.cli import main
@@ -302,7 +303,7 @@ print("LOADED", *sys.modules)
 def test_what_is_stored_is_told_without_what_measures(arguments: list[str]) -> None:
     """Every library that is loaded is waited for."""
     assert main(arguments) == 0
-    run = subprocess.run([sys.executable, "-c", LOADED, *arguments], capture_output=True, text=True, check=True)
+    run = subprocess.run([sys.executable, "-c", BRIEF + LOADED, *arguments], capture_output=True, text=True, check=True)
     said = [line for line in run.stdout.splitlines() if line.startswith("LOADED")]
     by_help, by_measure, by_another_view = map(set, map(str.split, said))
     assert not by_help & {"torch", "transformers", "pandas", "pyarrow", "scipy", "sklearn", "jinja2"}

@@ -129,7 +129,7 @@ def test_what_was_read_before_a_cancellation_is_not_read_again(
         assert "Another sentence stands here now." in sentences_of("small", kept)
 
 
-def write_texts(path: Path, n: int = 60_000) -> Path:
+def write_texts(path: Path, n: int = 45_000) -> Path:
     texts = [f"Text {at} is here. It has {at % 7} more." for at in range(n)]
     if path.suffix == ".parquet":
         pq.write_table(pa.table({"text": texts, "topic": [at % 3 for at in range(n)]}), path, row_group_size=10_000)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.programs import BRIEF
 
 from clsviz import models
 from clsviz.encoder import Encoder
@@ -50,7 +51,6 @@ NAMES = ["minilm", "untrained:minilm", "untrained:{folder}"]
 WITHOUT_A_SOCKET = """
 import sys
 sys.addaudithook(lambda event, args: sys.exit(f"opened: {event} {args}") if event.startswith("socket.") else None)
-from clsviz.encoder import Encoder
 from clsviz import models
 from clsviz.encoder import Encoder
 for name in sys.argv[1:]:
@@ -64,7 +64,7 @@ for name in sys.argv[1:]:
 def elsewhere(tiny_folder: Path) -> dict[str, str]:
     """The fingerprint and the norms of these models in another process, which may open no socket."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
-    command = [sys.executable, "-c", WITHOUT_A_SOCKET, *(name.format(folder=tiny_folder) for name in NAMES)]
+    command = [sys.executable, "-c", BRIEF + WITHOUT_A_SOCKET, *(name.format(folder=tiny_folder) for name in NAMES)]
     answer = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert answer.returncode == 0, answer.stderr
     return dict(zip(NAMES, answer.stdout.splitlines(), strict=True))
@@ -88,7 +88,6 @@ def test_a_hub_that_cannot_be_reached_is_one_sentence(monkeypatch: pytest.Monkey
     program = """
 from clsviz.errors import ModelError
 from clsviz import models
-from clsviz.encoder import Encoder
 try:
     models.fetch("bert-base-uncased")
 except ModelError as error:
@@ -97,7 +96,7 @@ except ModelError as error:
     # The discard port of this machine, where nobody listens.
     environment = os.environ | {"HF_ENDPOINT": "http://127.0.0.1:9", "HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "0"}
     answer = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, env=environment, timeout=60
+        [sys.executable, "-c", BRIEF + program], capture_output=True, text=True, env=environment, timeout=60
     )
     assert "cannot be reached for google-bert/bert-base-uncased" in answer.stdout
     assert "MiniLM-L6" in answer.stdout

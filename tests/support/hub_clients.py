@@ -1,11 +1,16 @@
 """Clients that ask the stand-in for the Hub."""
 
+import functools
 import importlib.util
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from support.hub import Hub
+
+_CERTIFICATES = functools.cache(httpx2.create_ssl_context)
+"""Which are read from their file once, not by every client of a hub that asks for none."""
 
 
 def environment(hub: Hub, cache: Path) -> dict[str, str]:
@@ -79,6 +84,7 @@ def _point_what_is_in_memory(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_detect_agent, "_registry", {"standardEnvVars": [], "harnesses": {}})
     monkeypatch.setattr(_http, "_HUB_ORIGINS", {*_http._HUB_ORIGINS, _http._url_origin(hub.address)})
     monkeypatch.setattr(hf_api.api, "endpoint", hub.address)
+    monkeypatch.setattr("httpx2._transports.default.create_ssl_context", _CERTIFICATES)
     _http.close_session()
     HfFileSystem.clear_instance_cache()
     for module in (hf_file_system, huggingface_hub):

@@ -16,6 +16,7 @@ from streamlit import file_util
 from streamlit.web.server.starlette.starlette_app_utils import decode_xsrf_token_string
 from streamlit.web.server.starlette.starlette_routes import create_host_config_routes
 from support.app import answer, browse_from, linked, plain, settle
+from support.programs import BRIEF
 
 from clsviz import web, words
 from clsviz.ui.state import serving
@@ -210,7 +211,9 @@ print("numpy" in sys.modules)
 
 def test_a_browsers_page_waits_for_nothing_that_measures_or_draws(tmp_path: Path) -> None:
     environment = {"CLSVIZ_STORE": str(tmp_path), "PYTHONPATH": str(Path(links.__file__).parents[2]), "PATH": ""}
-    done = subprocess.run([sys.executable, "-c", NOTHING_HEAVY], capture_output=True, text=True, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-c", BRIEF + NOTHING_HEAVY], capture_output=True, text=True, env=environment
+    )
     assert done.stdout.split("\n") == ["", "True", ""], done.stderr
 
 

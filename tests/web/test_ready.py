@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
+from support.programs import BRIEF
 
 from clsviz import models
 from clsviz.errors import ModelError
@@ -65,7 +66,7 @@ print(*{"torch", "transformers", "statsmodels", "sklearn", "scipy", "datasets"} 
 import os; os._exit(0)
 """
     ran = subprocess.run(
-        [sys.executable, "-uc", program],
+        [sys.executable, "-uc", BRIEF + program],
         cwd=Path(__file__).parents[2],
         env={"PATH": "", "CLSVIZ_STORE": str(tmp_path), "HF_HUB_OFFLINE": "1"},
         capture_output=True,

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
+from support.programs import BRIEF
 
 from clsviz import web
 from clsviz.web import readying
@@ -25,7 +26,7 @@ assert "torch" not in sys.modules
 
 def test_it_loads_what_a_page_takes_and_no_model(tmp_path: Path) -> None:
     environment = {"CLSVIZ_STORE": str(tmp_path), "PYTHONPATH": str(ROOT), "PATH": ""}
-    done = subprocess.run([sys.executable, "-c", BEGIN], capture_output=True, text=True, env=environment)
+    done = subprocess.run([sys.executable, "-c", BRIEF + BEGIN], capture_output=True, text=True, env=environment)
     assert not done.returncode, done.stderr
 
 

@@ -54,16 +54,19 @@ def is_wrapped(lines: Sequence[str]) -> bool:
     width = _width(pairs)
     upper = [above.strip() for above, _ in pairs]
     text = "".join(upper)
-    running = sum(below.lstrip()[:1].islower() and not _END.search(above) for above, below in pairs)
-    shares = [
-        (sum(_is_full(above, below, width) for above, below in pairs) / len(pairs), _LEAST_FULL),
-        (running / len(pairs), _LEAST_RUNNING),
-        (sum(bool(_STOP_INSIDE.search(line)) for line in upper) / len(pairs), _LEAST_INSIDE),
-        ((sum(map(str.isalpha, text)) + text.count(" ")) / max(1, len(text)), _LEAST_LETTERS),
-    ]
     ((_, n_alike),) = Counter(line.partition(" ")[0] for line in upper).most_common(1)
-    is_record = n_alike > _MOST_ALIKE * len(pairs)
-    return width in _WIDTHS and not is_record and all(share >= least for share, least in shares)
+
+    def share(of_pairs: Iterable[bool]) -> float:
+        return sum(of_pairs) / len(pairs)
+
+    return (  # as soon as one is lacking, the others need not be counted
+        width in _WIDTHS
+        and n_alike <= _MOST_ALIKE * len(pairs)
+        and share(below.lstrip()[:1].islower() and not _END.search(above) for above, below in pairs) >= _LEAST_RUNNING
+        and share(_is_full(above, below, width) for above, below in pairs) >= _LEAST_FULL
+        and share(bool(_STOP_INSIDE.search(line)) for line in upper) >= _LEAST_INSIDE
+        and (sum(map(str.isalpha, text)) + text.count(" ")) / max(1, len(text)) >= _LEAST_LETTERS
+    )
 
 
 class Wrapped:
