@@ -18,11 +18,18 @@ _WITHOUT = [
 ]
 """Features of Chromium."""
 
+_SCRIPTS = [
+    "--no-opt",  # no page lives so long that compiling its scripts best is worth the time, nor all of them well
+    "--invocation-count-for-maglev=20000",  # but few are run so often, as Plotly's digests of shaders are
+    *("--min-semi-space-size=64", "--max-semi-space-size=64", "--initial-heap-size=1024"),  # megabytes, to collect later
+]
+"""Settings of V8."""
+
 _FLAGS = [
     "--process-per-site",
     f"--disable-features={','.join(_WITHOUT)}",
     "--v8-cache-options=bypassHeatCheck",  # what is compiled is kept at once, and not from the third time on
-    "--js-flags=--no-opt --no-maglev",  # no page lives so long that compiling its scripts better is worth the time
+    f"--js-flags={' '.join(_SCRIPTS)}",
 ]
 
 PATIENCE = 180_000
