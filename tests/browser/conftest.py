@@ -21,7 +21,11 @@ _WITHOUT = [
 _SCRIPTS = [
     "--no-opt",  # no page lives so long that compiling its scripts best is worth the time, nor all of them well
     "--invocation-count-for-maglev=20000",  # but few are run so often, as Plotly's digests of shaders are
-    *("--min-semi-space-size=64", "--max-semi-space-size=64", "--initial-heap-size=1024"),  # megabytes, to collect later
+    *(
+        "--min-semi-space-size=64",
+        "--max-semi-space-size=64",
+        "--initial-heap-size=1024",
+    ),  # megabytes, to collect later
 ]
 """Settings of V8."""
 
