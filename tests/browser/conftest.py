@@ -10,6 +10,8 @@ from support.hub_clients import environment
 from support.tiny import random_sentences, write_bert, write_dataset
 from support.visit import launch, serve
 
+from clsviz import measuring, models
+
 _WITHOUT = [
     "ScriptStreaming",  # what is parsed while it arrives is parsed anew for every page, and else only once
     # What Playwright turns off and a page of this machine could notice: a list of one's own replaces Playwright's.
@@ -65,6 +67,9 @@ def hub(hub_server: Hub, tmp_path_factory: pytest.TempPathFactory) -> Hub:
 def server(hub: Hub, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of the app, with nothing measured or fetched yet."""
     folder = tmp_path_factory.mktemp("server")
+    encoders = measuring.Encoders.of(measuring.Store(folder / "store"))
+    for name in ("minilm", "untrained:minilm"):
+        encoders.get(models.find(name))  # from now on it is known there that transformers’ classes agree
     with serve(folder, **environment(hub, folder / "cache")) as address:
         yield address
     assert "Traceback" not in (folder / "log").read_text()
