@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect, sync_playwright
-from support.browser import SMALL, note_refused
+from support.browser import note_refused
 from support.hub import Hub
 from support.hub_clients import environment
 from support.tiny import random_sentences, write_bert, write_dataset
@@ -102,7 +102,7 @@ def visit(context: BrowserContext, server: str) -> Iterator[Callable[..., Page]]
     pages: list[Page] = []
     refused: list[str] = []
 
-    def visit(query: str = SMALL, viewport: ViewportSize = WIDE, scheme: str = "light") -> Page:
+    def visit(query: str = "?sample_size=1000", viewport: ViewportSize = WIDE, scheme: str = "light") -> Page:
         pages.append(page := context.new_page())
         note_refused(page, refused)
         page.set_viewport_size(viewport)

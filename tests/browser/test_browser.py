@@ -167,7 +167,7 @@ def check_that_the_cutoff_and_the_layer_change_the_numbers_and_the_link(page: Pa
     expect(page.get_by_role("heading", level=1)).to_contain_text("after layer 5?")
     page.get_by_text("Pooler output", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("its pooler output?")
-    assert "500 sentences measured" in page.get_by_text("sentences measured").inner_text()
+    assert "1,000 sentences measured" in page.get_by_text("sentences measured").inner_text()
 
     page.wait_for_timeout(URL_SETTLES_MILLISECONDS)
     page.go_back()
@@ -402,7 +402,7 @@ def test_downloads_hold_what_is_shown(visit: Callable[..., Page], browser: Brows
         assert (tmp_path / name).read_bytes().startswith(begins)
         exports.click()
     table = pd.read_csv(paths["csv"])
-    assert len(table) == len(pd.read_parquet(paths["parquet"])) == 500
+    assert len(table) == len(pd.read_parquet(paths["parquet"])) == 1000
     used = table[table["n_tokens"] < 80]
     assert words.number(used["n_tokens"].corr(used["cls_6"]) ** 2) == figures(page)[0]
 

@@ -60,7 +60,7 @@ def another_site(tmp_path: Path) -> Iterator[str]:
 def test_the_copied_markup_shows_the_picture_alone_on_another_page(
     visit: Callable[..., Page], another_site: str, tmp_path: Path
 ) -> None:
-    page = measured(visit("?sample_size=500&layer=5"))
+    page = measured(visit("?sample_size=1000&layer=5"))
     page.get_by_role("button", name="Cite and export").click()
     page.get_by_role("button", name="Copy iframe").click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()

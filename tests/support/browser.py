@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import ConsoleMessage, Locator, Page, expect
 
-SMALL = "?sample_size=500"
+SMALL = "?sample_size=1000"
 """What most tests open: it takes a few seconds, once."""
 
 _RUN = re.compile(r"^Run( all)?( ·|$)")
