@@ -10,6 +10,8 @@ from support.hub_clients import environment
 from support.tiny import random_sentences, write_bert, write_dataset
 from support.visit import launch, serve
 
+from clsviz import measuring, models
+
 _WITHOUT = [
     "ScriptStreaming",  # what is parsed while it arrives is parsed anew for every page, and else only once
     # What Playwright turns off and a page of this machine could notice: a list of one's own replaces Playwright's.
@@ -18,11 +20,22 @@ _WITHOUT = [
 ]
 """Features of Chromium."""
 
+_SCRIPTS = [
+    "--no-opt",  # no page lives so long that compiling its scripts best is worth the time, nor all of them well
+    "--invocation-count-for-maglev=20000",  # but few are run so often, as Plotly's digests of shaders are
+    *(
+        "--min-semi-space-size=64",
+        "--max-semi-space-size=64",
+        "--initial-heap-size=1024",
+    ),  # megabytes, to collect later
+]
+"""Settings of V8."""
+
 _FLAGS = [
     "--process-per-site",
     f"--disable-features={','.join(_WITHOUT)}",
     "--v8-cache-options=bypassHeatCheck",  # what is compiled is kept at once, and not from the third time on
-    "--js-flags=--no-opt --no-maglev",  # no page lives so long that compiling its scripts better is worth the time
+    f"--js-flags={' '.join(_SCRIPTS)}",
 ]
 
 PATIENCE = 180_000
@@ -54,6 +67,8 @@ def hub(hub_server: Hub, tmp_path_factory: pytest.TempPathFactory) -> Hub:
 def server(hub: Hub, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of the app, with nothing measured or fetched yet."""
     folder = tmp_path_factory.mktemp("server")
+    encoders = measuring.Encoders.of(measuring.Store(folder / "store"))
+    encoders.get(models.find("minilm"))  # from now on it is known there that transformers’ classes agree
     with serve(folder, **environment(hub, folder / "cache")) as address:
         yield address
     assert "Traceback" not in (folder / "log").read_text()

@@ -52,6 +52,7 @@ def ends_of_axes(page: Page) -> list[float]:
 def test_a_newcomer_sees_the_answer_on_real_data_and_nothing_is_asked_of_the_hub(
     visit: Callable[..., Page], hub: Hub
 ) -> None:
+    hub.requests.clear()
     page = visit("")
     expect(page.get_by_role("heading", level=1)).to_have_text(
         "Does MiniLM-L6 encode the length of a sentence in the norm of its [CLS]?"
@@ -77,8 +78,15 @@ def test_a_newcomer_sees_the_answer_on_real_data_and_nothing_is_asked_of_the_hub
     assert not hub.requests
 
 
-def test_hovering_shows_the_sentence_a_click_all_of_it_and_a_box_many(visit: Callable[..., Page]) -> None:
-    page = measured(visit())
+def test_hovering_shows_the_sentence_a_click_all_of_it_a_box_many_and_the_copied_link_opens_the_same_picture(
+    visit: Callable[..., Page], server: str
+) -> None:
+    page = measured(visit(f"{SMALL}&length_cutoff=25"))
+    check_that_hovering_shows_the_sentence_a_click_all_of_it_and_a_box_many(page)
+    check_that_the_copied_link_opens_the_same_picture(page, visit, server)
+
+
+def check_that_hovering_shows_the_sentence_a_click_all_of_it_and_a_box_many(page: Page) -> None:
     sentence, tokens, norm, distance = hover(page).rsplit("<br>", 3)
     assert re.match(r"""["'(]?[A-Z]""", sentence)
     assert re.fullmatch(r"\d+ tokens", tokens)
@@ -99,74 +107,7 @@ def test_hovering_shows_the_sentence_a_click_all_of_it_and_a_box_many(visit: Cal
     assert page.get_by_text(re.compile(r"^[\d,]+ selected · ")).inner_text().startswith(f"{marked} selected")
 
 
-def test_the_cutoff_and_the_layer_change_the_numbers_and_the_link(visit: Callable[..., Page]) -> None:
-    page = measured(visit(f"{SMALL}&length_cutoff=40"))
-    before = figures(page)
-    cutoff = page.get_by_role("slider", name="Length cutoff")
-    cutoff.focus()
-    for value in range(35, 15, -5):  # while the page draws itself anew
-        page.keyboard.press("ArrowLeft")
-        expect(cutoff).to_have_attribute("aria-valuetext", f"under {value}")
-    expect(page.get_by_text("(3–19 tokens)")).to_be_visible()
-    settle(page)
-    assert cutoff.get_attribute("aria-valuetext") == "under 20"
-    assert figures(page)[2] != before[2]
-    expect(page).to_have_url(re.compile("length_cutoff=20"))
-    links = sidebar(page).locator("[data-testid=stPageLink] a")
-    for link in links.all():
-        expect(link).to_have_attribute("href", re.compile("length_cutoff=20"))
-    assert links.count() == 6
-
-    page.get_by_role("slider", name="Layer").focus()
-    page.keyboard.press("ArrowLeft")
-    expect(page.get_by_role("heading", level=1)).to_contain_text("after layer 5?")
-    page.get_by_text("Pooler output", exact=True).click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("its pooler output?")
-    assert "1,000 sentences measured" in page.get_by_text("sentences measured").inner_text()
-
-    page.wait_for_timeout(URL_SETTLES_MILLISECONDS)
-    page.go_back()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("after layer 5?")
-
-
-def test_a_typed_sentence_gets_its_star_and_its_numbers(visit: Callable[..., Page]) -> None:
-    page = measured(visit())
-    box = page.get_by_role("textbox", name="Your own sentence")
-    box.press_sequentially("Sinan loves a beautiful day")  # and nothing else: it is measured as it is typed
-    expect(page.get_by_text("6 tokens")).to_be_visible()
-    expect(page.get_by_text("the line predicts").first).to_be_visible()
-    expect(page.get_by_text("sin  ##an  loves  a  beautiful  day")).to_be_visible()
-    expect(page.locator(".annotation-text", has_text="yours")).to_be_visible()
-    expect(box).to_be_focused()
-    box.fill("<img src=x onerror=alert(1)> **bold**")
-    box.press("Enter")
-    expect(page.locator("[data-testid=stText]", has_text="<img src=x onerror=alert(1)> **bold**")).to_be_visible()
-    assert page.locator("img[src=x]").count() == 0
-    assert "text=" not in page.url
-
-
-def test_what_is_typed_goes_along_to_the_page_whose_link_is_clicked_at_once(visit: Callable[..., Page]) -> None:
-    page = measured(visit())
-    box = page.get_by_role("textbox", name="Your own sentence")
-    for name, question in (("Try a sentence", "make of a sentence?"), ("Norm vs length", "in the norm of")):
-        box.fill(f"On the way to {name}")
-        page.get_by_role("link", name=name).click(delay=100)  # as long as a finger needs
-        expect(page.get_by_role("heading", level=1)).to_contain_text(question)
-        expect(box).to_have_value(f"On the way to {name}")
-        settle(page)
-
-
-def test_several_sentences_of_a_link_get_their_stars(visit: Callable[..., Page]) -> None:
-    text = "Sinan loves a beautiful day\n<img src=x onerror=alert(1)> **bold**"
-    page = measured(visit(f"{SMALL}&{urlencode({'text': text})}"))
-    expect(page.get_by_role("textbox", name="Your own sentences")).to_have_value(text)
-    expect(page.locator(".annotation-text", has_text="yours, 1")).to_be_visible()
-    expect(page.get_by_text("2. <img src=x onerror=alert(1)> **bold**")).to_be_visible()
-    assert page.locator("img[src=x]").count() == 0
-
-
-def test_the_copied_link_opens_the_same_picture(visit: Callable[..., Page], server: str) -> None:
-    page = measured(visit("?sample_size=1000&length_cutoff=25&layer=5"))
+def check_that_the_copied_link_opens_the_same_picture(page: Page, visit: Callable[..., Page], server: str) -> None:
     page.get_by_role("textbox", name="Your own sentence").fill("A sentence & a half: 100% mine?")
     page.keyboard.press("Enter")
     expect(page.get_by_text("yours")).to_be_visible()
@@ -195,6 +136,217 @@ def test_the_copied_link_opens_the_same_picture(visit: Callable[..., Page], serv
     assert not any(in_others)
 
 
+def test_the_cutoff_and_the_layer_change_the_numbers_and_the_link_and_pages_keep_them(
+    visit: Callable[..., Page],
+) -> None:
+    page = measured(visit(f"{SMALL}&length_cutoff=40"))
+    check_that_the_cutoff_and_the_layer_change_the_numbers_and_the_link(page)
+    settle(page)
+    check_that_pages_keep_the_settings_and_back_goes_back(page)
+
+
+def check_that_the_cutoff_and_the_layer_change_the_numbers_and_the_link(page: Page) -> None:
+    before = figures(page)
+    cutoff = page.get_by_role("slider", name="Length cutoff")
+    cutoff.focus()
+    for value in range(35, 15, -5):  # while the page draws itself anew
+        page.keyboard.press("ArrowLeft")
+        expect(cutoff).to_have_attribute("aria-valuetext", f"under {value}")
+    expect(page.get_by_text("(3–19 tokens)")).to_be_visible()
+    settle(page)
+    assert cutoff.get_attribute("aria-valuetext") == "under 20"
+    assert figures(page)[2] != before[2]
+    expect(page).to_have_url(re.compile("length_cutoff=20"))
+    links = sidebar(page).locator("[data-testid=stPageLink] a")
+    for link in links.all():
+        expect(link).to_have_attribute("href", re.compile("length_cutoff=20"))
+    assert links.count() == 6
+
+    page.get_by_role("slider", name="Layer").focus()
+    page.keyboard.press("ArrowLeft")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("after layer 5?")
+    page.get_by_text("Pooler output", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("its pooler output?")
+    assert "1,000 sentences measured" in page.get_by_text("sentences measured").inner_text()
+
+    page.wait_for_timeout(URL_SETTLES_MILLISECONDS)
+    page.go_back()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("after layer 5?")
+
+
+def check_that_pages_keep_the_settings_and_back_goes_back(page: Page) -> None:
+    page.get_by_role("link", name="Inside the model").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("What is inside MiniLM-L6?")
+    settle(page)
+    assert "length_cutoff=20" in page.url
+    page.get_by_role("link", name="Norm vs length").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("after layer 5?")
+    settle(page)
+    assert page.url.endswith(f"/{SMALL}&length_cutoff=20&layer=5")
+    assert page.get_by_role("slider", name="Length cutoff").get_attribute("aria-valuetext") == "under 20"
+    page.wait_for_timeout(URL_SETTLES_MILLISECONDS)
+    page.go_back()
+    expect(page.get_by_role("heading", level=1)).to_have_text("What is inside MiniLM-L6?")
+
+
+def test_a_typed_sentence_gets_its_star_and_goes_along(visit: Callable[..., Page]) -> None:
+    page = measured(visit())
+    check_that_a_typed_sentence_gets_its_star_and_its_numbers(page)
+    check_that_what_is_typed_goes_along_to_the_page_whose_link_is_clicked_at_once(page)
+
+
+def check_that_a_typed_sentence_gets_its_star_and_its_numbers(page: Page) -> None:
+    box = page.get_by_role("textbox", name="Your own sentence")
+    box.press_sequentially("Sinan loves a beautiful day")  # and nothing else: it is measured as it is typed
+    expect(page.get_by_text("6 tokens")).to_be_visible()
+    expect(page.get_by_text("the line predicts").first).to_be_visible()
+    expect(page.get_by_text("sin  ##an  loves  a  beautiful  day")).to_be_visible()
+    expect(page.locator(".annotation-text", has_text="yours")).to_be_visible()
+    expect(box).to_be_focused()
+    box.fill("<img src=x onerror=alert(1)> **bold**")
+    box.press("Enter")
+    expect(page.locator("[data-testid=stText]", has_text="<img src=x onerror=alert(1)> **bold**")).to_be_visible()
+    assert page.locator("img[src=x]").count() == 0
+    assert "text=" not in page.url
+
+
+def check_that_what_is_typed_goes_along_to_the_page_whose_link_is_clicked_at_once(page: Page) -> None:
+    box = page.get_by_role("textbox", name="Your own sentence")
+    for name, question in (("Try a sentence", "make of a sentence?"), ("Norm vs length", "in the norm of")):
+        box.fill(f"On the way to {name}")
+        page.get_by_role("link", name=name).click(delay=100)  # as long as a finger needs
+        expect(page.get_by_role("heading", level=1)).to_contain_text(question)
+        expect(box).to_have_value(f"On the way to {name}")
+        settle(page)
+
+
+def test_a_links_sentences_get_their_stars_its_text_is_no_markup_and_nothing_comes_from_elsewhere(
+    visit: Callable[..., Page], server: str
+) -> None:
+    page = visit("_stcore/health")
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    setting = ":material/check: https://example.org www.example.org a@example.org :streamlit:"
+    text = "Sinan loves a beautiful day\n<img src=x onerror=alert(1)> **bold**"
+    page.goto(f"{server}{SMALL}&{urlencode({setting: 1, 'text': text})}")
+    warning = page.get_by_test_id("stAlert")
+    expect(warning).to_contain_text("There is no setting")
+    measured(page)
+    shown = warning.inner_text().replace("\u2060", "")
+    assert setting[:40] in shown
+    assert warning.locator("a, img, [data-testid=stIconMaterial]").count() == 0
+    expect(page.get_by_role("textbox", name="Your own sentences")).to_have_value(text)
+    expect(page.locator(".annotation-text", has_text="yours, 1")).to_be_visible()
+    expect(page.get_by_text("2. <img src=x onerror=alert(1)> **bold**")).to_be_visible()
+    assert page.locator("img[src=x]").count() == 0
+    assert requests
+    assert all(url.startswith((server, "data:", "blob:")) for url in requests), requests
+
+
+def test_everything_can_be_reached_by_keyboard_and_has_a_name(visit: Callable[..., Page]) -> None:
+    page = measured(visit("?sample_size=200"))
+    wanted = {"Model", "Corpus", "Settings", "Sentences", "Seed", "Layer", "Length cutoff", "Your own sentence"}
+    wanted |= {"Copy link", "Cite and export"}
+    for _ in range(100):
+        page.keyboard.press("Tab")
+        focused = page.evaluate(
+            """() => {
+                let node = document.activeElement
+                while (node?.shadowRoot?.activeElement) node = node.shadowRoot.activeElement
+                return `${node.getAttribute("aria-label") ?? ""} ${node.innerText ?? ""}`
+            }"""
+        )
+        if "Settings" in wanted and "Settings" in focused:  # and the next ones can be reached
+            check_that_settings_come_once_they_are_opened_and_leave_the_picture_alone(page)
+        wanted = {name for name in wanted if name not in focused}
+    assert not wanted
+    description = page.locator("[data-testid=stPlotlyChart]").first.evaluate("node => node.outerHTML")
+    assert "Norm of the [CLS] embedding against sentence length for" in description
+    check_that_settings_are_kept_when_they_are_closed(page)
+
+
+def check_that_settings_come_once_they_are_opened_and_leave_the_picture_alone(page: Page) -> None:
+    page.evaluate(
+        f"{{ const plot = {PLOT}; plot.drawn = 0; plot.on('plotly_afterplot', () => {{ plot.drawn += 1 }}) }}"
+    )
+    seed = page.get_by_label("Seed", exact=True)
+    assert not seed.count()
+    page.keyboard.press("Enter")
+    expect(seed).to_be_visible()
+    settle(page)
+    assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
+    assert page.evaluate(f"{PLOT}.drawn") == 0
+
+
+def check_that_settings_are_kept_when_they_are_closed(page: Page) -> None:
+    page.get_by_role("radio", name="Words", exact=True).click()
+    expect(page).to_have_url(re.compile("unit=words"))
+    expect(page.get_by_role("radio", name="Words", exact=True)).to_be_checked()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Does MiniLM-L6 encode")
+    expect(plot(page)).to_contain_text("in words")
+    page.get_by_text("Settings", exact=True).click()
+    expect(page.get_by_label("Seed", exact=True)).to_be_hidden()
+    settle(page)
+    expect(page).to_have_url(re.compile("unit=words"))
+
+
+def test_models_and_corpora_are_typed_and_texts_uploaded(visit: Callable[..., Page], hub: Hub, tmp_path: Path) -> None:
+    page = measured(visit("?sample_size=300"))
+    check_that_a_model_that_cannot_be_reached_is_one_sentence_and_the_page_stays(page, hub)
+    check_that_a_dataset_is_typed_by_its_id_and_offers_its_configurations(page)
+    check_that_a_text_file_can_be_uploaded(page, tmp_path)
+
+
+def check_that_a_model_that_cannot_be_reached_is_one_sentence_and_the_page_stays(page: Page, hub: Hub) -> None:
+    hub.misbehave("*electra*", "cut")
+    model = page.get_by_role("combobox", name="Model")
+    model.fill("google/electra-small-discriminator")
+    model.press("Enter")
+    error = page.locator("[data-testid=stSidebar] [data-testid=stAlert]")
+    expect(error).to_contain_text("The Hugging Face Hub cannot be reached for google/electra-small-discriminator")
+    model.fill("not a model, <b>surely</b>")
+    model.press("Enter")
+    expect(error).to_contain_text("“not a model, <b>surely</b>” is not the name of a model")
+    hub.behave()
+    model.fill("MiniLM-L6")
+    model.press("Enter")
+    measured(page)
+
+
+def check_that_a_dataset_is_typed_by_its_id_and_offers_its_configurations(page: Page) -> None:
+    corpus = page.get_by_role("combobox", name="Corpus")
+    corpus.fill("owner/corpus")
+    corpus.press("Enter")
+    expect(page.get_by_role("combobox", name="Configuration")).to_be_visible()
+    choose(page, "Configuration", "second")
+    page.get_by_role("button", name="Run").click()
+    expect(page.get_by_text("300 sentences measured")).to_be_visible()
+    settle(page)
+    assert "configuration=second" in page.url
+    corpus.fill("owner/[evil](http://127.0.0.1)**<b>x")
+    corpus.press("Enter")
+    error = page.locator("[data-testid=stSidebar] [data-testid=stAlert]")
+    expect(error).to_contain_text("**<b>x” is not the name of a dataset")
+    assert error.locator("a, b, strong").count() == 0
+
+
+def check_that_a_text_file_can_be_uploaded(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "mine.txt"
+    path.write_text("\n".join(f"{'Word ' * n}ends here." for n in range(1, 41)), encoding="utf-8")
+    page.get_by_text("Use your own text").click()
+    page.locator(".st-key-upload input[type=file]").set_input_files(path)
+    preview = page.locator("[data-testid=stMain] [data-testid=stExpander]").first
+    expect(preview).to_contain_text("How mine.txt is read: 40 sentences")
+    expect(preview.get_by_role("listitem")).to_have_count(10)
+    expect(preview.locator(".js-plotly-plot")).to_be_visible()
+    preview.get_by_role("button", name="Measure").click()
+    expect(page.get_by_text("40 sentences measured")).to_be_visible()
+    expect(page.get_by_text("mine.txt has only 40 sentences; the sample is all of them.")).to_be_visible()
+    settle(page)
+    page.reload()
+    expect(page.get_by_text("40 sentences measured")).to_be_visible()
+
+
 def test_links_to_what_is_not_yet_measured_keep_all_their_settings(visit: Callable[..., Page]) -> None:
     for seed in (50, 51):  # what may be lost is lost in one of several
         page = visit(f"?sample_size=200&seed={seed}&length_cutoff=25&layer=1")
@@ -205,30 +357,6 @@ def test_links_to_what_is_not_yet_measured_keep_all_their_settings(visit: Callab
         page.get_by_text("Settings", exact=True).click()
         expect(page.get_by_label("Seed", exact=True)).to_have_value(str(seed))
         page.close()
-
-
-def test_settings_come_once_they_are_opened_and_leave_the_picture_alone(visit: Callable[..., Page]) -> None:
-    page = measured(visit("?sample_size=200"))
-    settle(page)
-    page.evaluate(
-        f"{{ const plot = {PLOT}; plot.drawn = 0; plot.on('plotly_afterplot', () => {{ plot.drawn += 1 }}) }}"
-    )
-    seed = page.get_by_label("Seed", exact=True)
-    assert not seed.count()
-    page.get_by_text("Settings", exact=True).click()
-    expect(seed).to_be_visible()
-    settle(page)
-    assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
-    assert page.evaluate(f"{PLOT}.drawn") == 0
-    page.get_by_role("radio", name="Words", exact=True).click()
-    expect(page).to_have_url(re.compile("unit=words"))
-    expect(page.get_by_role("radio", name="Words", exact=True)).to_be_checked()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Does MiniLM-L6 encode")
-    expect(plot(page)).to_contain_text("in words")
-    page.get_by_text("Settings", exact=True).click()
-    expect(seed).to_be_hidden()
-    settle(page)
-    expect(page).to_have_url(re.compile("unit=words"))
 
 
 def test_a_run_can_be_cancelled_and_goes_on_later(visit: Callable[..., Page]) -> None:
@@ -289,81 +417,6 @@ def test_downloads_hold_what_is_shown(visit: Callable[..., Page], browser: Brows
     report.context.close()
 
 
-def test_a_model_that_cannot_be_reached_is_one_sentence_and_the_page_stays(
-    visit: Callable[..., Page], hub: Hub
-) -> None:
-    page = measured(visit())
-    hub.misbehave("*electra*", "cut")
-    model = page.get_by_role("combobox", name="Model")
-    model.fill("google/electra-small-discriminator")
-    model.press("Enter")
-    error = page.locator("[data-testid=stSidebar] [data-testid=stAlert]")
-    expect(error).to_contain_text("The Hugging Face Hub cannot be reached for google/electra-small-discriminator")
-    model.fill("not a model, <b>surely</b>")
-    model.press("Enter")
-    expect(error).to_contain_text("“not a model, <b>surely</b>” is not the name of a model")
-    hub.behave()
-    model.fill("MiniLM-L6")
-    model.press("Enter")
-    measured(page)
-
-
-def test_a_text_file_can_be_uploaded(visit: Callable[..., Page], tmp_path: Path) -> None:
-    path = tmp_path / "mine.txt"
-    path.write_text("\n".join(f"{'Word ' * n}ends here." for n in range(1, 41)), encoding="utf-8")
-    page = measured(visit())
-    page.get_by_text("Use your own text").click()
-    page.locator(".st-key-upload input[type=file]").set_input_files(path)
-    preview = page.locator("[data-testid=stMain] [data-testid=stExpander]").first
-    expect(preview).to_contain_text("How mine.txt is read: 40 sentences")
-    expect(preview.get_by_role("listitem")).to_have_count(10)
-    expect(preview.locator(".js-plotly-plot")).to_be_visible()
-    preview.get_by_role("button", name="Measure").click()
-    expect(page.get_by_text("40 sentences measured")).to_be_visible()
-    expect(page.get_by_text("mine.txt has only 40 sentences; the sample is all of them.")).to_be_visible()
-    settle(page)
-    page.reload()
-    expect(page.get_by_text("40 sentences measured")).to_be_visible()
-
-
-def test_a_links_text_is_no_markup_and_nothing_comes_from_elsewhere(visit: Callable[..., Page], server: str) -> None:
-    page = visit("_stcore/health")
-    requests: list[str] = []
-    page.on("request", lambda request: requests.append(request.url))
-    text = ":material/check: https://example.org www.example.org a@example.org :streamlit:"
-    page.goto(f"{server}{SMALL}&{urlencode({text: 1})}")
-    warning = page.get_by_test_id("stAlert")
-    expect(warning).to_contain_text("There is no setting")
-    measured(page)
-    shown = warning.inner_text().replace("\u2060", "")
-    assert text[:40] in shown
-    assert warning.locator("a, img, [data-testid=stIconMaterial]").count() == 0
-    assert requests
-    assert all(url.startswith((server, "data:", "blob:")) for url in requests), requests
-
-
-def test_everything_can_be_reached_by_keyboard_and_has_a_name(visit: Callable[..., Page]) -> None:
-    page = measured(visit())
-    wanted = {"Model", "Corpus", "Settings", "Sentences", "Seed", "Layer", "Length cutoff", "Your own sentence"}
-    wanted |= {"Copy link", "Cite and export"}
-    for _ in range(100):
-        page.keyboard.press("Tab")
-        focused = page.evaluate(
-            """() => {
-                let node = document.activeElement
-                while (node?.shadowRoot?.activeElement) node = node.shadowRoot.activeElement
-                return `${node.getAttribute("aria-label") ?? ""} ${node.innerText ?? ""}`
-            }"""
-        )
-        if "Settings" in wanted and "Settings" in focused:
-            page.keyboard.press("Enter")  # and the next ones can be reached
-            expect(page.get_by_label("Seed", exact=True)).to_be_visible()
-        wanted = {name for name in wanted if name not in focused}
-    assert not wanted
-    description = page.locator("[data-testid=stPlotlyChart]").first.evaluate("node => node.outerHTML")
-    assert "Norm of the [CLS] embedding against sentence length for" in description
-
-
 def test_a_download_shows_its_progress_can_be_cancelled_and_goes_on(visit: Callable[..., Page], hub: Hub) -> None:
     hub.misbehave("*.safetensors", "slow", seconds=0.2)
     page = visit("?model=bert-base-uncased&corpus=bookcorpus&sample_size=500")
@@ -379,37 +432,3 @@ def test_a_download_shows_its_progress_can_be_cancelled_and_goes_on(visit: Calla
     assert any(request.range for request in hub.requests if request.path.endswith(".safetensors"))
     page.get_by_text("How to read this picture, and how it was measured").click()
     expect(page.get_by_text(re.compile(r"of 6 row groups .* MB were read"))).to_be_visible()
-
-
-def test_a_dataset_is_typed_by_its_id_and_offers_its_configurations(visit: Callable[..., Page]) -> None:
-    page = measured(visit("?sample_size=300"))
-    corpus = page.get_by_role("combobox", name="Corpus")
-    corpus.fill("owner/corpus")
-    corpus.press("Enter")
-    expect(page.get_by_role("combobox", name="Configuration")).to_be_visible()
-    choose(page, "Configuration", "second")
-    page.get_by_role("button", name="Run").click()
-    expect(page.get_by_text("300 sentences measured")).to_be_visible()
-    settle(page)
-    assert "configuration=second" in page.url
-    corpus.fill("owner/[evil](http://127.0.0.1)**<b>x")
-    corpus.press("Enter")
-    error = page.locator("[data-testid=stSidebar] [data-testid=stAlert]")
-    expect(error).to_contain_text("**<b>x” is not the name of a dataset")
-    assert error.locator("a, b, strong").count() == 0
-
-
-def test_pages_keep_the_settings_and_back_goes_back(visit: Callable[..., Page]) -> None:
-    page = measured(visit(f"{SMALL}&length_cutoff=40&layer=3"))
-    page.get_by_role("link", name="Inside the model").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("What is inside MiniLM-L6?")
-    settle(page)
-    assert "length_cutoff=40" in page.url
-    page.get_by_role("link", name="Norm vs length").click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("after layer 3?")
-    settle(page)
-    assert page.url.endswith(f"/{SMALL}&length_cutoff=40&layer=3")
-    assert page.get_by_role("slider", name="Length cutoff").get_attribute("aria-valuetext") == "under 40"
-    page.wait_for_timeout(URL_SETTLES_MILLISECONDS)
-    page.go_back()
-    expect(page.get_by_role("heading", level=1)).to_have_text("What is inside MiniLM-L6?")

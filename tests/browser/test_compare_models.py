@@ -36,11 +36,16 @@ def clouds(page: Page) -> list[int]:
     )
 
 
-def test_a_newcomer_sees_a_model_beside_its_untrained_self_and_one_that_is_none_is_refused(
-    visit: Callable[..., Page],
-    tmp_path: Path,
+def test_a_newcomer_compares_models_and_shares_what_is_seen(
+    visit: Callable[..., Page], server: str, tmp_path: Path
 ) -> None:
     page = compared(visit(PAGE))
+    check_that_a_newcomer_sees_a_model_beside_its_untrained_self(page, tmp_path)
+    check_that_axes_models_and_units_travel_in_the_link(page, visit, server)
+    check_that_one_that_is_none_is_refused(page)
+
+
+def check_that_a_newcomer_sees_a_model_beside_its_untrained_self(page: Page, tmp_path: Path) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text(
         "Which model encodes the length of a sentence in the norm of its [CLS]?"
     )
@@ -68,8 +73,10 @@ def test_a_newcomer_sees_a_model_beside_its_untrained_self_and_one_that_is_none_
     about = json.loads(sentences.schema.metadata[b"clsviz"])
     assert sentences.num_rows == 2 * n
     assert [model["model"] for model in about["models"]] == ["minilm", "untrained:minilm"]
-
     page.keyboard.press("Escape")
+
+
+def check_that_one_that_is_none_is_refused(page: Page) -> None:
     box = page.get_by_role("combobox", name="Models")
     box.fill("owner/[evil](http://127.0.0.1)**<b>x")
     box.press("Enter")
@@ -82,8 +89,7 @@ def test_a_newcomer_sees_a_model_beside_its_untrained_self_and_one_that_is_none_
     expect(answer(page)).to_have_text(re.compile("^In MiniLM-L6, a straight line in length explains"))
 
 
-def test_axes_models_and_units_travel_in_the_link(visit: Callable[..., Page], server: str) -> None:
-    page = compared(visit(PAGE))
+def check_that_axes_models_and_units_travel_in_the_link(page: Page, visit: Callable[..., Page], server: str) -> None:
     page.get_by_text("Norms as they are", exact=True).click()
     expect(page).to_have_url(re.compile("axes=free"))
     settle(page)

@@ -12,8 +12,14 @@ def _played(page: Page) -> Locator:
     return page.locator(".st-key-played_layers .js-plotly-plot")
 
 
-def test_the_panels_fit_a_phone_and_play_when_asked_and_never_by_themselves(visit: Callable[..., Page]) -> None:
+def test_the_panels_fit_a_phone_and_play_when_asked_and_the_tour_can_be_taken(visit: Callable[..., Page]) -> None:
     page = measured(visit(SMALL, viewport={"width": 390, "height": 844}))
+    assert page.locator(".st-key-tour_box").count() == 0  # never by itself
+    check_that_the_panels_fit_a_phone_and_play_when_asked_and_never_by_themselves(page)
+    check_that_the_tour_can_be_taken_by_keyboard_and_the_focus_stays_on_its_button(page)
+
+
+def check_that_the_panels_fit_a_phone_and_play_when_asked_and_never_by_themselves(page: Page) -> None:
     page.get_by_text("Every layer, every cutoff", exact=True).click()
     panel = page.locator(".st-key-layer_panel_0 .js-plotly-plot")
     expect(panel).to_be_visible()
@@ -48,8 +54,7 @@ def test_the_panels_fit_a_phone_and_play_when_asked_and_never_by_themselves(visi
     assert _played(page).evaluate(_FIRST_NORM) != before
 
 
-def test_the_tour_can_be_taken_by_keyboard_and_the_focus_stays_on_its_button(visit: Callable[..., Page]) -> None:
-    page = measured(visit(SMALL))
+def check_that_the_tour_can_be_taken_by_keyboard_and_the_focus_stays_on_its_button(page: Page) -> None:
     assert page.locator(".st-key-tour_box").count() == 0  # never by itself
     page.get_by_role("button", name="Tour").focus()
     page.keyboard.press("Enter")
