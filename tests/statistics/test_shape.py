@@ -97,8 +97,8 @@ def test_shuffled_lengths_change_the_answer_and_the_scale_of_norms_does_not() ->
 
 @pytest.mark.parametrize("copies", [1, 4])
 def test_the_mutual_information_is_that_of_scikit_learn(copies: int) -> None:
-    x = np.tile(lengths(300), copies)
-    y = np.tile(9 + np.log(lengths(300)) + 0.5 * noise(300).round(1), copies)
+    x = np.tile(lengths(150), copies)
+    y = np.tile(9 + np.log(lengths(150)) + 0.5 * noise(150).round(1), copies)
     found = shape(x, y)
     y -= y.mean()  # as far as noise against ties goes
     assert found.mutual_information == pytest.approx(mutual_info_regression(x[:, None], y, random_state=0)[0], rel=1e-3)
