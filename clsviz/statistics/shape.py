@@ -189,7 +189,8 @@ def _estimate(x: Floats, y: Floats) -> float:
     scaled = [column / (column.std() or 1) for column in (x, y)]
     noisy = [each + 1e-10 * max(1, np.abs(each).mean()) * random.standard_normal(len(x)) for each in scaled]
     points = np.stack(noisy, axis=1)
-    nearest = KDTree(points).query(points, [_NEIGHBOURS + 1], p=math.inf)[0][:, 0]  # a point is the first of its own
+    distances, _ = KDTree(points).query(points, [_NEIGHBOURS + 1], p=math.inf)  # a point is the first of its own
+    nearest = np.asarray(distances)[:, 0]
     of_counts = 0.0
     for each in noisy:
         ordered, within = np.sort(each), nearest - _ROUNDED * np.abs(each).max()
