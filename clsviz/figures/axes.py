@@ -17,6 +17,7 @@ def arrange(figure: go.Figure, x: dict[str, Any], y: dict[str, Any]) -> None:
         hovermode="closest",
         hoverlabel={"align": "left"},
         margin={"l": 8, "r": 8, "t": 32, "b": 8},  # the tools appear above the plot
+        overwrite=True,  # there are none yet, and to look for them takes Plotly four times as long
     )
 
 

@@ -194,6 +194,7 @@ def _arrange(figure: Picture, whole: Points, axes: Axes, palette: Palette) -> No
         hoverlabel={"align": "left"},
         margin=MARGIN,
         uirevision=axes.zoom_of,
+        overwrite=True,  # as in `arrange`
     )
     if len(whole.norms):
         of = marginals(whole, least_range(whole.norms)) if figure.density is None else marginals_of(figure.density)

@@ -80,13 +80,13 @@ def add_marginals(figure: go.Figure, counted: Marginals, palette: Palette, unit:
             **_look(palette),
         )
     )
-    quiet = {"showgrid": False, "showticklabels": False, "zeroline": False, "fixedrange": True, "title": None}
+    quiet = {"showgrid": False, "showticklabels": False, "zeroline": False, "fixedrange": True, "title": {}}
+    figure.layout.xaxis.domain, figure.layout.yaxis.domain = [0, CLOUD_WIDTH], [0, CLOUD_HEIGHT]
     figure.update_layout(
         bargap=0,
-        xaxis={"domain": [0, CLOUD_WIDTH]},
-        yaxis={"domain": [0, CLOUD_HEIGHT]},
         xaxis2={"domain": [CLOUD_WIDTH + _GAP, 1], "anchor": "y", **quiet},
         yaxis2={"domain": [CLOUD_HEIGHT + _GAP, 1], "anchor": "x", **quiet},
+        overwrite=True,  # as in `arrange`
     )
 
 

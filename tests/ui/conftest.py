@@ -1,14 +1,15 @@
 """A server and a corpus for every test of a page."""
 
 import io
-from collections.abc import Callable, Iterator
+import shutil
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 import streamlit as st
 from streamlit.components.v2.manifest_scanner import scan_component_manifests
 from streamlit.testing.v1 import AppTest, local_script_runner
-from support.app import TEXT, browse_from, linked
+from support.app import TEXT, browse_from, linked, settle
 from support.hub import Hub
 from support.tiny import random_sentences, write_dataset
 
@@ -54,6 +55,40 @@ def own_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_encoders:
     yield
     server.jobs().close()
     st.cache_resource.clear()
+
+
+@pytest.fixture(scope="session")
+def store_with(
+    shared_encoders: Encoders, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[Mapping[str, str], str], Path]:
+    """Make a store with the corpus and all that the page of a name shows of it, for tests that only look at that."""
+
+    def store_with(query: Mapping[str, str], name: str) -> Path:
+        folder = tmp_path_factory.mktemp("measured")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Encoders, "of", lambda store, capacity: shared_encoders)
+            patch.setenv("CLSVIZ_STORE", str(folder))
+            browse_from(patch, "localhost")
+            st.cache_resource.clear()
+            corpus = corpora.keep_upload(io.BytesIO(TEXT), "sentences.txt", folder / "corpora")
+            settle(linked({"corpus": corpus} | query, name).run())
+            server.jobs().close()
+            st.cache_resource.clear()
+        return folder
+
+    return store_with
+
+
+@pytest.fixture(scope="session")
+def norms_of_before(store_with: Callable[[Mapping[str, str], str], Path], tiny_folder: Path) -> Path:
+    """A store with what the main page shows of 300 sentences by the tiny model."""
+    return store_with({"model": str(tiny_folder), "sample_size": "300"}, "")
+
+
+@pytest.fixture
+def measured_before(norms_of_before: Path, tmp_path: Path) -> None:
+    """What the main page shows of 300 sentences by the tiny model is in the store."""
+    shutil.copytree(norms_of_before, tmp_path / "store", dirs_exist_ok=True)
 
 
 @pytest.fixture

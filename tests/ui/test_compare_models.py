@@ -3,7 +3,7 @@
 import re
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,18 +28,30 @@ from clsviz.ui.state import server, session
 
 PAGE = "compare_models"
 
+QUERY = {"sample_size": "200", "length_cutoff": "20"}
+
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory, tiny_folder: Path) -> list[str]:
     return [str(tiny_folder), str(write_piecewise_bert(tmp_path_factory.mktemp("models") / "by-pieces"))]
 
 
+@pytest.fixture(scope="module")
+def measured_store(store_with: Callable[[Mapping[str, str], str], Path], folders: list[str]) -> Path:
+    """A store with all that the page shows by default."""
+    return store_with(QUERY | {"models": ",".join(folders)}, PAGE)
+
+
 @pytest.fixture
-def open_page(folders: list[str], corpus: str) -> Callable[..., AppTest]:
-    """Open a link to the page, by default to two models on 200 sentences; a setting of None is left out."""
+def open_page(folders: list[str], corpus: str, measured_store: Path, tmp_path: Path) -> Callable[..., AppTest]:
+    """Open a link to the page, by default to two models on 200 sentences, which are measured already.
+
+    A setting of None is left out.
+    """
+    shutil.copytree(measured_store, tmp_path / "store", dirs_exist_ok=True)
 
     def open_page(**query: str | None) -> AppTest:
-        settings = {"models": ",".join(folders), "corpus": corpus, "sample_size": "200", "length_cutoff": "20"} | query
+        settings = QUERY | {"models": ",".join(folders), "corpus": corpus} | query
         return linked({name: value for name, value in settings.items() if value is not None}, PAGE, BOXES).run()
 
     return open_page
@@ -248,7 +260,7 @@ def test_fewer_than_two_models_ask_for_more(open_page: Callable[..., AppTest], f
 
 def test_one_button_starts_all_that_waits(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Extraction, "look_up", lambda self, progress: Cost(60.0, 100))
-    page = finish(open_page())
+    page = finish(open_page(seed="1"))
     assert all(job.state is State.WAITING for job in jobs_of(page))
     assert page.button(key="run").label == "Run all · about 4 min · 200 MB"
     assert "Press Run all" in texts(page)
@@ -272,7 +284,7 @@ def test_cancelling_keeps_what_is_measured_and_ranks_nothing_by_it(
         return measure(self, sentences, on_batch)
 
     monkeypatch.setattr(Encoder, "measure", slow)
-    page = open_page()
+    page = open_page(seed="1")
     wait_for(lambda: (found := measured(page, folders[1])) is not None and len(found.measurements) == 64)
     page.run()
     page.button(key="cancel").click().run()
@@ -293,11 +305,11 @@ def test_cancelling_keeps_what_is_measured_and_ranks_nothing_by_it(
 
 
 def test_what_is_measured_is_there_at_once(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
-    before = table(finish(open_page()))
+    before = table(finish(open_page(seed="1")))
     server.jobs().close()
     st.cache_resource.clear()  # another server
     monkeypatch.setattr(Encoder, "__init__", None)
-    after = table(finish(open_page()))
+    after = table(finish(open_page(seed="1")))
     columns = ["r_squared", "probe_r_squared", "n_sentences"]
     pd.testing.assert_frame_equal(before[columns], after[columns])
 

@@ -4,11 +4,14 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 from streamlit.testing.v1 import AppTest
 from support.app import chart, finish, job_of, texts, unfold
 
 from clsviz.analysis import Shown, naming
 from clsviz.ui.parts import marks
+
+pytestmark = pytest.mark.usefixtures("measured_before")
 
 RANDOM = np.random.default_rng(0)
 SHOWN = Shown(

@@ -23,6 +23,8 @@ from clsviz.measuring import Job
 from clsviz.settings import Pooling
 from clsviz.vectors import Vectors
 
+pytestmark = pytest.mark.usefixtures("measured_before")
+
 PAGE = "try_a_sentence"
 TYPED = "the cat sat on the mat .\na big dog ran under the old tree\nthe cat sat"
 
@@ -311,7 +313,7 @@ def test_before_the_corpus_is_measured_the_sentence_is(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("clsviz.measuring.jobs.FREE_SECONDS", -1.0)
-    page = finish(open_page(text=TYPED, nearest="yes"))
+    page = finish(open_page(text=TYPED, nearest="yes", seed="1"))
     assert "The corpus to compare it with has not been measured yet" in answer(page)
     assert list(lines_of(charts(page)[1])) == ["as typed", "words shuffled", "one word repeated"]
     assert "Press Run to measure the corpus’s vectors" in texts(page)

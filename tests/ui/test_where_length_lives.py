@@ -7,7 +7,7 @@ import re
 import shutil
 import threading
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ import pytest
 import streamlit as st
 from scipy import stats
 from streamlit.testing.v1 import AppTest
-from support.app import BOXES, TEXT, answer, browse_from, chart, job_of, linked, plain, settle
+from support.app import BOXES, answer, chart, job_of, linked, plain, settle
 from support.files import write_task
 from support.tiny import random_sentences, write_bert
 
@@ -40,18 +40,9 @@ QUERY = {"sample_size": "300"}
 
 
 @pytest.fixture(scope="module")
-def measured(tiny_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def measured(store_with: Callable[[Mapping[str, str], str], Path], tiny_folder: Path) -> Path:
     """A store with all that the page shows of 300 vectors by the tiny model."""
-    folder = tmp_path_factory.mktemp("measured")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CLSVIZ_STORE", str(folder))
-        browse_from(patch, "localhost")
-        st.cache_resource.clear()
-        name = corpora.keep_upload(io.BytesIO(TEXT), "sentences.txt", folder / "corpora")
-        settle(linked(QUERY | {"model": str(tiny_folder), "corpus": name}, PAGE).run())
-        server.jobs().close()
-        st.cache_resource.clear()
-    return folder
+    return store_with(QUERY | {"model": str(tiny_folder)}, PAGE)
 
 
 @pytest.fixture

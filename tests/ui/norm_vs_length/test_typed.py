@@ -11,6 +11,8 @@ from support.app import drawn, figures, finish, job_of, settle, texts
 from clsviz.encoder import Encoder
 from clsviz.errors import ModelError
 
+pytestmark = pytest.mark.usefixtures("measured_before")
+
 
 @pytest.mark.parametrize(
     "text",

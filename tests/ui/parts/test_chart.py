@@ -4,11 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 import orjson
+import pytest
 from streamlit.testing.v1 import AppTest
 from support.app import chart, finish, go_to, job_of, settle
 
 from clsviz.figures import labels_of
 from clsviz.settings import Pooling
+
+pytestmark = pytest.mark.usefixtures("measured_before")
 
 BOX = "box:2,9,-1000,1000"
 

@@ -8,6 +8,8 @@ from support.app import finish, go_to, linked, settle, texts
 
 from clsviz.ui.parts import own
 
+pytestmark = pytest.mark.usefixtures("measured_before")
+
 OTHERS = ["try_a_sentence", "inside_the_model"]
 
 

@@ -10,6 +10,8 @@ from support.app import BOXES, finish, linked, settle
 
 from clsviz.ui.parts import share
 
+pytestmark = pytest.mark.usefixtures("measured_before")
+
 PAGES = ("", "where_length_lives", "length_and_search", "try_a_sentence", "compare_models")
 
 
