@@ -116,7 +116,7 @@ def measured(page: Page) -> dict[str, Any]:
     of = {}
     for name, size in (("wide", WIDE), ("narrow", NARROW)):
         page.set_viewport_size(size)
-        page.wait_for_function(_FITS)
+        page.wait_for_function(FITS)
         of[name] = page.evaluate(MEASURE)
     wide, narrow = of["wide"], of["narrow"]
     for one in (wide, narrow):
@@ -128,7 +128,7 @@ def measured(page: Page) -> dict[str, Any]:
     return about | {name: of[name]["arrangement"] for name in of}
 
 
-_FITS = """() => {
+FITS = """() => {
   const plot = document.querySelector(".js-plotly-plot")
   const chart = plot.closest("[data-testid=stPlotlyChart]")
   return Math.abs(plot._fullLayout.width - chart.clientWidth) < 1
@@ -184,7 +184,7 @@ def made(frame: Mapping[str, Any], figure: Mapping[str, Any]) -> str:
     ]
     if words["numbers"] is not None:
         lines.append(
-            f'<div class="numbers">{"".join(f"<p>{html.escape(line)}</p>" for line in words["numbers"])}</div>'
+            f'<div class="numbers">{"".join(f"<div>{html.escape(line)}</div>" for line in words["numbers"])}</div>'
         )
     head = f'<div class="head">{"".join(lines)}</div>'
     headings = [f'<div class="heading">{html.escape(line)}</div>' for line in words["heading"]]
