@@ -117,7 +117,11 @@ def measured(page: Page) -> dict[str, Any]:
     for name, size in (("wide", WIDE), ("narrow", NARROW)):
         page.set_viewport_size(size)
         page.wait_for_function(FITS)
-        of[name] = page.evaluate(MEASURE)
+        before = None
+        while (found := page.evaluate(MEASURE)) != before:  # Plotly draws in several steps
+            before = found
+            page.wait_for_timeout(_PAUSE)
+        of[name] = found
     wide, narrow = of["wide"], of["narrow"]
     for one in (wide, narrow):
         for text in one["arrangement"]["texts"]:
@@ -127,6 +131,9 @@ def measured(page: Page) -> dict[str, Any]:
     about = {name: wide[name] for name in ("height", "axes", "words", "beside")}
     return about | {name: of[name]["arrangement"] for name in of}
 
+
+_PAUSE = 250
+"""Milliseconds in which a chart that is still being drawn changes."""
 
 FITS = """() => {
   const plot = document.querySelector(".js-plotly-plot")
