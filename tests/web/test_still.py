@@ -2,6 +2,8 @@ import base64
 import hashlib
 import json
 import re
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -68,3 +70,10 @@ def test_its_script_may_run(site: TestClient) -> None:
 def test_where_the_page_opens_with_fewer_sentences_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLSVIZ_LIMIT_SAMPLE_SIZE", "1000")
     assert still.shells(serving.shell()) == {}
+
+
+def test_its_colours_are_those_of_the_theme() -> None:
+    theme = tomllib.loads((Path(__file__).parents[2] / ".streamlit" / "config.toml").read_text("utf-8"))["theme"]
+    written = dict(re.findall(r"--(\w+): light-dark\((.+?)\);", serving.of_ui("still.css")))
+    for at, role in enumerate(("points", "line", "summary", "own")):
+        assert written[role].split(", ") == [theme[name]["chartCategoricalColors"][at] for name in ("light", "dark")]
