@@ -1,7 +1,7 @@
 # make app: set up on the first call, and start the dashboard.
 # make test: set up on the first call, and run every check.
 # make screenshots: take pictures of the real app: those in docs/, and others in build/screenshots/.
-# make showcase: measure anew, on this machine, what comes with clsviz.
+# make showcase: measure anew, on this machine, what comes with clsviz, and draw what pages show until they are drawn.
 # make space DIR=...: write the tree of a Hugging Face Space, ready to push.
 # make docs: docs/api.md out of the docstrings, and docs/notebook.ipynb run anew.
 
@@ -29,8 +29,9 @@ docs: $(VENV)/test-ready
 screenshots: $(VENV)/test-ready
 	$(BIN)/pytest tests/browser -m screenshots -n 0
 
-showcase: $(VENV)/app-ready
+showcase: $(VENV)/test-ready
 	$(BIN)/python -m clsviz.analysis.showcase
+	$(BIN)/python -m docs.stills
 
 space:
 	$(PYTHON) deploy/space.py "$(DIR)"

@@ -3,8 +3,9 @@
 On the server's side, for a sample of N sentences of the package documentation, measured first if they are not stored:
 reopening it, and moving the length cutoff, from the arrays to the JSON that goes to the browser; with the memory that
 it takes. With --browser also what a visitor sees, in a real browser on this machine: from a cold start of the server
-with an empty store to the first picture of each page, the same for a second visitor, and from Run to the first points
-once the model is loaded; and after each touch until the page is still, with 5,000 sentences and with N.
+with an empty store to the first picture of each page, as it stands still in the server’s HTML and as Plotly draws it,
+the same for a second visitor, and from Run to the first points once the model is loaded; and after each touch until
+the page is still, with 5,000 sentences and with N.
 """
 
 import argparse
@@ -104,11 +105,12 @@ def measure_browser(store: Store, n_sentences: int) -> None:
     with sync_playwright() as playwright:
         browser = launch(playwright)
         for name, picture in _PICTURES.items():
+            still: list[float] = []
             first: list[float] = []
             second: list[float] = []
             server: list[float] = []
             for _ in range(3):
-                began = time.perf_counter()
+                began, started = time.perf_counter(), time.time()
                 with tempfile.TemporaryDirectory() as folder, serve(Path(folder)) as address:
                     for seconds in (first, second):
                         page = browser.new_page()
@@ -118,9 +120,11 @@ def measure_browser(store: Store, n_sentences: int) -> None:
                         seconds.append(time.perf_counter() - began)
                         if seconds is first:
                             server.append(_server_seconds())
+                            still.append(page.evaluate(_FIRST_PAINT) / 1000 - started)
                         page.close()
                         began = time.perf_counter()
             print(f"{name or 'the main page'}, from the start of the server: {_line(first)}; again: {_line(second)}")
+            print(f"    the picture that stands still until then: {_line(still)}")
             print(f"    processor time of the server until then: {_line(server)}")
         for _ in range(3):
             with tempfile.TemporaryDirectory() as folder, serve(Path(folder)) as address:
@@ -151,6 +155,13 @@ def _server_seconds() -> float:
     """Processor seconds that the server has taken so far."""
     servers = [child for child in psutil.Process().children() if "streamlit" in child.cmdline()]
     return sum(times.user + times.system for times in (server.cpu_times() for server in servers))
+
+
+_FIRST_PAINT = """() => {
+    const [first] = performance.getEntriesByName("first-contentful-paint")
+    return performance.timeOrigin + first.startTime
+}"""
+"""When the browser painted the server’s HTML, in milliseconds since 1970: the picture stands in it."""
 
 
 _FEWER_MEASURED = r"""() => {

@@ -2,7 +2,7 @@
 
 import functools
 import html
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlencode
 
@@ -41,12 +41,18 @@ class Links:
         self,
         shell: str,
         embedded: str,
+        stills: Mapping[str, str],
         base: str,
         previews: "Callable[[], Previews]",
         patience_seconds: float = PATIENCE_SECONDS,
     ) -> None:
-        """shell: the page that Streamlit sends; embedded: the same for a frame. base: what stands before all paths."""
-        self._shell, self._embedded, self._base, self._previews = shell, embedded, base, previews
+        """What is answered.
+
+        shell: the page that Streamlit sends; embedded: the same for a frame; stills: the same with what a page opens
+        with, by its path. base: what stands before all paths.
+        """
+        self._shell, self._embedded, self._stills = shell, embedded, stills
+        self._base, self._previews = base, previews
         self._patience_seconds = patience_seconds
         self.pictures = Pictures()
         self._one_at_a_time = anyio.CapacityLimiter(1)
@@ -54,26 +60,32 @@ class Links:
     async def page(self, request: Request) -> Response:
         """Streamlit's page. To programs its head says what the link leads to.
 
-        A browser, which tells by a header that it is one, shows nothing of that, and gets the page at once.
+        A browser, which tells by a header that it is one, shows nothing of that, and gets the page at once; where the
+        link is to a page as it opens, with that page standing still.
         """
-        tags = serving.TITLE if "sec-fetch-mode" in request.headers else await self._tags(request)
+        is_browser = "sec-fetch-mode" in request.headers
+        tags = serving.TITLE if is_browser else await self._tags(request)
         is_embedded = any(
             value.lower() == "true" for value in request.query_params.getlist("embed")
         )  # as Streamlit asks
         shell = self._embedded if is_embedded else self._shell
+        if is_browser and not request.url.query:
+            shell = self._stills.get(self._path(request), shell)
         headers = {"Cache-Control": "no-cache", "Vary": "Sec-Fetch-Mode"}
         answer = HTMLResponse(shell.replace(serving.TITLE, tags, 1), headers=headers)
         serving.give_cookie(request, answer)
         return answer
 
     async def _tags(self, request: Request) -> str:
-        path = request.url.path.removeprefix(self._base).strip("/")
-        query = dict(request.query_params)
+        path, query = self._path(request), dict(request.query_params)
         preview = None
         with anyio.move_on_after(self._patience_seconds):
             preview = await self._do(lambda: self._previews().of(path, query))
         preview = preview or self._previews().unread(path, query)
         return tags_of(preview, f"{_origin(request)}{self._base}", path)
+
+    def _path(self, request: Request) -> str:
+        return request.url.path.removeprefix(self._base).strip("/")
 
     async def picture(self, request: Request) -> Response:
         """The picture of a link, 1200 × 630; for a link that makes no sense, that of the page as it opens."""

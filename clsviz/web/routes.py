@@ -12,6 +12,7 @@ from starlette.routing import BaseRoute, Route
 from clsviz import web
 from clsviz.ui import state
 from clsviz.ui.state import serving
+from clsviz.web import still
 from clsviz.web.headers import OnlyFor, SameOrigin, SecurityHeaders, content_security_policy
 from clsviz.web.links import PATIENCE_SECONDS, PICTURE, Links
 from clsviz.web.scripts import CompressedScripts
@@ -25,7 +26,7 @@ _TEXT_FORMAT = "text/plain; version=0.0.4; charset=utf-8"
 def middleware() -> list[Middleware]:
     """What every request goes through; raises SettingError where a setting of the environment cannot be used."""
     hosting, base = serving.hosting(), serving.base_path()
-    policy = content_security_policy(serving.shell(), hosting.frame_ancestors)
+    policy = content_security_policy(serving.shell() + still.script(), hosting.frame_ancestors)
     return [
         Middleware(SecurityHeaders, policy=policy),
         Middleware(TrustedHostMiddleware, allowed_hosts=serving.allowed_hosts() or ["*"], www_redirect=False),
@@ -44,7 +45,8 @@ def routes(patience_seconds: float = PATIENCE_SECONDS) -> list[BaseRoute]:
     base = serving.base_path()
     previews = functools.cache(lambda: web.preview.Previews())
     readiness = functools.cache(lambda: web.ready.Readiness(state.server.jobs))
-    links = Links(serving.shell(), serving.shell(is_embedded=True), base, previews, patience_seconds)
+    shell, embedded = serving.shell(), serving.shell(is_embedded=True)
+    links = Links(shell, embedded, still.shells(shell), base, previews, patience_seconds)
 
     async def ready(_: Request) -> Response:
         found = await run_in_threadpool(lambda: readiness().state())

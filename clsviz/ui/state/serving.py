@@ -89,12 +89,17 @@ def shell(*, is_embedded: bool = False) -> str:
     """
     page = (static_folder() / "index.html").read_text(encoding="utf-8")
     names = ("style.css", "embedded.css") if is_embedded else ("style.css",)
-    style = "".join((_UI / name).read_text(encoding="utf-8") for name in names)
+    style = "".join(map(of_ui, names))
     script = script_of_charts()
     ahead = f'<link rel="modulepreload" crossorigin href="{html.escape(script)}">\n  ' if script else ""
     page = page.replace(_STREAMLITS_TITLE, TITLE, 1)
     page = page.replace(_END_OF_HEAD, f"{ahead}<script>{_told()}</script>\n  {_END_OF_HEAD}", 1)
     return page.replace(_ROOT, f"<style>\n{style}</style>\n    {_ROOT}", 1)
+
+
+def of_ui(name: str) -> str:
+    """What is in a file of the app’s own that goes to the browser as it is."""
+    return (_UI / name).read_text(encoding="utf-8")
 
 
 def _told() -> str:
@@ -114,6 +119,12 @@ def _told() -> str:
 def font() -> Path | None:
     """The file of the font that the pages are set in, if it is where it was."""
     return next(static_folder().glob("static/media/SourceSansVF-Upright*.woff2"), None)
+
+
+def address_of_font() -> str | None:
+    """Where the page that Streamlit sends finds that font."""
+    file = font()
+    return f"./{file.relative_to(static_folder()).as_posix()}" if file else None
 
 
 def script_of_charts() -> str | None:
