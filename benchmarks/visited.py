@@ -44,7 +44,7 @@ def stored(store: Path, query: str) -> Stored:
 
 @dataclass(frozen=True)
 class Held:
-    """What a server holds: resident memory in megabytes, threads, open files and connections."""
+    """What a server holds: resident memory in megabytes, its models’ process included; threads; open files."""
 
     megabytes: float
     threads: float
@@ -67,13 +67,17 @@ class Server:
     def held(self) -> Held:
         """What it holds now."""
         with self.process.oneshot():
-            memory = self.process.memory_info().rss / 2**20
+            memory = sum(one.memory_info().rss for one in self._all()) / 2**20
             return Held(memory, self.process.num_threads(), self.process.num_fds())
 
     def seconds(self) -> float:
-        """Processor seconds that it has taken."""
+        """Processor seconds that it has taken, without the process of its models."""
         times = self.process.cpu_times()
         return times.user + times.system
+
+    def _all(self) -> list[psutil.Process]:
+        """Its process, and that of its models."""
+        return [self.process, *self.process.children()]
 
     def number(self, name: str) -> float:
         """One of the numbers of /metrics."""

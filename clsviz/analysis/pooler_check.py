@@ -11,7 +11,7 @@ from clsviz import statistics
 from clsviz.vectors import without_gain
 
 if TYPE_CHECKING:
-    from clsviz.encoder import Anatomy, Encoder
+    from clsviz.encoder import Anatomy, AnyEncoder
 
 
 EXAMPLE = "Sinan loves a beautiful day"
@@ -60,7 +60,7 @@ class Check:
     layers: list[OfLayer]
 
 
-def measure(encoder: "Encoder", sentence: str) -> Check:
+def measure(encoder: "AnyEncoder", sentence: str) -> Check:
     """Measure the sentence; raises ModelError where the encoder cannot."""
     cls, pooler = encoder.cls_and_pooler([sentence])
     layers = [

@@ -13,7 +13,7 @@ from pathlib import Path
 from clsviz import analysis
 from clsviz.analysis import comparison, growth, joined, norms, pooler_check, probing, similarity, typed, vectors
 from clsviz.analysis.kept import Kept, Question, question, question_of_sentences, write
-from clsviz.encoder import Encoder
+from clsviz.encoder import AnyEncoder
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment, View
 from clsviz.measurements import MAX_LENGTH, POOLED
@@ -107,7 +107,7 @@ def read_similarity(found: Found, elsewhere: Store, encoders: Encoders) -> None:
     _last(kept, partial(joined.join, measure=measure), found, view, joined.join)
 
 
-def read_examples(encoder: Encoder) -> None:
+def read_examples(encoder: AnyEncoder) -> None:
     """What the model makes of the pages' own examples, and what it is made of."""
 
     def keep(name: str, sentences: list[str], result: object) -> None:

@@ -15,7 +15,7 @@ from clsviz.settings import Pooling
 from clsviz.vectors import Vectors
 
 if TYPE_CHECKING:
-    from clsviz.encoder import Encoder
+    from clsviz.encoder import AnyEncoder
 
 
 EXAMPLE = "The quick brown fox jumps over the lazy dog."
@@ -62,7 +62,7 @@ class TypedSentences:
         return float(self.vectors.norms(view.pooling, view.layer)[at])
 
 
-def measure(encoder: "Encoder", sentences: Sequence[str]) -> TypedSentences:
+def measure(encoder: "AnyEncoder", sentences: Sequence[str]) -> TypedSentences:
     """Measure everything of the sentences; raises ModelError where the encoder cannot."""
     raw, _ = encoder.cls_and_pooler(sentences)
     tokens = [encoder.framed_tokens(sentence) for sentence in sentences]
@@ -80,7 +80,7 @@ def measure(encoder: "Encoder", sentences: Sequence[str]) -> TypedSentences:
     )
 
 
-def measure_norms(encoder: "Encoder", sentences: Sequence[str]) -> Vectors:
+def measure_norms(encoder: "AnyEncoder", sentences: Sequence[str]) -> Vectors:
     """The norms of every pooling after every layer, without the vectors themselves."""
     return replace(encoder.vectors(sentences), runs=())
 

@@ -1,18 +1,22 @@
 from .anatomy import Anatomy, Architecture, PoolerWeights, SpecialToken, TokenizerFacts
+from .any_encoder import AnyEncoder, Unsuited
 from .encoder import Encoder
-from .linear import Linear, Unsuited, has_fast_bfloat16
+from .linear import Linear, has_fast_bfloat16
 from .loading import load
 from .parameters import Parameter
+from .process import Process
 from .speed import product_rate
 from .torch_import import guard_torch
 
 __all__ = [
     "Anatomy",
+    "AnyEncoder",
     "Architecture",
     "Encoder",
     "Linear",
     "Parameter",
     "PoolerWeights",
+    "Process",
     "SpecialToken",
     "TokenizerFacts",
     "Unsuited",

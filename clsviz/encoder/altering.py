@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from clsviz.encoder.any_encoder import Unsuited
 from clsviz.encoder.batches import to_device
 from clsviz.encoder.choice import Forward
-from clsviz.encoder.linear import Unsuited
 from clsviz.encoder.special_tokens import Frame
 from clsviz.encoder.tokens import Tokenizer, Tokens
 from clsviz.errors import AlterationError

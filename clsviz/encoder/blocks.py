@@ -26,10 +26,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from clsviz.encoder.any_encoder import Unsuited
 from clsviz.encoder.attention import Block, Group, LastBlock, Repeated, groups_of
 from clsviz.encoder.batches import to_device
 from clsviz.encoder.layouts import LAYOUTS, Layout, find_module
-from clsviz.encoder.linear import ROWS, Unsuited
+from clsviz.encoder.linear import ROWS
 from clsviz.encoder.memory import is_out_of_memory
 from clsviz.encoder.one_position import with_one_position
 from clsviz.encoder.pooling import pool

@@ -16,9 +16,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from clsviz.encoder.any_encoder import Unsuited
 from clsviz.encoder.batches import to_device
 from clsviz.encoder.blocks import Blocks
-from clsviz.encoder.linear import Unsuited, swap_linears
+from clsviz.encoder.linear import swap_linears
 from clsviz.encoder.loaded import Loaded
 from clsviz.encoder.memory import is_out_of_memory
 from clsviz.encoder.reference import Plain

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from safetensors import safe_open
 from torch import Tensor, nn
 
+from clsviz.encoder.any_encoder import Unsuited
 from clsviz.encoder.choice import Choice, blocks_of
 from clsviz.encoder.layouts import LAYOUTS, find_module
-from clsviz.encoder.linear import Unsuited
 from clsviz.encoder.loaded import Loaded, max_length_of
 from clsviz.encoder.memory import check_memory, is_out_of_memory
 from clsviz.encoder.modules import modules_of

@@ -14,6 +14,7 @@ from torch import Tensor
 from clsviz import encoder
 from clsviz.encoder import batches
 from clsviz.encoder.altering import altered_forward, altered_frame, altered_tokens
+from clsviz.encoder.any_encoder import AnyEncoder
 from clsviz.encoder.batches import BatchRunner, best_device, to_device
 from clsviz.encoder.choice import Choice, choose, norms_of, probe_of
 from clsviz.encoder.circumstances import circumstances
@@ -44,6 +45,8 @@ class Encoder:
     layer_norms: float32 (n_layers + 1, 2, width), as in `Vectors`.
     slow_path_reason: why the fastest forward pass does not apply to this model, or "".
     """
+
+    is_gone = False  # as one in another process may be
 
     def __init__(
         self,
@@ -110,11 +113,12 @@ class Encoder:
         """What its numbers depend on besides the weights and the precision."""
         return circumstances(self.device)
 
-    def agrees_with(self, other: "Encoder") -> bool:
+    def agrees_with(self, other: AnyEncoder) -> bool:
         """Whether both read any sentence as the same tokens and give the same numbers for it, to the last bit.
 
-        The latter is tried on a few random sentences.
+        The latter is tried on a few random sentences. If they do, what is known of the other’s anatomy is of both.
         """
+        assert isinstance(other, Encoder)
         if not (self._tokenizer.agrees_with(other._tokenizer) and self.slow_path_reason == other.slow_path_reason):
             return False
         if (self.has_pooler, self.n_layers) != (other.has_pooler, other.n_layers):
@@ -123,7 +127,10 @@ class Encoder:
             return False
         probe = probe_of(self._tokenizer, self.device)
         vectors = zip(self._probed(*probe), other._probed(*probe), strict=True)
-        return all(torch.equal(one, another) for one, another in vectors)
+        agree = all(torch.equal(one, another) for one, another in vectors)
+        if agree:
+            self._anatomy = self._anatomy or other._anatomy
+        return agree
 
     @torch.inference_mode()
     def _probed(self, ids: Tensor, lengths: list[int]) -> list[Tensor]:

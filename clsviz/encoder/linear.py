@@ -18,10 +18,6 @@ ROWS = 64
 """Rows of a packed product are padded to a multiple of this, so that few different numbers of rows occur."""
 
 
-class Unsuited(Exception):  # noqa: N818  (not an error: something else is tried)
-    """A fast forward pass does not apply to a model; the message says why."""
-
-
 class Linear(nn.Module):
     """A linear layer that computes its product in `dtype`, from a weight laid out for this machine.
 

@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from clsviz.encoder.any_encoder import Unsuited
 from clsviz.encoder.layouts import LAYOUTS, Layout
-from clsviz.encoder.linear import Unsuited
 
 _ACTIVATIONS = {"gelu": nn.GELU(), "gelu_new": nn.GELU("tanh"), "relu": nn.ReLU()}
 """By the names that configurations use. Of all others transformers alone knows what they mean."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from torch import nn
 
-from clsviz.encoder.linear import Unsuited
+from clsviz.encoder.any_encoder import Unsuited
 from clsviz.encoder.positions import first_of, other_positions, table_of
 
 

@@ -11,8 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from clsviz.encoder.any_encoder import Unsuited
 from clsviz.encoder.attention import groups_of
-from clsviz.encoder.linear import Unsuited
 from clsviz.encoder.loaded import Loaded
 from clsviz.encoder.one_position import sole_table
 from clsviz.encoder.pooling import pool

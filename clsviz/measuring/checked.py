@@ -10,7 +10,7 @@ from clsviz.atomic import new_file, open_regular
 from clsviz.errors import StoreError
 
 if TYPE_CHECKING:
-    from clsviz.encoder import Encoder
+    from clsviz.encoder import AnyEncoder
 
 
 class Checked:
@@ -20,7 +20,7 @@ class Checked:
         """folder: where they are remembered; by default nowhere."""
         self._folder = folder
 
-    def __contains__(self, encoder: "Encoder") -> bool:
+    def __contains__(self, encoder: "AnyEncoder") -> bool:
         if self._folder is None:
             return False
         about, name = _about(encoder)
@@ -28,7 +28,7 @@ class Checked:
             return file.read() == about.encode()
         return False
 
-    def add(self, encoder: "Encoder") -> None:
+    def add(self, encoder: "AnyEncoder") -> None:
         """Remember that it agreed, if it can be: an encoder may be checked once too often."""
         if self._folder is not None:
             about, name = _about(encoder)
@@ -36,7 +36,7 @@ class Checked:
                 temporary.write_bytes(about.encode())
 
 
-def _about(encoder: "Encoder") -> tuple[str, str]:
+def _about(encoder: "AnyEncoder") -> tuple[str, str]:
     """All that an encoder's numbers depend on, and the name of the file that says so."""
     model = {"model": encoder.weights.fingerprint, "precision": encoder.precision.numbers}
     about = json.dumps(model | encoder.circumstances, indent=1, sort_keys=True)

@@ -12,7 +12,7 @@ from clsviz.measuring.checked import Checked
 from clsviz.settings import Precision
 
 if TYPE_CHECKING:
-    from clsviz.encoder import Encoder
+    from clsviz.encoder import AnyEncoder, Process
     from clsviz.measuring.store import Store
 
 
@@ -27,22 +27,26 @@ class Encoders:
     once, and kept after `check` has compared it with the one that transformers loads.
     """
 
-    def __init__(self, capacity: int = 2, checked: Checked | None = None) -> None:
-        """checked: what was found out before; by default nothing is remembered."""
+    def __init__(self, capacity: int = 2, checked: Checked | None = None, process: "Process | None" = None) -> None:
+        """checked: what was found out before; by default nothing is remembered.
+
+        process: where they are loaded; by default in this one.
+        """
         self._capacity = capacity
+        self._process = process
         self._checked = checked or Checked()
-        self._loaded: OrderedDict[tuple[str, Precision], Encoder] = OrderedDict()
-        self._unchecked: weakref.WeakSet[Encoder] = weakref.WeakSet()
+        self._loaded: OrderedDict[tuple[str, Precision], AnyEncoder] = OrderedDict()
+        self._unchecked: weakref.WeakSet[AnyEncoder] = weakref.WeakSet()
         self._lock = threading.RLock()
 
     @classmethod
-    def of(cls, store: "Store", capacity: int = 2) -> Self:
+    def of(cls, store: "Store", capacity: int = 2, process: "Process | None" = None) -> Self:
         """Those of a store, which remembers what was checked."""
-        return cls(capacity, Checked(store.checked))
+        return cls(capacity, Checked(store.checked), process)
 
     def get(
         self, weights: models.Weights, precision: Precision = Precision.EXACT, *, unchecked: bool = False
-    ) -> "encoder.Encoder":
+    ) -> "AnyEncoder":
         """The encoder with these weights, loaded if necessary; raises ModelError where that fails.
 
         unchecked: whether it may be one that `check` has yet to be called for.
@@ -51,7 +55,8 @@ class Encoders:
             raise weights.imported.no_model
         key = weights.fingerprint, precision
         with self._lock:  # held while loading, so that no model is loaded twice
-            if key not in self._loaded:
+            if not self.has(weights, precision):
+                self._loaded.pop(key, None)
                 while len(self._loaded) >= self._capacity:
                     self._loaded.popitem(last=False)
                 self._loaded[key] = self._load(weights, precision)
@@ -63,13 +68,24 @@ class Encoders:
 
     def has(self, weights: models.Weights, precision: Precision = Precision.EXACT) -> bool:
         """Whether the encoder with these weights is in memory."""
-        return (weights.fingerprint, precision) in self._loaded
+        loaded = self._loaded.get((weights.fingerprint, precision))
+        return loaded is not None and not loaded.is_gone
 
-    def needs_check(self, loaded: "encoder.Encoder") -> bool:
+    @property
+    def pid(self) -> int | None:
+        """The number of the process that has them, if it is not this one and runs."""
+        return self._process.pid if self._process else None
+
+    def product_rate(self, seconds: float) -> float:
+        """How fast this machine multiplies matrices, measured where the encoders are for so many seconds."""
+        rate: float = (self._process or encoder).product_rate(seconds)
+        return rate
+
+    def needs_check(self, loaded: "AnyEncoder") -> bool:
         """Whether nobody knows yet that its numbers are those of the model's own code."""
         return loaded in self._unchecked
 
-    def check(self, loaded: "encoder.Encoder") -> None:
+    def check(self, loaded: "AnyEncoder") -> None:
         """Compare an encoder with the one that transformers loads, if that was not done before.
 
         Raises Mistaken if they do not agree, and ModelError if transformers cannot load it; `get` then gives the other.
@@ -79,22 +95,30 @@ class Encoders:
                 return
             key = loaded.weights.fingerprint, loaded.precision
             try:
-                other = encoder.Encoder(loaded.weights, loaded.precision)
+                other = self._new(loaded.weights, loaded.precision)
             except ModelError:
                 self._loaded.pop(key, None)
                 raise
             if not loaded.agrees_with(other):
                 self._loaded[key] = other
                 raise Mistaken
-            loaded.anatomy = other.anatomy
             self._unchecked.discard(loaded)
             self._checked.add(loaded)
 
-    def _load(self, weights: models.Weights, precision: Precision) -> "Encoder":
+    def close(self) -> None:
+        """End the process that has them; not while they are at work."""
+        if self._process is not None:
+            self._process.close()
+
+    def _load(self, weights: models.Weights, precision: Precision) -> "AnyEncoder":
         try:
-            loaded = encoder.Encoder(weights, precision, directly=True)
+            loaded = self._new(weights, precision, directly=True)
         except encoder.Unsuited:
-            return encoder.Encoder(weights, precision)
+            return self._new(weights, precision)
         if loaded not in self._checked:
             self._unchecked.add(loaded)
         return loaded
+
+    def _new(self, weights: models.Weights, precision: Precision, *, directly: bool = False) -> "AnyEncoder":
+        load = self._process.encoder if self._process else encoder.Encoder
+        return load(weights, precision, directly=directly)

@@ -3,6 +3,7 @@
 import functools
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +18,9 @@ MEASURING_SECONDS = 2.0
 class Machine:
     """How fast this machine multiplies matrices: guessed at once, and measured properly when there is time for it."""
 
-    def __init__(self) -> None:
+    def __init__(self, product_rate: Callable[[float], float] | None = None) -> None:
+        """product_rate: measures that for so many seconds; by default in this process."""
+        self._product_rate = product_rate or (lambda seconds: encoder.product_rate(seconds))
         self._measured: float | None = None
         self._measuring = threading.Lock()
 
@@ -30,7 +33,7 @@ class Machine:
         """Measure it once, for two seconds; best while nothing else is running."""
         with self._measuring:
             if self._measured is None:
-                self._measured = encoder.product_rate(MEASURING_SECONDS)
+                self._measured = self._product_rate(MEASURING_SECONDS)
 
 
 @functools.cache

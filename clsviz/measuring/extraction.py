@@ -24,7 +24,7 @@ from clsviz.settings import Precision
 from clsviz.vectors import KINDS
 
 if TYPE_CHECKING:
-    from clsviz.encoder import Encoder
+    from clsviz.encoder import AnyEncoder
 
 
 class Extraction(LookUp):
@@ -122,14 +122,16 @@ class Extraction(LookUp):
         self._publish(whole(found))
         return found
 
-    def _encoder(self, found: Found, progress: Progress) -> "Encoder":
+    def _encoder(self, found: Found, progress: Progress) -> "AnyEncoder":
         progress.begin(f"Loading {found.weights.label}")
         # Norms are shown before their encoder is checked; vectors are not, as it takes long until there are any.
         get = functools.partial(self._encoders.get, unchecked=self.kind is Kind.NORMS)
         encoder = interruptible(lambda: get(found.weights, found.precision), progress, daemon=False)
         return encoder if self._alteration is None else encoder.altered(self._alteration, self.experiment.seed)
 
-    def _measure(self, found: Found, encoder: "Encoder", progress: Progress, whole: Callable[[Found], Found]) -> Found:
+    def _measure(
+        self, found: Found, encoder: "AnyEncoder", progress: Progress, whole: Callable[[Found], Found]
+    ) -> Found:
         """Measure part by part, up to the next part that is already stored or the end of the sample.
 
         Raises Mistaken where the check of the encoder makes void what it measured, which is then no longer found.

@@ -63,7 +63,7 @@ class Jobs:
         """
         self.store = store
         self.encoders = encoders or Encoders.of(store)
-        self.machine = Machine()
+        self.machine = Machine(self.encoders.product_rate)
         self._measurements: dict[Hashable, Job[Extraction]] = {}
         self._unwatched_seconds = unwatched_seconds
         self._job_seconds = job_seconds
@@ -254,6 +254,7 @@ class Jobs:
                 job.cancel()
         for lane in (self._measuring, self._analysing, self._trying, self._fetching):
             lane.close()
+        self.encoders.close()
 
     def _all(self) -> list[Job[Work]]:
         return [*self._measurements.values(), *self._analyses.values()]

@@ -10,7 +10,7 @@ from clsviz.measuring.part_file import Key, Part
 from clsviz.measuring.store import Store
 
 if TYPE_CHECKING:
-    from clsviz.encoder import Encoder
+    from clsviz.encoder import AnyEncoder
 
 _FIRST_PART, _LARGEST_OF_ALL, _SHARE = 32, 16_384, 16
 _USUAL = {Kind.NORMS: 1024, Kind.VECTORS: 256}
@@ -71,7 +71,7 @@ def missing(parts: Iterable[Part], n_sentences: int, kind: Kind = Kind.NORMS) ->
 
 def measure_parts(
     runs: Iterable[Run],
-    encoder: "Encoder",
+    encoder: "AnyEncoder",
     store: Store,
     key: Key,
     on_sentences: Callable[[int], None],

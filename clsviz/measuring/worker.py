@@ -14,7 +14,7 @@ from clsviz.measuring.store import Store
 from clsviz.progress import Progress
 
 if TYPE_CHECKING:
-    from clsviz.encoder import Encoder
+    from clsviz.encoder import AnyEncoder
 
 _LOOK_SECONDS = 1.0
 """How often to look whether the others are done."""
@@ -43,7 +43,13 @@ class Worker:
     """
 
     def __init__(
-        self, sample: Sample, key: Key, encoder: "Encoder", store: Store, progress: Progress, share: Share | None = None
+        self,
+        sample: Sample,
+        key: Key,
+        encoder: "AnyEncoder",
+        store: Store,
+        progress: Progress,
+        share: Share | None = None,
     ) -> None:
         """key: of the norms of the sample's sentences. share: by default all parts."""
         self._sample, self._key, self._encoder, self._store = sample, key, encoder, store

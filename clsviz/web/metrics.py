@@ -1,5 +1,6 @@
 """How the server is doing, in numbers, for Prometheus to collect."""
 
+import contextlib
 from collections.abc import Iterator
 
 import psutil
@@ -30,10 +31,19 @@ class _Server(Collector):
         yield _gauge("clsviz_jobs_running", "Jobs at work", jobs.n_running)
         yield _gauge("clsviz_queue_length", "Jobs that wait for their turn", jobs.n_queued)
         yield _gauge("clsviz_sessions", "Browsers that are connected", self._n_sessions)
-        yield _gauge("clsviz_memory_bytes", "Resident memory of the server", psutil.Process().memory_info().rss)
+        yield _gauge("clsviz_memory_bytes", "Resident memory of the server and its models", _memory(jobs))
         yield CounterMetricFamily(
             "clsviz_sentences_measured", "Sentences measured and kept since the server started", jobs.store.tally.n
         )
+
+
+def _memory(jobs: Jobs) -> int:
+    """Resident bytes of this process, and of the one that has the models."""
+    n_bytes = psutil.Process().memory_info().rss
+    if jobs.encoders.pid is not None:
+        with contextlib.suppress(psutil.Error):  # it has ended meanwhile
+            n_bytes += psutil.Process(jobs.encoders.pid).memory_info().rss
+    return int(n_bytes)
 
 
 def _gauge(name: str, about: str, value: float) -> GaugeMetricFamily:

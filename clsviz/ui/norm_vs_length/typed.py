@@ -17,7 +17,7 @@ from clsviz.ui.parts import own
 
 if TYPE_CHECKING:
     from clsviz.analysis import Shown
-    from clsviz.encoder import Encoder
+    from clsviz.encoder import AnyEncoder
 
 _MOST_IN_FULL = 3
 """More sentences than this are listed in a table."""
@@ -50,7 +50,7 @@ def measure(found: Found, experiment: Experiment) -> TypedSentences | None:
     if not sentences:
         return None
 
-    def work(encoder: "Encoder") -> tuple[list[list[str]], Measurements]:
+    def work(encoder: "AnyEncoder") -> tuple[list[list[str]], Measurements]:
         return [encoder.tokens(sentence) for sentence in sentences], encoder.measure(sentences)
 
     measured = own.try_sentences("measurements", found.weights, sentences, work, found.precision)

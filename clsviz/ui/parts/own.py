@@ -17,7 +17,7 @@ from clsviz.ui.markdown import escape
 from clsviz.ui.state import server
 
 if TYPE_CHECKING:
-    from clsviz.encoder import Encoder
+    from clsviz.encoder import AnyEncoder
 
 T = TypeVar("T")
 
@@ -144,7 +144,7 @@ def try_sentences(
     name: str,
     weights: Weights,
     sentences: Sequence[str],
-    work: "Callable[[Encoder], T]",
+    work: "Callable[[AnyEncoder], T]",
     precision: Precision = Precision.EXACT,
 ) -> T | None:
     """What `work` computes from the visitor's sentences with the model, or None until it is there.

@@ -13,8 +13,8 @@ MINUTE = 60.0
 _AT_EASE = 8
 """So many sessions may look on once a second; of more, each does so less often."""
 
-_REST, _FEWEST_TO_REST = 10, 3
-"""With fewer who wait, what a page takes is not felt; with many, what they wait for comes in half the time."""
+_CROWD = 3
+"""With fewer who wait, what their pages take is not felt."""
 
 LONGEST_SECONDS = 10.0
 """The longest time between two looks of a session."""
@@ -65,9 +65,9 @@ class Crowd:
             measured.append((now, n))
 
 
-def rest(n_watchers: int) -> int:
-    """How many times as long as a run of a page took the pages give way after it, where so many wait for something."""
-    return _REST if n_watchers >= _FEWEST_TO_REST else 0
+def gives_way(n_watchers: int) -> bool:
+    """Whether the pages of so many who wait for what is measured give way to it."""
+    return n_watchers >= _CROWD
 
 
 def seconds_between_looks(n_watchers: int) -> float:

@@ -11,9 +11,10 @@ from typing import Any, TypeVar
 
 import streamlit as st
 from streamlit import config
+from streamlit.runtime import exists
 
 from clsviz import analysis, corpora, statistics
-from clsviz.encoder import guard_torch
+from clsviz.encoder import Process, guard_torch
 from clsviz.errors import CorpusError, ModelError
 from clsviz.experiment import View
 from clsviz.limits import Limits, limits_of
@@ -21,7 +22,7 @@ from clsviz.measuring import SHOWCASE, Analysis, Encoders, Found, Housekeeping, 
 from clsviz.models import Weights
 from clsviz.settings import Precision
 from clsviz.ui.state import identity, sessions
-from clsviz.ui.state.crowd import LONGEST_SECONDS, Crowd, rest, seconds_between_looks
+from clsviz.ui.state.crowd import LONGEST_SECONDS, Crowd, gives_way, seconds_between_looks
 from clsviz.ui.state.shared import Shared
 from clsviz.ui.state.turns import Turns
 
@@ -59,7 +60,7 @@ def _server() -> _Server:
     guard_torch()  # jobs import it while pages compute
     limits = limits_of(os.environ)
     store = Store(shipped=SHOWCASE)
-    encoders = Encoders.of(store, limits.n_encoders)
+    encoders = Encoders.of(store, limits.n_encoders, Process() if exists() else None)
     soon(_load_statistics)  # for the first change of the view
     kept = analysis.Kept(store.results, SHOWCASE / "results")
     all_jobs = Jobs(
@@ -78,7 +79,7 @@ def _server() -> _Server:
         sessions.bound_uploads(limits.upload_memory_bytes)
 
     housekeeping = Housekeeping(all_jobs, limits, tidy)
-    turns = Turns(_RUNS_AT_ONCE, rest=lambda: rest(all_jobs.n_watchers) if all_jobs.running else 0)
+    turns = Turns(_RUNS_AT_ONCE, give_way=lambda: all_jobs.running is not None and gives_way(all_jobs.n_watchers))
     _to_close().append(all_jobs.close)
     return _Server(limits, all_jobs, kept, Crowd(limits), housekeeping, turns, Shared(_SHARED_BYTES))
 

@@ -1,39 +1,38 @@
-"""How many runs of pages go on at once: many at once would take Python from each other, and from what is measured."""
+"""How many runs of pages go on at once: many at once would take Python from each other."""
 
+import os
+import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 PATIENCE_SECONDS = 5.0
 """Whoever has waited for so long goes on without a turn: those who have them may be held up."""
 
-LONGEST_REST_SECONDS = 0.25
-"""The longest rest after a turn."""
+NICENESS = 10
+"""Of a run that gives way: it has about a tenth of a processor beside what is measured, and all that this leaves."""
 
 
 class Turns:
     """Lets so many threads in at the same time; the others wait. Safe to share between threads.
 
-    Each turn may be followed by a rest: a crowd that waits for something then leaves it most of the interpreter's time,
-    and has it sooner.
+    A crowd that waits for what is measured has it sooner if its pages give way: their threads then come after those of
+    the process that measures, where the system can tell them apart.
     """
 
     def __init__(
         self,
         n: int,
         patience_seconds: float = PATIENCE_SECONDS,
-        rest: Callable[[], float] = lambda: 0,
+        give_way: Callable[[], bool] = lambda: False,
     ) -> None:
         """n: how many threads. patience_seconds: how long the others wait at most.
 
-        rest: how many times as long as a turn took the processor the rest after it is; asked at the end of each.
+        give_way: whether the threads are to give way now; asked at the beginning of each turn.
         """
         self._free = threading.Semaphore(n)
         self._patience_seconds = patience_seconds
-        self._rest = rest
-        self._rests_until = 0.0
-        self._resting = threading.Lock()
+        self._give_way = give_way
         self._own = threading.local()
 
     @contextmanager
@@ -65,17 +64,16 @@ class Turns:
 
     def _take(self) -> None:
         self._own.has_one = self._free.acquire(timeout=self._patience_seconds)
-        if self._has_one:
-            time.sleep(max(0.0, self._rests_until - time.monotonic()))
-        self._own.began = time.thread_time()
+        if self._give_way():
+            come_after_others()
 
     def _give_back(self) -> None:
-        if not self._has_one:
-            return
-        self._own.has_one = False
-        try:
-            seconds = min(self._rest() * (time.thread_time() - self._own.began), LONGEST_REST_SECONDS)
-            with self._resting:
-                self._rests_until = max(self._rests_until, time.monotonic() + seconds)
-        finally:
+        if self._has_one:
+            self._own.has_one = False
             self._free.release()
+
+
+def come_after_others() -> None:
+    """Let this thread have the processors after others do, for as long as it lives: every run of a page has its own."""
+    if sys.platform == "linux":  # elsewhere it would be the whole process
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)

@@ -1,11 +1,13 @@
+import os
+import sys
 import threading
-import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from support.waiting import wait_for
 
-from clsviz.ui.state.turns import Turns
+from clsviz.ui.state.turns import NICENESS, Turns
 
 
 class Threads:
@@ -95,12 +97,18 @@ def test_nobody_waits_for_ever_for_those_who_are_held_up() -> None:
         wait_for(lambda: third.n_done == 1)
 
 
-def test_a_turn_is_followed_by_a_rest_of_so_many_times_the_time_it_took_the_processor() -> None:
-    turns = Turns(1, patience_seconds=60, rest=lambda: 9)
-    with turns.one():
-        began = time.thread_time()
-        while (took := time.thread_time() - began) < 0.02:
-            pass
-        ended = time.monotonic()
-    with turns.one():
-        assert time.monotonic() - ended >= 9 * took
+@pytest.mark.skipif(sys.platform != "linux", reason="only there a thread has a priority of its own")
+def test_a_run_that_gives_way_comes_after_others_and_the_next_one_does_not() -> None:
+    gives_way = True
+    turns = Turns(1, patience_seconds=60, give_way=lambda: gives_way)
+
+    def run() -> int:
+        with turns.one():
+            return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(run).result() == NICENESS
+    gives_way = False
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(run).result() == before

@@ -1,0 +1,136 @@
+"""The process of encoders that another one asks: python -m clsviz.encoder.serving.
+
+It reads a key from stdin, writes where it listens to stdout as JSON, and ends once stdin does. Every question has a
+connection of its own, and a thread.
+"""
+
+import gc
+import itertools
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Connection, Listener
+from typing import TYPE_CHECKING, Any
+
+from clsviz import encoder
+from clsviz.encoder.any_encoder import Unsuited
+from clsviz.errors import ClsvizError
+from clsviz.measurements import Kind
+
+if TYPE_CHECKING:
+    from clsviz.encoder import Encoder
+
+KEY_BYTES = 32
+FACTS = "max_length", "n_layers", "has_pooler", "layer_norms", "slow_path_reason", "circumstances"
+"""Of an encoder, told once it is loaded."""
+EACH, PART, DONE, FAILED, BROKEN = range(5)
+"""What an answer is: the number of sentences done, a part of the result, the rest of it, an error, a fault of ours."""
+
+
+class Shelf:
+    """The encoders of this process, by the numbers under which another one knows them."""
+
+    def __init__(self) -> None:
+        self._encoders: dict[int, Encoder] = {}
+        self._numbers = itertools.count()
+
+    def load(self, *args: Any) -> tuple[int, dict[str, Any]]:
+        """Load one, and tell its number and what is to be known of it; the last argument is `directly`."""
+        *positional, directly = args
+        return self._put(encoder.Encoder(*positional, directly=directly))
+
+    def forget(self, numbers: Iterable[int]) -> None:
+        """Let some go."""
+        for number in numbers:
+            del self._encoders[number]
+
+    def altered(self, number: int, *args: Any) -> tuple[int, dict[str, Any]]:
+        """As `load`, of one that changes the sentences."""
+        return self._put(self._encoders[number].altered(*args))
+
+    def agree(self, number: int, other: int) -> bool:
+        """Whether one agrees with another."""
+        return self._encoders[number].agrees_with(self._encoders[other])
+
+    def anatomy(self, number: int) -> "encoder.Anatomy":
+        """What the model of one is made of."""
+        return self._encoders[number].anatomy
+
+    def call(self, number: int, method: str, *args: Any) -> Any:
+        """What a method of one returns."""
+        return getattr(self._encoders[number], method)(*args)
+
+    def product_rate(self, seconds: float) -> float:
+        """How fast this machine multiplies."""
+        return encoder.product_rate(seconds)
+
+    def stream(self, connection: "Connection[Any, Any]", number: int, kind: Kind) -> None:
+        """Measure the runs of sentences that come, up to None, and send each of the results."""
+        coming: queue.SimpleQueue[list[str] | None] = queue.SimpleQueue()
+
+        def receive() -> None:
+            """Take what is sent at once, or each side could wait for the other to take something."""
+            sentences = None
+            with suppress(EOFError, OSError):
+                while (sentences := connection.recv()) is not None:
+                    coming.put(sentences)
+            coming.put(None)
+
+        threading.Thread(target=receive, name="receive").start()
+        parts = iter(coming.get, None)
+        for measured in self._encoders[number].stream(parts, lambda done: connection.send((EACH, done)), kind):
+            connection.send((PART, measured))
+
+    def _put(self, loaded: "Encoder") -> tuple[int, dict[str, Any]]:
+        number = next(self._numbers)
+        self._encoders[number] = loaded
+        return number, {name: getattr(loaded, name) for name in FACTS}
+
+
+def answer(connection: "Connection[Any, Any]", shelf: Shelf) -> None:
+    """Answer the question that comes."""
+    with connection, suppress(EOFError, OSError):  # whoever asked has left
+        forgotten, name, *args = connection.recv()
+        shelf.forget(forgotten)
+        ask: Callable[..., Any] = getattr(shelf, name)
+        try:
+            result = ask(connection, *args) if name == "stream" else ask(*args)
+        except (EOFError, OSError):
+            raise
+        except (ClsvizError, Unsuited) as error:
+            connection.send((FAILED, error))
+        except Exception:  # a fault of ours: the other process logs it
+            connection.send((BROKEN, traceback.format_exc()))
+        else:
+            connection.send((DONE, result))
+
+
+def main() -> None:
+    """Answer until stdin ends, which it does with the process at its other end."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # that process ends this one
+    gc.set_threshold(200_000, 20, 20)  # libraries make millions of objects that stay
+    shelf = Shelf()
+    with Listener(authkey=sys.stdin.buffer.read(KEY_BYTES)) as listener:
+        print(json.dumps(listener.address), flush=True)
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # nobody reads what else is printed
+        threading.Thread(target=_listen, args=[listener, shelf], daemon=True).start()
+        sys.stdin.buffer.read()
+
+
+def _listen(listener: Listener, shelf: Shelf) -> None:
+    while True:
+        with suppress(OSError, EOFError, AuthenticationError):
+            connection = listener.accept()
+            # No daemon: Python must not end while torch is at work.
+            threading.Thread(target=answer, args=[connection, shelf], name="answer").start()
+
+
+if __name__ == "__main__":
+    main()
