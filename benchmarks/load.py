@@ -84,25 +84,28 @@ class Load:
     def together(self, server: Server) -> Report:
         """Visitors of one new experiment, in turns with one visitor of another."""
         n, sentences = self._sizes.together, self._sizes.sentences
-        alone: list[float] = []
-        crowded: list[float] = []
+        alone: list[tuple[float, float]] = []
+        crowded: list[tuple[float, float]] = []
         all_met, looks, counted = [], [], []
         for _ in range(self._sizes.rounds):
-            for size, seconds in ((1, alone), (n, crowded)):
+            for size, seconds in ((1, alone), (n, crowded)):  # until the last part, and from the first part to it
                 before = server.number(MEASURED)
                 query = self._new(sentences)
                 met = self._come(server, size, query=query, until="measured")
-                seconds.append(self._stored(query).times[-1] - min(one.began for one in met))
+                times = self._stored(query).times
+                seconds.append((times[-1] - min(one.began for one in met), times[-1] - times[0]))
                 counted.append(server.number(MEASURED) - before)
                 if size == n:
                     all_met += met
-                    looks.append(sum(one.n_looks for one in met) / seconds[-1])
-        ratio = float(np.median(crowded) / np.median(alone))
-        told = f"after {np.median(crowded):.1f} s, alone after {np.median(alone):.1f} s: {ratio:.2f} times as long"
+                    looks.append(sum(one.n_looks for one in met) / seconds[-1][0])
+        (until, within), (until_alone, within_alone) = np.median(crowded, axis=0), np.median(alone, axis=0)
+        told = f"after {until:.2f} s, alone after {until_alone:.2f} s: {until / until_alone:.2f} times as long"
+        told_within = f"{within:.2f} s, alone {within_alone:.2f} s: {within / within_alone:.2f} times as long"
         is_shared = set(counted) == {float(sentences)}
         return [
             load_table.points(f"{n} at once on one new experiment: first points", all_met),
             Row(f"{sentences:,} sentences measured", told),
+            Row("from the first part stored to the last", told_within),
             Row("sentences measured for one experiment", load_table.several(counted), is_wrong=not is_shared),
             Row("looks for news", f"{np.median(looks):.1f} a second, of all together"),
         ]

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 PATIENCE_SECONDS = 5.0
 """Whoever has waited for so long goes on without a turn: those who have them may be held up."""
 
-NICENESS = 10
+NICENESS = 15
 """Of a run that gives way: it has about a tenth of a processor beside what is measured, and all that this leaves."""
 
 
