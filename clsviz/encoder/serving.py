@@ -4,6 +4,7 @@ It reads a key from stdin, writes where it listens to stdout as JSON, and ends o
 connection of its own, and a thread.
 """
 
+import ctypes
 import gc
 import itertools
 import json
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from clsviz.encoder import Encoder
 
 KEY_BYTES = 32
+_IDLE_SECONDS = 10.0
+
 FACTS = "max_length", "n_layers", "has_pooler", "layer_norms", "slow_path_reason", "circumstances"
 """Of an encoder, told once it is loaded."""
 EACH, PART, DONE, FAILED, BROKEN = range(5)
@@ -40,6 +43,7 @@ class Shelf:
     def __init__(self) -> None:
         self._encoders: dict[int, Encoder] = {}
         self._numbers = itertools.count()
+        self._trimming: threading.Timer | None = None
 
     def load(self, *args: Any) -> tuple[int, dict[str, Any]]:
         """Load one, and tell its number and what is to be known of it; the last argument is `directly`."""
@@ -87,11 +91,25 @@ class Shelf:
         parts = iter(coming.get, None)
         for measured in self._encoders[number].stream(parts, lambda done: connection.send((EACH, done)), kind):
             connection.send((PART, measured))
+        self._trim_later()
+
+    def _trim_later(self) -> None:
+        """Once nothing was measured for a while, give back the memory that was freed: `keep_freed_memory` keeps it."""
+        if self._trimming is not None:
+            self._trimming.cancel()
+        self._trimming = threading.Timer(_IDLE_SECONDS, _trim)
+        self._trimming.daemon = True
+        self._trimming.start()
 
     def _put(self, loaded: "Encoder") -> tuple[int, dict[str, Any]]:
         number = next(self._numbers)
         self._encoders[number] = loaded
         return number, {name: getattr(loaded, name) for name in FACTS}
+
+
+def _trim() -> None:
+    with suppress(AttributeError, OSError, TypeError):  # only glibc has it
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def answer(connection: "Connection[Any, Any]", shelf: Shelf) -> None:
