@@ -10,7 +10,7 @@ PATIENCE_SECONDS = 5.0
 """Whoever has waited for so long goes on without a turn: those who have them may be held up."""
 
 NICENESS = 15
-"""Of a run that gives way: it has about a tenth of a processor beside what is measured, and all that this leaves."""
+"""Of a run that gives way: it has a few hundredths of a processor that is measuring, and all of one that is idle."""
 
 
 class Turns:
