@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from clsviz.encoder import Encoder
 
 KEY_BYTES = 32
+
 _IDLE_SECONDS = 10.0
+"""After which freed memory is given back: a crowd’s measurements follow each other sooner."""
 
 FACTS = "max_length", "n_layers", "has_pooler", "layer_norms", "slow_path_reason", "circumstances"
 """Of an encoder, told once it is loaded."""
@@ -89,9 +91,11 @@ class Shelf:
 
         threading.Thread(target=receive, name="receive").start()
         parts = iter(coming.get, None)
-        for measured in self._encoders[number].stream(parts, lambda done: connection.send((EACH, done)), kind):
-            connection.send((PART, measured))
-        self._trim_later()
+        try:
+            for measured in self._encoders[number].stream(parts, lambda done: connection.send((EACH, done)), kind):
+                connection.send((PART, measured))
+        finally:  # also where whoever asked has left
+            self._trim_later()
 
     def _trim_later(self) -> None:
         """Once nothing was measured for a while, give back the memory that was freed: `keep_freed_memory` keeps it."""

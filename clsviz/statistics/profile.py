@@ -80,10 +80,8 @@ def _line_error(lengths: Floats, norms: Floats, folds: NDArray[np.intp]) -> floa
     errors = np.empty(len(lengths))
     for fold in np.unique(folds):
         train, test = folds != fold, folds == fold
-        x, y = (
-            norms - norms[train].mean(),
-            lengths - lengths[train].mean(),
-        )  # some norms vary by their last digits alone
+        # Some norms vary by their last digits alone.
+        x, y = norms - norms[train].mean(), lengths - lengths[train].mean()
         squares = x[train] @ x[train]
         slope = x[train] @ y[train] / squares if squares else 0.0
         errors[test] = np.abs(y[test] - slope * x[test])
