@@ -6,7 +6,6 @@ api.md comes from the docstrings of the public names, notebook.ipynb is run with
 import ast
 import dataclasses
 import inspect
-import os
 import re
 import sys
 import tempfile
@@ -19,6 +18,7 @@ import nbformat
 from nbclient import NotebookClient
 
 import clsviz
+from clsviz import programs
 
 DOCS = Path(__file__).parent
 
@@ -177,8 +177,7 @@ def run(path: Path) -> Any:
     """
     notebook = nbformat.read(path, as_version=4)
     with tempfile.TemporaryDirectory() as folder:
-        paths = [str(DOCS.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
-        environment = os.environ | {"CLSVIZ_STORE": folder, "PYTHONPATH": os.pathsep.join(paths)}
+        environment = programs.environment() | {"CLSVIZ_STORE": folder}
         client = NotebookClient(
             notebook, timeout=300, kernel_name="python3", record_timing=False, shutdown_kernel="immediate"
         )

@@ -20,6 +20,7 @@ from typing import IO
 
 from sentencex import segment
 
+from clsviz import programs
 from clsviz.atomic import new_file
 from clsviz.errors import CancelledError, CorpusError
 from clsviz.progress import Progress
@@ -180,7 +181,6 @@ def _read_before(files: Sequence[str], unfinished: Path | None) -> tuple[dict[st
 
 def _start_worker(stack: contextlib.ExitStack, files: Sequence[str]) -> IO[str]:
     """Start a worker on `files` that ends with `stack`, and return its answers, one line per file."""
-    python_path = os.pathsep.join(filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")]))
     worker = stack.enter_context(
         subprocess.Popen(
             [sys.executable, "-m", "clsviz.corpora.docstrings"],
@@ -188,7 +188,7 @@ def _start_worker(stack: contextlib.ExitStack, files: Sequence[str]) -> IO[str]:
             stdout=subprocess.PIPE,
             encoding="utf-8",
             errors="surrogateescape",  # paths may be in any encoding
-            env=os.environ | {"PYTHONPATH": python_path, "PYTHONUTF8": "1"},
+            env=programs.environment() | {"PYTHONUTF8": "1"},
         )
     )
     stack.callback(worker.kill)

@@ -9,7 +9,6 @@ import contextlib
 import functools
 import itertools
 import json
-import os
 import secrets
 import subprocess
 import sys
@@ -19,12 +18,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clsviz import programs
 from clsviz.encoder.serving import DONE, EACH, FAILED, KEY_BYTES, PART
 from clsviz.errors import ModelError
 from clsviz.measurements import Kind, Measurements
@@ -180,7 +179,6 @@ class _Running:
 
     def __init__(self) -> None:
         """Start it; raises ModelError where that fails."""
-        python_path = os.pathsep.join(filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")]))
         self._dropped: deque[int] = deque()
         self._key = secrets.token_bytes(KEY_BYTES)
         self._process = subprocess.Popen(
@@ -188,7 +186,7 @@ class _Running:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,
-            env=os.environ | {"PYTHONPATH": python_path},
+            env=programs.environment(),
         )
         assert self._process.stdin is not None  # since both are pipes
         assert self._process.stdout is not None
