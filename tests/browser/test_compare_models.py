@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.parquet as pq
 from playwright.sync_api import Page, expect
-from support.browser import answer, complete, settle, unfold
+from support.browser import answer, complete, moved, settle, unfold
 
 PAGE = "compare_models?sample_size=500"
 _ALL_ARE_READ = """() => {
@@ -40,6 +40,7 @@ def test_a_newcomer_compares_models_and_shares_what_is_seen(
     visit: Callable[..., Page], server: str, tmp_path: Path
 ) -> None:
     page = compared(visit(PAGE))
+    assert moved(page) < 0.1  # while row after row came
     check_that_a_newcomer_sees_a_model_beside_its_untrained_self(page, tmp_path)
     check_that_axes_models_and_units_travel_in_the_link(page, visit, server)
     check_that_one_that_is_none_is_refused(page)

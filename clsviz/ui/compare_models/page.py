@@ -40,10 +40,11 @@ def page() -> None:
     controls.notes.show(norms[0])
     controls.notes.show_of_view()
     preview.show(norms[0])
-    for message in _setting_problems([*norms[1:], *vectors], norms[0]):
-        st.error(escape(message))
-    if experiment.precision is not Precision.EXACT:
-        st.caption("Models are always compared in exact precision, because vectors are measured in it.")
+    with st.container():  # holds its place while it is empty
+        for message in _setting_problems([*norms[1:], *vectors], norms[0]):
+            st.error(escape(message))
+        if experiment.precision is not Precision.EXACT:
+            st.caption("Models are always compared in exact precision, because vectors are measured in it.")
     results.show(
         replace(experiment, precision=Precision.EXACT),
         names,

@@ -47,9 +47,10 @@ def show_on_a_phone(
     names: Sequence[str], norms: Sequence[MeasuringJob], vectors: Sequence[MeasuringJob], before: object
 ) -> None:
     """The same in the main column, for screens that hide the sidebar, while there is something to do or to know."""
-    if any(job.state is not State.DONE for job in (*norms, *vectors)):
-        with st.container(key="phone"):
-            show(names, norms, vectors, before, "-phone")
+    with st.container():  # holds its place while it is empty
+        if any(job.state is not State.DONE for job in (*norms, *vectors)):
+            with st.container(key="phone"):
+                show(names, norms, vectors, before, "-phone")
 
 
 def _show(names: Sequence[str], norms: Sequence[MeasuringJob], vectors: Sequence[MeasuringJob], place: str) -> None:

@@ -11,7 +11,6 @@ from clsviz.measuring import MeasuringJob, State
 from clsviz.models import Weights
 from clsviz.ui import controls
 from clsviz.ui.inside_the_model import cls_check, structure
-from clsviz.ui.markdown import escape
 from clsviz.ui.parts import head, own
 from clsviz.ui.state import session, url, visitor, watching
 
@@ -41,15 +40,15 @@ def page() -> None:
             controls.status.show(job, controls.status.outline(job))
     _show_on_a_phone(weights, job, error, is_loaded=anatomy is not None)
     url.write(experiment, PAGE)
-    for note in session.notes():
-        st.warning(escape(note))
-    question = words.question_of_parts(experiment)
+    controls.notes.show_of_view()
     if weights is None:
-        head.show(question, _waiting(job), None)
+        answer = _waiting(job)
     elif anatomy is None:
-        head.show(question, "This model is not loaded yet: progress, or the error, is shown beside it.", None)
+        answer = "This model is not loaded yet: progress, or the error, is shown beside it."
     else:
-        head.show(question, words.anatomy.answer(anatomy), None, terms=words.glossary.INSIDE_THE_MODEL)
+        answer = words.anatomy.answer(anatomy)
+    head.show(words.question_of_parts(experiment), answer, None, terms=words.glossary.INSIDE_THE_MODEL)
+    if weights is not None and anatomy is not None:
         _show(experiment, weights, anatomy)
 
 

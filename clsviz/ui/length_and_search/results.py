@@ -86,17 +86,14 @@ def _show(job: MeasuringJob, page: str) -> None:
     compared = _compare(found, experiment) if found else None
     similarity = compared.work.result if compared else None
     if compared is None:
-        head.show(words.similarity.QUESTION, words.waiting.for_points(job, server.jobs().place_of(job)))
+        answer, numbers = words.waiting.for_points(job, server.jobs().place_of(job)), ""
     elif similarity is None:
-        head.show(words.similarity.QUESTION, str(compared.error or "Comparing…"))
+        answer, numbers = str(compared.error or "Comparing…"), ""
     else:
         answer = words.similarity.answer(similarity, experiment)
-        head.show(
-            words.similarity.QUESTION,
-            answer,
-            words.similarity.quiet_line(similarity, experiment),
-            terms=words.glossary.of_page(words.glossary.LENGTH_AND_SEARCH, experiment),
-        )
+        numbers = words.similarity.quiet_line(similarity, experiment)
+    terms = words.glossary.of_page(words.glossary.LENGTH_AND_SEARCH, experiment)
+    head.show(words.similarity.QUESTION, answer, numbers, terms=terms)
     _map(similarity, experiment)
     with strip.place(3):
         strip.show_view(job.work.found, _POOLINGS)

@@ -82,7 +82,7 @@ def show(job: MeasuringJob, page: str) -> None:
 
 def _wait(job: MeasuringJob, experiment: Experiment) -> None:
     """Where the job stands, as long as there are no points."""
-    head.show(words.question(experiment), words.waiting.for_points(job, server.jobs().place_of(job)))
+    _head(experiment, words.waiting.for_points(job, server.jobs().place_of(job)))
 
 
 def _answer(job: MeasuringJob, experiment: Experiment, found: Found, shown: "Shown") -> None:
@@ -94,17 +94,21 @@ def _answer(job: MeasuringJob, experiment: Experiment, found: Found, shown: "Sho
         and shown.fit.n_clusters >= statistics.FEW_SENTENCES
         and beyond.is_active(job, experiment)
     )
-    head.show(
-        words.question(experiment),
+    _head(
+        experiment,
         words.answer(shown, experiment.unit, shape) if shown.fit else shown.problem,
         words.in_numbers(shown, experiment, n_measured),
         " ".join(words.caveats(shown, experiment, n_measured)),
         pending=words.PENDING if is_pending else "",
-        terms=words.glossary.of_page(words.glossary.NORM_VS_LENGTH, experiment),
-        beside=None if words.is_imported(experiment) else tour.button,
     )
     if not words.is_imported(experiment):
         tour.show()
+
+
+def _head(experiment: Experiment, answer: str, numbers: str = "", caveats: str = "", pending: str = "") -> None:
+    terms = words.glossary.of_page(words.glossary.NORM_VS_LENGTH, experiment)
+    beside = None if words.is_imported(experiment) else tour.button
+    head.show(words.question(experiment), answer, numbers, caveats, pending=pending, terms=terms, beside=beside)
 
 
 def _tools(

@@ -62,9 +62,9 @@ def page() -> None:
             typed = measured.typed_sentences(found, experiment.view, sentences or [EXAMPLE])
     with answer_place:
         if found is None:
-            head.show(question, _nothing_yet(jobs[0]))
+            head.show(question, _nothing_yet(jobs[0]), terms=words.glossary.TRY_A_SENTENCE)
         elif typed is None:
-            head.show(question, _NOT_YET)
+            head.show(question, _NOT_YET, terms=words.glossary.TRY_A_SENTENCE)
         else:
             at = choices.sentence_of(len(typed.sentences))
             st.fragment(_answer, run_every=every)(question, typed, at, jobs, experiment, is_example=not sentences)

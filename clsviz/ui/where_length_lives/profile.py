@@ -114,15 +114,13 @@ def _show(job: MeasuringJob, there: MeasuringJob | None, page: str) -> None:
     if of_profile:
         _wait_for_norms(of_profile)
     profile = of_profile.work.result if of_profile else None
-    question = words.question_of_layers(experiment)
     if of_profile is None:
-        head.show(question, words.waiting.for_points(job, server.jobs().place_of(job)))
+        answer, numbers = words.waiting.for_points(job, server.jobs().place_of(job)), ""
     else:
         answer = str(of_profile.error or words.headline.answer(profile, experiment))
         numbers = words.headline.in_numbers(profile, experiment)
-        head.show(
-            question, answer, numbers, terms=words.glossary.of_page(words.glossary.WHERE_LENGTH_LIVES, experiment)
-        )
+    terms = words.glossary.of_page(words.glossary.WHERE_LENGTH_LIVES, experiment)
+    head.show(words.question_of_layers(experiment), answer, numbers, terms=terms)
     layers.show_r_squared(profile, experiment)
     with strip.place(3):
         strip.show_view(job.work.found, list(Pooling))
