@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.logs import logged
 from support.tiny import random_sentences
 from support.waiting import wait_for
 
@@ -207,16 +208,17 @@ def test_a_mistake_of_the_user_is_told_and_the_next_job_runs(jobs: Jobs, experim
 
 @pytest.mark.filterwarnings("ignore")
 def test_a_fault_of_ours_is_logged_and_not_shown(
-    jobs: Jobs, experiment: Experiment, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    jobs: Jobs, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fault(self: Encoder, sentences: list[str], on_batch: object = None) -> None:
         raise ZeroDivisionError("a secret detail")
 
     monkeypatch.setattr(Encoder, "measure", fault)
-    job = jobs.open(experiment)
-    wait_for(lambda: job.state is State.FAILED)
+    with logged() as log:
+        job = jobs.open(experiment)
+        wait_for(lambda: job.state is State.FAILED)
     assert "secret" not in str(job.error)
-    assert "a secret detail" in caplog.text
+    assert "a secret detail" in log.getvalue()
 
 
 def test_only_so_many_ended_jobs_stay(jobs: Jobs, experiment: Experiment) -> None:

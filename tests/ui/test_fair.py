@@ -9,6 +9,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 from support.app import answer, chart, finish, job_of, linked, plain, settle, texts
+from support.logs import logged
 from support.waiting import wait_for
 
 from clsviz import figures
@@ -69,13 +70,13 @@ def test_a_server_that_is_set_up_wrongly_says_so_in_its_log(
     open_page: Callable[..., AppTest],
     limit: Callable[..., None],
     monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
 ) -> None:
     limit(sessions="many")
-    page = open_page()
+    with logged() as log:
+        page = open_page()
     assert not page.exception
     assert "its log says what is wrong" in texts(page)
-    assert "CLSVIZ_LIMIT_SESSIONS is “many”" in caplog.text
+    assert "CLSVIZ_LIMIT_SESSIONS is “many”" in log.getvalue()
     monkeypatch.delenv("CLSVIZ_LIMIT_SESSIONS")
 
 

@@ -2,10 +2,10 @@
 
 import gzip
 import json
-import logging
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from streamlit.runtime.scriptrunner import ScriptRunner
 from streamlit.testing.v1 import AppTest
 from support.app import browse_from, figures, finish, linked, plain, settle, texts, unfold
 from support.hub import Hub
+from support.logs import logged
 
 from clsviz.errors import SettingError, UnexpectedError
 from clsviz.experiment import Experiment
@@ -55,15 +56,11 @@ def public(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def log(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
+def log() -> Iterator[StringIO]:
     """What the server logs of errors."""
     failures.keep_out_of_the_log()
-    loggers = [logging.getLogger(name) for name in failures._LOGGERS]
-    for logger in loggers:
-        logger.addHandler(caplog.handler)
-    yield caplog
-    for logger in loggers:
-        logger.removeHandler(caplog.handler)
+    with logged(*failures._LOGGERS) as said:
+        yield said
 
 
 def ids(page: AppTest) -> dict[str, str]:
@@ -113,7 +110,7 @@ def opened(name: str = "") -> AppTest:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_values_of_every_type_end_in_a_sentence(name: str, hub: Hub, log: pytest.LogCaptureFixture) -> None:
+def test_values_of_every_type_end_in_a_sentence(name: str, hub: Hub, log: StringIO) -> None:
     controls = ids(opened(name))
     keys = controls.keys() & {"model", "models", "scatter", "pooling"}
     assert keys
@@ -123,8 +120,7 @@ def test_values_of_every_type_end_in_a_sentence(name: str, hub: Hub, log: pytest
             assert not page.exception, (key, forged)
             assert page.error or page.title
     assert not hub.requests
-    assert not any(record.exc_info for record in log.records)
-    assert not any(part in log.text for part in ("Traceback", "nonsense", *OUTSIDE))
+    assert not any(part in log.getvalue() for part in ("Traceback", "nonsense", *OUTSIDE))
 
 
 @pytest.mark.parametrize("selection", SELECTIONS)
@@ -210,7 +206,7 @@ def test_an_upload_that_is_too_large_or_unpacks_to_too_much_is_refused_in_a_sent
 
 
 def test_what_a_visitor_typed_is_in_no_log(
-    monkeypatch: pytest.MonkeyPatch, log: pytest.LogCaptureFixture, open_page: Callable[..., AppTest]
+    monkeypatch: pytest.MonkeyPatch, log: StringIO, open_page: Callable[..., AppTest]
 ) -> None:
     private = "".join(["se", "cret"])  # which the line of the source that a log shows does not have
 
@@ -221,6 +217,6 @@ def test_what_a_visitor_typed_is_in_no_log(
     page = opened()
     assert not page.exception
     assert str(UnexpectedError()) in plain(page.error[0].value)
-    assert "ValueError" in log.text
-    assert os.path.basename(__file__) in log.text  # where it was raised
-    assert private not in log.text
+    assert "ValueError" in log.getvalue()
+    assert os.path.basename(__file__) in log.getvalue()  # where it was raised
+    assert private not in log.getvalue()
