@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, ViewportSize, expect
+from playwright.sync_api import Page, Route, ViewportSize, expect
 from support.browser import settle
 
 from clsviz.ui.state import serving
@@ -36,18 +36,18 @@ def places(page: Page, selector: str) -> list[list[float]]:
 @pytest.mark.parametrize("path", serving.PATHS)
 def test_a_page_stands_still_where_it_is_then_drawn(visit: Callable[..., Page], path: str) -> None:
     page = visit("_stcore/health", viewport=stills.WIDE)
-    page.route("**/static/js/index.*.js", lambda route: route.abort())
-    page.goto(page.url.replace("_stcore/health", path))
+    held: list[Route] = []
+    page.route("**/static/js/index.*.js", lambda route: held.append(route))  # what draws the page has to wait
+    page.goto(page.url.replace("_stcore/health", path), wait_until="commit")
     expect(page.locator("#still .part").first).to_be_visible()
     stands: dict[str, tuple[list[list[float]], list[list[float]]]] = {}
-    sizes: dict[str, ViewportSize] = {"wide": stills.WIDE, "narrow": stills.NARROW}
+    sizes: dict[str, ViewportSize] = {"narrow": stills.NARROW, "wide": stills.WIDE}
     for name, size in sizes.items():
         page.set_viewport_size(size)
         page.evaluate("document.fonts.ready")
         stands[name] = places(page, "#still .part"), places(page, "#still .chart")
-    page.unroute_all()
-    page.set_viewport_size(stills.WIDE)
-    page.reload()
+    for route in held:
+        route.continue_()
     expect(page.locator("#still")).to_have_count(0)
     settle(page)
     drawn = stills.measured(page)
