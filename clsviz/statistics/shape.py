@@ -174,29 +174,34 @@ def _checked(lengths: ArrayLike, norms: ArrayLike, clusters: NDArray[np.intp] | 
 
 
 def _information(x: Floats, y: Floats) -> tuple[float, float]:
-    """Mutual information, and what it stays below in 95 of 100 cases without any."""
-    random = np.random.default_rng(0)
-    null = [_estimate(random.permutation(x), y) for _ in range(_PERMUTATIONS)]
-    return _estimate(x, y), float(np.quantile(null, 0.95))
+    """Mutual information in nats, and what it stays below in 95 of 100 cases without any.
 
-
-def _estimate(x: Floats, y: Floats) -> float:
-    """Mutual information in nats, by the first estimator of Kraskov, Stögbauer and Grassberger (2004).
-
-    As scikit-learn's `mutual_info_regression` has it, noise against ties included, in a third of its time.
+    By the first estimator of Kraskov, Stögbauer and Grassberger (2004), as scikit-learn's `mutual_info_regression` has
+    it, noise against ties included, in a quarter of its time.
     """
-    random = np.random.RandomState(0)
-    scaled = [column / (column.std() or 1) for column in (x, y)]
-    noisy = [each + 1e-10 * max(1, np.abs(each).mean()) * random.standard_normal(len(x)) for each in scaled]
-    points = np.stack(noisy, axis=1)
-    distances, _ = KDTree(points).query(points, [_NEIGHBOURS + 1], p=math.inf)  # a point is the first of its own
-    nearest = np.asarray(distances)[:, 0]
-    of_counts = 0.0
-    for each in noisy:
-        ordered, within = np.sort(each), nearest - _ROUNDED * np.abs(each).max()
-        counts = np.searchsorted(ordered, each + within, "right") - np.searchsorted(ordered, each - within)
-        of_counts += float(digamma(np.maximum(counts, 1)).mean())
-    return max(0.0, float(digamma(len(x)) + digamma(_NEIGHBOURS)) - of_counts)
+    n = len(x)
+    noises = np.random.RandomState(0).standard_normal((2, n))
+    x, y = (column / (column.std() or 1) for column in (x, y))
+    noise, other = (1e-10 * max(1, np.abs(each).mean()) * drawn for each, drawn in zip((x, y), noises, strict=True))
+    ys = np.sort(y := y + other)
+    of_count = digamma(np.maximum(np.arange(n + 1), 1))  # counting is cheaper than the function
+
+    def estimate(x: Floats) -> float:
+        x = x + noise
+        points = np.stack([x, y], axis=1)
+        tree = KDTree(points, compact_nodes=False, balanced_tree=False)  # made sooner, and as soon asked
+        distances, _ = tree.query(points, [_NEIGHBOURS + 1], p=math.inf)  # a point is the first of its own
+        nearest = np.asarray(distances)[:, 0]
+        of_counts = 0.0
+        for each, ordered in ((x, np.sort(x)), (y, ys)):
+            within = nearest - _ROUNDED * np.abs(each).max()
+            counts = np.searchsorted(ordered, each + within, "right") - np.searchsorted(ordered, each - within)
+            of_counts += float(of_count[counts].mean())
+        return max(0.0, float(digamma(n) + digamma(_NEIGHBOURS)) - of_counts)
+
+    random = np.random.default_rng(0)
+    null = [estimate(random.permutation(x)) for _ in range(_PERMUTATIONS)]
+    return estimate(x), float(np.quantile(null, 0.95))
 
 
 def _extremes(x: Floats, y: Floats) -> Extremes:
