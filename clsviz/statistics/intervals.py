@@ -75,12 +75,14 @@ def interval_of_sums(sums: Floats, times: Floats, whole: Floats) -> RSquaredInte
     """
     r = float(correlation_of_sums(whole))
     n = float(times.sum())
-    if 1 - abs(r) < ROUNDING**2:  # all lie on the line, so it rests on no few of them
-        return RSquaredInterval((r**2, r**2), max(n - 2, 0.0))
-    if n < 3:
+    if n < 3:  # there is a line through any two
         return RSquaredInterval((0.0, 1.0), 0.0)
     without = correlation_of_sums(whole - sums)
-    if not (np.abs(without) < 1).all():  # what is left of some is no line, or is on one
+    if np.isnan(without).any():  # what is left of some is no line: they alone decide it
+        return RSquaredInterval((0.0, 1.0), 0.0)
+    if 1 - abs(r) < ROUNDING**2:  # all lie on the line, so it rests on no few of them
+        return RSquaredInterval((r**2, r**2), max(n - 2, 0.0))
+    if not (np.abs(without) < 1).all():  # what is left of some is on a line
         return RSquaredInterval((0.0, 1.0), 0.0)
     off = np.arctanh(without)
     squares = (off - (times * off).sum() / n) ** 2

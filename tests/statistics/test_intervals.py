@@ -53,6 +53,21 @@ def test_the_interval_of_r_squared_reaches_down_to_0_where_there_is_nothing() ->
     assert least.r_squared_interval[1] > 0.5 * (steepest * lengths.std() / least.norm_sd) ** 2
 
 
+@pytest.mark.parametrize(
+    ("lengths", "norms", "clusters"),
+    [
+        ([5, 5, 5, 9, 9], [1, 1, 1, 2, 2], [0, 0, 0, 1, 1]),  # copies of two sentences
+        ([5] * 9 + [9], [1] * 9 + [2], None),  # one sentence of another length
+    ],
+)
+def test_a_line_that_cannot_but_go_through_all_points_is_open(
+    lengths: list[int], norms: list[float], clusters: list[int] | None
+) -> None:
+    line = fit(lengths, norms, None if clusters is None else np.array(clusters))
+    assert line.r_squared == pytest.approx(1)
+    assert line.r_squared_interval == (0, 1)
+
+
 def test_three_points_off_a_line_leave_r_squared_open() -> None:
     assert fit([1, 2, 3], [1, 3, 2]).r_squared_interval == (0, 1)
     assert fit([1, 2, 3], [1, 2, 3]).r_squared_interval == pytest.approx((1, 1))
