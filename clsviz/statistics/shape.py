@@ -133,6 +133,7 @@ def _spread(x: Floats, y: Floats, clusters: NDArray[np.intp], rounding: float) -
         n, total, squares = np.moveaxis(sums[groups].sum(axis=-2).reshape(*groups.shape[:-1], 3, 2), -2, 0)
         with np.errstate(divide="ignore", invalid="ignore"):  # of a resample without any such sentence
             variances = (squares - total**2 / n) / (n - 1)
+            variances[variances <= rounding**2] = 0  # what is left of norms that are all the same
             ratios: Floats = np.sqrt(variances[..., 0] / variances[..., 1])
         return ratios
 
@@ -151,7 +152,7 @@ def quantiles(lengths: ArrayLike, norms: ArrayLike, clusters: NDArray[np.intp] |
     x, y = x[:_MOST_FOR_QUANTILES], y[:_MOST_FOR_QUANTILES]
     centre, scale = y.mean(), y.std()
     model = QuantReg((y - centre) / scale, np.stack([np.ones_like(x), np.log(np.maximum(x, 1))], axis=1))
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):  # of errors that nobody asks for
         # Where several lines fit almost equally well, it may go back and forth between them until it is stopped.
         warnings.simplefilter("ignore", IterationLimitWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)

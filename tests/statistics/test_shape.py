@@ -186,3 +186,12 @@ def test_the_mutual_information_comes_last() -> None:
     assert np.isnan([first.mutual_information, first.mutual_information_null]).all()
     assert whole.curve_r_squared == first.curve_r_squared
     assert np.isfinite([whole.mutual_information, whole.mutual_information_null]).all()
+
+
+def test_norms_that_are_all_the_same_at_one_end_have_no_spread_there() -> None:
+    random = np.random.default_rng(0)
+    lengths = random.integers(3, 60, 1500)
+    for among_the_shortest in (10.0, 1000.1):
+        norms = np.where(lengths > 50, among_the_shortest + random.normal(size=1500), among_the_shortest)
+        found = next(shapes(lengths, norms.astype(np.float32)))
+        assert (found.spread_ratio, *found.spread_ratio_interval) == (0, 0, 0)
