@@ -1,5 +1,6 @@
 """The answer to the page's question."""
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -74,7 +75,8 @@ def answer(shown: "Shown", unit: Unit, shape: "Shape | None" = None) -> str:
         text = f"A line explains {explained} ({lengths}), {NOT_TOLD}"
     if shape is None:
         return f"{text}."
-    if are_two:  # a line goes through both means, and so does every curve
+    # a line goes through the means of two lengths, and so does every curve; where norms hardly vary none is tested
+    if are_two or math.isnan(shape.curve_r_squared + shape.curve_null):
         return f"{text}{_spread(shape, shown)}."
     if shape.curve_r_squared > max(shape.curve_null, 0):
         text += f"{',' if is_told else ';'} a curve {_of_curve(shape.curve_r_squared, fit.r_squared)}"
@@ -95,10 +97,10 @@ def _spread(shape: "Shape", of: "Shown") -> str:
     low, high = shape.spread_ratio_interval
     if not low <= high:
         return ""  # it is undefined
+    if statistics.slope_within_ends(of.lengths, of.norms) > _MOSTLY_SLOPE:
+        return ""  # the slope may hide a difference, or be all of it
     if low <= 1 <= high:
         return "; no difference in spread shows"
-    if statistics.slope_within_ends(of.lengths, of.norms) > _MOSTLY_SLOPE:
-        return ""
     wider = "short" if low > 1 else "long"
     if not shape.spread_ratio > 0:
         return "; among the shortest, the norm does not vary"

@@ -68,13 +68,21 @@ def _flat(flat: "Flat") -> dict[str, str]:
     return {f"R² if each length from {lengths.start} to {lengths.stop - 1} counted alike": text}
 
 
+def _curve(shape: "Shape") -> str:
+    """R² of a curve, where there is one to test: not if no held-out norms vary."""
+    if math.isnan(shape.curve_r_squared):
+        return "–"
+    null = "" if math.isnan(shape.curve_null) else f" (norms shuffled: below {number(shape.curve_null)})"
+    return f"{_r_squared(shape.curve_r_squared)}{null}"
+
+
 def _shape_numbers(shape: "Shape", unit: Unit) -> dict[str, str]:
     ends = shape.spread_ratio_interval
     spread = f"{shape.spread_ratio:.2f} (95% interval {ends[0]:.2f} to {ends[1]:.2f})" if ends[0] <= ends[1] else "–"
     lowest, median, highest = (number(slope * math.log(2), sign="+") for slope in shape.quantile_slopes.values())
     extremes = shape.extreme_norms
     numbers = {
-        "R² of a curve": f"{_r_squared(shape.curve_r_squared)} (norms shuffled: below {number(shape.curve_null)})",
+        "R² of a curve": _curve(shape),
         "Spread, shortest over longest fifth": spread,
         f"Per doubling of {unit}": f"5% quantile {lowest}, median {median}, 95% quantile {highest}",
     }
