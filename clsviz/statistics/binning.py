@@ -1,10 +1,13 @@
 """Norm given length, and length given norm."""
 
+import math
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+
+from clsviz.statistics.correlation import ROUNDING
 
 _BIN_WIDTHS = (1, 2, 5, 10, 20, 50)
 
@@ -75,11 +78,19 @@ def slice_edges(n: int) -> list[float]:
 def percentile_at_length(length: int, norm: float, lengths: ArrayLike, norms: ArrayLike) -> tuple[float, int] | None:
     """Percentage of the corpus sentences of similar length that have a lower norm, and the number of similar sentences.
 
-    Similar means within 10% of the length, and at least within one token. None if there are fewer than 20.
+    Similar means within 10% of the length, and at least within one token. None if there are fewer than 20. The
+    percentage is NaN where the norm is that of all of them, up to rounding.
     """
     x, y = np.asarray(lengths), np.asarray(norms, dtype=float)
     similar = y[np.abs(x - length) <= max(1, round(length / 10))]
     if len(similar) < 20:
         return None
+    if is_the_same(norm, similar.min(), similar.max()):
+        return math.nan, len(similar)
     below, not_above = (similar < norm).mean(), (similar <= norm).mean()
     return float(50 * (below + not_above)), len(similar)
+
+
+def is_the_same(norm: float, lowest: float, highest: float) -> bool:
+    """Whether a norm and those from the lowest to the highest differ by no more than rounding."""
+    return max(norm, highest) - min(norm, lowest) <= 2 * ROUNDING * abs(norm)

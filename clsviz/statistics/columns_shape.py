@@ -1,12 +1,13 @@
 """Norm given length, and length given norm, of sentences of which only counts are kept: as `binning` has them."""
 
+import math
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from clsviz.statistics.binning import BIN_COLUMNS, FEWEST_IN_BIN, SLICE_COLUMNS, bin_width, slice_edges
+from clsviz.statistics.binning import BIN_COLUMNS, FEWEST_IN_BIN, SLICE_COLUMNS, bin_width, is_the_same, slice_edges
 from clsviz.statistics.columns import Columns
 from clsviz.statistics.results.line import Floats
 
@@ -88,6 +89,8 @@ def percentile_of(columns: Columns, length: int, norm: float) -> tuple[float, in
     similar = columns.between(length - away, length + away + 1)
     if (n := similar.total) < 20:
         return None
+    if is_the_same(norm, float(similar.lowest.min()), float(similar.highest.max())):
+        return math.nan, n
     counts = similar.norms_by_bin
     number = int(similar.bins.numbers(np.array([norm]))[0])
     return float(100 * (counts[:number].sum() + counts[number] / 2) / n), n

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from clsviz import models, statistics
+from clsviz import models
 from clsviz.analysis import CorpusContext, Missing
 from clsviz.analysis.growth import MOST_WORDS
 from clsviz.analysis.typed import TypedSentences
@@ -12,6 +12,7 @@ from clsviz.experiment import Experiment, View
 from clsviz.settings import Pooling
 from clsviz.words.labels import vector_name
 from clsviz.words.numbers import duration, number
+from clsviz.words.typed import among
 
 _TRAINED_ON_MEANS = ("minilm", "all-mpnet-base-v2")
 """sentence-transformers models of the catalogue whose sentence vector is the mean after the last layer."""
@@ -42,8 +43,8 @@ def answer(typed: TypedSentences, at: int, corpus: CorpusContext | None, view: V
         rest = ". The corpus to compare it with has not been measured yet."
     elif corpus.norms is None:
         rest = f". {missing(corpus)}"
-    elif among := statistics.percentile_at_length(length, norm, corpus.lengths, corpus.norms):
-        rest = f": higher than {among[0]:.0f}% of the {among[1]:,} corpus sentences of about this length."
+    elif compared := among(length, norm, corpus.lengths, corpus.norms):
+        rest = f": {compared}."
     else:
         rest = ". There are too few corpus sentences of about this length for a comparison."
     if typed.vectors.truncated[at]:

@@ -1,5 +1,6 @@
 """What is said of a sentence that the visitor typed, beside those of the corpus."""
 
+import math
 from typing import TYPE_CHECKING
 
 from clsviz import statistics
@@ -7,6 +8,9 @@ from clsviz.settings import Unit
 from clsviz.words.numbers import between, number
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from clsviz.analysis import Shown
 
 _MOST_TOKENS = 80
@@ -20,16 +24,29 @@ def facts(length: int, norm: float, unit: Unit, shown: "Shown", *, is_truncated:
     if shown.fit and is_inside:
         line = float(shown.fit.predict(length))
         facts.append(f"the line predicts {line:.4f} for this length (residual {number(norm - line, sign='+')})")
-    if among := statistics.percentile_at_length(length, norm, shown.lengths, shown.norms):
-        facts.append(f"higher than {among[0]:.0f}% of the {among[1]:,} corpus sentences of about this length")
-    else:
-        facts.append("too few corpus sentences of about this length for a comparison")
+    compared = among(length, norm, shown.lengths, shown.norms)
+    facts.append(compared or "too few corpus sentences of about this length for a comparison")
     if len(there) and not is_inside:
         range_of_line = f"{between(there[0], there[-1])} {unit}"
         facts.append(f":orange[outside the lengths of the picture ({range_of_line}), so nothing is predicted]")
     if is_truncated:
         facts.append(":orange[too long: the model reads only the beginning]")
     return " · ".join(facts)
+
+
+def among(length: int, norm: float, lengths: "NDArray[np.int32]", norms: "NDArray[np.float32]") -> str:
+    """Where the norm lies among those (n,) of corpus sentences of about its length, or "" if these are too few."""
+    found = statistics.percentile_at_length(length, norm, lengths, norms)
+    if found is None:
+        return ""
+    percent, n = found
+    sentences = f"{n:,} corpus sentences of about this length"
+    if math.isnan(percent):
+        return f"the same as that of all {sentences}, up to rounding"
+    shown = f"{percent:.0f}"
+    if shown in ("0", "100") and 0 < percent < 100:
+        shown = f"{min(max(percent, 0.1), 99.9):.1f}"
+    return f"higher than {shown}% of the {sentences}"
 
 
 def tokens(tokens: list[str]) -> str:

@@ -62,3 +62,8 @@ def test_the_percentile_is_among_sentences_of_similar_length() -> None:
     assert percentile_at_length(10, 5000.0, lengths, norms) == (100.0, 100)
     assert percentile_at_length(95, 2049.5, lengths, norms) == (50.0, 100)
     assert percentile_at_length(30, 0.0, lengths, norms) is None
+    norms = np.random.default_rng(0).choice(np.float32([6.9389334, 6.938934]), len(lengths))
+    percent, n = percentile_at_length(50, 6.9389335, lengths, norms)
+    assert np.isnan(percent)  # as of the embedding layer, where all norms are the same up to rounding
+    assert n == 100
+    assert percentile_at_length(50, 6.95, lengths, norms) == (100, 100)

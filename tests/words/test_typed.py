@@ -19,6 +19,18 @@ def test_a_sentence_is_set_beside_those_of_about_its_length() -> None:
     assert text == f"**10 tokens** · norm **9.0000** · {among}"
 
 
+def test_a_norm_that_all_sentences_have_is_higher_than_none_of_theirs() -> None:
+    same = replace(SHOWN, norms=np.full(len(LENGTHS), 6.9389334, np.float32))
+    text = words.typed.facts(10, 6.938934, Unit.TOKENS, same, is_truncated=False)
+    assert text.endswith("the same as that of all 90 corpus sentences of about this length, up to rounding")
+
+
+def test_a_norm_is_higher_than_all_only_if_it_is() -> None:
+    lengths, norms = np.full(1000, 9, np.int32), np.arange(1000, dtype=np.float32)
+    said = [words.typed.among(9, norm, lengths, norms).split(" of ")[0] for norm in (-1, 0.5, 500.5, 998.5, 1000)]
+    assert said == [f"higher than {percent}%" for percent in ("0", "0.1", "50", "99.9", "100")]
+
+
 @pytest.mark.parametrize(
     ("length", "is_truncated", "said"),
     [
