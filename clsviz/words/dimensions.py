@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from clsviz.statistics import AS_IT_IS, WITHOUT_BIAS, WITHOUT_EITHER, WITHOUT_GAIN, Dimensions, NormOf
 from clsviz.words.numbers import number
+from clsviz.words.numbers import share as in_percent
 
 
 def dimensions_sentence(found: Dimensions) -> str:
@@ -12,10 +13,11 @@ def dimensions_sentence(found: Dimensions) -> str:
     equal = f"an equal share would be {_percent(1 / width)}"
     if not found.dominant:
         largest = int(found.order[0])
-        return (
-            f"No dimension dominates the norm. The largest, dimension {largest}, accounts for "
-            f"{_percent(found.shares[largest])} of the squared norm; {equal}."
-        )
+        share = float(found.shares[largest])
+        none = (
+            "" if share >= 0.5 else "No dimension dominates the norm. "
+        )  # of few dimensions none has five equal shares
+        return f"{none}The largest, dimension {largest}, accounts for {_percent(share)} of the squared norm; {equal}."
     mine = list(found.dominant)
     numbers = " and ".join(filter(None, [", ".join(map(str, mine[:-1])), str(mine[-1])]))
     one, share = len(mine) == 1, float(found.shares[mine].sum())
@@ -68,7 +70,7 @@ def _r_squared(value: float | None) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{share:.1%}"
+    return in_percent(share)
 
 
 def _and_of_variance(of_variance: float, share: float, is_plural: bool) -> str:

@@ -146,6 +146,13 @@ def test_equal_shares() -> None:
     )
 
 
+def test_of_few_dimensions_one_may_be_nearly_all_without_five_equal_shares() -> None:
+    vectors = np.random.default_rng(0).normal(size=(N, 4))
+    vectors[:, 2] += 100
+    text = words.dimensions.dimensions_sentence(dimensions(vectors, lengths_of()))
+    assert text == "The largest, dimension 2, accounts for >99.9% of the squared norm; an equal share would be 25.0%."
+
+
 def test_a_large_dimension_that_does_not_vary_holds_nothing_of_the_variance() -> None:
     vectors = np.random.default_rng(0).normal(size=(N, WIDTH))
     vectors[:, [3, 8]] = 30, -20
