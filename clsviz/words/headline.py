@@ -7,7 +7,18 @@ from clsviz.statistics import FEW_SENTENCES, Profile, Reading, Readout
 from clsviz.words.answer import HARDLY
 from clsviz.words.labels import cutoff_unit
 from clsviz.words.profile import in_brief
-from clsviz.words.readings import FITTING, clause, counted, is_few, known, r_squared_of, so_far, vector, where
+from clsviz.words.readings import (
+    FITTING,
+    clause,
+    counted,
+    is_by_chance,
+    is_few,
+    known,
+    r_squared_of,
+    so_far,
+    vector,
+    where,
+)
 
 
 def answer(profile: Profile | None, experiment: Experiment) -> str:
@@ -49,9 +60,10 @@ def _hardly_in_short(profile: Profile, best: Reading) -> str:
     text = (
         f"A linear probe hardly predicts length from {vector(profile)}: {r_squared_of(best)} at best{so_far(profile)}"
     )
-    norms = [norm.r_squared for norm in profile.line(Pooling.CLS, Readout.NORM) if norm and norm.r_squared is not None]
-    if max(norms, default=0.0) >= HARDLY:
-        return f"{text}; a line on a norm reads R² {max(norms):.3f}."
+    norms = [norm for norm in profile.line(Pooling.CLS, Readout.NORM) if norm and norm.r_squared is not None]
+    most = max(norms, key=known, default=None)
+    if most and known(most) >= HARDLY and not is_by_chance(most, profile.n_different):
+        return f"{text}; a line on a norm reads {r_squared_of(most)}."
     n, n_different = profile.n, profile.n_different
     return f"{text}, but {counted(n, n_different)} are few." if is_few(n_different, profile.width) else f"{text}."
 

@@ -11,6 +11,7 @@ from clsviz.words.readings import (
     FITTING,
     clause,
     counted,
+    is_by_chance,
     is_few,
     known,
     off_by,
@@ -227,7 +228,7 @@ def _norm_at_most(profile: Profile) -> str:
     if not defined:
         return ""
     most = max(defined, key=known)
-    if known(most) < HARDLY:
+    if known(most) < HARDLY or is_by_chance(most, profile.n_different):
         return f"A straight line on its norm reads {r_squared_of(most)} at most."
     return f"But{where(profile, most.layer)} {_line_on_norm(most)}, which a linear probe of the whole vector misses."
 

@@ -12,6 +12,10 @@ _SENTENCES_PER_DIMENSION = 5
 about 0.35 with 1,000."""
 
 
+_BEST_OF_LAYERS = 9.5
+"""The 0.998 quantile of chi-square of one degree of freedom: what the largest of 25 stays below in 95 of 100 cases."""
+
+
 def known(reading: Reading) -> float:
     """The R² of a reading that has one."""
     assert reading.r_squared is not None
@@ -74,6 +78,14 @@ def untested(n: int, n_different: int, what: str) -> str:
 def so_far(profile: Profile) -> str:
     """That not all layers are read yet, if so."""
     return " so far" if None in profile.line(Pooling.CLS, Readout.VECTOR) else ""
+
+
+def is_by_chance(reading: Reading, n_different: int) -> bool:
+    """Whether the R² of a line, which is not held out, may be the best of many layers’ by chance.
+
+    Of a line on nothing R² times the number of sentences is about chi-square of one degree of freedom.
+    """
+    return known(reading) * n_different < _BEST_OF_LAYERS
 
 
 def off_by(error: float, unit: str) -> str:

@@ -299,6 +299,21 @@ def test_where_a_probe_hardly_predicts_the_headline_says_what_a_norm_does() -> N
     assert by_norm.endswith(" at best; a line on a norm reads R² 1.000.")
 
 
+def test_the_best_of_many_lines_on_nothing_is_no_finding() -> None:
+    """Of 200 layers of noise some line has an R² that would be one alone, with so few sentences."""
+    n = 110
+    norms = np.random.default_rng(3).normal(10, 1, (200, n))
+    r_squared = np.array([np.corrcoef(LENGTHS[:n], row)[0, 1] ** 2 for row in norms])
+    best = norms[np.argmin(np.abs(r_squared - 0.07))]
+    padded = np.concatenate([best, np.ones(N - n)])[:, None]
+    profile = profile_of(padded * RANDOM_DIRECTIONS, NOISE, n=n)
+    reading = profile.get(Pooling.CLS, 0, Readout.NORM)
+    assert reading is not None
+    assert 0.05 <= (reading.r_squared or 0) < 9.5 / n
+    assert "norm" not in words.headline.answer(profile, Experiment())
+    assert "misses" not in words.profile.in_brief(profile, "MiniLM")
+
+
 def test_the_headline_says_what_cannot_be_said() -> None:
     assert words.headline.answer(None, Experiment()) == words.readings.FITTING
     assert words.headline.in_numbers(None, Experiment()) == ""
