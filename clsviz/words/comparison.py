@@ -28,6 +28,8 @@ def answer(rows: Sequence[Row], experiment: Experiment) -> str:
         f"under {experiment.length_cutoff} {cutoff_units(row.model for row in whole)} for every model."
     )
     text += _few(whole)
+    if not _knows_alike(whole):
+        text += " Alike sentences are not looked for among so many: if there are any, the intervals are too narrow."
     if experiment.lengths is Lengths.SHUFFLED:
         text += SHUFFLED
     partly = [row.label for row in rows if row not in whole]
@@ -62,8 +64,14 @@ def headline(rows: Sequence[Row]) -> str:
         among = f" of only {counted(fewest.n, fewest.n_clusters)}" if are_few else ""
         return f"In {most}, a straight line in length explains {explained}{among}."
     is_told = fits[most].r_squared_interval[0] > fits[least].r_squared_interval[1]
-    lead = "Too few sentences to tell" if are_few else "Told apart" if is_told else "Not told apart"
+    told = "Told apart" if _knows_alike(rows) else "Told apart if no sentences are alike"
+    lead = "Too few sentences to tell" if are_few else told if is_told else "Not told apart"
     return f"{lead}: a line in length explains {explained} in {most}, {share(fits[least].r_squared)} in {least}."
+
+
+def _knows_alike(rows: Sequence[Row]) -> bool:
+    """Whether it was found out which sentences are alike; if not, intervals take all of them for different ones."""
+    return all(row.norms.shown.clusters is not None for row in rows if row.is_whole and row.norms and row.fit)
 
 
 _NO_LINE = "None of the models has a regression line here."

@@ -241,8 +241,8 @@ def row_of(lengths: np.ndarray) -> Callable[..., Row]:
             fit = statistics.fit(lengths, norms)
         except UndefinedFitError as error:
             problem = str(error)
-        norms_alone = Norms(Shown(np.arange(500), lengths, norms, fit, problem, 0), lengths, np.array([np.nan, 0.5]))
-        return Row(label, label, 600, True, norms_alone, **settings)
+        shown = Shown(np.arange(500), lengths, norms, fit, problem, 0, clusters=np.arange(500))
+        return Row(label, label, 600, True, Norms(shown, lengths, np.array([np.nan, 0.5])), **settings)
 
     return row_of
 
@@ -351,6 +351,22 @@ def test_the_headline_says_whether_most_and_least_are_told_apart(row_of: Callabl
     assert other.fit.r_squared_interval[0] < one.fit.r_squared_interval[1]
     assert words.comparison.headline([one, other]).startswith("Not told apart: a line in length explains ")
     assert words.comparison.headline([one, replace(one, label="same")]).startswith("Not told apart: ")
+
+
+def test_nothing_is_told_apart_for_sure_where_it_is_not_known_which_sentences_are_alike(
+    row_of: Callable[..., Row],
+) -> None:
+    def of_many(row: Row) -> Row:
+        assert row.norms is not None
+        return replace(row, norms=replace(row.norms, shown=replace(row.norms.shown, clusters=None)))
+
+    known = [row_of("strong", 1.0), row_of("weak", 0.1)]
+    rows = list(map(of_many, known))
+    assert words.comparison.headline(rows).startswith(
+        "Told apart if no sentences are alike: a line in length explains "
+    )
+    assert "if there are any, the intervals are too narrow." in words.comparison.answer(rows, Experiment())
+    assert "narrow" not in words.comparison.answer(known, Experiment())
 
 
 def test_copies_of_a_few_sentences_are_too_few(row_of: Callable[..., Row]) -> None:
