@@ -41,7 +41,7 @@ SMALL_SPREAD = 0.001
 
 UNTRAINED_NORM = (
     " In many models the last LayerNorm gives every vector the same norm until it is trained. Look at the pooler "
-    "output instead."
+    "output instead, if there is one."
 )
 
 
@@ -114,7 +114,7 @@ def caveats(shown: "Shown", experiment: Experiment, n_sampled: int) -> list[str]
     fit, texts = shown.fit, []
     if fit is None:
         is_constant = len(set(shown.lengths.tolist())) > 1 and len(shown.index) >= 3
-        if is_constant and models.Name.parse(experiment.model).untrained:
+        if is_constant and models.Name.parse(experiment.model).untrained and experiment.layer != 0:
             texts.append(UNTRAINED_NORM.strip())
     else:
         if fit.norm_sd < SMALL_SPREAD * fit.norm_mean:

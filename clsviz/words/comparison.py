@@ -22,7 +22,7 @@ def answer(rows: Sequence[Row], experiment: Experiment) -> str:
         return ""
     first = whole[0]
     assert first.norms is not None  # it is one of the whole
-    text = " ".join(filter(None, [_ranking(whole), *(_lack(row) for row in whole if row.fit is None)]))
+    text = " ".join(filter(None, [_ranking(whole), *(_lack(row, experiment) for row in whole if row.fit is None)]))
     text += (
         f" The comparison uses {len(first.norms.n_tokens):,} of {counted(first.n_sampled, first.n_sampled)}: those "
         f"under {experiment.length_cutoff} {cutoff_units(row.model for row in whole)} for every model."
@@ -113,12 +113,12 @@ def _explained(fit: statistics.Fit, of: str = " of the norm’s variance") -> st
     return f"{share(fit.r_squared)}{of} (R² {fit.r_squared:.3f}, 95% interval {low:.3f} to {high:.3f})"
 
 
-def _lack(row: Row) -> str:
+def _lack(row: Row, experiment: Experiment) -> str:
     assert row.norms is not None  # asked only where there is a view
     shown = row.norms.shown
     text = f"There is no regression line for {row.label}: {shown.problem[:1].lower()}{shown.problem[1:]}"
     is_constant = len(shown.index) >= 3 and len(set(shown.lengths.tolist())) > 1
-    if is_constant and models.Name.parse(row.model).untrained:
+    if is_constant and models.Name.parse(row.model).untrained and experiment.layer != 0:
         text += UNTRAINED_NORM
     return text
 

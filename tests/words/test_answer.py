@@ -299,6 +299,17 @@ def test_a_norm_that_hardly_varies_is_said_to() -> None:
     assert words.caveats(plainly, Experiment(), 1500) == []
 
 
+def test_training_is_not_said_to_change_a_norm_that_no_word_has_reached() -> None:
+    """Before the first layer [CLS] is the same for every sentence, trained or not."""
+    lengths = random_lengths(300)
+    constant = Shown(np.arange(300), lengths.astype(np.int32), np.full(300, 7.0), None, "The norm is the same.")
+    untrained = Experiment(model="untrained:minilm")
+    (said,) = words.caveats(constant, untrained, 300)
+    assert said.endswith("the same norm until it is trained. Look at the pooler output instead, if there is one.")
+    assert words.caveats(constant, replace(untrained, layer=0), 300) == []
+    assert words.caveats(constant, Experiment(), 300) == []
+
+
 def test_few_sentences_are_said_to_be_few() -> None:
     shown = shown_of(random_lengths(40), 9 + noise(40))
     text = words.result(shown, Experiment(), 40)
