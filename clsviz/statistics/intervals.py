@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from clsviz.statistics.correlation import ROUNDING
+from clsviz.statistics.results.enough import enough_row_groups
 from clsviz.statistics.results.line import Floats, Interval
 
 CONFIDENCE = 0.95
@@ -35,10 +36,6 @@ class RSquaredInterval:
         return self.degrees_of_freedom < min(FEW_DEGREES, n / 20)
 
 
-LEAST_ROW_GROUPS = 10
-"""Among fewer, how much row groups differ cannot be said."""
-
-
 Clusters = NDArray[np.integer]
 
 
@@ -47,8 +44,7 @@ def clusterings(clusters: Clusters | None, row_groups: Clusters | None) -> list[
 
     Intervals are taken by each, and the widest is shown. None stands for sentences that are all independent.
     """
-    enough = row_groups is not None and len(np.unique(row_groups)) >= LEAST_ROW_GROUPS
-    return [clusters, row_groups] if enough else [clusters]
+    return [clusters, row_groups] if enough_row_groups(row_groups) else [clusters]
 
 
 def widest_interval(x: Floats, y: Floats, clusterings: Iterable[Clusters | None]) -> RSquaredInterval:

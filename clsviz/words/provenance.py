@@ -20,6 +20,7 @@ from clsviz.settings import (
     Segmentation,
     printable,
 )
+from clsviz.statistics.results import enough_row_groups
 from clsviz.words.answer import precision
 from clsviz.words.labels import POOLINGS, cutoff_unit, is_imported
 from clsviz.words.numbers import counted
@@ -101,6 +102,19 @@ _LINE = (
 )
 
 
+_LINE_OF_MANY = (
+    "ordinary least squares; the intervals take all sentences for different ones, as those that are alike are not "
+    "looked for: those of slope and intercept are robust to unequal spread (HC3); that of R² is a jackknife of "
+    "Fisher’s z"
+)
+
+
+_BY_ROW_GROUPS = (
+    "; each is computed with the dataset’s row groups in the place of single sentences or clusters as well, and the "
+    "wider one is shown"
+)
+
+
 _OF_MORE = "; the sample is all of the corpus, so they are for more sentences like these, not for those not drawn"
 
 
@@ -121,7 +135,9 @@ def _line(found: Found, shown: "Shown") -> str:
     """How line and intervals were computed, and what the intervals are for."""
     if shown.census:
         return _LINE_OF_ALL
-    return _LINE + (_OF_MORE if found.is_of_all and found.sample.whole is None else "")
+    line = _LINE if shown.clusters is not None else _LINE_OF_MANY
+    line += _BY_ROW_GROUPS if enough_row_groups(shown.row_groups) else ""
+    return line + (_OF_MORE if found.is_of_all and found.sample.whole is None else "")
 
 
 def probe_settings(experiment: Experiment, found: Found, n_used: int, n_truncated: int) -> dict[str, str]:

@@ -96,7 +96,9 @@ def of_file(found: "Published") -> str:
     text = f"On {found.n_test:,} test sentences of {found.file}, the whole vector tells {_share(found.vector)}"
     text += f"; its norm alone {_share(found.norm)}" if found.norm else ""
     text += f"; guessing the commonest class {found.guessing:.1%}."
-    if found.vector.interval[0] <= found.guessing:
+    if found.vector.interval[1] < found.guessing:
+        text += " The whole vector does worse than guessing."
+    elif found.vector.interval[0] <= found.guessing:
         text += " The whole vector is not told apart from guessing."
     return text
 

@@ -453,3 +453,18 @@ def test_the_intervals_of_a_sample_that_is_all_of_its_corpus_are_said_to_be_for_
     assert "like these" not in words.settings(Experiment(), replace(found, n_asked=0), shown)["Line"]
     whole = replace(found.sample, whole=object())  # of which the sentences are a sample
     assert "like these" not in words.settings(Experiment(), replace(of_all, sample=whole), shown)["Line"]
+
+
+def test_the_intervals_are_said_to_be_as_they_were_computed() -> None:
+    shown, found = shown_of(random_lengths(), 9 + noise()), of(Experiment())
+    line = words.settings(Experiment(), found, shown)["Line"]
+    assert "0.7 of their words" in line
+    assert "row groups" not in line
+    few, many = (replace(shown, row_groups=np.arange(1500) % n) for n in (9, 10))
+    assert words.settings(Experiment(), found, few)["Line"] == line
+    assert "row groups" in words.settings(Experiment(), found, many)["Line"]
+    by_row_groups = fit(shown.lengths, shown.norms, shown.clusters, many.row_groups)
+    assert by_row_groups.r_squared_interval != fit(shown.lengths, shown.norms, shown.clusters).r_squared_interval
+    unknown = words.settings(Experiment(), found, replace(shown, clusters=None))["Line"]
+    assert "take all sentences for different ones" in unknown
+    assert "0.7" not in unknown

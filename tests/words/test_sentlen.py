@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from clsviz import words
+from clsviz.analysis.published import Published
 from clsviz.analysis.vectors import SentLen
 from clsviz.statistics import Code
 from clsviz.statistics.sentlen import Result
@@ -30,6 +31,20 @@ def test_an_accuracy_is_told_with_its_draws_beside_guessing(draws: tuple[float, 
     below = replace(result(), accuracy=0.1, interval=(0.05, 0.15))
     worse = "The whole vector does worse than guessing."
     assert (worse in words.sentlen.verdict(SentLen(16, below, None, "", draws))) == (max(draws) < 1 / 6)
+
+
+@pytest.mark.parametrize(
+    ("interval", "says"),
+    [
+        ((0.4, 0.6), ""),
+        ((0.1, 0.3), "The whole vector is not told apart from guessing."),
+        ((0.05, 0.15), "The whole vector does worse than guessing."),
+    ],
+)
+def test_on_a_file_less_than_guessing_is_said_to_be_less(interval: tuple[float, float], says: str) -> None:
+    vector = replace(result(), accuracy=sum(interval) / 2, interval=interval)
+    text = words.sentlen.of_file(Published("own.txt", "", 6, 600, 60, 120, 16, 1 / 6, vector))
+    assert text.endswith(says if "vector" in says else "guessing the commonest class 16.7%.")
 
 
 def test_the_norm_alone_stands_between() -> None:

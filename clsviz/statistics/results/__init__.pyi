@@ -1,5 +1,5 @@
 from .dimensions import AS_IT_IS, WITHOUT_BIAS, WITHOUT_EITHER, WITHOUT_GAIN, Dimensions, NormOf
-from .enough import FEW_SENTENCES, FEWEST_OF_LINE
+from .enough import FEW_SENTENCES, FEWEST_OF_LINE, enough_row_groups
 from .erasure import AFTER, BEFORE, CONTROL, MOST_SENTENCES, Erasure, Left
 from .line import FLAT_LENGTHS, Fit, Flat
 from .precision import Audit
@@ -49,5 +49,6 @@ __all__ = [
     "Result",
     "Shape",
     "Travel",
+    "enough_row_groups",
     "steps",
 ]
