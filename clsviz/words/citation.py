@@ -4,10 +4,13 @@ import math
 import re
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from clsviz import measuring, models
 from clsviz.experiment import Experiment
 from clsviz.measuring import Found
 from clsviz.settings import DEFAULT_OVERLAYS, Lengths, Overlay
+from clsviz.statistics.results import FEW_SENTENCES
 from clsviz.words.key_numbers import in_numbers
 from clsviz.words.labels import axis_title, is_imported
 from clsviz.words.provenance import command, origin, shareable
@@ -48,7 +51,8 @@ def caption(
     made = origin(found)
     coloured = [f"the colour of a point: {colour[:1].lower()}{colour[1:]}"] if colour else []
     line = ["red: the least-squares line" + (" with its 95% band" if _has_band(shown) else "")] if shown.fit else []
-    drawn = "; ".join([*line, *(_DRAWN[overlay] for overlay in overlays), *coloured])
+    over = [_DRAWN[overlay] for overlay in overlays if overlay is not Overlay.CURVES or _has_curves(shown)]
+    drawn = "; ".join([*line, *over, *coloured])
     counted = " (lengths shuffled as a control)" if experiment.lengths is Lengths.SHUFFLED else ""
     drawn_as = "one point per sentence"
     if n_points is not None:
@@ -68,6 +72,12 @@ def caption(
 def _has_band(shown: "Shown") -> bool:
     """Whether the line has an interval: not if all sentences are there, nor if one group of them alone decides it."""
     return shown.fit is not None and shown.census is None and math.isfinite(shown.fit.slope_interval[0])
+
+
+def _has_curves(shown: "Shown") -> bool:
+    """Whether there are curves to draw: not of few different sentences, nor where there is no line."""
+    n_different = len(shown.index if shown.clusters is None else np.unique(shown.clusters))
+    return shown.fit is not None and n_different >= FEW_SENTENCES
 
 
 def bibtex(experiment: Experiment, found: Found, name: str = "measure") -> str:

@@ -1,10 +1,11 @@
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from clsviz import words
+from clsviz import analysis, words
 from clsviz.analysis import Shown
 from clsviz.corpora import Corpus, Sample
 from clsviz.experiment import Experiment
@@ -54,6 +55,16 @@ def test_a_caption_says_what_is_drawn_and_no_more() -> None:
     assert "shuffled" not in caption
     shuffled = Experiment(lengths=Lengths.SHUFFLED)
     assert "(lengths shuffled as a control)" in words.citation.caption(shuffled, found_of(shuffled), shown_of(LENGTHS))
+
+
+@pytest.mark.parametrize(("n", "n_different", "has"), [(300, 300, True), (99, 99, False), (300, 99, False)])
+def test_a_caption_names_the_curves_only_where_there_are_some(n: int, n_different: int, has: bool) -> None:
+    experiment = Experiment()
+    shown = replace(shown_of(LENGTHS[:n]), clusters=np.arange(n) % n_different)
+    assert (analysis.quantiles(shown) is not None) == has
+    caption = words.citation.caption(experiment, found_of(experiment), shown, [Overlay.CURVES, Overlay.MEDIANS])
+    assert ("dark curves" in caption) == has
+    assert "dark bars" in caption
 
 
 def test_a_line_without_a_band_has_none_in_its_caption() -> None:
