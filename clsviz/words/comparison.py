@@ -9,7 +9,7 @@ from clsviz.experiment import Experiment, View
 from clsviz.measuring import Found, State
 from clsviz.settings import Lengths, Unit
 from clsviz.words import provenance
-from clsviz.words.answer import HARDLY, SHUFFLED, SMALL_SPREAD, UNTRAINED_NORM
+from clsviz.words.answer import HARDLY, NOT_TOLD, SHUFFLED, SMALL_SPREAD, UNTRAINED_NORM
 from clsviz.words.labels import axis_title, cutoff_units
 from clsviz.words.numbers import number, share
 from clsviz.words.readings import counted
@@ -62,7 +62,8 @@ def headline(rows: Sequence[Row]) -> str:
     are_few = fewest.n_clusters < statistics.FEW_SENTENCES
     if len(fits) == 1:
         among = f" of only {counted(fewest.n, fewest.n_clusters)}" if are_few else ""
-        return f"In {most}, a straight line in length explains {explained}{among}."
+        untold = f", {NOT_TOLD}" if not are_few and fits[most].r_squared_interval[0] == 0 else ""
+        return f"In {most}, a straight line in length explains {explained}{among}{untold}."
     is_told = fits[most].r_squared_interval[0] > fits[least].r_squared_interval[1]
     told = "Told apart" if _knows_alike(rows) else "Told apart if no sentences are alike"
     lead = "Too few sentences to tell" if are_few else told if is_told else "Not told apart"

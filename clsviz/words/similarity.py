@@ -25,6 +25,10 @@ _ALIKE = 0.05
 """Correlations closer than this are about the same."""
 
 
+_SAME_COSINE = 0.0005
+"""Mean cosines that differ by less are written the same."""
+
+
 REMEDIES = {
     None: "As it is",
     Remedy.CENTRED: "Centred",
@@ -212,10 +216,12 @@ def joined(rows: Sequence[Joined]) -> str:
     one, many = rows[0], rows[-1]
     n = {2: "two", 4: "four", 8: "eight"}[many.n_sentences]
     change = many.to_text - one.to_text
-    more = "more" if change > 0 else "less"
+    compared = f"{number(abs(change), 3)} {'more' if change > 0 else 'less'} than"
+    if abs(change) < _SAME_COSINE:
+        compared = "the same as"
     text = (
         f"Two texts of {n} random sentences each have a cosine of {number(many.to_text, 3)} on average, "
-        f"{number(abs(change), 3)} {more} than two single sentences ({number(one.to_text, 3)})"
+        f"{compared} two single sentences ({number(one.to_text, 3)})"
     )
     if many.words_to_text is not None and one.words_to_text is not None:
         text += f"; by shared words it is {number(many.words_to_text, 3)} and {number(one.words_to_text, 3)}"

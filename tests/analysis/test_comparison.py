@@ -395,6 +395,10 @@ def test_the_headline_of_one_model_and_of_none(row_of: Callable[..., Row]) -> No
     partly = replace(row_of("partly", 1.0), is_whole=False)
     for others in ([], [constant], [partly], [Row("a/b", "b")]):
         assert words.comparison.headline([one, *others]) == alone
+    none = row_of("none", 0.0)
+    assert none.fit
+    assert none.fit.r_squared_interval[0] == 0
+    assert words.comparison.headline([none]).endswith("of the differences between norms, not told apart from nothing.")
     assert words.comparison.headline([constant]) == "None of the models has a regression line here."
     assert words.comparison.headline([constant, partly]) == "None of the models has a regression line here."
     for nothing in ([], [partly], [Row("a/b", "b", problem="It is gone.")]):

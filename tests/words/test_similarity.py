@@ -125,6 +125,8 @@ def test_joined_sentences_are_compared_in_words() -> None:
     falling = words.similarity.joined([one, replace(eight, to_text=0.04, words_to_text=None)])
     assert "0.060 less than" in falling
     assert "shared words" not in falling
+    same = words.similarity.joined([one, replace(eight, to_text=one.to_text + 4.9e-7)])
+    assert "a cosine of 0.100 on average, the same as two single sentences (0.100);" in same
     assert words.similarity.joined([one]) == ""
 
 
