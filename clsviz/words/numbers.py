@@ -16,8 +16,10 @@ _DAY = 24 * 3600
 def number(value: float, digits: int = 4, sign: str = "") -> str:
     """A number to that many decimals, or to two significant digits if it is too small for that.
 
-    With sign “+”, positive numbers show theirs too.
+    With sign “+”, positive numbers show theirs too. What is undefined is a dash.
     """
+    if math.isnan(value):
+        return "–"
     if math.isinf(value):
         return "−∞" if value < 0 else "∞"
     if value == 0 or abs(value) >= 10 ** (1 - digits):

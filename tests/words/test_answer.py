@@ -362,6 +362,7 @@ def test_the_axis_is_called_as_in_the_original() -> None:
         (-1.234e-12, "−1.2 × 10⁻¹²"),
         (float("inf"), "∞"),
         (float("-inf"), "−∞"),
+        (float("nan"), "–"),
     ],
 )
 def test_numbers(value: float, text: str) -> None:
