@@ -154,8 +154,15 @@ def quiet_line(found: Similarity, experiment: Experiment) -> str:
         f"{len(found.index):,} different sentences under {experiment.length_cutoff} {cutoff_unit(experiment)} · "
         f"a sentence and one of its ten nearest are {found.bias.lengths_apart:.1f} {experiment.unit} apart, two random "
         f"ones {found.random_apart:.1f} · length accounts for {percent(found.bias.length_share)} of the differences "
-        f"between cosines (shuffled {percent(found.chance.length_share)}{shared})"
+        f"between cosines (shuffled {percent(found.chance.length_share)}{shared}){_barely(found)}"
     )
+
+
+def _barely(found: Similarity) -> str:
+    """That there is little to account for, where the map has no two cells that are written differently."""
+    means = found.bias.cosine_by_length
+    apart = float(means.max() - means.min())
+    return f" · but mean cosines hardly differ, by {number(apart)} at most" if apart < _SAME_COSINE else ""
 
 
 def remedies(found: Similarity) -> str:

@@ -57,6 +57,16 @@ def test_a_direction_of_the_length_is_a_bend_beyond_words(bent: Similarity) -> N
     assert f"{bent.remedies[3].kept:.0%} stay" in mended
 
 
+def test_cosines_that_hardly_differ_are_said_to(tiny_weights: Weights, bent: Similarity) -> None:
+    assert "hardly differ" not in words.similarity.quiet_line(bent, Experiment())
+    alike = np.concatenate([np.full((N, 1), 1e4, np.float32), with_length(2)], axis=1)
+    found = next(analysis.similarity.compare(found_of(tiny_weights, alike), VIEW))
+    assert words.similarity.verdict(found).startswith("Yes, ")
+    means = found.bias.cosine_by_length
+    said = words.similarity.quiet_line(found, Experiment())
+    assert said.endswith(f" · but mean cosines hardly differ, by {words.number(means.max() - means.min())} at most")
+
+
 def test_near_duplicates_are_not_taken_for_a_bend(tiny_weights: Weights) -> None:
     """Ten almost equal sentences each, with almost equal vectors: of one length, but because they say the same."""
     of = np.arange(N) // 12
