@@ -11,6 +11,7 @@ from clsviz.errors import ClsvizError, CorpusError, Subject
 from clsviz.measuring import MeasuringJob, State
 from clsviz.settings import Reading, Segmentation
 from clsviz.ui.controls import choices, errors, folded, imports
+from clsviz.ui.markdown import escape
 from clsviz.ui.state import server, session, visitor
 
 _HEIGHT, _HEIGHT_OF_IMPORTS = 234, 132
@@ -45,7 +46,7 @@ def show(job: MeasuringJob) -> None:
 
 def _own_file() -> None:
     """Where the visitor's own files are taken."""
-    st.file_uploader(
+    file = st.file_uploader(
         "A text file",
         key="upload",
         on_change=_keep_upload,
@@ -53,7 +54,10 @@ def _own_file() -> None:
         help="Plain text (a text on each line, or wrapped paragraphs), a table (CSV, TSV, JSON lines) or Parquet. "
         "All but Parquet may be gzipped.",
     )
-    st.caption(words.reading.kept_for(server.limits().upload_seconds))
+    if file is not None and (message := st.session_state.get("upload_message", "")):  # and it is not kept
+        st.error(escape(message))
+    else:
+        st.caption(words.reading.kept_for(server.limits().upload_seconds))
     if not server.limits().is_public:
         imports.show()
 
@@ -171,15 +175,16 @@ def _forget_texts() -> None:
 
 def _keep_upload() -> None:
     """Make the uploaded file the corpus, or say why not."""
-    st.session_state.corpus_message = ""
+    st.session_state.upload_message = ""
     if st.session_state.upload is None:
         return
     file = st.session_state.upload
     try:
         name = server.keep_upload(file)
     except ClsvizError as error:
-        st.session_state.corpus_message = str(error)
+        st.session_state.upload_message = str(error)
     else:
+        st.session_state.corpus_message = ""
         st.session_state.uploads = list(dict.fromkeys([*st.session_state.get("uploads", []), name]))
         st.session_state.corpus = name
         _forget_texts()

@@ -39,8 +39,16 @@ def test_an_upload_without_sentences_says_so(open_page: Callable[..., AppTest], 
     page = unfold(finish(open_page()), "own_file")
     page.file_uploader(key="upload").upload("empty.txt", b"\n\n")
     page.run()
-    assert "empty.txt holds no text" in page.sidebar.error[0].value
+    said = page.sidebar.error[0]
+    assert "empty.txt holds no text" in said.value
+    elements = list(page.sidebar)
+    below = elements.index(said) - elements.index(page.file_uploader(key="upload"))
+    assert below == 1  # where it is seen on a phone, and nothing says that the file is kept
     assert page.session_state.corpus == corpus
+    page.file_uploader(key="upload").upload("mine.txt", b"A cat sat.\n")
+    page.run()
+    assert not page.sidebar.error
+    assert "is kept" in page.sidebar.expander[0].caption[0].value
 
 
 def test_a_dataset_offers_what_it_declares(hub: Hub, open_page: Callable[..., AppTest], tmp_path: Path) -> None:
