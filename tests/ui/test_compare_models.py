@@ -188,11 +188,13 @@ def test_a_model_that_fails_says_why_in_its_row_and_the_others_go_on(
     assert table(page)["r_squared"].notna().tolist() == [True, False, True]
     assert len(page.sidebar.error) == 1
     assert "empty: " in plain(page.sidebar.error[0].value)
+    assert [error.value for error in page.main.error] == [page.sidebar.error[0].value]  # for phones
     assert page.button(key="run").label == "Try again"
     write_piecewise_bert(empty)
     page.button(key="run").click().run()
     assert table(finish(page))["r_squared"].notna().all()
     assert not page.sidebar.error
+    assert not page.main.error
 
 
 def test_an_error_about_the_corpus_stands_once_under_its_box(open_page: Callable[..., AppTest], tmp_path: Path) -> None:

@@ -47,6 +47,11 @@ def show(names: Sequence[str], norms: Sequence[MeasuringJob], vectors: Sequence[
     )
     if message := st.session_state.get("models_message", ""):
         st.error(escape(message))
+    show_errors(names, norms, vectors)
+
+
+def show_errors(names: Sequence[str], norms: Sequence[MeasuringJob], vectors: Sequence[MeasuringJob]) -> None:
+    """What is wrong with each of the models."""
     for label, *jobs in zip(analysis.comparison.labels(names), norms, vectors, strict=True):
         errors = [job.error for job in jobs if job.error and job.error.subject is Subject.MODEL]
         if errors:

@@ -7,6 +7,7 @@ import streamlit as st
 from clsviz import analysis, words
 from clsviz.measuring import MeasuringJob, State
 from clsviz.ui import controls
+from clsviz.ui.compare_models import model_box
 from clsviz.ui.markdown import escape
 from clsviz.ui.state import server, watching
 
@@ -50,6 +51,7 @@ def show_on_a_phone(
     with st.container():  # holds its place while it is empty
         if any(job.state is not State.DONE for job in (*norms, *vectors)):
             with st.container(key="phone"):
+                model_box.show_errors(names, norms, vectors)  # the status shows those of the run
                 show(names, norms, vectors, before, "-phone")
 
 
@@ -77,11 +79,11 @@ def _waiting(jobs: Sequence[MeasuringJob]) -> list[MeasuringJob]:
 def _cancel_button(jobs: Sequence[MeasuringJob], place: str) -> None:
     done, total = _n_measured(jobs)
     st.progress(min(1.0, done / max(total, 1)), f"{done:,} of {total:,} in total")
-    st.caption(words.waiting.when_left(server.limits().unwatched_seconds))
     if st.button("Cancel", icon=":material/stop_circle:", key=f"cancel{place}", width="stretch"):
         for job in jobs:
             watching.leave(job)
         st.rerun()
+    st.caption(words.waiting.when_left(server.limits().unwatched_seconds))
 
 
 def _n_measured(jobs: Sequence[MeasuringJob]) -> tuple[int, int]:
