@@ -21,6 +21,10 @@ from clsviz.settings import printable
 _DELIMITERS = ",;\t|"
 
 
+_MOST_ABOVE = 10
+"""Rows above the header, at most."""
+
+
 _END = "\x1e\x1e\x1e"
 """A row added after the last: if it is not found there, an open quote has swallowed it."""
 
@@ -74,9 +78,11 @@ class _Csv:
             row = refused[0]
             fields = f"{row.actual_columns} field{'' if row.actual_columns == 1 else 's'}"
             delimiter = "tab" if self.delimiter == "\t" else f"“{self.delimiter}”"
+            is_early = row.number <= _MOST_ABOVE and row.actual_columns > row.expected_columns
+            above = " Or is there a title above the header? Delete it." if is_early else ""
             return CorpusError(
                 f"Row {row.number:,} of {self.file.name} has {fields}, its header {row.expected_columns}. "
-                f"Fix the row: a field that contains a {delimiter} or a line break needs quotes around it."
+                f"Fix the row: a field that contains a {delimiter} or a line break needs quotes around it.{above}"
             )
         if "straddl" in str(error):
             return CorpusError(
@@ -131,11 +137,12 @@ def _opened(file: TextFile, encoding: str, delimiter: str, piece: Sequence[str])
     n_columns = next(table.batches()).num_columns
     check_width(n_columns, file)
     sample = _first_rows(table, n_columns)
-    names = _unique_names([values[0] for values in sample])
-    columns = text_columns({name: values[1:] for name, values in zip(names, sample, strict=True)}, file.name)
+    above = _rows_above(list(zip(*sample, strict=True)))
+    names = _unique_names([values[above] for values in sample])
+    columns = text_columns({name: values[above + 1 :] for name, values in zip(names, sample, strict=True)}, file.name)
 
     def read(column: str) -> Values:
-        return _values(table, names.index(column), n_columns)
+        return _values(table, names.index(column), n_columns, above)
 
     return Table(file.path, file.name, encoding, columns, read, None, names, read)
 
@@ -151,10 +158,20 @@ def _first_rows(table: _Csv, n_columns: int) -> list[list[str]]:
     return rows
 
 
-def _values(table: _Csv, column: int, n_columns: int) -> Values:
-    """The values of a column, without its header; raises CorpusError if a quote is never closed."""
+def _rows_above(rows: Sequence[Sequence[str]]) -> int:
+    """How many rows stand above the header: those of a title, as spreadsheets write it, and empty ones.
+
+    They have nothing beyond their first field. The row below them is a header only if it names every column, with
+    letters; else the first row is.
+    """
+    above = next((n for n, row in enumerate(rows[: _MOST_ABOVE + 1]) if any(map(str.strip, row[1:]))), 0)
+    return above if all(any(map(str.isalpha, name)) for name in rows[above]) else 0
+
+
+def _values(table: _Csv, column: int, n_columns: int, above: int) -> Values:
+    """The values of a column below its header; raises CorpusError if a quote is never closed."""
     values: list[str] = []
-    header, n_rows = 1, 0
+    header, n_rows = above + 1, 0
     for batch in table.batches([column], table.delimiter.join([_END] * n_columns)):
         values += batch.column(0).slice(header).to_pylist()
         header, n_rows = max(0, header - batch.num_rows), n_rows + batch.num_rows

@@ -108,3 +108,26 @@ def test_a_header_of_commas_is_refused_before_its_columns_are_built(tmp_path: Pa
     path.write_text("," * size + "\n")
     with pytest.raises(CorpusError, match="columns"):
         open_table(path)
+
+
+@pytest.mark.parametrize(
+    "above", [["Export of 12.03.2024,,"], ["Export,,", ",,"], ["", ",,"], ['"Two\nlines",,', ",,"]]
+)
+def test_what_a_spreadsheet_has_above_the_header_is_no_text(tmp_path: Path, above: list[str]) -> None:
+    rows = [*above, "id,remark,price 1", "1,A cat sat.,2", ",,", '2,"Dogs ran,\nand hid.",3']
+    table = open_table(put(tmp_path / "a.csv", "\n".join(rows).encode()))
+    assert table.columns == ("remark",)
+    assert read(table) == ["A cat sat.", "Dogs ran, and hid."]
+    assert [value for values in table.values("id") for value in values] == ["1", None, "2"]
+
+
+@pytest.mark.parametrize("rows", [["text,,", "A cat sat.,1,x"], ["text,", "A cat sat.,"], ["text", "A cat sat."]])
+def test_a_header_that_names_one_column_only_is_one(tmp_path: Path, rows: list[str]) -> None:
+    table = open_table(put(tmp_path / "a.csv", "\n".join(rows).encode()))
+    assert table.columns[0] == "text"
+    assert read(table, "text") == ["A cat sat."]
+
+
+def test_a_title_as_narrow_as_itself_is_found_to_be_the_mistake(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match=r"Row 2 of a\.csv has 2 fields, its header 1\..* Or is there a title above"):
+        read_file(put(tmp_path / "a.csv", b"Export\nid,text\n1,A cat sat.\n"))
