@@ -273,8 +273,9 @@ def test_several_sentences_are_compared_by_where_they_rank_among_corpus_pairs(
 def test_nearest_sentences_are_measured_when_asked_for(
     open_page: Callable[..., AppTest], tiny_encoder: Encoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = finish(open_page(text="the cat sat on the mat ."))
+    page = finish(open_page(text="the cat sat on the mat .", sample_size="5000"))
     assert len(jobs_of(page)) == 1
+    assert "the first 400 sentences" in texts(page)  # there are no more
     page.toggle(key="nearest").set_value(True).run()
     assert page.query_params["nearest"] == "yes"
     page = finish(page)

@@ -62,6 +62,7 @@ def _cost(job: MeasuringJob, experiment: Experiment) -> str:
     found = job.work.found
     if found is None:
         return words.try_a_sentence.nearest_cost(n, None)
+    n = min(n, len(found.sentences))  # a corpus may have fewer than are asked for
     of, store = (found.weights.fingerprint, Precision.EXACT.numbers), server.jobs().store
     norms_rate = store.rate(*of)
     rate = store.rate(*of, Kind.VECTORS) or (norms_rate and norms_rate * RATE_OF_VECTORS)
