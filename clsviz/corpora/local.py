@@ -18,7 +18,7 @@ from clsviz.experiment import Selection
 from clsviz.progress import Progress
 from clsviz.settings import Reading, Segmentation, printable
 
-_SCHEMA = 3
+_SCHEMA = 4
 """Increase it when something else is kept of the same file."""
 
 
