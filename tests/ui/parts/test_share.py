@@ -50,3 +50,14 @@ def test_the_main_page_makes_what_it_offers_once_it_is_opened(open_page: Callabl
     caption, entry = (code.value for code in page.code)
     assert caption.startswith("Norm of ")
     assert entry.startswith("@software{clsviz-")
+
+
+def test_the_downloads_of_an_uploaded_file_go_by_its_name(
+    open_page: Callable[..., AppTest], corpus: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names: list[str] = []
+    monkeypatch.setattr(share, "table_downloads", lambda label, name, *_: names.append(name))
+    page = finish(open_page())
+    page.session_state["export"] = True
+    settle(page.run())
+    assert {*names} == {f"clsviz-tiny-bert-sentences-txt-{corpus[7:11]}"}  # as the list of corpora has it
