@@ -243,7 +243,7 @@ def test_what_is_not_there_or_no_file_is_named(tmp_path: Path, kept: Path) -> No
         opened(str(tmp_path), kept)
     other = tmp_path / "text.docx"
     other.write_text("Some text.")
-    with pytest.raises(CorpusError, match=r"text\.docx is in no known format\. Convert it first"):
+    with pytest.raises(CorpusError, match=r"text\.docx is in no known format\. Save it as plain text"):
         opened(str(other), kept)
     with pytest.raises(CorpusError, match="cannot be read"):
         opened("./a\0b.txt", kept)

@@ -24,6 +24,12 @@ _COMMANDS = {
 }
 """Commands that convert a file, by the ending of its name."""
 
+_SAVED_AS = {
+    **dict.fromkeys([".docx", ".doc", ".odt", ".rtf"], "plain text"),
+    **dict.fromkeys([".xlsx", ".xls", ".ods"], "CSV"),
+}
+"""What the program that such a file is from can save instead."""
+
 
 def remedy_for(name: str) -> str:
     """What to do with a file of this name, in a sentence; "" where that is not known."""
@@ -35,4 +41,6 @@ def remedy_for(name: str) -> str:
     command = _COMMANDS[ending].format(
         file=shlex.quote(file), text=shlex.quote(f"{stem}.txt"), lines=shlex.quote(f"{stem}.jsonl")
     )
-    return f"Convert it first, for example with: {command}"
+    kind = _SAVED_AS.get(ending)
+    how = f"Save it as {kind} in the program that it is from, or convert it" if kind else "Convert it first"
+    return f"{how}, for example with: {command}"

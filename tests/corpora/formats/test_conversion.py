@@ -25,9 +25,17 @@ from clsviz.errors import CorpusError
 def test_a_file_of_another_kind_is_named_with_the_command_that_converts_it(name: str, command: list[str]) -> None:
     with pytest.raises(CorpusError) as error:
         formats.suffix(name)
-    said, _, line = str(error.value).partition("Convert it first, for example with: ")
-    assert said == f"{name} is in no known format. "
+    said, _, line = str(error.value).partition(", for example with: ")
+    saved = "Save it as plain text in the program that it is from, or convert it"
+    assert said == f"{name} is in no known format. {saved if name.endswith('.DOCX') else 'Convert it first'}"
     assert shlex.split(line) == command
+
+
+def test_a_spreadsheet_can_be_saved_as_a_table_that_is_read() -> None:
+    with pytest.raises(
+        CorpusError, match=r"Save it as CSV .* or convert it, for example with: soffice .*'my table.xls'"
+    ):
+        formats.suffix("my table.xls")
 
 
 def test_a_kind_that_nobody_knows_is_told_what_is_read(tmp_path: Path) -> None:
