@@ -20,6 +20,9 @@ from clsviz.settings import printable
 
 _DELIMITERS = ",;\t|"
 
+_SAID = re.compile(rf'"?sep=([{_DELIMITERS}])"?', re.IGNORECASE)
+"""A first line that tells Excel the delimiter."""
+
 
 _MOST_ABOVE = 10
 """Rows above the header, at most."""
@@ -37,6 +40,8 @@ class _Csv:
     encoding: str
     delimiter: str
     is_quoted: bool
+    n_skipped: int = 0
+    """Lines before the first row."""
 
     def batches(self, columns: Sequence[int] = (), end: str = "") -> Iterator[Any]:
         """Record batches of some columns as strings, or of all with inferred types; the first row is the header.
@@ -59,7 +64,10 @@ class _Csv:
                 stream,
                 # Rows are numbered only without threads, which is fast enough.
                 read_options=pc.ReadOptions(
-                    autogenerate_column_names=True, block_size=limits.row_bytes, use_threads=False
+                    autogenerate_column_names=True,
+                    block_size=limits.row_bytes,
+                    use_threads=False,
+                    skip_rows=self.n_skipped,
                 ),
                 parse_options=pc.ParseOptions(
                     delimiter=self.delimiter,
@@ -121,6 +129,8 @@ def open_csv(file: TextFile) -> Table:
     """A table whose delimiter is found in its first lines; raises CorpusError if it cannot be read or has no text."""
     encoding = find_encoding(file)
     piece = _first_lines(file, encoding)
+    if len(piece) > 1 and (said := _SAID.fullmatch(piece[0])):
+        return _opened(file, encoding, said[1], piece[1:], n_skipped=1)
     return _opened(file, encoding, _find_delimiter(piece), piece)
 
 
@@ -130,9 +140,9 @@ def open_tsv(file: TextFile) -> Table:
     return _opened(file, encoding, "\t", _first_lines(file, encoding))
 
 
-def _opened(file: TextFile, encoding: str, delimiter: str, piece: Sequence[str]) -> Table:
+def _opened(file: TextFile, encoding: str, delimiter: str, piece: Sequence[str], n_skipped: int = 0) -> Table:
     """A table that begins with the lines `piece`."""
-    table = _Csv(file, encoding, delimiter, is_quoted=not _has_mere_quotes(piece, delimiter))
+    table = _Csv(file, encoding, delimiter, not _has_mere_quotes(piece, delimiter), n_skipped)
     check_width(piece[0].count(delimiter) // 2, file)  # roughly, since some may be quoted; building them takes memory
     n_columns = next(table.batches()).num_columns
     check_width(n_columns, file)

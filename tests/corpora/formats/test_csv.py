@@ -131,3 +131,17 @@ def test_a_header_that_names_one_column_only_is_one(tmp_path: Path, rows: list[s
 def test_a_title_as_narrow_as_itself_is_found_to_be_the_mistake(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"Row 2 of a\.csv has 2 fields, its header 1\..* Or is there a title above"):
         read_file(put(tmp_path / "a.csv", b"Export\nid,text\n1,A cat sat.\n"))
+
+
+@pytest.mark.parametrize(("said", "delimiter"), [("sep=;", ";"), ('"sep=\t"', "\t"), ("SEP=,", ",")])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_the_line_that_tells_excel_the_delimiter_is_no_row(tmp_path: Path, said: str, delimiter: str, end: str) -> None:
+    rows = [said, *(delimiter.join(row) for row in (["id", "note"], ["1", "A cat, it sat"], ["2", "Dogs ran."]))]
+    if delimiter == ",":
+        rows[2] = '1,"A cat, it sat"'
+    table = open_table(put(tmp_path / "a.csv", end.join(rows).encode()))
+    assert table.columns == ("note",)
+    assert read(table) == ["A cat, it sat", "Dogs ran."]
+    rows.append(delimiter.join(["3", "One", "more"]))
+    with pytest.raises(CorpusError, match=r"Row 5 of b\.csv has 3 fields, its header 2\."):
+        read_file(put(tmp_path / "b.csv", end.join(rows).encode()))
