@@ -102,14 +102,10 @@ def verdict(found: Similarity) -> str:
         return f"{lead}: {longer}."
     by_words = found.by_words.neighbour_correlation
     if abs(own - by_words) <= _margin(found):
-        return (
-            f"About as much as shared words do: {longer}, and the ten that share most of its words ({_two(by_words)})."
-        )
+        return f"About as much as shared words do: {longer}, and those by shared words ({_two(by_words)})."
     if own < by_words:
-        return (
-            f"Less than shared words do: {longer}, and more so the ten that share most of its words ({_two(by_words)})."
-        )
-    return f"{lead}: {longer}; for the ten that share most of its words it is {_two(by_words)}."
+        return f"Less than shared words do: {longer}, and more so those by shared words ({_two(by_words)})."
+    return f"{lead}: {longer}; for those by shared words it is {_two(by_words)}."
 
 
 def _no_order(found: Similarity) -> str:

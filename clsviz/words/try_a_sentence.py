@@ -33,11 +33,13 @@ def quoted(sentence: str, most: int = _LONGEST_QUOTE) -> str:
     return f"“{sentence if len(sentence) <= most else f'{sentence[: most - 1].rstrip()}…'}”"
 
 
-def answer(typed: TypedSentences, at: int, corpus: CorpusContext | None, view: View, *, is_example: bool) -> str:
+EXAMPLE = "This is an example; type your own below."
+
+
+def answer(typed: TypedSentences, at: int, corpus: CorpusContext | None, view: View) -> str:
     """Length and norm of one sentence, and how many corpus sentences of its length have a lower norm."""
     length, norm = typed.length(at, view), typed.norm(at, view)
-    said = "This is an example; type your own below. " if is_example else ""
-    said += f"{quoted(typed.sentences[at])} has {length:,} {view.unit.singular if length == 1 else view.unit}, and "
+    said = f"{quoted(typed.sentences[at])} has {length:,} {view.unit.singular if length == 1 else view.unit}, and "
     said += f"the norm of {vector_name(view)} is {norm:.4f}"
     if corpus is None:
         rest = ". The corpus to compare it with has not been measured yet."

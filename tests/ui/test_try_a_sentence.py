@@ -78,7 +78,9 @@ def test_an_example_is_shown_to_who_typed_nothing_and_is_not_in_the_link(
 ) -> None:
     page = finish(open_page())
     norm = tiny_encoder.measure([EXAMPLE]).cls_norms[0, -1]
-    assert answer(page).startswith("This is an example; type your own below. “The quick brown fox")
+    assert answer(page).startswith(f"“{EXAMPLE}” has ")
+    assert len(answer(page).replace(EXAMPLE, "").split()) <= 25
+    assert "This is an example; type your own below." in texts(page)
     assert f"the norm of its [CLS] is {norm:.4f}" in answer(page)
     assert "text" not in page.query_params
     assert headers(page) == [

@@ -67,6 +67,18 @@ def test_cosines_that_hardly_differ_are_said_to(tiny_weights: Weights, bent: Sim
     assert said.endswith(f" · but mean cosines hardly differ, by {words.number(means.max() - means.min())} at most")
 
 
+def test_the_answer_has_at_most_25_words(bent: Similarity) -> None:
+    for own in (-0.9, 0.0, 0.2, 0.5, 0.9):
+        for by_words in (-0.5, own, 1.0):
+            as_if = replace(
+                bent,
+                bias=replace(bent.bias, neighbour_correlation=own),
+                by_words=replace(bent.by_words, neighbour_correlation=by_words),
+            )
+            said = words.similarity.verdict(as_if)
+            assert len(said.split()) <= 25, said
+
+
 def test_near_duplicates_are_not_taken_for_a_bend(tiny_weights: Weights) -> None:
     """Ten almost equal sentences each, with almost equal vectors: of one length, but because they say the same."""
     of = np.arange(N) // 12

@@ -123,5 +123,6 @@ def _answer(
 ) -> None:
     """What was measured of one sentence, and how it compares with the corpus."""
     corpus = measured.corpus_context(jobs, experiment)
-    said = words.try_a_sentence.answer(typed, at, corpus, experiment.view, is_example=is_example)
-    head.show(question, said, terms=words.glossary.TRY_A_SENTENCE)
+    said = words.try_a_sentence.answer(typed, at, corpus, experiment.view)
+    about = words.try_a_sentence.EXAMPLE if is_example else ""
+    head.show(question, said, about, terms=words.glossary.TRY_A_SENTENCE)
