@@ -10,6 +10,7 @@ import itertools
 import json
 import os
 import queue
+import shutil
 import signal
 import sys
 import threading
@@ -18,6 +19,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, Listener
+from multiprocessing.util import get_temp_dir
 from typing import TYPE_CHECKING, Any
 
 from clsviz import encoder
@@ -89,7 +91,7 @@ class Shelf:
                     coming.put(sentences)
             coming.put(None)
 
-        threading.Thread(target=receive, name="receive").start()
+        threading.Thread(target=receive, name="receive", daemon=True).start()
         parts = iter(coming.get, None)
         try:
             for measured in self._encoders[number].stream(parts, lambda done: connection.send((EACH, done)), kind):
@@ -135,7 +137,7 @@ def answer(connection: "Connection[Any, Any]", shelf: Shelf) -> None:
 
 
 def main() -> None:
-    """Answer until stdin ends, which it does with the process at its other end."""
+    """Answer until stdin ends, which it does with the process at its other end; nobody then waits for an answer."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # that process ends this one
     gc.set_threshold(200_000, 20, 20)  # libraries make millions of objects that stay
     shelf = Shelf()
@@ -144,14 +146,15 @@ def main() -> None:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # nobody reads what else is printed
         threading.Thread(target=_listen, args=[listener, shelf], daemon=True).start()
         sys.stdin.buffer.read()
+    shutil.rmtree(get_temp_dir(), ignore_errors=True)  # where the listener was
+    os._exit(0)  # what still computes is not waited for: a batch of a large model takes many seconds
 
 
 def _listen(listener: Listener, shelf: Shelf) -> None:
     while True:
         with suppress(OSError, EOFError, AuthenticationError):
             connection = listener.accept()
-            # No daemon: Python must not end while torch is at work.
-            threading.Thread(target=answer, args=[connection, shelf], name="answer").start()
+            threading.Thread(target=answer, args=[connection, shelf], name="answer", daemon=True).start()
 
 
 if __name__ == "__main__":

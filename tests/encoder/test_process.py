@@ -155,6 +155,28 @@ def test_it_ends_with_the_process_that_started_it() -> None:
     wait_for(lambda: not running.is_running() or running.status() == psutil.STATUS_ZOMBIE)
 
 
+def test_it_ends_cleanly_in_the_middle_of_work() -> None:
+    process = Process()
+    process.product_rate(0.1)
+    assert process._running is not None
+    running = psutil.Process(process.pid)
+    told: list[ModelError] = []
+
+    def ask() -> None:
+        with pytest.raises(ModelError) as error:
+            process.product_rate(3600)
+        told.append(error.value)
+
+    asking, began = threading.Thread(target=ask), running.cpu_times().user
+    ended = process._running._process
+    asking.start()
+    wait_for(lambda: running.cpu_times().user > began + 0.1)
+    process.close()
+    asking.join()
+    assert ended.returncode == 0
+    assert len(told) == 1
+
+
 def test_an_encoder_that_is_dropped_here_is_dropped_there(
     process: Process, apart: AnyEncoder, tiny_weights: Weights
 ) -> None:
