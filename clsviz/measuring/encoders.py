@@ -106,7 +106,7 @@ class Encoders:
             self._checked.add(loaded)
 
     def close(self) -> None:
-        """End the process that has them; not while they are at work."""
+        """End the process that has them, and whatever goes on there."""
         if self._process is not None:
             self._process.close()
 

@@ -252,9 +252,10 @@ class Jobs:
             self._closed = True
             for job in self._all():
                 job.cancel()
+        self.encoders.close()  # in another process a batch may take many seconds: it is not waited for
         for lane in (self._measuring, self._analysing, self._trying, self._fetching):
             lane.close()
-        self.encoders.close()
+        self.encoders.close()  # a job may have begun another before it noticed
 
     def _all(self) -> list[Job[Work]]:
         return [*self._measurements.values(), *self._analyses.values()]

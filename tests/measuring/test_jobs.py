@@ -10,10 +10,10 @@ from support.logs import logged
 from support.tiny import random_sentences
 from support.waiting import wait_for
 
-from clsviz.encoder import Encoder
+from clsviz.encoder import Encoder, Process
 from clsviz.errors import CorpusError
 from clsviz.experiment import Experiment
-from clsviz.measuring import Cost, Extraction, Job, Jobs, State, Store
+from clsviz.measuring import Cost, Encoders, Extraction, Job, Jobs, State, Store
 from clsviz.measuring.jobs import JOBS_KEPT
 from clsviz.progress import Progress
 
@@ -326,3 +326,27 @@ def test_what_waits_for_the_network_waits_for_nothing_else_and_is_tried_again_on
     assert computing.state.is_active
     go.set()
     jobs.close()
+
+
+def test_what_another_process_computes_is_not_waited_for_when_the_jobs_end(store: Store) -> None:
+    went_on: list[bool] = []
+
+    class Watched(Encoders):
+        def close(self) -> None:
+            super().close()
+            went_on.append(jobs._fetching._thread.is_alive())
+
+    jobs = Jobs(store, Watched(process=Process()))
+    jobs.encoders.product_rate(0.1)
+    began = threading.Event()
+
+    def work(_: Progress) -> float:
+        began.set()
+        return jobs.encoders.product_rate(3600)
+
+    jobs.fetch("long", work)
+    began.wait()
+    jobs.close()
+    assert len(went_on) == 2
+    assert not went_on[-1]
+    assert jobs.encoders.pid is None
