@@ -28,12 +28,17 @@ _INTERRUPTED = 130
 """Exit status after Ctrl-C."""
 
 
+_STDERR = 2
+"""The highest number of what every process has open."""
+
+
 _NEW_OBJECTS = 200_000
 """After so many Python looks for circles among them: libraries make millions as they are imported, which all stay."""
 
 
 def command() -> NoReturn:
     """Run the command line of this process, and exit with its status."""
+    _fill_in()
     gc.set_threshold(_NEW_OBJECTS)
     atexit.register(gc.freeze)  # else Python looks through all of them once more as it ends: a second
     status = main()
@@ -41,6 +46,15 @@ def command() -> NoReturn:
         sys.stderr.flush()
         os._exit(status)
     sys.exit(status)
+
+
+def _fill_in() -> None:
+    """Drop what goes to an output that the shell closed (>&-), whose number the next file to be opened would have."""
+    while (handle := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
+        pass
+    os.close(handle)
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115  (until the end)
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
 
 
 def main(words: Sequence[str] | None = None) -> int:

@@ -121,6 +121,18 @@ def test_names_that_are_none_are_one_clean_line(
     assert error.rstrip("\n").isprintable()
 
 
+@pytest.mark.skipif(os.name == "nt", reason="its shell closes nothing")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_what_goes_to_a_closed_output_is_dropped(closed: str, tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("One sentence.\n" * 20)
+    command = shlex.join([sys.executable, "-m", "clsviz", "preview", str(text)])
+    ended = subprocess.run(f"{command} {closed}", shell=True, capture_output=True, text=True)
+    assert ended.returncode == 0
+    assert "Traceback" not in ended.stderr
+    assert text.read_text() == "One sentence.\n" * 20
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
 def test_output_that_nobody_takes_is_one_line(arguments: list[str]) -> None:
     assert main(arguments) == 0  # from now on it comes from the store, which takes no torch
