@@ -20,7 +20,7 @@ from contextlib import suppress
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, Listener
 from multiprocessing.util import get_temp_dir
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from clsviz import encoder
 from clsviz.encoder.any_encoder import Unsuited
@@ -126,12 +126,14 @@ def answer(connection: "Connection[Any, Any]", shelf: Shelf) -> None:
         ask: Callable[..., Any] = getattr(shelf, name)
         try:
             result = ask(connection, *args) if name == "stream" else ask(*args)
-        except (EOFError, OSError):
+        except (EOFError, ConnectionError):
             raise
         except (ClsvizError, Unsuited) as error:
             connection.send((FAILED, error))
-        except Exception:  # a fault of ours: the other process logs it
-            connection.send((BROKEN, traceback.format_exc()))
+        except Exception as error:
+            if isinstance(error, ImportError | MemoryError) or encoder.is_out_of_memory(error):
+                _leave_behind()
+            connection.send((BROKEN, traceback.format_exc()))  # a fault of ours: the other process logs it
         else:
             connection.send((DONE, result))
 
@@ -146,15 +148,33 @@ def main() -> None:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # nobody reads what else is printed
         threading.Thread(target=_listen, args=[listener, shelf], daemon=True).start()
         sys.stdin.buffer.read()
-    shutil.rmtree(get_temp_dir(), ignore_errors=True)  # where the listener was
-    os._exit(0)  # what still computes is not waited for: a batch of a large model takes many seconds
+    _end(0)
+
+
+def _leave_behind() -> NoReturn:
+    """End, for the next one to start anew: where memory ran out what was half imported, say, stays so."""
+    try:
+        traceback.print_exc()
+    finally:
+        _end(1)
+
+
+def _end(status: int) -> NoReturn:
+    """End at once. What still computes is not waited for: a batch of a large model takes many seconds."""
+    try:
+        shutil.rmtree(get_temp_dir(), ignore_errors=True)  # where the listener is
+    finally:
+        os._exit(status)
 
 
 def _listen(listener: Listener, shelf: Shelf) -> None:
     while True:
         with suppress(OSError, EOFError, AuthenticationError):
             connection = listener.accept()
-            threading.Thread(target=answer, args=[connection, shelf], name="answer", daemon=True).start()
+            try:
+                threading.Thread(target=answer, args=[connection, shelf], name="answer", daemon=True).start()
+            except (MemoryError, RuntimeError):  # there can be no more threads
+                _leave_behind()
 
 
 if __name__ == "__main__":
