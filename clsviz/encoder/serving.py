@@ -169,12 +169,12 @@ def _end(status: int) -> NoReturn:
 
 def _listen(listener: Listener, shelf: Shelf) -> None:
     while True:
-        with suppress(OSError, EOFError, AuthenticationError):
-            connection = listener.accept()
-            try:
+        try:
+            with suppress(OSError, EOFError, AuthenticationError):
+                connection = listener.accept()
                 threading.Thread(target=answer, args=[connection, shelf], name="answer", daemon=True).start()
-            except (MemoryError, RuntimeError):  # there can be no more threads
-                _leave_behind()
+        except (MemoryError, RuntimeError):  # there can be no more threads
+            _leave_behind()
 
 
 if __name__ == "__main__":

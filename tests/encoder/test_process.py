@@ -155,18 +155,19 @@ def test_it_ends_with_the_process_that_started_it() -> None:
     wait_for(lambda: not running.is_running() or running.status() == psutil.STATUS_ZOMBIE)
 
 
-@pytest.mark.skipif(not hasattr(psutil, "RLIMIT_AS"), reason="this system limits no process")
-def test_one_without_memory_makes_way_for_another(tiny_weights: Weights) -> None:
-    encoders = Encoders(process=Process())
-    encoders.product_rate(0.1)
-    starved = psutil.Process(encoders.pid)
-    size = starved.memory_info().vms
-    starved.rlimit(psutil.RLIMIT_AS, (size, size))
-    with pytest.raises(ModelError, match="memory ran out"):
-        encoders.get(tiny_weights)
-    wait_for(lambda: encoders.pid is None)
-    assert encoders.get(tiny_weights).tokens("cat") == ["cat"]
-    encoders.close()
+def test_one_without_memory_ends_so_that_another_can_come() -> None:
+    program = (
+        "from multiprocessing import Pipe\n"
+        "from clsviz.encoder import serving\n"
+        "class Full(serving.Shelf):\n"
+        "    def load(self, *_): raise MemoryError\n"
+        "here, there = Pipe()\n"
+        "here.send(([], 'load'))\n"
+        "serving.answer(there, Full())"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True)
+    assert ended.returncode == 1
+    assert ended.stderr.endswith("MemoryError\n")
 
 
 def test_it_ends_cleanly_in_the_middle_of_work() -> None:
