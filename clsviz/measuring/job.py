@@ -129,9 +129,9 @@ class Job(Progress, Generic[W_co]):
         return any(watcher.is_there() for watcher in self._watchers.values())
 
     @property
-    def n_watchers(self) -> int:
-        """How many of its watchers are still there."""
-        return len(self._present())
+    def watchers(self) -> frozenset[Hashable]:
+        """Those of its watchers who are still there."""
+        return frozenset(self._present())
 
     @property
     def visitors(self) -> frozenset[Hashable]:

@@ -225,10 +225,14 @@ class Jobs:
 
     @property
     def n_watchers(self) -> int:
-        """How many look on at what is not done yet: sessions at measurements, or visitors at analyses."""
+        """How many look on at what is not done yet: sessions at measurements, or visitors at analyses.
+
+        Whoever looks on at several, as at all models of a comparison, is one.
+        """
         with self._lock:
-            measuring = sum(job.n_watchers for job in self._measurements.values() if job.state.is_active)
-            return max(measuring, sum(job.n_watchers for job in self._analyses.values() if job.state.is_active))
+            of_lanes = self._measurements.values(), self._analyses.values()
+            active = ([job.watchers for job in jobs if job.state.is_active] for jobs in of_lanes)
+            return max(len(frozenset().union(*watchers)) for watchers in active)
 
     @property
     def keys(self) -> set[Key]:

@@ -160,6 +160,19 @@ def test_a_job_goes_on_as_long_as_somebody_watches(jobs: Jobs, experiment: Exper
     assert job.state is State.CANCELLED
 
 
+def test_who_looks_on_at_several_jobs_is_one(jobs: Jobs, experiment: Experiment, gate: threading.Event) -> None:
+    measuring = [jobs.open(replace(experiment, sample_size=size)) for size in (100, 200, 300)]
+    for job in measuring:
+        job.watch("one", lambda: True)
+    computing = [jobs.analyse(key, lambda: iter([gate.wait(60)]), visitor="one") for key in range(4)]
+    assert jobs.n_watchers == 1
+    measuring[0].watch("other", lambda: True)
+    assert jobs.n_watchers == 2
+    gate.set()
+    wait_for(lambda: not any(job.state.is_active for job in (*measuring, *computing)))
+    assert jobs.n_watchers == 0
+
+
 @pytest.mark.parametrize("seconds", [0.2, None])
 def test_a_job_whose_watchers_have_gone_is_cancelled_where_that_is_the_rule(
     store: Store, experiment: Experiment, gate: threading.Event, seconds: float | None
