@@ -57,7 +57,7 @@ class _Server:
 @st.cache_resource(show_spinner=False)
 def _server() -> _Server:
     """Created once, when the first visitor comes."""
-    guard_torch()  # jobs import it while pages compute
+    guard_torch()  # outside a server, as in tests, jobs import it while pages compute
     limits = limits_of(os.environ)
     store = Store(shipped=SHOWCASE)
     encoders = Encoders.of(store, limits.n_encoders, Process() if exists() else None)
