@@ -17,6 +17,7 @@ from clsviz.ui.norm_vs_length.examples import Example
 from clsviz.ui.norm_vs_length.page import page as norm_vs_length
 from clsviz.ui.parts import assist
 from clsviz.ui.state import server, session, watching
+from clsviz.ui.state.pace import part
 from clsviz.ui.try_a_sentence.page import page as try_a_sentence
 from clsviz.ui.where_length_lives.page import page as where_length_lives
 
@@ -89,4 +90,4 @@ def _show_busy() -> None:
         if watching.is_admitted():
             st.rerun()
 
-    st.fragment(keep_up, run_every=_RETRY_SECONDS)()
+    part(keep_up, _RETRY_SECONDS)()

@@ -18,6 +18,7 @@ from clsviz.ui.markdown import escape
 from clsviz.ui.parts import drawn_once, head, share
 from clsviz.ui.parts.chart import palette, selected_sentences
 from clsviz.ui.state import forged, server, session
+from clsviz.ui.state.pace import part
 
 _MOST_DRAWN = 2_000
 """How many points each picture has at most; the numbers use all of them."""
@@ -66,7 +67,7 @@ def show(
             st.rerun()  # without polling
         is_in_browser = True
 
-    st.fragment(draw, run_every=server.every() if is_open else None)()
+    part(draw, server.every() if is_open else None)()
 
 
 def _chosen() -> tuple[Experiment, bool]:

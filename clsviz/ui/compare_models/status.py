@@ -10,6 +10,7 @@ from clsviz.ui import controls
 from clsviz.ui.compare_models import model_box
 from clsviz.ui.markdown import escape
 from clsviz.ui.state import server, watching
+from clsviz.ui.state.pace import part
 
 
 def show(
@@ -36,7 +37,7 @@ def show(
         is_in_browser = True
 
     will_change = any(job.state.is_active for job in jobs) or before != outline(jobs)
-    st.fragment(keep_up, run_every=server.every() if will_change else None)()
+    part(keep_up, server.every() if will_change else None)()
 
 
 def outline(jobs: Sequence[MeasuringJob]) -> object:

@@ -6,6 +6,7 @@ from clsviz import words
 from clsviz.measuring import MeasuringJob
 from clsviz.ui.markdown import escape
 from clsviz.ui.state import server, session
+from clsviz.ui.state.pace import part
 
 _MOST = 3
 
@@ -25,7 +26,7 @@ def show() -> None:
             st.rerun()
         is_in_browser = True
 
-    st.fragment(keep_up, run_every=server.every())()
+    part(keep_up, server.every())()
 
 
 def _draw(jobs: list[MeasuringJob]) -> None:

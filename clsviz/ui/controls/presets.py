@@ -7,6 +7,7 @@ from clsviz.experiment import Experiment
 from clsviz.progress import Progress
 from clsviz.ui.markdown import escape
 from clsviz.ui.state import server, session
+from clsviz.ui.state.pace import part
 
 INSTANT = Experiment()
 
@@ -48,7 +49,7 @@ def show() -> None:
             st.rerun()  # to stop polling; not at once, as that would break the page off
         is_in_browser = True
 
-    st.fragment(keep_up, run_every=None if was_known else max(_POLL_SECONDS, server.every()))()
+    part(keep_up, None if was_known else max(_POLL_SECONDS, server.every()))()
 
 
 def _megabytes() -> int:

@@ -9,7 +9,7 @@ from clsviz.settings import ALL
 from clsviz.ui.controls import errors
 from clsviz.ui.markdown import escape
 from clsviz.ui.state import server, watching
-from clsviz.ui.state.pace import Pace
+from clsviz.ui.state.pace import Pace, part
 
 _POLL_SECONDS = 0.5
 """Between two looks, as this is what the first points wait for."""
@@ -37,7 +37,7 @@ def show(job: MeasuringJob, before: tuple[bool, bool, bool], name: str = "", sec
         is_in_browser = True
 
     will_change, pace = job.state.is_active or before != outline(job), Pace(seconds, is_first=seconds == _POLL_SECONDS)
-    st.fragment(keep_up, run_every=pace.seconds if will_change else None)()
+    part(keep_up, pace.seconds if will_change else None)()
 
 
 def show_on_a_phone(job: MeasuringJob, before: tuple[bool, bool, bool], name: str = "") -> None:

@@ -15,6 +15,7 @@ from clsviz.models import Weights
 from clsviz.settings import Precision
 from clsviz.ui.markdown import escape
 from clsviz.ui.state import server
+from clsviz.ui.state.pace import part
 
 if TYPE_CHECKING:
     from clsviz.encoder import AnyEncoder
@@ -218,4 +219,4 @@ def _show_measuring(ask: "Callable[[], Analysis[T]]", model: str) -> None:
             st.rerun()
         is_in_browser = True
 
-    st.fragment(keep_up, run_every=server.every(_POLL_SECONDS))()
+    part(keep_up, server.every(_POLL_SECONDS))()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from clsviz.ui.state import forged, server, session
-from clsviz.ui.state.pace import Pace
+from clsviz.ui.state.pace import Pace, part
 
 
 def show(
@@ -49,6 +49,6 @@ def show(
 
     pace = Pace(seconds)
     every = pace.seconds if was_active else None
-    st.fragment(keep_up, run_every=None if news else every)()
+    part(keep_up, None if news else every)()
     if news and every:
-        st.fragment(look, run_every=every)()
+        part(look, every)()

@@ -8,6 +8,7 @@ from clsviz.experiment import Experiment
 from clsviz.measuring import Found, MeasuringJob
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts.chart import palette
+from clsviz.ui.state.pace import part
 from clsviz.ui.try_a_sentence import choices, measured
 
 _HEIGHT = 440
@@ -23,7 +24,7 @@ def show(
     if grown is None:
         st.container(height=_HEIGHT, border=False)  # so that nothing below moves when the picture appears
     else:
-        st.fragment(_draw, run_every=every)(grown, jobs, experiment)
+        part(_draw, every)(grown, jobs, experiment)
     return grown
 
 

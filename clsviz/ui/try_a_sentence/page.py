@@ -11,6 +11,7 @@ from clsviz.measuring import Found, MeasuringJob, State
 from clsviz.ui import controls
 from clsviz.ui.parts import head, own, preview, share, strip
 from clsviz.ui.state import server, session, url, watching
+from clsviz.ui.state.pace import part
 from clsviz.ui.try_a_sentence import choices, downloads, growth, layers, measured, nearest, picture, pooler, tokens
 
 PAGE = "try-a-sentence"
@@ -67,9 +68,9 @@ def page() -> None:
             head.show(question, _NOT_YET, terms=words.glossary.TRY_A_SENTENCE)
         else:
             at = choices.sentence_of(len(typed.sentences))
-            st.fragment(_answer, run_every=every)(question, typed, at, jobs, experiment, is_example=not sentences)
+            part(_answer, every)(question, typed, at, jobs, experiment, is_example=not sentences)
     with picture_place:
-        st.fragment(picture.show, run_every=every)(typed, jobs, experiment)
+        part(picture.show, every)(typed, jobs, experiment)
     if found is None or typed is None:
         url.write(experiment, PAGE, **choices.query())
         return
@@ -93,15 +94,15 @@ def _below(
     choices.choose_sentence(typed.sentences)
     tokens.show(typed, at)
     st.subheader("Norm of [CLS] after every layer", anchor=False)
-    st.fragment(layers.show, run_every=every)(typed, at, jobs, experiment)
+    part(layers.show, every)(typed, at, jobs, experiment)
     grown = growth.show(found, typed.sentences[at], jobs, experiment, every)
     st.subheader("Raw [CLS] and the pooler output", anchor=False)
-    st.fragment(pooler.show, run_every=every)(typed, at, jobs, experiment)
+    part(pooler.show, every)(typed, at, jobs, experiment)
     nearest.toggle(jobs[0], experiment)
     if len(jobs) > 1:
         if jobs[1].state is not State.DONE:
             controls.status.show(jobs[1], outlines[1], name="vectors")
-        st.fragment(nearest.show, run_every=every)(typed, at, jobs[1], experiment)
+        part(nearest.show, every)(typed, at, jobs[1], experiment)
     return grown
 
 

@@ -1,4 +1,5 @@
 import functools
+import math
 from collections.abc import Callable
 
 import pytest
@@ -8,6 +9,19 @@ from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunCon
 from streamlit.testing.v1 import AppTest
 
 from clsviz.ui.state import server
+
+NESTED = """
+import streamlit as st
+from clsviz.ui.state.pace import part
+
+def inner():
+    st.write("inner")
+
+def outer():
+    part(inner, st.session_state.get("every", 0.25))()
+
+part(outer, 1.0)()
+"""
 
 PAGE = """
 import streamlit as st
@@ -32,6 +46,8 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, float]]:
     def noting(self: ScriptRunContext, message: ForwardMsg) -> None:
         if message.WhichOneof("type") == "auto_rerun":
             told.append((message.auto_rerun.fragment_id, message.auto_rerun.interval))
+        if message.WhichOneof("type") == "stop_auto_rerun":
+            told.extend((fragment, math.inf) for fragment in message.stop_auto_rerun.fragment_ids)
         enqueue(self, message)
 
     monkeypatch.setattr(ScriptRunContext, "enqueue", noting)
@@ -50,6 +66,29 @@ def look(monkeypatch: pytest.MonkeyPatch) -> Callable[[AppTest], None]:
             assert not page.run().exception
 
     return look
+
+
+def test_a_part_of_another_one_looks_no_more_once_that_was_drawn_without_a_reason_to(
+    told: list[tuple[str, float]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = AppTest.from_string(NESTED).run()
+    (outer, _), (inner, seconds) = told
+    assert seconds == 0.25
+
+    def draw(fragment: str) -> list[tuple[str, float]]:
+        told.clear()
+        with monkeypatch.context() as patch:
+            of_part = functools.partial(RerunData, fragment_id=fragment)
+            patch.setattr("streamlit.testing.v1.local_script_runner.RerunData", of_part)
+            assert not page.run().exception
+        return told
+
+    assert draw(outer) == [(inner, 0.25)]
+    page.session_state.every = None
+    assert draw(outer) == [(inner, math.inf)]
+    assert draw(inner) == [(inner, math.inf)]  # also where it was asked for before the browser knew
+    page.session_state.every = 0.25
+    assert draw(outer) == [(inner, 0.25)]
 
 
 def test_a_page_that_was_there_before_the_crowd_looks_less_often_once_there_is_one(
