@@ -43,13 +43,24 @@ def measured(page: Page) -> Page:
 
 _SETTLED = """([quiet, patience]) => new Promise((resolve, reject) => {
     const app = document.querySelector("[data-testid=stApp]");
+    const state = () => app.getAttribute("data-test-script-state");
+    const changes = [];
     let ready;
     const wait = () => {
         clearTimeout(ready);
-        if (app.getAttribute("data-test-script-state") == "notRunning") ready = setTimeout(end, quiet, resolve);
+        if (state() == "notRunning") ready = setTimeout(end, quiet, resolve);
     };
-    const watching = new MutationObserver(wait);
-    const tooLate = setTimeout(end, patience, () => reject(new Error("The page goes on changing.")));
+    const tell = ({type, target}) =>
+        `${type} of ${(target.closest ? target : target.parentElement)?.outerHTML.slice(0, 200)}`;
+    const watching = new MutationObserver(found => {
+        changes.push(...found.slice(-5).map(one => [Math.round(performance.now()), one]));
+        changes.splice(0, changes.length - 20);
+        wait();
+    });
+    const tooLate = setTimeout(end, patience, () => reject(new Error(
+        `The page goes on changing, with its script ${state()} at ${Math.round(performance.now())} ms. It last had:\\n` +
+        changes.map(([when, one]) => `${when} ms: ${tell(one)}`).join("\\n")
+    )));
     function end(how) {
         clearTimeout(tooLate);
         watching.disconnect();
