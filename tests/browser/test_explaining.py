@@ -2,8 +2,22 @@
 
 from collections.abc import Callable
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, ViewportSize, expect
 from support.browser import SMALL, fits, measured, settle
+
+_PHONE = ViewportSize(width=390, height=844)
+
+_FRAMED = """() => {
+    const box = document.querySelector(".st-key-tour_box").getBoundingClientRect();
+    const header = document.querySelector("[data-testid=stHeader]").getBoundingClientRect();
+    const framed = [...document.querySelectorAll("[class*=st-key-]")]
+        .filter(part => getComputedStyle(part).outlineStyle === "solid")
+        .map(part => part.getBoundingClientRect());
+    const isSeen = part => header.bottom <= part.top && part.bottom <= box.top;
+    return [framed.map(isSeen), box.top > 0 && box.bottom <= innerHeight && box.right <= innerWidth];
+}"""
+"""Whether each thing that the tour frames lies between the page's header and the tour's box, and the box on the screen.
+"""
 
 _FIRST_NORM = "node => node._fullData[0].y[0]"
 
@@ -13,10 +27,12 @@ def _played(page: Page) -> Locator:
 
 
 def test_the_panels_fit_a_phone_and_play_when_asked_and_the_tour_can_be_taken(visit: Callable[..., Page]) -> None:
-    page = measured(visit(SMALL, viewport={"width": 390, "height": 844}))
+    page = measured(visit(SMALL, viewport=_PHONE))
     assert page.locator(".st-key-tour_box").count() == 0  # never by itself
     check_that_the_panels_fit_a_phone_and_play_when_asked_and_never_by_themselves(page)
     check_that_the_tour_can_be_taken_by_keyboard_and_the_focus_stays_on_its_button(page)
+    page.set_viewport_size(_PHONE)
+    check_that_what_the_tour_is_about_is_seen_on_a_phone_beside_its_box(page)
 
 
 def check_that_the_panels_fit_a_phone_and_play_when_asked_and_never_by_themselves(page: Page) -> None:
@@ -67,3 +83,17 @@ def check_that_the_tour_can_be_taken_by_keyboard_and_the_focus_stays_on_its_butt
         page.keyboard.press("Enter")
     expect(box).to_have_count(0)
     expect(page.locator(".st-key-scatter .js-plotly-plot")).to_be_visible()
+
+
+def check_that_what_the_tour_is_about_is_seen_on_a_phone_beside_its_box(page: Page) -> None:
+    settle(page)
+    page.get_by_role("button", name="Tour").click()
+    seen = []
+    for number in range(1, 6):
+        expect(page.locator(".st-key-tour_box")).to_contain_text(f"{number} of 5")
+        settle(page)
+        is_seen, is_box_seen = page.evaluate(_FRAMED)
+        assert is_box_seen
+        seen.append(is_seen)
+        page.locator(".st-key-tour_next").get_by_role("button").click()
+    assert seen == [[True], [True], [True, False], [True], [True, True]]  # of the third, all does not fit

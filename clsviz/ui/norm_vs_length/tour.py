@@ -1,8 +1,9 @@
-"""The tour: five steps, each about one thing on the page, which is framed meanwhile. It starts only when asked to."""
+"""The tour: five steps, each about one thing on the page, which is framed and seen. It starts only when asked to."""
 
 import streamlit as st
 
 from clsviz import words
+from clsviz.ui.parts import into_view
 
 _FRAMED = (
     ("answer",),
@@ -11,7 +12,7 @@ _FRAMED = (
     ("strip",),
     ("text_line", "text_area", "copy_link"),
 )
-"""The keys of what each step is about."""
+"""The keys of what each step is about; where not all of it fits the screen, the first is seen."""
 
 _FRAME = "#4c8fc7"
 """Seen on the backgrounds of both themes."""
@@ -39,6 +40,7 @@ def show() -> None:
             st.button("Back", key="tour_back", disabled=at == 1, on_click=_go, args=[at - 1])
             after = 0 if is_last else at + 1
             st.button("Done" if is_last else "Next", key="tour_next", type="primary", on_click=_go, args=[after])
+        into_view.bring(_FRAMED[at - 1], f"step {at}", below="tour_box")
 
 
 def _go(step: int) -> None:

@@ -1,4 +1,19 @@
-from . import assist, chart, citing, drawing, head, marks, own, preview, redrawn, selection, share, strip, toggle
+from . import (
+    assist,
+    chart,
+    citing,
+    drawing,
+    head,
+    into_view,
+    marks,
+    own,
+    preview,
+    redrawn,
+    selection,
+    share,
+    strip,
+    toggle,
+)
 
 __all__ = [
     "assist",
@@ -6,6 +21,7 @@ __all__ = [
     "citing",
     "drawing",
     "head",
+    "into_view",
     "marks",
     "own",
     "preview",
