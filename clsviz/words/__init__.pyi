@@ -45,6 +45,7 @@ from .labels import (
 from .numbers import cost, duration, number
 from .provenance import (
     command,
+    corpus_name,
     differences,
     pinned,
     probe_settings,
@@ -69,6 +70,7 @@ __all__ = [
     "citation",
     "command",
     "comparison",
+    "corpus_name",
     "cost",
     "cutoff_unit",
     "differences",

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clsviz import measuring, models
+from clsviz import corpora, measuring, models
 from clsviz.experiment import Experiment
 from clsviz.measuring import Found
 from clsviz.settings import DEFAULT_OVERLAYS, Lengths, Overlay
 from clsviz.statistics.results import FEW_SENTENCES
 from clsviz.words.key_numbers import in_numbers
 from clsviz.words.labels import axis_title, is_imported
-from clsviz.words.provenance import command, origin, shareable
+from clsviz.words.provenance import command, corpus_name, origin, shareable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,18 +83,22 @@ def _has_curves(shown: "Shown") -> bool:
 def bibtex(experiment: Experiment, found: Found, name: str = "measure") -> str:
     """An entry for clsviz, with the command of that name that measures the same."""
     experiment, found = shareable(experiment, found)
-    key = "-".join(re.findall(r"\w+", f"clsviz {experiment.model} {experiment.corpus}", re.ASCII)).lower()
+    corpus = corpus_name(experiment.corpus, found.corpus.label)
+    key = "-".join(re.findall(r"\w+", f"clsviz {experiment.model} {corpus}", re.ASCII)).lower()
     year = measuring.origin().day[:4]
     model = models.label(experiment.model)
     title = f"clsviz {VERSION}: whether {model} writes the length of a sentence into [CLS]"
     if is_imported(experiment):
         title = f"clsviz {VERSION}: whether the vectors {model} hold the length of a sentence"
+    made_by = command(experiment, found, name)
+    if corpora.is_upload(experiment.corpus) and not is_imported(experiment):
+        made_by += f" (where {experiment.corpus} is the file {found.corpus.label}, uploaded)"
     fields = {
         "author": "{The clsviz developers}",
         "title": f"{{{_latex(title)}}}",
         "year": year,
         "version": VERSION,
-        "note": f"Made by: {_latex(command(experiment, found, name))}",
+        "note": f"Made by: {_latex(made_by)}",
     }
     rows = "\n".join(f"  {name} = {{{value}}}," for name, value in fields.items())
     return f"@software{{{key},\n{rows}\n}}"

@@ -58,7 +58,7 @@ def differences(made_with: Mapping[str, str], found: Found) -> list[str]:
 def origin(found: Found) -> dict[str, str]:
     """What was measured, by name."""
     selection = found.corpus.selection
-    corpus = [found.corpus.pinned]
+    corpus = [] if corpora.is_upload(found.corpus.pinned) else [found.corpus.pinned]  # its label is its name
     corpus += [
         f"{name} {value}" for name in ("configuration", "split", "column") if (value := getattr(selection, name))
     ]
@@ -202,6 +202,14 @@ def shareable_model(name: str) -> str:
 def shareable_corpus(name: str) -> str:
     """A corpus's name without the folder that it lies in, if it lies on this machine."""
     return _last(name) if corpora.is_file(name) else name
+
+
+def corpus_name(name: str, label: str) -> str:
+    """A corpus's name; of an uploaded file the one that it had, with the digits that tell it from others in the list.
+
+    label: what the corpus is called.
+    """
+    return f"{label} {name.removeprefix('upload-')[:4]}" if corpora.is_upload(name) else name
 
 
 def _last(path: str) -> str:

@@ -109,6 +109,21 @@ def test_where_files_lie_on_this_machine_is_nobody_elses_business(untrained: str
     assert words.shareable(hub, found_of(hub))[0] == hub
 
 
+def test_an_uploaded_file_goes_by_its_own_name_and_its_command_still_works() -> None:
+    upload = "upload-0123456789abcdef0123456789abcdef"
+    experiment = Experiment(corpus=upload)
+    found = found_of(experiment)
+    caption = words.citation.caption(experiment, found, shown_of(LENGTHS))
+    assert f"Corpus: A & B (400 sentences), fingerprint {'c' * 16}" in caption
+    assert upload not in caption
+    entry = words.citation.bibtex(experiment, found)
+    assert entry.startswith("@software{clsviz-minilm-a-b-0123,\n")
+    assert re.search(rf"--corpus {upload}\b.* \(where {upload} is the file A \\& B, uploaded\)\}},\n", entry)
+    assert f"--corpus {upload}" in words.command(experiment, found)
+    on_hub = Experiment(corpus="owner/corpus")
+    assert "where" not in words.citation.bibtex(on_hub, found_of(on_hub)).rpartition("Made by")[2]
+
+
 def test_the_version_is_that_of_the_package() -> None:
     project = (Path(__file__).parents[2] / "pyproject.toml").read_text()
     assert f'version = "{words.citation.VERSION}"' in project

@@ -58,6 +58,7 @@ def test_nothing_is_said_of_a_model_of_which_nothing_is_known(in_words: bool, tm
         assert ("token" in text) <= (not in_words), text
     assert "mine (imported vectors, imported:mine@" in settings["Model"]
     assert settings["Vector"] == "L2 norm of the imported vector"
+    assert "uploaded" not in words.citation.bibtex(experiment, of_norms)
     assert words.cutoff_unit(experiment) is (Unit.WORDS if in_words else Unit.TOKENS)
 
 

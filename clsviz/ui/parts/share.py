@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from clsviz import corpora, export, figures, words
+from clsviz import export, figures, words
 from clsviz.experiment import Experiment
 from clsviz.hub import shortened
 from clsviz.measuring import Found
@@ -173,9 +173,7 @@ def file_name(experiment: Experiment, found: Found) -> str:
     An uploaded file goes by the name that it had, and the digits that tell it from others in the list of corpora.
     """
     experiment, found = words.shareable(experiment, found)
-    corpus = experiment.corpus.partition("@")[0]
-    if corpora.is_upload(corpus):
-        corpus = f"{found.corpus.label} {corpus.removeprefix('upload-')[:4]}"
+    corpus = words.corpus_name(experiment.corpus.partition("@")[0], found.corpus.label)
     commits = [shortened(commit) for commit in (found.weights.commit, found.corpus.pinned.partition("@")[2]) if commit]
     names = [experiment.model.partition("@")[0], corpus, *commits]
     return "-".join(re.findall(r"\w+", f"clsviz {' '.join(names)}", re.ASCII))
