@@ -11,14 +11,14 @@ from clsviz.corpora import docstrings, formats, kept, segmentation
 from clsviz.corpora.catalogue import CORPORA, Shipped, Source, is_built_in, is_upload, label
 from clsviz.corpora.corpus import Corpus, refuse_reading
 from clsviz.corpora.digest import digest_of
-from clsviz.corpora.own_file import open_file, place_of
+from clsviz.corpora.own_file import no_sentence, open_file, place_of
 from clsviz.corpora.uploads import short_digest, upload_name
 from clsviz.errors import CorpusError
 from clsviz.experiment import Selection
 from clsviz.progress import Progress
 from clsviz.settings import Reading, Segmentation, printable
 
-_SCHEMA = 4
+_SCHEMA = 5
 """Increase it when something else is kept of the same file."""
 
 
@@ -111,10 +111,7 @@ def _made_of_file(
     if about is None:
         about = _keep_file(selection, file, name, path, progress)
     if not about.n_sentences:
-        raise CorpusError(
-            f"{printable(name)} holds no sentence of up to {segmentation.MAX_CHARACTERS:,} characters. Choose to cut "
-            "its texts into sentences, or another file."
-        )
+        raise no_sentence(name)
     return path, about
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from clsviz.corpora.own_file import open_file, place_of
+from clsviz.corpora.own_file import no_sentence, open_file, place_of
 from clsviz.experiment import Selection
 from clsviz.settings import Segmentation
 
@@ -54,6 +54,8 @@ def preview(selection: Selection, folder: Path) -> Preview:
         n_characters += sum(map(len, found))
         if n_characters >= PREVIEW_CHARACTERS:
             break
+    if not sentences:
+        raise no_sentence(name)
     is_whole = n_characters < PREVIEW_CHARACTERS or next(batches, None) is None
     cut = Segmentation.SENTENCES if opened.cut else Segmentation.NONE
     wrapped = opened.table.wrapped

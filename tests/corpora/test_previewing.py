@@ -7,9 +7,12 @@ from support.corpora import LONG, content_of
 from support.wrapped import book, paragraphs, sentences
 
 from clsviz import corpora
+from clsviz.corpora.own_file import open_file
 from clsviz.corpora.previewing import PREVIEW_CHARACTERS
+from clsviz.corpora.segmentation import MAX_CHARACTERS
 from clsviz.errors import CorpusError
 from clsviz.experiment import Selection
+from clsviz.progress import Progress
 from clsviz.settings import Reading, Segmentation
 
 
@@ -49,6 +52,42 @@ def test_a_table_is_previewed_by_its_column(tmp_path: Path) -> None:
     titles = corpora.preview(Selection(str(path), column="title"), tmp_path)
     assert titles.examples(3) == ["Title 0", "Title 3", "Title 7"]
     assert np.all(titles.n_words == 2)
+
+
+LIST = "1. Take a bowl that holds a litre. 12. Pour the milk into it. (3) ... Wait. 14.\n12.\n"
+
+
+def test_numbers_of_a_list_are_no_sentences_where_texts_are_cut(tmp_path: Path) -> None:
+    path = tmp_path / "list.txt"
+    path.write_text(f"{LIST}Über die 2 Brücken. 彼は猫を見た。 7 + 5 = 12.\n")
+    cut = Selection(str(path), segmentation=Segmentation.SENTENCES)
+    wanted = [
+        "Take a bowl that holds a litre.",
+        "Pour the milk into it.",
+        "Wait.",
+        "Über die 2 Brücken.",
+        "彼は猫を見た。",
+    ]
+    assert corpora.preview(cut, tmp_path).sentences == wanted
+    assert sorted(corpora.find_sample(cut, 10, 0, tmp_path, Progress()).sentences) == sorted(wanted)
+    whole = corpora.preview(Selection(str(path), segmentation=Segmentation.NONE), tmp_path).sentences
+    assert (len(whole), whole[1]) == (3, "12.")  # a line is what the file says is one
+
+
+def test_of_a_table_each_sentence_keeps_its_row_where_numbers_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "list.csv"
+    path.write_text('id,text\na,"1. A cat sat. 2."\nb,12.\nc,"3. A dog ran. A bird sang."\n')
+    opened = open_file(Selection(str(path), column="text", segmentation=Segmentation.SENTENCES), path, path.name)
+    found = [(sentence, row) for run in opened.numbered_sentences() for sentence, row in zip(*run, strict=True)]
+    assert found == [("A cat sat.", 0), ("A dog ran.", 2), ("A bird sang.", 2)]
+
+
+@pytest.mark.parametrize("text", ["1" * 300, "a" * (MAX_CHARACTERS + 1)])
+def test_a_file_that_gives_no_sentence_says_so(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "empty.txt"
+    path.write_text(text)
+    with pytest.raises(CorpusError, match=r"empty\.txt holds no sentence"):
+        corpora.preview(Selection(str(path)), tmp_path)
 
 
 def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
