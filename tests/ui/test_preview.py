@@ -5,12 +5,15 @@ from collections.abc import Callable
 
 import numpy as np
 import orjson
+import pytest
 from streamlit.testing.v1 import AppTest
 from support.app import finish, job_of, plain, texts, unfold
 from support.wrapped import book, paragraphs
 
 from clsviz import corpora
-from clsviz.measuring import State
+from clsviz.errors import StoreError
+from clsviz.measuring import Cost, Extraction, State
+from clsviz.progress import Progress
 from clsviz.settings import Reading
 from clsviz.ui.markdown import escape
 
@@ -77,3 +80,23 @@ def test_a_file_that_cannot_be_read_so_can_be_read_otherwise(open_page: Callable
     page.file_uploader(key="upload").upload("paper.pdf", b"%PDF-1.7")
     page.run()
     assert "pdftotext paper.pdf paper.txt" in plain(page.sidebar.error[0].value)
+
+
+def test_what_failed_has_one_button_beside_its_error(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(extraction: Extraction, progress: Progress) -> Cost:
+        raise StoreError("It is full of bees.")
+
+    page = unfold(finish(open_page()), "own_file")
+    monkeypatch.setattr(Extraction, "look_up", fail)
+    page.file_uploader(key="upload").upload("mine.txt", b"A cat sat.\nA dog ran.\n")
+    page.run()
+    page = finish(page)
+    assert (plain(page.main.expander[0].label), job_of(page).state) == (
+        "How **mine.txt** is read: 2 sentences",
+        State.FAILED,
+    )
+    assert {button.key: button.label for button in page.button if button.key in ("measure", "run")} == {
+        "run": "Try again"
+    }

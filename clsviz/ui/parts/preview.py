@@ -73,10 +73,11 @@ def _show(job: MeasuringJob) -> None:
         st.markdown(escape(words.reading.how(preview)))
         with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
             _controls(is_plain=preview.selection.reading is not Reading.AUTO)
-            cost = f" · about {words.duration(job.cost.seconds)}" if job.cost else ""
-            label = f"Measure{cost}"
-            icon = ":material/play_arrow:"
-            st.button(label, icon=icon, type="primary", key="measure", on_click=_measure, args=[job])
+            if job.state is not State.FAILED:  # or else the error has a button beside it
+                cost = f" · about {words.duration(job.cost.seconds)}" if job.cost else ""
+                label = f"Measure{cost}"
+                icon = ":material/play_arrow:"
+                st.button(label, icon=icon, type="primary", key="measure", on_click=_measure, args=[job])
         _examples(preview)
 
 
