@@ -348,6 +348,28 @@ def check_that_a_text_file_can_be_uploaded(page: Page, tmp_path: Path) -> None:
     expect(page.get_by_text("40 sentences measured")).to_be_visible()
 
 
+def test_on_a_phone_an_uploaded_file_is_seen_as_it_is_read_and_the_sidebar_makes_way(
+    visit: Callable[..., Page], tmp_path: Path
+) -> None:
+    path = tmp_path / "other.txt"
+    path.write_text("\n".join(f"{'Other ' * n}ends here." for n in range(1, 31)), encoding="utf-8")
+    page = measured(visit(SMALL, viewport={"width": 390, "height": 844}))
+    page.locator("[data-testid=stMain]").evaluate("node => node.scrollTo(0, 900)")
+    page.get_by_test_id("stExpandSidebarButton").click()
+    page.get_by_text("Use your own text").click()
+    page.locator(".st-key-upload input[type=file]").set_input_files(path)
+    title = page.get_by_text("How other.txt is read: 30 sentences")
+    expect(sidebar(page)).to_have_attribute("data-collapsed", "true")
+    settle(page)
+    expect(title).to_be_in_viewport(ratio=1)
+    expect(page.get_by_role("button", name="Measure")).to_be_in_viewport(ratio=1)
+    expect(page.locator(".st-key-run-phone")).to_be_hidden()
+    page.get_by_test_id("stExpandSidebarButton").click()
+    page.get_by_text("Settings", exact=True).click()
+    settle(page)
+    expect(sidebar(page)).to_have_attribute("data-collapsed", "false")  # it stays once it is opened again
+
+
 def test_links_to_what_is_not_yet_measured_keep_all_their_settings(visit: Callable[..., Page]) -> None:
     for seed in (50, 51):  # what may be lost is lost in one of several
         page = visit(f"?sample_size=200&seed={seed}&length_cutoff=25&layer=1")

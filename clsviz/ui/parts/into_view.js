@@ -11,8 +11,7 @@ function boxesOf(keys) {
 
 function closeSidebar() {
   if (!matchMedia(NARROW).matches) return
-  const sidebar = document.querySelector("[data-testid=stSidebar][aria-expanded=true]")
-  sidebar?.querySelector("[data-testid=stSidebarCollapseButton] button")?.click()
+  document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click() // which is there while it is open
 }
 
 // How far to scroll until what lies between top and bottom is seen between start and end, or else its beginning.

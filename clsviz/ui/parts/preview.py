@@ -13,7 +13,7 @@ from clsviz.experiment import Selection
 from clsviz.measuring import MeasuringJob, State
 from clsviz.settings import Reading, Segmentation
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart
+from clsviz.ui.parts import chart, into_view
 from clsviz.ui.state import server, session, watching
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def show(job: MeasuringJob) -> None:
     with st.container():
         if _comes_first(job):
             _show(job)
+            into_view.bring(["preview"], st.session_state.corpus)
 
 
 def explain(job: MeasuringJob) -> None:
@@ -64,7 +65,7 @@ def _show(job: MeasuringJob) -> None:
     try:
         preview = _preview(selection, state, folder)
     except CorpusError as error:  # another way of reading may help
-        with st.container(border=True):
+        with st.container(border=True, key="preview"):
             st.markdown(escape(error))
             _controls(is_plain=_is_plain(selection, folder))
         return
