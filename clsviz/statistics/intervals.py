@@ -55,10 +55,9 @@ def widest_interval(x: Floats, y: Floats, clusterings: Iterable[Clusters | None]
 def r_squared_interval(x: Floats, y: Floats, clusters: Clusters | None = None) -> RSquaredInterval:
     """A 95% interval of R²: that of the correlation, squared, so that it can reach down to 0.
 
-    The correlation r of x and y, both (n,), becomes Fisher's z = artanh r, whose variance is that of the jackknife,
-    leaving out one cluster of sentences at a time (Efron and Stein 1981; Cameron and Miller 2015); clusters: intp
-    (n,), or None if all sentences are independent. Student's t has the degrees of freedom that Satterthwaite (1946)
-    gives a sum of unequal squares, here those of the jackknife: few, if few clusters decide the variance.
+    The correlation r of x and y, both (n,), becomes Fisher's z = artanh r, whose variance is that of the `jackknife`,
+    leaving out one cluster of sentences at a time (Cameron and Miller 2015); clusters: intp (n,), or None if all
+    sentences are independent. Its degrees of freedom are few, if few clusters decide the variance.
     """
     sums = cluster_sums(x, y, clusters)
     return interval_of_sums(sums, np.ones(len(sums)), sums.sum(axis=0))
@@ -80,14 +79,24 @@ def interval_of_sums(sums: Floats, times: Floats, whole: Floats) -> RSquaredInte
         return RSquaredInterval((r**2, r**2), max(n - 2, 0.0))
     if not (np.abs(without) < 1).all():  # what is left of some is on a line
         return RSquaredInterval((0.0, 1.0), 0.0)
-    off = np.arctanh(without)
-    squares = (off - (times * off).sum() / n) ** 2
+    margin, degrees = jackknife(np.arctanh(without), times)
+    low, high = sorted(abs(math.tanh(math.atanh(r) + side)) for side in (-margin, margin))
+    return RSquaredInterval((0.0 if margin >= abs(math.atanh(r)) else low**2, high**2), degrees)
+
+
+def jackknife(without: Floats, times: Floats) -> tuple[float, float]:
+    """How far a 95% interval reaches to either side, and its degrees of freedom.
+
+    without: (m,), what is estimated without some cluster, each of which stands for `times` (m,) clusters. The variance
+    is that of the jackknife (Efron and Stein 1981); Student's t has the degrees of freedom that Satterthwaite (1946)
+    gives a sum of unequal squares.
+    """
+    n = float(times.sum())
+    squares = (without - (times * without).sum() / n) ** 2
     total = (times * squares).sum()
     spread = (times * squares**2).sum() - total**2 / n
     degrees = min(n - 2, 2 * total**2 / spread) if spread > 0 else n - 2
-    margin = special.stdtrit(degrees, (1 + CONFIDENCE) / 2) * math.sqrt(total * (n - 1) / n)
-    low, high = sorted(abs(math.tanh(math.atanh(r) + side)) for side in (-margin, margin))
-    return RSquaredInterval((0.0 if margin >= abs(math.atanh(r)) else low**2, high**2), float(degrees))
+    return float(special.stdtrit(degrees, (1 + CONFIDENCE) / 2) * math.sqrt(total * (n - 1) / n)), float(degrees)
 
 
 def cluster_covariance(x: Floats, residuals: Floats, clusters: Clusters) -> Floats:

@@ -18,7 +18,7 @@ from statsmodels.tools.sm_exceptions import ConvergenceWarning, IterationLimitWa
 from clsviz.errors import TooFewError
 from clsviz.statistics.correlation import ROUNDING, explain_undefined
 from clsviz.statistics.folds import N_FOLDS, folds_of_clusters
-from clsviz.statistics.intervals import CONFIDENCE
+from clsviz.statistics.intervals import jackknife
 from clsviz.statistics.results.enough import FEW_SENTENCES
 from clsviz.statistics.results.line import Floats, Interval
 from clsviz.statistics.results.shape import EXTREME_SHARE, QUANTILES, Extremes, Quantiles, Shape
@@ -26,11 +26,7 @@ from clsviz.statistics.results.shape import EXTREME_SHARE, QUANTILES, Extremes, 
 _KNOTS = 5
 
 
-_RESAMPLES, _PERMUTATIONS = 999, 99
-
-
-_BOOTSTRAP_GROUPS = 500
-"""More clusters than this are resampled in groups: they come in random order, so neighbours form random groups."""
+_PERMUTATIONS = 99
 
 
 _NONE = (math.nan, math.nan)
@@ -74,7 +70,7 @@ def shapes(lengths: ArrayLike, norms: ArrayLike, clusters: NDArray[np.intp] | No
     clusters = np.arange(len(x)) if clusters is None else clusters
     y = y - (centre := y.mean())  # some norms vary so little that their mean would cost digits
     curve, null = _curve_and_null(x, y, clusters)
-    ratio, interval = _spread(x, y, clusters, ROUNDING * abs(centre))
+    ratio, interval = spread(x, y, clusters, ROUNDING * abs(centre))
     curves = quantiles(x, y + centre)
     found = Shape(curve, null, ratio, interval, curves.slopes, curves.intercepts, _extremes(x, y))
     yield found
@@ -119,27 +115,40 @@ def _curve(x: Floats, y: Floats, folds: NDArray[np.intp]) -> Floats:
     return np.mean(scores, axis=0) if scores else np.full(y.shape[1], math.nan)
 
 
-def _spread(x: Floats, y: Floats, clusters: NDArray[np.intp], rounding: float) -> tuple[float, Interval]:
+def spread(
+    x: Floats, y: Floats, clusters: NDArray[np.intp] | None = None, rounding: float = 0.0
+) -> tuple[float, Interval]:
+    """The ratio of the spreads of norms y (n,) at the two ends of the lengths x (n,), and its interval.
+
+    The interval is that of its logarithm, by the jackknife. rounding: a standard deviation of norms that are the same.
+    """
     low, high = np.quantile(x, [0.2, 0.8])
     ends = np.stack([x <= low, x >= high], axis=1).astype(float)
     if low == high or ends.sum(axis=0).min() < 3 or y[x >= high].std() <= rounding:
         return math.nan, _NONE
     moments = np.concatenate([ends, ends * y[:, None], ends * y[:, None] ** 2], axis=1)
-    _, cluster = np.unique(clusters, return_inverse=True)
-    group = cluster * min(_BOOTSTRAP_GROUPS, cluster.max() + 1) // (cluster.max() + 1)
-    sums = np.stack([np.bincount(group, column) for column in moments.T], axis=1)
+    _, cluster = np.unique(np.arange(len(x)) if clusters is None else clusters, return_inverse=True)
+    sums = np.stack([np.bincount(cluster, column) for column in moments.T], axis=1)
+    sums = sums[sums[:, :2].any(axis=1)]  # clusters in the middle say nothing of the ends
+    whole = sums.sum(axis=0)
 
-    def ratio(groups: NDArray[np.intp]) -> Floats:
-        n, total, squares = np.moveaxis(sums[groups].sum(axis=-2).reshape(*groups.shape[:-1], 3, 2), -2, 0)
-        with np.errstate(divide="ignore", invalid="ignore"):  # of a resample without any such sentence
+    def ratio(sums: Floats) -> Floats:
+        n, total, squares = np.moveaxis(sums.reshape(*sums.shape[:-1], 3, 2), -2, 0)
+        with np.errstate(divide="ignore", invalid="ignore"):  # where without some cluster no such sentence is left
             variances = (squares - total**2 / n) / (n - 1)
             variances[variances <= rounding**2] = 0  # what is left of norms that are all the same
             ratios: Floats = np.sqrt(variances[..., 0] / variances[..., 1])
         return ratios
 
-    drawn = ratio(np.random.default_rng(0).integers(0, len(sums), (_RESAMPLES, len(sums))))
-    low, high = np.quantile(drawn, ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)) if np.isfinite(drawn).all() else _NONE
-    return float(ratio(np.arange(len(sums)))), (float(low), float(high))
+    found, without = float(ratio(whole)), ratio(whole - sums)
+    if found == 0 and not without.any():
+        return 0.0, (0.0, 0.0)
+    if not (np.isfinite(without) & (without > 0)).all():  # what is left of some has no spread: they alone decide it
+        return found, _NONE
+    margin, _ = jackknife(np.log(without), np.ones(len(without)))
+    with np.errstate(over="ignore"):
+        wider = float(np.exp(margin))
+    return found, (found / wider, found * wider)
 
 
 def quantiles(lengths: ArrayLike, norms: ArrayLike, clusters: NDArray[np.intp] | None = None) -> Quantiles:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from clsviz import statistics
@@ -78,7 +79,7 @@ def _curve(shape: "Shape") -> str:
 
 def _shape_numbers(shape: "Shape", unit: Unit) -> dict[str, str]:
     ends = shape.spread_ratio_interval
-    spread = f"{shape.spread_ratio:.2f} (95% interval {ends[0]:.2f} to {ends[1]:.2f})" if ends[0] <= ends[1] else "–"
+    spread = _with_interval(shape.spread_ratio, ends, partial(number, digits=2), is_known=ends[0] <= ends[1])
     lowest, median, highest = (number(slope * math.log(2), sign="+") for slope in shape.quantile_slopes.values())
     extremes = shape.extreme_norms
     numbers = {

@@ -208,6 +208,8 @@ def test_the_simulation_of_the_benchmark_finds_what_an_interval_is_worth() -> No
     """The table in docs/method.md has more repetitions."""
     for n, noise in ((50, "t3"), (500, "funnel")):
         assert coverage.simulate(n, 0.3, noise, 300) >= 0.91
+    for n, noise in ((100, "t3"), (200, "exponential")):
+        assert coverage.simulate_spread(n, noise, 600) >= 0.93  # a percentile bootstrap comes to 0.91
 
 
 def test_a_line_that_all_lie_on_rests_on_all_of_them() -> None:

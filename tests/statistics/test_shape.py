@@ -171,6 +171,32 @@ def test_the_interval_of_the_spread_is_that_of_drawing_clusters() -> None:
     np.testing.assert_allclose(found.spread_ratio_interval, np.quantile(ratios, [0.025, 0.975]), atol=0.15 * width)
 
 
+def test_the_interval_of_the_spread_leaves_out_one_sentence_at_a_time() -> None:
+    x, y = lengths(150), 9 + np.random.default_rng(4).standard_t(4, 150)
+    short, long = x <= np.quantile(x, 0.2), x >= np.quantile(x, 0.8)
+
+    def logarithm(used: np.ndarray) -> float:
+        return float(np.log(y[short & used].std(ddof=1) / y[long & used].std(ddof=1)))
+
+    ends = np.flatnonzero(short | long)
+    off = np.array([logarithm(np.arange(150) != left_out) for left_out in ends])
+    squares = (off - off.mean()) ** 2
+    degrees = 2 * squares.sum() ** 2 / (squares.var() * len(ends))
+    margin = stats.t.ppf(0.975, degrees) * np.sqrt(squares.sum() * (len(ends) - 1) / len(ends))
+    whole = logarithm(np.ones(150, bool))
+    assert quick(x, y).spread_ratio_interval == pytest.approx(np.exp([whole - margin, whole + margin]))
+
+
+def test_a_spread_that_one_sentence_decides_has_no_interval() -> None:
+    x, y = lengths(300), 9 + noise(300)
+    short, long = x <= np.quantile(x, 0.2), x >= np.quantile(x, 0.8)
+    y[short] = 8.5
+    y[np.argmin(x)] = 12
+    found = quick(x, y)
+    assert found.spread_ratio == pytest.approx(y[short].std(ddof=1) / y[long].std(ddof=1))
+    assert np.isnan(found.spread_ratio_interval).all()
+
+
 def test_the_quantile_curves_have_their_share_of_norms_below_them() -> None:
     x = lengths()
     y = 9 + 0.3 * noise() * np.log(x)

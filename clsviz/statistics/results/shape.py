@@ -55,7 +55,8 @@ class Shape:
     curve_null: what 95 of 100 such R² stay below if the norms are shuffled, one sentence of each cluster.
     spread_ratio: standard deviation of the norms of the shortest fifth over that of the longest; NaN where these are
         the same sentences, or where the norms of the longest are all the same.
-    spread_ratio_interval: its 95% interval, by the percentile bootstrap of clusters.
+    spread_ratio_interval: its 95% interval, by the jackknife of its logarithm (Miller 1968), leaving out one cluster
+        at a time; NaN where without some cluster the norms at one end are all the same.
     quantile_slopes, quantile_intercepts: as in `Quantiles`.
     extreme_norms: what lengths the most extreme norms have.
     mutual_information: in nats, estimated from nearest neighbours (Kraskov, Stögbauer and Grassberger 2004); NaN while
