@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ from scipy import special
 from clsviz.errors import UndefinedFitError
 from clsviz.statistics.columns import COARSE, Cells, Columns, cells_of
 from clsviz.statistics.correlation import explain_undefined_of
-from clsviz.statistics.intervals import CONFIDENCE, RSquaredInterval, correlation_of_sums, interval_of_sums
+from clsviz.statistics.intervals import CONFIDENCE, RSquaredInterval, agreeing, correlation_of_sums, interval_of_sums
 from clsviz.statistics.results.line import CUTOFF_COLUMNS, FLAT_LENGTHS, Fit, Flat, Floats, Interval
 
 N_DRAWS = 999
@@ -76,10 +77,22 @@ class Line:
         return np.array([self.n, 0.0, 0.0, self.xx, self.xy, self.yy])
 
     @property
-    def r_squared_interval(self) -> RSquaredInterval:
-        """By the jackknife of sentences, as `intervals.r_squared_interval` has it."""
+    def degrees_of_freedom(self) -> int:
+        """Of the covariance."""
+        return max(self.n - 2, 1)
+
+    @property
+    def t(self) -> float:
+        """Student’s, for them."""
+        return float(special.stdtrit(self.degrees_of_freedom, (1 + CONFIDENCE) / 2))
+
+    def intervals(self, covariance: Floats) -> tuple[RSquaredInterval, Interval]:
+        """Of R², by the jackknife of sentences as `intervals.r_squared_interval` has it, and of the slope."""
         cells = self.cells.halves
-        return interval_of_sums(cells.sums, cells.times, self.whole)
+        found = interval_of_sums(cells.sums, cells.times, self.whole)
+        margin = self.t * float(covariance[1, 1]) ** 0.5
+        ends, of_slope = agreeing(found.ends, (self.slope - margin, self.slope + margin))
+        return replace(found, ends=ends), of_slope
 
 
 def line_of(columns: Columns) -> Fit:
@@ -87,10 +100,8 @@ def line_of(columns: Columns) -> Fit:
     line = Line(columns)
     intercept = line.norm_mean - line.slope * line.mean_length
     covariance = line.covariance
-    degrees = max(line.n - 2, 1)
-    t = float(special.stdtrit(degrees, (1 + CONFIDENCE) / 2))
-    margins = (t * np.sqrt(np.diag(covariance))).tolist()
-    of_r_squared = line.r_squared_interval
+    margin = line.t * float(covariance[0, 0]) ** 0.5
+    of_r_squared, of_slope = line.intervals(covariance)
     return Fit(
         n=line.n,
         n_clusters=line.n,
@@ -98,15 +109,15 @@ def line_of(columns: Columns) -> Fit:
         intercept=intercept,
         r_squared=line.r_squared,
         spearman=spearman(columns),
-        slope_interval=(line.slope - margins[1], line.slope + margins[1]),
-        intercept_interval=(intercept - margins[0], intercept + margins[0]),
+        slope_interval=of_slope,
+        intercept_interval=(intercept - margin, intercept + margin),
         r_squared_interval=of_r_squared.ends,
         rests_on_few=of_r_squared.rests_on_few(line.n),
         norm_mean=line.norm_mean,
         norm_sd=(line.yy / (line.n - 1)) ** 0.5,
         covariance=covariance,
-        degrees_of_freedom=degrees,
-        t=t,
+        degrees_of_freedom=line.degrees_of_freedom,
+        t=line.t,
     )
 
 
@@ -175,5 +186,6 @@ def by_cutoff_of(columns: Columns, cutoffs: Iterable[int]) -> pd.DataFrame:
             line = Line(under)
         except UndefinedFitError:
             continue
-        rows.append((cutoff, line.n, line.r_squared, *line.r_squared_interval.ends, line.slope))
+        of_r_squared, _ = line.intervals(line.covariance)
+        rows.append((cutoff, line.n, line.r_squared, *of_r_squared.ends, line.slope))
     return pd.DataFrame(rows, columns=CUTOFF_COLUMNS).astype({"length_cutoff": int, "n": int})

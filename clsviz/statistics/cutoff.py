@@ -8,8 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 from statsmodels.regression.linear_model import WLS
 
 from clsviz.errors import UndefinedFitError
-from clsviz.statistics.correlation import explain_undefined, squared_correlation
-from clsviz.statistics.intervals import clusterings, widest_interval
+from clsviz.statistics.correlation import explain_undefined
+from clsviz.statistics.intervals import clusterings
+from clsviz.statistics.line import Regression
 from clsviz.statistics.results.line import CUTOFF_COLUMNS, CUTOFFS, FLAT_LENGTHS, Flat
 
 
@@ -52,7 +53,6 @@ def by_cutoff(
         except UndefinedFitError:
             continue
         by = clusterings(*(groups if groups is None else groups[under] for groups in (clusters, row_groups)))
-        ends = widest_interval(x[under], y[under], by).ends
-        slope = float(np.cov(x[under], y[under])[0, 1] / x[under].var(ddof=1))
-        rows.append((cutoff, len(under), squared_correlation(x[under], y[under]), *ends, slope))
+        line = Regression.of(x[under], y[under], by)
+        rows.append((cutoff, len(under), line.r_squared, *line.r_squared_interval, line.slope))
     return pd.DataFrame(rows, columns=CUTOFF_COLUMNS).astype({"length_cutoff": int, "n": int})

@@ -44,6 +44,8 @@ def clusterings(clusters: Clusters | None, row_groups: Clusters | None) -> list[
 
     Intervals are taken by each, and the widest is shown. None stands for sentences that are all independent.
     """
+    if clusters is not None and len(np.unique(clusters)) == len(clusters):
+        clusters = None
     return [clusters, row_groups] if enough_row_groups(row_groups) else [clusters]
 
 
@@ -97,6 +99,30 @@ def jackknife(without: Floats, times: Floats) -> tuple[float, float]:
     spread = (times * squares**2).sum() - total**2 / n
     degrees = min(n - 2, 2 * total**2 / spread) if spread > 0 else n - 2
     return float(special.stdtrit(degrees, (1 + CONFIDENCE) / 2) * math.sqrt(total * (n - 1) / n)), float(degrees)
+
+
+def agreeing(of_r_squared: Interval, of_slope: Interval) -> tuple[Interval, Interval]:
+    """Both intervals, each stretched to 0 where the other holds it.
+
+    They are found in different ways, and of a line that is barely told apart from nothing one may say so alone.
+    """
+    if of_r_squared[0] > 0 and not of_slope[0] <= 0 <= of_slope[1]:
+        return of_r_squared, of_slope
+    return (0.0, of_r_squared[1]), (min(of_slope[0], 0.0), max(of_slope[1], 0.0))
+
+
+def unequal_covariance(x: Floats, residuals: Floats) -> Floats:
+    """The covariance of intercept and slope, (2, 2), where the spread may change along the line.
+
+    It is HC3 (MacKinnon and White 1985): each residual (n,) of the least-squares line on x (n,) is taken for what it is
+    from the line without its sentence, whose leverage is below 1.
+    """
+    of_x = x - x.mean()
+    xx = of_x @ of_x
+    weights = (residuals / (1 - 1 / len(x) - of_x**2 / xx)) ** 2
+    bread = np.stack([1 / len(x) - x.mean() * of_x / xx, of_x / xx])
+    covariance: Floats = (bread * weights) @ bread.T
+    return covariance
 
 
 def cluster_covariance(x: Floats, residuals: Floats, clusters: Clusters) -> Floats:

@@ -1,19 +1,25 @@
 """The regression line of norm on length."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
-from statsmodels.regression.linear_model import OLS
+from scipy import special, stats
 
 from clsviz.statistics.correlation import ROUNDING, explain_undefined
 from clsviz.statistics.intervals import (
     CONFIDENCE,
+    Clusters,
+    agreeing,
     cluster_covariance,
     cluster_sums,
     clusterings,
+    unequal_covariance,
     widest_interval,
 )
-from clsviz.statistics.results.line import Fit, Floats
+from clsviz.statistics.results.line import Fit, Floats, Interval
 
 
 def fit(
@@ -32,46 +38,73 @@ def fit(
     x, y = np.asarray(lengths, dtype=float), np.asarray(norms, dtype=float)
     explain_undefined(x, y)
     n_clusters = len(x) if clusters is None else len(np.unique(clusters))
-    if n_clusters == len(x):
-        clusters = None
-    by = clusterings(clusters, row_groups)
-    mean = y.mean()  # fitted without it: in some layers the norm varies so little that its mean would cost digits
-    model = OLS(y - mean, np.stack([np.ones_like(x), x], axis=1))
-    line = model.fit()
-    intercept, slope = line.params
-    covariance, degrees, t = max((_errors(model, line.resid, groups) for groups in by), key=_width)
-    margins = t * np.sqrt(np.diag(covariance))
-    low, high = (line.params - margins).tolist(), (line.params + margins).tolist()
-    of_r_squared = widest_interval(x, y, by)
+    line = Regression.of(x, y, clusterings(clusters, row_groups))
+    margin = line.t * float(np.sqrt(line.covariance[0, 0]))
     return Fit(
         n=len(x),
         n_clusters=n_clusters,
-        slope=float(slope),
-        intercept=float(intercept + mean),
-        r_squared=float(line.rsquared),
+        slope=line.slope,
+        intercept=line.intercept,
+        r_squared=line.r_squared,
         spearman=float(stats.spearmanr(x, y).statistic),
-        slope_interval=(low[1], high[1]),
-        intercept_interval=(float(low[0] + mean), float(high[0] + mean)),
-        r_squared_interval=of_r_squared.ends,
-        rests_on_few=of_r_squared.rests_on_few(len(x)),
-        norm_mean=float(mean),
+        slope_interval=line.slope_interval,
+        intercept_interval=(line.intercept - margin, line.intercept + margin),
+        r_squared_interval=line.r_squared_interval,
+        rests_on_few=line.rests_on_few,
+        norm_mean=float(y.mean()),
         norm_sd=float(y.std(ddof=1)),
-        covariance=covariance,
-        degrees_of_freedom=degrees,
-        t=t,
+        covariance=line.covariance,
+        degrees_of_freedom=line.degrees_of_freedom,
+        t=line.t,
     )
 
 
-def _errors(model: OLS, residuals: Floats, clusters: NDArray[np.integer] | None) -> tuple[Floats, int, float]:
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """The least-squares line and its intervals, by names as in `Fit`."""
+
+    slope: float
+    intercept: float
+    r_squared: float
+    slope_interval: Interval
+    r_squared_interval: Interval
+    rests_on_few: bool
+    covariance: Floats
+    degrees_of_freedom: int
+    t: float
+
+    @classmethod
+    def of(cls, x: Floats, y: Floats, clusterings: Sequence[Clusters | None]) -> Self:
+        """Of norms y on lengths x, (n,) each, between which there is a line; clusterings: as `clusterings` has them."""
+        of_x, of_y = x - x.mean(), y - y.mean()  # some norms vary so little that their mean would cost digits
+        xx, xy, yy = float(of_x @ of_x), float(of_x @ of_y), float(of_y @ of_y)
+        slope = xy / xx
+        residuals = of_y - slope * of_x
+        covariance, degrees, t = max((_errors(x, residuals, groups) for groups in clusterings), key=_width)
+        margin = t * float(np.sqrt(covariance[1, 1]))
+        of_r_squared = widest_interval(x, y, clusterings)
+        of_both = agreeing(of_r_squared.ends, (slope - margin, slope + margin))
+        return cls(
+            slope=slope,
+            intercept=float(y.mean() - slope * x.mean()),
+            r_squared=min(xy**2 / xx / yy, 1.0),
+            r_squared_interval=of_both[0],
+            slope_interval=of_both[1],
+            rests_on_few=of_r_squared.rests_on_few(len(x)),
+            covariance=covariance,
+            degrees_of_freedom=degrees,
+            t=t,
+        )
+
+
+def _errors(x: Floats, residuals: Floats, clusters: Clusters | None) -> tuple[Floats, int, float]:
     """The covariance of intercept and slope, (2, 2), its degrees of freedom, and Student’s t for them."""
-    x = model.exog[:, 1]
     degrees = max(len(x) - 2 if clusters is None else len(np.unique(clusters)) - 1, 1)
-    t = float(stats.t.ppf((1 + CONFIDENCE) / 2, degrees))
+    t = float(special.stdtrit(degrees, (1 + CONFIDENCE) / 2))
     if _is_held_by_one(x, clusters):  # whose own errors are unknown, at its end of the line
         return np.full((2, 2), np.inf), degrees, t
-    if clusters is None:
-        return model.fit(use_t=True, cov_type="HC3").cov_params(), degrees, t
-    return cluster_covariance(x, residuals, clusters), degrees, t
+    covariance = unequal_covariance(x, residuals) if clusters is None else cluster_covariance(x, residuals, clusters)
+    return covariance, degrees, t
 
 
 def _width(errors: tuple[Floats, int, float]) -> float:
@@ -80,7 +113,7 @@ def _width(errors: tuple[Floats, int, float]) -> float:
     return float(t**2 * covariance[1, 1])
 
 
-def _is_held_by_one(x: Floats, clusters: NDArray[np.integer] | None) -> bool:
+def _is_held_by_one(x: Floats, clusters: Clusters | None) -> bool:
     """Whether without some sentence, or some cluster of them, all others are of one length."""
     n, sx, _, sxx, *_ = cluster_sums(x, x, clusters).T
     n, sx, sxx = n.sum() - n, sx.sum() - sx, sxx.sum() - sxx

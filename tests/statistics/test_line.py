@@ -6,7 +6,8 @@ from scipy import stats
 from support.lines import sample
 
 from clsviz.errors import UndefinedFitError
-from clsviz.statistics import fit, r_squared
+from clsviz.statistics import Census, by_cutoff, fit, r_squared
+from clsviz.statistics.intervals import r_squared_interval
 
 
 def test_the_line_is_the_least_squares_one() -> None:
@@ -42,6 +43,25 @@ def test_the_intervals_are_those_of_hc3() -> None:
     np.testing.assert_allclose([low[0], high[0]], line.intercept_interval, rtol=1e-6)
     at = np.array([1, 40.0])
     assert high[1] - low[1] == pytest.approx(2 * stats.t.ppf(0.975, 498) * np.sqrt(at @ covariance @ at))
+
+
+@pytest.mark.parametrize(("seed", "is_told_by_r_squared"), [(88, True), (110, False)])
+def test_what_one_of_two_intervals_does_not_tell_apart_from_nothing_neither_does(
+    seed: int, is_told_by_r_squared: bool
+) -> None:
+    random = np.random.default_rng(seed)
+    lengths = random.integers(3, 60, 100)
+    norms = 9 + random.standard_normal(100) + 0.008 * lengths
+    line = fit(lengths, norms)
+    margin = line.t * line.covariance[1, 1] ** 0.5
+    x, y = lengths.astype(float), norms
+    assert (r_squared_interval(x, y).ends[0] > 0) is is_told_by_r_squared is not (line.slope - margin > 0)
+    assert line.slope_interval == pytest.approx((min(line.slope - margin, 0), line.slope + margin))
+    assert line.r_squared_interval == (0, r_squared_interval(x, y).ends[1])
+    assert by_cutoff(lengths, lengths, norms, np.arange(100)).iloc[-1]["lower"] == 0
+    counted = Census.of(lengths, norms).fit()
+    assert counted.r_squared_interval[0] == 0
+    assert counted.slope_interval[0] <= 0
 
 
 def test_a_line_that_hangs_on_one_sentence_has_no_certain_slope() -> None:

@@ -24,7 +24,7 @@ class Fit:
     The intervals of slope, intercept and line allow the spread to change along the line, and clusters of sentences to
     depart from it together: their covariance is that of the cluster jackknife (CV3; MacKinnon, Nielsen and Webb 2023),
     or where there are none robust to unequal spread (HC3; MacKinnon and White 1985). That of R² is by
-    `r_squared_interval`.
+    `r_squared_interval`. Of these and that of the slope both hold 0, or neither.
     """
 
     n: int
