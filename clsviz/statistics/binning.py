@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from clsviz.statistics.correlation import ROUNDING
 
@@ -16,6 +16,9 @@ _MOST_BINS, FEWEST_IN_BIN = 16, 5
 
 
 _SLICE_TAILS = (0.01, 0.05, 0.25)
+
+
+FEWEST_IN_TAIL = 10
 
 
 BIN_COLUMNS = ["first", "last", "length", "n", "lower", "median", "upper"]
@@ -55,15 +58,14 @@ def slices(lengths: ArrayLike, norms: ArrayLike) -> pd.DataFrame:
 
     Columns: from_share and to_share (of the sentences, sorted by norm), lowest and highest (norms), n, and lower,
     median and upper (the 5th, 50th and 95th percentile of the lengths in the slice). A tail that would hold fewer than
-    10 sentences joins its neighbour.
+    10 sentences joins its neighbour. Sentences of the same norm are in the same slice: a tail takes all of them, or
+    ends before them if they reach past the middle.
     """
     x, y = np.asarray(lengths, dtype=int), np.asarray(norms, dtype=float)
     order = np.argsort(y, kind="stable")
     rows = []
-    for low, high in pairwise(slice_edges(len(x))):
-        inside = order[round(low * len(x)) : round(high * len(x))]
-        if not len(inside):
-            continue
+    for (low, first), (high, stop) in pairwise(_cuts(y[order])):
+        inside = order[first:stop]
         lower, median, upper = np.quantile(x[inside], (0.05, 0.5, 0.95))
         rows.append((low, high, y[inside[0]], y[inside[-1]], len(inside), lower, median, upper))
     return pd.DataFrame(rows, columns=SLICE_COLUMNS)
@@ -71,8 +73,25 @@ def slices(lengths: ArrayLike, norms: ArrayLike) -> pd.DataFrame:
 
 def slice_edges(n: int) -> list[float]:
     """The shares of n sentences between which the slices lie."""
-    tails = [tail for wider, tail in pairwise((0, *_SLICE_TAILS)) if (tail - wider) * n >= 10]
+    tails = [tail for wider, tail in pairwise((0, *_SLICE_TAILS)) if (tail - wider) * n >= FEWEST_IN_TAIL]
     return [0, *tails, *(1 - tail for tail in reversed(tails)), 1]
+
+
+def _cuts(norms: NDArray[np.float64]) -> list[tuple[float, int]]:
+    """The shares of ascending norms (n,) between which the slices lie, and how many norms are below each."""
+    n = len(norms)
+    cuts: dict[int, float] = {}
+    for share in slice_edges(n):
+        at = round(share * n)
+        if 0 < at < n and norms[at - 1] == norms[at]:
+            ends = [int(np.searchsorted(norms, norms[at], side)) for side in ("left", "right")]
+            outer, inner = ends if 2 * at < n else ends[::-1]
+            at = inner if (2 * inner <= n) == (2 * at < n) else outer
+            share = at / n
+            if 0 < min(at, n - at) < FEWEST_IN_TAIL:
+                continue
+        cuts.setdefault(at, share)
+    return [(share, at) for at, share in cuts.items()]
 
 
 def percentile_at_length(length: int, norm: float, lengths: ArrayLike, norms: ArrayLike) -> tuple[float, int] | None:

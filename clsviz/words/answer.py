@@ -193,22 +193,27 @@ def lengths_at_norms(slices: "pd.DataFrame", lengths: "NDArray[np.int32]", unit:
         same = counted(int(lengths[0]), unit.singular)
         return f"The other way round, no norm goes with other lengths than another: all sentences have {same}."
     if len(slices) < 3:
-        return "There are too few sentences to say which lengths go with which norm."
+        return "There are too few different norms to say which lengths go with which."
     lowest, highest = slices.iloc[0], slices.iloc[-1]
     low, high = number(lowest["highest"]), number(highest["lowest"])
     if low == high:
         return "The norms are too much alike to say which lengths go with which norm."
-    middle = slices[slices["from_share"] <= 0.5].iloc[-1]
+    at_middle = int((slices["from_share"] < 0.5).sum()) - 1
 
     def range_of(row: "pd.Series[float]") -> str:
         return between(row["lower"], row["upper"])
 
-    return (
+    text = (
         f"The other way round: of all sentences, nine in ten are {between(*np.quantile(lengths, (0.05, 0.95)))} {unit} "
         f"long. Of the {lowest['to_share']:.0%} with the lowest norms (up to {low}), nine in ten are "
         f"{range_of(lowest)}; of the {1 - highest['from_share']:.0%} with the highest ({high} and up), "
-        f"{range_of(highest)}; of the middle half, {range_of(middle)}."
+        f"{range_of(highest)}"
     )
+    if not 0 < at_middle < len(slices) - 1:  # norms that are the same reach from one end to the middle
+        return f"{text}."
+    middle = slices.iloc[at_middle]
+    inside = middle["to_share"] - middle["from_share"]
+    return f"{text}; of the {'middle half' if inside == 0.5 else f'{inside:.0%} in the middle'}, {range_of(middle)}."
 
 
 def by_cutoff(table: "pd.DataFrame", unit: Unit = Unit.TOKENS) -> str:

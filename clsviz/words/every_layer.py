@@ -17,7 +17,9 @@ def said(found: EveryLayer) -> str:
         return "After no layer is there a line through these norms."
     most = max(known, key=known.__getitem__)
     last = found.layers[-1]
-    text = f"A straight line explains the norm of [CLS] best {_after(most)} (R² {known[most]:.3f})"
+    text = (
+        f"Among these sentences, a straight line explains the norm of [CLS] best {_after(most)} (R² {known[most]:.3f})"
+    )
     if last.layer in known and last.layer != most:
         return f"{text}; after the last layer, {last.layer}, R² is {known[last.layer]:.3f}."
     return f"{text}{', the last' if most == last.layer else ''}."

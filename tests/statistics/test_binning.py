@@ -46,6 +46,24 @@ def test_small_tails_join_their_neighbours(n: int, rows: int) -> None:
     assert table["n"].sum() == n
 
 
+@pytest.mark.parametrize(
+    ("norms", "counts"),
+    [
+        (np.arange(1000) // 25, [25, 25, 200, 500, 200, 25, 25]),
+        (np.repeat([1, 2, 3], [300, 400, 300]), [300, 400, 300]),
+        (np.repeat([1, 2, 3], [3, 994, 3]), [1000]),  # too few are at either end
+        (np.repeat([1, 2], [400, 600]), [400, 600]),
+        (np.full(300, 7), [300]),
+    ],
+)
+def test_the_same_norms_are_in_the_same_slice(norms: np.ndarray, counts: list[int]) -> None:
+    mixed = np.random.default_rng(0).permutation(norms)
+    table = slices(np.arange(len(norms)), mixed)
+    assert table["n"].tolist() == counts
+    assert (table["highest"].to_numpy()[:-1] < table["lowest"].to_numpy()[1:]).all()
+    np.testing.assert_allclose(table["to_share"], np.cumsum(counts) / len(norms))
+
+
 def test_extreme_norms_of_short_sentences_are_found_from_the_norm() -> None:
     """The original's finding: what is far out is short, what is in the middle can be of any length."""
     random = np.random.default_rng(0)

@@ -29,7 +29,7 @@ def test_nothing_is_drawn_before_it_is_opened_and_then_every_layer_is(open_page:
         r_squared = np.corrcoef(measured.n_tokens, measured.cls_norms[:, layer])[0, 1] ** 2
         assert f"Layer {layer}" in panels(page)[layer]
         assert f"R² {r_squared:.3f}" in panels(page)[layer]
-    assert "A straight line explains the norm of [CLS] best" in texts(page)
+    assert "a straight line explains the norm of [CLS] best" in texts(page)
 
 
 def test_what_the_view_says_of_lengths_holds_for_them_too(open_page: Callable[..., AppTest]) -> None:

@@ -404,8 +404,24 @@ def test_one_length_is_no_range(length: int, said: str) -> None:
 
 def test_one_norm_goes_with_no_lengths_of_its_own() -> None:
     lengths = random_lengths(300)
-    text = words.lengths_at_norms(slices(lengths, np.full(300, 7.0)), lengths, Unit.TOKENS)
+    assert words.lengths_at_norms(slices(lengths, np.full(300, 7.0)), lengths, Unit.TOKENS) == (
+        "There are too few different norms to say which lengths go with which."
+    )
+    text = words.lengths_at_norms(slices(lengths, 7 + 1e-7 * noise(300)), lengths, Unit.TOKENS)
     assert text == "The norms are too much alike to say which lengths go with which norm."
+
+
+def test_norms_that_are_the_same_are_told_of_together() -> None:
+    lengths, norms = random_lengths(1000), np.repeat([1.0, 2.0, 3.0, 4.0], [40, 300, 600, 60])
+    text = words.lengths_at_norms(slices(lengths, norms), lengths, Unit.TOKENS)
+    for said, norm in (("4% with the lowest norms (up to 1.0000), nine in ten are", 1), ("60% in the middle,", 3)):
+        low, high = np.quantile(lengths[norms == norm], (0.05, 0.95))
+        assert f"Of the {said} {low:.0f} to {high:.0f}" in text or f"of the {said} {low:.0f} to {high:.0f}" in text
+    assert "of the 6% with the highest (4.0000 and up), " in text
+    norms = np.concatenate([np.full(500, 7.0), 8 + np.arange(500) / 500])
+    text = words.lengths_at_norms(slices(lengths, norms), lengths, Unit.TOKENS)
+    assert "Of the 50% with the lowest norms (up to 7.0000)" in text
+    assert "middle" not in text
 
 
 def test_two_lengths_have_no_curve_and_no_range_between() -> None:

@@ -14,7 +14,7 @@ def every(*r_squared: float | None, n: int = 5000) -> EveryLayer:
 
 def test_the_best_and_the_last_layer_are_named_once() -> None:
     assert words.every_layer.said(every(None, 0.4, 0.123)) == (
-        "A straight line explains the norm of [CLS] best after layer 1 (R² 0.400); "
+        "Among these sentences, a straight line explains the norm of [CLS] best after layer 1 (R² 0.400); "
         "after the last layer, 2, R² is 0.123."
     )
     assert words.every_layer.said(every(0.5, 0.1, None)).endswith("best at the embedding layer (R² 0.500).")
