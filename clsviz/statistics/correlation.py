@@ -54,5 +54,5 @@ def explain_undefined_of(n: int, ends: tuple[float, float], mean: float, sd: flo
         same = f"All {n:,} sentences have the same length, {ends[0]:.0f}"
         raise UndefinedFitError(f"{same}, and through one length there is no line.")
     if sd <= ROUNDING * mean:
-        same = f"{n:,} sentences ({mean:.4f})"
+        same = f"{n:,} sentences ({mean:#.5g})"
         raise UndefinedFitError(f"The norm is the same for all {same}, so there is nothing for length to explain.")

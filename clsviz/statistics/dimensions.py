@@ -99,7 +99,7 @@ def without_layer_norm(vectors: ArrayLike, lengths: ArrayLike, gain: ArrayLike, 
     left_out = len(g) - len(kept)
     whole, plain = _norm_of(AS_IT_IS, x, errors, y), _norm_of(WITHOUT_EITHER, z, z_errors, y, left_out)
     if whole.varies and not plain.varies:
-        same = f"the same for all {len(y):,} sentences ({plain.norm_mean:.4f}), up to rounding"
+        same = f"the same for all {len(y):,} sentences ({plain.norm_mean:#.5g}), up to rounding"
         why = f"Without gain and bias the norm is {same}: all variation of the norm comes from gain and bias."
         plain = replace(plain, problem=why)
     return [
@@ -130,7 +130,7 @@ def _norm_of(name: str, vectors: Floats, errors: Floats, lengths: Floats, left_o
             explained = None
             problem = (
                 f"The norm varies by no more than the rounding of the stored vectors: its standard deviation is "
-                f"{sd:.2g}, around {mean:.4f}."
+                f"{sd:.2g}, around {mean:#.5g}."
             )
     except UndefinedFitError as error:
         problem = str(error)

@@ -118,10 +118,8 @@ def caveats(shown: "Shown", experiment: Experiment, n_sampled: int) -> list[str]
             texts.append(UNTRAINED_NORM.strip())
     else:
         if fit.norm_sd < SMALL_SPREAD * fit.norm_mean:
-            spread = number(fit.norm_sd, digits=2)
-            texts.append(
-                f"But the norm barely varies: its standard deviation is {spread}, around a mean of {fit.norm_mean:.2f}."
-            )
+            spread, mean = (number(value, digits=2) for value in (fit.norm_sd, fit.norm_mean))
+            texts.append(f"But the norm barely varies: its standard deviation is {spread}, around a mean of {mean}.")
         if fit.n_clusters < statistics.FEW_SENTENCES:
             only = f"{fit.n_clusters} different sentences" if fit.n_clusters < fit.n else f"{fit.n} sentences"
             texts.append(f"With only {only}, curve and spread are not known; {_for_a_firm_answer(shown, n_sampled)}.")

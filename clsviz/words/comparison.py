@@ -104,7 +104,7 @@ def _ranking(rows: Sequence[Row]) -> str:
             spread = number(fit.norm_sd, digits=2)
             text += (
                 f" In {label}, the norm barely varies: its standard deviation is {spread}, around a mean of "
-                f"{fit.norm_mean:.2f}."
+                f"{number(fit.norm_mean, digits=2)}."
             )
     return text
 

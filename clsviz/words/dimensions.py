@@ -54,10 +54,10 @@ def layer_norm_sentence(rows: Sequence[NormOf]) -> str:
             f"The norm already varies before the LayerNorm’s gain and bias are applied: its standard deviation is "
             f"{with_gain}, {_spread(bias)} with the bias alone and {_spread(without)} with neither."
         )
+    mean = number(without.norm_mean, digits=2)
     return (
-        f"Before gain and bias, the LayerNorm gives every sentence the same norm ({without.norm_mean:.2f}), so without "
-        f"those two the norm would not vary: its standard deviation is {with_gain} and {_spread(bias)} with the bias "
-        "alone."
+        f"Before gain and bias, the LayerNorm gives every sentence the same norm ({mean}), so without those two the norm "
+        f"would not vary: its standard deviation is {with_gain} and {_spread(bias)} with the bias alone."
     )
 
 

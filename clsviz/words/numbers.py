@@ -8,13 +8,16 @@ from clsviz.measuring import Cost
 _ROUNDING = 1e-9
 """What a share of 1 may be off by, by rounding."""
 
-_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+_SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+
+_LARGE = 1e9
+"""From here on, a number is not written in full."""
 
 _DAY = 24 * 3600
 
 
 def number(value: float, digits: int = 4, sign: str = "") -> str:
-    """A number to that many decimals, or to two significant digits if it is too small for that.
+    """A number to that many decimals, or in scientific notation if it is large, or too small for these.
 
     With sign “+”, positive numbers show theirs too. What is undefined is a dash.
     """
@@ -22,11 +25,11 @@ def number(value: float, digits: int = 4, sign: str = "") -> str:
         return "–"
     if math.isinf(value):
         return "−∞" if value < 0 else "∞"
-    if value == 0 or abs(value) >= 10 ** (1 - digits):
+    if value == 0 or 10 ** (1 - digits) <= abs(value) < _LARGE:
         text = f"{value:{sign}.{digits}f}"
     else:
-        significand, exponent = f"{value:{sign}.1e}".split("e-")
-        text = f"{significand} × 10⁻{exponent.lstrip('0').translate(_SUPERSCRIPTS)}"
+        significand, exponent = f"{value:{sign}.{digits if abs(value) >= _LARGE else 1}e}".split("e")
+        text = f"{significand} × 10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
     return text.replace("-", "−")
 
 

@@ -218,7 +218,7 @@ def _no_line(norm: Reading) -> str:
 
 
 def _spread(norm: Reading) -> str:
-    return f"standard deviation {number(norm.norm_sd, digits=2)}, around a mean of {norm.norm_mean:.2f}"
+    return f"standard deviation {number(norm.norm_sd, digits=2)}, around a mean of {number(norm.norm_mean, digits=2)}"
 
 
 def _norm_at_most(profile: Profile) -> str:

@@ -52,7 +52,8 @@ def selected(shown: "Shown", index: "NDArray[np.intp]") -> str:
     index: intp (n,), of the selected ones among those shown.
     """
     norms = shown.norms[index]
-    text = f"{len(index):,} selected · mean norm {norms.mean():.2f}, of all {shown.norms.mean():.2f}"
+    mean, of_all = (number(float(of.mean()), digits=2) for of in (norms, shown.norms))
+    text = f"{len(index):,} selected · mean norm {mean}, of all {of_all}"
     try:
         clusters = None if shown.clusters is None else shown.clusters[index]
         fit = statistics.fit(shown.lengths[index], norms, clusters)

@@ -40,7 +40,7 @@ def answer(typed: TypedSentences, at: int, corpus: CorpusContext | None, view: V
     """Length and norm of one sentence, and how many corpus sentences of its length have a lower norm."""
     length, norm = typed.length(at, view), typed.norm(at, view)
     said = f"{quoted(typed.sentences[at])} has {length:,} {view.unit.singular if length == 1 else view.unit}, and "
-    said += f"the norm of {vector_name(view)} is {norm:.4f}"
+    said += f"the norm of {vector_name(view)} is {number(norm)}"
     if corpus is None:
         rest = ". The corpus to compare it with has not been measured yet."
     elif corpus.norms is None:

@@ -18,12 +18,12 @@ _MOST_TOKENS = 80
 
 def facts(length: int, norm: float, unit: Unit, shown: "Shown", *, is_truncated: bool) -> str:
     """Its length and norm against the regression line and the corpus, as Markdown."""
-    facts = [f"**{length:,} {unit.singular if length == 1 else unit}**", f"norm **{norm:.4f}**"]
+    facts = [f"**{length:,} {unit.singular if length == 1 else unit}**", f"norm **{number(norm)}**"]
     there = shown.lengths_there
     is_inside = len(there) > 0 and there[0] <= length <= there[-1]
     if shown.fit and is_inside:
         line = float(shown.fit.predict(length))
-        facts.append(f"the line predicts {line:.4f} for this length (residual {number(norm - line, sign='+')})")
+        facts.append(f"the line predicts {number(line)} for this length (residual {number(norm - line, sign='+')})")
     compared = among(length, norm, shown.lengths, shown.norms)
     facts.append(compared or "too few corpus sentences of about this length for a comparison")
     if len(there) and not is_inside:

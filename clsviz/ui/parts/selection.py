@@ -67,15 +67,15 @@ def _several(experiment: Experiment, found: Found, shown: "Shown", selected: NDA
             icon=":material/download:",
             on_click="ignore",
         )
-    four_digits = st.column_config.NumberColumn(format="%.4f")
+    digits = st.column_config.NumberColumn(format="%.6g")
     st.dataframe(
         export.tables.selected(found.sentences, selected[:_MOST_LISTED], shown, unit, groups),
         hide_index=True,
         height=280,
         column_config={
             "Sentence": st.column_config.TextColumn(width="large"),
-            "Norm": four_digits,
-            "Residual": four_digits,
+            "Norm": digits,
+            "Residual": digits,
         },
         alt="The selected sentences",
     )
@@ -91,7 +91,8 @@ def _one(found: Found, shown: "Shown", index: int, unit: Unit) -> None:
         st.text(found.sentences[shown.index[index]])
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
             st.caption(
-                f"{length} {unit} · norm {norm:.4f}{residual} · number {place + 1:,} of {len(order):,} by norm",
+                f"{length} {unit} · norm {words.number(norm)}{residual} · number {place + 1:,} of {len(order):,} by "
+                "norm",
                 width="content",
             )
             with st.container(horizontal=True, width="content"):

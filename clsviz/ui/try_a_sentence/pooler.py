@@ -47,5 +47,12 @@ def _metric(label: str, value: float, quartiles: tuple[float, float] | None, tex
     corpus = f"corpus {quartiles[0]:.2f} to {quartiles[1]:.2f}" if quartiles else "–"
     tooltip = f"{text} Below it, the range of norms that holds the middle half of the corpus." if quartiles else text
     st.metric(
-        label, f"{value:.4f}", corpus, delta_color="off", delta_arrow="off", border=True, help=tooltip, height="stretch"
+        label,
+        words.number(value),
+        corpus,
+        delta_color="off",
+        delta_arrow="off",
+        border=True,
+        help=tooltip,
+        height="stretch",
     )
