@@ -9,7 +9,7 @@ from clsviz import models, statistics
 from clsviz.experiment import Experiment
 from clsviz.measuring import Found
 from clsviz.settings import ALL, Lengths, Precision, Unit
-from clsviz.words.numbers import between, counted, number, share
+from clsviz.words.numbers import between, counted, number, r_squared, share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -224,11 +224,13 @@ def by_cutoff(table: "pd.DataFrame", unit: Unit = Unit.TOKENS) -> str:
     signs = set(np.sign(told["slope"]).tolist())
 
     def with_ends(row: "pd.Series[float]") -> str:
-        return (
-            f"{row['r_squared']:.3f} ({row['lower']:.3f} to {row['upper']:.3f}) under {row['length_cutoff']:.0f} {unit}"
-        )
+        value, lower, upper = (r_squared(row[name]) for name in ("r_squared", "lower", "upper"))
+        return f"{value} ({lower} to {upper}) under {row['length_cutoff']:.0f} {unit}"
 
-    if most["n"] == least["n"]:  # of all cutoffs that say something, none leaves more sentences than another
+    said = r_squared(most["r_squared"])
+    if most["n"] != least["n"] and said == r_squared(least["r_squared"]):
+        text = f"R² and slope are those of all sentences under the cutoff: R² is {said} at each."
+    elif most["n"] == least["n"]:  # of all cutoffs that say something, none leaves more sentences than another
         text = f"R² and slope are those of all sentences under the cutoff: R² is {with_ends(most)}."
     else:
         text = (

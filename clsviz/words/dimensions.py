@@ -56,8 +56,8 @@ def layer_norm_sentence(rows: Sequence[NormOf]) -> str:
         )
     mean = number(without.norm_mean, digits=2)
     return (
-        f"Before gain and bias, the LayerNorm gives every sentence the same norm ({mean}), so without those two the norm "
-        f"would not vary: its standard deviation is {with_gain} and {_spread(bias)} with the bias alone."
+        f"Before gain and bias, the LayerNorm gives every sentence the same norm ({mean}), so without those two the "
+        f"norm would not vary: its standard deviation is {with_gain} and {_spread(bias)} with the bias alone."
     )
 
 

@@ -2,7 +2,7 @@
 
 from clsviz.analysis.layers import EveryLayer
 from clsviz.settings import Unit
-from clsviz.words.numbers import counted
+from clsviz.words.numbers import counted, r_squared
 
 ABOUT_PLAYING = (
     "The same sentences after each layer in turn, with the norms of each in standard deviations from their mean. Press "
@@ -17,11 +17,10 @@ def said(found: EveryLayer) -> str:
         return "After no layer is there a line through these norms."
     most = max(known, key=known.__getitem__)
     last = found.layers[-1]
-    text = (
-        f"Among these sentences, a straight line explains the norm of [CLS] best {_after(most)} (R² {known[most]:.3f})"
-    )
+    text = f"Among these sentences, a straight line explains the norm of [CLS] best {_after(most)}"
+    text += f" (R² {r_squared(known[most])})"
     if last.layer in known and last.layer != most:
-        return f"{text}; after the last layer, {last.layer}, R² is {known[last.layer]:.3f}."
+        return f"{text}; after the last layer, {last.layer}, R² is {r_squared(known[last.layer])}."
     return f"{text}{', the last' if most == last.layer else ''}."
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from clsviz import statistics
 from clsviz.errors import UndefinedFitError
 from clsviz.settings import Trait
-from clsviz.words.numbers import number
+from clsviz.words.numbers import number, r_squared
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,7 +59,7 @@ def selected(shown: "Shown", index: "NDArray[np.intp]") -> str:
         fit = statistics.fit(shown.lengths[index], norms, clusters)
     except UndefinedFitError:
         return text
-    return f"{text} · R² {fit.r_squared:.3f} among them"
+    return f"{text} · R² {r_squared(fit.r_squared)} among them"
 
 
 def column(name: str) -> str:

@@ -67,6 +67,16 @@ def test_a_funnel_is_seen_in_spread_quantiles_and_extremes() -> None:
     assert extremes.among_extreme > 0.8
 
 
+def test_norms_that_tie_with_the_extreme_ones_are_extreme_too() -> None:
+    x = lengths(1000)
+    y = np.where(x < 20, 9.0, 9.5) + 0.01 * (np.arange(1000) < 3)
+    extremes = quick(x, y).extreme_norms
+    highest = np.sort(y)[-10]
+    is_extreme = (y == 9.0) | (y >= highest)
+    assert extremes.n == is_extreme.sum() > 900
+    assert extremes.among_extreme == pytest.approx(np.mean(x[is_extreme] < np.median(x)))
+
+
 def test_the_slopes_are_those_that_minimise_the_check_loss() -> None:
     x = lengths(400)
     y = 9 + 0.5 * np.log(x) + 0.2 * noise(400) * np.log(x)

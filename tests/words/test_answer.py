@@ -288,6 +288,12 @@ def test_what_the_cutoff_changes_is_said() -> None:
     assert words.by_cutoff(by_cutoff(lengths, lengths, noise(seed=2))).endswith(
         "At no cutoff is the line told apart from nothing."
     )
+    always = by_cutoff(lengths, lengths, lengths / 4)
+    assert words.by_cutoff(always).startswith(
+        "R² and slope are those of all sentences under the cutoff: R² is 1.000 at "
+    )
+    nearly = by_cutoff(lengths, lengths, lengths / 4 + 1e-3 * noise())
+    assert "R² is >0.999 at each." in words.by_cutoff(nearly[nearly["length_cutoff"] > 20])
     assert words.by_cutoff(falling.head(0)) == "At no cutoff is there a line."
 
 

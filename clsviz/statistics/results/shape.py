@@ -12,7 +12,7 @@ QUANTILES = (0.05, 0.5, 0.95)
 
 
 EXTREME_SHARE = 0.02
-"""The share of norms that count as extreme: half of them the lowest, half the highest."""
+"""The share of norms that count as extreme: half of them the lowest, half the highest, and all that tie with these."""
 
 
 @dataclass(frozen=True)
