@@ -11,7 +11,7 @@ from clsviz.settings import Lengths, Unit
 from clsviz.words import provenance
 from clsviz.words.answer import HARDLY, NOT_TOLD, SHUFFLED, SMALL_SPREAD, UNTRAINED_NORM
 from clsviz.words.labels import axis_title, cutoff_units
-from clsviz.words.numbers import number, share
+from clsviz.words.numbers import number, r_squared, share
 from clsviz.words.readings import counted
 
 
@@ -110,8 +110,8 @@ def _ranking(rows: Sequence[Row]) -> str:
 
 
 def _explained(fit: statistics.Fit, of: str = " of the norm’s variance") -> str:
-    low, high = fit.r_squared_interval
-    return f"{share(fit.r_squared)}{of} (R² {fit.r_squared:.3f}, 95% interval {low:.3f} to {high:.3f})"
+    value, low, high = map(r_squared, (fit.r_squared, *fit.r_squared_interval))
+    return f"{share(fit.r_squared)}{of} (R² {value}, 95% interval {low} to {high})"
 
 
 def _lack(row: Row, experiment: Experiment) -> str:
@@ -162,7 +162,9 @@ def waiting(states: Sequence[State]) -> str:
 
 def pictures(rows: Sequence[Row], view: View) -> str:
     """What the pictures of norm against length show, for those who cannot see them."""
-    said = "; ".join(f"{row.label}: " + (f"R² {row.fit.r_squared:.3f}" if row.fit else "no line") for row in rows)
+    said = "; ".join(
+        f"{row.label}: " + (f"R² {r_squared(row.fit.r_squared)}" if row.fit else "no line") for row in rows
+    )
     return f"{axis_title(view)} against sentence length, one picture per model. {said}."
 
 
