@@ -111,20 +111,6 @@ def agreeing(of_r_squared: Interval, of_slope: Interval) -> tuple[Interval, Inte
     return (0.0, of_r_squared[1]), (min(of_slope[0], 0.0), max(of_slope[1], 0.0))
 
 
-def unequal_covariance(x: Floats, residuals: Floats) -> Floats:
-    """The covariance of intercept and slope, (2, 2), where the spread may change along the line.
-
-    It is HC3 (MacKinnon and White 1985): each residual (n,) of the least-squares line on x (n,) is taken for what it is
-    from the line without its sentence, whose leverage is below 1.
-    """
-    of_x = x - x.mean()
-    xx = of_x @ of_x
-    weights = (residuals / (1 - 1 / len(x) - of_x**2 / xx)) ** 2
-    bread = np.stack([1 / len(x) - x.mean() * of_x / xx, of_x / xx])
-    covariance: Floats = (bread * weights) @ bread.T
-    return covariance
-
-
 def cluster_covariance(x: Floats, residuals: Floats, clusters: Clusters) -> Floats:
     """The covariance of intercept and slope, (2, 2), where clusters of sentences depart from their line together.
 

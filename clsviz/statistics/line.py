@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
+from statsmodels.regression.linear_model import OLS
 
 from clsviz.statistics.correlation import ROUNDING, explain_undefined
 from clsviz.statistics.intervals import (
@@ -16,7 +17,6 @@ from clsviz.statistics.intervals import (
     cluster_covariance,
     cluster_sums,
     clusterings,
-    unequal_covariance,
     widest_interval,
 )
 from clsviz.statistics.results.line import Fit, Floats, Interval
@@ -76,18 +76,18 @@ class Regression:
     @classmethod
     def of(cls, x: Floats, y: Floats, clusterings: Sequence[Clusters | None]) -> Self:
         """Of norms y on lengths x, (n,) each, between which there is a line; clusterings: as `clusterings` has them."""
-        of_x, of_y = x - x.mean(), y - y.mean()  # some norms vary so little that their mean would cost digits
-        xx, xy, yy = float(of_x @ of_x), float(of_x @ of_y), float(of_y @ of_y)
-        slope = xy / xx
-        residuals = of_y - slope * of_x
-        covariance, degrees, t = max((_errors(x, residuals, groups) for groups in clusterings), key=_width)
+        mean = float(y.mean())  # fitted without it: some norms vary so little that it would cost digits
+        model = OLS(y - mean, np.stack([np.ones_like(x), x], axis=1))
+        line = model.fit()
+        intercept, slope = map(float, line.params)
+        covariance, degrees, t = max((_errors(model, line.resid, groups) for groups in clusterings), key=_width)
         margin = t * float(np.sqrt(covariance[1, 1]))
         of_r_squared = widest_interval(x, y, clusterings)
         of_both = agreeing(of_r_squared.ends, (slope - margin, slope + margin))
         return cls(
             slope=slope,
-            intercept=float(y.mean() - slope * x.mean()),
-            r_squared=min(xy**2 / xx / yy, 1.0),
+            intercept=intercept + mean,
+            r_squared=float(line.rsquared),
             r_squared_interval=of_both[0],
             slope_interval=of_both[1],
             rests_on_few=of_r_squared.rests_on_few(len(x)),
@@ -97,14 +97,16 @@ class Regression:
         )
 
 
-def _errors(x: Floats, residuals: Floats, clusters: Clusters | None) -> tuple[Floats, int, float]:
+def _errors(model: OLS, residuals: Floats, clusters: Clusters | None) -> tuple[Floats, int, float]:
     """The covariance of intercept and slope, (2, 2), its degrees of freedom, and Student’s t for them."""
+    x = model.exog[:, 1]
     degrees = max(len(x) - 2 if clusters is None else len(np.unique(clusters)) - 1, 1)
     t = float(special.stdtrit(degrees, (1 + CONFIDENCE) / 2))
     if _is_held_by_one(x, clusters):  # whose own errors are unknown, at its end of the line
         return np.full((2, 2), np.inf), degrees, t
-    covariance = unequal_covariance(x, residuals) if clusters is None else cluster_covariance(x, residuals, clusters)
-    return covariance, degrees, t
+    if clusters is None:
+        return model.fit(use_t=True, cov_type="HC3").cov_params(), degrees, t
+    return cluster_covariance(x, residuals, clusters), degrees, t
 
 
 def _width(errors: tuple[Floats, int, float]) -> float:
