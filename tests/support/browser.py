@@ -58,7 +58,7 @@ _SETTLED = """([quiet, patience]) => new Promise((resolve, reject) => {
         wait();
     });
     const tooLate = setTimeout(end, patience, () => reject(new Error(
-        `The page goes on changing, at ${Math.round(performance.now())} ms with its script ${state()}. It last had:\\n` +
+        `The page goes on changing; at ${Math.round(performance.now())} ms its script is ${state()}. Last of all:\\n` +
         changes.map(([when, one]) => `${when} ms: ${tell(one)}`).join("\\n")
     )));
     function end(how) {
