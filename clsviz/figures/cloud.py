@@ -173,7 +173,7 @@ def _tell_residuals(figure: Picture, points: Points, fit: "Fit", unit: str) -> N
     hover = HOVER.format(unit=unit)
     for trace, part in zip(figure.data[figure.clouds], traces_of(len(points.labels)), strict=True):
         trace.customdata = (points.norms[part] - fit.predict(points.lengths[part])).astype(np.float32)
-        trace.hovertemplate = f"{hover}<br>%{{customdata:+.4~g}} off the line<extra></extra>"
+        trace.hovertemplate = f"{hover}<br>%{{customdata:+.3g}} off the line<extra></extra>"
 
 
 def _arrange(figure: Picture, whole: Points, axes: Axes, palette: Palette) -> None:

@@ -73,7 +73,7 @@ def played_layers(
     )
     stand_out(figure.data[0], selected)
     figure.data[0].customdata = found.layers[first].norms
-    figure.data[0].hovertemplate = f"%{{text}}<br>%{{x}} {unit}<br>norm %{{customdata:.6~g}}<extra></extra>"
+    figure.data[0].hovertemplate = f"%{{text}}<br>%{{x}} {unit}<br>norm %{{customdata:.5g}}<extra></extra>"
     figure.frames = [
         go.Frame(
             name=str(after.layer),
@@ -130,7 +130,7 @@ def _points(found: "EveryLayer", norms: Floats, labels: Labels, palette: Palette
         text=labels,
         mode="markers",
         marker={"size": size, "color": palette.points, "opacity": 0.45},
-        hovertemplate=f"%{{text}}<br>%{{x}} {unit}<br>norm %{{y:.6~g}}<extra></extra>",
+        hovertemplate=f"%{{text}}<br>%{{x}} {unit}<br>norm %{{y:.5g}}<extra></extra>",
     )
 
 

@@ -152,7 +152,7 @@ def growth(
         line = _line(short_name(name), rows["tokens"].to_numpy(float), rows["norm"].to_numpy(float), style)
         words = [hover_label(str(word), 1) for word in rows["added"]]
         line.update(text=[f"word {n}: {word}" for n, word in zip(rows["n_words"], words, strict=True)])
-        line.update(hovertemplate=_with_name(f"%{{text}}<br>%{{x}} {unit}<br>norm %{{y:.6~g}}"))
+        line.update(hovertemplate=_with_name(f"%{{text}}<br>%{{x}} {unit}<br>norm %{{y:.5g}}"))
         figure.add_trace(line)
     arrange(figure, {"title": f"Length (in {unit})", "range": [0, longest]}, {"title": y_title})
     return figure
@@ -170,7 +170,7 @@ def layer_path(norms: pd.DataFrame, band: pd.DataFrame | None, palette: Palette)
     styles = _own_styles(palette) if few else cycle([_Style(palette.own, "solid", "circle")])
     for (name, rows), style in zip(_groups(norms, "name"), styles, strict=False):
         line = _line(short_name(name), rows["layer"].to_numpy(float), rows["norm"].to_numpy(float), style)
-        line.update(hovertemplate=f"{hover_label(name)}<br>layer %{{x}}<br>norm %{{y:.6~g}}<extra></extra>")
+        line.update(hovertemplate=f"{hover_label(name)}<br>layer %{{x}}<br>norm %{{y:.5g}}<extra></extra>")
         figure.add_trace(line.update(showlegend=few))
     last = max(_last_layer(norms), 0 if band is None else _last_layer(band))
     arrange(figure, layers_axis(last), {"title": "Norm of [CLS]"})
@@ -205,8 +205,8 @@ def _add_corpus(figure: go.Figure, corpus: pd.DataFrame, along: str, palette: Pa
             mode="lines",
             line={"color": palette.points, "width": 2},
             customdata=np.stack([lower, upper], axis=1),
-            hovertemplate=f"corpus, {where}<br>median norm %{{y:.6~g}}<br>"
-            "half of them from %{customdata[0]:.6~g} to %{customdata[1]:.6~g}<extra></extra>",
+            hovertemplate=f"corpus, {where}<br>median norm %{{y:.5g}}<br>"
+            "half of them from %{customdata[0]:.5g} to %{customdata[1]:.5g}<extra></extra>",
         )
     )
 

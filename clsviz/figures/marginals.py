@@ -76,7 +76,7 @@ def add_marginals(figure: go.Figure, counted: Marginals, palette: Palette, unit:
             width=np.diff(counted.norm_edges),
             xaxis="x2",
             orientation="h",
-            hovertemplate="norm about %{y:.5~g}: %{x:,} sentences<extra></extra>",
+            hovertemplate="norm about %{y:.4g}: %{x:,} sentences<extra></extra>",
             **_look(palette),
         )
     )

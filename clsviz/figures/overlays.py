@@ -12,7 +12,7 @@ from clsviz.figures.style import Palette, Points, least_range
 if TYPE_CHECKING:
     from clsviz.statistics import Fit, Quantiles
 
-HOVER = "%{{text}}<br>%{{x}} {unit}<br>norm %{{y:.6~g}}"
+HOVER = "%{{text}}<br>%{{x}} {unit}<br>norm %{{y:.5g}}"
 
 
 _ROOM_OF_BAND = 0.08
@@ -128,8 +128,8 @@ def medians(bins: pd.DataFrame, palette: Palette, unit: str) -> go.Scattergl:
         marker={"symbol": "line-ew", "size": 11, "line": {"width": 3, "color": palette.summary}},
         hovertemplate=(
             f"%{{text}} {unit}: "
-            "%{customdata[0]:,} sentences<br>median norm %{y:.6~g}<br>"
-            "half of them from %{customdata[1]:.6~g} to %{customdata[2]:.6~g}<extra></extra>"
+            "%{customdata[0]:,} sentences<br>median norm %{y:.5g}<br>"
+            "half of them from %{customdata[1]:.5g} to %{customdata[2]:.5g}<extra></extra>"
         ),
     )
 
@@ -152,7 +152,7 @@ def ranges(slices: pd.DataFrame, palette: Palette, unit: str) -> go.Scattergl:
         unselected=_NEVER_FADED,
         marker={"symbol": "diamond", "size": 8, "color": palette.summary},
         hovertemplate=(
-            "norm %{customdata[0]:.6~g} to %{customdata[1]:.6~g}: %{customdata[2]:,} sentences<br>median %{x:.0f} "
+            "norm %{customdata[0]:.5g} to %{customdata[1]:.5g}: %{customdata[2]:,} sentences<br>median %{x:.0f} "
             f"{unit}<br>"
             "nine in ten %{text}<extra></extra>"
         ),

@@ -148,7 +148,7 @@ def _panel(
         text=points.labels,
         mode="markers",
         marker={"size": 4, "color": palette.points, "opacity": opacity},
-        hovertemplate=f"%{{text}}<br>%{{x}} {unit}<br>norm %{{customdata:.6~g}}<extra></extra>",
+        hovertemplate=f"%{{text}}<br>%{{x}} {unit}<br>norm %{{customdata:.5g}}<extra></extra>",
     )
     if fit is not None and len(points.lengths) and sd:
         ends = np.array([points.lengths.min(), points.lengths.max()])

@@ -67,7 +67,7 @@ def _several(experiment: Experiment, found: Found, shown: "Shown", selected: NDA
             icon=":material/download:",
             on_click="ignore",
         )
-    digits = st.column_config.NumberColumn(format="%.6g")
+    digits = st.column_config.NumberColumn(format="%.5g")
     st.dataframe(
         export.tables.selected(found.sentences, selected[:_MOST_LISTED], shown, unit, groups),
         hide_index=True,
