@@ -9,8 +9,7 @@ from statsmodels.regression.linear_model import WLS
 
 from clsviz.errors import UndefinedFitError
 from clsviz.statistics.correlation import explain_undefined
-from clsviz.statistics.intervals import clusterings
-from clsviz.statistics.line import Regression
+from clsviz.statistics.line import fit
 from clsviz.statistics.results.line import CUTOFF_COLUMNS, CUTOFFS, FLAT_LENGTHS, Flat
 
 
@@ -48,11 +47,10 @@ def by_cutoff(
         under = np.flatnonzero(tokens < cutoff)
         if rows and len(under) == rows[-1][1]:
             continue
+        by = (groups if groups is None else groups[under] for groups in (clusters, row_groups))
         try:
-            explain_undefined(x[under], y[under])
+            line = fit(x[under], y[under], *by)
         except UndefinedFitError:
             continue
-        by = clusterings(*(groups if groups is None else groups[under] for groups in (clusters, row_groups)))
-        line = Regression.of(x[under], y[under], by)
-        rows.append((cutoff, len(under), line.r_squared, *line.r_squared_interval, line.slope))
+        rows.append((cutoff, line.n, line.r_squared, *line.r_squared_interval, line.slope))
     return pd.DataFrame(rows, columns=CUTOFF_COLUMNS).astype({"length_cutoff": int, "n": int})

@@ -1,9 +1,5 @@
 """The regression line of norm on length."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Self
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
@@ -19,7 +15,7 @@ from clsviz.statistics.intervals import (
     clusterings,
     widest_interval,
 )
-from clsviz.statistics.results.line import Fit, Floats, Interval
+from clsviz.statistics.results.line import Fit, Floats
 
 
 def fit(
@@ -38,63 +34,32 @@ def fit(
     x, y = np.asarray(lengths, dtype=float), np.asarray(norms, dtype=float)
     explain_undefined(x, y)
     n_clusters = len(x) if clusters is None else len(np.unique(clusters))
-    line = Regression.of(x, y, clusterings(clusters, row_groups))
-    margin = line.t * float(np.sqrt(line.covariance[0, 0]))
+    by = clusterings(clusters, row_groups)
+    mean = float(y.mean())  # fitted without it: some norms vary so little that it would cost digits
+    model = OLS(y - mean, np.stack([np.ones_like(x), x], axis=1))
+    line = model.fit()
+    intercept, slope = map(float, line.params)
+    covariance, degrees, t = max((_errors(model, line.resid, groups) for groups in by), key=_width)
+    margins = (t * np.sqrt(np.diag(covariance))).tolist()
+    found = widest_interval(x, y, by)
+    of_r_squared, of_slope = agreeing(found.ends, (slope - margins[1], slope + margins[1]))
     return Fit(
         n=len(x),
         n_clusters=n_clusters,
-        slope=line.slope,
-        intercept=line.intercept,
-        r_squared=line.r_squared,
+        slope=slope,
+        intercept=intercept + mean,
+        r_squared=float(line.rsquared),
         spearman=float(stats.spearmanr(x, y).statistic),
-        slope_interval=line.slope_interval,
-        intercept_interval=(line.intercept - margin, line.intercept + margin),
-        r_squared_interval=line.r_squared_interval,
-        rests_on_few=line.rests_on_few,
-        norm_mean=float(y.mean()),
+        slope_interval=of_slope,
+        intercept_interval=(intercept + mean - margins[0], intercept + mean + margins[0]),
+        r_squared_interval=of_r_squared,
+        rests_on_few=found.rests_on_few(len(x)),
+        norm_mean=mean,
         norm_sd=float(y.std(ddof=1)),
-        covariance=line.covariance,
-        degrees_of_freedom=line.degrees_of_freedom,
-        t=line.t,
+        covariance=covariance,
+        degrees_of_freedom=degrees,
+        t=t,
     )
-
-
-@dataclass(frozen=True, eq=False)
-class Regression:
-    """The least-squares line and its intervals, by names as in `Fit`."""
-
-    slope: float
-    intercept: float
-    r_squared: float
-    slope_interval: Interval
-    r_squared_interval: Interval
-    rests_on_few: bool
-    covariance: Floats
-    degrees_of_freedom: int
-    t: float
-
-    @classmethod
-    def of(cls, x: Floats, y: Floats, clusterings: Sequence[Clusters | None]) -> Self:
-        """Of norms y on lengths x, (n,) each, between which there is a line; clusterings: as `clusterings` has them."""
-        mean = float(y.mean())  # fitted without it: some norms vary so little that it would cost digits
-        model = OLS(y - mean, np.stack([np.ones_like(x), x], axis=1))
-        line = model.fit()
-        intercept, slope = map(float, line.params)
-        covariance, degrees, t = max((_errors(model, line.resid, groups) for groups in clusterings), key=_width)
-        margin = t * float(np.sqrt(covariance[1, 1]))
-        of_r_squared = widest_interval(x, y, clusterings)
-        of_both = agreeing(of_r_squared.ends, (slope - margin, slope + margin))
-        return cls(
-            slope=slope,
-            intercept=intercept + mean,
-            r_squared=float(line.rsquared),
-            r_squared_interval=of_both[0],
-            slope_interval=of_both[1],
-            rests_on_few=of_r_squared.rests_on_few(len(x)),
-            covariance=covariance,
-            degrees_of_freedom=degrees,
-            t=t,
-        )
 
 
 def _errors(model: OLS, residuals: Floats, clusters: Clusters | None) -> tuple[Floats, int, float]:
