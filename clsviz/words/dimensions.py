@@ -10,14 +10,13 @@ from clsviz.words.numbers import share as in_percent
 def dimensions_sentence(found: Dimensions) -> str:
     """Which dimensions dominate the norm, and whether length is in them, in one sentence."""
     width = len(found.shares)
-    equal = f"an equal share would be {_percent(1 / width)}"
+    equal = f"an equal share would be {in_percent(1 / width)}"
     if not found.dominant:
         largest = int(found.order[0])
         share = float(found.shares[largest])
-        none = (
-            "" if share >= 0.5 else "No dimension dominates the norm. "
-        )  # of few dimensions none has five equal shares
-        return f"{none}The largest, dimension {largest}, accounts for {_percent(share)} of the squared norm; {equal}."
+        # Of few dimensions none has five equal shares, even one with most of the norm.
+        none = "" if share >= 0.5 else "No dimension dominates the norm. "
+        return f"{none}The largest, dimension {largest}, accounts for {in_percent(share)} of the squared norm; {equal}."
     mine = list(found.dominant)
     numbers = " and ".join(filter(None, [", ".join(map(str, mine[:-1])), str(mine[-1])]))
     one, share = len(mine) == 1, float(found.shares[mine].sum())
@@ -26,7 +25,7 @@ def dimensions_sentence(found: Dimensions) -> str:
         if one
         else f"{len(mine)} of {width} dimensions ({numbers}) account for"
     )
-    text = f"{who} {_percent(share)} of the squared norm ({equal}{'' if one else ' each'})"
+    text = f"{who} {in_percent(share)} of the squared norm ({equal}{'' if one else ' each'})"
     if found.variance_shares is not None:
         text += _and_of_variance(float(found.variance_shares[mine].sum()), share, not one)
     return (
@@ -69,10 +68,6 @@ def _r_squared(value: float | None) -> str:
     return "undefined" if value is None else f"{value:.3f}"
 
 
-def _percent(share: float) -> str:
-    return in_percent(share)
-
-
 def _and_of_variance(of_variance: float, share: float, is_plural: bool) -> str:
     """The share of the variance of the squared norm that goes with this share of its mean; it may be negative."""
     conjunction = "but" if of_variance < share / 2 else "and"
@@ -80,4 +75,4 @@ def _and_of_variance(of_variance: float, share: float, is_plural: bool) -> str:
         return " but reduce its variance" if is_plural else " but reduces its variance"
     if of_variance < 0.0005:
         return f" {conjunction} none of its variance"
-    return f" {conjunction} {_percent(of_variance) if of_variance < 0.9995 else 'all'} of its variance"
+    return f" {conjunction} {in_percent(of_variance) if of_variance < 0.9995 else 'all'} of its variance"
