@@ -55,11 +55,12 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, float]]:
 
 
 @pytest.fixture
-def look(monkeypatch: pytest.MonkeyPatch) -> Callable[[AppTest], None]:
-    """Run the fragment of a page as the browser has it run."""
+def look(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Run a fragment of a page as the browser has it run: the only one, if none is named."""
 
-    def look(page: AppTest) -> None:
-        (fragment,) = page._fragment_storage._fragments
+    def look(page: AppTest, fragment: str = "") -> None:
+        if not fragment:
+            (fragment,) = page._fragment_storage._fragments
         with monkeypatch.context() as patch:
             of_look = functools.partial(RerunData, fragment_id=fragment)
             patch.setattr("streamlit.testing.v1.local_script_runner.RerunData", of_look)
@@ -69,7 +70,7 @@ def look(monkeypatch: pytest.MonkeyPatch) -> Callable[[AppTest], None]:
 
 
 def test_a_part_of_another_one_looks_no_more_once_that_was_drawn_without_a_reason_to(
-    told: list[tuple[str, float]], monkeypatch: pytest.MonkeyPatch
+    told: list[tuple[str, float]], look: Callable[..., None]
 ) -> None:
     page = AppTest.from_string(NESTED).run()
     (outer, _), (inner, seconds) = told
@@ -77,10 +78,7 @@ def test_a_part_of_another_one_looks_no_more_once_that_was_drawn_without_a_reaso
 
     def draw(fragment: str) -> list[tuple[str, float]]:
         told.clear()
-        with monkeypatch.context() as patch:
-            of_part = functools.partial(RerunData, fragment_id=fragment)
-            patch.setattr("streamlit.testing.v1.local_script_runner.RerunData", of_part)
-            assert not page.run().exception
+        look(page, fragment)
         return told
 
     assert draw(outer) == [(inner, 0.25)]
@@ -92,7 +90,7 @@ def test_a_part_of_another_one_looks_no_more_once_that_was_drawn_without_a_reaso
 
 
 def test_a_page_that_was_there_before_the_crowd_looks_less_often_once_there_is_one(
-    told: list[tuple[str, float]], look: Callable[[AppTest], None], monkeypatch: pytest.MonkeyPatch
+    told: list[tuple[str, float]], look: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     crowd = 1
     monkeypatch.setattr(type(server.jobs()), "n_watchers", property(lambda _: crowd))
@@ -114,7 +112,7 @@ def test_a_page_that_was_there_before_the_crowd_looks_less_often_once_there_is_o
 
 
 def test_what_does_not_come_soon_is_looked_for_less_often(
-    told: list[tuple[str, float]], look: Callable[[AppTest], None]
+    told: list[tuple[str, float]], look: Callable[..., None]
 ) -> None:
     page = AppTest.from_string(PAGE.replace("0.5, is_first=True", "0.3")).run()
     for _ in range(4):
