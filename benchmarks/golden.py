@@ -10,6 +10,7 @@ store's files and folders of this machine are left out.
 import argparse
 import contextlib
 import gzip
+import importlib
 import json
 import math
 import os
@@ -133,15 +134,14 @@ def write_texts(folder: Path) -> list[str]:
 def served_hub(folder: Path) -> Iterator[dict[str, str]]:
     """A stand-in for the Hub with a dataset and a model; the environment that points clients at it."""
     sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-    from support.hub import serve_hub
-    from support.hub_clients import environment
-    from support.tiny import write_bert, write_dataset
-
+    stand_in, clients, tiny = (  # at run time, since tests are not type-checked
+        importlib.import_module(f"support.{name}") for name in ("hub", "hub_clients", "tiny")
+    )
     texts = [f"Sentence {i} of the set is here{' and there' * (i % 11)}." for i in range(3000)]
-    with serve_hub() as hub:
-        hub.add("someone/data", write_dataset(folder / "data", {"en": {"train": {"text": texts}}}), kind="dataset")
-        hub.add("someone/tiny-bert", write_bert(folder / "tiny-bert"))
-        yield environment(hub, folder / "hub-cache")
+    with stand_in.serve_hub() as hub:
+        hub.add("someone/data", tiny.write_dataset(folder / "data", {"en": {"train": {"text": texts}}}), kind="dataset")
+        hub.add("someone/tiny-bert", tiny.write_bert(folder / "tiny-bert"))
+        yield clients.environment(hub, folder / "hub-cache")
 
 
 def write_answers(checkout: Path, folder: Path) -> None:
