@@ -19,7 +19,6 @@ class Limits:
     is_public: strangers may visit, so only models and corpora of the catalogue and uploads are open to them, without
         revisions, and no path of this machine.
     sample_size, probe_size: most sentences of a sample, and most of those whose vectors are measured.
-    task_size: most sentences that are measured of the file of a published task.
     n_encoders: models that are kept in memory at the same time.
     unwatched_seconds: how long a run goes on once nobody watches it, so that reloading the page does not stop it; None
         means to its end.
@@ -39,7 +38,6 @@ class Limits:
     is_public: bool
     sample_size: int
     probe_size: int
-    task_size: int
     n_encoders: int
     unwatched_seconds: float | None
     visitor_jobs: int | None
@@ -59,7 +57,6 @@ LOCAL = Limits(
     is_public=False,
     sample_size=1_000_000,
     probe_size=20_000,
-    task_size=1_000_000,
     n_encoders=2,
     unwatched_seconds=None,
     visitor_jobs=None,
@@ -78,7 +75,6 @@ PUBLIC = Limits(
     is_public=True,
     sample_size=20_000,
     probe_size=5_000,
-    task_size=5_000,
     n_encoders=1,
     unwatched_seconds=15.0,
     visitor_jobs=3,

@@ -43,7 +43,7 @@ def test_a_machine_of_ones_own_is_no_such_host() -> None:
 def test_a_public_server_allows_less() -> None:
     assert PUBLIC.is_public
     assert not LOCAL.is_public
-    for name in ("sample_size", "probe_size", "task_size", "n_encoders"):
+    for name in ("sample_size", "probe_size", "n_encoders"):
         assert getattr(PUBLIC, name) < getattr(LOCAL, name)
 
 

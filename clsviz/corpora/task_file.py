@@ -1,6 +1,5 @@
 """The file of a published probing task: sentences with their partitions and classes (SentEval; Conneau et al. 2018)."""
 
-import bisect
 import hashlib
 import itertools
 from collections import Counter
@@ -49,11 +48,6 @@ class TaskFile:
     partitions: NDArray[np.intp]
     fingerprint: str
 
-    @property
-    def without_sentences(self) -> "TaskFile":
-        """The same, to keep where only its numbers are needed."""
-        return replace(self, sentences=[])
-
     @cached_property
     def counts(self) -> NDArray[np.intp]:
         """Sentences by partition and class, intp (3, number of classes)."""
@@ -64,11 +58,6 @@ class TaskFile:
     def n_within(self, per_class: int) -> int:
         """How many sentences there are with at most so many of each class in each partition."""
         return int(np.minimum(self.counts, per_class).sum())
-
-    def per_class_within(self, n: int) -> int:
-        """The most sentences of each class in each partition with which there are at most n in all; at least 1."""
-        sizes = range(1, int(self.counts.max()) + 1)
-        return max(1, bisect.bisect_right(sizes, n, key=self.n_within))
 
     def head(self, per_class: int | None) -> "TaskFile":
         """The same with at most so many sentences of each class in each partition."""

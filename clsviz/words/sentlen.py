@@ -19,13 +19,6 @@ ABOUT = (
     "that the classes take if each is predicted from those before: fewer where fewer sentences are enough to read them."
 )
 
-ABOUT_FILE = (
-    "If you have the published task’s own file (*sentence_length.txt* of SentEval; Conneau et al. 2018), its "
-    "sentences, classes and partitions are used as they are. Each line has a partition (tr, va or te), a class and a "
-    "sentence, with tabs between them."
-)
-
-
 CLASSIFIER = (
     "The classifier is a logistic regression on standardised features, its penalty chosen on the validation sentences. "
     "Conneau et al. report a multi-layer perceptron, and logistic regression in their appendix."

@@ -146,7 +146,7 @@ def test_nothing_outside_the_catalogue_is_asked_for(name: str, hub: Hub) -> None
         page.session_state.model = "minilm"
         page.session_state.models = ["minilm"]
         page.session_state.corpus = outside.replace("bert-base-uncased", "bookcorpus")
-        page.session_state.travel_to = page.session_state.sentlen_file = page.session_state.corpus
+        page.session_state.travel_to = page.session_state.corpus
         send_nothing(page)
         assert not page.exception
     asked = [job.work.experiment for job in server.jobs()._measurements.values()]

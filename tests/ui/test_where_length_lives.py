@@ -8,7 +8,6 @@ import shutil
 import threading
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +20,9 @@ import streamlit as st
 from scipy import stats
 from streamlit.testing.v1 import AppTest
 from support.app import BOXES, answer, chart, job_of, linked, plain, settle
-from support.files import write_task
 from support.tiny import random_sentences, write_bert
 
 from clsviz import analysis, corpora, words
-from clsviz.limits import PUBLIC
 from clsviz.measurements import Kind
 from clsviz.measuring import State
 from clsviz.models import UNTRAINED
@@ -205,61 +202,6 @@ def test_sentences_are_altered_at_a_click_and_a_link_has_it(
     assert len(charts(page)) == n_charts
     page = open_page(origin="7")
     assert "origin is “7”; it must be a number of sentences from 100 to 20,000." in plain(page.warning[0].value)
-
-
-def test_the_published_file_is_measured_when_asked(
-    open_page: Callable[..., AppTest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    offered: dict[str, Callable[[], bytes]] = {}
-    monkeypatch.setattr("streamlit.download_button", lambda label, data, *_, **__: offered.update({label: data}))
-    path = write_task(tmp_path / "sentence_length.txt", n_per_class=200)
-    page = open_page()
-    page.text_input(key="sentlen_path").set_value(str(path)).run()
-    assert page.query_params["sentlen_file"] == str(path)
-    assert "1,200 sentences: about" in texts(page)
-    assert "SentLen file (CSV)" not in offered
-    page.button(key="sentlen-start").click().run()
-    settle(page)
-    assert "On 240 test sentences of sentence_length.txt, the whole vector tells" in texts(page)
-    table = pd.read_csv(io.BytesIO(offered["SentLen file (CSV)"]()))
-    assert f"{table['Accuracy'][0]:.1%}" in texts(page)
-    page.selectbox(key="sentlen_size").set_value(100).run()
-    assert "1,080 sentences: about" in texts(page)  # fewer to train on
-    assert "On 240 test sentences" not in texts(page)
-
-
-def test_an_uploaded_task_can_be_linked_and_one_that_is_none_says_why(
-    open_page: Callable[..., AppTest], tmp_path: Path
-) -> None:
-    folder = tmp_path / "store" / "corpora"
-    path = write_task(tmp_path / "sentence_length.txt")
-    with path.open("rb") as file:
-        page = open_page(sentlen_file=corpora.keep_upload(file, path.name, folder))
-    assert page.button(key="sentlen-start").label == "Measure and classify"
-    assert "600 sentences: about" in texts(page)
-    wrong = corpora.keep_upload(io.BytesIO(b"one sentence\nanother"), "wrong.txt", folder)
-    page = open_page(sentlen_file=wrong)
-    assert "Line 1 of wrong.txt is “one sentence”; it must have a partition" in plain(page.error[0].value)
-    page = open_page(sentlen_file=f"upload-{'0' * 32}")
-    assert "is an uploaded file that is not, or no longer, on this server. Upload the file again." in plain(
-        page.error[0].value
-    )
-
-
-def test_a_public_server_opens_no_file_and_measures_fewer(
-    open_page: Callable[..., AppTest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = write_task(tmp_path / "sentence_length.txt")
-    monkeypatch.setattr(server, "limits", lambda: replace(PUBLIC, task_size=90))
-    monkeypatch.setattr("clsviz.ui.state.visitor.model_problem", lambda name: "")
-    page = open_page(sentlen_file=str(path))
-    assert "which cannot be opened from here. Upload the file instead." in plain(page.warning[0].value)
-    with path.open("rb") as file:
-        name = corpora.keep_upload(file, path.name, tmp_path / "store" / "corpora")
-    page = open_page(sentlen_file=name)
-    assert page.selectbox(key="sentlen_size").options == ["5"]  # of six classes in three partitions
-    assert "90 sentences: about" in texts(page)
-    assert not [one for one in page.text_input if one.key == "sentlen_path"]
 
 
 def test_altering_can_be_stopped(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,7 +59,6 @@ _CHECKS: dict[str, Check] = {
     "colour": lambda value: value is None or isinstance(value, Trait) or field_of(value) is not None,
     "find": _text(LONGEST_SEARCH),
     "travel_to": _text(500),
-    "sentlen_file": _text(500),
     "selected": _text(),
     "text": _typed,
 }
@@ -70,8 +69,8 @@ _OUT_OF_STEP = ("sentence", "word")
 
 _OF_WIDGETS: dict[str, Check] = {
     **dict.fromkeys(("every_layer", "several"), _is_switch),
-    **dict.fromkeys(("text_line", "text_area", "sentlen_path"), _typed),
-    **dict.fromkeys(("origin_size", "sentlen_size"), _whole(1, RANGES["sample_size"][1])),
+    **dict.fromkeys(("text_line", "text_area"), _typed),
+    "origin_size": _whole(1, RANGES["sample_size"][1]),
 }
 """The same for controls whose values are no settings; without a value they begin anew."""
 

@@ -127,6 +127,13 @@ def _corpus(name: str) -> Callable[[str, Report], str]:
     return corpus
 
 
+def _task_file(text: str, report: Report) -> str:
+    """Nothing: older links named a file of the published SentLen task."""
+    if text:
+        report(SettingError("sentlen_file is not read by a page; clsviz probe --sentlen-file measures it."))
+    return ""
+
+
 def _n_altered(text: str, report: Report) -> int:
     """How many sentences are altered; 0 if the link does not ask for it."""
     low, high = ALTERED_SIZES
@@ -179,7 +186,7 @@ EXTRAS: dict[str, Callable[[str, Report], Any]] = {
     "colour": _colour,
     "find": _find,
     "origin": _n_altered,
-    "sentlen_file": _corpus("sentlen_file"),
+    "sentlen_file": _task_file,
     "project": _word("project", "yes"),
 }
 """How each is read, by its name in links and in the session's state; "" gives the default."""

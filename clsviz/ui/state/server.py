@@ -172,16 +172,14 @@ def kept() -> analysis.Kept:
     return _server().kept
 
 
-def keep_upload(file: Any, default_ending: str = "") -> str:
+def keep_upload(file: Any) -> str:
     """Keep what a visitor uploaded, and return the name of the corpus that it makes; raises CorpusError.
 
-    file: as Streamlit gives it. default_ending: added to the names of files that lack it.
+    file: as Streamlit gives it.
     """
     if not isinstance(file, io.BytesIO):
         raise CorpusError("The file did not arrive here. Upload it again.")
     name: str = file.name
-    if default_ending and not name.lower().endswith((default_ending, f"{default_ending}.gz")):
-        name += default_ending
     most = corpora.formats.Limits(file_bytes=limits().upload_bytes, text_bytes=limits().unpacked_bytes)
     return corpora.keep_upload(file, name, jobs().store.corpora, most)
 

@@ -41,7 +41,6 @@ def restore(page: str) -> None:
             st.session_state[name] = read(query.pop(name, ""), problems.append)
     st.session_state.models = visitor.admitted_models(st.session_state.models, problems.append)
     st.session_state.travel_to = visitor.admitted_corpus(st.session_state.travel_to, problems.append)
-    st.session_state.sentlen_file = visitor.admitted_file(st.session_state.sentlen_file, problems.append)
     made_with = {name: query.pop(name) for name in (MODEL_PARAMETER, CORPUS_PARAMETER) if name in query}
     experiment = visitor.admitted(Experiment.from_query(query, problems.append), problems.append)
     session.choose(experiment)

@@ -66,19 +66,6 @@ def admitted_corpus(name: str, report: Callable[[SettingError], None]) -> str:
     return name
 
 
-def admitted_file(name: str, report: Callable[[SettingError], None]) -> str:
-    """The file that a link names, if it was uploaded or this visitor may open files of this machine; or ""."""
-    if not name or may_open(name):
-        return name
-    report(SettingError(f"sentlen_file is “{shown(name)}”, which cannot be opened from here. Upload the file instead."))
-    return ""
-
-
-def may_open(name: str) -> bool:
-    """Whether this is an upload, or a file of this machine that this visitor may open."""
-    return corpora.is_upload(name) or (corpora.is_file(name) and not server.limits().is_public and is_local())
-
-
 def unpinned(name: str) -> str:
     """The name of a model or corpus without its revision."""
     return name.partition("@")[0]

@@ -25,7 +25,6 @@ from clsviz.ui.where_length_lives import (
     projection,
     removal,
     sentlen,
-    sentlen_file,
 )
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def show(job: MeasuringJob, there: MeasuringJob | None, page: str) -> None:
     """
     redrawn.show(
         lambda: _show(job, there, page),
-        lambda: (session.measured(), st.session_state.travel_to, st.session_state.sentlen_file, _needs_vectors(job)),
+        lambda: (session.measured(), st.session_state.travel_to, _needs_vectors(job)),
         lambda: not _is_analysed(job, there, session.experiment()),
         lambda: _news(job, there, session.experiment()),
     )
@@ -58,7 +57,7 @@ def is_kept(found: Found, experiment: Experiment) -> bool:
     """Whether all that the page shows is there without the vectors."""
     vectors, view = analysis.vectors, experiment.view
     return (
-        not (st.session_state.travel_to or st.session_state.origin or st.session_state.sentlen_file)
+        not (st.session_state.travel_to or st.session_state.origin)
         and server.is_kept(vectors.profiles, found, view.of_all_vectors)
         and server.is_kept(vectors.classifications, found, view)
         and server.is_kept(vectors.norm_breakdown, found, view)
@@ -97,7 +96,6 @@ def _analyses(job: MeasuringJob, there: MeasuringJob | None, experiment: Experim
         removal.of(found, experiment),
         projection.of(found, experiment),
         origin.of(found, experiment),
-        sentlen_file.of(found, experiment),
         elsewhere.of(found, elsewhere.found_there(there), experiment),
     ]
     return [analysis for analysis in analyses if analysis is not None]
@@ -144,8 +142,6 @@ def _show(job: MeasuringJob, there: MeasuringJob | None, page: str) -> None:
             elsewhere.show(found, there, experiment)
         removal.show(found, experiment)
         sentlen.show(found, experiment)
-        if not is_imported:
-            sentlen_file.show(found, experiment)
         norm_breakdown.show(found, experiment)
         if is_imported:
             st.caption(words.imported.NO_OTHERS)
@@ -159,7 +155,6 @@ def _links() -> dict[str, str]:
         "erase": "yes" if st.session_state.erase else "",
         "project": "yes" if st.session_state.project else "",
         "travel_to": st.session_state.travel_to,
-        "sentlen_file": st.session_state.sentlen_file,
         "origin": str(st.session_state.origin or ""),
     }
 
@@ -232,7 +227,6 @@ def _downloads(
             elsewhere.downloads(experiment, found, there, about)
             removal.downloads(experiment, found, about)
             sentlen.downloads(experiment, found, about)
-            sentlen_file.downloads(experiment, found, about)
             norm_breakdown.downloads(experiment, found, about)
 
     share.menu(draw, _N_TABLES)
