@@ -44,11 +44,11 @@ def main() -> None:
         found = timed("from the store", lambda: stored(experiment, store))
         print_size(found, Path(folder))
         profile = predict(found, experiment)
-        timed("lengths shuffled", lambda: analysis.vectors.shuffled_probe(found, experiment.view, profile))
-        timed("SentLen", lambda: analysis.vectors.classify(found, experiment.view))
-        timed("dimensions, gain and bias", lambda: analysis.vectors.norm_breakdown(found, experiment.view))
+        timed("lengths shuffled", lambda: analysis.layers.shuffled_probe(found, experiment.view, profile))
+        timed("SentLen", lambda: analysis.layers.classify(found, experiment.view))
+        timed("dimensions, gain and bias", lambda: analysis.layers.norm_breakdown(found, experiment.view))
         if len(found.vectors) >= FEW_SENTENCES:
-            timed("similarity by length", lambda: analysis.similarity.last(found, experiment.view))
+            timed("similarity by length", lambda: analysis.search.last(found, experiment.view))
     print(f"memory at the peak: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB")
 
 
@@ -76,7 +76,7 @@ def print_size(found: Found, folder: Path) -> None:
 def predict(found: Found, experiment: Experiment) -> Profile:
     """Run all probes, and print when the first reading is there and when all are."""
     began = time.perf_counter()
-    for profile in analysis.vectors.profiles(found, experiment.view):
+    for profile in analysis.layers.profiles(found, experiment.view):
         if len(profile.readings) == 1:
             print(f"first reading: {time.perf_counter() - began:.2f} s")
     print(f"all {len(profile.readings)} readings: {time.perf_counter() - began:.2f} s")

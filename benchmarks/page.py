@@ -23,8 +23,7 @@ import psutil
 from playwright.sync_api import Browser, sync_playwright
 
 from benchmarks import touch
-from clsviz import figures, statistics
-from clsviz.analysis import show
+from clsviz import analysis, figures, statistics
 from clsviz.experiment import Experiment, View
 from clsviz.measuring import Encoders, Extraction, Found, Store
 from clsviz.progress import Progress
@@ -73,7 +72,7 @@ def reopen(experiment: Experiment, store: Store) -> Found:
 
 def draw(found: Found, labels: figures.Labels, cutoff: int) -> bytes:
     """As the page does when the cutoff moves: select, regress, summarise, draw, and turn into JSON."""
-    shown = show(found, View(length_cutoff=cutoff))
+    shown = analysis.select(found, View(length_cutoff=cutoff))
     drawn = figures.drawn(shown.lengths, shown.norms, len(found.measurements))
     numbers = shown.index[drawn.points]
     points = figures.Points(labels[numbers], shown.lengths[drawn.points], shown.norms[drawn.points])

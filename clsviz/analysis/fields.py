@@ -1,11 +1,13 @@
-"""What a column of one's own table says of its sentences: numbers, or a few names."""
+"""What sentences are coloured by: a column of one's own table, a trait of their text, or what a visitor looks for."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+
+from clsviz.settings import Trait
 
 MOST_NAMES = 7
 """More different values than this are numbers, if they can be read as such, or else the rarer ones have no name."""
@@ -54,3 +56,22 @@ def _number(text: str) -> float | None:
     except ValueError:
         return None
     return number if np.isfinite(number) else None
+
+
+_HAS: dict[Trait, Callable[[str], bool]] = {
+    Trait.FULL_STOP: lambda sentence: sentence.rstrip("\"')]}”’»").endswith("."),
+    Trait.QUESTION: lambda sentence: "?" in sentence,
+    Trait.DIGIT: lambda sentence: any(character.isdigit() for character in sentence),
+    Trait.CAPITAL: lambda sentence: sentence[:1].isupper(),
+}
+
+
+def having(trait: Trait, sentences: Sequence[str]) -> NDArray[np.bool_]:
+    """Which of the n sentences have the trait, bool (n,)."""
+    return np.fromiter(map(_HAS[trait], sentences), dtype=bool, count=len(sentences))
+
+
+def holding(text: str, sentences: Sequence[str]) -> NDArray[np.bool_]:
+    """Which of the n sentences hold the text, upper or lower case, bool (n,)."""
+    wanted = " ".join(text.casefold().split())
+    return np.fromiter((wanted in sentence.casefold() for sentence in sentences), dtype=bool, count=len(sentences))

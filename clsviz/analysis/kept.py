@@ -36,6 +36,19 @@ MOST_KEPT = 1000
 _DIGITS = 24, 16
 """How much of the two digests is in a name."""
 
+_NAMES = {
+    "near_duplicates": "clusters",
+    "shown_of": "line",
+    "profiles": "profile",
+    "classifications": "classification",
+    "erasures": "erasure",
+    "compare": "similarity",
+    "join": "joined",
+    "read_vectors": "comparison_probe",
+    "project": "projection",
+}
+"""What results are called in their keys, where functions have other names."""
+
 _DAMAGE = (SafetensorError, LookupError, TypeError, ValueError, RecursionError, OverflowError)
 
 
@@ -171,7 +184,7 @@ def _unpacked(content: bytes) -> Any:
 
 
 def _name(work: Callable[..., object]) -> str:
-    return f"{work.__module__}.{work.__qualname__}"
+    return _NAMES.get(work.__name__, work.__name__)
 
 
 def _here(asked: Question) -> Question:

@@ -1,16 +1,33 @@
-"""The norm of [CLS] against length, after every layer."""
+"""What norms and vectors say about length after every layer: readings, SentLen, dimensions, projection."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clsviz import statistics
-from clsviz.analysis.norms import audit_of, lengths_of, under_cutoff
-from clsviz.errors import UndefinedFitError
+from clsviz.analysis.view import advised, audit_of, check_layer, lengths_of, more_than, near_duplicates, under_cutoff
+from clsviz.errors import TooFewError, UndefinedFitError
 from clsviz.experiment import View
 from clsviz.measuring import Found
-from clsviz.settings import Pooling
+from clsviz.settings import Lengths, Pooling
+from clsviz.statistics.results import (
+    MOST_PROJECTED,
+    Dimensions,
+    NormOf,
+    Probe,
+    Profile,
+    Projection,
+    Reading,
+    Readout,
+    Result,
+)
+
+if TYPE_CHECKING:
+    from clsviz.statistics.sentlen import Task
+
 
 MOST_DRAWN = 400
 """Sentences drawn after each layer: a browser has as many pictures to draw as the model has layers."""
@@ -91,3 +108,228 @@ def _after(found: Found, view: View, layer: int, index: NDArray[np.intp], length
         return replace(after, problem="constant" if len(y) > 1 and sd <= statistics.ROUNDING * mean else "no line")
     slope, at_mean = np.polyfit(lengths - lengths.mean(), y - mean, 1).tolist()
     return replace(after, r_squared=r_squared, slope=slope, intercept=mean + at_mean - slope * float(lengths.mean()))
+
+
+_DRAWS = 5
+"""Balanced classes drawn anew, split anew: with few sentences in the rarest bin, one draw's accuracy says little."""
+
+
+@dataclass(frozen=True, eq=False)
+class SentLen:
+    """The SentLen task on a vector of that width, and on its norm alone; None if undefined, and `problem` says why.
+
+    vector, norm: of the first draw of sentences. vector_draws, norm_draws: the accuracies of each of `_DRAWS` draws, as
+    far as they are made. vector_code, norm_code: the bits that the classes of the first draw's training sentences take.
+    """
+
+    width: int
+    vector: Result | None
+    norm: Result | None
+    problem: str = ""
+    vector_draws: tuple[float, ...] = ()
+    norm_draws: tuple[float, ...] = ()
+    vector_code: statistics.Code | None = None
+    norm_code: statistics.Code | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class NormBreakdown:
+    """What makes up the norm: its dimensions, and the gain and bias of the LayerNorm that the vector comes from.
+
+    Each is None if undefined; its problem then says why.
+    """
+
+    by_dimension: Dimensions | None
+    by_dimension_problem: str
+    layer_norm: list[NormOf] | None
+    layer_norm_problem: str
+
+
+def head(found: Found, n: int) -> Found:
+    """The same with only the first n measured sentences."""
+    return replace(found, measurements=found.measurements.head(n))
+
+
+def profiles(found: Found, view: View) -> Iterator[Profile]:
+    """How well length is predicted from each vector, step by step (`statistics.readings`), for the sentences shown."""
+    index, lengths = used(found, view)
+    yield from statistics.readings(found.vectors, index, lengths, folds(found, index), near_duplicates(found)[index])
+
+
+def shuffled_probe(found: Found, view: View, profile: Profile) -> Probe | None:
+    """The best layer's [CLS] probe with the lengths shuffled among the sentences: its R² should be about 0."""
+    best = profile.best
+    if best is None:
+        return None
+    index, lengths = used(found, view)
+    vectors = found.vectors.of(Pooling.CLS, best.layer)[index]
+    try:
+        return statistics.ridge_probe(vectors, statistics.shuffled(lengths), folds(found, index))
+    except UndefinedFitError:
+        return None
+
+
+def classifications(found: Found, view: View) -> Iterator[SentLen]:
+    """The SentLen task on the view's vector, draw by draw; about the number of words, whatever the view's unit.
+
+    With shuffled lengths, the classes are shuffled among the sentences of the task.
+    """
+    index, _ = under_cutoff(found.measurements, view)
+    sentences = [found.sentences[i] for i in index]
+    vectors = found.vectors.of(view.pooling, view.layer)[index]
+    norms = found.vectors.norms(view.pooling, view.layer)[index]
+    result = SentLen(found.vectors.width, None, None)
+    try:
+        for seed in range(_DRAWS):
+            result = _with_draw(result, _task(sentences, view, seed), vectors, norms)
+            yield result
+        yield _with_codes(result, _task(sentences, view, 0), vectors, norms)
+    except TooFewError as error:
+        more = more_than(found, view, statistics.sentlen.falls_short(sentences))
+        yield replace(result, problem=f"{error} {more.advice}")
+    except UndefinedFitError as error:
+        yield replace(result, problem=str(error))
+
+
+def classify(found: Found, view: View) -> SentLen:
+    """The last of `classifications`."""
+    *_, result = classifications(found, view)
+    return result
+
+
+def _task(sentences: list[str], view: View, seed: int) -> "Task":
+    task = statistics.sentlen.task(sentences, seed)
+    if view.lengths is not Lengths.SHUFFLED:
+        return task
+    labels = task.labels.copy()
+    drawn = np.concatenate([task.train, task.dev, task.test])
+    labels[drawn] = statistics.shuffled(labels[drawn])
+    return replace(task, labels=labels)
+
+
+def _with_draw(result: SentLen, task: "Task", vectors: NDArray[np.float32], norms: NDArray[np.float32]) -> SentLen:
+    vector = statistics.sentlen.classify(vectors, task)
+    draws = (*result.vector_draws, vector.accuracy)
+    result = replace(result, vector=result.vector or vector, vector_draws=draws)
+    try:
+        norm = statistics.sentlen.classify(norms, task)
+    except UndefinedFitError as error:
+        return replace(result, problem=str(error))
+    return replace(result, norm=result.norm or norm, norm_draws=(*result.norm_draws, norm.accuracy))
+
+
+def _with_codes(result: SentLen, task: "Task", vectors: NDArray[np.float32], norms: NDArray[np.float32]) -> SentLen:
+    result = replace(result, vector_code=statistics.online_code(vectors, task))
+    return result if result.norm is None else replace(result, norm_code=statistics.online_code(norms, task))
+
+
+def norm_breakdown(found: Found, view: View) -> NormBreakdown:
+    """Which dimensions make up the norm of the view's vector, and what gain and bias do to it."""
+    index, lengths = used(found, view)
+    vectors = found.vectors.of(view.pooling, view.layer)[index]
+    by_dimension, by_dimension_problem = None, ""
+    try:
+        by_dimension = statistics.dimensions(vectors, lengths)
+    except UndefinedFitError as error:
+        by_dimension_problem = str(error)
+    if view.pooling is not Pooling.CLS:
+        problem = "Only the vectors of single tokens, such as [CLS], come from a LayerNorm as they are."
+        return NormBreakdown(by_dimension, by_dimension_problem, None, problem)
+    gain, bias = found.vectors.layer_norms[found.vectors.n_layers if view.layer is None else view.layer]
+    try:
+        rows = statistics.without_layer_norm(vectors, lengths, gain, bias)
+        return NormBreakdown(by_dimension, by_dimension_problem, rows, "")
+    except UndefinedFitError as error:
+        return NormBreakdown(by_dimension, by_dimension_problem, None, str(error))
+
+
+def summary(found: Found, view: View, profile: Profile) -> dict[str, object]:
+    """The profile and its controls, ready for JSON; undefined values are None."""
+    check_layer(view, found.vectors.n_layers)
+
+    def row(layer: int) -> dict[str, object]:
+        norm, direction = (
+            profile.readings[Pooling.CLS, layer, readout] for readout in (Readout.NORM, Readout.DIRECTION)
+        )
+        return {
+            "layer": layer,
+            "norm_mean": defined(norm.norm_mean),
+            "norm_sd": defined(norm.norm_sd),
+            **_read("norm", norm),
+            **_read("probe", profile.get(Pooling.CLS, layer, Readout.VECTOR)),
+            **_read("direction", direction),
+            "norm_from_direction_r_squared": defined(direction.norm_r_squared),
+            "norm_from_direction_fold_r_squared": list(direction.norm_fold_r_squared),
+            **_read("mean_pool_probe", profile.get(Pooling.MEAN, layer, Readout.VECTOR)),
+            **_read("max_pool_probe", profile.get(Pooling.MAX, layer, Readout.VECTOR)),
+        }
+
+    control = shuffled_probe(found, view, profile)
+    task = classify(found, view)
+    return {
+        "n_used": profile.n,
+        "n_clusters": profile.n_clusters,
+        "layers": [row(layer) for layer in range(profile.n_layers + 1)],
+        "best_layer": profile.best.layer if profile.best else None,
+        "guess_error": defined(profile.guess_error),
+        **_read("pooler_probe", profile.get(Pooling.POOLER, None, Readout.VECTOR)),
+        **_read("shuffled_probe", control),
+        "sentlen_accuracy": task.vector and task.vector.accuracy,
+        "sentlen_interval": task.vector and list(task.vector.interval),
+        "sentlen_draws": list(task.vector_draws),
+        "sentlen_accuracy_norm_only": task.norm and task.norm.accuracy,
+        "sentlen_draws_norm_only": list(task.norm_draws),
+        "sentlen_code_bits": task.vector_code and task.vector_code.bits,
+        "sentlen_code_bits_norm_only": task.norm_code and task.norm_code.bits,
+        "sentlen_code_bits_uniform": task.vector_code and task.vector_code.uniform_bits,
+        "sentlen_chance": statistics.results.CHANCE,
+        "sentlen_n_train": task.vector and task.vector.n_train,
+        "sentlen_n_test": task.vector and task.vector.n_test,
+        "sentlen_problem": task.problem or None,
+    }
+
+
+def _read(name: str, reading: Reading | Probe | None) -> dict[str, object]:
+    """R², its value in every fold and the mean absolute error of a reading, by keys that begin with its name."""
+    return {
+        f"{name}_r_squared": reading and reading.r_squared,
+        f"{name}_fold_r_squared": list(reading.fold_r_squared) if reading else [],
+        f"{name}_error": defined(reading.error) if reading else None,
+    }
+
+
+def used(found: Found, view: View) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
+    """The sentences that are used, and their lengths."""
+    index, _ = under_cutoff(found.measurements, view)
+    return index, lengths_of(found, view, index)
+
+
+def folds(found: Found, index: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The fold of each sentence; a single fold if there are too few sentences, which the probes then report."""
+    try:
+        return statistics.folds_of_clusters(near_duplicates(found)[index])
+    except UndefinedFitError:
+        return np.zeros(len(index), np.intp)
+
+
+def defined(value: float) -> float | None:
+    """The number, or None in its place where it is undefined."""
+    return value if np.isfinite(value) else None
+
+
+@dataclass(frozen=True, eq=False)
+class Projected:
+    """The projection, and its sentences: index intp (n,) among those measured, and lengths int32 (n,)."""
+
+    index: NDArray[np.intp]
+    lengths: NDArray[np.int32]
+    projection: Projection
+
+
+def project(found: Found, view: View) -> Projected:
+    """The vectors of the sentences shown on two principal components; raises UndefinedFitError where there are none."""
+    index, lengths = used(found, view)
+    vectors = found.vectors.of(view.pooling, view.layer)[index]
+    with advised(found, view):
+        projected = statistics.projection(vectors, lengths, folds(found, index))
+    return Projected(index[:MOST_PROJECTED], lengths[:MOST_PROJECTED], projected)

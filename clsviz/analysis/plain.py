@@ -31,12 +31,9 @@ _CLASSES: Mapping[str, Any] = {
         ),
         *("NormOf", "Left", "Erasure", "LengthBias", "Chance", "Remedy", "Projection"),
     ),
-    "analysis.vectors": ("SentLen", "NormBreakdown"),
-    "analysis.similarity": ("Similarity", "Way"),
-    "analysis.joined": ("Joined",),
-    "analysis.typed": ("TypedSentences",),
-    "analysis.projection": ("Projected",),
-    "analysis.pooler_check": ("Check", "OfLayer"),
+    "analysis.layers": ("SentLen", "NormBreakdown", "Projected"),
+    "analysis.search": ("Similarity", "Way", "Joined"),
+    "analysis.typed": ("TypedSentences", "Check", "OfLayer"),
     "encoder": ("Anatomy", "Architecture", "TokenizerFacts", "SpecialToken", "PoolerWeights", "Parameter"),
 }
 """The classes of results by where they are found; they are loaded only when they are met."""

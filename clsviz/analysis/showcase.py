@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from clsviz import analysis
-from clsviz.analysis import comparison, growth, joined, norms, pooler_check, probing, similarity, typed, vectors
+from clsviz.analysis import compare, layers, probes, search, typed
 from clsviz.analysis.kept import Kept, Question, question, question_of_sentences, write
 from clsviz.encoder import AnyEncoder
 from clsviz.errors import UndefinedFitError
@@ -68,7 +68,7 @@ def read_norms(found: Found) -> None:
     """What the main page and the comparison show of norms."""
     kept = _Writer()
     for view in [*views(found.measurements.n_layers, (Pooling.CLS, Pooling.POOLER)), *controls()]:
-        shown = analysis.show(found, view, kept=kept)
+        shown = analysis.select(found, view, kept=kept)
         kept.of(question(analysis.quantiles, found, view=view), partial(analysis.quantiles, shown))
         kept.of(question(analysis.flat, found, view=view), partial(analysis.flat, shown, view))
         whole = replace(view, length_cutoff=MAX_LENGTH)
@@ -82,29 +82,27 @@ def read_vectors(found: Found, views_read: list[View] | None = None) -> None:
     poolings = (*POOLED, Pooling.POOLER)
     every = [*views(measurements.n_layers, poolings), *controls()] if views_read is None else views_read
     for view in dict.fromkeys(view.of_all_vectors for view in every):
-        _last(kept, vectors.profiles, found, view)
+        _last(kept, layers.profiles, found, view)
     for view in every:
-        analysis.show(found, view, kept=kept)
-        _last(kept, vectors.classifications, found, view)
-        kept.of(question(vectors.norm_breakdown, found, view=view), partial(vectors.norm_breakdown, found, view))
+        analysis.select(found, view, kept=kept)
+        _last(kept, layers.classifications, found, view)
+        kept.of(question(layers.norm_breakdown, found, view=view), partial(layers.norm_breakdown, found, view))
         if view.pooling is Pooling.CLS:  # each takes a while, and is only a click away
-            _last(kept, probing.erasures, found, view)
+            _last(kept, probes.erasures, found, view)
     view = DEFAULT.view
     index, _ = analysis.under_cutoff(measurements, view)
-    _last(
-        kept, partial(comparison.read_vectors, index=index), found, view, comparison.read_vectors, norms.digest(index)
-    )
+    _last(kept, partial(compare.read_vectors, index=index), found, view, compare.read_vectors, analysis.digest(index))
 
 
 def read_similarity(found: Found, elsewhere: Store, encoders: Encoders) -> None:
     """What the page about search shows."""
     kept, view = _Writer(), DEFAULT.view
-    _last(kept, similarity.compare, found, view)
+    _last(kept, search.compare, found, view)
 
     def measure(texts: Sequence[str]) -> Vectors:
         return measure_texts(texts, DEFAULT, found, elsewhere, encoders, Progress())
 
-    _last(kept, partial(joined.join, measure=measure), found, view, joined.join)
+    _last(kept, partial(search.join, measure=measure), found, view, search.join)
 
 
 def read_examples(encoder: AnyEncoder) -> None:
@@ -114,10 +112,12 @@ def read_examples(encoder: AnyEncoder) -> None:
         write(_RESULTS, question_of_sentences(name, encoder.weights, Precision.EXACT, sentences), result)
 
     keep("typed", [typed.EXAMPLE], typed.measure(encoder, [typed.EXAMPLE]))
-    grown = growth.texts(typed.EXAMPLE, seed=DEFAULT.seed, word=growth.words_of(typed.EXAMPLE)[0])["text"].tolist()
+    grown = typed.growth_texts(typed.EXAMPLE, seed=DEFAULT.seed, word=typed.first_words(typed.EXAMPLE)[0])[
+        "text"
+    ].tolist()
     keep("growth", grown, typed.measure_norms(encoder, grown))
     keep("anatomy", [], encoder.anatomy)
-    keep("pooler check", [pooler_check.EXAMPLE], pooler_check.measure(encoder, pooler_check.EXAMPLE))
+    keep("pooler_check", [typed.CHECK_EXAMPLE], typed.check(encoder, typed.CHECK_EXAMPLE))
 
 
 class _Writer(Kept):

@@ -1,21 +1,186 @@
-"""Sentences that a visitor typed: everything measured of them, and the tables made from it."""
+"""Sentences that a visitor typed: all that is measured of them, word by word, and the corpus to compare them with."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from enum import Enum, StrEnum
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from clsviz import statistics
-from clsviz.analysis.context import CorpusContext
+from clsviz.analysis.view import NOT_KNOWN, More, audit_of, lengths_of, more_than, under_cutoff, unmeasurable_layers
 from clsviz.experiment import View
+from clsviz.measuring import Found
 from clsviz.settings import Pooling
-from clsviz.vectors import Vectors
+from clsviz.vectors import Vectors, without_gain
 
 if TYPE_CHECKING:
-    from clsviz.encoder import AnyEncoder
+    from clsviz.encoder import Anatomy, AnyEncoder
+
+
+MOST_WORDS = 60
+"""How many words a sentence is grown to at most."""
+
+
+_BEYOND = 1.2
+"""How far past the longest grown sentence the corpus is included, so that the last bin is complete."""
+
+
+class Variant(StrEnum):
+    """How a sentence is grown."""
+
+    TYPED = "as typed"
+    SHUFFLED = "words shuffled"
+    REPEATED = "one word repeated"
+
+
+def first_words(sentence: str) -> list[str]:
+    """The first MOST_WORDS words, separated by white space."""
+    return sentence.split()[:MOST_WORDS]
+
+
+def grown(sentence: str, variant: Variant, *, seed: int = 0, word: str | None = None) -> list[str]:
+    """The sentence after each of its words, up to MOST_WORDS.
+
+    The words are as typed, in another order drawn with the seed, or all replaced by `word` (by default the first one).
+    Shuffled words differ in order from the typed ones wherever a different order exists.
+    """
+    words = first_words(sentence)
+    if variant is Variant.TYPED:  # with the white space as typed, so that the last is the sentence itself
+        start = len(sentence) - len(sentence.lstrip())
+        return [sentence[start : match.end()] for match in list(re.finditer(r"\S+", sentence))[:MOST_WORDS]]
+    if variant is Variant.SHUFFLED:
+        words = _in_another_order(words, seed)
+    if variant is Variant.REPEATED:
+        words = [words[0] if word is None else word for _ in words]
+    return [" ".join(words[:n]) for n in range(1, len(words) + 1)]
+
+
+def growth_texts(sentence: str, *, seed: int = 0, word: str | None = None) -> pd.DataFrame:
+    """The sentence grown in every variant, one row per text: variant, n_words, text, added (its last word)."""
+    rows = [
+        (variant.value, n_words, text, text.split()[-1])
+        for variant in Variant
+        for n_words, text in enumerate(grown(sentence, variant, seed=seed, word=word), 1)
+    ]
+    return pd.DataFrame(rows, columns=["variant", "n_words", "text", "added"])
+
+
+def with_norms(texts: pd.DataFrame, vectors: Vectors, view: View) -> pd.DataFrame:
+    """The `texts` with two more columns: tokens (the length in the view's unit) and norm (of the view's vector).
+
+    vectors: of the texts, in their order.
+    """
+    lengths = statistics.lengths_in(view.unit, texts["text"].tolist(), vectors.n_tokens)
+    return texts.assign(tokens=lengths, norm=vectors.norms(view.pooling, view.layer))
+
+
+def length_band(lengths: ArrayLike, norms: ArrayLike, longest: int) -> pd.DataFrame | None:
+    """Norm by length, as in `statistics.bins`, up to sentences of length `longest`; None if too few are that short."""
+    x, y = np.asarray(lengths), np.asarray(norms)
+    near = x <= max(longest * _BEYOND, longest + 2)
+    table = statistics.bins(x[near], y[near])
+    return table if len(table) else None
+
+
+def layer_band(norms: NDArray[np.float32], unknown: Sequence[int] = ()) -> pd.DataFrame | None:
+    """Quartiles of norms, float32 (n, n_layers + 1), after every layer: layer, lower, median, upper.
+
+    NaN after the layers in `unknown`; None for fewer than 3 sentences.
+    """
+    if len(norms) < 3:
+        return None
+    quartiles = np.quantile(norms, (0.25, 0.5, 0.75), axis=0)
+    quartiles[:, list(unknown)] = np.nan
+    table = pd.DataFrame(quartiles.T, columns=["lower", "median", "upper"])
+    table.insert(0, "layer", np.arange(norms.shape[1]))
+    return table
+
+
+def _in_another_order(words: list[str], seed: int) -> list[str]:
+    generator = np.random.default_rng(seed)
+    while True:
+        shuffled = [words[index] for index in generator.permutation(len(words))]
+        if shuffled != words or len(set(words)) < 2:
+            return shuffled
+
+
+class Missing(Enum):
+    """Why the corpus's norms cannot be compared with."""
+
+    VECTORS = "vectors are not measured"
+    PRECISION = "the error of the fast precision exceeds the variation of the norms"
+
+
+@dataclass(frozen=True, eq=False)
+class CorpusContext:
+    """The measured corpus sentences under the length cutoff.
+
+    lengths: int32 (n,), in the view's unit. norms: float32 (n,), of the view's vector; None if `missing` says why.
+    layer_band: quartiles of the norm of [CLS] after every layer, as in `growth.layer_band`.
+    quartiles: lower and upper quartile of the norm of the last [CLS] and of the pooler output, where known.
+    more: what may add sentences to these.
+    """
+
+    lengths: NDArray[np.int32]
+    norms: NDArray[np.float32] | None
+    missing: Missing | None
+    layer_band: pd.DataFrame | None
+    quartiles: dict[Pooling, tuple[float, float]]
+    more: More = NOT_KNOWN
+
+    def length_band(self, longest: int) -> pd.DataFrame | None:
+        """Norm by length up to `longest`, as in `growth.length_band`; None where norms are missing or too few."""
+        return None if self.norms is None else length_band(self.lengths, self.norms, longest)
+
+
+def corpus_context(norms: Found, vectors: Found | None, view: View) -> CorpusContext:
+    """What is known of the corpus for a view, from its norms and, once they are measured, its vectors.
+
+    Norms of mean and max vectors are known only from the vectors.
+    """
+    measurements = norms.measurements
+    index, _ = under_cutoff(measurements, view)
+    of_view = (vectors or norms) if view.pooling in (Pooling.MEAN, Pooling.MAX) else norms
+    missing = _missing(norms, vectors, view)
+    shown, _ = under_cutoff(of_view.measurements, view)
+    return CorpusContext(
+        lengths_of(of_view, view, shown),
+        None if missing else of_view.measurements.norms(view.pooling, view.layer)[shown],
+        missing,
+        layer_band(measurements.cls_norms[index], unmeasurable_layers(norms, view)),
+        _quartiles(norms, view, index),
+        more_than(of_view, view),
+    )
+
+
+def _quartiles(found: Found, view: View, index: NDArray[np.intp]) -> dict[Pooling, tuple[float, float]]:
+    if len(index) < 3:
+        return {}
+    measurements = found.measurements
+    quartiles = {}
+    for pooling in (Pooling.CLS, *([Pooling.POOLER] if measurements.has_pooler else [])):
+        if not _is_unmeasurable(found, replace(view, pooling=pooling, layer=None)):
+            low, high = np.quantile(measurements.norms(pooling, None)[index], (0.25, 0.75))
+            quartiles[pooling] = float(low), float(high)
+    return quartiles
+
+
+def _missing(norms: Found, vectors: Found | None, view: View) -> Missing | None:
+    if view.pooling in (Pooling.MEAN, Pooling.MAX):  # whose norms are always exact
+        return None if vectors else Missing.VECTORS
+    return Missing.PRECISION if _is_unmeasurable(norms, view) else None
+
+
+def _is_unmeasurable(found: Found, view: View) -> bool:
+    """Whether the fast precision errs too much for the norms to be compared with exact ones."""
+    if found.audit is None:
+        return False
+    audit = audit_of(found, view)
+    return audit is None or not audit.is_measurable
 
 
 EXAMPLE = "The quick brown fox jumps over the lazy dog."
@@ -141,3 +306,95 @@ def similarity_table(typed: TypedSentences, corpus: Vectors, view: View) -> pd.D
             "percentile": statistics.percentiles_among_pairs(similarity, corpus.of(view.pooling, view.layer)),
         }
     )
+
+
+CHECK_EXAMPLE = "Sinan loves a beautiful day"
+"""Measured for visitors who have typed nothing."""
+
+
+TOLERANCE = 1e-5
+"""Largest error of a pooler output, whose values lie between −1 and 1, that float32 rounding explains."""
+
+
+DIRECTION_TOLERANCE = 1e-5
+"""Largest relative error of a norm recomputed from the direction of a float32 vector."""
+
+
+@dataclass(frozen=True)
+class OfLayer:
+    """The norm of [CLS] after a layer, as measured, and recomputed from its direction alone.
+
+    from_direction: NaN where the layer does not end with a LayerNorm that has gain and bias. n_gainless: how many
+    dimensions have no gain, so that the direction misses what they held.
+    """
+
+    layer: int
+    norm: float
+    from_direction: float
+    n_gainless: int
+
+    @property
+    def error(self) -> float:
+        """By how much the recomputed norm is off, relative to the measured one."""
+        return abs(self.from_direction / self.norm - 1) if self.norm else np.nan
+
+
+@dataclass(frozen=True, eq=False)
+class Check:
+    """One sentence as the model reads it: its tokens with their ids, and its vectors, float32 (width,).
+
+    cls: after the last layer. pooler: the model's pooler output, empty if it has none.
+    layers: its norm after every layer from 0 on.
+    """
+
+    sentence: str
+    tokens: list[tuple[str, int]]
+    cls: NDArray[np.float32]
+    pooler: NDArray[np.float32]
+    layers: list[OfLayer]
+
+
+def check(encoder: "AnyEncoder", sentence: str) -> Check:
+    """Measure the sentence; raises ModelError where the encoder cannot."""
+    cls, pooler = encoder.cls_and_pooler([sentence])
+    layers = [
+        _of_layer(layer, vectors[0], encoder.layer_norms[layer])
+        for layer, vectors in enumerate(encoder.cls_by_layer([sentence]))
+    ]
+    return Check(sentence, encoder.framed_tokens(sentence), cls[0], pooler[0], layers)
+
+
+def _of_layer(layer: int, vector: NDArray[np.float32], layer_norm: NDArray[np.float32]) -> OfLayer:
+    norm, (gain, bias) = float(np.linalg.norm(vector)), layer_norm
+    if np.isnan(layer_norm).any() or len(gain) != len(vector):
+        return OfLayer(layer, norm, np.nan, 0)
+    n_gainless = int(np.count_nonzero(without_gain(gain)))
+    return OfLayer(layer, norm, float(statistics.norms_of_directions(vector[None], gain, bias)[0]), n_gainless)
+
+
+def largest_error(anatomy: "Anatomy", check: Check) -> float | None:
+    """By how much the model's pooler output is off at most; None if the pooler is not built like BERT's."""
+    if anatomy.pooler is None:
+        return None
+    return float(np.abs(anatomy.pooler.output(check.cls[None])[0] - check.pooler).max())
+
+
+def norm_table(check: Check) -> pd.DataFrame:
+    """One row per layer: layer, norm, from_direction (recomputed; NaN where that cannot be) and difference."""
+    rows = [(of.layer, of.norm, of.from_direction, of.from_direction - of.norm) for of in check.layers]
+    return pd.DataFrame(rows, columns=["layer", "norm", "from_direction", "difference"])
+
+
+def dimension_table(anatomy: "Anatomy", check: Check) -> pd.DataFrame:
+    """One row per dimension: component, input_embedding, cls (last layer), expected and pooler (the pooler's output).
+
+    expected: recomputed from cls, where the pooler is built like BERT's. Without pooler, where the model has none.
+    """
+    columns: dict[str, Any] = {"input_embedding": anatomy.cls_embedding, "cls": check.cls}
+    if anatomy.pooler is not None:
+        columns["expected"] = anatomy.pooler.output(check.cls[None])[0]
+    if anatomy.has_pooler:
+        columns["pooler"] = check.pooler
+    table = pd.DataFrame({name: pd.Series(values) for name, values in columns.items()})  # widths may differ
+    table.insert(0, "component", np.arange(len(table)))
+    return table

@@ -23,7 +23,7 @@ from clsviz.statistics import Readout
 if TYPE_CHECKING:
     import pandas as pd
 
-    from clsviz.analysis.comparison import Norms, Row
+    from clsviz.analysis.compare import Norms, Row
     from clsviz.figures import Figure
     from clsviz.statistics import Fit
 
@@ -103,11 +103,11 @@ class Comparison:
         probe_layer, n_layers, norm_mean, norm_sd, mean_length, mean_tokens, sentences_per_second, n_parameters (weights
         that every token is multiplied with), problem. What is not known, or undefined, is missing.
         """
-        return analysis.comparison.table(self.rows)
+        return analysis.compare.table(self.rows)
 
     def layers(self) -> "pd.DataFrame":
         """One row per model and layer: model (its label), layer, depth (0 to 1), norm and vector (R² of each)."""
-        return analysis.comparison.curves(self.rows)
+        return analysis.compare.curves(self.rows)
 
     def fit(self, model: str, **view: Unpack[ViewSettings]) -> "Fit":
         """The regression line of one model over the compared sentences; takes a view, as `NormResult.fit` does.
@@ -214,7 +214,7 @@ def compare_models(experiment: Experiment, models: Sequence[str], store: Store, 
     rows = [
         _row(model, label, extraction, norms)
         for model, label, (extraction, _), norms in zip(
-            models, analysis.comparison.labels(models), extracted, norms_of(founds, experiment), strict=True
+            models, analysis.compare.labels(models), extracted, norms_of(founds, experiment), strict=True
         )
     ]
     rows = [_with_probes(row, found, experiment, progress) for row, found in zip(rows, vectors, strict=True)]
@@ -229,17 +229,16 @@ def norms_of(founds: Sequence[Found], experiment: Experiment) -> "list[Norms]":
     for found in founds:
         analysis.check_pooling(experiment.view, found.measurements)
         analysis.check_layer(experiment.view, found.measurements.n_layers)
-    indices = analysis.comparison.common([found.measurements for found in founds], experiment.view)
+    indices = analysis.compare.common([found.measurements for found in founds], experiment.view)
     return [
-        analysis.comparison.norms_of(found, experiment.view, index)
-        for found, index in zip(founds, indices, strict=True)
+        analysis.compare.norms_of(found, experiment.view, index) for found, index in zip(founds, indices, strict=True)
     ]
 
 
 def _row(model: str, label: str, extraction: Extraction, norms: "Norms") -> "Row":
     found = extraction.found
     assert found is not None  # it has run
-    return analysis.comparison.Row(
+    return analysis.compare.Row(
         model,
         label,
         n_sampled=len(found.sentences),
@@ -256,7 +255,7 @@ def _with_probes(row: "Row", found: Found, experiment: Experiment, progress: Pro
     n_layers = found.vectors.n_layers
     progress.begin(f"Fitting probes of {row.label}", n_layers + 1)
     try:
-        for profile in analysis.comparison.read_vectors(found, experiment.view, row.norms.shown.index):
+        for profile in analysis.compare.read_vectors(found, experiment.view, row.norms.shown.index):
             row = replace(row, profile=profile)
             made = profile.line(Pooling.CLS, Readout.VECTOR)
             progress.advance(sum(reading is not None for reading in made))

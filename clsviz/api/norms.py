@@ -64,8 +64,8 @@ class NormResult:
         )
 
     @functools.cached_property
-    def _shown(self) -> analysis.Shown:
-        return analysis.show(self.found, self.experiment.view, kept=self.kept)
+    def _shown(self) -> analysis.ViewData:
+        return analysis.select(self.found, self.experiment.view, kept=self.kept)
 
     @functools.cached_property
     def _shape(self) -> "Shape | None":
@@ -130,7 +130,7 @@ class NormResult:
         'Sentence length (in words)'
         """
         experiment = with_view(self.experiment, view)
-        figure = export.picture(experiment, self.found, analysis.show(self.found, experiment.view))
+        figure = export.picture(experiment, self.found, analysis.select(self.found, experiment.view))
         return figure.update_layout(template="plotly_white", height=500)
 
     def summary(self) -> dict[str, object]:
@@ -199,7 +199,7 @@ def check_pooling(experiment: Experiment) -> None:
 
 def fit_of(found: Found, experiment: Experiment) -> "Fit":
     """The line of the experiment's view; raises UndefinedFitError with the reason where there is none."""
-    shown = analysis.show(found, experiment.view)
+    shown = analysis.select(found, experiment.view)
     if shown.fit is None:
         raise UndefinedFitError(shown.problem)
     return shown.fit

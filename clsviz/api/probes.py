@@ -27,8 +27,7 @@ from clsviz.vectors import Vectors
 if TYPE_CHECKING:
     import pandas as pd
 
-    from clsviz.analysis.origin import Origin
-    from clsviz.analysis.published import Published
+    from clsviz.analysis.probes import Origin, Published
     from clsviz.figures import Figure
     from clsviz.statistics import Erasure, Fit, Profile, Travel
 
@@ -191,7 +190,7 @@ class ProbeResult:
     def summary(self) -> dict[str, object]:
         """Numbers, controls, settings and fingerprints, ready for JSON: the keys of `clsviz probe --json`."""
         about = export.about(self.experiment, self.found)
-        return about | analysis.vectors.summary(self.found, self.experiment.view, self.profile)
+        return about | analysis.layers.summary(self.found, self.experiment.view, self.profile)
 
 
 def probe(
@@ -237,7 +236,7 @@ def read_lengths(found: Found, experiment: Experiment, progress: Progress) -> "P
     analysis.check_layer(experiment.view, found.vectors.n_layers)
     analysis.check_pooling(experiment.view, found.vectors)
     progress.begin("Fitting probes", _n_steps(found))
-    for profile in analysis.vectors.profiles(found, experiment.view):
+    for profile in analysis.layers.profiles(found, experiment.view):
         progress.advance(len(profile.readings))
     return profile
 
@@ -250,7 +249,7 @@ def _n_steps(found: Found) -> int:
 def erase_length(found: Found, experiment: Experiment, progress: Progress) -> "Erasure":
     """Erase the length from the vectors of the experiment's view, fold by fold; raises UndefinedFitError."""
     progress.begin("Erasing the length", statistics.N_FOLDS)
-    for erasure in analysis.probing.erasures(found, experiment.view):
+    for erasure in analysis.probes.erasures(found, experiment.view):
         progress.advance(erasure.n_done)
     return erasure
 
@@ -266,7 +265,7 @@ def read_elsewhere(
     """Measure the vectors of another corpus, and read the probes of this one on it; raises ClsvizError."""
     _, there = extract(experiment.of_corpus(corpus), Kind.VECTORS, store, progress, encoders)
     progress.begin("Reading probes on the other corpus", found.vectors.n_layers + 1)
-    for travel in analysis.probing.travels(found, there, experiment.view):
+    for travel in analysis.probes.travels(found, there, experiment.view):
         progress.advance(len(travel.legs))
     return travel, there
 
@@ -283,7 +282,7 @@ def read_altered(
     def measure(alteration: Alteration) -> Vectors:
         return measure_altered(n, alteration, experiment, found, store, encoders, progress)
 
-    for origin in analysis.origin.origins(found, experiment.view, n, measure):  # noqa: B007
+    for origin in analysis.probes.origins(found, experiment.view, n, measure):  # noqa: B007
         progress.check()
     return origin
 

@@ -11,7 +11,7 @@ from clsviz.measuring import Encoders, Extraction, Found, Store
 from clsviz.progress import Progress
 
 if TYPE_CHECKING:
-    from clsviz.analysis.published import Published
+    from clsviz.analysis.probes import Published
     from clsviz.corpora import TaskFile
 
 
@@ -39,4 +39,4 @@ def classify_task(
     )
     n_steps = len(statistics.sentlen.STRENGTHS)
     progress.begin("Fitting classifiers", n_steps)
-    return analysis.published.classify(file, vectors, experiment.view, progress.advance)
+    return analysis.probes.classify_published(file, vectors, experiment.view, progress.advance)

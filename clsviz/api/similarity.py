@@ -20,8 +20,7 @@ from clsviz.progress import Progress
 if TYPE_CHECKING:
     import pandas as pd
 
-    from clsviz.analysis.joined import Joined
-    from clsviz.analysis.similarity import Similarity
+    from clsviz.analysis.search import Joined, Similarity
     from clsviz.figures import Figure
     from clsviz.vectors import Vectors
 
@@ -159,9 +158,9 @@ def compare_lengths(
 ) -> SimilarityResult:
     """Compare what was found, and measure joined sentences; raises ClsvizError as `similarity` does."""
     view = experiment.view
-    progress.begin("Comparing", analysis.similarity.n_steps(found, view))
+    progress.begin("Comparing", analysis.search.n_steps(found, view))
     steps = []
-    for step in analysis.similarity.compare(found, view):
+    for step in analysis.search.compare(found, view):
         steps.append(step)
         progress.advance(len(steps))
 
@@ -171,7 +170,7 @@ def compare_lengths(
     def measure(texts: Sequence[str]) -> "Vectors":
         return measure_texts(texts, experiment, found, store, encoders, progress)
 
-    joined, problem = _joined(analysis.joined.join(found, view, measure))
+    joined, problem = _joined(analysis.search.join(found, view, measure))
     return SimilarityResult(experiment, found, steps[-1], joined, problem)
 
 

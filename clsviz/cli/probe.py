@@ -60,7 +60,7 @@ def _beyond(
         try:
             erasure = api.erase_length(found, experiment, bar)
             said.append(words.probing.erased(erasure))
-            numbers["erasure"] = analysis.probing.erasure_summary(erasure)
+            numbers["erasure"] = analysis.probes.erasure_summary(erasure)
         except UndefinedFitError as error:
             said.append(str(error))
             numbers |= {"erasure": None, "erasure_problem": str(error)}
@@ -68,17 +68,17 @@ def _beyond(
         corpus = parse_setting("corpus", name)
         travel, there = api.read_elsewhere(found, experiment, corpus, measuring.Store(options.store), bar)
         said.append(words.probing.travelled(travel, found.corpus.label, there.corpus.label, experiment.unit))
-        numbers["travel"] = analysis.probing.travel_summary(travel, there)
+        numbers["travel"] = analysis.probes.travel_summary(travel, there)
     if text := options.origin or arguments.of_page(options, "origin"):
         n = int(text) if text.isdecimal() else 0
         origin = api.read_altered(found, experiment, n, measuring.Store(options.store), bar)
         said += [words.origin.answer(origin), words.origin.note(origin), *origin.problems.values()]
-        numbers["origin"] = analysis.origin.summary(origin)
+        numbers["origin"] = analysis.probes.origin_summary(origin)
     if task is not None:
         store = measuring.Store(options.store)
         encoders = measuring.Encoders.of(store)
         output.print_notes([f"{task.name}: {api.cost_of_task(task, found, experiment, store, encoders)}."])
         published = api.classify_task(task, found, experiment, store, encoders, bar)
         said += [words.sentlen.of_file(published), *words.sentlen.file_caveats(published), words.sentlen.CLASSIFIER]
-        numbers["sentlen_file"] = analysis.published.summary(published)
+        numbers["sentlen_file"] = analysis.probes.published_summary(published)
     return said, numbers

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz import analysis, figures, statistics, words
-from clsviz.analysis import Shown
+from clsviz.analysis import ViewData
 from clsviz.experiment import Experiment
 from clsviz.export import tables
 from clsviz.export.groups import Groups
@@ -31,20 +31,20 @@ class Seen:
     groups: Groups | None = None
 
 
-def drawn(found: Found, shown: Shown, seen: Seen) -> figures.Drawn:
+def drawn(found: Found, shown: ViewData, seen: Seen) -> figures.Drawn:
     """Which of the sentences are points, and the density below them if they are too many."""
     cells = analysis.cells_of_all(shown, figures.N_BINS)
     of_all = cells and figures.Density(*cells)
     return figures.drawn(shown.lengths, shown.norms, len(found.measurements), seen.zoom, seen.selected, of_all)
 
 
-def cells(found: Found, shown: Shown, seen: Seen) -> Table:
+def cells(found: Found, shown: ViewData, seen: Seen) -> Table:
     """What is seen of the density, as in `tables.cells`; empty where all sentences are points."""
     density = drawn(found, shown, seen).density
     return tables.cells(density) if density is not None else Table()
 
 
-def legend(found: Found, shown: Shown, seen: Seen) -> str:
+def legend(found: Found, shown: ViewData, seen: Seen) -> str:
     """What colours and points stand for in a density; nothing where all sentences are points."""
     of = drawn(found, shown, seen)
     if of.density is None:
@@ -53,7 +53,7 @@ def legend(found: Found, shown: Shown, seen: Seen) -> str:
     return words.view.density(shown.n, of.n_seen, of.n_sampled, n_more, is_zoomed=len(seen.zoom) > 0)
 
 
-def picture(experiment: Experiment, found: Found, shown: Shown, seen: Seen | None = None) -> figures.Figure:
+def picture(experiment: Experiment, found: Found, shown: ViewData, seen: Seen | None = None) -> figures.Figure:
     """Norm against length, with the line and the quantile curves: a point for each sentence, or their density.
 
     Where there are too few sentences for the curves, the medians take their place. seen: what else, or instead of them.

@@ -5,7 +5,7 @@ import contextlib
 import jinja2
 
 from clsviz import analysis, figures, statistics, words
-from clsviz.analysis import Shown
+from clsviz.analysis import ViewData
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment
 from clsviz.export.picture import Seen, legend, picture
@@ -45,7 +45,7 @@ th { font-weight: 500; color: #5b6675; white-space: nowrap }
 """)
 
 
-def report(experiment: Experiment, found: Found, shown: Shown, seen: Seen | None = None) -> bytes:
+def report(experiment: Experiment, found: Found, shown: ViewData, seen: Seen | None = None) -> bytes:
     """The picture, as it is seen, with its numbers and settings, as an HTML page that needs no network."""
     shape = None
     if shown.census is None:  # curves are told of samples only, here as on the page

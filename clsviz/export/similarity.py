@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 
 from clsviz import words
-from clsviz.analysis.joined import Joined
-from clsviz.analysis.similarity import Similarity, Way
+from clsviz.analysis.search import Joined, Similarity, Way
 from clsviz.measuring import Found
 
 

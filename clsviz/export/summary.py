@@ -5,7 +5,7 @@ from dataclasses import asdict, fields
 from urllib.parse import urlencode
 
 from clsviz import analysis, statistics, words
-from clsviz.analysis import Shown, unmeasurable_layers
+from clsviz.analysis import ViewData, unmeasurable_layers
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment, View
 from clsviz.measurements import MAX_LENGTH
@@ -45,7 +45,7 @@ def about(experiment: Experiment, found: Found) -> dict[str, object]:
     }
 
 
-def summary(experiment: Experiment, found: Found, shown: Shown) -> dict[str, object]:
+def summary(experiment: Experiment, found: Found, shown: ViewData) -> dict[str, object]:
     """The result with its settings and fingerprints, ready for JSON; undefined values are None, `problem` says why.
 
     The line of a whole corpus, of which `is_of_all` is true, has no intervals: no sentence was left to chance.
@@ -76,7 +76,7 @@ def summary(experiment: Experiment, found: Found, shown: Shown) -> dict[str, obj
     }
 
 
-def shape(found: Found, shown: Shown, view: View) -> dict[str, object]:
+def shape(found: Found, shown: ViewData, view: View) -> dict[str, object]:
     """What a straight line leaves out, ready for JSON; undefined values are None, `shape_problem` says why."""
     try:
         *_, whole = analysis.shapes(found, view)

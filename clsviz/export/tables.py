@@ -9,16 +9,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clsviz import analysis, statistics, words
-from clsviz.analysis import Shown
-from clsviz.analysis.origin import Origin
-from clsviz.analysis.vectors import SentLen
+from clsviz.analysis import ViewData
+from clsviz.analysis.layers import SentLen
+from clsviz.analysis.probes import Origin
 from clsviz.measurements import Measurements
 from clsviz.settings import Alteration, Pooling, Unit
 from clsviz.statistics import Dimensions, Erasure, Leg, NormOf, Profile, Reading, Readout, Travel
 from clsviz.statistics.results import CHANCE
 
 if TYPE_CHECKING:
-    from clsviz.analysis.published import Published
+    from clsviz.analysis.probes import Published
     from clsviz.export.groups import Groups
     from clsviz.figures import Density
 
@@ -214,7 +214,7 @@ def dimensions(found: Dimensions) -> pd.DataFrame:
 
 
 def selected(
-    sentences: Sequence[str], index: NDArray[np.intp], shown: Shown, unit: Unit, groups: "Groups | None" = None
+    sentences: Sequence[str], index: NDArray[np.intp], shown: ViewData, unit: Unit, groups: "Groups | None" = None
 ) -> pd.DataFrame:
     """One row per sentence selected in a scatter: itself, its length and norm, and its residual if there is a line.
 
@@ -233,7 +233,7 @@ def selected(
 
 
 def named(
-    sentences: Sequence[str], index: NDArray[np.intp], shown: Shown, unit: Unit, groups: "Groups | None" = None
+    sentences: Sequence[str], index: NDArray[np.intp], shown: ViewData, unit: Unit, groups: "Groups | None" = None
 ) -> pd.DataFrame:
     """The same with the name of each sentence, by which a link selects it in any sample that holds it."""
     table = selected(sentences, index, shown, unit, groups)
@@ -266,7 +266,7 @@ def typed(
     lengths: NDArray[np.int32],
     norms: NDArray[np.float32],
     unit: Unit,
-    shown: Shown,
+    shown: ViewData,
 ) -> pd.DataFrame:
     """One row per sentence of the visitor, set beside the line and the corpus."""
     among = [
@@ -286,7 +286,7 @@ def typed(
     )
 
 
-def _on_the_line(lengths: NDArray[np.int32], shown: Shown) -> NDArray[np.float64]:
+def _on_the_line(lengths: NDArray[np.int32], shown: ViewData) -> NDArray[np.float64]:
     """The norm on the line at each length, float64 (n,); NaN where there is no line, or no sentence on either side."""
     if not shown.fit:
         return np.full(len(lengths), np.nan)

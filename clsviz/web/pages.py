@@ -27,18 +27,18 @@ class Page:
 def _norm_vs_length(found: Found, experiment: Experiment, kept: Kept) -> str:
     if found.n_missing or not analysis.is_kept(found, experiment.view, kept):
         return ""
-    shown = analysis.show(found, experiment.view, wait=False, kept=kept)
+    shown = analysis.select(found, experiment.view, wait=False, kept=kept)
     shape = _kept(kept, analysis.shapes, found, experiment.view)
     return words.answer(shown, experiment.unit, shape) if shown.fit else shown.problem
 
 
 def _where_length_lives(found: Found, experiment: Experiment, kept: Kept) -> str:
-    profile = _kept(kept, analysis.vectors.profiles, found, experiment.view.of_all_vectors)
+    profile = _kept(kept, analysis.layers.profiles, found, experiment.view.of_all_vectors)
     return words.headline.answer(profile, experiment) if profile else ""
 
 
 def _length_and_search(found: Found, experiment: Experiment, kept: Kept) -> str:
-    similarity = _kept(kept, analysis.similarity.compare, found, experiment.view)
+    similarity = _kept(kept, analysis.search.compare, found, experiment.view)
     return words.similarity.answer(similarity, experiment) if similarity else ""
 
 

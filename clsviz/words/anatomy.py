@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clsviz.analysis.pooler_check import DIRECTION_TOLERANCE, TOLERANCE, Check, largest_error
+from clsviz.analysis.typed import DIRECTION_TOLERANCE, TOLERANCE, Check, largest_error
 from clsviz.encoder import Anatomy
 from clsviz.models import Weights
 from clsviz.words.numbers import number

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from clsviz.analysis import Shown
+    from clsviz.analysis import ViewData
     from clsviz.statistics import Audit, Shape
 
 
@@ -48,7 +48,7 @@ UNTRAINED_NORM = (
 SHUFFLED = " As a control, lengths are shuffled across sentences, so any R² that remains is chance."
 
 
-def result(shown: "Shown", experiment: Experiment, n_sampled: int, shape: "Shape | None" = None) -> str:
+def result(shown: "ViewData", experiment: Experiment, n_sampled: int, shape: "Shape | None" = None) -> str:
     """The answer, or why there is none, and what else to know.
 
     n_sampled: how many sentences were measured. shape: what there is beyond the line, as far as it is known.
@@ -57,12 +57,12 @@ def result(shown: "Shown", experiment: Experiment, n_sampled: int, shape: "Shape
     return " ".join([text, *caveats(shown, experiment, n_sampled)])
 
 
-def answer(shown: "Shown", unit: Unit, shape: "Shape | None" = None) -> str:
+def answer(shown: "ViewData", unit: Unit, shape: "Shape | None" = None) -> str:
     """What the line says, and what the shape adds, in one sentence of at most 25 words; there must be a line."""
     fit = shown.fit
     assert fit is not None  # the caller checked
     is_told = fit.r_squared_interval[0] > 0
-    there = shown.lengths_there
+    there = shown.distinct_lengths
     low, high = there[0], there[-1]
     are_two = len(there) <= 2
     lengths = f"{low:,}{' or ' if are_two else '–'}{high:,} {unit}"
@@ -92,7 +92,7 @@ def _of_curve(curve: float, line: float) -> str:
     return share(curve) if curve > line else "no more"
 
 
-def _spread(shape: "Shape", of: "Shown") -> str:
+def _spread(shape: "Shape", of: "ViewData") -> str:
     """Whose norms are spread wider, if anybody's, and if it is not for the slope among the shortest or the longest."""
     low, high = shape.spread_ratio_interval
     if not low <= high:
@@ -109,7 +109,7 @@ def _spread(shape: "Shape", of: "Shown") -> str:
     return f"; {wider} sentences spread {shown}× as wide"
 
 
-def caveats(shown: "Shown", experiment: Experiment, n_sampled: int) -> list[str]:
+def caveats(shown: "ViewData", experiment: Experiment, n_sampled: int) -> list[str]:
     """What else to know of the answer, a sentence or two each."""
     fit, texts = shown.fit, []
     if fit is None:
@@ -137,7 +137,7 @@ def caveats(shown: "Shown", experiment: Experiment, n_sampled: int) -> list[str]
     return texts
 
 
-def _for_a_firm_answer(shown: "Shown", n_sampled: int) -> str:
+def _for_a_firm_answer(shown: "ViewData", n_sampled: int) -> str:
     """What it takes where there are too few sentences."""
     more = shown.more
     if more.is_to_come:

@@ -18,7 +18,7 @@ from clsviz.words.provenance import command, corpus_name, origin, shareable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from clsviz.analysis import Shown
+    from clsviz.analysis import ViewData
 
 VERSION = "1.0.0"
 
@@ -37,7 +37,7 @@ _SPECIAL |= {"“": "``", "”": "''", "’": "'", "·": "\\textperiodcentered{}
 def caption(
     experiment: Experiment,
     found: Found,
-    shown: "Shown",
+    shown: "ViewData",
     overlays: "Sequence[Overlay]" = DEFAULT_OVERLAYS,
     n_points: int | None = None,
     colour: str = "",
@@ -69,12 +69,12 @@ def caption(
     return ". ".join(filter(None, parts)) + "."
 
 
-def _has_band(shown: "Shown") -> bool:
+def _has_band(shown: "ViewData") -> bool:
     """Whether the line has an interval: not if all sentences are there, nor if one group of them alone decides it."""
     return shown.fit is not None and shown.census is None and math.isfinite(shown.fit.slope_interval[0])
 
 
-def _has_curves(shown: "Shown") -> bool:
+def _has_curves(shown: "ViewData") -> bool:
     """Whether there are curves to draw: not of few different sentences, nor where there is no line."""
     n_different = len(shown.index if shown.clusters is None else np.unique(shown.clusters))
     return shown.fit is not None and n_different >= FEW_SENTENCES

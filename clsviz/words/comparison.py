@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from clsviz import analysis, models, statistics
-from clsviz.analysis.comparison import Row
+from clsviz.analysis.compare import Row
 from clsviz.experiment import Experiment, View
 from clsviz.measuring import Found, State
 from clsviz.settings import Lengths, Unit
@@ -126,7 +126,7 @@ def _lack(row: Row, experiment: Experiment) -> str:
 
 def tokenizers(rows: Sequence[Row], unit: Unit) -> str:
     """Whether the models' lengths can be compared, or "" while that is not known."""
-    agree = analysis.comparison.tokens_agree(rows)
+    agree = analysis.compare.tokens_agree(rows)
     if agree is None:
         return ""
     if unit is not Unit.TOKENS:
@@ -141,7 +141,7 @@ def tokenizers(rows: Sequence[Row], unit: Unit) -> str:
         return "These models’ tokenizers give every sentence the same number of tokens."
     means = ", ".join(
         f"{counts.mean():.1f} {'tokens ' if not index else ''}for {label}"
-        for index, (label, counts) in enumerate(analysis.comparison.token_counts(rows).items())
+        for index, (label, counts) in enumerate(analysis.compare.token_counts(rows).items())
     )
     return (
         f"Each model has its own tokenizer, so the same sentences differ in length: on average {means}. A slope per "

@@ -8,7 +8,7 @@ from clsviz.words.numbers import number
 
 
 def growth_said(lines: pd.DataFrame) -> str:
-    """How the norm changes as the sentence grows; for the table see `analysis.growth.with_norms`.
+    """How the norm changes as the sentence grows; for the table see `analysis.typed.with_norms`.
 
     The first variant in the table is the sentence as typed; "" for an empty table.
     """

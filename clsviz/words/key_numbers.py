@@ -12,11 +12,11 @@ from clsviz.words.labels import cutoff_unit
 from clsviz.words.numbers import number, r_squared, runs
 
 if TYPE_CHECKING:
-    from clsviz.analysis import Shown
+    from clsviz.analysis import ViewData
     from clsviz.statistics import Flat, Shape
 
 
-def in_numbers(shown: "Shown", experiment: Experiment, n_sampled: int) -> str:
+def in_numbers(shown: "ViewData", experiment: Experiment, n_sampled: int) -> str:
     """The line in numbers, and how many sentences it is of, on one line; "" where there is no line."""
     fit = shown.fit
     if fit is None:
@@ -41,7 +41,9 @@ def _r_squared(value: float) -> str:
     return r_squared(value, 4) if value >= 0.5 else number(value)
 
 
-def key_numbers(shown: "Shown", unit: Unit, flat: "Flat | None" = None, shape: "Shape | None" = None) -> dict[str, str]:
+def key_numbers(
+    shown: "ViewData", unit: Unit, flat: "Flat | None" = None, shape: "Shape | None" = None
+) -> dict[str, str]:
     """The result, by name. flat, shape: as far as they are known."""
     if shown.fit is None:
         return {"Result": shown.problem}

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from clsviz.analysis.origin import Origin
+from clsviz.analysis.probes import Origin
 from clsviz.settings import Alteration
 from clsviz.statistics import FEW_SENTENCES, Reading
 from clsviz.words.answer import HARDLY

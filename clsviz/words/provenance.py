@@ -26,7 +26,7 @@ from clsviz.words.labels import POOLINGS, cutoff_unit, is_imported
 from clsviz.words.numbers import counted
 
 if TYPE_CHECKING:
-    from clsviz.analysis import Shown
+    from clsviz.analysis import ViewData
 
 
 _READ = f"; at most {MAX_LENGTH} tokens of a sentence are read"
@@ -118,11 +118,11 @@ _BY_ROW_GROUPS = (
 _OF_MORE = "; the sample is all of the corpus, so they are for more sentences like these, not for those not drawn"
 
 
-def settings(experiment: Experiment, found: Found, shown: "Shown") -> dict[str, str]:
+def settings(experiment: Experiment, found: Found, shown: "ViewData") -> dict[str, str]:
     """How the result came about, by name."""
     return {
         **origin(found),
-        "Shown": used(experiment, shown.n, shown.n_truncated),
+        "ViewData": used(experiment, shown.n, shown.n_truncated),
         "Length": length(experiment),
         "Vector": f"L2 norm of {vector(experiment, found)}" + ("" if found.weights.imported else _READ),
         "Precision": precision(shown.audit) if shown.audit else Precision.EXACT.numbers,
@@ -131,7 +131,7 @@ def settings(experiment: Experiment, found: Found, shown: "Shown") -> dict[str, 
     }
 
 
-def _line(found: Found, shown: "Shown") -> str:
+def _line(found: Found, shown: "ViewData") -> str:
     """How line and intervals were computed, and what the intervals are for."""
     if shown.census:
         return _LINE_OF_ALL

@@ -12,7 +12,7 @@ from clsviz.words.numbers import number, r_squared
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from clsviz.analysis import Shown
+    from clsviz.analysis import ViewData
 
 TRAITS = {
     Trait.FULL_STOP: "Ends with a full stop",
@@ -46,7 +46,7 @@ HOW_TO_SELECT = (
 )
 
 
-def selected(shown: "Shown", index: "NDArray[np.intp]") -> str:
+def selected(shown: "ViewData", index: "NDArray[np.intp]") -> str:
     """How many are selected, and how length and norm go together among them.
 
     index: intp (n,), of the selected ones among those shown.
@@ -83,7 +83,7 @@ def end_of_scale(end: float) -> str:
     return f"{end:,.4g}" if abs(end) < 10_000 or end != int(end) else f"{int(end):,}"
 
 
-def by_trait(trait: Trait, shown: "Shown", has: "NDArray[np.bool_]") -> str:
+def by_trait(trait: Trait, shown: "ViewData", has: "NDArray[np.bool_]") -> str:
     """How many sentences have the trait, and both mean norms; has: bool (n,), of those shown."""
     n, rest = int(has.sum()), int((~has).sum())
     if not n or not rest:

@@ -8,8 +8,8 @@ from clsviz.statistics.results import CHANCE
 from clsviz.words.numbers import duration
 
 if TYPE_CHECKING:
-    from clsviz.analysis.published import Published
-    from clsviz.analysis.vectors import SentLen
+    from clsviz.analysis.layers import SentLen
+    from clsviz.analysis.probes import Published
     from clsviz.statistics.results import Result
 
 ABOUT = (

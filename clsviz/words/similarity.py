@@ -4,8 +4,7 @@ import math
 from collections.abc import Sequence
 
 from clsviz import models
-from clsviz.analysis.joined import Joined
-from clsviz.analysis.similarity import Similarity, Way
+from clsviz.analysis.search import Joined, Similarity, Way
 from clsviz.experiment import Experiment
 from clsviz.measuring import Found
 from clsviz.settings import Lengths, Precision, Unit

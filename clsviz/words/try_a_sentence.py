@@ -6,8 +6,7 @@ import numpy as np
 
 from clsviz import models
 from clsviz.analysis import CorpusContext, Missing
-from clsviz.analysis.growth import MOST_WORDS
-from clsviz.analysis.typed import TypedSentences
+from clsviz.analysis.typed import MOST_WORDS, TypedSentences
 from clsviz.experiment import Experiment, View
 from clsviz.settings import Pooling
 from clsviz.words.labels import vector_name

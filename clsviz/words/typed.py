@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from clsviz.analysis import Shown
+    from clsviz.analysis import ViewData
 
 _MOST_TOKENS = 80
 
 
-def facts(length: int, norm: float, unit: Unit, shown: "Shown", *, is_truncated: bool) -> str:
+def facts(length: int, norm: float, unit: Unit, shown: "ViewData", *, is_truncated: bool) -> str:
     """Its length and norm against the regression line and the corpus, as Markdown."""
     facts = [f"**{length:,} {unit.singular if length == 1 else unit}**", f"norm **{number(norm)}**"]
-    there = shown.lengths_there
+    there = shown.distinct_lengths
     is_inside = len(there) > 0 and there[0] <= length <= there[-1]
     if shown.fit and is_inside:
         line = float(shown.fit.predict(length))

@@ -9,7 +9,7 @@ import pytest
 from support.tiny import random_sentences
 
 from clsviz import analysis, models, words
-from clsviz.analysis.growth import MOST_WORDS, Variant
+from clsviz.analysis.typed import MOST_WORDS, Variant
 from clsviz.encoder import Encoder
 from clsviz.errors import SettingError
 from clsviz.measurements import POOLED
@@ -28,42 +28,42 @@ def cosine(a: np.ndarray, b: np.ndarray) -> float:
 
 def test_a_sentence_grows_by_a_word_at_a_time_as_it_was_typed() -> None:
     expected = ["The", "The quick", "The quick  brown", "The quick  brown fox", "The quick  brown fox\tjumps."]
-    assert analysis.growth.grown(FOX, Variant.TYPED) == expected
-    assert analysis.growth.grown(f"  {FOX} \n", Variant.TYPED) == expected
-    assert analysis.growth.grown("", Variant.TYPED) == []
+    assert analysis.typed.grown(FOX, Variant.TYPED) == expected
+    assert analysis.typed.grown(f"  {FOX} \n", Variant.TYPED) == expected
+    assert analysis.typed.grown("", Variant.TYPED) == []
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_shuffled_words_are_the_same_ones_in_another_order(seed: int) -> None:
-    shuffled = analysis.growth.grown("one two three", Variant.SHUFFLED, seed=seed)
+    shuffled = analysis.typed.grown("one two three", Variant.SHUFFLED, seed=seed)
     assert sorted(shuffled[-1].split()) == ["one", "three", "two"]
     assert shuffled[-1] != "one two three"
     assert [len(text.split()) for text in shuffled] == [1, 2, 3]
     assert all(longer.startswith(f"{text} ") for text, longer in pairwise(shuffled))
-    assert shuffled == analysis.growth.grown("one two three", Variant.SHUFFLED, seed=seed)
+    assert shuffled == analysis.typed.grown("one two three", Variant.SHUFFLED, seed=seed)
 
 
 def test_another_seed_shuffles_otherwise() -> None:
     text = " ".join(map(str, range(30)))
     assert (
-        analysis.growth.grown(text, Variant.SHUFFLED, seed=1)[-1]
-        != analysis.growth.grown(text, Variant.SHUFFLED, seed=2)[-1]
+        analysis.typed.grown(text, Variant.SHUFFLED, seed=1)[-1]
+        != analysis.typed.grown(text, Variant.SHUFFLED, seed=2)[-1]
     )
 
 
 def test_words_of_which_there_is_one_order_are_left_in_it() -> None:
-    assert analysis.growth.grown("so so", Variant.SHUFFLED) == ["so", "so so"]
-    assert analysis.growth.grown("so", Variant.SHUFFLED) == ["so"]
+    assert analysis.typed.grown("so so", Variant.SHUFFLED) == ["so", "so so"]
+    assert analysis.typed.grown("so", Variant.SHUFFLED) == ["so"]
 
 
 def test_a_word_is_repeated_as_often_as_there_are_words() -> None:
-    assert analysis.growth.grown("a b c", Variant.REPEATED) == ["a", "a a", "a a a"]
-    assert analysis.growth.grown("a b c", Variant.REPEATED, word="c") == ["c", "c c", "c c c"]
+    assert analysis.typed.grown("a b c", Variant.REPEATED) == ["a", "a a", "a a a"]
+    assert analysis.typed.grown("a b c", Variant.REPEATED, word="c") == ["c", "c c", "c c c"]
 
 
 @pytest.mark.parametrize("variant", Variant)
 def test_long_sentences_are_grown_for_a_while(variant: Variant) -> None:
-    texts = analysis.growth.grown(" ".join(f"w{index}" for index in range(200)), variant)
+    texts = analysis.typed.grown(" ".join(f"w{index}" for index in range(200)), variant)
     assert len(texts) == MOST_WORDS == len(texts[-1].split())
     words = {int(word[1:]) for word in texts[-1].split()}
     assert max(words) < MOST_WORDS
@@ -89,7 +89,7 @@ def test_what_growth_shows_is_said_with_its_numbers() -> None:
 def test_the_corpus_beside_a_growing_sentence_is_that_of_its_lengths() -> None:
     rng = np.random.default_rng(0)
     lengths, norms = rng.integers(1, 80, 3000), rng.normal(8, 1, 3000)
-    band = analysis.growth.length_band(lengths, norms, 12)
+    band = analysis.typed.length_band(lengths, norms, 12)
     assert band is not None
     assert band["last"].max() <= 15
     assert 12 in band["length"].round().tolist()
@@ -97,20 +97,20 @@ def test_the_corpus_beside_a_growing_sentence_is_that_of_its_lengths() -> None:
         inside = np.sort(norms[(lengths >= row.first) & (lengths <= row.last) & (lengths <= 14)])
         assert row.n == len(inside)
         np.testing.assert_allclose([row.lower, row.median, row.upper], np.percentile(inside, [25, 50, 75]))
-    assert analysis.growth.length_band(lengths + 100, norms, 12) is None
-    assert analysis.growth.length_band([], [], 12) is None
+    assert analysis.typed.length_band(lengths + 100, norms, 12) is None
+    assert analysis.typed.length_band([], [], 12) is None
 
 
 def test_quartiles_of_every_layer() -> None:
     norms = np.random.default_rng(0).normal(8, 1, (101, 3)).astype(np.float32)
-    band = analysis.growth.layer_band(norms, unknown=[1])
+    band = analysis.typed.layer_band(norms, unknown=[1])
     assert band is not None
     assert band["layer"].tolist() == [0, 1, 2]
     for layer in (0, 2):  # of 101 values the quartiles are values themselves
         ordered = np.sort(norms[:, layer])
         np.testing.assert_allclose(band.loc[layer, ["lower", "median", "upper"]].astype(float), ordered[[25, 50, 75]])
     assert band.loc[1, ["lower", "median", "upper"]].isna().all()
-    assert analysis.growth.layer_band(norms[:2]) is None
+    assert analysis.typed.layer_band(norms[:2]) is None
 
 
 def test_similarities_are_those_of_sentence_transformers(minilm_encoder: Encoder) -> None:

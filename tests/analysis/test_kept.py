@@ -26,7 +26,7 @@ def asked(found: Found, **view: object) -> kept.Question:
 
 
 def test_a_result_is_computed_once(found: Found, tmp_path: Path) -> None:
-    shown = analysis.show(found, View())
+    shown = analysis.select(found, View())
     n_computed = 0
 
     def work() -> statistics.Quantiles | None:
@@ -42,9 +42,9 @@ def test_a_result_is_computed_once(found: Found, tmp_path: Path) -> None:
 
 
 def test_a_kept_line_is_the_computed_one(found: Found, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = analysis.show(found, View(), kept=Kept(tmp_path))
+    first = analysis.select(found, View(), kept=Kept(tmp_path))
     monkeypatch.setattr("clsviz.statistics.fit", lambda *_: pytest.fail("it is computed again"))
-    second = analysis.show(found, View(), kept=Kept(tmp_path))
+    second = analysis.select(found, View(), kept=Kept(tmp_path))
     assert vars(second.fit).keys() == vars(first.fit).keys()
     assert second.fit.r_squared == first.fit.r_squared
     assert second.fit.band([5, 9])[0].tolist() == first.fit.band([5, 9])[0].tolist()

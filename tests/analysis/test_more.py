@@ -5,8 +5,8 @@ import pytest
 from support.measured import measurements
 
 from clsviz import statistics
-from clsviz.analysis import shapes, show
-from clsviz.analysis.more import More, advised, more_than
+from clsviz.analysis import select, shapes
+from clsviz.analysis.view import More, advised, more_than
 from clsviz.corpora import Corpus, Sample
 from clsviz.errors import TooFewError, UndefinedFitError
 from clsviz.experiment import Selection, View
@@ -70,7 +70,7 @@ def test_of_a_whole_corpus_all_sentences_count() -> None:
     of = found(n_asked=ALL, census=Counted())
     assert more_than(of, View(length_cutoff=80)) == More(by_cutoff=True, by_sample=False)
     assert more_than(of, View(length_cutoff=91)) == More(by_sample=False)
-    few = show(of, View(length_cutoff=2))
+    few = select(of, View(length_cutoff=2))
     assert few.n == 2
     assert few.problem.endswith("at least 3 are needed. Raise the length cutoff.")
 

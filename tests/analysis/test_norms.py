@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support import measured as made_up
 
-from clsviz.analysis import show, unmeasurable_layers
+from clsviz.analysis import select, unmeasurable_layers
 from clsviz.corpora import Sample
 from clsviz.errors import SettingError
 from clsviz.experiment import View
@@ -30,7 +30,7 @@ def found(measured: Measurements, exact: Measurements | None = None) -> Found:
 
 
 def test_only_whole_sentences_under_the_cutoff_are_shown() -> None:
-    shown = show(found(measurements(100)), View(length_cutoff=10))  # those of even length are truncated
+    shown = select(found(measurements(100)), View(length_cutoff=10))  # those of even length are truncated
     assert shown.index.tolist() == shown.lengths.tolist() == [1, 3, 5, 7, 9]
     assert shown.n_truncated == 5
     np.testing.assert_allclose(shown.norms, np.array([1, 3, 5, 7, 9]) + 0.2, rtol=1e-6)
@@ -39,29 +39,29 @@ def test_only_whole_sentences_under_the_cutoff_are_shown() -> None:
 
 
 def test_the_layer_and_the_pooler_are_selected() -> None:
-    assert show(found(measurements(20)), View(layer=0)).norms[0] == 1
-    assert show(found(measurements(20)), View(pooling=Pooling.POOLER)).norms[0] == 1.5
+    assert select(found(measurements(20)), View(layer=0)).norms[0] == 1
+    assert select(found(measurements(20)), View(pooling=Pooling.POOLER)).norms[0] == 1.5
 
 
 def test_nothing_under_the_cutoff_is_explained() -> None:
-    shown = show(found(measurements(100, start=50)), View(length_cutoff=2))
+    shown = select(found(measurements(100, start=50)), View(length_cutoff=2))
     assert shown.fit is None
     assert shown.problem.endswith("cutoff. Raise the length cutoff, or take more.")
     short, long = np.array([1, 50], np.int32), np.array([True, False])
-    shown = show(found(replace(measurements(2), n_tokens=short, truncated=long)), View(length_cutoff=2))
+    shown = select(found(replace(measurements(2), n_tokens=short, truncated=long)), View(length_cutoff=2))
     assert "Raise the length cutoff, or take more. 1 left out" in shown.problem
-    shown = show(found(replace(measurements(2), truncated=np.array([True, True]))), View(length_cutoff=2))
+    shown = select(found(replace(measurements(2), truncated=np.array([True, True]))), View(length_cutoff=2))
     assert "beginning of every sentence" in shown.problem  # no cutoff would help
     assert "Raise" not in shown.problem
 
 
 def test_what_the_model_does_not_have_is_refused() -> None:
     with pytest.raises(SettingError, match="layers 0 to 2"):
-        show(found(measurements(20)), View(layer=3))
+        select(found(measurements(20)), View(layer=3))
     whole = measurements(20)
     without = Measurements(whole.n_tokens, whole.truncated, whole.cls_norms, np.empty((20, 0), np.float32))
     with pytest.raises(SettingError, match="no pooler"):
-        show(found(without), View(pooling=Pooling.POOLER))
+        select(found(without), View(pooling=Pooling.POOLER))
 
 
 def off_by(whole: Measurements, errors: list[float]) -> Measurements:
@@ -73,7 +73,7 @@ def off_by(whole: Measurements, errors: list[float]) -> Measurements:
 
 def test_a_fast_precision_is_shown_with_its_error() -> None:
     exact = measurements(200)
-    shown = show(found(off_by(exact, [0, 0, 0.5]), exact.head(60)), View(length_cutoff=41))
+    shown = select(found(off_by(exact, [0, 0, 0.5]), exact.head(60)), View(length_cutoff=41))
     assert len(shown.index) == 20
     assert shown.audit.n == 20
     assert shown.audit.largest_error == pytest.approx(0.5, rel=1e-5)
@@ -86,7 +86,7 @@ def test_a_fast_precision_is_shown_with_its_error() -> None:
 def test_what_varies_less_than_the_error_is_not_shown() -> None:
     exact = measurements(200)
     fast = found(off_by(exact, [0, 100, 0.5]), exact.head(60))
-    shown = show(fast, View(layer=1))
+    shown = select(fast, View(layer=1))
     assert len(shown.index) == len(shown.norms) == len(shown.lengths) == 0
     assert shown.fit is None
     assert shown.problem.startswith("Not measurable in the fast precision: the norm varies by ")
@@ -100,7 +100,7 @@ def test_errors_that_follow_the_length_are_not_shown_as_r_squared() -> None:
     noise = np.random.default_rng(0).normal(7, 0.3, (200, 3)).astype(np.float32)
     exact = replace(exact, cls_norms=noise)
     fast = replace(exact, cls_norms=noise + 0.1 * (exact.n_tokens[:, None] / exact.n_tokens.std() - 1))
-    shown = show(found(fast, exact), View(length_cutoff=512))
+    shown = select(found(fast, exact), View(length_cutoff=512))
     assert shown.fit is None
     assert shown.audit is not None
     whole = ~exact.truncated
@@ -111,7 +111,7 @@ def test_errors_that_follow_the_length_are_not_shown_as_r_squared() -> None:
 
 
 def test_a_fast_precision_that_is_not_yet_checked_is_not_shown() -> None:
-    shown = show(found(measurements(50), Measurements.none()), View())
+    shown = select(found(measurements(50), Measurements.none()), View())
     assert shown.fit is None
     assert "not known yet" in shown.problem
     assert len(shown.index) == 0
@@ -119,39 +119,39 @@ def test_a_fast_precision_that_is_not_yet_checked_is_not_shown() -> None:
 
 def test_the_error_is_that_of_all_where_few_are_shown() -> None:
     exact = measurements(100, start=20)
-    assert show(found(exact, exact), View(length_cutoff=5)).audit.n == 100
+    assert select(found(exact, exact), View(length_cutoff=5)).audit.n == 100
 
 
 def test_lengths_are_counted_in_the_unit_and_cut_in_tokens() -> None:
     sentences = ["word " * (100 - n) for n in range(100)]
     of = Found(None, Sample(None, sentences, ""), measurements=measurements(100))
-    shown = show(of, View(length_cutoff=10, unit=Unit.WORDS))
+    shown = select(of, View(length_cutoff=10, unit=Unit.WORDS))
     assert shown.index.tolist() == [1, 3, 5, 7, 9]
     assert shown.lengths.tolist() == [99, 97, 95, 93, 91]
     assert shown.fit is not None
     assert shown.fit.slope == pytest.approx(-1)
-    assert show(of, View(length_cutoff=10, unit=Unit.CHARACTERS)).lengths.tolist() == [495, 485, 475, 465, 455]
+    assert select(of, View(length_cutoff=10, unit=Unit.CHARACTERS)).lengths.tolist() == [495, 485, 475, 465, 455]
 
 
 def test_shuffled_lengths_are_the_same_of_other_sentences_and_always_the_same() -> None:
-    true = show(found(measurements(400)), View(length_cutoff=400))
-    shuffled = show(found(measurements(400)), View(length_cutoff=400, lengths=Lengths.SHUFFLED))
+    true = select(found(measurements(400)), View(length_cutoff=400))
+    shuffled = select(found(measurements(400)), View(length_cutoff=400, lengths=Lengths.SHUFFLED))
     assert sorted(shuffled.lengths) == sorted(true.lengths)
     np.testing.assert_array_equal(shuffled.norms, true.norms)
     assert true.fit is not None
     assert shuffled.fit is not None
     assert true.fit.r_squared > 0.99 > 0.05 > shuffled.fit.r_squared
-    again = show(found(measurements(400)), View(length_cutoff=400, lengths=Lengths.SHUFFLED))
+    again = select(found(measurements(400)), View(length_cutoff=400, lengths=Lengths.SHUFFLED))
     np.testing.assert_array_equal(again.lengths, shuffled.lengths)
 
 
 @pytest.mark.parametrize("pooling", [Pooling.MEAN, Pooling.MAX])
 def test_mean_and_maximum_need_vectors(pooling: Pooling) -> None:
     with pytest.raises(SettingError, match="if vectors are measured"):
-        show(found(measurements(20)), View(pooling=pooling))
+        select(found(measurements(20)), View(pooling=pooling))
     pooled = np.random.default_rng(0).normal(size=(3, 2, 30, 4)).astype(np.float32)
     lengths = np.arange(1, 31, dtype=np.int32)
-    shown = show(found(Vectors.pack(lengths, lengths > 40, pooled)), View(pooling=pooling, layer=0))
+    shown = select(found(Vectors.pack(lengths, lengths > 40, pooled)), View(pooling=pooling, layer=0))
     np.testing.assert_allclose(
         shown.norms, np.linalg.norm(pooled[1 if pooling is Pooling.MEAN else 2, 0], axis=1), rtol=1e-6
     )

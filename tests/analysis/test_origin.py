@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from clsviz import analysis, export, words
-from clsviz.analysis.origin import Origin, origins
+from clsviz.analysis.probes import Origin, origins
 from clsviz.encoder import Encoder
 from clsviz.errors import AlterationError
 from clsviz.experiment import Experiment, View
@@ -48,8 +48,8 @@ def test_each_alteration_is_probed_as_natural_sentences_are(found: Found, tiny_e
     assert origin.problems == {Alteration.ONE_POSITION: "No positions here."}
     short = np.flatnonzero(found.vectors.n_tokens[:250] < 25)
     lengths = found.vectors.n_tokens[short]  # in tokens, whatever the unit of the view
-    first = analysis.vectors.head(found, 250)
-    folds = analysis.vectors.folds(first, short)
+    first = analysis.layers.head(found, 250)
+    folds = analysis.layers.folds(first, short)
     for name in (None, Alteration.REPEATED):
         encoder = tiny_encoder if name is None else tiny_encoder.altered(name, 0)
         x = encoder.cls_by_layer([found.sentences[i] for i in short])[1]
@@ -60,7 +60,7 @@ def test_each_alteration_is_probed_as_natural_sentences_are(found: Found, tiny_e
         reading = (origin.natural if name is None else origin.altered[name])[1]
         assert reading.r_squared == pytest.approx(np.mean(scores), abs=0.02)
         assert reading.fold_r_squared == pytest.approx(scores, abs=0.05)
-    *_, profile = analysis.vectors.profiles(first, replace(VIEW, unit=Unit.TOKENS))
+    *_, profile = analysis.layers.profiles(first, replace(VIEW, unit=Unit.TOKENS))
     assert [reading.r_squared for reading in origin.natural] == [
         reading and reading.r_squared
         for reading in profile.line(Pooling.CLS, "vector")  # type: ignore[arg-type]
@@ -84,7 +84,7 @@ def test_it_is_said_and_kept_in_numbers(found: Found, tiny_encoder: Encoder) -> 
     assert "one position" not in said
     assert words.origin.answer(None) == "Fitting probes…" == words.origin.answer(early[0])
     assert words.origin.note(origin) == f"{origin.n} sentences."
-    summary = json.loads(json.dumps(analysis.origin.summary(origin), allow_nan=False))
+    summary = json.loads(json.dumps(analysis.probes.origin_summary(origin), allow_nan=False))
     assert summary["natural"][1]["fold_r_squared"] == pytest.approx(origin.natural[1].fold_r_squared)
     assert summary["problems"] == {"one_position": "No positions here."}
     assert summary["natural"][0]["r_squared"] is None  # [CLS] is the same for all sentences there

@@ -23,8 +23,8 @@ def albert(tmp_path_factory: pytest.TempPathFactory) -> Encoder:
 
 def test_the_table_has_one_row_per_dimension_and_survives_as_a_file(albert: Encoder) -> None:
     cls, _ = albert.cls_and_pooler(["the cat"])
-    check = analysis.pooler_check.measure(albert, "the cat")
-    table = analysis.pooler_check.dimension_table(albert.anatomy, check)
+    check = analysis.typed.check(albert, "the cat")
+    table = analysis.typed.dimension_table(albert.anatomy, check)
     assert table.columns.tolist() == ["component", "input_embedding", "cls", "expected", "pooler"]
     read = pd.read_csv(io.BytesIO(export.to_csv(table)))
     assert read["input_embedding"].notna().sum() == 8  # ALBERT's words are narrower than its layers
@@ -35,20 +35,20 @@ def test_the_table_has_one_row_per_dimension_and_survives_as_a_file(albert: Enco
 
 
 def test_one_sentence_is_measured_as_the_encoder_measures_it(tiny_encoder: Encoder) -> None:
-    check = analysis.pooler_check.measure(tiny_encoder, "the cat sat")
+    check = analysis.typed.check(tiny_encoder, "the cat sat")
     measured = tiny_encoder.measure(["the cat sat"])
     assert [token for token, _ in check.tokens] == ["[CLS]", "the", "cat", "sat", "[SEP]"]
     np.testing.assert_allclose([of.norm for of in check.layers], measured.cls_norms[0], rtol=1e-6)
     assert np.linalg.norm(check.pooler) == pytest.approx(float(measured.pooler_norms[0, 0]), rel=1e-5)
-    error = analysis.pooler_check.largest_error(tiny_encoder.anatomy, check)
+    error = analysis.typed.largest_error(tiny_encoder.anatomy, check)
     assert error is not None
-    assert error < analysis.pooler_check.TOLERANCE
+    assert error < analysis.typed.TOLERANCE
 
 
 def test_the_norm_follows_from_the_direction_where_a_layer_norm_made_the_vector(tiny_encoder: Encoder) -> None:
     for sentence in ("the cat sat", "a", "the big old red cat ran home very quickly"):
-        check = analysis.pooler_check.measure(tiny_encoder, sentence)
-        table = analysis.pooler_check.norm_table(check)
+        check = analysis.typed.check(tiny_encoder, sentence)
+        table = analysis.typed.norm_table(check)
         np.testing.assert_allclose(table["from_direction"], tiny_encoder.measure([sentence]).cls_norms[0], rtol=1e-5)
         assert np.abs(table["difference"]).max() < 1e-4
         is_right, said = words.anatomy.norm_verdict(check)
@@ -58,7 +58,7 @@ def test_the_norm_follows_from_the_direction_where_a_layer_norm_made_the_vector(
 
 def test_it_is_said_where_the_norm_does_not_follow(minilm_encoder: Encoder) -> None:
     """The last layer of the built-in model has no gain in three dimensions, which hold much before it."""
-    check = analysis.pooler_check.measure(minilm_encoder, "Sinan loves a beautiful day")
+    check = analysis.typed.check(minilm_encoder, "Sinan loves a beautiful day")
     assert [of.n_gainless for of in check.layers] == [0, 0, 0, 0, 0, 0, 3]
     is_right, said = words.anatomy.norm_verdict(check)
     assert is_right is False
@@ -70,7 +70,7 @@ def test_it_is_said_where_the_norm_does_not_follow(minilm_encoder: Encoder) -> N
 def test_layers_that_do_not_end_with_a_layer_norm_are_not_checked(tmp_path: Path) -> None:
     """ModernBERT normalises before its blocks, and with an ε that is not small beside these tiny vectors."""
     encoder = Encoder(models.find(str(write_model(tmp_path / "modernbert", "modernbert"))), device="cpu")
-    check = analysis.pooler_check.measure(encoder, "the cat")
+    check = analysis.typed.check(encoder, "the cat")
     assert np.isfinite([of.norm for of in check.layers]).all()
     checked = [of.layer for of in check.layers if np.isfinite(of.from_direction)]
     assert checked == [0, 3]

@@ -38,7 +38,7 @@ VIEW = Experiment(layer=1, length_cutoff=25).view
 
 def test_a_probe_is_read_on_the_other_corpus_without_the_sentences_that_it_knows(both: tuple[Found, Found]) -> None:
     here, there = both
-    *_, found = analysis.probing.travels(here, there, VIEW)
+    *_, found = analysis.probes.travels(here, there, VIEW)
     short = np.flatnonzero(here.vectors.n_tokens < 25)
     known = {here.sentences[i].casefold() for i in short}
     new = [i for i, n in enumerate(there.vectors.n_tokens) if n < 25 and there.sentences[i].casefold() not in known]
@@ -49,24 +49,24 @@ def test_a_probe_is_read_on_the_other_corpus_without_the_sentences_that_it_knows
     lengths = there.vectors.n_tokens[new]
     error = mean_absolute_error(lengths, pipeline.predict(there.vectors.of(Pooling.CLS, 2)[new]))
     assert found.legs[2].across_error == pytest.approx(error, rel=0.02)
-    *_, profile = analysis.vectors.profiles(here, VIEW)
+    *_, profile = analysis.layers.profiles(here, VIEW)
     assert found.guess_error == profile.guess_error
-    summary = analysis.probing.travel_summary(found, there)
+    summary = analysis.probes.travel_summary(found, there)
     assert json.loads(json.dumps(summary, allow_nan=False))["layers"][0]["across_error"] is None  # [CLS] is constant
     assert summary["corpus_fingerprint"] == there.corpus.fingerprint != here.corpus.fingerprint
-    *_, of_mean = analysis.probing.travels(here, there, replace(VIEW, pooling=Pooling.MEAN))
+    *_, of_mean = analysis.probes.travels(here, there, replace(VIEW, pooling=Pooling.MEAN))
     assert of_mean.legs[0].across_error > 0
 
 
 def test_the_length_is_erased_from_the_vectors_of_the_view(both: tuple[Found, Found]) -> None:
-    *_, found = analysis.probing.erasures(both[0], VIEW)
-    *_, profile = analysis.vectors.profiles(both[0], VIEW)
-    summary = json.loads(json.dumps(analysis.probing.erasure_summary(found), allow_nan=False))
+    *_, found = analysis.probes.erasures(both[0], VIEW)
+    *_, profile = analysis.layers.profiles(both[0], VIEW)
+    summary = json.loads(json.dumps(analysis.probes.erasure_summary(found), allow_nan=False))
     reading = profile.line(Pooling.CLS, "vector")[1]  # type: ignore[arg-type]
     assert reading is not None
     assert summary[BEFORE]["linear_fold_r_squared"] == pytest.approx(reading.fold_r_squared)
     assert abs(summary[AFTER]["linear_r_squared"]) < 0.1 < 0.5 < summary[BEFORE]["linear_r_squared"]
     assert summary[CONTROL.replace(" ", "_")]["linear_r_squared"] > 0.5
     assert summary["n_used"] == profile.n
-    *_, control = analysis.probing.erasures(both[0], replace(VIEW, lengths=Lengths.SHUFFLED))
+    *_, control = analysis.probes.erasures(both[0], replace(VIEW, lengths=Lengths.SHUFFLED))
     assert abs(np.mean(control.left[BEFORE].linear)) < 0.2

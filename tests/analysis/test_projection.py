@@ -23,7 +23,7 @@ def found(tiny_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Found:
 
 def test_the_vectors_of_the_view_are_projected(found: Found) -> None:
     view = Experiment(layer=1, length_cutoff=20, pooling=Pooling.MEAN).view
-    projected = analysis.projection.project(found, view)
+    projected = analysis.layers.project(found, view)
     short = np.flatnonzero(found.vectors.n_tokens < 20)
     np.testing.assert_array_equal(projected.index, short)
     np.testing.assert_array_equal(projected.lengths, found.vectors.n_tokens[short])
@@ -33,7 +33,7 @@ def test_the_vectors_of_the_view_are_projected(found: Found) -> None:
 
 
 def test_the_result_can_be_kept(found: Found) -> None:
-    projected = analysis.projection.project(found, Experiment(layer=2).view)
+    projected = analysis.layers.project(found, Experiment(layer=2).view)
     arrays: dict = {}
     again = from_plain(to_plain(projected, arrays), arrays)
     np.testing.assert_array_equal(again.projection.coordinates, projected.projection.coordinates)

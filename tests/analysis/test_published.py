@@ -27,7 +27,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> TaskFile:
 def test_a_classifier_of_the_training_sentences_is_tested_on_the_others(file: TaskFile, tiny_encoder: Encoder) -> None:
     vectors = tiny_encoder.vectors(file.sentences)
     steps: list[int] = []
-    found = analysis.published.classify(file, vectors, VIEW, steps.append)
+    found = analysis.probes.classify_published(file, vectors, VIEW, steps.append)
     assert steps == [1, 2, 3, 4, 5, 6] * 2
     assert (found.n_train, found.n_dev, found.n_test, found.n_classes) == (360, 120, 120, 6)
     assert found.guessing == pytest.approx(1 / 6)
@@ -45,7 +45,7 @@ def test_a_classifier_of_the_training_sentences_is_tested_on_the_others(file: Ta
     said = words.sentlen.of_file(found)
     assert f"On 120 test sentences of sentence_length.txt, the whole vector tells {found.vector.accuracy:.1%}" in said
     assert "guessing the commonest class 16.7%" in said
-    summary = json.loads(json.dumps(analysis.published.summary(found), allow_nan=False))
+    summary = json.loads(json.dumps(analysis.probes.published_summary(found), allow_nan=False))
     assert summary["accuracy"] == found.vector.accuracy
     assert summary["interval_norm_only"] == list(found.norm.interval)
     table = export.tables.published(found)
@@ -56,7 +56,7 @@ def test_a_classifier_of_the_training_sentences_is_tested_on_the_others(file: Ta
 
 def test_shuffled_lengths_leave_what_guessing_does(file: TaskFile, tiny_encoder: Encoder) -> None:
     vectors = tiny_encoder.vectors(file.sentences)
-    found = analysis.published.classify(file, vectors, replace(VIEW, lengths=Lengths.SHUFFLED))
+    found = analysis.probes.classify_published(file, vectors, replace(VIEW, lengths=Lengths.SHUFFLED))
     assert found.vector is not None
     assert found.vector.interval[0] < 1 / 6
     assert "not told apart from guessing" in words.sentlen.of_file(found)
@@ -65,16 +65,16 @@ def test_shuffled_lengths_leave_what_guessing_does(file: TaskFile, tiny_encoder:
 def test_what_limits_the_result_is_said(file: TaskFile, tiny_encoder: Encoder) -> None:
     few = file.head(10)
     again = replace(few, sentences=[few.sentences[0].upper() if p == 2 else s for s, p in _rows(few)])
-    found = analysis.published.classify(again, tiny_encoder.vectors(again.sentences), VIEW)
+    found = analysis.probes.classify_published(again, tiny_encoder.vectors(again.sentences), VIEW)
     short, shared = words.sentlen.file_caveats(found)
     assert short.startswith("60 training sentences are few for vectors of 16 dimensions: with 80 or more")
     assert shared == "60 of the test sentences are among the training sentences as well."
-    constant = analysis.published.classify(few, tiny_encoder.vectors(few.sentences), replace(VIEW, layer=0))
+    constant = analysis.probes.classify_published(few, tiny_encoder.vectors(few.sentences), replace(VIEW, layer=0))
     assert constant.vector is None
     assert "is the same for all sentences" in words.sentlen.of_file(constant)
     assert export.tables.published(constant)["From"].tolist() == ["guessing"]
     with pytest.raises(SettingError, match="layers 0 to 2"):
-        analysis.published.classify(few, tiny_encoder.vectors(few.sentences), replace(VIEW, layer=3))
+        analysis.probes.classify_published(few, tiny_encoder.vectors(few.sentences), replace(VIEW, layer=3))
 
 
 def _rows(file: TaskFile) -> list[tuple[str, int]]:

@@ -8,7 +8,7 @@ import pytest
 
 from clsviz import analysis, statistics
 from clsviz.analysis import Kept, question, question_of_sentences, showcase
-from clsviz.analysis.pooler_check import EXAMPLE
+from clsviz.analysis.typed import CHECK_EXAMPLE
 from clsviz.encoder import Encoder
 from clsviz.experiment import Experiment, View
 from clsviz.measurements import POOLED, Kind
@@ -52,7 +52,7 @@ def test_it_is_small() -> None:
 @pytest.mark.parametrize("pooling", [Pooling.CLS, Pooling.POOLER])
 def test_what_is_read_from_norms_is_read_anew(tmp_path: Path, pooling: Pooling) -> None:
     found, view = shipped(tmp_path, Kind.NORMS), View(pooling=pooling)
-    shown, known = analysis.show(found, view), analysis.show(found, view, kept=KEPT)
+    shown, known = analysis.select(found, view), analysis.select(found, view, kept=KEPT)
     assert known.fit is not None
     assert shown.fit is not None
     for name in ("n", "n_clusters", "slope", "r_squared", "spearman", "slope_interval", "r_squared_interval", "t"):
@@ -81,9 +81,9 @@ def test_measured_anew_the_norms_of_the_vectors_are_the_same(tmp_path: Path, her
 
 def test_read_anew_from_vectors_measured_here_it_is_the_same(tmp_path: Path, here: Found) -> None:
     found, view = shipped(tmp_path, Kind.VECTORS), View()
-    index, lengths = analysis.vectors.used(here, view)
-    folds = analysis.vectors.folds(here, index)
-    profile = of(analysis.vectors.profiles, found, view)
+    index, lengths = analysis.layers.used(here, view)
+    folds = analysis.layers.folds(here, index)
+    profile = of(analysis.layers.profiles, found, view)
     assert isinstance(profile, Profile)
     assert profile.is_complete
     for pooling, layer in ((Pooling.CLS, 1), (Pooling.CLS, 6), (Pooling.MEAN, 6), (Pooling.POOLER, None)):
@@ -94,23 +94,23 @@ def test_read_anew_from_vectors_measured_here_it_is_the_same(tmp_path: Path, her
         assert reading.fold_r_squared == pytest.approx(probe.fold_r_squared, abs=1e-3)
         assert reading.error == pytest.approx(probe.error, rel=1e-3)
     breakdown, known = (
-        analysis.vectors.norm_breakdown(here, replace(view, layer=3)),
-        of(analysis.vectors.norm_breakdown, found, replace(view, layer=3)),
+        analysis.layers.norm_breakdown(here, replace(view, layer=3)),
+        of(analysis.layers.norm_breakdown, found, replace(view, layer=3)),
     )
     np.testing.assert_allclose(known.by_dimension.shares, breakdown.by_dimension.shares, rtol=1e-3)
     assert [row.norm_mean for row in known.layer_norm] == pytest.approx([r.norm_mean for r in breakdown.layer_norm])
-    draw = next(analysis.vectors.classifications(here, view))
-    task = of(analysis.vectors.classifications, found, view)
+    draw = next(analysis.layers.classifications(here, view))
+    task = of(analysis.layers.classifications, found, view)
     assert task.vector.accuracy == pytest.approx(draw.vector.accuracy, abs=0.03)  # a few sentences may fall otherwise
     assert len(task.vector_draws) == 5
-    first = next(analysis.probing.erasures(here, view))
-    erased = of(analysis.probing.erasures, found, view)
+    first = next(analysis.probes.erasures(here, view))
+    erased = of(analysis.probes.erasures, found, view)
     assert erased.n_done == erased.n_folds
     for name, left in first.left.items():
         assert erased.left[name].linear[0] == pytest.approx(left.linear[0], abs=1e-3)
         assert erased.left[name].nonlinear[0] == pytest.approx(left.nonlinear[0], abs=1e-3)
-    similarity = next(analysis.similarity.compare(here, view))
-    compared = of(analysis.similarity.compare, found, view)
+    similarity = next(analysis.search.compare(here, view))
+    compared = of(analysis.search.compare, found, view)
     np.testing.assert_allclose(compared.bias.cosine_by_length, similarity.bias.cosine_by_length, atol=1e-5)
     assert (compared.bias.neighbours == similarity.bias.neighbours).mean() > 0.999
     assert len(compared.remedies) == 4
@@ -120,9 +120,9 @@ def test_the_comparison_and_the_joined_sentences_are_there(tmp_path: Path) -> No
     found, control = (shipped(tmp_path, Kind.VECTORS, model) for model in ("minilm", "untrained:minilm"))
     for of_model in (found, control):
         index, _ = analysis.under_cutoff(of_model.vectors, View())
-        profile = of(analysis.comparison.read_vectors, of_model, View(), analysis.digest(index))
+        profile = of(analysis.compare.read_vectors, of_model, View(), analysis.digest(index))
         assert all(profile.line(Pooling.CLS, Readout.VECTOR))
-    assert [row.n_sentences for row in of(analysis.joined.join, found, View())] == [1, 2, 4, 8]
+    assert [row.n_sentences for row in of(analysis.search.join, found, View())] == [1, 2, 4, 8]
 
 
 def test_the_examples_are_what_the_model_makes_of_them(minilm_encoder: Encoder) -> None:
@@ -138,9 +138,9 @@ def test_the_examples_are_what_the_model_makes_of_them(minilm_encoder: Encoder) 
     assert typed.tokens == measured.tokens
     np.testing.assert_allclose(typed.vectors.cls_norms, measured.vectors.cls_norms, rtol=2e-5)
     np.testing.assert_allclose(typed.output_norms, measured.output_norms, rtol=2e-5)
-    check, anatomy = example("pooler check", EXAMPLE), example("anatomy")
-    assert analysis.pooler_check.largest_error(anatomy, check) < analysis.pooler_check.TOLERANCE
-    np.testing.assert_allclose(check.cls, minilm_encoder.cls_and_pooler([EXAMPLE])[0][0], atol=1e-5)
+    check, anatomy = example("pooler_check", CHECK_EXAMPLE), example("anatomy")
+    assert analysis.typed.largest_error(anatomy, check) < analysis.typed.TOLERANCE
+    np.testing.assert_allclose(check.cls, minilm_encoder.cls_and_pooler([CHECK_EXAMPLE])[0][0], atol=1e-5)
     assert anatomy.parameter_table().equals(minilm_encoder.anatomy.parameter_table())
     np.testing.assert_array_equal(anatomy.pooler.weight, minilm_encoder.anatomy.pooler.weight)
 
@@ -148,5 +148,5 @@ def test_the_examples_are_what_the_model_makes_of_them(minilm_encoder: Encoder) 
 def test_every_view_that_is_offered_is_read(tmp_path: Path) -> None:
     found = shipped(tmp_path, Kind.VECTORS)
     for view in [*showcase.views(6, (*POOLED, Pooling.POOLER)), *showcase.controls()]:
-        assert question(analysis.vectors.profiles, found, view=view.of_all_vectors) in KEPT
-        assert question(analysis.vectors.norm_breakdown, found, view=view) in KEPT
+        assert question(analysis.layers.profiles, found, view=view.of_all_vectors) in KEPT
+        assert question(analysis.layers.norm_breakdown, found, view=view) in KEPT

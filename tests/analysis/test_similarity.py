@@ -8,7 +8,7 @@ from sklearn.metrics.pairwise import cosine_similarity
 from support.searched import WIDTH, N, found_of, lengths, noise, random_words, with_length
 
 from clsviz import analysis
-from clsviz.analysis.similarity import Similarity
+from clsviz.analysis.search import Similarity
 from clsviz.errors import SettingError, UndefinedFitError
 from clsviz.experiment import View
 from clsviz.measuring import Found
@@ -27,12 +27,12 @@ def found(tiny_weights: Weights) -> Found:
 
 @pytest.fixture(scope="module")
 def steps(found: Found) -> list[Similarity]:
-    return list(analysis.similarity.compare(found, VIEW))
+    return list(analysis.search.compare(found, VIEW))
 
 
 def test_the_steps_end_with_remedies_and_other_poolings(found: Found, steps: list[Similarity]) -> None:
     *before, complete = steps
-    assert len(steps) == analysis.similarity.n_steps(found, VIEW) == 7
+    assert len(steps) == analysis.search.n_steps(found, VIEW) == 7
     assert before[0].remedies == before[0].poolings == ()
     as_it_is, centred, _, erased = complete.remedies
     assert [way.remedy for way in complete.remedies] == [None, *Remedy]
@@ -70,7 +70,7 @@ def test_equal_sentences_and_long_ones_are_left_out(tiny_weights: Weights) -> No
     one, other = np.flatnonzero(lengths() < 40)[:2]
     sentences[other] = f"  {sentences[one].upper()} "
     found = found_of(tiny_weights, with_length(1), sentences)
-    first = next(analysis.similarity.compare(found, View(length_cutoff=40)))
+    first = next(analysis.search.compare(found, View(length_cutoff=40)))
     assert first.n_equal == 1
     assert one in first.index
     assert other not in first.index
@@ -80,25 +80,25 @@ def test_equal_sentences_and_long_ones_are_left_out(tiny_weights: Weights) -> No
 
 def test_lengths_may_be_words_or_shuffled(tiny_weights: Weights) -> None:
     found = found_of(tiny_weights, with_length(2))
-    in_characters = next(analysis.similarity.compare(found, View(unit=Unit.CHARACTERS)))
+    in_characters = next(analysis.search.compare(found, View(unit=Unit.CHARACTERS)))
     assert in_characters.lengths.tolist() == [len(found.sentences[i]) for i in in_characters.index]
     assert in_characters.bias.neighbour_correlation > 0.7
-    shuffled = next(analysis.similarity.compare(found, View(lengths=Lengths.SHUFFLED)))
+    shuffled = next(analysis.search.compare(found, View(lengths=Lengths.SHUFFLED)))
     assert abs(shuffled.bias.neighbour_correlation) < 0.15
 
 
 def test_what_cannot_be_compared_says_why(tiny_weights: Weights) -> None:
     found = found_of(tiny_weights, with_length(1), ["?" * (n + 1) for n in range(N)])
-    _, second = itertools.islice(analysis.similarity.compare(found, VIEW), 2)
+    _, second = itertools.islice(analysis.search.compare(found, VIEW), 2)
     assert second.by_words is None
     assert "no words" in second.by_words_problem
     few = found_of(tiny_weights, with_length(1, 120)[:, :24], None)
     with pytest.raises(UndefinedFitError, match="At least 100"):
-        next(analysis.similarity.compare(few, View(length_cutoff=20)))
+        next(analysis.search.compare(few, View(length_cutoff=20)))
     with pytest.raises(SettingError, match="no pooler"):
-        next(analysis.similarity.compare(found, View(pooling=Pooling.POOLER)))
+        next(analysis.search.compare(found, View(pooling=Pooling.POOLER)))
     with pytest.raises(SettingError, match="layers 0 to 1"):
-        next(analysis.similarity.compare(found, View(layer=2)))
+        next(analysis.search.compare(found, View(layer=2)))
 
 
 class Summing:
@@ -126,7 +126,7 @@ class Summing:
 def test_joined_sentences_are_compared_with_their_own_and_with_others(tiny_weights: Weights) -> None:
     found = found_of(tiny_weights, noise())
     model = Summing(found, most_tokens=300)
-    *_, rows = analysis.joined.join(found, VIEW, model)
+    *_, rows = analysis.search.join(found, VIEW, model)
     assert [row.n_sentences for row in rows] == [1, 2, 4, 8]
     of_eight = lengths().reshape(75, 8).sum(axis=1)
     assert {row.n for row in rows} == {np.count_nonzero(of_eight <= 300)}
@@ -142,13 +142,13 @@ def test_joined_sentences_are_compared_with_their_own_and_with_others(tiny_weigh
 
 def test_texts_that_no_model_reads_whole_are_left_out(tiny_weights: Weights) -> None:
     found = found_of(tiny_weights, noise())
-    *_, rows = analysis.joined.join(found, VIEW, Summing(found, most_tokens=120))
+    *_, rows = analysis.search.join(found, VIEW, Summing(found, most_tokens=120))
     assert [row.n_sentences for row in rows] == [1, 2, 4]
     with pytest.raises(UndefinedFitError, match=r"10 pairs that the model can read whole\. Lower the length cutoff"):
-        next(analysis.joined.join(found, VIEW, Summing(found, most_tokens=2)))
+        next(analysis.search.join(found, VIEW, Summing(found, most_tokens=2)))
 
 
 def test_too_few_sentences_to_join_are_explained(tiny_weights: Weights) -> None:
     found = found_of(tiny_weights, noise(79))
     with pytest.raises(UndefinedFitError, match=r"at least 80 different sentences\. The corpus has no more"):
-        next(analysis.joined.join(found, VIEW, lambda texts: Vectors.none()))
+        next(analysis.search.join(found, VIEW, lambda texts: Vectors.none()))

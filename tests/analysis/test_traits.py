@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from clsviz.analysis import traits
+from clsviz.analysis import fields
 from clsviz.settings import Trait
 
 SENTENCES = ["It ends.", "He said “so.”", "Does it?", "no 3 here", "(Yes.)", "", "٤ is a digit too", "CAPITAL"]
@@ -17,10 +17,10 @@ SENTENCES = ["It ends.", "He said “so.”", "Does it?", "no 3 here", "(Yes.)",
     ],
 )
 def test_sentences_have_the_traits_that_their_text_has(trait: Trait, expected: list[int]) -> None:
-    np.testing.assert_array_equal(traits.having(trait, SENTENCES), np.array(expected, bool))
+    np.testing.assert_array_equal(fields.having(trait, SENTENCES), np.array(expected, bool))
 
 
 def test_a_search_takes_no_notice_of_case_or_of_white_space_around_it() -> None:
-    assert traits.holding("  YES ", SENTENCES).tolist() == ["yes" in sentence.lower() for sentence in SENTENCES]
-    assert traits.holding("<b>", SENTENCES).sum() == 0
-    assert traits.holding("said “so", SENTENCES).sum() == 1
+    assert fields.holding("  YES ", SENTENCES).tolist() == ["yes" in sentence.lower() for sentence in SENTENCES]
+    assert fields.holding("<b>", SENTENCES).sum() == 0
+    assert fields.holding("said “so", SENTENCES).sum() == 1

@@ -36,7 +36,7 @@ def found(experiment: Experiment, tmp_path_factory: pytest.TempPathFactory) -> F
 
 @pytest.fixture(scope="module")
 def profile(found: Found, experiment: Experiment) -> Profile:
-    *_, profile = analysis.vectors.profiles(found, experiment.view)
+    *_, profile = analysis.layers.profiles(found, experiment.view)
     return profile
 
 
@@ -63,19 +63,19 @@ def test_the_profile_is_that_of_pipelines_written_out(found: Found, experiment: 
 def test_shuffled_lengths_leave_nothing(found: Found, experiment: Experiment, profile: Profile) -> None:
     assert profile.best is not None
     assert profile.best.r_squared > 0.7
-    left = analysis.vectors.shuffled_probe(found, experiment.view, profile)
+    left = analysis.layers.shuffled_probe(found, experiment.view, profile)
     assert left is not None
     assert left.r_squared < 0.05
     assert left.error == pytest.approx(profile.guess_error, rel=0.1)
     shuffled = Experiment(**{**vars(experiment), "lengths": Lengths.SHUFFLED})
-    *_, control = analysis.vectors.profiles(found, shuffled)
+    *_, control = analysis.layers.profiles(found, shuffled)
     assert max(reading.r_squared for reading in control.readings.values() if reading.r_squared is not None) < 0.05
 
 
 def test_every_probe_has_its_error_and_its_folds_ready_for_json(
     found: Found, experiment: Experiment, profile: Profile
 ) -> None:
-    result = analysis.vectors.summary(found, experiment.view, profile)
+    result = analysis.layers.summary(found, experiment.view, profile)
     json.dumps(result, allow_nan=False)
     last = result["layers"][2]  # type: ignore[index]
     for name in ("probe", "direction", "mean_pool_probe", "max_pool_probe"):
@@ -95,7 +95,7 @@ def test_every_probe_has_its_error_and_its_folds_ready_for_json(
 
 
 def test_lengths_are_in_the_unit_that_was_asked(found: Found, experiment: Experiment) -> None:
-    *_, profile = analysis.vectors.profiles(found, Experiment(**{**vars(experiment), "unit": Unit.CHARACTERS}))
+    *_, profile = analysis.layers.profiles(found, Experiment(**{**vars(experiment), "unit": Unit.CHARACTERS}))
     used = np.flatnonzero(found.vectors.n_tokens < 28)
     reading = profile.get(Pooling.CLS, None, Readout.NORM)
     assert reading is not None
@@ -106,7 +106,7 @@ def test_lengths_are_in_the_unit_that_was_asked(found: Found, experiment: Experi
 
 def test_sentlen_is_that_of_a_pipeline_written_out(found: Found, experiment: Experiment) -> None:
     experiment = Experiment(**{**vars(experiment), "length_cutoff": 80, "layer": 1})
-    result = analysis.vectors.classify(found, experiment.view)
+    result = analysis.layers.classify(found, experiment.view)
     assert result.problem == ""
     assert result.vector is not None
     assert result.norm is not None
@@ -127,7 +127,7 @@ def test_sentlen_is_that_of_a_pipeline_written_out(found: Found, experiment: Exp
     assert len(set(result.vector_draws)) > 1
     assert min(result.vector_draws) - 0.05 < scores.mean() < max(result.vector_draws) + 0.05
     assert "worse than guessing" not in words.sentlen.verdict(result)
-    shuffled = analysis.vectors.classify(found, Experiment(**{**vars(experiment), "lengths": Lengths.SHUFFLED}))
+    shuffled = analysis.layers.classify(found, Experiment(**{**vars(experiment), "lengths": Lengths.SHUFFLED}))
     assert shuffled.vector is not None
     assert shuffled.vector.interval[0] < 1 / 6
     assert np.mean(shuffled.vector_draws) == pytest.approx(1 / 6, abs=0.06)
@@ -135,22 +135,22 @@ def test_sentlen_is_that_of_a_pipeline_written_out(found: Found, experiment: Exp
 
 
 def test_too_few_sentences_explain_themselves(found: Found, experiment: Experiment) -> None:
-    few = analysis.vectors.head(found, 30)
-    assert analysis.vectors.classify(few, experiment.view).problem.endswith("Not all of the sample is measured yet.")
-    *_, profile = analysis.vectors.profiles(analysis.vectors.head(found, 4), experiment.view)
+    few = analysis.layers.head(found, 30)
+    assert analysis.layers.classify(few, experiment.view).problem.endswith("Not all of the sample is measured yet.")
+    *_, profile = analysis.layers.profiles(analysis.layers.head(found, 4), experiment.view)
     assert profile.is_complete
     assert profile.best is None
-    result = analysis.vectors.summary(analysis.vectors.head(found, 4), experiment.view, profile)
+    result = analysis.layers.summary(analysis.layers.head(found, 4), experiment.view, profile)
     assert result["shuffled_probe_r_squared"] is None
     assert result["sentlen_accuracy"] is None
-    *_, nothing = analysis.vectors.profiles(analysis.vectors.head(found, 0), experiment.view)
+    *_, nothing = analysis.layers.profiles(analysis.layers.head(found, 0), experiment.view)
     assert nothing.n == 0
     assert all(reading.problem for reading in nothing.readings.values())
 
 
 def test_what_carries_the_norm_is_told_of_every_vector(found: Found, experiment: Experiment) -> None:
     for pooling in Pooling:
-        carriers = analysis.vectors.norm_breakdown(found, Experiment(**{**vars(experiment), "pooling": pooling}))
+        carriers = analysis.layers.norm_breakdown(found, Experiment(**{**vars(experiment), "pooling": pooling}))
         assert carriers.by_dimension is not None
         used = np.flatnonzero(found.vectors.n_tokens < 28)
         vectors = found.vectors.of(pooling, None)[used].astype(float)
@@ -164,6 +164,6 @@ def test_sentences_of_the_same_words_share_a_fold(found: Found, experiment: Expe
     sentences = [f"{'Été ' * (1 + i % 15)}{i // 2}" for i in range(60)]
     sentences[1::2] = [unicodedata.normalize("NFD", sentence).upper() for sentence in sentences[0::2]]
     twice = Found(found.weights, type(found.sample)(found.corpus, sentences, ""), measurements=found.vectors.head(60))
-    folds = analysis.vectors.folds(twice, np.arange(60))
+    folds = analysis.layers.folds(twice, np.arange(60))
     assert (folds[0::2] == folds[1::2]).all()
     assert len(set(folds.tolist())) == 5

@@ -45,7 +45,7 @@ def found() -> Found:
 @pytest.mark.parametrize("cutoff", [10, 513])
 def test_the_line_is_of_all_and_the_points_are_of_the_sample(found: Found, cutoff: int) -> None:
     view = View(length_cutoff=cutoff, layer=1)
-    shown = analysis.show(found, view)
+    shown = analysis.select(found, view)
     whole = found.census.measured
     short = whole.n_tokens < cutoff
     expected = statistics.fit(whole.n_tokens[short], whole.norms(Pooling.CLS, 1)[short])
@@ -59,14 +59,14 @@ def test_the_line_is_of_all_and_the_points_are_of_the_sample(found: Found, cutof
 
 @pytest.mark.parametrize("view", [View(unit=Unit.WORDS), View(lengths=Lengths.SHUFFLED)])
 def test_what_is_not_counted_is_told_of_the_sample(found: Found, view: View) -> None:
-    shown = analysis.show(found, view)
+    shown = analysis.select(found, view)
     assert shown.census is None
     assert shown.n <= DRAWN
 
 
 def test_cells_count_all_sentences_under_the_cutoff(found: Found) -> None:
     view = View(length_cutoff=20)
-    cells = analysis.cells_of_all(analysis.show(found, view), 128)
+    cells = analysis.cells_of_all(analysis.select(found, view), 128)
     assert cells is not None
     whole = found.census.measured
     short = whole.n_tokens < 20
@@ -82,4 +82,4 @@ def test_cells_count_all_sentences_under_the_cutoff(found: Found) -> None:
 
 
 def test_a_sample_has_no_cells(found: Found) -> None:
-    assert analysis.cells_of_all(analysis.show(replace(found, census=None), View()), 128) is None
+    assert analysis.cells_of_all(analysis.select(replace(found, census=None), View()), 128) is None

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from clsviz import export, figures, statistics
-from clsviz.analysis import Shown, show
+from clsviz.analysis import ViewData, select
 from clsviz.experiment import Experiment
 from clsviz.measuring import Encoders, Extraction, Found, Store
 from clsviz.progress import Progress
@@ -32,8 +32,8 @@ def found(experiment: Experiment, tmp_path_factory: pytest.TempPathFactory) -> F
 
 
 @pytest.fixture(scope="module")
-def shown(experiment: Experiment, found: Found) -> Shown:
-    return show(found, experiment.view)
+def shown(experiment: Experiment, found: Found) -> ViewData:
+    return select(found, experiment.view)
 
 
 def test_the_table_has_a_row_a_sentence(found: Found) -> None:
@@ -47,7 +47,7 @@ def test_a_part_of_the_sample_has_a_part_of_the_table(found: Found) -> None:
     assert len(export.table(found.sentences, found.measurements.head(4))) == 4
 
 
-def test_csv_and_parquet_come_back_as_they_were(experiment: Experiment, found: Found, shown: Shown) -> None:
+def test_csv_and_parquet_come_back_as_they_were(experiment: Experiment, found: Found, shown: ViewData) -> None:
     table = export.table(found.sentences, found.measurements)
     from_csv = pd.read_csv(io.BytesIO(export.to_csv(table)), keep_default_na=False)
     pd.testing.assert_frame_equal(from_csv, table, check_dtype=False)
@@ -58,7 +58,7 @@ def test_csv_and_parquet_come_back_as_they_were(experiment: Experiment, found: F
     assert about["n_sampled"] == len(found.sentences)
 
 
-def test_the_summary_is_json_and_restores_the_experiment(experiment: Experiment, found: Found, shown: Shown) -> None:
+def test_the_summary_is_json_and_restores_the_experiment(experiment: Experiment, found: Found, shown: ViewData) -> None:
     summary = export.summary(experiment, found, shown)
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary
     assert shown.fit is not None
@@ -69,7 +69,7 @@ def test_the_summary_is_json_and_restores_the_experiment(experiment: Experiment,
 
 
 def test_what_is_undefined_is_none_and_explained(experiment: Experiment, found: Found) -> None:
-    constant = show(found, replace(experiment, layer=0).view)
+    constant = select(found, replace(experiment, layer=0).view)
     summary = export.summary(replace(experiment, layer=0), found, constant)
     assert summary["r_squared"] is summary["r_squared_interval"] is summary["slope"] is None
     assert "norm is the same" in summary["problem"]
@@ -78,7 +78,7 @@ def test_what_is_undefined_is_none_and_explained(experiment: Experiment, found: 
 def test_an_interval_without_end_is_none(experiment: Experiment, found: Found) -> None:
     few = found.measurements.head(4)
     few = type(few)(np.array([5, 5, 5, 40], np.int32), np.zeros(4, bool), few.cls_norms, few.pooler_norms)
-    summary = export.summary(experiment, found, show(replace(found, measurements=few), experiment.view))
+    summary = export.summary(experiment, found, select(replace(found, measurements=few), experiment.view))
     assert summary["slope_interval"] is None
     assert summary["slope"] is not None
 
@@ -88,7 +88,7 @@ def test_the_report_of_a_whole_corpus_has_no_curves_of_a_part(experiment: Experi
     lengths = random.integers(3, 60, 200).astype(np.int32)
     norms = (9 + lengths / 20 + random.standard_normal(200)).astype(np.float32)
     index = np.arange(200) % len(found.sentences)
-    of_sample = Shown(index, lengths, norms, statistics.fit(lengths, norms), "")
+    of_sample = ViewData(index, lengths, norms, statistics.fit(lengths, norms), "")
     assert "R² of a curve" in export.report(experiment, found, of_sample).decode()
     census = statistics.Census.of(lengths, norms)
     of_all = replace(of_sample, fit=census.fit(), census=census)
@@ -99,7 +99,7 @@ def test_the_report_of_a_whole_corpus_has_no_curves_of_a_part(experiment: Experi
     assert "no interval is told with it, as no sentence was left to chance" in page
 
 
-def test_the_line_of_a_whole_corpus_has_no_intervals(experiment: Experiment, found: Found, shown: Shown) -> None:
+def test_the_line_of_a_whole_corpus_has_no_intervals(experiment: Experiment, found: Found, shown: ViewData) -> None:
     of_sample = export.summary(experiment, found, shown)
     census = statistics.Census.of(shown.lengths, shown.norms)
     of_all = export.summary(experiment, found, replace(shown, fit=census.fit(), census=census, clusters=None))
@@ -112,7 +112,7 @@ def test_the_line_of_a_whole_corpus_has_no_intervals(experiment: Experiment, fou
 
 
 def test_the_report_holds_picture_numbers_and_settings_and_escapes_all_text(
-    experiment: Experiment, found: Found, shown: Shown
+    experiment: Experiment, found: Found, shown: ViewData
 ) -> None:
     assert shown.fit is not None
     page = export.report(experiment, found, shown).decode()
@@ -126,7 +126,7 @@ def test_the_report_holds_picture_numbers_and_settings_and_escapes_all_text(
     assert not re.search(r"<(script|link|img)[^>]+(src|href)", page)
 
 
-def test_a_picture_has_what_the_visitor_sees_in_it(experiment: Experiment, found: Found, shown: Shown) -> None:
+def test_a_picture_has_what_the_visitor_sees_in_it(experiment: Experiment, found: Found, shown: ViewData) -> None:
     own = figures.Points(figures.labels_of(["<b>mine</b>"]), np.array([3], np.int32), np.array([1.5], np.float32))
     seen = export.Seen(own, [Overlay.RANGES], (2.0, 9.0, 0.5, 1.75), np.array([1, 4]))
     plain = export.picture(experiment, found, shown).to_dict()
@@ -149,7 +149,7 @@ def dense(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_many_sentences_are_a_density_with_some_of_them_as_points(
-    dense: None, experiment: Experiment, found: Found, shown: Shown
+    dense: None, experiment: Experiment, found: Found, shown: ViewData
 ) -> None:
     heat_map, cloud, *_ = export.picture(experiment, found, shown).to_dict()["data"]
     counts = [0 if z is None else round(10**z) for row in heat_map["z"] for z in row]
@@ -160,7 +160,7 @@ def test_many_sentences_are_a_density_with_some_of_them_as_points(
     assert '"type":"heatmap"' in page
 
 
-def test_the_cells_that_are_seen_are_a_table(dense: None, found: Found, shown: Shown) -> None:
+def test_the_cells_that_are_seen_are_a_table(dense: None, found: Found, shown: ViewData) -> None:
     table = export.cells(found, shown, export.Seen())
     assert list(table.columns) == ["shortest", "longest", "norm_from", "norm_to", "sentences"]
     assert table["sentences"].sum() == len(shown.index)
@@ -175,23 +175,23 @@ def test_the_cells_that_are_seen_are_a_table(dense: None, found: Found, shown: S
     assert (part["longest"].max(), part["norm_to"].min() > middle) == (shown.lengths[seen].max(), True)
 
 
-def test_few_sentences_have_no_cells(found: Found, shown: Shown) -> None:
+def test_few_sentences_have_no_cells(found: Found, shown: ViewData) -> None:
     assert export.cells(found, shown, export.Seen()).empty
     assert export.legend(found, shown, export.Seen()) == ""
 
 
 def test_the_axis_says_that_lengths_are_shuffled(experiment: Experiment, found: Found) -> None:
     asked = replace(experiment, lengths=Lengths.SHUFFLED)
-    picture = export.picture(asked, found, show(found, asked.view))
+    picture = export.picture(asked, found, select(found, asked.view))
     assert picture.layout.xaxis.title.text == "Shuffled length (in tokens)"
 
 
 def test_a_report_without_a_line_says_why(experiment: Experiment, found: Found) -> None:
     asked = replace(experiment, length_cutoff=2)
-    assert "least 3" in export.report(asked, found, show(found, asked.view)).decode()
+    assert "least 3" in export.report(asked, found, select(found, asked.view)).decode()
 
 
-def test_markup_in_a_name_is_text_in_the_report(found: Found, shown: Shown) -> None:
+def test_markup_in_a_name_is_text_in_the_report(found: Found, shown: ViewData) -> None:
     page = export.report(Experiment(model="/<img src=x>", corpus="<i>"), found, shown).decode()
     assert "<img src=x>" not in page
     assert "&lt;img src=x&gt;" in page

@@ -10,7 +10,7 @@ import pytest
 from support.tiny import random_sentences
 
 from clsviz import export
-from clsviz.analysis import Shown, show
+from clsviz.analysis import ViewData, select
 from clsviz.analysis.fields import field
 from clsviz.experiment import Experiment
 from clsviz.export import Groups
@@ -36,8 +36,8 @@ def found(experiment: Experiment, tmp_path_factory: pytest.TempPathFactory) -> F
 
 
 @pytest.fixture(scope="module")
-def shown(experiment: Experiment, found: Found) -> Shown:
-    shown = show(found, experiment.view)
+def shown(experiment: Experiment, found: Found) -> ViewData:
+    shown = select(found, experiment.view)
     assert 20 < len(shown.index) < N
     return shown
 
@@ -47,7 +47,7 @@ NAMED = Groups("Column “topic”", "group_topic", field(TOPICS))
 NUMBERS = Groups("Column “score”", "group_score", field(SCORES))
 
 
-def in_figure(experiment: Experiment, found: Found, shown: Shown, groups: Groups) -> tuple[dict, np.ndarray]:
+def in_figure(experiment: Experiment, found: Found, shown: ViewData, groups: Groups) -> tuple[dict, np.ndarray]:
     """A figure as plain data, and the numbers that say which colours its points have."""
     figure = export.picture(experiment, found, shown, export.Seen(groups=groups))
     return figure.to_dict(), np.asarray(figure.data[0].marker.color)
@@ -58,7 +58,7 @@ def named(figure: dict) -> list[str]:
 
 
 def test_the_picture_has_their_colours_and_what_these_stand_for(
-    experiment: Experiment, found: Found, shown: Shown
+    experiment: Experiment, found: Found, shown: ViewData
 ) -> None:
     topics = [TOPICS[place] for place in shown.index]
     figure, codes = in_figure(experiment, found, shown, NAMED)
@@ -82,7 +82,7 @@ def test_the_picture_has_their_colours_and_what_these_stand_for(
     assert named(figure) == [f"no value ({np.isnan(scores).sum()})"]
 
 
-def test_the_report_has_them_and_escapes_their_names(experiment: Experiment, found: Found, shown: Shown) -> None:
+def test_the_report_has_them_and_escapes_their_names(experiment: Experiment, found: Found, shown: ViewData) -> None:
     page = export.report(experiment, found, shown, export.Seen(groups=NAMED)).decode()
     assert "topic" in page
     assert "<b>topic</b>" not in page
@@ -90,7 +90,7 @@ def test_the_report_has_them_and_escapes_their_names(experiment: Experiment, fou
     assert "topic" not in export.report(experiment, found, shown).decode()
 
 
-def test_tables_have_a_column_of_them(found: Found, shown: Shown) -> None:
+def test_tables_have_a_column_of_them(found: Found, shown: ViewData) -> None:
     for groups, values in ((NAMED, TOPICS), (NUMBERS, [score and float(score) for score in SCORES])):
         table = export.table(found.sentences, found.measurements, groups)
         assert list(table.columns) == [*export.table(found.sentences, found.measurements).columns, groups.name]

@@ -5,8 +5,7 @@ import pytest
 from support.searched import N, found_of, lengths, with_length
 
 from clsviz import analysis, export
-from clsviz.analysis.joined import Joined
-from clsviz.analysis.similarity import Similarity
+from clsviz.analysis.search import Joined, Similarity
 from clsviz.experiment import View
 from clsviz.measuring import Found
 from clsviz.models import Weights
@@ -21,7 +20,7 @@ def found(tiny_weights: Weights) -> Found:
 
 @pytest.fixture(scope="module")
 def similarity(found: Found) -> Similarity:
-    return analysis.similarity.last(found, View())
+    return analysis.search.last(found, View())
 
 
 def test_the_table_of_pairs_has_every_cell(similarity: Similarity) -> None:

@@ -2,14 +2,14 @@ import numpy as np
 import pytest
 
 from clsviz import export, words
-from clsviz.analysis import Shown, naming
-from clsviz.analysis.vectors import SentLen
+from clsviz.analysis import ViewData, naming
+from clsviz.analysis.layers import SentLen
 from clsviz.settings import Pooling, Unit
 from clsviz.statistics import NormOf, Profile, Reading, Readout, dimensions, fit, sentlen
 
 LENGTHS = np.arange(3, 53, dtype=np.int32)
 NORMS = (7 + 0.01 * LENGTHS + 0.05 * np.sin(LENGTHS)).astype(np.float32)
-SHOWN = Shown(np.arange(100, 150), LENGTHS, NORMS, fit(LENGTHS, NORMS), "", 0)
+SHOWN = ViewData(np.arange(100, 150), LENGTHS, NORMS, fit(LENGTHS, NORMS), "", 0)
 
 
 def profile() -> Profile:

@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from support.app import BOXES, answer, job_of, linked, settle, texts
 
 from clsviz import analysis
-from clsviz.analysis.similarity import Similarity
+from clsviz.analysis.search import Similarity
 from clsviz.measurements import Kind
 from clsviz.measuring import Cost, Extraction, Found, State
 from clsviz.ui.state import server
@@ -36,7 +36,7 @@ def open_page(tiny_folder: Path, corpus: str) -> Callable[..., AppTest]:
 
 def compared(page: AppTest) -> Similarity:
     """The same, computed anew from what the page has measured."""
-    return analysis.similarity.last(job_of(page).work.found, page.session_state.written.experiment.view)
+    return analysis.search.last(job_of(page).work.found, page.session_state.written.experiment.view)
 
 
 def cells(page: AppTest) -> np.ndarray:

@@ -8,13 +8,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from support.app import chart, finish, job_of, texts, unfold
 
-from clsviz.analysis import Shown, naming
+from clsviz.analysis import ViewData, naming
 from clsviz.ui.parts import marks
 
 pytestmark = pytest.mark.usefixtures("measured_before")
 
 RANDOM = np.random.default_rng(0)
-SHOWN = Shown(
+SHOWN = ViewData(
     np.arange(0, 1000, 2),
     RANDOM.integers(3, 40, 500).astype(np.int32),
     RANDOM.normal(7, 0.5, 500).astype(np.float32),

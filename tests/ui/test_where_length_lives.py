@@ -89,7 +89,7 @@ def best_layer(page: AppTest) -> tuple[float, float]:
     """R² and mean error of the best probe of [CLS], of the profile that the page has."""
     found = job_of(page).work.found
     experiment = page.session_state.written.experiment
-    best = server.analyse(analysis.vectors.profiles, found, experiment.view.of_all_vectors).work.result.best
+    best = server.analyse(analysis.layers.profiles, found, experiment.view.of_all_vectors).work.result.best
     return best.r_squared, best.error
 
 

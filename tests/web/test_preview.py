@@ -53,7 +53,7 @@ def test_the_points_are_there_once_measured_and_the_answer_once_computed(minilm_
     found = Extraction(experiment, store, encoders).run(Progress())
     measured = previews.of("", SMALL)
     kept = analysis.Kept(store.results)
-    shown = analysis.show(found, experiment.view, kept=kept)
+    shown = analysis.select(found, experiment.view, kept=kept)
     computed = previews.of("", SMALL)
     assert before.scatter is None
     assert measured.scatter is not None

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from clsviz import words
-from clsviz.analysis import Shown
-from clsviz.analysis.more import More
+from clsviz.analysis import ViewData
+from clsviz.analysis.view import More
 from clsviz.corpora import Corpus, Sample
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment
@@ -18,11 +18,11 @@ from clsviz.settings import Pooling, Unit
 from clsviz.statistics import by_cutoff, fit, flat, shape, shapes, slices
 
 
-def shown_of(lengths: np.ndarray, norms: np.ndarray, clusters: np.ndarray | None = None) -> Shown:
+def shown_of(lengths: np.ndarray, norms: np.ndarray, clusters: np.ndarray | None = None) -> ViewData:
     """As a view has it, of sentences of which none are alike."""
     clusters = np.arange(len(lengths)) if clusters is None else clusters
     found = fit(lengths, norms, clusters)
-    return Shown(np.arange(len(lengths)), lengths.astype(np.int32), norms, found, "", clusters=clusters)
+    return ViewData(np.arange(len(lengths)), lengths.astype(np.int32), norms, found, "", clusters=clusters)
 
 
 def random_lengths(n: int = 1500, seed: int = 0) -> np.ndarray:
@@ -308,7 +308,7 @@ def test_a_norm_that_hardly_varies_is_said_to() -> None:
 def test_training_is_not_said_to_change_a_norm_that_no_word_has_reached() -> None:
     """Before the first layer [CLS] is the same for every sentence, trained or not."""
     lengths = random_lengths(300)
-    constant = Shown(np.arange(300), lengths.astype(np.int32), np.full(300, 7.0), None, "The norm is the same.")
+    constant = ViewData(np.arange(300), lengths.astype(np.int32), np.full(300, 7.0), None, "The norm is the same.")
     untrained = Experiment(model="untrained:minilm")
     (said,) = words.caveats(constant, untrained, 300)
     assert said.endswith("the same norm until it is trained. Look at the pooler output instead, if there is one.")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from clsviz import analysis, words
-from clsviz.analysis import Shown
+from clsviz.analysis import ViewData
 from clsviz.corpora import Corpus, Sample
 from clsviz.experiment import Experiment
 from clsviz.measuring import Found
@@ -20,12 +20,12 @@ def found_of(experiment: Experiment) -> Found:
     return Found(weights, Sample(Corpus(experiment.selection, "A & B", "c" * 64, 400, experiment.corpus), [], ""))
 
 
-def shown_of(lengths: np.ndarray) -> Shown:
+def shown_of(lengths: np.ndarray) -> ViewData:
     norms = (8 + 0.05 * lengths + np.random.default_rng(0).standard_normal(len(lengths))).astype(np.float32)
     has_line = len(set(lengths.tolist())) > 1
     line = fit(lengths, norms, np.arange(len(lengths))) if has_line else None
     problem = "" if has_line else "All sentences have one length."
-    return Shown(
+    return ViewData(
         np.arange(len(lengths)), lengths.astype(np.int32), norms, line, problem, clusters=np.arange(len(lengths))
     )
 

@@ -31,9 +31,9 @@ def found(one: Import, folder: Path, kind: Kind = Kind.NORMS) -> Found:
 def test_nothing_is_said_of_a_model_of_which_nothing_is_known(in_words: bool, tmp_path: Path) -> None:
     one = imported(tmp_path, None if in_words else (LENGTHS + 1).astype(np.int32))
     experiment, of_norms = one.experiment, found(one, tmp_path)
-    shown = analysis.show(of_norms, experiment.view)
+    shown = analysis.select(of_norms, experiment.view)
     settings = words.settings(experiment, of_norms, shown)
-    profile = list(analysis.vectors.profiles(found(one, tmp_path, Kind.VECTORS), experiment.view))[-1]
+    profile = list(analysis.layers.profiles(found(one, tmp_path, Kind.VECTORS), experiment.view))[-1]
     texts = [
         words.question(experiment),
         words.question_of_layers(experiment),

@@ -1,13 +1,13 @@
 import numpy as np
 
 from clsviz import words
-from clsviz.analysis import Shown
+from clsviz.analysis import ViewData
 from clsviz.settings import Trait
 
 RANDOM = np.random.default_rng(0)
 LENGTHS = RANDOM.integers(3, 40, 200).astype(np.int32)
 NORMS = (7 + 0.1 * LENGTHS + RANDOM.standard_normal(200)).astype(np.float32)
-SHOWN = Shown(np.arange(200), LENGTHS, NORMS, None, "", clusters=np.arange(200))
+SHOWN = ViewData(np.arange(200), LENGTHS, NORMS, None, "", clusters=np.arange(200))
 
 
 def test_a_selection_has_its_own_count_mean_and_r_squared() -> None:
@@ -35,7 +35,7 @@ def test_those_with_a_trait_are_counted_beside_the_others() -> None:
     )
     one = SHOWN.index == 7
     assert words.selection.by_trait(Trait.CAPITAL, SHOWN, one).startswith("1 of 200 sentences begins with a capital: ")
-    alone = Shown(np.arange(1), LENGTHS[:1], NORMS[:1], None, "")
+    alone = ViewData(np.arange(1), LENGTHS[:1], NORMS[:1], None, "")
     assert words.selection.by_trait(Trait.DIGIT, alone, np.array([True])) == "The only sentence has a digit."
     assert words.selection.by_trait(Trait.DIGIT, alone, np.array([False])) == (
         "The only sentence is not one that has a digit."

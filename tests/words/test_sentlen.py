@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from clsviz import words
-from clsviz.analysis.published import Published
-from clsviz.analysis.vectors import SentLen
+from clsviz.analysis.layers import SentLen
+from clsviz.analysis.probes import Published
 from clsviz.statistics import Code
 from clsviz.statistics.sentlen import Result
 

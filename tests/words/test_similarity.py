@@ -8,8 +8,7 @@ import pytest
 from support.searched import N, found_of, lengths, noise, with_length
 
 from clsviz import analysis, words
-from clsviz.analysis.joined import Joined
-from clsviz.analysis.similarity import Similarity
+from clsviz.analysis.search import Joined, Similarity
 from clsviz.experiment import Experiment, View
 from clsviz.models import Weights
 from clsviz.settings import Lengths, Unit
@@ -20,12 +19,12 @@ VIEW = View()
 @pytest.fixture(scope="module")
 def bent(tiny_weights: Weights) -> Similarity:
     """A direction of the length, and sentences that share no more words than chance has it."""
-    return analysis.similarity.last(found_of(tiny_weights, with_length(2)), VIEW)
+    return analysis.search.last(found_of(tiny_weights, with_length(2)), VIEW)
 
 
 @pytest.fixture(scope="module")
 def straight(tiny_weights: Weights) -> Similarity:
-    return analysis.similarity.last(found_of(tiny_weights, noise()), VIEW)
+    return analysis.search.last(found_of(tiny_weights, noise()), VIEW)
 
 
 def numbers(text: str) -> list[float]:
@@ -41,7 +40,7 @@ def test_no_relation_is_no_bend(straight: Similarity) -> None:
 
 
 def test_a_norm_alone_is_no_bend(tiny_weights: Weights, straight: Similarity) -> None:
-    of_norms = next(analysis.similarity.compare(found_of(tiny_weights, noise() * lengths()[:, None]), VIEW))
+    of_norms = next(analysis.search.compare(found_of(tiny_weights, noise() * lengths()[:, None]), VIEW))
     assert words.similarity.verdict(of_norms) == words.similarity.verdict(straight)
 
 
@@ -60,7 +59,7 @@ def test_a_direction_of_the_length_is_a_bend_beyond_words(bent: Similarity) -> N
 def test_cosines_that_hardly_differ_are_said_to(tiny_weights: Weights, bent: Similarity) -> None:
     assert "hardly differ" not in words.similarity.quiet_line(bent, Experiment())
     alike = np.concatenate([np.full((N, 1), 1e4, np.float32), with_length(2)], axis=1)
-    found = next(analysis.similarity.compare(found_of(tiny_weights, alike), VIEW))
+    found = next(analysis.search.compare(found_of(tiny_weights, alike), VIEW))
     assert words.similarity.verdict(found).startswith("Yes, ")
     means = found.bias.cosine_by_length
     said = words.similarity.quiet_line(found, Experiment())
@@ -84,7 +83,7 @@ def test_near_duplicates_are_not_taken_for_a_bend(tiny_weights: Weights) -> None
     of = np.arange(N) // 12
     sentences = [f"{'word' * 3} {' '.join(f'v{of[i]}x{k}' for k in range(4 + of[i]))} n{i}" for i in range(N)]
     found = found_of(tiny_weights, noise()[of] + 0.01 * noise(seed=8), sentences)
-    same = next(s for s in analysis.similarity.compare(found, View(unit=Unit.WORDS)) if s.by_words)
+    same = next(s for s in analysis.search.compare(found, View(unit=Unit.WORDS)) if s.by_words)
     assert same.bias.neighbour_correlation > 0.9
     text = words.similarity.verdict(same)
     assert text.startswith("About as much as shared words do: the longer a sentence, the longer its ten nearest")

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from clsviz import export, statistics, words
-from clsviz.analysis import Shown
+from clsviz.analysis import ViewData
 from clsviz.settings import Unit
 
 LENGTHS = np.repeat(np.arange(5, 15, dtype=np.int32), 30)
 NORMS = np.linspace(6, 8, len(LENGTHS), dtype=np.float32)
-SHOWN = Shown(np.arange(len(LENGTHS)), LENGTHS, NORMS, None, "no line", 0)
+SHOWN = ViewData(np.arange(len(LENGTHS)), LENGTHS, NORMS, None, "no line", 0)
 
 
 def test_a_sentence_is_set_beside_those_of_about_its_length() -> None:

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import pandas as pd
 
 from clsviz import analysis, export, models, words
-from clsviz.analysis.comparison import Row
+from clsviz.analysis.compare import Row
 from clsviz.experiment import Experiment
 from clsviz.measuring import MeasuringJob
 from clsviz.ui.parts import share
@@ -28,9 +28,9 @@ def show(experiment: Experiment, rows: Sequence[Row], jobs: Sequence[MeasuringJo
     found = next((job.work.found for job in jobs if job.work.found), None)
     sentences = found.sentences if found else []
     tables: dict[str, Callable[[], pd.DataFrame]] = {
-        "Table": lambda: analysis.comparison.table([_shareable(row) for row in rows]),
-        "Layers": lambda: analysis.comparison.curves(rows),
-        "Sentences": lambda: analysis.comparison.points(rows, sentences),
+        "Table": lambda: analysis.compare.table([_shareable(row) for row in rows]),
+        "Layers": lambda: analysis.compare.curves(rows),
+        "Sentences": lambda: analysis.compare.points(rows, sentences),
     }
     about = partial(_about, experiment, rows, jobs, query)
 

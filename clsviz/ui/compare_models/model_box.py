@@ -52,7 +52,7 @@ def show(names: Sequence[str], norms: Sequence[MeasuringJob], vectors: Sequence[
 
 def show_errors(names: Sequence[str], norms: Sequence[MeasuringJob], vectors: Sequence[MeasuringJob]) -> None:
     """What is wrong with each of the models."""
-    for label, *jobs in zip(analysis.comparison.labels(names), norms, vectors, strict=True):
+    for label, *jobs in zip(analysis.compare.labels(names), norms, vectors, strict=True):
         errors = [job.error for job in jobs if job.error and job.error.subject is Subject.MODEL]
         if errors:
             st.error(escape(f"{label}: {errors[0]}"))

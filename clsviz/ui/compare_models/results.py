@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from clsviz import analysis, figures, words
-from clsviz.analysis.comparison import Row
+from clsviz.analysis.compare import Row
 from clsviz.experiment import Experiment
 from clsviz.measuring import Found, MeasuringJob
 from clsviz.settings import Unit
@@ -99,7 +99,7 @@ def _draw(
     view()
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.markdown(escape(words.comparison.tokenizers(rows, experiment.unit)), width="stretch")
-        if experiment.unit is Unit.TOKENS and analysis.comparison.tokens_agree(rows) is False:
+        if experiment.unit is Unit.TOKENS and analysis.compare.tokens_agree(rows) is False:
             st.button("Count in words", on_click=_count_in_words, key="count_in_words")
         with st.container(horizontal=True, horizontal_alignment="right", width="content"):
             downloads.copy_link(experiment, rows, norms, query)
@@ -161,7 +161,7 @@ def _curves(rows: Sequence[Row], unit: Unit) -> None:
     st.subheader("Layer by layer", anchor=False)
 
     def draw(name: str, title: str) -> Any:
-        curves = analysis.comparison.curves(rows)
+        curves = analysis.compare.curves(rows)
         low = float(np.nanmin(curves[["norm", "vector"]].to_numpy(float), initial=0))
         figure = figures.relative_depth(curves.rename(columns={name: "value"}), palette(), y_title=title)
         figure.update_yaxes(range=[max(low, _LOWEST_R_SQUARED) - _MARGIN, 1 + _MARGIN])

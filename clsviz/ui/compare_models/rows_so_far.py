@@ -8,7 +8,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from clsviz import analysis
-from clsviz.analysis.comparison import Norms, Row
+from clsviz.analysis.compare import Norms, Row
 from clsviz.experiment import Experiment, View
 from clsviz.measuring import Found, MeasuringJob, State
 from clsviz.settings import Precision
@@ -21,9 +21,9 @@ def rows_of(
     """One row per model, in the order of their names."""
     experiments = [replace(experiment, model=name) for name in names]
     founds = [watching.found(job, of) for job, of in zip(norms, experiments, strict=True)]
-    indices = iter(analysis.comparison.common([found.measurements for found in founds if found], experiment.view))
+    indices = iter(analysis.compare.common([found.measurements for found in founds if found], experiment.view))
     is_settled = not any(job.state.is_active for job in norms)  # until then, which sentences are compared may change
-    labels = analysis.comparison.labels(names)
+    labels = analysis.compare.labels(names)
     rows = []
     for label, of, job, of_vectors, found in zip(labels, experiments, norms, vectors, founds, strict=True):
         row = Row(of.model, label, problem=str(job.error or of_vectors.error or ""))
@@ -56,7 +56,7 @@ def _with_profile(row: Row, found: Found, view: View, index: NDArray[np.intp]) -
     """The row with the probes so far; they continue only while somebody is looking."""
     index = index[index < len(found.measurements)]
     view = view.of_all_vectors  # every layer is probed, whichever is shown
-    read, of = analysis.comparison.read_vectors, analysis.digest(index)
+    read, of = analysis.compare.read_vectors, analysis.digest(index)
     analysed = server.analyse_as(read, found, view, lambda: read(found, view, index), of)
     is_read = not analysed.state.is_active
     return replace(row, profile=analysed.work.result, is_read=is_read, problem=str(analysed.error or row.problem))
@@ -76,15 +76,15 @@ def is_kept(found: Found, experiment: Experiment, norms: Sequence[MeasuringJob |
     known = [job.work.found.measurements for job in norms if job and job.work.found]
     if not known or any(job is None or job.state.is_active for job in norms):
         return True
-    index = analysis.comparison.common(known, experiment.view)[0]
+    index = analysis.compare.common(known, experiment.view)[0]
     index = index[index < len(found.measurements)]
     of = analysis.digest(index)
-    return server.is_kept(analysis.comparison.read_vectors, found, experiment.view.of_all_vectors, of)
+    return server.is_kept(analysis.compare.read_vectors, found, experiment.view.of_all_vectors, of)
 
 
 def _norms(found: Found, view: View, index: NDArray[np.intp]) -> Norms:
     key = "norms of", found.key, view, analysis.digest(index)
-    return server.shared().of(key, lambda: analysis.comparison.norms_of(found, view, index, server.kept()))
+    return server.shared().of(key, lambda: analysis.compare.norms_of(found, view, index, server.kept()))
 
 
 @st.cache_resource(max_entries=24, show_spinner=False)

@@ -58,7 +58,7 @@ def show_on_a_phone(
 
 def _show(names: Sequence[str], norms: Sequence[MeasuringJob], vectors: Sequence[MeasuringJob], place: str) -> None:
     jobs = [*norms, *vectors]
-    labels = analysis.comparison.labels(names)
+    labels = analysis.compare.labels(names)
     with st.container(key=f"status_of_models{place}"):
         if any(job.state.is_active for job in jobs):
             _cancel_button(jobs, place)

@@ -7,13 +7,13 @@ import numpy as np
 import streamlit as st
 
 from clsviz import analysis
-from clsviz.analysis.comparison import Row
+from clsviz.analysis.compare import Row
 from clsviz.settings import Unit
 
 
 def show(rows: Sequence[Row], unit: Unit) -> None:
     """One row per model, with what is wrong with it; clicking a column's name sorts by it."""
-    numbers = analysis.comparison.table(rows)
+    numbers = analysis.compare.table(rows)
     intervals = [
         f"{low:.3f} to {high:.3f}" if np.isfinite(low) else None
         for low, high in zip(numbers["r_squared_low"], numbers["r_squared_high"], strict=True)

@@ -9,7 +9,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from clsviz import analysis, words
-from clsviz.analysis.pooler_check import EXAMPLE, Check
+from clsviz.analysis.typed import CHECK_EXAMPLE, Check
 from clsviz.encoder import Anatomy
 from clsviz.experiment import Experiment
 from clsviz.models import Weights
@@ -40,9 +40,9 @@ _COLUMNS = {"component": "Dimension", "cls": "[CLS]", "expected": "tanh(W [CLS] 
 
 def measure(weights: Weights, typed: Sequence[str]) -> Check | None:
     """The first typed sentence, or an example, measured; None, with the reason shown here, until it is."""
-    sentence = next(iter(typed), EXAMPLE)
-    work = partial(analysis.pooler_check.measure, sentence=sentence)
-    return own.try_sentences("pooler check", weights, [sentence], work)
+    sentence = next(iter(typed), CHECK_EXAMPLE)
+    work = partial(analysis.typed.check, sentence=sentence)
+    return own.try_sentences("pooler_check", weights, [sentence], work)
 
 
 def show_beginning(anatomy: Anatomy, check: Check, *, untrained: bool) -> None:
@@ -76,7 +76,7 @@ def show_check(anatomy: Anatomy, check: Check, n_typed: int) -> None:
         )
     with right:
         _show(*words.anatomy.verdict(anatomy, check))
-        table = analysis.pooler_check.dimension_table(anatomy, check).drop(columns="input_embedding")
+        table = analysis.typed.dimension_table(anatomy, check).drop(columns="input_embedding")
         digits = st.column_config.NumberColumn(format="%.6f")
         st.dataframe(
             table.dropna(subset="cls").rename(columns=_COLUMNS),
@@ -103,7 +103,7 @@ def show_direction(check: Check) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         st.dataframe(
-            analysis.pooler_check.norm_table(check).rename(columns=_NORM_COLUMNS),
+            analysis.typed.norm_table(check).rename(columns=_NORM_COLUMNS),
             hide_index=True,
             height="content" if len(check.layers) <= _MOST_LAYERS else _TABLE_HEIGHT,
             column_config={
@@ -135,13 +135,13 @@ def downloads(experiment: Experiment, weights: Weights, anatomy: Anatomy, check:
             share.table_downloads(
                 escape("Values of [CLS]"),
                 f"{name}-cls",
-                lambda: analysis.pooler_check.dimension_table(anatomy, check),
+                lambda: analysis.typed.dimension_table(anatomy, check),
                 lambda: about | {"tokens": [token_id for _, token_id in check.tokens]},
             )
             share.table_downloads(
                 "Norms by layer",
                 f"{name}-norms",
-                lambda: analysis.pooler_check.norm_table(check),
+                lambda: analysis.typed.norm_table(check),
                 lambda: about | {"tokens": [token_id for _, token_id in check.tokens]},
             )
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from clsviz import analysis, export, figures, words
-from clsviz.analysis.joined import MOST_TEXTS, SIZES, Joined
+from clsviz.analysis.search import MOST_TEXTS, SIZES, Joined
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
 from clsviz.measuring import Analysis, Found, measure_texts
@@ -24,7 +24,7 @@ def of(found: Found, experiment: Experiment) -> Analysis[tuple[Joined, ...]]:
     def measure(texts: Sequence[str]) -> Vectors:
         return measure_texts(texts, experiment, found, jobs.store, jobs.encoders, Progress())
 
-    join = analysis.joined.join
+    join = analysis.search.join
     return server.analyse_as(join, found, experiment.view, lambda: join(found, experiment.view, measure))
 
 

@@ -13,7 +13,7 @@ from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart, drawn_once
 
 if TYPE_CHECKING:
-    from clsviz.analysis.similarity import Similarity
+    from clsviz.analysis.search import Similarity
 
 
 def show(similarity: "Similarity", *, is_imported: bool) -> None:

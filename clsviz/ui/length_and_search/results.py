@@ -19,7 +19,7 @@ from clsviz.ui.parts.covered import covered
 from clsviz.ui.state import server, session, url, watching
 
 if TYPE_CHECKING:
-    from clsviz.analysis.similarity import Similarity
+    from clsviz.analysis.search import Similarity
 
 _HEIGHT = 470
 
@@ -40,14 +40,14 @@ def show(job: MeasuringJob, page: str) -> None:
 
 
 def _compare(found: Found, experiment: Experiment) -> "Analysis[Similarity]":
-    return server.analyse(analysis.similarity.compare, found, experiment.view)
+    return server.analyse(analysis.search.compare, found, experiment.view)
 
 
 def is_kept(found: Found, experiment: Experiment) -> bool:
     """Whether all that the page shows is there without the vectors."""
     view = experiment.view
-    has_joined = not st.session_state.joined or server.is_kept(analysis.joined.join, found, view)
-    return has_joined and server.is_kept(analysis.similarity.compare, found, view)
+    has_joined = not st.session_state.joined or server.is_kept(analysis.search.join, found, view)
+    return has_joined and server.is_kept(analysis.search.compare, found, view)
 
 
 def _needs_vectors(job: MeasuringJob) -> bool:

@@ -29,9 +29,9 @@ def is_active(job: MeasuringJob, experiment: Experiment) -> bool:
     """Whether there is more to come by itself."""
     found = watching.found(job, experiment)
     if job.state.is_active:
-        if found and not analysis.knows_alike(found):
+        if found and not analysis.clusters_ready(found):
             server.jobs().analyse(
-                ("alike", found.key), lambda: iter([analysis.alike(found)]), visitor=server.visitor()
+                ("alike", found.key), lambda: iter([analysis.near_duplicates(found)]), visitor=server.visitor()
             )  # in time for the end of the measurement
         return True
     if found is None:

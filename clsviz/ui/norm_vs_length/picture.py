@@ -16,7 +16,7 @@ from clsviz.ui.parts import chart, colouring, head, own, redrawn, selection, sha
 from clsviz.ui.state import server, session, url, watching
 
 if TYPE_CHECKING:
-    from clsviz.analysis import Shown
+    from clsviz.analysis import ViewData
 
 _LOOK_SECONDS = 0.3
 """How often to look for what the answer lacks, which takes about as long."""
@@ -85,7 +85,7 @@ def _wait(job: MeasuringJob, experiment: Experiment) -> None:
     _head(experiment, words.waiting.for_points(job, server.jobs().place_of(job)))
 
 
-def _answer(job: MeasuringJob, experiment: Experiment, found: Found, shown: "Shown") -> None:
+def _answer(job: MeasuringJob, experiment: Experiment, found: Found, shown: "ViewData") -> None:
     shape = beyond.shape(job, experiment)
     n_measured = found.n_measured
     is_pending = (
@@ -112,7 +112,7 @@ def _head(experiment: Experiment, answer: str, numbers: str = "", caveats: str =
 
 
 def _tools(
-    experiment: Experiment, found: Found, shown: "Shown", own_points: "figures.Points | None", query: dict[str, str]
+    experiment: Experiment, found: Found, shown: "ViewData", own_points: "figures.Points | None", query: dict[str, str]
 ) -> None:
     """What is drawn over the sentences, the control of shuffled lengths, and what can be taken along."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
@@ -138,7 +138,7 @@ def _tools(
             share.downloads(experiment, found, shown, seen, frame)
 
 
-def _explain(job: MeasuringJob, experiment: Experiment, found: Found, shown: "Shown") -> None:
+def _explain(job: MeasuringJob, experiment: Experiment, found: Found, shown: "ViewData") -> None:
     """What the picture is after every layer and at every cutoff, how to read it, and how it came about."""
     is_imported = words.is_imported(experiment)
     label = "Every cutoff" if is_imported else "Every layer, every cutoff"
@@ -154,7 +154,7 @@ def _explain(job: MeasuringJob, experiment: Experiment, found: Found, shown: "Sh
             _tell_how(job, experiment, found, shown)
 
 
-def _tell_how(job: MeasuringJob, experiment: Experiment, found: Found, shown: "Shown") -> None:
+def _tell_how(job: MeasuringJob, experiment: Experiment, found: Found, shown: "ViewData") -> None:
     slices = statistics.slices(shown.lengths, shown.norms)
     st.markdown(f"{words.HOW_TO_READ}\n\n{words.lengths_at_norms(slices, shown.lengths, experiment.unit)}")
     flat = chart.flat(found, experiment, shown)

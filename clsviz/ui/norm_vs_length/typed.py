@@ -16,7 +16,7 @@ from clsviz.statistics import lengths_in
 from clsviz.ui.parts import own
 
 if TYPE_CHECKING:
-    from clsviz.analysis import Shown
+    from clsviz.analysis import ViewData
     from clsviz.encoder import AnyEncoder
 
 _MOST_IN_FULL = 3
@@ -62,7 +62,7 @@ def measure(found: Found, experiment: Experiment) -> TypedSentences | None:
     return TypedSentences(sentences, tokens, measurements, experiment.unit, lengths, norms)
 
 
-def show(typed: TypedSentences | None, shown: "Shown") -> None:
+def show(typed: TypedSentences | None, shown: "ViewData") -> None:
     """The sentences, if there are any, beside what the line and the corpus have for the same length."""
     if typed is None:
         return
@@ -81,7 +81,7 @@ def show(typed: TypedSentences | None, shown: "Shown") -> None:
             st.code(words.typed.tokens(typed.tokens[index]), language=None, wrap_lines=True)
 
 
-def _table(typed: TypedSentences, shown: "Shown") -> None:
+def _table(typed: TypedSentences, shown: "ViewData") -> None:
     st.dataframe(
         export.tables.typed(typed.sentences, typed.tokens, typed.lengths, typed.norms, typed.unit, shown),
         hide_index=True,

@@ -18,7 +18,7 @@ from clsviz.ui.parts import assist, colouring, drawing, marks
 from clsviz.ui.state import links, server
 
 if TYPE_CHECKING:
-    from clsviz.analysis import Shown
+    from clsviz.analysis import ViewData
     from clsviz.statistics import Flat, Quantiles
 
 HEIGHT = 470
@@ -55,26 +55,26 @@ def palette() -> "figures.Palette":
     return figures.Palette(*_ROLES[assist.n_changes_of_theme() % 2])
 
 
-def view_of(found: Found, experiment: Experiment) -> "Shown":
+def view_of(found: Found, experiment: Experiment) -> "ViewData":
     """What the experiment's view shows of what is measured so far."""
     view = experiment.view
-    key = "shown", found.key, view, analysis.knows_alike(found)
-    return server.shared().of(key, lambda: analysis.show(found, view, wait=False, kept=server.kept()))
+    key = "shown", found.key, view, analysis.clusters_ready(found)
+    return server.shared().of(key, lambda: analysis.select(found, view, wait=False, kept=server.kept()))
 
 
-def _quantiles(found: Found, view: View, shown: "Shown") -> "Quantiles | None":
+def _quantiles(found: Found, view: View, shown: "ViewData") -> "Quantiles | None":
     asked = analysis.question(analysis.quantiles, found, view=view)
     compute = partial(analysis.quantiles, shown)
     return server.shared().of(("quantiles", found.key, view), lambda: server.kept().of(asked, compute))
 
 
-def drawn_overlays(found: Found, experiment: Experiment, shown: "Shown", overlays: Sequence[str]) -> list[Overlay]:
+def drawn_overlays(found: Found, experiment: Experiment, shown: "ViewData", overlays: Sequence[str]) -> list[Overlay]:
     """Those overlays that there is something to draw of: few sentences have no curves."""
     curves = _quantiles(found, experiment.view, shown) if CURVES in overlays else None
     return [Overlay(name) for name in overlays if name != CURVES or curves is not None]
 
 
-def flat(found: Found, experiment: Experiment, shown: "Shown") -> "Flat | None":
+def flat(found: Found, experiment: Experiment, shown: "ViewData") -> "Flat | None":
     """R² of what is shown on a flat distribution of lengths, or None where there is none."""
     view = experiment.view
     asked = analysis.question(analysis.flat, found, view=view)
@@ -112,20 +112,20 @@ def axes(experiment: Experiment, longest: int) -> "figures.Axes":
     )
 
 
-def axes_of(experiment: Experiment, shown: "Shown") -> "figures.Axes":
+def axes_of(experiment: Experiment, shown: "ViewData") -> "figures.Axes":
     """The axes of the scatter of what is shown."""
     return axes(experiment, int(shown.lengths.max()) if len(shown.lengths) else experiment.length_cutoff)
 
 
 def seen(
-    found: Found, experiment: Experiment, shown: "Shown", own: "figures.Points | None", overlays: Sequence[str]
+    found: Found, experiment: Experiment, shown: "ViewData", own: "figures.Points | None", overlays: Sequence[str]
 ) -> "export.Seen":
     """What the visitor sees in the picture, for its downloads."""
     selected, groups = marks.marked(st.session_state.selected, shown), colouring.groups(found, experiment)
     return export.Seen(own, tuple(overlays), _zoom(), selected, groups)
 
 
-def key_sent(groups: "export.Groups | None", shown: "Shown") -> dict[str, Any] | None:
+def key_sent(groups: "export.Groups | None", shown: "ViewData") -> dict[str, Any] | None:
     """What the colours stand for, for the browser, which draws it where the picture is taken along."""
     if groups is None:
         return None
@@ -187,7 +187,7 @@ def _there(found: Found, places: Sequence[int]) -> tuple[int, ...]:
 def show(
     experiment: Experiment,
     found: Found,
-    shown: "Shown",
+    shown: "ViewData",
     own: "figures.Points | None" = None,
     overlays: Sequence[str] = (MEDIANS,),
     own_name: str = "yours",
@@ -211,7 +211,7 @@ def show(
         return _draw(found, shown, replace(around, zoom=st.session_state.zoom), part, selected, groups, over)
 
     of = picture, part, st.session_state.zoom, selected.tobytes(), groups is None
-    key = "drawing", found.key, experiment.view, analysis.knows_alike(found), of
+    key = "drawing", found.key, experiment.view, analysis.clusters_ready(found), of
     drawn, sent = draw() if own else server.shared().of(key, draw)  # what a visitor typed is seen by nobody else
     sample = colouring.sample_of(found)
     against = f"{words.axis_title(experiment)} against sentence length for {shown.n:,} sentences. "
@@ -235,7 +235,7 @@ def show(
 
 def _draw(
     found: Found,
-    shown: "Shown",
+    shown: "ViewData",
     axes: "figures.Axes",
     part: Sequence[float],
     selected: NDArray[np.intp],
@@ -263,14 +263,14 @@ def _draw(
     return drawn, drawing.packed(figures.sent(figure, numbers, str(sample), _COLOURS, shown.fit))
 
 
-def _sentence_of(drawn: "figures.Drawn", shown: "Shown", trace: int, point: int) -> int | None:
+def _sentence_of(drawn: "figures.Drawn", shown: "ViewData", trace: int, point: int) -> int | None:
     """The number in the sample of the sentence that a point of a trace is; None if it is not one."""
     traces = list(figures.traces_of(len(drawn.points)))
     place = trace - (drawn.density is not None)
     return int(shown.index[drawn.points[traces[place].start + point]]) if 0 <= place < len(traces) else None
 
 
-def _over(found: Found, experiment: Experiment, shown: "Shown", overlays: Sequence[str]) -> dict[str, Any]:
+def _over(found: Found, experiment: Experiment, shown: "ViewData", overlays: Sequence[str]) -> dict[str, Any]:
     """What is drawn over the sentences, as `scatter` takes it."""
     return {
         "quantiles": _quantiles(found, experiment.view, shown) if CURVES in overlays else None,
@@ -308,7 +308,7 @@ def _drawn_from(experiment: Experiment) -> Hashable:
     return experiment.selection, experiment.seed, experiment.sample_size
 
 
-def _found_in(marked: NDArray[np.intp], found: Found, shown: "Shown") -> NDArray[np.intp]:
+def _found_in(marked: NDArray[np.intp], found: Found, shown: "ViewData") -> NDArray[np.intp]:
     """Those marked that hold what the visitor looks for; if none is marked, all that do."""
     text = st.session_state.find.strip()
     if not text:
@@ -318,4 +318,4 @@ def _found_in(marked: NDArray[np.intp], found: Found, shown: "Shown") -> NDArray
 
 
 def _holding(sample: Hashable, text: str, sentences: list[str]) -> NDArray[np.bool_]:
-    return server.shared().of(("holding", sample, text), lambda: analysis.traits.holding(text, sentences))
+    return server.shared().of(("holding", sample, text), lambda: analysis.fields.holding(text, sentences))

@@ -19,7 +19,7 @@ from clsviz.ui.state import server
 from clsviz.ui.state.links import FIELD, field_of
 
 if TYPE_CHECKING:
-    from clsviz.analysis import Shown
+    from clsviz.analysis import ViewData
     from clsviz.analysis.fields import Field
     from clsviz.measuring import Analysis
 
@@ -78,7 +78,7 @@ def news(found: Found | None, experiment: Experiment) -> Hashable:
     return fetched and (fetched.state, fetched.done, fetched.total)
 
 
-def show_legend(found: Found, shown: "Shown", experiment: Experiment) -> None:
+def show_legend(found: Found, shown: "ViewData", experiment: Experiment) -> None:
     """What the colours stand for, and the mean norm of each."""
     if not st.session_state.colour or not len(shown.index):
         return
@@ -104,7 +104,7 @@ def _show_progress(found: Found, experiment: Experiment) -> None:
         st.caption(escape(words.selection.reading(name, fetched.done, fetched.total)), width="stretch")
 
 
-def _of_names(field: "Field", shown: "Shown") -> str:
+def _of_names(field: "Field", shown: "ViewData") -> str:
     """A dot and its name for each value, with how many there are."""
     entries = []
     for colour, code, name in export.entries_of(field):
@@ -169,7 +169,7 @@ def sample_of(found: Found) -> Hashable:
 
 
 def _having(sample: Hashable, trait: Trait, sentences: list[str]) -> NDArray[np.bool_]:
-    return server.shared().of(("having", sample, trait), lambda: analysis.traits.having(trait, sentences))
+    return server.shared().of(("having", sample, trait), lambda: analysis.fields.having(trait, sentences))
 
 
 def _read(sample: Hashable, selection: Selection, name: str, found: Found) -> "Field":

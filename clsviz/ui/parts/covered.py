@@ -21,4 +21,4 @@ def covered(job: MeasuringJob, experiment: Experiment) -> Found | None:
     n = len(found.measurements)
     if job.state.is_active and not found.is_outline:
         n = max((_FIRST_LOOK << doubling for doubling in range(10) if _FIRST_LOOK << doubling <= n), default=0)
-    return analysis.vectors.head(found, n) if n else None
+    return analysis.layers.head(found, n) if n else None

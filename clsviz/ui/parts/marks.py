@@ -17,7 +17,7 @@ from clsviz import analysis
 from clsviz.ui.state.links import EXTRAS, MOST_MARKS
 
 if TYPE_CHECKING:
-    from clsviz.analysis import Shown
+    from clsviz.analysis import ViewData
 
 _DIGITS = 6
 
@@ -164,7 +164,7 @@ def _mark(word: str, numbers: Sequence[float]) -> str:
     return f"{word}:{','.join(f'{float(number):.{_DIGITS}g}' for number in numbers)}"
 
 
-def marked(marks: str, shown: "Shown") -> NDArray[np.intp]:
+def marked(marks: str, shown: "ViewData") -> NDArray[np.intp]:
     """Which of the sentences shown the marks hold, intp (n,), ascending."""
     is_marked = np.zeros(len(shown.index), dtype=bool)
     if marks == KEPT:

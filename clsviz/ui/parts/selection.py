@@ -15,12 +15,12 @@ from clsviz.ui.parts import colouring, marks
 from clsviz.ui.state.links import LONGEST_SEARCH
 
 if TYPE_CHECKING:
-    from clsviz.analysis import Shown
+    from clsviz.analysis import ViewData
 
 _MOST_LISTED = 1_000
 
 
-def show_search(found: Found, shown: "Shown", experiment: Experiment) -> None:
+def show_search(found: Found, shown: "ViewData", experiment: Experiment) -> None:
     """What sentences are coloured by, and what is looked for in them."""
     with st.container(horizontal=True, vertical_alignment="center"):
         colouring.control(found)
@@ -39,7 +39,7 @@ def show_search(found: Found, shown: "Shown", experiment: Experiment) -> None:
         colouring.show_legend(found, shown, experiment)
 
 
-def show(experiment: Experiment, found: Found, shown: "Shown", selected: NDArray[np.intp], name: str) -> None:
+def show(experiment: Experiment, found: Found, shown: "ViewData", selected: NDArray[np.intp], name: str) -> None:
     """The one sentence in full, or a table of several.
 
     selected: intp (n,), which of those shown. name: of the table as a file, without an ending.
@@ -54,7 +54,7 @@ def show(experiment: Experiment, found: Found, shown: "Shown", selected: NDArray
         _several(experiment, found, shown, selected, name)
 
 
-def _several(experiment: Experiment, found: Found, shown: "Shown", selected: NDArray[np.intp], name: str) -> None:
+def _several(experiment: Experiment, found: Found, shown: "ViewData", selected: NDArray[np.intp], name: str) -> None:
     unit, groups = experiment.unit, colouring.groups(found, experiment)
     more = f" · the first {_MOST_LISTED:,} are listed" if len(selected) > _MOST_LISTED else ""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
@@ -81,7 +81,7 @@ def _several(experiment: Experiment, found: Found, shown: "Shown", selected: NDA
     )
 
 
-def _one(found: Found, shown: "Shown", index: int, unit: Unit) -> None:
+def _one(found: Found, shown: "ViewData", index: int, unit: Unit) -> None:
     """The sentence, and steps to those with the next lower and the next higher norm."""
     length, norm = int(shown.lengths[index]), float(shown.norms[index])
     residual = f" · residual {words.number(norm - float(shown.fit.predict(length)), sign='+')}" if shown.fit else ""

@@ -18,7 +18,7 @@ from clsviz.ui.parts import chart, citing
 from clsviz.ui.state import serving
 
 if TYPE_CHECKING:
-    from clsviz.analysis import Shown
+    from clsviz.analysis import ViewData
     from clsviz.export import Seen, Table
 
 _HEIGHT, _WIDTH = 580, 656
@@ -109,7 +109,7 @@ def copy_frame(
         )
 
 
-def downloads(experiment: Experiment, found: Found, view: "Shown", seen: "Seen", frame: Callable[[], None]) -> None:
+def downloads(experiment: Experiment, found: Found, view: "ViewData", seen: "Seen", frame: Callable[[], None]) -> None:
     """The table and the picture, as it is seen, as files, each made when asked for. frame: draws `copy_frame`."""
     with st.popover("Cite and export", icon=":material/format_quote:", key="export", on_change="rerun") as place:
         if not place.open:
@@ -118,7 +118,7 @@ def downloads(experiment: Experiment, found: Found, view: "Shown", seen: "Seen",
         _files(experiment, found, view, seen, frame)
 
 
-def _files(experiment: Experiment, found: Found, view: "Shown", seen: "Seen", frame: Callable[[], None]) -> None:
+def _files(experiment: Experiment, found: Found, view: "ViewData", seen: "Seen", frame: Callable[[], None]) -> None:
     """What `downloads` offers once it is open."""
 
     def report() -> bytes:

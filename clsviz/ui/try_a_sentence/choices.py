@@ -54,7 +54,7 @@ def choose_sentence(sentences: list[str]) -> None:
 
 def choose_word(sentence: str) -> str:
     """The word of the sentence to repeat."""
-    words = analysis.growth.words_of(sentence)
+    words = analysis.typed.first_words(sentence)
     if not 1 <= st.session_state.word <= len(words):
         st.session_state.word = 1
     st.selectbox(

@@ -34,13 +34,13 @@ def typed_sentences(found: Found, view: View, sentences: list[str]) -> TypedSent
 
 
 def growth(found: Found, experiment: Experiment, sentence: str, word: str) -> pd.DataFrame | None:
-    """The norms while the sentence grows, as in `analysis.growth.with_norms`; None, with the reason shown here."""
-    texts = analysis.growth.texts(sentence, seed=experiment.seed, word=word)
+    """The norms while the sentence grows, as in `analysis.typed.with_norms`; None, with the reason shown here."""
+    texts = analysis.typed.growth_texts(sentence, seed=experiment.seed, word=word)
     prefixes = texts["text"].tolist()
     vectors = own.try_sentences(
         "growth", found.weights, prefixes, lambda encoder: analysis.typed.measure_norms(encoder, prefixes)
     )
-    return None if vectors is None else analysis.growth.with_norms(texts, vectors, experiment.view)
+    return None if vectors is None else analysis.typed.with_norms(texts, vectors, experiment.view)
 
 
 def corpus_context(jobs: list[MeasuringJob], experiment: Experiment) -> CorpusContext | None:

@@ -31,7 +31,7 @@ def of(found: Found, there: Found | None, experiment: Experiment) -> "Analysis[T
     """The analysis, running or done; None while the other corpus is not measured."""
     if there is None:
         return None
-    return server.analyse_pair(analysis.probing.travels, found, there, experiment.view.of_all_layers)
+    return server.analyse_pair(analysis.probes.travels, found, there, experiment.view.of_all_layers)
 
 
 def found_there(job: MeasuringJob | None) -> Found | None:

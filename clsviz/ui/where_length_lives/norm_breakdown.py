@@ -13,14 +13,14 @@ from clsviz.ui.parts import chart, drawn_once, share
 from clsviz.ui.state import server
 
 if TYPE_CHECKING:
-    from clsviz.analysis.vectors import NormBreakdown
+    from clsviz.analysis.layers import NormBreakdown
 
 _HEIGHT = 300
 
 
 def of(found: Found, experiment: Experiment) -> "Analysis[NormBreakdown]":
     """The analysis, running or done."""
-    return server.compute(analysis.vectors.norm_breakdown, found, experiment.view)
+    return server.compute(analysis.layers.norm_breakdown, found, experiment.view)
 
 
 def show(found: Found, experiment: Experiment) -> None:

@@ -18,7 +18,7 @@ from clsviz.ui.state import server
 from clsviz.vectors import Vectors
 
 if TYPE_CHECKING:
-    from clsviz.analysis.origin import Origin
+    from clsviz.analysis.probes import Origin
 
 _HEIGHT = 230
 
@@ -37,7 +37,7 @@ def of(found: Found, experiment: Experiment) -> "Analysis[Origin] | None":
         def measure(alteration: Alteration) -> Vectors:
             return measure_altered(n, alteration, experiment, found, jobs.store, jobs.encoders, progress)
 
-        return analysis.origin.origins(found, view, n, measure)
+        return analysis.probes.origins(found, view, n, measure)
 
     seconds = partial(_seconds, found, experiment, n)
     return jobs.measure_more(("origin", found.key, view, n), steps, server.visitor(), seconds)

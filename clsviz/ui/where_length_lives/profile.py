@@ -50,18 +50,18 @@ def show(job: MeasuringJob, there: MeasuringJob | None, page: str) -> None:
 
 
 def _profile(found: Found, experiment: Experiment) -> "Analysis[Profile]":
-    return server.analyse(analysis.vectors.profiles, found, experiment.view.of_all_vectors)
+    return server.analyse(analysis.layers.profiles, found, experiment.view.of_all_vectors)
 
 
 def is_kept(found: Found, experiment: Experiment) -> bool:
     """Whether all that the page shows is there without the vectors."""
-    vectors, view = analysis.vectors, experiment.view
+    vectors, view = analysis.layers, experiment.view
     return (
         not (st.session_state.travel_to or st.session_state.origin)
         and server.is_kept(vectors.profiles, found, view.of_all_vectors)
         and server.is_kept(vectors.classifications, found, view)
         and server.is_kept(vectors.norm_breakdown, found, view)
-        and (not st.session_state.erase or server.is_kept(analysis.probing.erasures, found, view))
+        and (not st.session_state.erase or server.is_kept(analysis.probes.erasures, found, view))
         and (not st.session_state.project or projection.is_kept(found, experiment))
     )
 

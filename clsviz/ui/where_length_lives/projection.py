@@ -15,7 +15,7 @@ from clsviz.ui.parts import chart
 from clsviz.ui.state import server
 
 if TYPE_CHECKING:
-    from clsviz.analysis.projection import Projected
+    from clsviz.analysis.layers import Projected
     from clsviz.statistics import Profile
 
 _HEIGHT = 460
@@ -25,12 +25,12 @@ def of(found: Found, experiment: Experiment) -> "Analysis[Projected] | None":
     """The analysis, running or done; None while nobody asked for it, or while the vectors are not here."""
     if not st.session_state.project or (found.is_outline and not is_kept(found, experiment)):
         return None
-    return server.compute(analysis.projection.project, found, experiment.view)
+    return server.compute(analysis.layers.project, found, experiment.view)
 
 
 def is_kept(found: Found, experiment: Experiment) -> bool:
     """Whether the projection is there without the vectors."""
-    return server.is_kept(analysis.projection.project, found, experiment.view)
+    return server.is_kept(analysis.layers.project, found, experiment.view)
 
 
 def show(found: Found, experiment: Experiment, profile: "Profile") -> None:

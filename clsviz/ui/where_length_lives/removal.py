@@ -22,7 +22,7 @@ def of(found: Found, experiment: Experiment) -> "Analysis[Erasure] | None":
     """The analysis, running or done; None while nobody asked for it."""
     if not st.session_state.erase:
         return None
-    return server.analyse(analysis.probing.erasures, found, experiment.view)
+    return server.analyse(analysis.probes.erasures, found, experiment.view)
 
 
 def show(found: Found, experiment: Experiment) -> None:

@@ -13,12 +13,12 @@ from clsviz.ui.parts import share
 from clsviz.ui.state import server
 
 if TYPE_CHECKING:
-    from clsviz.analysis.vectors import SentLen
+    from clsviz.analysis.layers import SentLen
 
 
 def of(found: Found, experiment: Experiment) -> "Analysis[SentLen]":
     """The analysis, running or done."""
-    return server.analyse(analysis.vectors.classifications, found, experiment.view)
+    return server.analyse(analysis.layers.classifications, found, experiment.view)
 
 
 def show(found: Found, experiment: Experiment) -> None:
