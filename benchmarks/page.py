@@ -79,7 +79,7 @@ def draw(found: Found, labels: figures.Labels, cutoff: int) -> bytes:
     bins = statistics.bins(shown.lengths, shown.norms)
     axes, palette = figures.Axes(), figures.Palette()
     figure = figures.scatter(points, axes, palette, density=drawn.density, fit=shown.fit, bins=bins)
-    return figures.sent(figure, numbers, "sample", {}, shown.fit)
+    return figures.sent(figure, numbers, shown.fit, has_labels=False).encode()
 
 
 _PICTURES = {

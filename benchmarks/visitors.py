@@ -12,10 +12,8 @@ import os
 import re
 import sys
 import time
-import zlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 import httpx2
 import orjson
@@ -212,20 +210,11 @@ class Visitor:
 
 
 def has_points(element: Element) -> bool:
-    """Whether the element is a scatter with points: a chart, or what the page draws into one itself."""
-    kind = element.WhichOneof("type")
-    if kind == "bidi_component":
-        *_, packed = element.bidi_component.bytes.partition(b"\n")
-        sent = zlib.decompress(packed) if packed else b""
-    elif kind == "plotly_chart":
-        sent = element.plotly_chart.spec.encode()
-    else:
+    """Whether the element is a scatter with points, which may be fetched by their name."""
+    if element.WhichOneof("type") != "bidi_component" or element.bidi_component.component_name != "clsviz.chart":
         return False
-    if b'"scattergl"' not in sent:
-        return False
-    figure = orjson.loads(sent)
-    traces: list[dict[str, Any]] = figure.get("figure", figure)["data"]
-    return any(trace.get("type") == "scattergl" and trace.get("x") for trace in traces)
+    sent = orjson.loads(element.bidi_component.json)
+    return bool(sent["route"]) or '"scattergl"' in sent["figure"]
 
 
 async def _come(address: str, visit: Visit) -> None:

@@ -1,6 +1,6 @@
 from . import colouring, key
 from .bars import dimension_shares, erasure, weights_by_group
-from .cloud import Axes, Figure, empty, scatter, to_html, traces_of
+from .cloud import Axes, Figure, empty, scatter, to_html
 from .cutoffs import cutoff_lines
 from .density import N_BINS, Density, Drawn, drawn, is_dense, n_sampled
 from .every_layer import PANEL_HEIGHT, PLAYED_HEIGHT, layer_panel, played_layers
@@ -11,7 +11,7 @@ from .length_map import joined, length_map, remedy_bars, times_found
 from .lines import error_lines, growth, layer_lines, layer_path, norm_spread, relative_depth
 from .panels import small_multiples
 from .projection import projection
-from .sent import blank, labels_sent, sent
+from .sent import plain_json, plotly_script, sent
 from .style import Labels, Palette, Points, hover_label, labels_of
 
 __all__ = [
@@ -26,7 +26,6 @@ __all__ = [
     "Labels",
     "Palette",
     "Points",
-    "blank",
     "colouring",
     "cutoff_lines",
     "dimension_shares",
@@ -42,14 +41,15 @@ __all__ = [
     "joined",
     "key",
     "labels_of",
-    "labels_sent",
     "layer_lines",
     "layer_panel",
     "layer_path",
     "length_map",
     "n_sampled",
     "norm_spread",
+    "plain_json",
     "played_layers",
+    "plotly_script",
     "projection",
     "relative_depth",
     "remedy_bars",
@@ -58,6 +58,5 @@ __all__ = [
     "small_multiples",
     "times_found",
     "to_html",
-    "traces_of",
     "weights_by_group",
 ]

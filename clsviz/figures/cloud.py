@@ -24,10 +24,6 @@ Figure: TypeAlias = go.Figure
 """What every function of this folder draws."""
 
 
-_POINTS_IN_TRACE = 50_000
-"""A trace of 100,000 points, which pile up on whole lengths, freezes hovering for half a second."""
-
-
 _MOST_RINGED = 5
 """Points that get a ring."""
 
@@ -76,10 +72,14 @@ class Picture(go.Figure):  # type: ignore[misc]
         self._labels, self._density, self._axes = points.labels, density, axes
 
     @property
-    def clouds(self) -> slice:
-        """Which of its traces are points."""
-        first = 0 if self._density is None else 1
-        return slice(first, first + len(list(traces_of(len(self._labels)))))
+    def cloud(self) -> int:
+        """Which of its traces are the points."""
+        return 0 if self._density is None else 1
+
+    @property
+    def has_cloud(self) -> bool:
+        """Whether there are any."""
+        return len(self._labels) > 0
 
     @property
     def labels(self) -> Labels:
@@ -101,20 +101,14 @@ class Picture(go.Figure):  # type: ignore[misc]
         plain = self.without_labels()
         if self._density is not None:
             plain["data"][0] |= density_.cells(self._density, self._axes.unit)
-        for trace, part in zip(plain["data"][self.clouds], traces_of(len(self._labels)), strict=True):
-            trace["text"] = self._labels[part].tolist()
+        if self.has_cloud:
+            plain["data"][self.cloud]["text"] = self._labels.tolist()
         return plain
 
     def without_labels(self) -> dict[str, Any]:
         """The same without the labels of the points and what is in the cells."""
         plain: dict[str, Any] = super().to_dict()
         return plain
-
-
-def traces_of(n: int) -> Iterator[slice]:
-    """How n points are divided among traces."""
-    for start in range(0, n, _POINTS_IN_TRACE):
-        yield slice(start, min(start + _POINTS_IN_TRACE, n))
 
 
 def scatter(
@@ -171,9 +165,11 @@ def scatter(
 def _tell_residuals(figure: Picture, points: Points, fit: "Fit", unit: str) -> None:
     """How far a point is off the line, where the pointer is on it."""
     hover = HOVER.format(unit=unit)
-    for trace, part in zip(figure.data[figure.clouds], traces_of(len(points.labels)), strict=True):
-        trace.customdata = (points.norms[part] - fit.predict(points.lengths[part])).astype(np.float32)
-        trace.hovertemplate = f"{hover}<br>%{{customdata:+.3g}} off the line<extra></extra>"
+    if figure.has_cloud:
+        figure.data[figure.cloud].update(
+            customdata=(points.norms - fit.predict(points.lengths)).astype(np.float32),
+            hovertemplate=f"{hover}<br>%{{customdata:+.3g}} off the line<extra></extra>",
+        )
 
 
 def _arrange(figure: Picture, whole: Points, axes: Axes, palette: Palette) -> None:
@@ -227,11 +223,10 @@ def _arrange_density(figure: go.Figure, density: Density, palette: Palette, own:
 
 def _mark(figure: Picture, points: Points, selected: NDArray[np.intp], palette: Palette) -> None:
     """Let the selected points stand out; a few of them get rings."""
-    for trace, part in zip(figure.data[figure.clouds], traces_of(len(points.labels)), strict=True):
-        in_trace = selected[(part.start <= selected) & (selected < part.stop)] - part.start
-        trace.selectedpoints = in_trace.tolist()  # Plotly reads no other arrays here
+    if figure.has_cloud:
+        figure.data[figure.cloud].selectedpoints = selected.tolist()  # Plotly reads no other arrays here
     if 0 < len(selected) <= _MOST_RINGED:
-        figure.add_trace(rings(points, selected, palette))
+        figure.add_trace(rings(palette).update(x=points.lengths[selected], y=points.norms[selected]))
 
 
 def empty(axes: Axes) -> Picture:
@@ -242,7 +237,7 @@ def empty(axes: Axes) -> Picture:
 
 def to_html(figure: go.Figure) -> str:
     """A figure with everything it needs, as a piece of a page that works without a network."""
-    figure.update_layout(template="plotly_white", height=560, spikedistance=20)
+    figure.update_layout(template="plotly_white", height=560, spikedistance=0)
     markup: str = figure.to_html(full_html=False, include_plotlyjs=True, config={"displaylogo": False})
     return markup
 
@@ -253,10 +248,10 @@ def _cloud(points: Points, palette: Palette, unit: str, *, is_sample: bool) -> I
     size = _SAMPLED["size"] if is_sample else 5 if n <= MOST_IN_FULL else 4
     colour = palette.summary if is_sample else palette.points
     kind = np.min_scalar_type(int(points.lengths.max(initial=0)))
-    for part in traces_of(len(points.labels)):
+    if len(points.labels):
         yield go.Scattergl(
-            x=points.lengths[part].astype(kind),
-            y=points.norms[part].astype(np.float32),
+            x=points.lengths.astype(kind),
+            y=points.norms.astype(np.float32),
             mode="markers",
             marker={"size": size, "color": colour, "opacity": opacity},
             unselected={"marker": {"opacity": opacity / 3}},
@@ -270,5 +265,6 @@ def _colour(figure: Picture, colours: Colours) -> None:
     look = {"cmin": colours.low, "cmax": colours.high, "showscale": False}
     if figure.density is not None:
         look |= _COLOURED
-    for trace, part in zip(figure.data[figure.clouds], traces_of(len(colours.values)), strict=True):
-        trace.marker.update(color=colours.values[part], colorscale=[[*step] for step in colours.scale], **look)
+    if figure.has_cloud:
+        scale = [[*step] for step in colours.scale]
+        figure.data[figure.cloud].marker.update(color=colours.values, colorscale=scale, **look)

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
 from clsviz.figures.style import Palette, Points, least_range
 
@@ -26,14 +25,12 @@ _NEVER_FADED = {"marker": {"opacity": 1}}
 """For what keeps its colour while points are selected."""
 
 
-def rings(points: Points, selected: NDArray[np.intp], palette: Palette) -> go.Scattergl:
-    """Rings around a few points, which their size alone would not tell from their neighbours.
+def rings(palette: Palette) -> go.Scattergl:
+    """Rings, yet to be put around a few points, which their size alone would not tell from their neighbours.
 
     A trace, because shapes of a size in pixels make Plotly report the corners of a box in pixels.
     """
     return go.Scattergl(
-        x=points.lengths[selected],
-        y=points.norms[selected],
         mode="markers",
         unselected=_NEVER_FADED,
         hoverinfo="skip",

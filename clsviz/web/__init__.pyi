@@ -1,10 +1,11 @@
-from . import drawing, metrics, preview, ready, readying
+from . import drawing, drawn, metrics, preview, ready, readying
 from .examples import examples
 from .lifespan import lifespan
 from .routes import middleware, routes
 
 __all__ = [
     "drawing",
+    "drawn",
     "examples",
     "lifespan",
     "metrics",

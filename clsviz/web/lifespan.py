@@ -10,7 +10,6 @@ from starlette.concurrency import run_in_threadpool
 from clsviz import web
 from clsviz.ui import state
 from clsviz.ui.state import runners
-from clsviz.web import compression
 
 _SWITCH_SECONDS = 0.001
 """After so long a thread gives Python to another: what is measured asks for it thousands of times a second."""
@@ -24,7 +23,6 @@ async def lifespan(_: object) -> AsyncIterator[None]:
     """
     sys.setswitchinterval(_SWITCH_SECONDS)  # before what is made ready, which changes it for a while and back to this
     runners.hear_out()
-    compression.hasten()
     # No daemon: Python must not end while something is imported.
     thread = threading.Thread(target=lambda: web.readying.make_ready())
     thread.start()

@@ -27,8 +27,8 @@ def make_ready() -> None:
         preview = Previews().of("", {})
         lengths, norms = np.array([3, 5, 9], np.int32), np.array([7, 8, 7.5], np.float32)
         points = figures.Points(figures.labels_of([preview.question] * 3), lengths, norms)
-        figures.sent(figures.scatter(points, figures.Axes(), figures.Palette()), np.arange(3), "", {})
-        figures.blank(100).to_json()
+        figures.sent(figures.scatter(points, figures.Axes(), figures.Palette()), np.arange(3))
+        importlib.import_module("clsviz.web.drawn").script()
         inspect.stack()  # as Streamlit does once; it looks at every module that is loaded, and remembers them
     finally:
         sys.setswitchinterval(before)

@@ -15,7 +15,6 @@ from clsviz.ui.state import serving
 from clsviz.web import still
 from clsviz.web.headers import OnlyFor, SameOrigin, SecurityHeaders, content_security_policy
 from clsviz.web.links import PATIENCE_SECONDS, PICTURE, Links
-from clsviz.web.scripts import CompressedScripts
 
 METRICS = "/metrics", "/_stcore/metrics"
 """Those of clsviz, and Streamlit's own."""
@@ -32,7 +31,6 @@ def middleware() -> list[Middleware]:
         Middleware(TrustedHostMiddleware, allowed_hosts=serving.allowed_hosts() or ["*"], www_redirect=False),
         Middleware(SameOrigin, allowed=serving.allowed_origins()),
         Middleware(OnlyFor, paths=[base + path for path in METRICS], is_welcome=hosting.shows_metrics),
-        Middleware(CompressedScripts, folder=serving.static_folder(), base=base),
     ]
 
 
@@ -52,6 +50,13 @@ def routes(patience_seconds: float = PATIENCE_SECONDS) -> list[BaseRoute]:
         found = await run_in_threadpool(lambda: readiness().state())
         return JSONResponse(found, 200 if found["ready"] else 503, {"Cache-Control": "no-store"})
 
+    async def drawn(request: Request) -> Response:
+        content = web.drawn.content(request.path_params["name"])
+        return _packed(content, "application/json") if content else Response(status_code=404)
+
+    async def plotly(_: Request) -> Response:
+        return _packed(await run_in_threadpool(web.drawn.script), "text/javascript")
+
     async def metrics(_: Request) -> Response:
         content = await run_in_threadpool(lambda: web.metrics.exposition(state.server.jobs(), serving.n_sessions()))
         return Response(content, headers={"Content-Type": _TEXT_FORMAT, "Cache-Control": "no-store"})
@@ -61,5 +66,13 @@ def routes(patience_seconds: float = PATIENCE_SECONDS) -> list[BaseRoute]:
         *pages,
         Route(base + PICTURE, links.picture),
         Route(f"{base}/ready", ready),
+        Route(f"{base}/drawn/{{name}}", drawn),
+        Route(f"{base}/{serving.script_of_charts()}", plotly),
         Route(base + METRICS[0], metrics),
     ]
+
+
+def _packed(content: bytes, media_type: str) -> Response:
+    """What goes by a name that changes with it, as gzip has it; every browser reads that."""
+    headers = {"Content-Encoding": "gzip", "Cache-Control": "public, max-age=31536000, immutable"}
+    return Response(content, headers=headers, media_type=media_type)

@@ -1,17 +1,14 @@
 """Pages without a browser: Streamlit's AppTest, and what is read from it."""
 
-import base64
 import functools
-import itertools
+import gzip
 import re
 import time
 import types
-import zlib
 from collections.abc import Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import orjson
 import pytest
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
@@ -19,8 +16,9 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from clsviz.measuring import Job, State
-from clsviz.ui.parts import redrawn
+from clsviz.ui.parts import plot, redrawn
 from clsviz.ui.state import server
+from support.figures import places_of
 from support.tiny import random_sentences
 
 APP = str(Path(__file__).parents[2] / "app.py")
@@ -97,32 +95,49 @@ def answer(page: AppTest) -> str:
     return plain(page.header[0].value)
 
 
-def chart(page: AppTest) -> Any:
-    """The scatter as the browser draws it, from what is sent to it."""
-    labels, drawings = {}, []
+def charts_by_key(page: Any) -> dict[str, Any]:
+    """The figures of a page, or of a part of it, by their keys, as the browser draws them from what is sent to it."""
+    found = {}
     for element in page.get("bidi_component"):
-        if element.proto.component_name == "clsviz.drawing":
-            of_run, _, packed = element.proto.bytes.partition(b"\n")
-            sent = orjson.loads(of_run) | orjson.loads(zlib.decompress(packed))
-            labels |= {} if "figure" in sent else {sent["sample"]: sent["labels"]}
-            drawings += [sent] if "figure" in sent else []
-    (sent,) = drawings
-    figure = sent["figure"]
-    if "density" in sent:
-        _fill_in(sent)
-        return figure
-    is_drawn = np.unpackbits(np.frombuffer(base64.b64decode(sent["is_drawn"]), np.uint8), bitorder="little")
-    numbers = iter(np.flatnonzero(is_drawn).tolist())
-    for cloud in figure["data"][: sent["n_clouds"]]:
-        n = len(base64.b64decode(cloud["y"]["bdata"])) // np.dtype(cloud["y"]["dtype"]).itemsize
-        cloud["text"] = [labels[sent["sample"]][number] for number in itertools.islice(numbers, n)]
-    return figure
+        if element.proto.component_name == "clsviz.chart":
+            sent = orjson.loads(element.proto.json)
+            figure = orjson.loads(_fetched(sent["route"]) if sent["route"] else sent["figure"])
+            _fill_in(figure, sent)
+            found[element.proto.id.split("-", 2)[2]] = figure
+    return found
 
 
-def _fill_in(sent: dict[str, Any]) -> None:
-    """What the browser makes of a density: the counts, in place of the logarithms, and the labels of the points."""
-    cells, cloud, *_ = sent["figure"]["data"]
-    cells["z"], cloud["text"] = sent["density"]["counts"], sent["labels"]
+def chart(page: AppTest) -> Any:
+    """The scatter."""
+    return charts_by_key(page)["scatter"]
+
+
+def charts(page: Any) -> list[Any]:
+    """All of them, in the order of the page."""
+    return [*charts_by_key(page).values()]
+
+
+def _fetched(name: str) -> bytes:
+    packed = plot.contents().get(name)
+    assert packed is not None
+    return gzip.decompress(packed)
+
+
+def _fill_in(figure: dict[str, Any], sent: dict[str, Any]) -> None:
+    """What the browser makes of what is sent apart; of a density the counts, in place of the logarithms."""
+    of_cloud = figure.pop("sent", {"cloud": -1})
+    figure["zoom"] = sent["zoom"]
+    if of_cloud["cloud"] < 0:
+        return
+    cloud = figure["data"][of_cloud["cloud"]]
+    cloud["text"] = of_cloud["labels"]
+    if sent["labels"]:
+        labels = orjson.loads(_fetched(sent["labels"]))
+        cloud["text"] = [labels[number] for number in places_of(of_cloud["is_drawn"])]
+    if selected := places_of(sent["selected"]):
+        cloud["selectedpoints"] = selected
+    if "density" in of_cloud:
+        figure["data"][0]["z"] = of_cloud["density"]["counts"]
 
 
 def drawn(page: AppTest) -> list[dict[str, Any]]:

@@ -1,8 +1,10 @@
 """What is read from a figure."""
 
+import base64
 import json
 import re
 
+import numpy as np
 import plotly.graph_objects as go
 
 from clsviz.figures import Palette
@@ -25,3 +27,9 @@ def ranges_of(figure: go.Figure) -> list[tuple[float, float]]:
 def colours_of(figure: go.Figure) -> set[str]:
     """The colours of what is drawn, without their opacity."""
     return set(re.findall(r'"(#[0-9a-f]{6})(?:[0-9a-f]{2})?"', json.dumps(json.loads(figure.to_json())["data"])))
+
+
+def places_of(bits: str) -> list[int]:
+    """Which bits are set, of those that a browser is sent."""
+    is_set = np.unpackbits(np.frombuffer(base64.b64decode(bits), np.uint8), bitorder="little")
+    return [int(place) for place in np.flatnonzero(is_set)]

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 import pandas as pd
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
-from support.app import BOXES, answer, linked, plain, redraw, texts
+from support.app import BOXES, answer, charts, linked, plain, redraw, texts
 from support.tiny import write_piecewise_bert
 from support.waiting import wait_for
 
@@ -75,10 +74,6 @@ def table(page: AppTest) -> pd.DataFrame:
     """The table as it is shown, a row a model by its label."""
     frame = page.dataframe[0].value
     return frame.set_index("label")
-
-
-def charts(page: AppTest) -> list[dict[str, Any]]:
-    return [orjson.loads(chart.proto.spec) for chart in page.get("plotly_chart")]
 
 
 def panels(figure: dict[str, Any]) -> list[dict[str, Any]]:

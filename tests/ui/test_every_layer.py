@@ -3,14 +3,13 @@
 from collections.abc import Callable
 
 import numpy as np
-import orjson
 from streamlit.testing.v1 import AppTest
-from support.app import job_of, settle, texts
+from support.app import charts, charts_by_key, job_of, settle, texts
 
 
 def panels(page: AppTest) -> list[str]:
     """What the panels say above them, one by one."""
-    specs = [orjson.loads(element.proto.spec) for element in page.get("plotly_chart")]
+    specs = charts(page)
     titles = [spec["layout"].get("annotations", [{}])[0].get("text", "") for spec in specs]
     return [title for title, spec in zip(titles, specs, strict=True) if "<b>" in title and not spec.get("frames")]
 
@@ -23,7 +22,7 @@ def test_nothing_is_drawn_before_it_is_opened_and_then_every_layer_is(open_page:
     assert not page.exception
     measured = job_of(page).work.found.measurements
     assert len(panels(page)) == measured.n_layers + 1
-    keys = {element.key for element in page.get("plotly_chart")} - {"cutoffs"}  # which may be there already
+    keys = charts_by_key(page).keys() - {"cutoffs"}  # which may be there already
     assert keys == {"scatter", "played_layers", *(f"layer_panel_{layer}" for layer in range(measured.n_layers + 1))}
     for layer in range(1, measured.n_layers + 1):
         r_squared = np.corrcoef(measured.n_tokens, measured.cls_norms[:, layer])[0, 1] ** 2

@@ -8,13 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import orjson
 import pandas as pd
 import pytest
 import transformers
 from safetensors.numpy import load_file
 from streamlit.testing.v1 import AppTest
-from support.app import answer, browse_from, finish, go_to, job_of, linked, plain, settle, texts
+from support.app import answer, browse_from, charts, finish, go_to, job_of, linked, plain, settle, texts
 from support.hub import Hub
 from support.tiny import SPECIAL, WORDS, write_bert, write_model, write_tokenizer
 
@@ -62,7 +61,7 @@ def test_the_page_says_what_the_model_is_made_of(open_page: Callable[..., AppTes
     }
     special = tables(page)["Role"]
     assert dict(zip(special["Token"], special["Id"], strict=True))["[CLS]"] == 2
-    chart = orjson.loads(page.get("plotly_chart")[0].proto.spec)
+    chart = charts(page)[0]
     assert chart["data"][2]["y"] == ["Embeddings", "Layer 1", "Layer 2", "Pooler"]
     norm = np.linalg.norm(tensors["embeddings.word_embeddings.weight"][2])
     assert f"16 numbers, learned in training, with norm {norm:.4f}" in texts(page)
@@ -246,7 +245,7 @@ def test_a_folder_is_not_opened_for_a_browser_from_afar(
     assert "Folders can be opened only" in plain(page.sidebar.error[0].value)
     assert page.main.error
     assert not page.dataframe
-    assert not page.get("plotly_chart")
+    assert not charts(page)
 
 
 def test_the_built_in_model_reads_the_known_sentence(

@@ -7,12 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import orjson
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.app import BOXES, answer, job_of, linked, settle, texts
+from support.app import BOXES, answer, charts, job_of, linked, settle, texts
 
 from clsviz import analysis
 from clsviz.analysis.search import Similarity
@@ -40,7 +39,7 @@ def compared(page: AppTest) -> Similarity:
 
 
 def cells(page: AppTest) -> np.ndarray:
-    (chart, *_) = [orjson.loads(element.proto.spec) for element in page.get("plotly_chart")]
+    (chart, *_) = charts(page)
     return np.array([[float(f"0{cell}") for cell in row] for row in chart["data"][0]["text"]])
 
 

@@ -4,10 +4,9 @@ import base64
 from collections.abc import Callable
 
 import numpy as np
-import orjson
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.app import finish, job_of, plain, texts, unfold
+from support.app import charts, finish, job_of, plain, texts, unfold
 from support.wrapped import book, paragraphs
 
 from clsviz import corpora
@@ -60,7 +59,7 @@ def test_the_histogram_counts_the_words_of_all_sentences_shown(open_page: Callab
     page.file_uploader(key="upload").upload("two.csv", b"body,n\n" + b"A cat sat.,1\nDogs ran home here.,2\n" * 20)
     page.run()
     preview = finish(page).main.expander[0]
-    (bars,) = orjson.loads(preview.get("plotly_chart")[0].proto.spec)["data"]
+    (bars,) = charts(preview)[0]["data"]
     counted = np.frombuffer(base64.b64decode(bars["x"]["bdata"]), bars["x"]["dtype"])
     assert sorted(counted.tolist()) == [3] * 20 + [4] * 20
     assert "Each text in its column “body”" in plain(preview.markdown[0].value)

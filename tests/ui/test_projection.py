@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.app import job_of, linked, settle, texts
+from support.app import charts, job_of, linked, settle, texts
 
 from clsviz.settings import Pooling
 
@@ -25,7 +24,7 @@ def open_page(tiny_folder: Path, corpus: str) -> Callable[..., AppTest]:
 
 
 def projections(page: AppTest) -> list[Any]:
-    specs = [orjson.loads(element.proto.spec) for element in page.get("plotly_chart")]
+    specs = charts(page)
     titles = [str(spec["layout"].get("xaxis", {}).get("title", {}).get("text")) for spec in specs]
     return [spec for spec, title in zip(specs, titles, strict=True) if title.startswith("Principal component 1")]
 

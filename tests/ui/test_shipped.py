@@ -39,7 +39,7 @@ for name, query in {visits!r}:
     assert not page.exception
     print(json.dumps({{
         "loaded": [library for library in {heavy!r} if library in sys.modules],
-        "charts": [chart.proto.spec for chart in page.get("plotly_chart")],
+        "charts": [one.proto.json for one in page.get("bidi_component") if one.proto.component_name == "clsviz.chart"],
         "texts": [element.value for element in [*page.title, *page.header, *page.markdown, *page.caption]],
         "errors": [error.value for error in page.error],
         "found": [job.work.found.is_outline for job in page.session_state.watched.values()],

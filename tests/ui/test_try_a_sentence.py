@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.app import BOXES, answer, chart, linked, settle, texts
+from support.app import BOXES, answer, chart, charts, linked, settle, texts
 from support.processor import needs_bfloat16
 from support.tiny import random_sentences, write_bert
 
@@ -53,9 +52,9 @@ def scatter(page: AppTest) -> Any:
     return chart(page)
 
 
-def charts(page: AppTest) -> list[Any]:
+def below(page: AppTest) -> list[Any]:
     """The pictures below it."""
-    return [orjson.loads(chart.proto.spec) for chart in page.get("plotly_chart")[1:]]
+    return charts(page)[1:]
 
 
 def lines_of(chart: Any) -> dict[str, Any]:
@@ -155,7 +154,7 @@ def test_the_norm_after_every_layer_lies_over_the_band_of_the_corpus(
     open_page: Callable[..., AppTest], tiny_encoder: Encoder
 ) -> None:
     page = finish(open_page(text=TYPED))
-    lines = lines_of(charts(page)[0])
+    lines = lines_of(below(page)[0])
     measured = jobs_of(page)[0].work.found.measurements
     norms = tiny_encoder.measure(TYPED.splitlines()).cls_norms
     assert list(lines) == [
@@ -171,7 +170,7 @@ def test_the_norm_after_every_layer_lies_over_the_band_of_the_corpus(
 
 def test_growth_is_measured_word_by_word(open_page: Callable[..., AppTest], tiny_encoder: Encoder) -> None:
     page = finish(open_page(text=TYPED))
-    lines = lines_of(charts(page)[1])
+    lines = lines_of(below(page)[1])
     assert list(lines) == ["corpus, median and middle half", "as typed", "words shuffled", "one word repeated"]
     words = TYPED.splitlines()[0].split()
     typed = [" ".join(words[:n]) for n in range(1, 8)]
@@ -183,14 +182,14 @@ def test_growth_is_measured_word_by_word(open_page: Callable[..., AppTest], tiny
     finish(page.selectbox(key="word").set_value(2).run())
     assert page.query_params["word"] == "2"
     norms = [tiny_encoder.measure([" ".join(["cat"] * n)]).cls_norms[0, -1] for n in range(1, 8)]
-    np.testing.assert_allclose(decoded(lines_of(charts(page)[1])["one word repeated"]["y"]), norms, rtol=1e-5)
+    np.testing.assert_allclose(decoded(lines_of(below(page)[1])["one word repeated"]["y"]), norms, rtol=1e-5)
 
 
 def test_shuffled_lengths_are_no_matter_of_a_band(open_page: Callable[..., AppTest]) -> None:
     own, shuffled = (finish(open_page(text=TYPED, lengths=lengths)) for lengths in ("true", "shuffled"))
     assert shuffled.query_params["lengths"] == "shuffled"  # for the other pages
     assert answer(shuffled) == answer(own)
-    bands = [lines_of(charts(page)[1])["corpus, median and middle half"]["y"] for page in (own, shuffled)]
+    bands = [lines_of(below(page)[1])["corpus, median and middle half"]["y"] for page in (own, shuffled)]
     np.testing.assert_array_equal(*map(decoded, bands))
 
 
@@ -203,10 +202,10 @@ def test_the_view_needs_no_model(open_page: Callable[..., AppTest], monkeypatch:
     page.get_by_key("pooling").set_value("mean").run()
     assert "the norm of its mean-pooled vector after layer 1 is" in answer(page)
     assert "measure the corpus’s vectors below" in answer(page)
-    assert list(lines_of(charts(page)[1])) == ["as typed", "words shuffled", "one word repeated"]
+    assert list(lines_of(below(page)[1])) == ["as typed", "words shuffled", "one word repeated"]
     page.get_by_key("unit").set_value("words").run()
     assert "has 7 words" in answer(page)
-    growth = charts(page)[1]
+    growth = below(page)[1]
     assert growth["layout"]["xaxis"]["title"]["text"] == "Length (in words)"
     assert "words<br>" in lines_of(growth)["as typed"]["hovertemplate"]
     page.get_by_key("pooling").set_value("pooler").run()
@@ -307,7 +306,7 @@ def test_nearest_sentences_are_measured_when_asked_for(
 def test_a_model_that_has_to_be_fetched_waits_for_a_word(open_page: Callable[..., AppTest]) -> None:
     page = finish(open_page(model="bert-base-uncased", text=TYPED))
     assert answer(page).startswith("Press Run")
-    assert not charts(page)
+    assert not below(page)
     assert page.text_area(key="text_area").value == TYPED
     assert "text" in page.query_params
 
@@ -318,7 +317,7 @@ def test_before_the_corpus_is_measured_the_sentence_is(
     monkeypatch.setattr("clsviz.measuring.jobs.FREE_SECONDS", -1.0)
     page = finish(open_page(text=TYPED, nearest="yes", seed="1"))
     assert "The corpus to compare it with has not been measured yet" in answer(page)
-    assert list(lines_of(charts(page)[1])) == ["as typed", "words shuffled", "one word repeated"]
+    assert list(lines_of(below(page)[1])) == ["as typed", "words shuffled", "one word repeated"]
     assert "Press Run to measure the corpus’s vectors" in texts(page)
     assert not page.exception
 
@@ -350,7 +349,7 @@ def test_no_page_waits_while_the_sentences_are_measured(
     page.run()
     assert "Measuring with tiny-bert" in texts(page)
     assert page.text_area(key="text_area").value == TYPED
-    assert not charts(page)
+    assert not below(page)
     other = open_page(model="bert-base-uncased")  # of another visitor
     assert answer(other).startswith(("Press Run", "Looking for the model"))
     may_go_on.set()
@@ -365,7 +364,7 @@ def test_tiny_and_constant_corpora_explain_themselves(
     small = corpora.keep_upload(io.BytesIO(content.encode()), "few.txt", tmp_path / "store" / "corpora")
     page = finish(open_page(corpus=small, text=TYPED))
     assert "too few corpus sentences of about this length" in answer(page) or "50 corpus sentences" in answer(page)
-    assert len(charts(page)) == 2
+    assert len(below(page)) == 2
 
 
 def test_nothing_under_the_cutoff_is_explained(open_page: Callable[..., AppTest], tmp_path: Path) -> None:
@@ -379,7 +378,7 @@ def test_odd_text_is_shown_as_it_is(open_page: Callable[..., AppTest]) -> None:
     assert answer(page).startswith("“**bold** :material/check: [a](http://b)” has")
     finish(page.selectbox(key="sentence").set_value(3).run())
     assert "the model reads only its beginning" in answer(page)
-    assert len(lines_of(charts(page)[1])["as typed"]["text"]) == 60
+    assert len(lines_of(below(page)[1])["as typed"]["text"]) == 60
     assert not page.exception
 
 
@@ -393,7 +392,7 @@ def test_norms_of_the_fast_precision_are_shown_where_they_can_be(
     monkeypatch.setattr(statistics.Audit, "is_measurable", property(lambda audit: audit.largest_error == 0))
     page.select_slider(key="length_cutoff").set_value(75).run()
     assert "In fast precision the error exceeds the variation of the corpus’s norms" in answer(page)
-    assert list(lines_of(charts(page)[1])) == ["as typed", "words shuffled", "one word repeated"]
+    assert list(lines_of(below(page)[1])) == ["as typed", "words shuffled", "one word repeated"]
     assert page.metric[0].delta == "–"
 
 

@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import streamlit as st
 from scipy import stats
 from streamlit.testing.v1 import AppTest
-from support.app import BOXES, answer, chart, job_of, linked, plain, settle
+from support.app import BOXES, answer, chart, charts, job_of, linked, plain, settle
 from support.tiny import random_sentences, write_bert
 
 from clsviz import analysis, corpora, words
@@ -51,10 +50,6 @@ def open_page(tiny_folder: Path, corpus: str, measured: Path, tmp_path: Path) ->
         return settle(linked(QUERY | {"model": str(tiny_folder), "corpus": corpus} | query, PAGE, BOXES).run())
 
     return open_page
-
-
-def charts(page: AppTest) -> list[Any]:
-    return [orjson.loads(element.proto.spec) for element in page.get("plotly_chart")]
 
 
 def numbers(values: Any) -> Any:

@@ -15,7 +15,7 @@ from clsviz.settings import Unit
 from clsviz.ui.compare_models import downloads, table
 from clsviz.ui.compare_models.rows_so_far import need_vectors, rows_of
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import drawn_once, head, share
+from clsviz.ui.parts import head, plot, share
 from clsviz.ui.parts.chart import palette, selected_sentences
 from clsviz.ui.state import forged, server, session
 from clsviz.ui.state.pace import part
@@ -122,13 +122,12 @@ def _pictures(experiment: Experiment, rows: Sequence[Row], jobs: Sequence[Measur
         marked = selected_sentences(found, experiment).tobytes() if found else b""
         of.append((row.label, row.norms, marked))
     is_scaled = not st.session_state.axes
-    st.plotly_chart(
-        drawn_once.figure(
+    plot.show(
+        plot.once(
             ("small multiples", *of, experiment.view, is_scaled),
             lambda: _multiples(experiment, rows, founds, is_scaled),
         ),
         key="small_multiples",
-        config={"displayModeBar": False},
         alt=words.comparison.pictures(rows, experiment.view),
     )
     most = max((len(row.norms.shown.index) for row in rows if row.norms), default=0)
@@ -173,12 +172,10 @@ def _curves(rows: Sequence[Row], unit: Unit) -> None:
         "vector": (words.comparison.probe_curves(rows), "R² of a probe"),
     }
     for place, (name, (text, title)) in zip(st.columns(2, vertical_alignment="bottom"), parts.items(), strict=True):
-        figure = drawn_once.figure(("curves", name, title, of), partial(draw, name, title))
+        figure = plot.once(("curves", name, title, of), partial(draw, name, title))
         with place:
             st.caption(escape(text))
-            st.plotly_chart(
-                figure, height=_CURVES_HEIGHT, key=f"curves_{name}", config={"displayModeBar": False}, alt=text
-            )
+            plot.show(figure, height=_CURVES_HEIGHT, key=f"curves_{name}", alt=text)
 
 
 def _explain(experiment: Experiment, rows: Sequence[Row], jobs: Sequence[MeasuringJob]) -> None:

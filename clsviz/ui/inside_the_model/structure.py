@@ -7,7 +7,7 @@ from clsviz import figures, words
 from clsviz.encoder import Anatomy
 from clsviz.models import Weights
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import own
+from clsviz.ui.parts import own, plot
 from clsviz.ui.parts.chart import palette
 
 _TABLE_HEIGHT = 320
@@ -28,11 +28,10 @@ def show_parameters(anatomy: Anatomy, label: str) -> None:
     picture, table = st.columns([2, 3], gap="medium")
     with picture:
         st.subheader("Where the weights are", anchor=False)
-        st.plotly_chart(
+        plot.show(
             figures.weights_by_group(groups, palette()),
             height=height,
             key="weights",
-            config={"displayModeBar": False},
             alt=words.anatomy.largest_group(groups, label),
         )
     with table:

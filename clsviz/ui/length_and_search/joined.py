@@ -12,7 +12,7 @@ from clsviz.measuring import Analysis, Found, measure_texts
 from clsviz.progress import Progress
 from clsviz.settings import Precision
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart
+from clsviz.ui.parts import chart, plot
 from clsviz.ui.state import server
 from clsviz.vectors import Vectors
 
@@ -48,11 +48,10 @@ def show(found: Found, experiment: Experiment) -> None:
         return
     st.markdown(escape(words.similarity.joined(rows)))
     table = export.similarity.joined(rows)
-    st.plotly_chart(
+    plot.show(
         figures.joined(table, chart.palette()),
         height=340,
         key="joined-lines",
-        config={"displayModeBar": False},
         alt="Mean cosines of texts by how many sentences they are joined from.",
     )
     st.caption(words.similarity.ABOUT_JOINED)

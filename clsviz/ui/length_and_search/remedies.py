@@ -10,7 +10,7 @@ from clsviz import export, figures, words
 from clsviz.experiment import Experiment
 from clsviz.statistics import Remedy
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart, drawn_once
+from clsviz.ui.parts import chart, plot
 
 if TYPE_CHECKING:
     from clsviz.analysis.search import Similarity
@@ -29,10 +29,9 @@ def show(similarity: "Similarity", *, is_imported: bool) -> None:
         return figures.remedy_bars(_bars(similarity), chart.palette(), similarity.chance.neighbour_correlation_limit)
 
     with left:
-        st.plotly_chart(
-            drawn_once.figure(("remedies", similarity), draw),
+        plot.show(
+            plot.once(("remedies", similarity), draw),
             key="remedies",
-            config={"displayModeBar": False},
             alt="The rank correlation of length and neighbours’ length, before and after each remedy.",
         )
     with right:
@@ -84,7 +83,7 @@ def times_found(similarity: "Similarity", experiment: Experiment) -> None:
     """How often a sentence of each tenth is among the ten nearest of another."""
     st.markdown(escape(words.similarity.neighbours(similarity, experiment.unit)))
     by_words = similarity.by_words
-    st.plotly_chart(
+    plot.show(
         figures.times_found(
             similarity.bias.times_found,
             by_words.times_found if by_words else np.full_like(similarity.bias.times_found, np.nan),
@@ -94,6 +93,5 @@ def times_found(similarity: "Similarity", experiment: Experiment) -> None:
         ),
         height=300,
         key="times-found",
-        config={"displayModeBar": False},
         alt="How often sentences of each tenth by length are among the ten nearest of another.",
     )

@@ -14,7 +14,7 @@ from clsviz.ui import controls
 from clsviz.ui.controls import folded
 from clsviz.ui.length_and_search import joined, remedies
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart, drawn_once, head, redrawn, share, strip, toggle
+from clsviz.ui.parts import chart, head, plot, redrawn, share, strip, toggle
 from clsviz.ui.parts.covered import covered
 from clsviz.ui.state import server, session, url, watching
 
@@ -166,11 +166,10 @@ def _map(similarity: "Similarity | None", experiment: Experiment) -> None:
             experiment.unit,
         )
 
-    st.plotly_chart(
-        drawn_once.figure(("map", similarity, experiment.unit), draw),
+    plot.show(
+        plot.once(("map", similarity, experiment.unit), draw),
         height=_HEIGHT,
         key="map",
-        config={"displayModeBar": False},
         alt="Mean cosine of two sentences by the tenths that their lengths are in.",
     )
     st.caption(escape(words.similarity.ABOUT_MAP))

@@ -12,7 +12,7 @@ from clsviz.experiment import Experiment
 from clsviz.measurements import MAX_LENGTH
 from clsviz.measuring import Analysis, Found, MeasuringJob
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart
+from clsviz.ui.parts import chart, plot
 from clsviz.ui.state import server, watching
 
 if TYPE_CHECKING:
@@ -76,12 +76,11 @@ def cutoffs(job: MeasuringJob, experiment: Experiment) -> None:
     st.markdown(escape(words.by_cutoff(table, cutoff_unit)))
     if table.empty:
         return
-    st.plotly_chart(
+    plot.show(
         figures.cutoff_lines(
             table, experiment.length_cutoff, chart.palette(), unit=experiment.unit.singular, cutoff_unit=cutoff_unit
         ),
         height=_HEIGHT,
         key="cutoffs",
-        config={"displayModeBar": False},
         alt="R² and slope of the line by length cutoff.",
     )

@@ -11,7 +11,7 @@ from clsviz.experiment import Experiment, View
 from clsviz.measuring import Found
 from clsviz.settings import Pooling
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart
+from clsviz.ui.parts import chart, plot
 from clsviz.ui.state import server
 
 
@@ -23,22 +23,20 @@ def show(found: Found, experiment: Experiment) -> None:
     drawn = np.flatnonzero(np.isin(every.index, selected))
     labels = figures.labels_of([found.sentences[at] for at in every.index])
     st.markdown(escape(words.every_layer.said(every)))
-    st.plotly_chart(
+    plot.show(
         figures.played_layers(every, labels, chart.palette(), experiment.unit, drawn),
         height=figures.PLAYED_HEIGHT,
         key="played_layers",
-        config={"displayModeBar": False},
         alt=f"Norm of [CLS] against length, layer by layer. {words.every_layer.said(every)}",
     )
     st.caption(words.every_layer.ABOUT_PLAYING)
     with st.grid(4, min_column_width=150):
         for at, after in enumerate(every.layers):
             r_squared = after.problem if after.r_squared is None else f"R² {after.r_squared:.3f}"
-            st.plotly_chart(
+            plot.show(
                 figures.layer_panel(every, at, labels, chart.palette(), experiment.unit, drawn),
                 height=figures.PANEL_HEIGHT,
                 key=f"layer_panel_{after.layer}",
-                config={"displayModeBar": False},
                 alt=f"Norm of [CLS] against length, layer {after.layer}: {r_squared}.",
             )
     st.caption(escape(words.every_layer.about_panels(every, experiment.unit)))

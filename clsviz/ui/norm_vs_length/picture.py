@@ -36,8 +36,8 @@ def show(job: MeasuringJob, page: str) -> None:
     """Draw it all; a change of the view draws this, and nothing else of the page, anew."""
     view.fit(job.work.found)
     experiment = session.experiment()  # the view may have been brought back to what the model has
-    chart.follow(experiment, job.work.found)
-    query = url.write(experiment, page, **chart.link(job.work.found))
+    chart.follow(experiment)
+    query = url.write(experiment, page, **chart.link())
     notes.show_of_view()
     found = watching.found(job, experiment)
     shown = chart.view_of(found, experiment) if found else None
@@ -131,7 +131,7 @@ def _tools(
         with st.container(horizontal=True, horizontal_alignment="right", width="content"):
             seen = chart.seen(found, experiment, shown, own_points, overlays)
             longest = chart.axes_of(experiment, shown).longest
-            link = {name: text for name, text in (query | chart.link(found)).items() if text}
+            link = {name: text for name, text in (query | chart.link()).items() if text}
             share.copy_link(experiment, found, link, longest)
             has_legend = figures.is_dense(len(shown.index), len(found.measurements))
             frame = partial(share.copy_frame, experiment, found, link, longest, has_legend=has_legend)

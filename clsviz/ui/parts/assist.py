@@ -1,10 +1,6 @@
-"""For those who hear the page, go through it by keyboard, or change its theme."""
-
-from collections.abc import Mapping
+"""For those who hear the page, or go through it by keyboard."""
 
 import streamlit as st
-
-_KEY = "assist"
 
 _ASSIST = st.components.v2.component(
     "clsviz.assist",
@@ -96,15 +92,8 @@ function moveInBar(event) {
   event.preventDefault()
 }
 
-function themeNow() {
-  return getComputedStyle(document.querySelector("[data-testid=stApp]")).colorScheme
-}
-
-export default function ({ parentElement, setStateValue }) {
-  parentElement.tell = setStateValue
+export default function ({ parentElement }) {
   if (parentElement.leave) return parentElement.leave
-  let theme = themeNow()
-  parentElement.changes ??= 0
   const region = parentElement.querySelector("p")
   let frame = 0
   const soon = () => {
@@ -113,15 +102,10 @@ export default function ({ parentElement, setStateValue }) {
       takeStopsAway()
       nameControls()
       sayAnswer(region)
-      if (theme !== themeNow()) {
-        theme = themeNow()
-        parentElement.tell("changes_of_theme", ++parentElement.changes)
-      }
     })
   }
   const changes = new MutationObserver(soon)
   changes.observe(document.body, { childList: true, characterData: true, subtree: true })
-  changes.observe(document.querySelector("[data-testid=stApp]"), { attributeFilter: ["class"] })
   document.addEventListener("focusin", soon)
   document.addEventListener("keydown", moveInBar)
   document.addEventListener("keydown", useControl)
@@ -140,12 +124,5 @@ export default function ({ parentElement, setStateValue }) {
 
 
 def show() -> None:
-    """Have the answer read when it changes, fewer stops of the Tab key, and charts of the theme that was changed to."""
-    _ASSIST(key=_KEY, on_changes_of_theme_change=lambda: None)
-
-
-def n_changes_of_theme() -> int:
-    """How often the theme has changed since the page was opened, as the browser tells."""
-    told = st.session_state.get(_KEY)
-    n = told.get("changes_of_theme") if isinstance(told, Mapping) else None
-    return n if type(n) is int else 0
+    """Have the answer read when it changes, and fewer stops of the Tab key."""
+    _ASSIST(key="assist")

@@ -1,20 +1,19 @@
 """The scatter of a view, and which of its sentences are selected."""
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import orjson
 import streamlit as st
 from numpy.typing import NDArray
-from streamlit.elements.lib import streamlit_plotly_theme as theme
 
-from clsviz import analysis, export, figures, statistics, words
+from clsviz import analysis, corpora, export, figures, statistics, words
 from clsviz.experiment import Experiment, View
 from clsviz.measuring import Found
 from clsviz.settings import Overlay, Unit
-from clsviz.ui.parts import assist, colouring, drawing, marks
+from clsviz.ui.parts import colouring, marks, plot
 from clsviz.ui.state import links, server
 
 if TYPE_CHECKING:
@@ -23,36 +22,18 @@ if TYPE_CHECKING:
 
 HEIGHT = 470
 
+_KEY = "scatter"
+
 CURVES, MEDIANS, RANGES = Overlay
 """What can be drawn over the sentences."""
-
-
-_ROLES = (
-    (theme.CATEGORY_0, theme.CATEGORY_1, theme.CATEGORY_2, theme.CATEGORY_3, theme.BG_COLOR, theme.CATEGORY_4),
-    (theme.CATEGORY_5, theme.CATEGORY_6, theme.CATEGORY_7, theme.CATEGORY_8, theme.BG_COLOR, theme.CATEGORY_9),
-)
-"""The same colours twice, as the settings of the theme have them."""
-
-_SCALE = (
-    *(theme.SEQUENTIAL_0, theme.SEQUENTIAL_1, theme.SEQUENTIAL_2, theme.SEQUENTIAL_3, theme.SEQUENTIAL_4),
-    *(theme.SEQUENTIAL_5, theme.SEQUENTIAL_6, theme.SEQUENTIAL_7, theme.SEQUENTIAL_8, theme.SEQUENTIAL_9),
-)
-
-_COLOURS = dict(zip(_ROLES[0], ("0", "1", "2", "3", "background", "4"), strict=True))
-_COLOURS |= {colour: f"scale {at}" for at, colour in enumerate(_SCALE)}
-"""Which colours of the theme those of the scatter are, which takes them by itself."""
-
 
 _FURTHEST = 1e30
 """Where no axis ends."""
 
 
 def palette() -> "figures.Palette":
-    """Colours that Streamlit replaces with those of the theme, light or dark.
-
-    It does so once for a chart. When the theme has changed, the other names of the same colours make it another chart.
-    """
-    return figures.Palette(*_ROLES[assist.n_changes_of_theme() % 2])
+    """The colours, which the browser replaces with those of the theme."""
+    return figures.Palette()
 
 
 def view_of(found: Found, experiment: Experiment) -> "ViewData":
@@ -86,9 +67,9 @@ def _labels(sample: Hashable, sentences: list[str]) -> "figures.Labels":
     return server.shared().of(("labels", sample), lambda: figures.labels_of(sentences))
 
 
-def _labels_sent(sample: Hashable, sentences: list[str]) -> bytes:
-    def pack() -> bytes:
-        return drawing.packed(figures.labels_sent(str(sample), _labels(sample, sentences)))
+def _labels_sent(sample: Hashable, sentences: list[str]) -> plot.Content:
+    def pack() -> plot.Content:
+        return plot.content(orjson.dumps(_labels(sample, sentences).tolist()))
 
     return server.shared().of(("labels sent", sample), pack)
 
@@ -122,66 +103,45 @@ def seen(
 ) -> "export.Seen":
     """What the visitor sees in the picture, for its downloads."""
     selected, groups = marks.marked(st.session_state.selected, shown), colouring.groups(found, experiment)
-    return export.Seen(own, tuple(overlays), _zoom(), selected, groups)
+    return export.Seen(own, tuple(overlays), tuple(st.session_state.zoom), selected, groups)
 
 
 def key_sent(groups: "export.Groups | None", shown: "ViewData") -> dict[str, Any] | None:
     """What the colours stand for, for the browser, which draws it where the picture is taken along."""
     if groups is None:
         return None
-    key = groups.key(shown.index, figures.Palette(*_ROLES[0]))
+    key = groups.key(shown.index, figures.Palette())
     drawn = {"traces": figures.key.traces(key), "layout": figures.key.layout(key), "room": figures.key.ROOM}
-    return {**drawn, "colours": _COLOURS}
-
-
-def _zoom() -> tuple[float, ...]:
-    """The ends of both axes that the visitor sees, as far as that is known; none if it is all."""
-    ends = st.session_state.get("zoomed")
-    return tuple(st.session_state.zoom if ends is None else ends)
+    return {**drawn, "roles": plot.roles()}
 
 
 def _take_zoom() -> None:
     """Note what the browser tells of the zoom; what it cannot have told, as in a forged message, changes nothing."""
-    told = st.session_state.get(drawing.DRAWN)
-    told = told.get("zoomed") if isinstance(told, Mapping) else None
-    if not isinstance(told, Mapping) or told.get("of") != st.session_state.get("marked_in"):  # an earlier view
+    told = plot.told(_KEY, "zoomed")
+    if not isinstance(told, dict) or told.get("of") != st.session_state.get("marked_in"):  # an earlier view
         return
     ends = told.get("ends")
     if not isinstance(ends, list) or len(ends) not in (0, 4):
         return
     if all(type(end) in (int, float) and abs(end) < _FURTHEST for end in ends):
-        st.session_state.zoomed = tuple(map(float, ends))
+        st.session_state.zoom = tuple(map(float, ends))
 
 
-def link(found: Found | None) -> dict[str, str]:
-    """What of the picture is not in the experiment, as URL parameters; "" for those that have their defaults.
+def _take_marks() -> None:
+    """Note what the browser tells of what is marked; what cannot be marks, as in a forged message, marks nothing."""
+    text = plot.told(_KEY, "selected")
+    st.session_state.selected = links.EXTRAS["selected"](text if isinstance(text, str) else "", lambda _: None)
 
-    found: names the sentences that are marked, once there is something.
-    """
+
+def link() -> dict[str, str]:
+    """What of the picture is not in the experiment, as URL parameters; "" for those that have their defaults."""
     return {
         "overlays": links.overlays_text(st.session_state.overlays),
         "zoom": ",".join(f"{end:.6g}" for end in st.session_state.zoom),
-        "selected": marks.in_link(None if found is None else partial(_names_in_link, found)),
+        "selected": marks.in_link(),
         "colour": st.session_state.colour or "",
         "find": st.session_state.find,
     }
-
-
-def names_of(found: Found, places: Sequence[int]) -> list[str]:
-    """The names of sentences of the sample, which find them again in another, in the order of the sample."""
-    there = _there(found, places)
-    key = "names", colouring.sample_of(found), there
-    return server.shared().of(key, lambda: analysis.naming.names_of(found.sentences, there))
-
-
-def _names_in_link(found: Found, places: Sequence[int]) -> str:
-    there = _there(found, places)
-    key = "packed names", colouring.sample_of(found), there
-    return server.shared().of(key, lambda: analysis.naming.packed(found.sentences, there)) if there else ""
-
-
-def _there(found: Found, places: Sequence[int]) -> tuple[int, ...]:
-    return tuple(sorted({place for place in places if place < len(found.sentences)}))
 
 
 def show(
@@ -197,55 +157,54 @@ def show(
     own: the visitor's sentences, to be marked; own_name: what they are called there.
     """
     around = axes_of(experiment, shown)
-    n_measured = len(found.measurements)
-    is_dense = figures.is_dense(len(shown.index), n_measured)
-    part = _zoom() if is_dense else ()
-    own_places = own and (*own.lengths.tolist(), *own.norms.tolist())
-    seen = own_places, st.session_state.colour, st.session_state.find
-    picture = around, found.key, tuple(overlays), seen
-    selected = _found_in(marks.marked(marks.drawn(picture, part), shown), found, shown)
+    is_dense = figures.is_dense(len(shown.index), len(found.measurements))
+    part = tuple(st.session_state.zoom) if is_dense else ()
+    marked = marks.marked(st.session_state.selected, shown)
+    selected = _found_in(marked, found, shown)
     groups = colouring.groups(found, experiment)
 
-    def draw() -> tuple["figures.Drawn", bytes]:
+    def draw() -> tuple["figures.Drawn", plot.Drawing]:
         over = {**_over(found, experiment, shown, overlays), "own": own, "own_name": own_name}
-        return _draw(found, shown, replace(around, zoom=st.session_state.zoom), part, selected, groups, over)
+        return _draw(found, experiment, shown, around, part, selected, groups, over)
 
-    of = picture, part, st.session_state.zoom, selected.tobytes(), groups is None
+    of = around, tuple(overlays), st.session_state.colour, groups is None, part, selected.tobytes() if is_dense else b""
     key = "drawing", found.key, experiment.view, analysis.clusters_ready(found), of
-    drawn, sent = draw() if own else server.shared().of(key, draw)  # what a visitor typed is seen by nobody else
-    sample = colouring.sample_of(found)
+    drawn, drawing = draw() if own else server.shared().of(key, draw)  # what a visitor typed is seen by nobody else
     against = f"{words.axis_title(experiment)} against sentence length for {shown.n:,} sentences. "
-    drawing.show(
-        HEIGHT,
-        against + words.result(shown, experiment, found.n_measured),
-        sent,
-        b"" if is_dense else _labels_sent(sample, found.sentences),
-        lambda: marks.take(partial(_sentence_of, drawn, shown)),
-        _take_zoom,
+    plot.show(
+        drawing,
+        key=_KEY,
+        alt=against + words.result(shown, experiment, found.n_measured),
+        height=HEIGHT,
+        tools=True,
+        zoom=st.session_state.zoom,
+        marks=st.session_state.selected,
+        selected=np.isin(drawn.points, selected),
+        on_zoom=_take_zoom,
+        on_select=_take_marks,
     )
     if drawn.density is not None:
         n_more = len(drawn.points) - drawn.n_sampled
         said = words.view.density(shown.n, drawn.n_seen, drawn.n_sampled, n_more, is_zoomed=bool(part))
         st.caption(f"{said} {words.view.of_zoom(is_zoomed=bool(part))}")
-    marked = marks.marked(st.session_state.selected, shown)
-    st.session_state.marked_sentences = places = shown.index[marked]
-    st.session_state.marked_names = names_of(found, places.tolist()) if len(places) <= links.MOST_MARKS else []
-    return _found_in(marked, found, shown)
+    st.session_state.marked_sentences = shown.index[marked]
+    return selected
 
 
 def _draw(
     found: Found,
+    experiment: Experiment,
     shown: "ViewData",
     axes: "figures.Axes",
     part: Sequence[float],
     selected: NDArray[np.intp],
     groups: "export.Groups | None",
     over: dict[str, Any],
-) -> tuple["figures.Drawn", bytes]:
+) -> tuple["figures.Drawn", plot.Drawing]:
     """The picture as it goes to the browser, and what of the sentences is in it; part: which is seen, of a density."""
-    drawn = export.drawn(found, shown, export.Seen(zoom=tuple(part), selected=selected))
-    at, sample = drawn.points, colouring.sample_of(found)
-    numbers = shown.index[at]
+    drawn = export.drawn(found, shown, export.Seen(zoom=part, selected=selected))
+    at, is_own = drawn.points, corpora.is_own(experiment.corpus)
+    numbers, sample = shown.index[at], colouring.sample_of(found)
     if drawn.density is None:
         labels = _labels(sample, found.sentences)[numbers]
     else:
@@ -253,21 +212,17 @@ def _draw(
     figure = figures.scatter(
         figures.Points(labels, shown.lengths[at], shown.norms[at]),
         axes,
-        figures.Palette(*_ROLES[0], scale=_SCALE),
+        figures.Palette(),
         density=drawn.density,
         fit=shown.fit,
         **over,
-        selected=np.flatnonzero(np.isin(at, selected)) if len(selected) else None,
         **(groups.look(shown.index, at) if groups else {}),
     )
-    return drawn, drawing.packed(figures.sent(figure, numbers, str(sample), _COLOURS, shown.fit))
-
-
-def _sentence_of(drawn: "figures.Drawn", shown: "ViewData", trace: int, point: int) -> int | None:
-    """The number in the sample of the sentence that a point of a trace is; None if it is not one."""
-    traces = list(figures.traces_of(len(drawn.points)))
-    place = trace - (drawn.density is not None)
-    return int(shown.index[drawn.points[traces[place].start + point]]) if 0 <= place < len(traces) else None
+    is_apart = drawn.density is None and not is_own
+    sent = figures.sent(figure, numbers, shown.fit, has_labels=not is_apart)
+    texts = _labels_sent(sample, found.sentences) if is_apart else None
+    is_private = is_own or over["own"] is not None
+    return drawn, plot.drawing(sent, HEIGHT, labels=texts, is_private=is_private)
 
 
 def _over(found: Found, experiment: Experiment, shown: "ViewData", overlays: Sequence[str]) -> dict[str, Any]:
@@ -282,13 +237,13 @@ def _over(found: Found, experiment: Experiment, shown: "ViewData", overlays: Seq
 def show_empty(experiment: Experiment, alt: str) -> None:
     """The scatter before there are points: its axes alone, in the place that it will have."""
     figure = figures.empty(axes(experiment, experiment.length_cutoff))
-    sent = drawing.packed(figures.sent(figure, np.empty(0, np.intp), "", _COLOURS))
-    drawing.show(HEIGHT, alt, sent, b"", lambda: None)
+    drawing = plot.drawing(figures.sent(figure, np.empty(0, np.intp)), HEIGHT)
+    plot.show(drawing, key=_KEY, alt=alt, height=HEIGHT, tools=True)
 
 
-def follow(experiment: Experiment, found: Found | None) -> None:
-    """Keep what is selected when the view or the sample changes; before anything is drawn. found: what is known."""
-    marks.follow(zoom_of(experiment), _drawn_from(experiment), None if found is None else found.sentences)
+def follow(experiment: Experiment) -> None:
+    """Keep what is selected when the view changes, before anything is drawn."""
+    marks.follow(zoom_of(experiment), _drawn_from(experiment))
 
 
 def selected_sentences(found: Found, experiment: Experiment) -> NDArray[np.intp]:

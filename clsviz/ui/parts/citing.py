@@ -23,35 +23,28 @@ button:hover, button:focus-visible { color: var(--st-primary-color); border-colo
 button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 1px; }
 """,
     js="""
-// What the colours of the theme are, by the names of those that stand for them.
-function themed(text, colours, element) {
-  const categories = getComputedStyle(element).getPropertyValue("--st-chart-categorical-colors").split(",")
-  for (const [written, role] of Object.entries(colours)) {
-    if (categories[role]) text = text.replaceAll(written, categories[role].trim())
-  }
-  return text
-}
-
 export default function ({ data, parentElement }) {
   for (const button of parentElement.querySelectorAll("button")) {
     button.onclick = () => {
-      // Plotly is not a global of this page, but its own button does what is wanted, in the format that is set.
-      const figure = document.querySelector(`.st-key-${data.chart} .js-plotly-plot`)
-      if (!figure) return
-      const { data: traces, layout, _fullLayout: { height, width } } = figure
-      const image = { format: button.dataset.format, filename: data.name, scale: 2 }
-      if (data.key) {
-        const key = JSON.parse(themed(JSON.stringify(data.key), data.key.colours, button))
-        // The page's font is not in the image: what is as wide as it would be in it is cut off.
-        const font = { color: layout.font?.color, family: "Arial, sans-serif" }
-        const legend = { ...key.layout.legend, font }
-        figure.data = [...traces.map((trace) => ({ ...trace, showlegend: false })), ...key.traces]
-        figure.layout = { ...layout, ...key.layout, legend }
-        Object.assign(image, { height: height + key.room, width })
+      const plot = document.querySelector(`.st-key-${data.chart} .js-plotly-plot`)
+      if (!plot) return
+      const { clientWidth: width, clientHeight: height } = plot
+      const image = { format: button.dataset.format, filename: data.name, scale: 2, width, height }
+      if (!data.key) return window.Plotly.downloadImage(plot, image)
+      const colours = getComputedStyle(button).getPropertyValue("--st-chart-categorical-colors").split(",")
+      let key = JSON.stringify(data.key)
+      for (const [written, role] of Object.entries(data.key.roles)) {
+        if (colours[role]) key = key.replaceAll(written, colours[role].trim())
       }
-      figure._context.toImageButtonOptions = image
-      figure.querySelector(".modebar-btn[data-attr='toimage'], .modebar-btn[data-title^='Download']")?.click()
-      Object.assign(figure, { data: traces, layout }) // Plotly has copied what it draws
+      const { traces, layout, room } = JSON.parse(key)
+      // The page's font is not in the image: what is as wide as it would be in it is cut off.
+      const font = { ...plot.layout.template.layout.legend.font, family: "Arial, sans-serif" }
+      const legend = { ...layout.legend, font }
+      const figure = {
+        data: [...plot.data.map((trace) => ({ ...trace, showlegend: false })), ...traces],
+        layout: { ...plot.layout, ...layout, legend },
+      }
+      window.Plotly.downloadImage(figure, { ...image, height: height + room })
     }
   }
 }

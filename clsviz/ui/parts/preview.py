@@ -13,7 +13,7 @@ from clsviz.experiment import Selection
 from clsviz.measuring import MeasuringJob, State
 from clsviz.settings import Reading, Segmentation
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart, into_view
+from clsviz.ui.parts import chart, into_view, plot
 from clsviz.ui.state import server, session, watching
 
 if TYPE_CHECKING:
@@ -96,11 +96,10 @@ def _examples(preview: Preview) -> None:
         st.caption("\n".join(f"- {escape(example)}" for example in examples))
     with lengths:
         n_words = preview.n_words
-        st.plotly_chart(
+        plot.show(
             figures.histogram(n_words, "Words in a sentence", chart.palette()),
             height=_HEIGHT,
             key="preview-lengths",
-            config={"displayModeBar": False},
             alt=words.reading.lengths(preview),
         )
 

@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from clsviz.analysis.naming import WIDTHS
 from clsviz.errors import SettingError
 from clsviz.experiment import parse_setting
 from clsviz.settings import (
@@ -33,15 +32,11 @@ _LONGEST_MARKS = 9_000
 
 _NUMBER = r"-?\d{1,9}(?:\.\d{1,9})?(?:e[+-]?\d\d)?"
 
-_NAME = r"[\w-]{7}(?:~\d{1,6})?"
-_PACKED = "|".join(rf"{width}\.(?:[\w-]{{{width}}}(?:~\d{{1,6}}\.)?)+" for width in WIDTHS)
-"""Of a sentence, and of several, as `analysis.naming` makes them."""
-
 _MARK = (
-    rf"(?:sentences:(?:{_NAME}(?:,{_NAME})*|{_PACKED})|points:\d{{1,7}}(?:,\d{{1,7}})*|box:{_NUMBER}(?:,{_NUMBER}){{3}}|lasso:{_NUMBER},{_NUMBER}"
+    rf"(?:points:\d{{1,7}}(?:,\d{{1,7}})*|box:{_NUMBER}(?:,{_NUMBER}){{3}}|lasso:{_NUMBER},{_NUMBER}"
     rf"(?:,{_NUMBER},{_NUMBER}){{2,}})"
 )
-"""Sentences, points, a box, or a lasso of three corners or more; see `parts.marks`."""
+"""Points, a box, or a lasso of three corners or more; see `parts.marks`."""
 
 
 def _word(name: str, word: str) -> Callable[[str, Report], bool]:
@@ -103,6 +98,11 @@ def _zoom(text: str, report: Report) -> tuple[float, ...]:
 
 def _selected(text: str, report: Report) -> str:
     """What is marked in the scatter."""
+    if text.startswith("sentences:"):
+        report(
+            SettingError("selected names sentences as links once did, which is no longer read: nothing is selected.")
+        )
+        return ""
     if text and (not re.fullmatch(rf"{_MARK}(;{_MARK})*", text, re.ASCII) or len(text) > _LONGEST_MARKS):
         report(SettingError(f"selected is “{shown(text)}”; it must be as a link of this page has it."))
         return ""

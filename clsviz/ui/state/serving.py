@@ -3,6 +3,7 @@
 import html
 import json
 import os
+from importlib.metadata import version
 from pathlib import Path
 
 import streamlit as st
@@ -91,7 +92,7 @@ def shell(*, is_embedded: bool = False) -> str:
     names = ("style.css", "embedded.css") if is_embedded else ("style.css",)
     style = "".join(map(of_ui, names))
     script = script_of_charts()
-    ahead = f'<link rel="modulepreload" crossorigin href="{html.escape(script)}">\n  ' if script else ""
+    ahead = f'<link rel="preload" as="script" href="./{html.escape(script)}">\n  '
     page = page.replace(_STREAMLITS_TITLE, TITLE, 1)
     page = page.replace(_END_OF_HEAD, f"{ahead}<script>{_told()}</script>\n  {_END_OF_HEAD}", 1)
     return page.replace(_ROOT, f"<style>\n{style}</style>\n    {_ROOT}", 1)
@@ -127,8 +128,6 @@ def address_of_font() -> str | None:
     return f"./{file.relative_to(static_folder()).as_posix()}" if file else None
 
 
-def script_of_charts() -> str | None:
-    """Where the page that Streamlit sends finds the script that draws charts, if it is where it was."""
-    static = static_folder()
-    script = next(static.glob("static/js/PlotlyChart.*.js"), None)
-    return f"./{script.relative_to(static).as_posix()}" if script else None
+def script_of_charts() -> str:
+    """Where the page finds Plotly, from its own folder; the name changes with what it is."""
+    return f"plotly-{version('plotly')}.js"

@@ -7,6 +7,7 @@ from clsviz import figures, words
 from clsviz.experiment import Experiment
 from clsviz.measuring import Found, MeasuringJob
 from clsviz.ui.markdown import escape
+from clsviz.ui.parts import plot
 from clsviz.ui.parts.chart import palette
 from clsviz.ui.state.pace import part
 from clsviz.ui.try_a_sentence import choices, measured
@@ -33,11 +34,10 @@ def _draw(grown: pd.DataFrame, jobs: list[MeasuringJob], experiment: Experiment)
     band = corpus.length_band(int(grown["tokens"].max())) if corpus else None
     said = words.growth.growth_said(grown)
     st.markdown(escape(said))
-    st.plotly_chart(
+    plot.show(
         figures.growth(grown, band, palette(), words.axis_title(experiment), unit=experiment.unit),
         height=_HEIGHT,
         key="growth",
-        config={"displayModeBar": False},
         alt=f"The norm after every added word. {said}",
     )
     st.caption(escape(words.try_a_sentence.growth_note(corpus, experiment.length_cutoff, has_band=band is not None)))

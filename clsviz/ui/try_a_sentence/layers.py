@@ -7,6 +7,7 @@ from clsviz.analysis.typed import TypedSentences
 from clsviz.experiment import Experiment
 from clsviz.measuring import MeasuringJob
 from clsviz.ui.markdown import escape
+from clsviz.ui.parts import plot
 from clsviz.ui.parts.chart import palette
 from clsviz.ui.try_a_sentence import measured
 
@@ -21,11 +22,10 @@ def show(typed: TypedSentences, at: int, jobs: list[MeasuringJob], experiment: E
         table["name"] = table["sentence"].astype(str) + ". " + table["name"]
     said = words.try_a_sentence.layers(typed, at, corpus)
     st.markdown(escape(said))
-    st.plotly_chart(
+    plot.show(
         figures.layer_path(table, corpus.layer_band if corpus else None, palette()),
         height=_HEIGHT,
         key="path",
-        config={"displayModeBar": False},
         alt=f"Norm of [CLS] after every layer. {said}",
     )
     if note := words.try_a_sentence.layers_note(corpus, experiment.length_cutoff):

@@ -30,7 +30,7 @@ def show(typed: TypedSentences | None, jobs: list[MeasuringJob], experiment: Exp
         is_measured = any(job.work.found is not None for job in jobs)
         st.caption(_NO_NORMS if is_measured and len(jobs) == 1 else "")
         return
-    chart.follow(experiment, found)
+    chart.follow(experiment)
     shown = chart.view_of(found, experiment)
     is_example = typed is not None and typed.sentences == [EXAMPLE] and not st.session_state.text.strip()
     selected = chart.show(

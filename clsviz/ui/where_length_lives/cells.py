@@ -10,7 +10,7 @@ from clsviz.experiment import Experiment
 from clsviz.measuring import Found
 from clsviz.settings import Pooling
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart, colouring, drawn_once, selection, share
+from clsviz.ui.parts import chart, colouring, plot, selection, share
 from clsviz.ui.state import session
 
 if TYPE_CHECKING:
@@ -52,12 +52,10 @@ def _heat_map(profile: "Profile", experiment: Experiment) -> None:
             marked=marked,
         )
 
-    st.plotly_chart(
-        drawn_once.figure(("cells", profile, readout, marked), draw),
+    plot.show(
+        plot.once(("cells", profile, readout, marked), draw),
         key="cells",
-        on_select=partial(_choose_clicked, profile.n_layers),
-        selection_mode="points",
-        config={"displayModeBar": False},
+        on_click=partial(_choose_clicked, profile.n_layers),
         alt=f"R² for length by layer and pooling, from the {readout}.",
     )
     st.caption(
@@ -67,10 +65,11 @@ def _heat_map(profile: "Profile", experiment: Experiment) -> None:
 
 
 def _choose_clicked(n_layers: int) -> None:
-    points = st.session_state.cells.selection.points
-    if points:
-        row, layer = points[0]["customdata"]
-        choose(row, layer, n_layers)
+    place = plot.told("cells", "clicked")
+    if isinstance(place, list) and [type(part) for part in place] == [int, int]:
+        row, layer = place
+        if 0 <= row < len(words.POOLINGS) and 0 <= layer <= n_layers:  # or else the message is forged
+            choose(row, layer, n_layers)
 
 
 def choose(row: int, layer: int, n_layers: int) -> None:

@@ -12,7 +12,7 @@ from clsviz.measurements import Kind
 from clsviz.measuring import Analysis, Found, MeasuringJob
 from clsviz.ui import controls
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart, share
+from clsviz.ui.parts import chart, plot, share
 from clsviz.ui.state import server, visitor
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def show(found: Found, job: MeasuringJob | None, experiment: Experiment) -> None
         return
     labels = found.corpus.label, there.corpus.label
     st.markdown(escape(words.probing.travelled(result, *labels, experiment.unit)))
-    st.plotly_chart(
+    plot.show(
         figures.error_lines(
             export.tables.travel_lines(result),
             chart.palette(),
@@ -69,7 +69,6 @@ def show(found: Found, job: MeasuringJob | None, experiment: Experiment) -> None
         ),
         height=_HEIGHT,
         key="travel",
-        config={"displayModeBar": False},
         alt=words.probing.travelled(result, *labels, experiment.unit),
     )
     st.caption(words.probing.ABOUT_TRAVELLING)

@@ -9,7 +9,7 @@ import streamlit as st
 from clsviz import export, figures, words
 from clsviz.experiment import Experiment
 from clsviz.settings import Unit
-from clsviz.ui.parts import chart, drawn_once
+from clsviz.ui.parts import chart, plot
 from clsviz.ui.state import server
 
 if TYPE_CHECKING:
@@ -52,11 +52,10 @@ def show_r_squared(profile: "Profile | None", experiment: Experiment) -> None:
     def draw() -> Any:
         return figures.layer_lines(lines.table, chart.palette(), unit=lines.unit, n_layers=lines.n_layers, faded=note)
 
-    st.plotly_chart(
-        draw() if is_of_before else drawn_once.figure(("lines", profile, lines.unit), draw),
+    plot.show(
+        draw() if is_of_before else plot.once(("lines", profile, lines.unit), draw),
         height=_HEIGHT,
         key="lines",
-        config={"displayModeBar": False},
         alt=" ".join(["R² for length after every layer: from the norm, the direction and the whole vector.", note]),
     )
 
@@ -86,10 +85,9 @@ def show_spread(profile: "Profile") -> None:
     def draw() -> Any:
         return figures.norm_spread(export.tables.norm_spread(profile), chart.palette())
 
-    st.plotly_chart(
-        drawn_once.figure(("spread", profile), draw),
+    plot.show(
+        plot.once(("spread", profile), draw),
         height=_HEIGHT_OF_SPREAD,
         key="spread",
-        config={"displayModeBar": False},
         alt="Standard deviation of the norm of [CLS] as a share of its mean, after every layer.",
     )

@@ -9,7 +9,7 @@ from clsviz import analysis, export, figures, words
 from clsviz.experiment import Experiment
 from clsviz.measuring import Analysis, Found
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart, drawn_once, share
+from clsviz.ui.parts import chart, plot, share
 from clsviz.ui.state import server
 
 if TYPE_CHECKING:
@@ -52,11 +52,10 @@ def _dimensions(found: "NormBreakdown") -> None:
     def draw() -> Any:
         return figures.dimension_shares(shares.shares, shares.order, chart.palette())
 
-    st.plotly_chart(
-        drawn_once.figure(("dimensions", found), draw),
+    plot.show(
+        plot.once(("dimensions", found), draw),
         height=_HEIGHT,
         key="dimensions",
-        config={"displayModeBar": False},
         alt="The dimensions with the largest shares of the squared norm.",
     )
     st.markdown(escape(words.dimensions.dimensions_sentence(found.by_dimension)))

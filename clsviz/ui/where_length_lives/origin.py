@@ -13,7 +13,7 @@ from clsviz.measuring import Analysis, Extraction, Found, State, measure_altered
 from clsviz.progress import Progress
 from clsviz.settings import ALTERED_DEFAULT, ALTERED_SIZES, Alteration
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart, share
+from clsviz.ui.parts import chart, plot, share
 from clsviz.ui.state import server
 from clsviz.vectors import Vectors
 
@@ -138,11 +138,10 @@ def _picture(result: "Origin", alteration: Alteration) -> None:
     if problem := result.problems.get(alteration):
         st.info(escape(problem))
         return
-    st.plotly_chart(
+    plot.show(
         figures.layer_lines(export.tables.origin_lines(result, alteration), chart.palette(), n_layers=result.n_layers),
         height=_HEIGHT,
         key=f"origin-{alteration}",
-        config={"displayModeBar": False},
         alt=f"R² by layer of natural sentences, and with {label.clause}.",
     )
     st.caption(escape(label.catches))

@@ -104,7 +104,7 @@ def _analyses(job: MeasuringJob, there: MeasuringJob | None, experiment: Experim
 def _show(job: MeasuringJob, there: MeasuringJob | None, page: str) -> None:
     controls.view.fit(job.work.found, list(Pooling))
     experiment = session.experiment()  # the view may have been brought back to what the model has
-    chart.follow(experiment, job.work.found)
+    chart.follow(experiment)
     query = url.write(experiment, page, **_links())
     controls.notes.show_of_view()
     found = covered(job, experiment)

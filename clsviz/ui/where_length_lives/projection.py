@@ -11,7 +11,7 @@ from clsviz.measuring import Analysis, Found
 from clsviz.settings import Pooling
 from clsviz.statistics.results import Readout
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart
+from clsviz.ui.parts import chart, plot
 from clsviz.ui.state import server
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def show(found: Found, experiment: Experiment, profile: "Profile") -> None:
     if result is None:
         st.container(height=_HEIGHT, border=False)
         return
-    st.plotly_chart(
+    plot.show(
         figures.projection(
             result.projection.coordinates,
             result.lengths,
@@ -70,7 +70,7 @@ def show(found: Found, experiment: Experiment, profile: "Profile") -> None:
         ),
         height=_HEIGHT,
         key="projection",
-        config={"displaylogo": False},
+        tools=True,
         alt=f"The vectors on two principal components, coloured by length. {said}",
     )
 

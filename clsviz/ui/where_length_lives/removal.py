@@ -9,7 +9,7 @@ from clsviz import analysis, export, figures, words
 from clsviz.experiment import Experiment
 from clsviz.measuring import Analysis, Found
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart, share
+from clsviz.ui.parts import chart, plot, share
 from clsviz.ui.state import server
 
 if TYPE_CHECKING:
@@ -47,11 +47,10 @@ def show(found: Found, experiment: Experiment) -> None:
     if result is None or not result.n_done:
         st.container(height=_HEIGHT, border=False)
         return
-    st.plotly_chart(
+    plot.show(
         figures.erasure(export.tables.erasure(result), chart.palette()),
         height=_HEIGHT,
         key="erasure",
-        config={"displayModeBar": False},
         alt=words.probing.erased(result),
     )
 

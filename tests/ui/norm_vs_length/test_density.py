@@ -31,7 +31,7 @@ def norms(page: AppTest) -> np.ndarray:
 
 def zoom(page: AppTest, *ends: float) -> AppTest:
     """As if the browser had told that this is seen."""
-    page.session_state["zoomed"] = ends
+    page.session_state["zoom"] = ends
     return settle(page.run())
 
 
@@ -105,17 +105,6 @@ def test_what_is_marked_or_found_is_found_among_all_and_drawn(open_page: Callabl
     )
 
 
-def test_points_that_are_clicked_are_sentences_and_cells_are_none(open_page: Callable[..., AppTest]) -> None:
-    page = finish(open_page())
-    found, experiment = job_of(page).work.found, job_of(page).work.experiment
-    shown = chart_.view_of(found, experiment)
-    drawn = chart_.figures.drawn(shown.lengths, shown.norms, 300, (), np.array([299]))
-    assert chart_._sentence_of(drawn, shown, 1, 7) == shown.index[7]
-    assert chart_._sentence_of(drawn, shown, 1, 50) == shown.index[299]
-    assert chart_._sentence_of(drawn, shown, 0, 7) is None
-    assert chart_._sentence_of(drawn, shown, 2, 7) is None
-
-
 def test_its_cells_can_be_taken_along(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
     taken: dict[str, Any] = {}
 
@@ -156,7 +145,7 @@ def test_what_the_browser_tells_of_the_zoom_is_checked(
         __getattr__ = dict.__getitem__
         __setattr__ = dict.__setitem__  # type: ignore[assignment]
 
-    state = State(scatter_drawn={"zoomed": told}, marked_in="this")
+    state = State(scatter={"zoomed": told}, marked_in="this")
     monkeypatch.setattr("streamlit.session_state", state)
     chart_._take_zoom()
-    assert state.get("zoomed") == expected
+    assert state.get("zoom") == expected

@@ -7,11 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import orjson
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
-from support.app import answer, chart, drawn, figures, finish, job_of, settle, texts, unfold
+from support.app import answer, chart, charts, drawn, figures, finish, job_of, settle, texts, unfold
 from support.processor import needs_bfloat16
 
 from clsviz import corpora, statistics, words
@@ -57,7 +56,7 @@ def test_the_curve_the_spread_and_the_cutoffs_follow_and_the_picture_stays(open_
     assert f"**Mutual information:** {words.number(shape.mutual_information)}" in shown
     assert chart(page) == before  # with its curves, from the start
     assert {"5%", "median", "95%"} <= {annotation["text"] for annotation in before["layout"]["annotations"]}
-    cutoffs = orjson.loads(page.get("plotly_chart")[1].proto.spec)
+    cutoffs = charts(page)[1]
     under = lengths < 10
     slope = np.polyfit(lengths[under], norms[under], 1)[0]
     assert cutoffs["data"][1]["hovertemplate"].startswith("under %{x} tokens")

@@ -3,10 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-import orjson
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.app import chart, finish, go_to, job_of, settle
+from support.app import charts, finish, go_to, job_of, settle
 
 from clsviz.figures import labels_of
 from clsviz.settings import Pooling
@@ -14,11 +13,6 @@ from clsviz.settings import Pooling
 pytestmark = pytest.mark.usefixtures("measured_before")
 
 BOX = "box:2,9,-1000,1000"
-
-
-def charts(page: AppTest) -> list[dict[str, Any]]:
-    elements = page.get("plotly_chart")
-    return [chart(page) if element.key == "scatter" else orjson.loads(element.proto.spec) for element in elements]
 
 
 def selected(trace: dict[str, Any]) -> list[str]:

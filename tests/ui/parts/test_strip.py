@@ -22,7 +22,7 @@ def test_what_is_instant_lies_under_the_picture_and_what_takes_the_model_in_the_
     order = [keys.index(key) for key in ("layer_2", "length_cutoff", "pooling", "text_line")]
     assert order == sorted(order)
     types = [element.type for element in page.main]
-    assert types.index("header") < types.index("plotly_chart") < order[0]
+    assert types.index("header") < types.index("bidi_component") < order[0]
     assert page.get_by_key("pooling").options == ["[CLS]", "Pooler output"]
 
 

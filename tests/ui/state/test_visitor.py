@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
-from support.app import browse_from, figures, finish, job_of
+from support.app import browse_from, charts, figures, finish, job_of
 from support.hub import Hub
 
 from clsviz.limits import PUBLIC
@@ -73,7 +73,7 @@ def test_a_forged_message_opens_no_file(
     assert not page.exception
     assert len(page.error) == 1
     assert job_of(page) is before
-    assert not page.get("plotly_chart")
+    assert not charts(page)
 
 
 def test_a_public_demo_has_the_catalogue_alone_and_smaller_samples(
