@@ -1,7 +1,7 @@
 """How long it takes until something is there: python -m benchmarks.start [--rounds N] [--against FOLDER].
 
-The help; what is stored of 100 sentences, numbers and all; and the norms of the first 32 sentences, by an encoder that
-is loaded straight from its files, and by one that transformers loads. Each in a process of its own, in turns:
+The help; what is stored of 100 sentences, numbers and all; and the norms of the first 32
+sentences. Each in a process of its own, in turns:
 wall-clock and processor seconds, libraries included. --against: another checkout of clsviz, whose processes take turns
 with those of this one.
 """
@@ -22,7 +22,7 @@ _LOAD = """
 import os
 from clsviz import models
 from clsviz.encoder import Encoder
-Encoder(models.find({model!r}){how}).measure(["The quick brown fox jumps over the lazy dog."] * 32)
+Encoder(models.find({model!r})).measure(["The quick brown fox jumps over the lazy dog."] * 32)
 os._exit(0)  # they are there
 """
 
@@ -38,12 +38,11 @@ def main() -> None:
     options = parser.parse_args()
     print(f"{platform.machine()}, {os.cpu_count()} processors, Python {platform.python_version()}")
     measure = ["-m", "clsviz", "measure", f"--model={options.model}", f"--corpus={options.corpus}", "--sample-size=100"]
-    by_transformers = ["-c", _LOAD.format(model=options.model, how="")]
-    ways = {"help": ["-m", "clsviz", "--help"], "100 stored sentences": measure, "by transformers": by_transformers}
+    load = ["-c", _LOAD.format(model=options.model)]
+    ways = {"help": ["-m", "clsviz", "--help"], "100 stored sentences": measure, "load the model": load}
     runs = {(name, _HERE): way for name, way in ways.items()}
     if options.against:
         runs |= {(name, options.against): way for name, way in ways.items()}
-    runs["straight from the files", _HERE] = ["-c", _LOAD.format(model=options.model, how=", directly=True")]
     spent: dict[tuple[str, Path], list[tuple[float, float]]] = {run: [] for run in runs}
     with tempfile.TemporaryDirectory() as stores:
         for round_number in range(options.rounds + 1):

@@ -88,7 +88,7 @@ def question(work: Callable[..., object], *founds: Found, view: View | None = No
     ]
     about = {"work": _name(work), "of": of, "view": view and asdict(view), "extra": extra}
     is_shipped = all(found.n_shipped == len(found.measurements) for found in founds)
-    is_whole = not any(found.n_missing or found.withdrawn for found in founds)
+    is_whole = not any(found.n_missing for found in founds)
     return Question(json.dumps(about, sort_keys=True), is_shipped, is_whole)
 
 

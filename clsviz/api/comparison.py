@@ -204,7 +204,7 @@ def compare_models(experiment: Experiment, models: Sequence[str], store: Store, 
     check_models(models)
     check_pooling(experiment)
     experiment = replace(experiment, precision=Precision.EXACT)
-    encoders = Encoders.of(store)
+    encoders = Encoders()
     extracted, vectors = [], []
     for model in models:
         of_model = replace(experiment, model=model)

@@ -25,5 +25,5 @@ def extract(
     weights = models.fetch(experiment.model, progress=progress)
     if weights.n_layers is not None:
         analysis.check_layer(experiment.view, weights.n_layers)
-    extraction = Extraction(experiment, store, encoders or Encoders.of(store), kind=kind)
+    extraction = Extraction(experiment, store, encoders or Encoders(), kind=kind)
     return extraction, extraction.run(progress)

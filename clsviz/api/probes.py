@@ -173,7 +173,7 @@ class ProbeResult:
         file is of another form, and ClsvizError as `probe` does.
         """
         experiment, opened = with_view(self.experiment, view), open_store(store)
-        file, encoders = open_task(Path(path), per_class), Encoders.of(opened)
+        file, encoders = open_task(Path(path), per_class), Encoders()
         with Bar(progress) as bar:
             return classify_task(file, self.found, experiment, opened, encoders, bar)
 
@@ -277,7 +277,7 @@ def read_altered(
     low, high = ALTERED_SIZES
     if not low <= n <= high:
         raise SettingError(f"{n:,} sentences cannot be altered; it must be a number from {low:,} to {high:,}.")
-    encoders = encoders or Encoders.of(store)
+    encoders = encoders or Encoders()
 
     def measure(alteration: Alteration) -> Vectors:
         return measure_altered(n, alteration, experiment, found, store, encoders, progress)

@@ -147,7 +147,7 @@ def similarity(
         settings = {"probe_size": n, **settings}
         n = max(n, Experiment.sample_size)
     experiment = question(model, corpus, n, seed, opened, settings)
-    encoders = Encoders.of(opened)
+    encoders = Encoders()
     with Bar(progress) as bar:
         _, found = extract(experiment, Kind.VECTORS, opened, bar, encoders)
         return compare_lengths(found, experiment, opened, encoders, bar)

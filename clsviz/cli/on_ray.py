@@ -93,9 +93,7 @@ class Measure:
     @functools.cached_property
     def _worker(self) -> "measuring.Worker":
         """Made with the first part, so that its errors are told like those of measuring."""
-        return measuring.Extraction(self._experiment, self._store, measuring.Encoders.of(self._store)).worker(
-            Progress()
-        )
+        return measuring.Extraction(self._experiment, self._store, measuring.Encoders()).worker(Progress())
 
     def __call__(self, batch: Mapping[str, Any]) -> dict[str, Any]:
         """Measure parts; a row for each, with the sentences measured, their tokens and the seconds they took."""

@@ -76,7 +76,7 @@ def _beyond(
         numbers["origin"] = analysis.probes.origin_summary(origin)
     if task is not None:
         store = measuring.Store(options.store)
-        encoders = measuring.Encoders.of(store)
+        encoders = measuring.Encoders()
         output.print_notes([f"{task.name}: {api.cost_of_task(task, found, experiment, store, encoders)}."])
         published = api.classify_task(task, found, experiment, store, encoders, bar)
         said += [words.sentlen.of_file(published), *words.sentlen.file_caveats(published), words.sentlen.CLASSIFIER]

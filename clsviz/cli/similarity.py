@@ -14,7 +14,7 @@ def run(options: argparse.Namespace) -> int:
     experiment, made_with = arguments.experiment_of(options)
     output.check(options.output)
     store = measuring.Store(options.store)
-    encoders = measuring.Encoders.of(store)
+    encoders = measuring.Encoders()
     began = time.monotonic()
     with api.Bar() as bar:
         extraction, found = api.extract(experiment, Kind.VECTORS, store, bar, encoders)

@@ -13,7 +13,7 @@ def run(options: argparse.Namespace) -> int:
     What needs the Hugging Face Hub is skipped where it cannot be had, so that a server without a network starts too.
     """
     store = measuring.Store(options.store, shipped=measuring.SHOWCASE)
-    encoders = measuring.Encoders.of(store, 1)
+    encoders = measuring.Encoders(1)
     for wanted in measuring.read_wanted(options.list):
         experiment = wanted.experiment
         try:

@@ -64,7 +64,7 @@ def dry_run(experiment: Experiment, store: "measuring.Store", n_workers: int, op
     """Print what it would take to measure the experiment; the exit status. Raises ClsvizError."""
     machine = measuring.Machine()
     with progress(options) as bar:
-        extraction = measuring.Extraction(experiment, store, measuring.Encoders.of(store), machine=machine)
+        extraction = measuring.Extraction(experiment, store, measuring.Encoders(), machine=machine)
         plan = measuring.plan(extraction, machine, bar)
     if options.json:
         output.print_json(asdict(plan) | {"seconds": plan.seconds(), "workers": n_workers})
@@ -77,7 +77,7 @@ def share(experiment: Experiment, store: "measuring.Store", of: "measuring.Share
     """Measure what falls to one worker, and say how much that was; the exit status. Raises ClsvizError."""
     n_measured, seconds, began = 0, 0.0, time.monotonic()
     with progress(options) as bar:
-        encoders = measuring.Encoders.of(store)
+        encoders = measuring.Encoders()
         worker = measuring.Extraction(experiment, store, encoders, kind=Kind.NORMS).worker(bar, of)
         for measured in worker.run():
             n_measured, seconds = n_measured + len(measured.measurements), seconds + measured.seconds

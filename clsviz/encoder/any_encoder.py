@@ -35,15 +35,8 @@ class AnyEncoder(Protocol):
         """What the model is made of, and how it reads a sentence."""
 
     @property
-    def circumstances(self) -> dict[str, str]:
-        """What its numbers depend on besides the weights and the precision."""
-
-    @property
     def is_gone(self) -> bool:
         """Whether it cannot be used any more."""
-
-    def agrees_with(self, other: "AnyEncoder") -> bool:
-        """Whether both, which are in the same process, give the same numbers for any sentence, to the last bit."""
 
     def altered(self, alteration: Alteration, seed: int) -> "AnyEncoder":
         """One that changes every sentence before it reads it."""

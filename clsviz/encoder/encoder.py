@@ -1,10 +1,9 @@
 """The encoder: tokenizer, model and device; turns sentences into measurements."""
 
 import copy
-import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -14,11 +13,8 @@ from torch import Tensor
 from clsviz import encoder
 from clsviz.encoder import batches
 from clsviz.encoder.altering import altered_forward, altered_frame, altered_tokens
-from clsviz.encoder.any_encoder import AnyEncoder
 from clsviz.encoder.batches import BatchRunner, best_device, to_device
-from clsviz.encoder.choice import Choice, choose, norms_of, probe_of
-from clsviz.encoder.circumstances import circumstances
-from clsviz.encoder.direct import load_directly
+from clsviz.encoder.choice import choose, norms_of
 from clsviz.encoder.linear import has_fast_bfloat16
 from clsviz.encoder.loaded import Loaded
 from clsviz.encoder.memory import is_out_of_memory, keep_freed_memory
@@ -28,9 +24,6 @@ from clsviz.measurements import Kind, Measurements
 from clsviz.models import Weights
 from clsviz.settings import Alteration, Precision
 from clsviz.vectors import Vectors
-
-if TYPE_CHECKING:
-    from clsviz.encoder.anatomy import Anatomy
 
 T = TypeVar("T")
 
@@ -42,6 +35,7 @@ class Encoder:
     max_length: tokens, special ones included, beyond which a sentence is truncated.
     n_layers: number of the last layer; 0 is the embedding output.
     has_pooler: whether the model has a pooler.
+    anatomy: what the model is made of, and how it reads a sentence.
     layer_norms: float32 (n_layers + 1, 2, width), as in `Vectors`.
     slow_path_reason: why the fastest forward pass does not apply to this model, or "".
     """
@@ -54,14 +48,11 @@ class Encoder:
         precision: Precision = Precision.EXACT,
         device: str | None = None,
         token_budget: int | None = None,
-        *,
-        directly: bool = False,
     ) -> None:
         """Load `weights`; raises ModelError if they are incomplete, too large, or not an encoder with a [CLS] token.
 
         device: cpu, cuda or mps; the fastest by default. token_budget: most tokens in a batch; by default what suits
-        the device. directly: without transformers, which saves seconds; raises Unsuited where that does not go. Make
-        sure with `agrees_with` that another one, which was loaded by transformers, gives the same numbers.
+        the device.
         """
         self.weights = weights
         self.precision = precision
@@ -72,7 +63,9 @@ class Encoder:
         if self.device.type == "cpu":
             keep_freed_memory()
         try:
-            loaded, choice = self._load_directly() if directly else self._load()
+            loaded: Loaded = encoder.load(weights)  # by its lazy name: it imports transformers
+            loaded.model.to(self.device)
+            choice = choose(loaded, self.device, self.dtype)
             self._tokenizer = Tokenizer(loaded)
             budget = token_budget or batches.token_budget(loaded.model.config, self.device)
         except (RuntimeError, MemoryError) as error:
@@ -82,7 +75,7 @@ class Encoder:
                 f"{weights.label} does not fit into the memory of the {self.device.type} device. Close other programs, "
                 "or choose a smaller model."
             ) from error
-        self._anatomy = loaded.anatomy
+        self.anatomy = loaded.anatomy
         self._frame = loaded.frame
         self.has_pooler = loaded.has_pooler
         self.max_length = loaded.max_length
@@ -92,50 +85,6 @@ class Encoder:
         self._pooler = loaded.pooler
         self._forward = choice.forward
         self._runner = BatchRunner(weights.label, self.device, budget, pads=choice.forward.pads)
-
-    def _load(self) -> tuple[Loaded, Choice]:
-        loaded: Loaded = encoder.load(self.weights)  # by its lazy name: it imports transformers
-        loaded.model.to(self.device)
-        return loaded, choose(loaded, self.device, self.dtype)
-
-    def _load_directly(self) -> tuple[Loaded, Choice]:
-        return load_directly(self.weights, self.device, self.dtype)
-
-    @functools.cached_property
-    def anatomy(self) -> "Anatomy":
-        """What the model is made of, and how it reads a sentence; one that was loaded directly has to look it up."""
-        anatomy = self._anatomy or encoder.load(self.weights).anatomy
-        assert anatomy is not None  # transformers knows it
-        return anatomy
-
-    @property
-    def circumstances(self) -> dict[str, str]:
-        """What its numbers depend on besides the weights and the precision."""
-        return circumstances(self.device)
-
-    def agrees_with(self, other: AnyEncoder) -> bool:
-        """Whether both read any sentence as the same tokens and give the same numbers for it, to the last bit.
-
-        The latter is tried on a few random sentences. If they do, what is known of the other’s anatomy is of both.
-        """
-        assert isinstance(other, Encoder)
-        if not (self._tokenizer.agrees_with(other._tokenizer) and self.slow_path_reason == other.slow_path_reason):
-            return False
-        if (self.has_pooler, self.n_layers) != (other.has_pooler, other.n_layers):
-            return False
-        if not np.array_equal(self.layer_norms, other.layer_norms, equal_nan=True):
-            return False
-        probe = probe_of(self._tokenizer, self.device)
-        vectors = zip(self._probed(*probe), other._probed(*probe), strict=True)
-        agree = all(torch.equal(one, another) for one, another in vectors)
-        if agree:
-            self._anatomy = self._anatomy or other._anatomy
-        return agree
-
-    @torch.inference_mode()
-    def _probed(self, ids: Tensor, lengths: list[int]) -> list[Tensor]:
-        pooled, pooler_output = self._forward.pooled(ids, lengths)
-        return [*self._forward(ids, lengths), pooled, *([] if pooler_output is None else [pooler_output])]
 
     def altered(self, alteration: Alteration, seed: int) -> "Encoder":
         """One that changes every sentence before it reads it; it shares everything else with this one.

@@ -16,10 +16,9 @@ if TYPE_CHECKING:
 class Loaded:
     """A model loaded from its files, and what it takes to run it.
 
-    name: what messages call it. tokenizer: of transformers, or a `direct.Backend`. model: of transformers, or the parts
-    that `Blocks` takes; in float32, on the CPU, in evaluation mode. max_length: most tokens it reads of a sentence,
-    special ones included. pooler: its steps, or None where it has no pooler or one not built like BERT's. anatomy: what
-    it is made of; None where only transformers could say.
+    name: what messages call it. tokenizer, model: of transformers; the model in float32, on the CPU, in evaluation
+    mode. max_length: most tokens it reads of a sentence, special ones included. pooler: its steps, or None where it has
+    no pooler or one not built like BERT's. anatomy: what it is made of.
     """
 
     name: str
@@ -30,7 +29,7 @@ class Loaded:
     max_length: int
     vocabulary_size: int
     pooler: Pooler | None
-    anatomy: "Anatomy | None"
+    anatomy: "Anatomy"
 
 
 def max_length_of(tokenizer: Any, model: Any) -> int:

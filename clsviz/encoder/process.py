@@ -33,7 +33,6 @@ from clsviz.vectors import Vectors
 
 if TYPE_CHECKING:
     from clsviz.encoder.anatomy import Anatomy
-    from clsviz.encoder.any_encoder import AnyEncoder
 
 _END_SECONDS = 5.0
 """How long the process may take to end."""
@@ -49,12 +48,10 @@ class Process:
         self._running: _Running | None = None
         self._lock = threading.Lock()
 
-    def encoder(
-        self, weights: Weights, precision: Precision = Precision.EXACT, *, directly: bool = False
-    ) -> "EncoderApart":
+    def encoder(self, weights: Weights, precision: Precision = Precision.EXACT) -> "EncoderApart":
         """As `Encoder`, loaded there; raises what it raises, and ModelError if the process ends meanwhile."""
         running = self._start()
-        return EncoderApart(running, weights, precision, running.ask("load", weights, precision, directly))
+        return EncoderApart(running, weights, precision, running.ask("load", weights, precision))
 
     def product_rate(self, seconds: float) -> float:
         """As the function of that name, in the process."""
@@ -95,7 +92,6 @@ class EncoderApart:
     has_pooler: bool
     layer_norms: NDArray[np.float32]
     slow_path_reason: str
-    circumstances: dict[str, str]
 
     def __init__(
         self, running: "_Running", weights: Weights, precision: Precision, told: tuple[int, dict[str, Any]]
@@ -117,12 +113,6 @@ class EncoderApart:
         """What the model is made of, and how it reads a sentence."""
         anatomy: Anatomy = self._running.ask("anatomy", self._number)
         return anatomy
-
-    def agrees_with(self, other: "AnyEncoder") -> bool:
-        """Whether both, which are in the same process, give the same numbers for any sentence, to the last bit."""
-        assert isinstance(other, EncoderApart)
-        agree: bool = self._running.ask("agree", self._number, other._number)
-        return agree
 
     def altered(self, alteration: Alteration, seed: int) -> "EncoderApart":
         """One that changes every sentence before it reads it."""

@@ -23,7 +23,6 @@ from multiprocessing.util import get_temp_dir
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from clsviz import encoder
-from clsviz.encoder.any_encoder import Unsuited
 from clsviz.errors import ClsvizError
 from clsviz.measurements import Kind
 
@@ -35,7 +34,7 @@ KEY_BYTES = 32
 _IDLE_SECONDS = 10.0
 """After which freed memory is given back: a crowd’s measurements follow each other sooner."""
 
-FACTS = "max_length", "n_layers", "has_pooler", "layer_norms", "slow_path_reason", "circumstances"
+FACTS = "max_length", "n_layers", "has_pooler", "layer_norms", "slow_path_reason"
 """Of an encoder, told once it is loaded."""
 EACH, PART, DONE, FAILED, BROKEN = range(5)
 """What an answer is: the number of sentences done, a part of the result, the rest of it, an error, a fault of ours."""
@@ -50,9 +49,8 @@ class Shelf:
         self._trimming: threading.Timer | None = None
 
     def load(self, *args: Any) -> tuple[int, dict[str, Any]]:
-        """Load one, and tell its number and what is to be known of it; the last argument is `directly`."""
-        *positional, directly = args
-        return self._put(encoder.Encoder(*positional, directly=directly))
+        """Load one, and tell its number and what is to be known of it."""
+        return self._put(encoder.Encoder(*args))
 
     def forget(self, numbers: Iterable[int]) -> None:
         """Let some go."""
@@ -62,10 +60,6 @@ class Shelf:
     def altered(self, number: int, *args: Any) -> tuple[int, dict[str, Any]]:
         """As `load`, of one that changes the sentences."""
         return self._put(self._encoders[number].altered(*args))
-
-    def agree(self, number: int, other: int) -> bool:
-        """Whether one agrees with another."""
-        return self._encoders[number].agrees_with(self._encoders[other])
 
     def anatomy(self, number: int) -> "encoder.Anatomy":
         """What the model of one is made of."""
@@ -128,7 +122,7 @@ def answer(connection: "Connection[Any, Any]", shelf: Shelf) -> None:
             result = ask(connection, *args) if name == "stream" else ask(*args)
         except (EOFError, ConnectionError):
             raise
-        except (ClsvizError, Unsuited) as error:
+        except ClsvizError as error:
             connection.send((FAILED, error))
         except Exception as error:
             if isinstance(error, ImportError | MemoryError) or encoder.is_out_of_memory(error):

@@ -1,12 +1,10 @@
 """Tokenizing: from sentences to token ids, and on to the padded rows that a model takes."""
 
 import copy
-import json
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import torch
@@ -72,11 +70,6 @@ class Tokenizer:
         others |= {*self._frame.prefix, *self._frame.suffix}
         known = {number for token, number in vocabulary.items() if not _is_unused(token)} - others
         return np.array(sorted(number for number in known if number < self._vocabulary_size), np.int32)
-
-    def agrees_with(self, other: "Tokenizer") -> bool:
-        """Whether both turn any sentence into the same tokens, within the same frame and up to the same length."""
-        own, others = ((one._frame, one._room, one._vocabulary_size, _rules(one._tokenizer)) for one in (self, other))
-        return own == others
 
     def tokenize(self, sentences: Sequence[str]) -> Tokens:
         """The tokens of each sentence, before truncation.
@@ -161,11 +154,3 @@ class Tokenizer:
 def _is_unused(token: str) -> bool:
     """Whether a token was left free for others, and so stands for no text."""
     return token.strip("[]<>").startswith(("unused", "madeupword", "extra_id_")) and token[0] in "[<m"
-
-
-def _rules(tokenizer: Any) -> dict[str, Any] | None:
-    """All that decides the tokens of a sentence, without its frame; None where a tokenizer does not say."""
-    if not tokenizer.is_fast:
-        return None
-    rules: dict[str, Any] = json.loads(tokenizer.backend_tokenizer.to_str())
-    return {name: rules.get(name) for name in ("added_tokens", "normalizer", "pre_tokenizer", "model")}

@@ -2,7 +2,6 @@ from .analyses import Analysis
 from .bucket import Bucket
 from .census import Counted, take_census
 from .census_file import is_kept
-from .checked import Checked
 from .encoders import Encoders
 from .estimate import LOAD_SECONDS, RATE_OF_VECTORS, Cost, Machine, gigabytes_of
 from .eviction import RECENT_SECONDS, clean, evict
@@ -34,7 +33,6 @@ __all__ = [
     "TURN_SECONDS",
     "Analysis",
     "Bucket",
-    "Checked",
     "Cost",
     "Counted",
     "Encoders",

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 import filelock
 
 from clsviz import corpora, models
-from clsviz.errors import ModelError, StoreError
+from clsviz.errors import StoreError
 from clsviz.measurements import Kind
-from clsviz.measuring.encoders import Mistaken
 from clsviz.measuring.found import Found, with_audit
 from clsviz.measuring.imports import check_asked
 from clsviz.measuring.look_up import LookUp, go_together
@@ -78,7 +77,7 @@ class Extraction(LookUp):
 
     def _load(self, weights: models.Weights, precision: Precision) -> None:
         """Start loading an encoder in the background; whoever needs it later waits for it, and gets its error."""
-        work = functools.partial(self._encoders.get, weights, precision, unchecked=True)
+        work = functools.partial(self._encoders.get, weights, precision)
         pool = ThreadPoolExecutor(1, thread_name_prefix="load")
         pool.submit(work)
         pool.shutdown(wait=False)
@@ -117,61 +116,40 @@ class Extraction(LookUp):
             except filelock.Timeout:
                 progress.begin("Another process is measuring the same; waiting for it", len(found.sentences))
                 time.sleep(0.5)
-            except Mistaken:
-                encoder, found = self._encoder(found, progress), replace(found, withdrawn=True)
         self._publish(whole(found))
         return found
 
     def _encoder(self, found: Found, progress: Progress) -> "AnyEncoder":
         progress.begin(f"Loading {found.weights.label}")
-        # Norms are shown before their encoder is checked; vectors are not, as it takes long until there are any.
-        get = functools.partial(self._encoders.get, unchecked=self.kind is Kind.NORMS)
-        encoder = interruptible(lambda: get(found.weights, found.precision), progress, daemon=False)
+        get = functools.partial(self._encoders.get, found.weights, found.precision)
+        encoder = interruptible(get, progress, daemon=False)
         return encoder if self._alteration is None else encoder.altered(self._alteration, self.experiment.seed)
 
     def _measure(
         self, found: Found, encoder: "AnyEncoder", progress: Progress, whole: Callable[[Found], Found]
     ) -> Found:
-        """Measure part by part, up to the next part that is already stored or the end of the sample.
-
-        Raises Mistaken where the check of the encoder makes void what it measured, which is then no longer found.
-        """
-        key, before = self.key_of(found), found
+        """Measure part by part, up to the next part that is already stored or the end of the sample."""
+        key = self.key_of(found)
         n_measured = len(found.measurements)
         end = min([len(found.sentences), *(start for start in self._store.parts(key) if start > n_measured)])
         checks = found.precision is not self.experiment.precision
         stage = "Measuring a few exactly" if checks else "Measuring"
         stage = "Measuring vectors" if self.kind is Kind.VECTORS else stage
 
-        def measuring(done: int) -> None:
-            progress.begin(stage, len(found.sentences), done)
-
-        def check() -> None:
-            progress.begin(f"Comparing with {found.weights.label}’s own code")
-            interruptible(lambda: self._encoders.check(encoder), progress, daemon=False)
-            measuring(len(found.measurements))
-
-        measuring(n_measured)
+        progress.begin(stage, len(found.sentences), n_measured)
         runs = (Run(start, found.sentences[start:stop]) for start, stop in borders(n_measured, end, self.kind))
-        parts = measure_parts(
-            *(runs, encoder, self._store, key, lambda done: progress.advance(n_measured + done)),
-            check if self._encoders.needs_check(encoder) else None,
-        )
+        parts = measure_parts(runs, encoder, self._store, key, lambda done: progress.advance(n_measured + done))
         total_seconds = 0.0
-        try:
-            for measured, seconds, _ in parts:
-                if not go_together(found.measurements, measured):
-                    folder = self._store.root / key.folder_name
-                    raise StoreError(f"{folder} holds what another model measured. Delete this folder.")
-                total_seconds += seconds
-                joined = KINDS[self.kind].concatenate([found.measurements, measured])
-                found = replace(found, measurements=joined, slow_path_reason=encoder.slow_path_reason)
-                self._publish(whole(found))
-                if not checks:
-                    self.sentences_per_second = (len(found.measurements) - n_measured) / total_seconds
-                if found.n_missing_of_sample and not self._encoders.needs_check(encoder):  # else not all of it is kept
-                    progress.rest()
-        except (Mistaken, ModelError):
-            self._publish(whole(before))
-            raise
+        for measured, seconds, _ in parts:
+            if not go_together(found.measurements, measured):
+                folder = self._store.root / key.folder_name
+                raise StoreError(f"{folder} holds what another model measured. Delete this folder.")
+            total_seconds += seconds
+            joined = KINDS[self.kind].concatenate([found.measurements, measured])
+            found = replace(found, measurements=joined, slow_path_reason=encoder.slow_path_reason)
+            self._publish(whole(found))
+            if not checks:
+                self.sentences_per_second = (len(found.measurements) - n_measured) / total_seconds
+            if found.n_missing_of_sample:
+                progress.rest()
         return found

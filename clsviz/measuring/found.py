@@ -26,7 +26,6 @@ class Found:
     audit: for the fast precision, the start of the sample measured exactly; complete before anything else is measured.
     slow_path_reason: why the fastest path could not be taken, or "".
     seed: of the draw.
-    withdrawn: whether the first measurements were taken back, because a check found them wrong.
     n_shipped: how many of the measurements came with clsviz and were not made here.
     n_left: of a whole corpus, how many sentences are not measured yet besides those of the sample.
     census: what is known of all its sentences, once all are measured.
@@ -41,7 +40,6 @@ class Found:
     audit: "Found | None" = None
     slow_path_reason: str = ""
     seed: int = 0
-    withdrawn: bool = False
     n_shipped: int = 0
     n_left: int = 0
     census: "Counted | None" = None
@@ -51,7 +49,7 @@ class Found:
     def key(self) -> Hashable:
         """Equal for two values that hold the same measurements of the same sentences."""
         n_audited = len(self.audit.measurements) if self.audit else 0
-        n = len(self.measurements), len(self.sentences), n_audited, self.n_shipped, self.withdrawn, self.n_measured
+        n = len(self.measurements), len(self.sentences), n_audited, self.n_shipped, self.n_measured
         return self.weights.fingerprint, self.corpus.fingerprint, self.seed, self.precision, type(self.measurements), n
 
     @property

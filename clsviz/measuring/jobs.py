@@ -62,7 +62,7 @@ class Jobs:
         turn_seconds: how long it runs before it gives way to those of other visitors.
         """
         self.store = store
-        self.encoders = encoders or Encoders.of(store)
+        self.encoders = encoders or Encoders()
         self.machine = Machine(self.encoders.product_rate)
         self._measurements: dict[Hashable, Job[Extraction]] = {}
         self._unwatched_seconds = unwatched_seconds

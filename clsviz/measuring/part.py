@@ -25,11 +25,11 @@ class Run(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """A run that was measured, and the seconds it took. part: where it is stored, or None if it is not yet."""
+    """A run that was measured, the seconds it took, and where it is stored."""
 
     measurements: Measurements
     seconds: float
-    part: Part | None
+    part: Part
 
 
 def part_stop(start: int, kind: Kind = Kind.NORMS) -> int:
@@ -75,12 +75,10 @@ def measure_parts(
     store: Store,
     key: Key,
     on_sentences: Callable[[int], None],
-    check: Callable[[], None] | None = None,
 ) -> Iterator[Measured]:
     """Measure runs of sentences, and yield each once it is stored.
 
-    on_sentences: gets the number of sentences measured so far, after every batch. check: makes sure of the encoder, or
-    raises. With it the first run is yielded before it is stored, and stored after the check.
+    on_sentences: gets the number of sentences measured so far, after every batch.
     """
     starts: deque[int] = deque()  # the encoder is one run ahead
 
@@ -92,12 +90,8 @@ def measure_parts(
     began = time.monotonic()
     for measured in encoder.stream(sentences(), on_sentences, key.kind):
         seconds = time.monotonic() - began
-        if check is not None:
-            yield Measured(measured, seconds, None)
-            check()
         part = store.append(key, starts.popleft(), measured, seconds)
-        if check is None:
-            if key.kind is Kind.VECTORS:  # from now on they are read from the file when they are needed
-                measured = store.read(part) or measured
-            yield Measured(measured, seconds, part)
-        check, began = None, time.monotonic()
+        if key.kind is Kind.VECTORS:  # from now on they are read from the file when they are needed
+            measured = store.read(part) or measured
+        yield Measured(measured, seconds, part)
+        began = time.monotonic()

@@ -105,11 +105,6 @@ class Store:
         """The folder of corpora that were built or uploaded."""
         return self.root / "corpora"
 
-    @property
-    def checked(self) -> Path:
-        """The folder where it is remembered which encoders were checked."""
-        return self.root / "checked"
-
     def parts(self, key: Key) -> dict[int, Part]:
         """The parts of `key` by their start, not yet checked for damage; raises StoreError."""
         self.mark_used(key)

@@ -98,7 +98,6 @@ class Worker:
 
         try:
             for measured in measure_parts(self._claimed(chosen), self._encoder, self._store, self._key, advance):
-                assert measured.part is not None  # as there is no check
                 self._claims.pop(measured.part.start).release()
                 self.n_tokens += int(measured.measurements.n_tokens.sum())
                 yield measured

@@ -177,11 +177,6 @@ def notes(experiment: Experiment, found: Found) -> list[str]:
         else:
             text = f"{damaged_parts} damaged parts of the store were discarded; their sentences are measured again."
         found_notes.append(text)
-    if found.withdrawn:
-        found_notes.append(
-            f"The first points were taken back: the check against {found.weights.label}’s own code gave other numbers. "
-            "All sentences are measured by that code."
-        )
     return found_notes
 
 

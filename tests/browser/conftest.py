@@ -67,7 +67,7 @@ def hub(hub_server: Hub, tmp_path_factory: pytest.TempPathFactory) -> Hub:
 def server(hub: Hub, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of the app, with nothing measured or fetched yet."""
     folder = tmp_path_factory.mktemp("server")
-    encoders = measuring.Encoders.of(measuring.Store(folder / "store"))
+    encoders = measuring.Encoders()
     encoders.get(models.find("minilm"))  # from now on it is known there that transformers’ classes agree
     with serve(folder, **environment(hub, folder / "cache")) as address:
         yield address

@@ -1,5 +1,4 @@
 import json
-import shutil
 import signal
 import subprocess
 import sys
@@ -8,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from clsviz.cli import main
-from clsviz.measuring import Store
 
 
 def parts(store: Path) -> dict[str, bytes]:
@@ -20,11 +18,6 @@ def elsewhere(arguments: list[str], tmp_path: Path) -> list[str]:
     """The same measurement with another store."""
     others = [word for word in arguments if not word.startswith("--store")]
     return [*others, f"--store={tmp_path / 'elsewhere'}"]
-
-
-def remember(checked: list[str], also: list[str]) -> None:
-    """Let one store know of another's what it found out of the model: no process has to load transformers for that."""
-    shutil.copytree(Store(store_of(checked)).checked, Store(store_of(also)).checked)
 
 
 def told(capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
@@ -55,7 +48,6 @@ def test_several_workers_on_this_machine_make_the_same_files(
 ) -> None:
     assert main([*arguments, "--json"]) == 0
     alone = told(capsys)
-    remember(arguments, elsewhere)
     assert main([*elsewhere, "--workers=2", "--json"]) == 0
     together = told(capsys)
     assert {name for name in alone if alone[name] != together[name]} <= {"seconds", "sentences_per_second"}
@@ -64,7 +56,6 @@ def test_several_workers_on_this_machine_make_the_same_files(
 
 def test_a_worker_that_is_killed_loses_what_it_had_in_hand_only(arguments: list[str], elsewhere: list[str]) -> None:
     assert main(arguments) == 0
-    remember(arguments, elsewhere)
     command = [sys.executable, "-m", "clsviz", *elsewhere, "--rank=0", "--of=1", "--progress=json"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None

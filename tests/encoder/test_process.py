@@ -11,7 +11,7 @@ import pytest
 from support.tiny import random_sentences
 from support.waiting import wait_for
 
-from clsviz.encoder import AnyEncoder, Encoder, Process, Unsuited
+from clsviz.encoder import AnyEncoder, Encoder, Process
 from clsviz.encoder.serving import Shelf
 from clsviz.errors import CancelledError, ModelError
 from clsviz.measurements import Kind
@@ -55,7 +55,7 @@ def test_the_numbers_are_those_of_an_encoder_in_this_process(apart: AnyEncoder, 
 
 
 def test_it_has_and_does_what_an_encoder_in_this_process_does(apart: AnyEncoder, here: Encoder) -> None:
-    names = "max_length", "n_layers", "has_pooler", "slow_path_reason", "circumstances"
+    names = "max_length", "n_layers", "has_pooler", "slow_path_reason"
     assert [getattr(apart, name) for name in names] == [getattr(here, name) for name in names]
     np.testing.assert_array_equal(apart.layer_norms, here.layer_norms)
     assert apart.anatomy.architecture == here.anatomy.architecture
@@ -77,8 +77,6 @@ def test_it_has_and_does_what_an_encoder_in_this_process_does(apart: AnyEncoder,
 def test_encoders_there_are_compared_and_altered_there(
     process: Process, apart: AnyEncoder, here: Encoder, tiny_weights: Weights
 ) -> None:
-    directly = process.encoder(tiny_weights, directly=True)
-    assert directly.agrees_with(apart)
     shuffled, shuffled_here = apart.altered(Alteration.SHUFFLED, 5), here.altered(Alteration.SHUFFLED, 5)
     sentence = "the big cat sat on a mat"
     assert shuffled.framed_tokens(sentence) == shuffled_here.framed_tokens(sentence)
@@ -92,8 +90,6 @@ def test_what_it_raises_is_raised_here(process: Process, apart: AnyEncoder, tmp_
     broken = Weights("broken", "broken", tmp_path, "0" * 64)
     with pytest.raises(ModelError):
         process.encoder(broken)
-    with pytest.raises(Unsuited):
-        process.encoder(Weights("x", "x", tmp_path, "0" * 64, untrained=True), directly=True)
     with pytest.raises(RuntimeError, match="In the process of the encoders"):
         apart.pooler_steps(np.zeros((1, 3), np.float32))  # of a wrong shape: a fault of whoever asks
     assert not apart.is_gone
@@ -195,7 +191,7 @@ def test_it_ends_cleanly_in_the_middle_of_work() -> None:
 def test_an_encoder_that_is_dropped_here_is_dropped_there(
     process: Process, apart: AnyEncoder, tiny_weights: Weights
 ) -> None:
-    more = process.encoder(tiny_weights, Precision.EXACT, directly=True)
+    more = process.encoder(tiny_weights, Precision.EXACT)
     number = more._number
     assert more.tokens("cat") == ["cat"]
     del more

@@ -74,10 +74,10 @@ def test_a_cancel_does_not_wait_for_the_model_that_checks(
     released = threading.Event()
     get = Encoders.get
 
-    def slow(self: Encoders, weights: Weights, precision: Precision, *, unchecked: bool) -> Encoder:
+    def slow(self: Encoders, weights: Weights, precision: Precision) -> Encoder:
         if precision is Precision.EXACT:
             released.wait(30)
-        return get(self, weights, precision, unchecked=unchecked)
+        return get(self, weights, precision)
 
     monkeypatch.setattr(Encoders, "get", slow)
     progress = Progress()
@@ -93,20 +93,18 @@ def test_a_cancel_does_not_wait_for_the_model_that_checks(
 def test_where_one_encoder_fits_each_is_loaded_once(
     experiment: Experiment, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loaded: list[tuple[Precision, bool]] = []
+    loaded: list[Precision] = []
     load = Encoder.__init__
 
-    def noted(self: Encoder, weights: Weights, precision: Precision, *, directly: bool = False) -> None:
-        loaded.append((precision, directly))
-        load(self, weights, precision, directly=directly)
+    def noted(self: Encoder, weights: Weights, precision: Precision) -> None:
+        loaded.append(precision)
+        load(self, weights, precision)
 
     monkeypatch.setattr(Encoder, "__init__", noted)
     encoders = Encoders(capacity=1)
     found = Extraction(replace(experiment, precision=Precision.FAST), store, encoders).run(Progress())
     encoders.get(found.weights, Precision.FAST)
-    assert loaded == [
-        (precision, directly) for precision in (Precision.EXACT, Precision.FAST) for directly in (True, False)
-    ]
+    assert loaded == [Precision.EXACT, Precision.FAST]
 
 
 @needs_bfloat16

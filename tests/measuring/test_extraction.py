@@ -84,8 +84,7 @@ def test_cancelling_keeps_what_was_measured_and_the_next_run_goes_on(experiment:
 
 def test_a_killed_run_goes_on_where_its_last_part_ended(experiment: Experiment, store: Store) -> None:
     """Kill -9 in mid-run, in a process of its own."""
-    undisturbed, extraction = run(experiment, Store(store.root / "other"))
-    Encoders.of(store).get(extraction.found.weights)  # from now on it is known that transformers’ classes agree
+    undisturbed, _ = run(experiment, Store(store.root / "other"))
     program = f"""
 import os, signal
 from pathlib import Path
@@ -98,7 +97,7 @@ class Killed(Progress):
         if self.stage == "Measuring" and done > 200:
             os.kill(os.getpid(), signal.SIGKILL)
 store = Store(Path({str(store.root)!r}))
-Extraction(Experiment.from_query({experiment.to_query()!r}), store, Encoders.of(store)).run(Killed())
+Extraction(Experiment.from_query({experiment.to_query()!r}), store, Encoders()).run(Killed())
 """
     killed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
@@ -163,7 +162,7 @@ def test_a_cancel_does_not_wait_for_the_model(
 ) -> None:
     released = threading.Event()
 
-    def slow(self: Encoders, weights: Weights, precision: Precision, *, unchecked: bool) -> None:
+    def slow(self: Encoders, weights: Weights, precision: Precision) -> None:
         released.wait(30)
 
     monkeypatch.setattr(Encoders, "get", slow)

@@ -8,10 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from clsviz import models
-from clsviz.measuring import Encoders, Store
-from clsviz.measuring.checked import Checked
-
 ROOT = Path(__file__).parents[2]
 
 HEAVY = ("torch", "transformers", "sklearn", "statsmodels", "scipy", "datasets")
@@ -113,8 +109,6 @@ def test_the_controls_of_the_layers_need_no_vectors_either(shown: dict[str, dict
 
 def test_what_did_not_come_along_is_measured_here(tmp_path: Path) -> None:
     """Of fewer sentences the norms came along, but nothing that was read from their vectors."""
-    checked = Checked(Store(tmp_path / "store").checked)
-    Encoders(checked=checked).get(models.find("minilm"))  # from now on it is known that transformers’ classes agree
     page = "where_length_lives", {"sample_size": "100"}
     (seen,) = visited(tmp_path / "store", page)
     assert (seen["found"], seen["n_shipped"], seen["errors"]) == ([False], [0], [])

@@ -60,7 +60,7 @@ def _server() -> _Server:
     guard_torch()  # outside a server, as in tests, jobs import it while pages compute
     limits = limits_of(os.environ)
     store = Store(shipped=SHOWCASE)
-    encoders = Encoders.of(store, limits.n_encoders, Process() if exists() else None)
+    encoders = Encoders(limits.n_encoders, Process() if exists() else None)
     soon(_load_statistics)  # for the first change of the view
     kept = analysis.Kept(store.results, SHOWCASE / "results")
     all_jobs = Jobs(
