@@ -1,5 +1,4 @@
-from . import compare, fields, frames, layers, naming, probes, search, typed
-from .kept import Kept, Question, question, question_of_sentences
+from . import compare, fields, layers, naming, probes, search, typed
 from .typed import CorpusContext, Missing, corpus_context
 from .view import (
     Cells,
@@ -13,11 +12,13 @@ from .view import (
     digest,
     first_shape,
     flat,
-    is_kept,
+    is_stored,
     lengths_of,
     near_duplicates,
     quantiles,
+    result_key,
     select,
+    sentences_key,
     shapes,
     under_cutoff,
     unmeasurable_layers,
@@ -26,9 +27,7 @@ from .view import (
 __all__ = [
     "Cells",
     "CorpusContext",
-    "Kept",
     "Missing",
-    "Question",
     "ViewData",
     "audit_of",
     "by_cutoff",
@@ -42,18 +41,17 @@ __all__ = [
     "fields",
     "first_shape",
     "flat",
-    "frames",
-    "is_kept",
+    "is_stored",
     "layers",
     "lengths_of",
     "naming",
     "near_duplicates",
     "probes",
     "quantiles",
-    "question",
-    "question_of_sentences",
+    "result_key",
     "search",
     "select",
+    "sentences_key",
     "shapes",
     "typed",
     "under_cutoff",

@@ -9,7 +9,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clsviz import models, statistics
-from clsviz.analysis.kept import Kept
 from clsviz.analysis.view import ViewData, advised, lengths_of, near_duplicates, shown_of, under_cutoff
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import View
@@ -17,6 +16,7 @@ from clsviz.measurements import Measurements
 from clsviz.measuring import Found
 from clsviz.settings import Pooling
 from clsviz.statistics.results import Fit, Profile, Readout
+from clsviz.store.results import ResultCache
 
 Floats = NDArray[np.float64]
 
@@ -83,13 +83,13 @@ def common(measured: Sequence[Measurements], view: View) -> list[NDArray[np.intp
     return [np.flatnonzero(fits_all[: len(measurements)]) for measurements in measured]
 
 
-def norms_of(found: Found, view: View, index: NDArray[np.intp], kept: Kept | None = None) -> Norms:
+def norms_of(found: Found, view: View, index: NDArray[np.intp], cache: ResultCache | None = None) -> Norms:
     """One model's norms of the sentences in `index`, of the view's vector and with lengths in its unit.
 
     Raises IndexError if the model has no such layer or pooler.
     """
     measurements = found.measurements
-    shown = shown_of(found, view, index, wait=False, kept=kept)
+    shown = shown_of(found, view, index, wait=False, cache=cache)
     r_squared = [_r_squared(shown.lengths, measurements.cls_norms[index, k]) for k in range(measurements.n_layers + 1)]
     return Norms(shown, measurements.n_tokens[index], np.array(r_squared))
 

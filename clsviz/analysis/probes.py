@@ -10,17 +10,15 @@ from numpy.typing import NDArray
 from clsviz import corpora, statistics
 from clsviz.analysis.layers import defined, folds, head, used
 from clsviz.analysis.view import advised, check_layer, check_pooling, near_duplicates
-from clsviz.corpora import TaskFile, canonical
 from clsviz.errors import AlterationError, UndefinedFitError
 from clsviz.experiment import View
 from clsviz.measuring import Found
 from clsviz.settings import Alteration, Lengths, Pooling, Unit
-from clsviz.statistics import Reading, shuffled
-from clsviz.statistics.results import Erasure, Result, Travel
-from clsviz.statistics.sentlen import Task
+from clsviz.statistics.results import Erasure, Reading, Result, Travel
 from clsviz.vectors import Vectors
 
 if TYPE_CHECKING:
+    from clsviz.corpora import TaskFile
     from clsviz.statistics import Sentences
 
 
@@ -221,7 +219,7 @@ class Published:
 
 
 def classify_published(
-    file: TaskFile, vectors: Vectors, view: View, on_step: Callable[[int], None] = lambda _: None
+    file: "TaskFile", vectors: Vectors, view: View, on_step: Callable[[int], None] = lambda _: None
 ) -> Published:
     """Train on the training sentences of a task, choose on the validation sentences, and count right ones of the test.
 
@@ -235,9 +233,9 @@ def classify_published(
     train, dev, test = (np.flatnonzero(file.partitions == number) for number in range(3))
     if view.lengths is Lengths.SHUFFLED:
         for partition in (train, dev, test):
-            labels[partition] = shuffled(labels[partition])
-    task = Task(labels, train, dev, test, int(file.counts[0].min()))
-    known = {canonical(file.sentences[i]) for i in train}
+            labels[partition] = statistics.shuffled(labels[partition])
+    task = statistics.sentlen.Task(labels, train, dev, test, int(file.counts[0].min()))
+    known = {corpora.canonical(file.sentences[i]) for i in train}
     found = Published(
         file.name,
         file.fingerprint,
@@ -246,7 +244,7 @@ def classify_published(
         vectors.width,
         float(np.mean(task.labels[test] == np.bincount(task.labels[train]).argmax())),
         n_truncated=int(vectors.truncated.sum()),
-        n_shared=sum(canonical(file.sentences[i]) in known for i in test),
+        n_shared=sum(corpora.canonical(file.sentences[i]) in known for i in test),
     )
     try:
         of_vector = statistics.sentlen.classify(vectors.of(view.pooling, view.layer), task, on_step)

@@ -4,15 +4,15 @@ Run as ``python -m clsviz.analysis.showcase``, this measures, reads and writes a
 it. A page that asks for something else measures and computes it there.
 """
 
+import contextlib
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from clsviz import analysis
 from clsviz.analysis import compare, layers, probes, search, typed
-from clsviz.analysis.kept import Kept, Question, question, question_of_sentences, write
 from clsviz.encoder import AnyEncoder
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment, View
@@ -21,7 +21,9 @@ from clsviz.measuring import SHOWCASE, Encoders, Found, Store, measure_showcase,
 from clsviz.models import UNTRAINED
 from clsviz.progress import Progress
 from clsviz.settings import Lengths, Pooling, Precision, Unit
-from clsviz.vectors import Vectors
+from clsviz.store.results import ResultCache, ResultKey, write
+
+T = TypeVar("T")
 
 DEFAULT = Experiment()
 
@@ -66,85 +68,80 @@ def main() -> None:
 
 def read_norms(found: Found) -> None:
     """What the main page and the comparison show of norms."""
-    kept = _Writer()
+    cache = _Bundle()
     for view in [*views(found.measurements.n_layers, (Pooling.CLS, Pooling.POOLER)), *controls()]:
-        shown = analysis.select(found, view, kept=kept)
-        kept.of(question(analysis.quantiles, found, view=view), partial(analysis.quantiles, shown))
-        kept.of(question(analysis.flat, found, view=view), partial(analysis.flat, shown, view))
+        shown = analysis.select(found, view, cache=cache)
+        cache.put(analysis.result_key("quantiles", found, view=view), analysis.quantiles(shown))
+        cache.put(analysis.result_key("flat", found, view=view), analysis.flat(shown, view))
         whole = replace(view, length_cutoff=MAX_LENGTH)
-        kept.of(question(analysis.by_cutoff, found, view=whole), partial(analysis.by_cutoff, found, whole))
-        _last(kept, analysis.shapes, found, view)
+        cache.put(analysis.result_key("by_cutoff", found, view=whole), analysis.by_cutoff(found, whole))
+        _put_last(cache, analysis.shapes, found, view)
 
 
 def read_vectors(found: Found, views_read: list[View] | None = None) -> None:
     """What “Where length lives” and the comparison show; by default for every vector."""
-    kept, measurements = _Writer(), found.vectors
+    cache, measurements = _Bundle(), found.vectors
     poolings = (*POOLED, Pooling.POOLER)
     every = [*views(measurements.n_layers, poolings), *controls()] if views_read is None else views_read
     for view in dict.fromkeys(view.of_all_vectors for view in every):
-        _last(kept, layers.profiles, found, view)
+        _put_last(cache, layers.profiles, found, view)
     for view in every:
-        analysis.select(found, view, kept=kept)
-        _last(kept, layers.classifications, found, view)
-        kept.of(question(layers.norm_breakdown, found, view=view), partial(layers.norm_breakdown, found, view))
+        analysis.select(found, view, cache=cache)
+        _put_last(cache, layers.classifications, found, view)
+        breakdown = layers.norm_breakdown(found, view)
+        cache.put(analysis.result_key("norm_breakdown", found, view=view), breakdown)
         if view.pooling is Pooling.CLS:  # each takes a while, and is only a click away
-            _last(kept, probes.erasures, found, view)
+            _put_last(cache, probes.erasures, found, view)
     view = DEFAULT.view
     index, _ = analysis.under_cutoff(measurements, view)
-    _last(kept, partial(compare.read_vectors, index=index), found, view, compare.read_vectors, analysis.digest(index))
+    key = analysis.result_key("read_vectors", found, view=view, depends_on=analysis.digest(index))
+    *_, profile = compare.read_vectors(found, view, index)
+    cache.put(key, profile)
 
 
 def read_similarity(found: Found, elsewhere: Store, encoders: Encoders) -> None:
     """What the page about search shows."""
-    kept, view = _Writer(), DEFAULT.view
-    _last(kept, search.compare, found, view)
-
-    def measure(texts: Sequence[str]) -> Vectors:
-        return measure_texts(texts, DEFAULT, found, elsewhere, encoders, Progress())
-
-    _last(kept, partial(search.join, measure=measure), found, view, search.join)
+    cache, view = _Bundle(), DEFAULT.view
+    _put_last(cache, search.compare, found, view)
+    *_, joined = search.join(
+        found, view, lambda texts: measure_texts(texts, DEFAULT, found, elsewhere, encoders, Progress())
+    )
+    cache.put(analysis.result_key("join", found, view=view), joined)
 
 
 def read_examples(encoder: AnyEncoder) -> None:
     """What the model makes of the pages' own examples, and what it is made of."""
-
-    def keep(name: str, sentences: list[str], result: object) -> None:
-        write(_RESULTS, question_of_sentences(name, encoder.weights, Precision.EXACT, sentences), result)
-
-    keep("typed", [typed.EXAMPLE], typed.measure(encoder, [typed.EXAMPLE]))
-    grown = typed.growth_texts(typed.EXAMPLE, seed=DEFAULT.seed, word=typed.first_words(typed.EXAMPLE)[0])[
-        "text"
-    ].tolist()
-    keep("growth", grown, typed.measure_norms(encoder, grown))
-    keep("anatomy", [], encoder.anatomy)
-    keep("pooler_check", [typed.CHECK_EXAMPLE], typed.check(encoder, typed.CHECK_EXAMPLE))
+    grown = typed.growth_texts(typed.EXAMPLE, seed=DEFAULT.seed, word=typed.first_words(typed.EXAMPLE)[0])
+    texts: list[str] = grown["text"].tolist()
+    for name, sentences, result in (
+        ("typed", [typed.EXAMPLE], typed.measure(encoder, [typed.EXAMPLE])),
+        ("growth", texts, typed.measure_norms(encoder, texts)),
+        ("anatomy", [], encoder.anatomy),
+        ("pooler_check", [typed.CHECK_EXAMPLE], typed.check(encoder, typed.CHECK_EXAMPLE)),
+    ):
+        write(_RESULTS, analysis.sentences_key(name, encoder.weights, Precision.EXACT, sentences), result)
 
 
-class _Writer(Kept):
-    """Keeps results among those that come with clsviz, under what was asked alone: code and libraries do not count."""
+class _Bundle(ResultCache):
+    """Keeps results among those that come with clsviz, under their key alone: code and libraries do not count."""
 
-    def __init__(self) -> None:
-        super().__init__(None)
+    def put(self, key: Hashable, value: object) -> None:
+        super().put(key, value)
+        if isinstance(key, ResultKey) and value is not None:
+            write(_RESULTS, key, value)
 
-    def put(self, asked: Question, result: object) -> None:
-        if result is not None:
-            write(_RESULTS, asked, result)
+    def get_or_compute(self, key: Hashable, compute: Callable[[], T], size: Callable[[T], int] | None = None) -> T:
+        if key not in self:
+            self.put(key, compute())
+        value: T = self.get(key)
+        return value
 
 
-def _last(
-    kept: Kept,
-    steps: Callable[[Found, View], Iterator[object]],
-    found: Found,
-    view: View,
-    work: Callable[..., object] | None = None,
-    extra: str = "",
-) -> None:
-    """Keep the last of the steps, if they can be taken; work: what they are known as, by default their own name."""
-    try:
+def _put_last(cache: ResultCache, steps: Callable[[Found, View], Iterator[object]], found: Found, view: View) -> None:
+    """Keep the last of the steps, if they can be taken."""
+    with contextlib.suppress(UndefinedFitError):
         *_, result = steps(found, view)
-    except UndefinedFitError:
-        return
-    kept.put(question(work or steps, found, view=view, extra=extra), result)
+        cache.put(analysis.result_key(steps.__name__, found, view=view), result)
 
 
 if __name__ == "__main__":

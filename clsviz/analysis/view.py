@@ -1,22 +1,24 @@
 """What a view shows of what was measured: it filters and selects, and never touches the model."""
 
 import hashlib
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clsviz import statistics
-from clsviz.analysis.kept import Kept, question
 from clsviz.errors import SettingError, TooFewError, UndefinedFitError
 from clsviz.experiment import View
 from clsviz.measurements import MAX_LENGTH, Measurements
 from clsviz.measuring import Found
-from clsviz.settings import RANGES, Lengths, Pooling, Unit
+from clsviz.models import Weights
+from clsviz.settings import RANGES, Lengths, Pooling, Precision, Unit
 from clsviz.statistics.results import Audit, Fit
+from clsviz.store.results import ResultCache, ResultKey
 from clsviz.vectors import Vectors
 
 if TYPE_CHECKING:
@@ -125,11 +127,11 @@ class ViewData:
         return np.flatnonzero(self.census.n[: self.length_cutoff])
 
 
-def select(found: Found, view: View, *, wait: bool = True, kept: Kept | None = None) -> ViewData:
+def select(found: Found, view: View, *, wait: bool = True, cache: ResultCache | None = None) -> ViewData:
     """What `view` shows of what was found; raises SettingError if the model has no such norm.
 
-    wait: whether to find out which sentences are alike where that takes seconds. kept: where the line is looked for
-    first. Nothing is shown in a fast precision whose error exceeds the variation of the norm, or that R² feels.
+    wait: whether to find near-duplicates where that takes seconds. cache: where the line is looked for first.
+    Nothing is shown in a fast precision whose error exceeds the variation of the norm, or that R² feels.
     """
     measurements = found.measurements
     check_pooling(view, measurements)
@@ -144,7 +146,7 @@ def select(found: Found, view: View, *, wait: bool = True, kept: Kept | None = N
     if found.census is not None and view.unit is Unit.TOKENS and view.lengths is Lengths.TRUE:
         shown, n_truncated = _shown_of_all(found, view, index), found.census.n_truncated(view.length_cutoff)
     else:
-        shown = shown_of(found, view, index, wait=wait, kept=kept)
+        shown = shown_of(found, view, index, wait=wait, cache=cache)
     shown = replace(shown, n_truncated=n_truncated, audit=audit, more=more_than(found, view))
     if shown.problem and shown.n < statistics.FEWEST_OF_LINE:
         shown = replace(shown, problem=f"{shown.problem} {shown.more.advice}")
@@ -157,14 +159,14 @@ def select(found: Found, view: View, *, wait: bool = True, kept: Kept | None = N
 
 
 def shown_of(
-    found: Found, view: View, index: NDArray[np.intp], *, wait: bool = True, kept: Kept | None = None
+    found: Found, view: View, index: NDArray[np.intp], *, wait: bool = True, cache: ResultCache | None = None
 ) -> ViewData:
     """The sentences in `index`, and the line through them; raises IndexError if the model has no such layer."""
     lengths = lengths_of(found, view, index)
     norms = found.measurements.norms(view.pooling, view.layer)[index]
     clusters = None
     if wait or clusters_ready(found):
-        clusters = _known(kept, near_duplicates, found, lambda: near_duplicates(found))[index]
+        clusters = _cached(cache, lambda: near_duplicates(found), "clusters", found)[index]
     row_groups = None if found.sample.row_groups is None else found.sample.row_groups[index]
 
     def line() -> tuple[Fit | None, str]:
@@ -173,8 +175,8 @@ def shown_of(
         except UndefinedFitError as error:
             return None, str(error)
 
-    kept = None if clusters is None else kept
-    fit, problem = _known(kept, shown_of, found, line, view=view, extra=digest(index))
+    cache = None if clusters is None else cache
+    fit, problem = _cached(cache, line, "line", found, view, digest(index))
     return ViewData(index, lengths, norms, fit, problem, clusters=clusters, row_groups=row_groups)
 
 
@@ -191,24 +193,54 @@ def _shown_of_all(found: Found, view: View, index: NDArray[np.intp]) -> ViewData
     return ViewData(index, *of_index, fit, problem, census=census, length_cutoff=view.length_cutoff)
 
 
-def is_kept(found: Found, view: View, kept: Kept) -> bool:
-    """Whether the line that `show` gives is there without computing it."""
+def is_stored(found: Found, view: View, cache: ResultCache) -> bool:
+    """Whether the line that `select` gives is there without computing it."""
     index, _ = under_cutoff(found.measurements, view)
-    return (
-        question(near_duplicates, found) in kept and question(shown_of, found, view=view, extra=digest(index)) in kept
-    )
+    keys = result_key("clusters", found), result_key("line", found, view=view, depends_on=digest(index))
+    return all(key in cache for key in keys)
 
 
-def _known(
-    kept: Kept | None,
-    work: Callable[..., object],
-    found: Found,
+def result_key(name: str, *founds: Found, view: View | None = None, depends_on: str = "") -> ResultKey:
+    """The key of the result called `name` of measurements under a view; depends_on: what else it is computed from.
+
+    Results of a part of a sample, while more is measured, are not written to disk.
+    """
+    of = [
+        {
+            "model": found.weights.fingerprint,
+            "corpus": found.corpus.fingerprint,
+            "seed": found.seed,
+            "precision": found.precision.numbers,
+            "kind": type(found.measurements).__name__,
+            "n": len(found.measurements),
+            "n_measured": found.n_measured,
+            "n_audited": len(found.audit.measurements) if found.audit else 0,
+        }
+        for found in founds
+    ]
+    about = {"result": name, "of": of, "view": view and asdict(view), "depends_on": depends_on}
+    is_bundled = all(found.n_shipped == len(found.measurements) for found in founds)
+    is_whole = not any(found.n_missing for found in founds)
+    return ResultKey(json.dumps(about, sort_keys=True), is_bundled, is_whole)
+
+
+def sentences_key(name: str, weights: Weights, precision: Precision, sentences: list[str]) -> ResultKey:
+    """The key of what a model makes of sentences; of these only our own examples are on disk, never a visitor’s."""
+    about = {"result": name, "model": weights.fingerprint, "precision": precision.numbers, "sentences": sentences}
+    return ResultKey(json.dumps(about, sort_keys=True), is_bundled=True, is_stored=False)
+
+
+def _cached(
+    cache: ResultCache | None,
     compute: Callable[[], T],
+    name: str,
+    found: Found,
     view: View | None = None,
-    extra: str = "",
+    depends_on: str = "",
 ) -> T:
-    """What `compute` gives; where results are kept, as that of `work`."""
-    return compute() if kept is None else kept.of(question(work, found, view=view, extra=extra), compute)
+    if cache is None:
+        return compute()
+    return cache.get_or_compute(result_key(name, found, view=view, depends_on=depends_on), compute)
 
 
 def digest(index: NDArray[np.intp]) -> str:
@@ -239,7 +271,9 @@ def shapes(found: Found, view: View) -> Iterator["statistics.Shape"]:
         yield from statistics.shapes(shown.lengths, shown.norms, shown.clusters)
 
 
-def first_shape(found: Found, view: View, shown: ViewData, kept: Kept | None = None) -> "statistics.Shape | None":
+def first_shape(
+    found: Found, view: View, shown: ViewData, cache: ResultCache | None = None
+) -> "statistics.Shape | None":
     """The first step of `shapes`, which is enough for the answer; None where it cannot be said."""
     if shown.census is not None:
         return None
@@ -250,7 +284,7 @@ def first_shape(found: Found, view: View, shown: ViewData, kept: Kept | None = N
         except UndefinedFitError:
             return None
 
-    return _known(kept, first_shape, found, first, view=view)
+    return _cached(cache, first, "first_shape", found, view)
 
 
 def quantiles(shown: ViewData) -> "statistics.Quantiles | None":

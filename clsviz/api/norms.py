@@ -16,6 +16,7 @@ from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
 from clsviz.measuring import Found
 from clsviz.settings import Pooling
+from clsviz.store.results import ResultCache
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +48,7 @@ class NormResult:
 
     experiment: Experiment
     found: Found
-    kept: analysis.Kept | None = None
+    kept: ResultCache | None = None
 
     def __len__(self) -> int:
         return len(self.found.measurements)
@@ -65,7 +66,7 @@ class NormResult:
 
     @functools.cached_property
     def _shown(self) -> analysis.ViewData:
-        return analysis.select(self.found, self.experiment.view, kept=self.kept)
+        return analysis.select(self.found, self.experiment.view, cache=self.kept)
 
     @functools.cached_property
     def _shape(self) -> "Shape | None":
@@ -188,7 +189,7 @@ def measure(
     check_pooling(experiment)
     with Bar(progress) as bar:
         _, found = extract(experiment, Kind.NORMS, opened, bar)
-    return NormResult(experiment, found, analysis.Kept(opened.results))
+    return NormResult(experiment, found, ResultCache(opened.results))
 
 
 def check_pooling(experiment: Experiment) -> None:

@@ -3,12 +3,13 @@
 import argparse
 import time
 
-from clsviz import analysis, api, measuring, words
+from clsviz import api, measuring, words
 from clsviz.cli import arguments, on_ray, output, work
 from clsviz.cli.speed import slow_path, speed
 from clsviz.errors import SettingError
 from clsviz.measurements import Kind
 from clsviz.settings import Pooling
+from clsviz.store.results import ResultCache
 
 
 def run(options: argparse.Namespace) -> int:
@@ -38,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     with work.progress(options) as bar:
         extraction, found = api.extract(experiment, Kind.NORMS, store, bar)
     seconds = time.monotonic() - began
-    result = api.NormResult(experiment, found, analysis.Kept(store.results))
+    result = api.NormResult(experiment, found, ResultCache(store.results))
     output.print_notes(
         [*words.reading.notes(found.corpus), *result.notes, *words.differences(made_with, found), *slow_path(found)]
     )

@@ -2,13 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from clsviz import analysis, words
-from clsviz.analysis import Kept
-from clsviz.experiment import Experiment, View
+from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
 from clsviz.measuring import Found
+from clsviz.store.results import ResultCache
 
 
 @dataclass(frozen=True)
@@ -20,30 +19,26 @@ class Page:
     """
 
     question: Callable[[Experiment], str]
-    answer: Callable[[Found, Experiment, Kept], str] = lambda *_: ""
+    answer: Callable[[Found, Experiment, ResultCache], str] = lambda *_: ""
     kind: Kind = Kind.NORMS
 
 
-def _norm_vs_length(found: Found, experiment: Experiment, kept: Kept) -> str:
-    if found.n_missing or not analysis.is_kept(found, experiment.view, kept):
+def _norm_vs_length(found: Found, experiment: Experiment, cache: ResultCache) -> str:
+    if found.n_missing or not analysis.is_stored(found, experiment.view, cache):
         return ""
-    shown = analysis.select(found, experiment.view, wait=False, kept=kept)
-    shape = _kept(kept, analysis.shapes, found, experiment.view)
+    shown = analysis.select(found, experiment.view, wait=False, cache=cache)
+    shape = cache.get(analysis.result_key("shapes", found, view=experiment.view))
     return words.answer(shown, experiment.unit, shape) if shown.fit else shown.problem
 
 
-def _where_length_lives(found: Found, experiment: Experiment, kept: Kept) -> str:
-    profile = _kept(kept, analysis.layers.profiles, found, experiment.view.of_all_vectors)
+def _where_length_lives(found: Found, experiment: Experiment, cache: ResultCache) -> str:
+    profile = cache.get(analysis.result_key("profiles", found, view=experiment.view.of_all_vectors))
     return words.headline.answer(profile, experiment) if profile else ""
 
 
-def _length_and_search(found: Found, experiment: Experiment, kept: Kept) -> str:
-    similarity = _kept(kept, analysis.search.compare, found, experiment.view)
+def _length_and_search(found: Found, experiment: Experiment, cache: ResultCache) -> str:
+    similarity = cache.get(analysis.result_key("compare", found, view=experiment.view))
     return words.similarity.answer(similarity, experiment) if similarity else ""
-
-
-def _kept(kept: Kept, work: Callable[..., object], found: Found, view: View) -> Any:
-    return kept.get(analysis.question(work, found, view=view))
 
 
 PAGES = {

@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz import analysis, corpora, models, statistics
-from clsviz.analysis import Kept
 from clsviz.errors import ClsvizError
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
 from clsviz.measuring import SHOWCASE, Encoders, Extraction, Found, Store
 from clsviz.progress import Progress
 from clsviz.settings import CORPUS_PARAMETER, MODEL_PARAMETER, PAGE_PARAMETERS, TEXT_PARAMETER
+from clsviz.store.results import ResultCache
 from clsviz.ui.state import server, visitor
 from clsviz.web.pages import PAGES, Page
 
@@ -53,7 +53,7 @@ class Previews:
         """store: by default that of the server."""
         self._store = store or Store(shipped=SHOWCASE)
         self._encoders = Encoders(0)  # none is ever loaded
-        self._kept = Kept(self._store.results, SHOWCASE / "results")
+        self._cache = ResultCache(self._store.results, SHOWCASE / "results")
 
     def of(self, page: str, query: Mapping[str, str]) -> Preview:
         """The preview of a link to the page with that path. Whatever the link gets wrong has its default.
@@ -91,7 +91,7 @@ class Previews:
         return found if found is not None and len(found.measurements) else None
 
     def _answer(self, page: Page, found: Found, asked: Experiment) -> str:
-        return page.answer(found, asked, self._kept)
+        return page.answer(found, asked, self._cache)
 
 
 def _experiment(query: Mapping[str, str]) -> Experiment:

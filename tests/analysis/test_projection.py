@@ -5,7 +5,6 @@ import pytest
 from support.tiny import random_sentences
 
 from clsviz import analysis
-from clsviz.analysis.plain import from_plain, to_plain
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
 from clsviz.measuring import Encoders, Extraction, Found, Store
@@ -30,12 +29,3 @@ def test_the_vectors_of_the_view_are_projected(found: Found) -> None:
     vectors = found.vectors.of(Pooling.MEAN, 1)[short].astype(float)
     values = np.linalg.svd(vectors - vectors.mean(axis=0), compute_uv=False) ** 2
     assert projected.projection.shares == pytest.approx(tuple(values[:2] / values.sum()), rel=1e-5)
-
-
-def test_the_result_can_be_kept(found: Found) -> None:
-    projected = analysis.layers.project(found, Experiment(layer=2).view)
-    arrays: dict = {}
-    again = from_plain(to_plain(projected, arrays), arrays)
-    np.testing.assert_array_equal(again.projection.coordinates, projected.projection.coordinates)
-    np.testing.assert_array_equal(again.index, projected.index)
-    assert again.projection.r_squared == projected.projection.r_squared

@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from clsviz import analysis, statistics
-from clsviz.analysis import Kept, question, question_of_sentences, showcase
+from clsviz.analysis import result_key, sentences_key, showcase
 from clsviz.analysis.typed import CHECK_EXAMPLE
 from clsviz.encoder import Encoder
 from clsviz.experiment import Experiment, View
@@ -16,8 +17,9 @@ from clsviz.measuring import SHOWCASE, Encoders, Extraction, Found, Store
 from clsviz.progress import Progress
 from clsviz.settings import Pooling, Precision
 from clsviz.statistics.results import Profile, Readout
+from clsviz.store.results import ResultCache
 
-KEPT = Kept(None, SHOWCASE / "results")
+CACHE = ResultCache(None, SHOWCASE / "results")
 
 MOST_MEGABYTES = 3.0
 
@@ -38,8 +40,8 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Found:
     return Extraction(Experiment(), store, Encoders(), kind=Kind.VECTORS).run(Progress())
 
 
-def of(work: object, found: Found, view: View, extra: str = "") -> object:
-    result = KEPT.get(question(work, found, view=view, extra=extra))
+def of(work: Any, found: Found, view: View, depends_on: str = "") -> object:
+    result = CACHE.get(result_key(work.__name__, found, view=view, depends_on=depends_on))
     assert result is not None
     return result
 
@@ -52,7 +54,7 @@ def test_it_is_small() -> None:
 @pytest.mark.parametrize("pooling", [Pooling.CLS, Pooling.POOLER])
 def test_what_is_read_from_norms_is_read_anew(tmp_path: Path, pooling: Pooling) -> None:
     found, view = shipped(tmp_path, Kind.NORMS), View(pooling=pooling)
-    shown, known = analysis.select(found, view), analysis.select(found, view, kept=KEPT)
+    shown, known = analysis.select(found, view), analysis.select(found, view, cache=CACHE)
     assert known.fit is not None
     assert shown.fit is not None
     for name in ("n", "n_clusters", "slope", "r_squared", "spearman", "slope_interval", "r_squared_interval", "t"):
@@ -129,7 +131,7 @@ def test_the_examples_are_what_the_model_makes_of_them(minilm_encoder: Encoder) 
     weights = minilm_encoder.weights
 
     def example(name: str, *sentences: str) -> object:
-        return KEPT.get(question_of_sentences(name, weights, Precision.EXACT, list(sentences)))
+        return CACHE.get(sentences_key(name, weights, Precision.EXACT, list(sentences)))
 
     typed, measured = (
         example("typed", analysis.typed.EXAMPLE),
@@ -148,5 +150,5 @@ def test_the_examples_are_what_the_model_makes_of_them(minilm_encoder: Encoder) 
 def test_every_view_that_is_offered_is_read(tmp_path: Path) -> None:
     found = shipped(tmp_path, Kind.VECTORS)
     for view in [*showcase.views(6, (*POOLED, Pooling.POOLER)), *showcase.controls()]:
-        assert question(analysis.layers.profiles, found, view=view.of_all_vectors) in KEPT
-        assert question(analysis.layers.norm_breakdown, found, view=view) in KEPT
+        assert result_key("profiles", found, view=view.of_all_vectors) in CACHE
+        assert result_key("norm_breakdown", found, view=view) in CACHE

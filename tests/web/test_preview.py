@@ -10,6 +10,7 @@ from clsviz.encoder import Encoder
 from clsviz.experiment import Experiment
 from clsviz.measuring import SHOWCASE, Encoders, Extraction, Store
 from clsviz.progress import Progress
+from clsviz.store.results import ResultCache
 from clsviz.ui.state import server
 from clsviz.web.pages import PAGES
 from clsviz.web.preview import Previews
@@ -52,8 +53,8 @@ def test_the_points_are_there_once_measured_and_the_answer_once_computed(minilm_
     before = previews.of("", SMALL)
     found = Extraction(experiment, store, encoders).run(Progress())
     measured = previews.of("", SMALL)
-    kept = analysis.Kept(store.results)
-    shown = analysis.select(found, experiment.view, kept=kept)
+    kept = ResultCache(store.results)
+    shown = analysis.select(found, experiment.view, cache=kept)
     computed = previews.of("", SMALL)
     assert before.scatter is None
     assert measured.scatter is not None

@@ -79,12 +79,12 @@ def is_kept(found: Found, experiment: Experiment, norms: Sequence[MeasuringJob |
     index = analysis.compare.common(known, experiment.view)[0]
     index = index[index < len(found.measurements)]
     of = analysis.digest(index)
-    return server.is_kept(analysis.compare.read_vectors, found, experiment.view.of_all_vectors, of)
+    return server.is_stored(analysis.compare.read_vectors, found, experiment.view.of_all_vectors, of)
 
 
 def _norms(found: Found, view: View, index: NDArray[np.intp]) -> Norms:
     key = "norms of", found.key, view, analysis.digest(index)
-    return server.shared().of(key, lambda: analysis.compare.norms_of(found, view, index, server.kept()))
+    return server.cache().get_or_compute(key, lambda: analysis.compare.norms_of(found, view, index, server.cache()))
 
 
 @st.cache_resource(max_entries=24, show_spinner=False)

@@ -46,8 +46,8 @@ def _compare(found: Found, experiment: Experiment) -> "Analysis[Similarity]":
 def is_kept(found: Found, experiment: Experiment) -> bool:
     """Whether all that the page shows is there without the vectors."""
     view = experiment.view
-    has_joined = not st.session_state.joined or server.is_kept(analysis.search.join, found, view)
-    return has_joined and server.is_kept(analysis.search.compare, found, view)
+    has_joined = not st.session_state.joined or server.is_stored(analysis.search.join, found, view)
+    return has_joined and server.is_stored(analysis.search.compare, found, view)
 
 
 def _needs_vectors(job: MeasuringJob) -> bool:

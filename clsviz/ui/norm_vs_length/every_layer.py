@@ -43,4 +43,6 @@ def show(found: Found, experiment: Experiment) -> None:
 
 
 def _every_layer(found: Found, view: View) -> EveryLayer:
-    return server.shared().of(("every layer", found.key, view), lambda: analysis.layers.every_layer(found, view))
+    return server.cache().get_or_compute(
+        ("every layer", found.key, view), lambda: analysis.layers.every_layer(found, view)
+    )

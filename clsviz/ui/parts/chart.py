@@ -40,13 +40,13 @@ def view_of(found: Found, experiment: Experiment) -> "ViewData":
     """What the experiment's view shows of what is measured so far."""
     view = experiment.view
     key = "shown", found.key, view, analysis.clusters_ready(found)
-    return server.shared().of(key, lambda: analysis.select(found, view, wait=False, kept=server.kept()))
+    return server.cache().get_or_compute(key, lambda: analysis.select(found, view, wait=False, cache=server.cache()))
 
 
 def _quantiles(found: Found, view: View, shown: "ViewData") -> "Quantiles | None":
-    asked = analysis.question(analysis.quantiles, found, view=view)
+    asked = analysis.result_key("quantiles", found, view=view)
     compute = partial(analysis.quantiles, shown)
-    return server.shared().of(("quantiles", found.key, view), lambda: server.kept().of(asked, compute))
+    return server.cache().get_or_compute(asked, compute)
 
 
 def drawn_overlays(found: Found, experiment: Experiment, shown: "ViewData", overlays: Sequence[str]) -> list[Overlay]:
@@ -58,20 +58,20 @@ def drawn_overlays(found: Found, experiment: Experiment, shown: "ViewData", over
 def flat(found: Found, experiment: Experiment, shown: "ViewData") -> "Flat | None":
     """R² of what is shown on a flat distribution of lengths, or None where there is none."""
     view = experiment.view
-    asked = analysis.question(analysis.flat, found, view=view)
+    asked = analysis.result_key("flat", found, view=view)
     compute = partial(analysis.flat, shown, view)
-    return server.shared().of(("flat", found.key, view), lambda: server.kept().of(asked, compute))
+    return server.cache().get_or_compute(asked, compute)
 
 
 def _labels(sample: Hashable, sentences: list[str]) -> "figures.Labels":
-    return server.shared().of(("labels", sample), lambda: figures.labels_of(sentences))
+    return server.cache().get_or_compute(("labels", sample), lambda: figures.labels_of(sentences))
 
 
 def _labels_sent(sample: Hashable, sentences: list[str]) -> plot.Content:
     def pack() -> plot.Content:
         return plot.content(orjson.dumps(_labels(sample, sentences).tolist()))
 
-    return server.shared().of(("labels sent", sample), pack)
+    return server.cache().get_or_compute(("labels sent", sample), pack)
 
 
 def zoom_of(experiment: Experiment) -> str:
@@ -169,7 +169,8 @@ def show(
 
     of = around, tuple(overlays), st.session_state.colour, groups is None, part, selected.tobytes() if is_dense else b""
     key = "drawing", found.key, experiment.view, analysis.clusters_ready(found), of
-    drawn, drawing = draw() if own else server.shared().of(key, draw)  # what a visitor typed is seen by nobody else
+    # What a visitor typed is seen by nobody else.
+    drawn, drawing = draw() if own else server.cache().get_or_compute(key, draw)
     against = f"{words.axis_title(experiment)} against sentence length for {shown.n:,} sentences. "
     plot.show(
         drawing,
@@ -273,4 +274,4 @@ def _found_in(marked: NDArray[np.intp], found: Found, shown: "ViewData") -> NDAr
 
 
 def _holding(sample: Hashable, text: str, sentences: list[str]) -> NDArray[np.bool_]:
-    return server.shared().of(("holding", sample, text), lambda: analysis.fields.holding(text, sentences))
+    return server.cache().get_or_compute(("holding", sample, text), lambda: analysis.fields.holding(text, sentences))

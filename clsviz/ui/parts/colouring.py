@@ -169,11 +169,13 @@ def sample_of(found: Found) -> Hashable:
 
 
 def _having(sample: Hashable, trait: Trait, sentences: list[str]) -> NDArray[np.bool_]:
-    return server.shared().of(("having", sample, trait), lambda: analysis.fields.having(trait, sentences))
+    return server.cache().get_or_compute(("having", sample, trait), lambda: analysis.fields.having(trait, sentences))
 
 
 def _read(sample: Hashable, selection: Selection, name: str, found: Found) -> "Field":
-    return server.shared().of(("field", sample, selection, name), lambda: _values(found, selection, name, Progress()))
+    return server.cache().get_or_compute(
+        ("field", sample, selection, name), lambda: _values(found, selection, name, Progress())
+    )
 
 
 def _values(found: Found, selection: Selection, name: str, progress: Progress) -> "Field":

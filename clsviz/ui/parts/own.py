@@ -162,8 +162,8 @@ def try_sentences(
 
     def ask() -> Analysis[T]:
         jobs = server.jobs()
-        asked = analysis.question_of_sentences(name, weights, precision, list(sentences))
-        known = partial(server.kept().get, asked)
+        asked = analysis.sentences_key(name, weights, precision, list(sentences))
+        known = partial(server.cache().get, asked)
         visitor = server.visitor()
         admit = partial(server.crowd().take_sentences, visitor, len(sentences))
         return jobs.try_sentences(key, lambda: work(jobs.encoders.get(weights, precision)), known, visitor, admit)

@@ -132,7 +132,7 @@ def once(of: Hashable, make: Callable[[], figures.Figure]) -> Drawing:
         figure = make()
         return drawing(figures.plain_json(figure), figure.layout.height)
 
-    return server.shared().of(("figure", of), draw)
+    return server.cache().get_or_compute(("figure", of), draw)
 
 
 def bits(is_set: NDArray[np.bool_]) -> str:

@@ -21,9 +21,9 @@ from clsviz.limits import Limits, limits_of
 from clsviz.measuring import SHOWCASE, Analysis, Encoders, Found, Housekeeping, Jobs, Store
 from clsviz.models import Weights
 from clsviz.settings import Precision
+from clsviz.store.results import ResultCache
 from clsviz.ui.state import identity, sessions
 from clsviz.ui.state.crowd import LONGEST_SECONDS, Crowd, gives_way, seconds_between_looks
-from clsviz.ui.state.shared import Shared
 from clsviz.ui.state.turns import Turns
 
 T = TypeVar("T")
@@ -39,19 +39,14 @@ _UNASKED_SECONDS = 4.0
 """How long an analysis goes on beyond the time in which a page that waits for it has to ask again."""
 
 
-_SHARED_BYTES = 128 * 2**20
-"""What is shared of views: a picture of 5,000 sentences takes 30 kB with 0.3 MB of numbers, of a million 20 MB."""
-
-
 @dataclass(frozen=True)
 class _Server:
     limits: Limits
     jobs: Jobs
-    kept: analysis.Kept
+    cache: ResultCache
     crowd: Crowd
     housekeeping: Housekeeping
     turns: Turns
-    shared: Shared
 
 
 @st.cache_resource(show_spinner=False)
@@ -62,7 +57,7 @@ def _server() -> _Server:
     store = Store(shipped=SHOWCASE)
     encoders = Encoders(limits.n_encoders, Process() if exists() else None)
     soon(_load_statistics)  # for the first change of the view
-    kept = analysis.Kept(store.results, SHOWCASE / "results")
+    cache = ResultCache(store.results, SHOWCASE / "results")
     all_jobs = Jobs(
         store,
         encoders,
@@ -81,7 +76,7 @@ def _server() -> _Server:
     housekeeping = Housekeeping(all_jobs, limits, tidy)
     turns = Turns(_RUNS_AT_ONCE, give_way=lambda: all_jobs.running is not None and gives_way(all_jobs.n_watchers))
     _to_close().append(all_jobs.close)
-    return _Server(limits, all_jobs, kept, Crowd(limits), housekeeping, turns, Shared(_SHARED_BYTES))
+    return _Server(limits, all_jobs, cache, Crowd(limits), housekeeping, turns)
 
 
 @st.cache_resource(show_spinner=False)
@@ -144,9 +139,9 @@ def turns() -> Turns:
     return _server().turns
 
 
-def shared() -> Shared:
-    """What all who look at the same share."""
-    return _server().shared
+def cache() -> ResultCache:
+    """The results that all who look at the same share."""
+    return _server().cache
 
 
 def visitor() -> Hashable:
@@ -167,11 +162,6 @@ def every(seconds: float = 1.0, *, is_first: bool = True) -> float:
     return min(seconds * crowded * (1 if is_first or crowded == 1 else 2), LONGEST_SECONDS)
 
 
-def kept() -> analysis.Kept:
-    """The results that are there without computing them."""
-    return _server().kept
-
-
 def keep_upload(file: Any) -> str:
     """Keep what a visitor uploaded, and return the name of the corpus that it makes; raises CorpusError.
 
@@ -189,9 +179,9 @@ def hold_upload(name: str, watcher: Hashable, is_there: Callable[[], bool]) -> N
     _server().housekeeping.hold(name, watcher, is_there)
 
 
-def is_kept(work: Callable[..., object], found: Found, view: View, extra: str = "") -> bool:
+def is_stored(work: Callable[..., object], found: Found, view: View, depends_on: str = "") -> bool:
     """Whether the result of `work` is there without computing it."""
-    return analysis.question(work, found, view=view, extra=extra) in kept()
+    return analysis.result_key(work.__name__, found, view=view, depends_on=depends_on) in cache()
 
 
 def analyse(steps: Callable[[Found, View], Iterator[T]], found: Found, view: View) -> Analysis[T]:
@@ -200,19 +190,26 @@ def analyse(steps: Callable[[Found, View], Iterator[T]], found: Found, view: Vie
 
 
 def analyse_as(
-    work: Callable[..., object], found: Found, view: View, steps: Callable[[], Iterator[T]], extra: str = ""
+    work: Callable[..., object], found: Found, view: View, steps: Callable[[], Iterator[T]], depends_on: str = ""
 ) -> Analysis[T]:
-    """As `analyse`, for the steps that `work` takes with more than that; extra: what else their result depends on."""
-    asked = analysis.question(work, found, view=view, extra=extra)
-    key = work.__module__, work.__qualname__, found.key, view, extra
-    return jobs().analyse(key, kept().keeping(asked, steps), lambda: kept().get(asked), visitor())
+    """As `analyse`, for the steps that `work` takes with more than that; depends_on: what else they depend on."""
+    key = analysis.result_key(work.__name__, found, view=view, depends_on=depends_on)
+
+    def kept() -> Iterator[T]:
+        result: T | None = None
+        for result in steps():
+            yield result
+        if result is not None:
+            cache().put(key, result)
+
+    return jobs().analyse((key, found.key), kept, lambda: cache().get(key), visitor())
 
 
 def analyse_pair(
     steps: Callable[[Found, Found, View], Iterator[T]], found: Found, other: Found, view: View
 ) -> Analysis[T]:
     """As `analyse`, for two of what was found."""
-    key = steps.__module__, steps.__qualname__, found.key, other.key, view
+    key = steps.__name__, found.key, other.key, view
     return jobs().analyse(key, lambda: steps(found, other, view), visitor=visitor())
 
 

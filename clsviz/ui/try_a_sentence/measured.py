@@ -55,4 +55,4 @@ def corpus_context(jobs: list[MeasuringJob], experiment: Experiment) -> CorpusCo
         return None
     vectors = watching.found(jobs[1], experiment) if len(jobs) > 1 else None
     key = "corpus context", found.key, vectors and vectors.key, experiment.view
-    return server.shared().of(key, lambda: analysis.corpus_context(found, vectors, experiment.view))
+    return server.cache().get_or_compute(key, lambda: analysis.corpus_context(found, vectors, experiment.view))

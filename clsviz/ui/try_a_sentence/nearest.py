@@ -157,4 +157,4 @@ def _similar(typed: TypedSentences, at: int, found: Found, view: View) -> _Simil
         )
 
     key = "similar", found.weights.fingerprint, *typed.sentences, at, found.key, view
-    return server.shared().of(key, compute)
+    return server.cache().get_or_compute(key, compute)

@@ -40,7 +40,7 @@ def show_r_squared(profile: "Profile | None", experiment: Experiment) -> None:
         return
     of = (experiment.model, experiment.selection, experiment.seed)
     before: _Lines | None = st.session_state.get("lines_before")
-    table = server.shared().of(("R² by layer", profile), lambda: export.tables.r_squared_by_layer(profile))
+    table = server.cache().get_or_compute(("R² by layer", profile), lambda: export.tables.r_squared_by_layer(profile))
     lines = _Lines(of, table, experiment.unit, profile.n_layers if profile else 1)
     is_of_before = profile is None and before is not None and before.of == of
     if before is not None and is_of_before:

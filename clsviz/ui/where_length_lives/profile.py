@@ -58,10 +58,10 @@ def is_kept(found: Found, experiment: Experiment) -> bool:
     vectors, view = analysis.layers, experiment.view
     return (
         not (st.session_state.travel_to or st.session_state.origin)
-        and server.is_kept(vectors.profiles, found, view.of_all_vectors)
-        and server.is_kept(vectors.classifications, found, view)
-        and server.is_kept(vectors.norm_breakdown, found, view)
-        and (not st.session_state.erase or server.is_kept(analysis.probes.erasures, found, view))
+        and server.is_stored(vectors.profiles, found, view.of_all_vectors)
+        and server.is_stored(vectors.classifications, found, view)
+        and server.is_stored(vectors.norm_breakdown, found, view)
+        and (not st.session_state.erase or server.is_stored(analysis.probes.erasures, found, view))
         and (not st.session_state.project or projection.is_kept(found, experiment))
     )
 

@@ -30,7 +30,7 @@ def of(found: Found, experiment: Experiment) -> "Analysis[Projected] | None":
 
 def is_kept(found: Found, experiment: Experiment) -> bool:
     """Whether the projection is there without the vectors."""
-    return server.is_kept(analysis.layers.project, found, experiment.view)
+    return server.is_stored(analysis.layers.project, found, experiment.view)
 
 
 def show(found: Found, experiment: Experiment, profile: "Profile") -> None:
