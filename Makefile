@@ -31,7 +31,7 @@ screenshots: $(VENV)/test-ready
 
 showcase: $(VENV)/test-ready
 	$(BIN)/python -m clsviz.analysis.showcase
-	$(BIN)/python -m docs.stills
+	$(BIN)/python -m docs.first_pictures
 
 space:
 	$(PYTHON) deploy/space.py "$(DIR)"

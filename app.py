@@ -1,26 +1,37 @@
 """The dashboard: streamlit run app.py."""
 
 import sys
+from typing import TYPE_CHECKING
 
 import streamlit as st
 from streamlit import runtime
 
-from clsviz import web
 from clsviz.errors import SettingError
 from clsviz.ui import failures
+
+if TYPE_CHECKING:
+    from clsviz.ui.norm_vs_length.examples import Example
 
 if runtime.exists():  # a visitor opens a page
     from clsviz.ui.app import main
 
-    main(lambda: web.examples())  # which are imported only when they are seen
+    def examples() -> "list[Example]":
+        """Those that the main page offers, asked for only when they are seen."""
+        from clsviz.web import preview
+
+        return preview.examples()
+
+    main(examples)
 else:  # the server starts, without the pages: they load while the first browser does
+    from clsviz.web import routes
+
     try:
         app = st.App(
             __file__,
             on_script_error=failures.answer,
-            routes=web.routes(),
-            middleware=web.middleware(),
-            lifespan=web.lifespan,
+            routes=routes.routes(),
+            middleware=routes.middleware(),
+            lifespan=routes.lifespan,
         )
     except SettingError as error:
         sys.exit(str(error))

@@ -1,4 +1,4 @@
-from . import colouring, key
+from . import colouring, key, static
 from .bars import dimension_shares, erasure, weights_by_group
 from .cloud import Axes, Figure, empty, scatter, to_html
 from .cutoffs import cutoff_lines
@@ -56,6 +56,7 @@ __all__ = [
     "scatter",
     "sent",
     "small_multiples",
+    "static",
     "times_found",
     "to_html",
     "weights_by_group",

@@ -1,35 +1,82 @@
 """What is shown of a link before it is opened: of what is stored, without measuring, building or fetching anything."""
 
-from collections.abc import Hashable, Mapping
+import threading
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlencode
 
+import cachetools
 import numpy as np
-from numpy.typing import NDArray
 
-from clsviz import analysis, corpora, models, statistics
-from clsviz.errors import ClsvizError
+from clsviz import analysis, corpora, models, statistics, words
+from clsviz.analysis import showcase
+from clsviz.errors import ClsvizError, SettingError
 from clsviz.experiment import Experiment
+from clsviz.figures import static
 from clsviz.measurements import Kind
-from clsviz.measuring import SHOWCASE, Encoders, Extraction, Found, Store
+from clsviz.measuring import SHOWCASE, Encoders, Extraction, Found, Store, read_wanted
 from clsviz.progress import Progress
 from clsviz.settings import CORPUS_PARAMETER, MODEL_PARAMETER, PAGE_PARAMETERS, TEXT_PARAMETER
 from clsviz.store.results import ResultCache
+from clsviz.ui.norm_vs_length.examples import Example
 from clsviz.ui.state import server, visitor
-from clsviz.web.pages import PAGES, Page
+from clsviz.web.page import PICTURE, SIZE, query_of_picture
 
 MOST_SENTENCES = 20_000
 """A larger sample takes too long to read."""
 
+_MOST_BYTES = 16_000_000
+"""Of pictures that are kept."""
+
+LISTED = Path(__file__).parents[2] / "deploy" / "showcase.toml"
+"""What the showcase lists, in a checkout and in the image; an installed package has none."""
+
 _NOT_OF_THE_EXPERIMENT = {*PAGE_PARAMETERS, TEXT_PARAMETER, MODEL_PARAMETER, CORPUS_PARAMETER}
 
 
-@dataclass(frozen=True, eq=False)
-class Scatter:
-    """The sentences of a view: lengths int32 (n,), norms float32 (n,). r_squared: of the line through them."""
+@dataclass(frozen=True)
+class Page:
+    """A page as a link to it is previewed.
 
-    lengths: NDArray[np.int32]
-    norms: NDArray[np.float32]
-    r_squared: float | None
+    question: of an experiment. answer: what the page says of what is stored, or "" where that is still to be computed.
+    kind: what the page rests on.
+    """
+
+    question: Callable[[Experiment], str]
+    answer: Callable[[Found, Experiment, ResultCache], str] = lambda *_: ""
+    kind: Kind = Kind.NORMS
+
+
+def _norm_vs_length(found: Found, experiment: Experiment, cache: ResultCache) -> str:
+    if found.n_missing or not analysis.is_stored(found, experiment.view, cache):
+        return ""
+    shown = analysis.select(found, experiment.view, wait=False, cache=cache)
+    shape = cache.get(analysis.result_key("shapes", found, view=experiment.view))
+    return words.answer(shown, experiment.unit, shape) if shown.fit else shown.problem
+
+
+def _where_length_lives(found: Found, experiment: Experiment, cache: ResultCache) -> str:
+    profile = cache.get(analysis.result_key("profiles", found, view=experiment.view.of_all_vectors))
+    return words.headline.answer(profile, experiment) if profile else ""
+
+
+def _length_and_search(found: Found, experiment: Experiment, cache: ResultCache) -> str:
+    similarity = cache.get(analysis.result_key("compare", found, view=experiment.view))
+    return words.similarity.answer(similarity, experiment) if similarity else ""
+
+
+PAGES = {
+    "": Page(lambda experiment: words.question(experiment), _norm_vs_length),
+    "where_length_lives": Page(
+        lambda experiment: words.question_of_layers(experiment), _where_length_lives, Kind.VECTORS
+    ),
+    "length_and_search": Page(lambda _: words.similarity.QUESTION, _length_and_search, Kind.VECTORS),
+    "try_a_sentence": Page(lambda experiment: words.question_of_sentence(experiment)),
+    "compare_models": Page(lambda experiment: words.question_of_models(experiment)),
+    "inside_the_model": Page(lambda experiment: words.question_of_parts(experiment)),
+}
+"""By the path of each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +89,7 @@ class Preview:
     experiment: Experiment
     question: str
     answer: str = ""
-    scatter: Scatter | None = None
+    scatter: static.Scatter | None = None
     key: Hashable = None
 
 
@@ -54,6 +101,8 @@ class Previews:
         self._store = store or Store(shipped=SHOWCASE)
         self._encoders = Encoders(0)  # none is ever loaded
         self._cache = ResultCache(self._store.results, SHOWCASE / "results")
+        self._pictures: cachetools.LRUCache[Hashable, bytes] = cachetools.LRUCache(_MOST_BYTES, getsizeof=len)
+        self._lock = threading.Lock()
 
     def of(self, page: str, query: Mapping[str, str]) -> Preview:
         """The preview of a link to the page with that path. Whatever the link gets wrong has its default.
@@ -68,10 +117,25 @@ class Previews:
         if found is None:
             return Preview(asked, question, key=question)
         try:
-            answer, scatter = self._answer(shown, found, asked), _scatter(found, asked)
+            answer, scatter = shown.answer(found, asked, self._cache), _scatter(found, asked)
         except ClsvizError:  # the model has no such layer, say: the page says so
             return Preview(asked, question, key=question)
         return Preview(asked, question, answer, scatter, (question, answer, asked.view, found.key))
+
+    def picture(self, page: str, query: Mapping[str, str]) -> tuple[bytes, bool]:
+        """The picture of a link, a PNG, and whether it has an answer."""
+        preview = self.of(page, query)
+        return self._drawn(preview), bool(preview.answer)
+
+    def _drawn(self, preview: Preview) -> bytes:
+        with self._lock:
+            if preview.key in self._pictures:
+                return self._pictures[preview.key]
+        said = preview.answer or ("" if preview.scatter else words.sharing.TO_MEASURE)
+        drawn = static.image(preview.scatter, preview.question, said, words.sharing.SITE, width=SIZE[0])
+        with self._lock:
+            self._pictures[preview.key] = drawn
+        return drawn
 
     def unread(self, page: str, query: Mapping[str, str]) -> Preview:
         """The same without looking at what is stored."""
@@ -89,9 +153,6 @@ class Previews:
         except ClsvizError:  # what is missing or damaged is for the page to say
             return None
         return found if found is not None and len(found.measurements) else None
-
-    def _answer(self, page: Page, found: Found, asked: Experiment) -> str:
-        return page.answer(found, asked, self._cache)
 
 
 def _experiment(query: Mapping[str, str]) -> Experiment:
@@ -111,7 +172,7 @@ def _is_for_all(asked: Experiment) -> bool:
     return not (models.is_folder(models.Name.parse(asked.model).base) or corpora.is_own(asked.corpus))
 
 
-def _scatter(found: Found, asked: Experiment) -> Scatter | None:
+def _scatter(found: Found, asked: Experiment) -> static.Scatter | None:
     """What the view shows of the first sentences that are measured; None if that is nothing."""
     analysis.check_pooling(asked.view, found.measurements)
     analysis.check_layer(asked.view, found.measurements.n_layers)
@@ -121,8 +182,51 @@ def _scatter(found: Found, asked: Experiment) -> Scatter | None:
         return None
     lengths = analysis.lengths_of(found, asked.view, index)
     norms = found.measurements.norms(asked.pooling, asked.layer)[index]
+    titles = words.length_title(asked.view), words.axis_title(asked)
     try:
         r_squared = statistics.r_squared(lengths, norms)
-    except ClsvizError:
-        r_squared = None
-    return Scatter(lengths, norms, r_squared)
+    except ClsvizError:  # there is no line
+        return static.Scatter(lengths, norms, *titles)
+    intercept, slope = np.polynomial.Polynomial.fit(lengths, norms.astype(float), 1).convert().coef.tolist()
+    return static.Scatter(lengths, norms, *titles, (intercept, slope), r_squared)
+
+
+def examples(listed: Path = LISTED) -> list[Example]:
+    """Those that are stored; listed: the file of the showcase."""
+    previews = Previews()
+    found = [(page, previews.of(page, query)) for page, query in dict.fromkeys(_all(listed))]
+    return [_example(page, preview) for page, preview in found if preview.scatter is not None]
+
+
+def _all(listed: Path) -> Iterator[tuple[str, "_Query"]]:
+    for experiment in showcase.EXPERIMENTS:
+        yield "", _Query(experiment.to_query())
+    for page in ("where_length_lives", "length_and_search"):
+        yield page, _Query(showcase.DEFAULT.to_query())
+    try:
+        wanted = read_wanted(listed) if listed.is_file() else []
+    except SettingError:  # whoever measures what it lists is told
+        wanted = []
+    for one in wanted:
+        page = "where_length_lives" if one.kind is Kind.VECTORS else ""
+        yield page, _Query(one.experiment.to_query())
+
+
+class _Query(dict[str, str]):
+    """URL parameters, of which each set is taken once."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
+
+def _example(page: str, preview: Preview) -> Example:
+    query = urlencode(preview.experiment.to_query())
+    picture = urlencode(query_of_picture(preview.experiment, page))
+    n = len(preview.scatter.lengths) if preview.scatter else 0
+    return Example(
+        link=f"./{page}" + (f"?{query}" if query else ""),
+        picture=f".{PICTURE}" + (f"?{picture}" if picture else ""),
+        alt=words.sharing.alt(preview.experiment, n),
+        question=preview.question,
+        answer=preview.answer,
+    )

@@ -12,8 +12,8 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocket
 
-from clsviz import web
 from clsviz.ui.state import server
+from clsviz.web import routes
 
 
 @pytest.fixture(autouse=True)
@@ -22,6 +22,8 @@ def own_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     monkeypatch.setenv("CLSVIZ_STORE", str(tmp_path / "store"))
     monkeypatch.setattr(server, "soon", lambda action: None)
     st.cache_resource.clear()
+    routes._readiness.cache_clear()
+    routes._previews.cache_clear()
     yield
     server.jobs().close()
     st.cache_resource.clear()
@@ -48,7 +50,7 @@ def open_site() -> Callable[..., TestClient]:
             Route("/_stcore/metrics", upload),
         ]
         # It is patient, so that what is tested does not depend on how busy the machine is.
-        app = Starlette(routes=[*web.routes(patience_seconds=120), *own], middleware=web.middleware())
+        app = Starlette(routes=[*routes.routes(patience_seconds=120), *own], middleware=routes.middleware())
         return TestClient(app, base_url="http://demo.example", client=(address, 50000))
 
     return open_site

@@ -8,6 +8,7 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from clsviz.ui.state import serving
+from clsviz.web import page
 from clsviz.web.headers import content_security_policy
 
 
@@ -16,7 +17,7 @@ def directives(policy: str) -> dict[str, list[str]]:
 
 
 def test_only_the_scripts_that_streamlit_sends_may_stand_in_the_page() -> None:
-    shell = serving.shell()
+    shell = page.shell() + page.LEAVE
     inline = re.findall(r"<script>(.*?)</script>", shell, re.DOTALL)
     assert inline
     scripts = directives(content_security_policy(shell, "*"))["script-src"]

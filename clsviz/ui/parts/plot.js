@@ -243,7 +243,9 @@ async function draw(chart) {
   } finally {
     chart.isDrawing = false
   }
-  requestAnimationFrame(() => document.getElementById("first")?.remove()) // the picture before the first drawing
+  if (chart.plot === document.querySelector(".clsviz-plot")) { // what the page showed before, see web/page.py
+    requestAnimationFrame(() => document.getElementById("first")?.remove())
+  }
   draw(chart) // if more came meanwhile
 }
 
@@ -252,6 +254,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (!chart.plot) {
     const host = parentElement.host ?? parentElement
     const plot = document.createElement("div")
+    plot.className = "clsviz-plot"
     plot.setAttribute("role", "figure")
     parentElement.append(plot)
     const release = () => {

@@ -1,0 +1,106 @@
+"""The scatter with its line as an image, drawn without a browser: for previews of links, and for `--plot FILE`."""
+
+import io
+import textwrap
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clsviz.figures.style import Palette, least_range
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_QUIET, _GRID, _BRAND = "#5b6470", "#e3e7ec", "#5c7f9f"
+
+_DOTS = 100
+"""Pixels of an inch."""
+
+_MOST_LINES = 2
+
+_WIDTHS = {"normal": 0.6, "bold": 0.7}
+"""Of most letters, as shares of the size of their font."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scatter:
+    """Sentences and the line through them: lengths int32 (n,), norms float32 (n,). line: intercept and slope."""
+
+    lengths: NDArray[np.int32]
+    norms: NDArray[np.float32]
+    length_title: str
+    norm_title: str
+    line: tuple[float, float] | None = None
+    r_squared: float | None = None
+
+
+def image(
+    scatter: Scatter | None, question: str, answer: str = "", site: str = "", *, kind: str = "png", width: int = 1200
+) -> bytes:
+    """The question, the answer, and the picture below them, if there are sentences; `kind`: png, svg or pdf.
+
+    Of a PNG: `width` pixels wide, 630 high. site: what stands in its corner.
+    """
+    from matplotlib.figure import Figure  # a second to import, and only pictures take it
+
+    palette = Palette()
+    figure = Figure(figsize=(width / _DOTS, 6.3), dpi=_DOTS, facecolor=palette.background)
+    left, right = 0.047, 0.953
+    top = _write(figure, question, 0.94, (30, 26, 22), "bold", width)
+    top = _write(figure, answer, top - 0.02, (20, 17), "normal", width)
+    figure.text(right, 0.03, site, color=_BRAND, fontsize=19, weight="bold", ha="right", va="bottom", parse_math=False)
+    if scatter is not None and len(scatter.lengths):
+        axes = figure.add_axes((left + 0.055, 0.145, right - left - 0.055, max(top - 0.19, 0.3)))
+        axes.spines[:].set_visible(False)
+        axes.grid(axis="y", color=_GRID, linewidth=1)
+        axes.set_axisbelow(True)
+        axes.tick_params(colors=_QUIET, labelsize=13, length=0)
+        axes.set_xlabel(scatter.length_title, color=_QUIET, fontsize=14)
+        axes.set_ylabel(scatter.norm_title, color=_QUIET, fontsize=14)
+        n = len(scatter.lengths)
+        opacity = float(np.clip(20 / n**0.5, 0.08, 0.7))
+        axes.scatter(
+            *(scatter.lengths, scatter.norms), s=22, color=palette.points, alpha=opacity, linewidths=0, rasterized=True
+        )
+        around = [*least_range(scatter.norms), float(scatter.norms.min()), float(scatter.norms.max())]
+        room = max(0.05 * (max(around) - min(around)), 1e-9)
+        axes.set_xlim(0, float(scatter.lengths.max()) + 1)
+        axes.set_ylim(min(around) - room, max(around) + room)
+        if scatter.line is not None:
+            ends = np.array([scatter.lengths.min(), scatter.lengths.max()], float)
+            axes.plot(ends, scatter.line[0] + scatter.line[1] * ends, color=palette.line, linewidth=3)
+        if scatter.r_squared is not None:
+            label: dict[str, Any] = {
+                "color": palette.line,
+                "fontsize": 19,
+                "weight": "bold",
+                "ha": "right",
+                "va": "top",
+            }
+            behind = {"facecolor": palette.background, "edgecolor": "none", "pad": 4}
+            text = f"R² {scatter.r_squared:.3f}"
+            axes.text(0.995, 0.98, text, transform=axes.transAxes, bbox=behind, parse_math=False, **label)
+    content = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a letter that the font lacks is a box
+        figure.savefig(content, format=kind, metadata={"Date": None} if kind == "svg" else {})
+    return content.getvalue()
+
+
+def _write(figure: "Figure", text: str, top: float, sizes: tuple[int, ...], weight: str, width: int) -> float:
+    """Write text from `top` down, a share of the height, as large as it fits into _MOST_LINES lines; where it ends."""
+    text = " ".join("".join(letter if letter.isprintable() else " " for letter in text[:300]).split())
+    lines: list[str] = []
+    for size in sizes:
+        n_letters = int(0.9 * width / (_WIDTHS[weight] * size * _DOTS / 72))
+        lines = textwrap.wrap(text, n_letters, max_lines=_MOST_LINES, placeholder="…")
+        if not lines or not lines[-1].endswith("…"):
+            break
+    for line in lines:
+        look: dict[str, Any] = {"color": Palette().summary, "fontsize": size, "weight": weight, "va": "top"}
+        figure.text(0.047, top, line, parse_math=False, **look)
+        top -= 1.35 * size / 72 / 6.3
+    return top
