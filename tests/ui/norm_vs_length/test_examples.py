@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 from support.app import finish, texts
 
 from clsviz.ui.norm_vs_length.examples import Example, markup
-from clsviz.web import examples
+from clsviz.web.preview import examples
 
 
 def shown(page: AppTest) -> str:
