@@ -20,7 +20,7 @@ ALLOWED = {
     "plotly": {"figures", "ui"},
     "torch": {"encoder"},
     "transformers": {"encoder"},
-    "huggingface_hub": {"hub", "corpora"},
+    "huggingface_hub": {"hub.py", "corpora"},
     "datasets": {"corpora"},
 }
 

@@ -1,4 +1,4 @@
-from . import datasets, docstrings, formats, kept, segmentation
+from . import docstrings, formats, kept, segmentation
 from .alike import LEAST_SHARED, canonical, clusters_of
 from .catalogue import (
     CORPORA,
@@ -46,7 +46,6 @@ __all__ = [
     "canonical",
     "checked",
     "clusters_of",
-    "datasets",
     "delete_uploads",
     "docstrings",
     "download_megabytes",

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz import corpora
-from clsviz.corpora import datasets
 from clsviz.corpora.catalogue import is_on_hub
 from clsviz.corpora.corpus import Corpus, not_downloaded
 from clsviz.corpora.head import head_of
+from clsviz.corpora.hub_dataset import open_split
+from clsviz.corpora.hub_listing import NotKeptError
 from clsviz.corpora.local import discard, make_corpus
-from clsviz.corpora.on_hub import open_split
 from clsviz.corpora.order import N_SHUFFLED, shuffled
 from clsviz.corpora.whole import DamagedFileError, Files, Whole
 from clsviz.corpora.whole_dataset import whole_dataset
@@ -76,23 +76,42 @@ def find_sample(selection: Selection, size: int, seed: int, folder: Path, progre
     does.
     """
     if is_on_hub(selection.corpus):
-        return _of_dataset(selection, size, seed, datasets.Offline(folder), folder, progress)
+        return _of_dataset(selection, size, seed, folder, progress, online=False)
     return _local(selection, size, seed, folder, progress)
 
 
 def fetch_sample(selection: Selection, size: int, seed: int, folder: Path, progress: Progress) -> Sample:
     """The same sample as `find_sample`; what is not yet kept in `folder` is fetched from the Hugging Face Hub."""
     if is_on_hub(selection.corpus):
-        return _of_dataset(selection, size, seed, datasets.Online(folder), folder, progress)
+        return _of_dataset(selection, size, seed, folder, progress, online=True)
     return _local(selection, size, seed, folder, progress)
 
 
 def _of_dataset(
-    selection: Selection, size: int, seed: int, source: "datasets.Offline", folder: Path, progress: Progress
+    selection: Selection, size: int, seed: int, folder: Path, progress: Progress, *, online: bool
 ) -> Sample:
     if size == ALL:
-        return _all_from_hub(selection, seed, source, folder, progress)
-    return _from_hub(selection, size, seed, source, progress)
+        for _ in range(2):
+            files, corpus = whole_dataset(selection, folder, progress, online=online)
+            try:
+                return _drawn(files, corpus, ALL, seed)
+            except DamagedFileError as damaged:
+                damaged.path.unlink(missing_ok=True)  # and fetched again
+        raise _not_kept(corpus, folder)
+    split, corpus = open_split(selection, folder, progress, online=online)
+    cut = corpus.selection.segmentation is Segmentation.SENTENCES
+    try:
+        found = split.draw(size, seed, corpus.selection.column, progress, cut=cut)
+    except NotKeptError:
+        raise not_downloaded(selection.corpus) from None
+    of_files = f" in {found.n_files:,} of {len(split.files):,} files" if found.n_files < len(split.files) else ""
+    conversion = " of the Hub's conversion" if split.is_conversion else ""
+    conversion += ", which is of the beginning only," if split.split.startswith("partial-") else ""
+    groups = f"{found.n_row_groups:,} of {found.n_row_groups_known:,} row groups{of_files}{conversion}"
+    megabytes = f"{found.n_bytes / 1e6:,.1f} of {split.n_bytes / 1e6:,.1f} MB were read"
+    drawn = f"from {groups} in random order, each round of them shuffled, seed {seed}; {megabytes}"
+    row_groups = None if found.row_groups is None else np.array(found.row_groups, np.int64)
+    return Sample(corpus, found.sentences, drawn, row_groups)
 
 
 def _local(selection: Selection, size: int, seed: int, folder: Path, progress: Progress) -> Sample:
@@ -118,32 +137,3 @@ def _drawn(files: Files, corpus: Corpus, size: int, seed: int) -> Sample:
 
 def _not_kept(corpus: Corpus, folder: Path) -> CorpusError:
     return CorpusError(f"{corpus.label} cannot be kept in {folder}. Choose another place for the store.")
-
-
-def _all_from_hub(
-    selection: Selection, seed: int, source: "datasets.Offline", folder: Path, progress: Progress
-) -> Sample:
-    for _ in range(2):
-        files, corpus = whole_dataset(selection, source, folder, progress)
-        try:
-            return _drawn(files, corpus, ALL, seed)
-        except DamagedFileError as damaged:
-            damaged.path.unlink(missing_ok=True)  # and fetched again
-    raise _not_kept(corpus, folder)
-
-
-def _from_hub(selection: Selection, size: int, seed: int, source: "datasets.Offline", progress: Progress) -> Sample:
-    split, corpus = open_split(selection, source, progress)
-    cut = corpus.selection.segmentation is Segmentation.SENTENCES
-    try:
-        found = split.draw(size, seed, corpus.selection.column, progress, cut=cut)
-    except datasets.NotKeptError:
-        raise not_downloaded(selection.corpus) from None
-    files = f" in {found.n_files:,} of {len(split.files):,} files" if found.n_files < len(split.files) else ""
-    conversion = " of the Hub's conversion" if split.is_conversion else ""
-    conversion += ", which is of the beginning only," if split.split.startswith("partial-") else ""
-    groups = f"{found.n_row_groups:,} of {found.n_row_groups_known:,} row groups{files}{conversion}"
-    megabytes = f"{found.n_bytes / 1e6:,.1f} of {split.n_bytes / 1e6:,.1f} MB were read"
-    drawn = f"from {groups} in random order, each round of them shuffled, seed {seed}; {megabytes}"
-    row_groups = None if found.row_groups is None else np.array(found.row_groups, np.int64)
-    return Sample(corpus, found.sentences, drawn, row_groups)

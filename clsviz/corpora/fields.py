@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 
-from clsviz.corpora import datasets, formats
+from clsviz.corpora import formats
 from clsviz.corpora.catalogue import is_on_hub
 from clsviz.corpora.drawing import Sample
+from clsviz.corpora.hub_dataset import open_split
 from clsviz.corpora.local import make_corpus
-from clsviz.corpora.on_hub import open_split
 from clsviz.corpora.own_file import place_of
 from clsviz.errors import CorpusError
 from clsviz.experiment import Selection
@@ -52,7 +52,7 @@ def _in_file(sample: Sample, selection: Selection, field: str, folder: Path, pro
 def _on_hub(
     sample: Sample, selection: Selection, seed: int, field: str, folder: Path, progress: Progress
 ) -> list[str | None]:
-    split, corpus = open_split(selection, datasets.Online(folder), progress)
+    split, corpus = open_split(selection, folder, progress, online=True)
     _refuse_another(corpus.fingerprint, sample)
     cut = corpus.selection.segmentation is Segmentation.SENTENCES
     return split.values(field, len(sample.sentences), seed, corpus.selection.column, progress, cut=cut)

@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-from clsviz.corpora import datasets
 from clsviz.corpora.catalogue import is_on_hub
 from clsviz.corpora.corpus import Corpus
+from clsviz.corpora.hub_dataset import open_split
 from clsviz.corpora.local import make_corpus
-from clsviz.corpora.on_hub import open_split
 from clsviz.corpora.whole_dataset import whole_dataset
 from clsviz.experiment import Selection
 from clsviz.progress import Progress
@@ -21,10 +20,9 @@ def find_corpus(selection: Selection, folder: Path, progress: Progress, size: in
     it cannot be read, and CancelledError as soon as `progress` is told to stop.
     """
     if is_on_hub(selection.corpus):
-        source = datasets.Offline(folder)
         if size == ALL:
-            return whole_dataset(selection, source, folder, progress)[1]
-        return open_split(selection, source, progress)[1]
+            return whole_dataset(selection, folder, progress, online=False)[1]
+        return open_split(selection, folder, progress, online=False)[1]
     return make_corpus(selection, folder, progress)[1]
 
 
@@ -34,5 +32,5 @@ def fetch_corpus(selection: Selection, folder: Path, progress: Progress) -> Corp
     Of a dataset there, that is not its sentences: only what its files say of themselves, and its first texts.
     """
     if is_on_hub(selection.corpus):
-        return open_split(selection, datasets.Online(folder), progress)[1]
+        return open_split(selection, folder, progress, online=True)[1]
     return make_corpus(selection, folder, progress)[1]

@@ -16,10 +16,11 @@ import filelock
 
 from clsviz import hub
 from clsviz.atomic import mark_used
-from clsviz.corpora import datasets, kept, segmentation
+from clsviz.corpora import kept, segmentation
 from clsviz.corpora.catalogue import label
 from clsviz.corpora.corpus import Corpus, not_downloaded
-from clsviz.corpora.on_hub import open_split
+from clsviz.corpora.hub_dataset import Split, open_split
+from clsviz.corpora.hub_listing import NotKeptError, forget_listing
 from clsviz.corpora.whole import Files
 from clsviz.errors import CorpusError
 from clsviz.experiment import Selection
@@ -33,24 +34,22 @@ _LOOK_SECONDS = 1.0
 """How often to look whether other processes are done."""
 
 
-def whole_dataset(
-    selection: Selection, source: "datasets.Offline", folder: Path, progress: Progress
-) -> tuple[Files, Corpus]:
+def whole_dataset(selection: Selection, folder: Path, progress: Progress, *, online: bool) -> tuple[Files, Corpus]:
     """Where all sentences of a split are kept, in the order of its files, and what is known of it.
 
-    Its fingerprint is another than that of its samples, whose order is another. Raises NotDownloadedError where
-    `source` does not have all of it, CorpusError and CancelledError.
+    Its fingerprint is another than that of its samples, whose order is another. Raises NotDownloadedError where some of
+    it is missing, unless `online`, CorpusError and CancelledError.
     """
-    split, corpus = open_split(selection, source, progress)
+    split, corpus = open_split(selection, folder, progress, online=online)
     try:
         found = _kept_files(split, corpus, folder, progress)
-    except datasets.NotKeptError:
+    except NotKeptError:
         raise not_downloaded(selection.corpus) from None
     except hub.NoRevisionError:
         base, _, revision = selection.corpus.partition("@")
         if hub.COMMIT.fullmatch(revision):
             raise
-        source.forget(split.repo, revision)
+        forget_listing(folder, split.repo, revision)
         raise CorpusError(
             f"{label(base)} was changed on the Hugging Face Hub while it was being fetched, and what was begun is no "
             "longer there. Run the same again to fetch it as it is now."
@@ -67,7 +66,7 @@ def whole_dataset(
     return files, replace(corpus, fingerprint=fingerprint, n_sentences=files.n_sentences, fields=())
 
 
-def _kept_files(split: "datasets.Split", corpus: Corpus, folder: Path, progress: Progress) -> dict[Path, kept.About]:
+def _kept_files(split: Split, corpus: Corpus, folder: Path, progress: Progress) -> dict[Path, kept.About]:
     """The files of sentences, in order, those that are missing made now, unless other processes make them."""
     cut = corpus.selection.segmentation is Segmentation.SENTENCES
     content = json.dumps([_SCHEMA, corpus.selection.column, segmentation.VERSION if cut else ""])
@@ -120,7 +119,7 @@ def _claimed(path: Path) -> Iterator[bool]:
         lock.release()
 
 
-def _keep(split: "datasets.Split", number: int, column: str, path: Path, progress: Progress, *, cut: bool) -> None:
+def _keep(split: Split, number: int, column: str, path: Path, progress: Progress, *, cut: bool) -> None:
     """Fetch a file, and keep its sentences; those read before a cancellation are not cut a second time."""
     unfinished = path.with_suffix(".unfinished")
     n_before = kept.n_batches_before(unfinished)

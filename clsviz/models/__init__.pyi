@@ -1,10 +1,20 @@
 from . import files
-from .catalogue import MODELS
-from .imported import Imported, as_counted, check_label
-from .names import UNTRAINED, Name, is_folder, label
-from .on_hub import NotDownloadedError, download_megabytes
-from .resolution import fetch, find
-from .weights import Weights, n_parameters
+from .models import (
+    MODELS,
+    UNTRAINED,
+    Imported,
+    Name,
+    NotDownloadedError,
+    Weights,
+    as_counted,
+    check_label,
+    download_megabytes,
+    fetch,
+    find,
+    is_folder,
+    label,
+    n_parameters,
+)
 
 __all__ = [
     "MODELS",

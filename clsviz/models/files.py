@@ -7,33 +7,25 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from safetensors import SafetensorError, safe_open
-
 from clsviz.atomic import sha256
 from clsviz.errors import ModelError, first_line
 
 WEIGHTS = ("*.safetensors", "*.safetensors.index.json")
 
-
 TOKENIZER_SETTINGS = "tokenizer_config.json"
-
 
 TOKENIZER = (
     "tokenizer.json", TOKENIZER_SETTINGS, "special_tokens_map.json", "added_tokens.json",
     "vocab.txt", "vocab.json", "merges.txt", "bpe.codes", "*.model",
 )  # fmt: skip
 
-
 VOCABULARY = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 """Without one of these, the other files do not make a tokenizer."""
 
-
 FILES = ("config.json", *TOKENIZER, *WEIGHTS)
 
-
-DAMAGE = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, SafetensorError)
+DAMAGE = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 """What reading a file raises if it does not hold what it should."""
-
 
 _DECODER = re.compile(r".*ForCausalLM|(?!XLNet|.*With).*LMHeadModel")
 """Classes that predict the next token. XLNet's and XLM's have such names too, but see both sides of a token."""
@@ -95,12 +87,14 @@ def refuse_decoder(name: str, path: Path) -> None:
 
 
 def checked_files(name: str, folder: Path, untrained: bool) -> list[Path]:
-    """The files of a model in `folder`, sorted; raises ModelError if something it needs is missing or damaged."""
+    """The files that a model in `folder` is loaded from, sorted; raises ModelError if one is missing or damaged."""
     if not os.path.isdir(folder):
         raise ModelError(f"There is no folder {name}.")
     refuse_lacking(name, (folder / "config.json").is_file(), bool(matching(folder, VOCABULARY)))
     if not untrained:
         refuse_pickle(name, [path.name for path in matching(folder, WEIGHTS[:1])], os.listdir(folder))
+    from safetensors import SafetensorError, safe_open
+
     patterns = ("config.json", *TOKENIZER) if untrained else FILES
     files = matching(folder, patterns)
     try:
@@ -108,11 +102,14 @@ def checked_files(name: str, folder: Path, untrained: bool) -> list[Path]:
         for path in matching(folder, () if untrained else WEIGHTS[:1]):
             with safe_open(path, framework="numpy"):
                 pass  # only to see that its header can be read
-    except DAMAGE as error:
+    except (*DAMAGE, SafetensorError) as error:
         raise ModelError(f"{name} is damaged ({first_line(error)}). Fetch its files again.") from error
     if strangers and not untrained:
         raise ModelError(f"{name} names weights that are not in its folder: {', '.join(sorted(strangers))}.")
-    return files
+    # Some programs fetch other vocabularies beside a tokenizer.json too, and the fingerprint must not depend on that.
+    has_all = any(path.name == "tokenizer.json" for path in files)
+    unread = [pattern for pattern in (*VOCABULARY, "merges.txt", "bpe.codes") if pattern != "tokenizer.json"]
+    return [path for path in files if not (has_all and any(path.match(pattern) for pattern in unread))]
 
 
 def weight_files_named(folder: Path) -> set[str]:
@@ -129,16 +126,6 @@ def weight_files_named(folder: Path) -> set[str]:
 def matching(folder: Path, patterns: Iterable[str]) -> list[Path]:
     """The files directly in `folder` that match any of the patterns, sorted."""
     return sorted({path for pattern in patterns for path in folder.glob(pattern) if path.is_file()})
-
-
-def loaded_files(files: list[Path]) -> list[Path]:
-    """The files that a model is loaded from; if it has a tokenizer.json, other vocabularies are not read.
-
-    Some programs fetch those too, and the fingerprint must not depend on that.
-    """
-    has_all = any(path.name == "tokenizer.json" for path in files)
-    others = [pattern for pattern in (*VOCABULARY, "merges.txt", "bpe.codes") if pattern != "tokenizer.json"]
-    return [path for path in files if not (has_all and any(path.match(pattern) for pattern in others))]
 
 
 def fingerprint(files: Iterable[Path]) -> str:

@@ -14,8 +14,8 @@ from support.corpora import fetched
 from support.hub import Hub
 
 from clsviz import corpora
-from clsviz.corpora import Sample
-from clsviz.corpora.datasets import Limits, source
+from clsviz.corpora import Sample, hub_dataset
+from clsviz.corpora.hub_dataset import Limits
 from clsviz.errors import CorpusError
 from clsviz.experiment import Selection
 from clsviz.progress import Progress
@@ -151,7 +151,7 @@ def test_a_dataset_on_the_hub_has_them_too_and_only_the_column_is_fetched(
 def test_a_part_of_the_dataset_is_read_for_a_part_of_its_sentences(
     hub: Hub, repo: str, tmp_path: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source, "Limits", partial(Limits, round_texts=8))
+    monkeypatch.setattr(hub_dataset, "Limits", partial(Limits, round_texts=8))
     publish_table(hub, repo, tmp_path / "own")
     sample = fetched(repo, kept, size=10)
     before = len(hub.requests)

@@ -120,7 +120,7 @@ def test_what_it_will_take_is_told_before(hub: Hub, repo: str, tmp_path: Path, k
 def test_what_was_fetched_and_cut_before_a_cancellation_is_not_again(
     hub: Hub, repo: str, tmp_path: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clsviz.corpora.datasets.reading._WHOLE_TEXTS", 2)
+    monkeypatch.setattr("clsviz.corpora.hub_files._WHOLE_TEXTS", 2)
     publish(hub, repo, tmp_path / "own")
     n_cut: list[int] = []
     sentences = segmentation.sentences
@@ -179,7 +179,7 @@ def test_a_disk_without_room_is_told_before_anything_is_fetched(
     fetched(repo, kept, 10)
     sizes = [path.stat().st_size for path in (tmp_path / "own").rglob("*.parquet")]
     usage = type("Usage", (), {"free": sum(sizes) - 1})
-    monkeypatch.setattr("clsviz.hub.download.shutil.disk_usage", lambda _: usage)
+    monkeypatch.setattr("clsviz.hub.shutil.disk_usage", lambda _: usage)
     with pytest.raises(CorpusError, match="The disk is too full"):
         fetched(repo, kept, ALL)
     assert got(hub) == []

@@ -1,4 +1,3 @@
-import functools
 import shutil
 import threading
 import time
@@ -11,8 +10,6 @@ from huggingface_hub import constants, file_download
 from huggingface_hub.utils import _http
 from support.tiny import write_bert
 
-import clsviz.hub
-
 
 @pytest.fixture
 def quickly(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
@@ -20,8 +17,8 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     at_once = SimpleNamespace(**{**vars(time), "sleep": lambda seconds: None})
     monkeypatch.setattr(file_download, "time", at_once)
     monkeypatch.setattr(_http, "time", at_once)
-    monkeypatch.setattr("clsviz.hub.fetch", functools.partial(clsviz.hub.fetch, retry_seconds=0))
     monkeypatch.setattr(constants, "HF_HUB_DOWNLOAD_TIMEOUT", 0.5)
+    monkeypatch.setattr("clsviz.hub._PATIENCE_SECONDS", 0)
     yield
     for thread in threading.enumerate():
         if thread.name == "interruptible":

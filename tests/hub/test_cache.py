@@ -9,8 +9,6 @@ from support.hub import Hub
 from support.hub_models import WEIGHTS, change, fetched, fingerprint, norms, refusal
 
 from clsviz import models
-from clsviz.hub import cache
-from clsviz.hub.repository import File, Repository
 from clsviz.models import NotDownloadedError
 
 pytestmark = pytest.mark.usefixtures("quickly")
@@ -141,22 +139,3 @@ def test_an_interrupted_download_for_an_untrained_one_is_not_taken_for_complete(
     hub.behave()
     models.fetch("untrained:owner/settings")
     assert models.find("untrained:owner/settings")
-
-
-def test_what_another_finishes_while_it_is_looked_for_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
-    repository = Repository("owner/name", "dataset", "0" * 40, ())
-    file = File("data.parquet", 5, "a" * 64)
-    blob = cache.blob_path(repository, file)
-    blob.parent.mkdir(parents=True)
-    cache.partial_path(blob).write_bytes(b"abc")
-    assert cache.cached_bytes(repository, file) == 3
-    of_blob = cache.partial_path
-
-    def finished(blob: Path) -> Path:
-        blob.write_bytes(b"abcde")
-        of_blob(blob).unlink(missing_ok=True)
-        return of_blob(blob)
-
-    monkeypatch.setattr(cache, "partial_path", finished)
-    assert cache.cached_bytes(repository, file) == 5

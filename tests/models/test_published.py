@@ -8,7 +8,7 @@ from clsviz import hub, models
 from clsviz.encoder import Encoder
 from clsviz.encoder.loading import load
 from clsviz.models import MODELS, Name, Weights
-from clsviz.models.on_hub import needed
+from clsviz.models.models import _needed
 from clsviz.progress import Progress
 
 ORDINARY = [
@@ -80,6 +80,6 @@ def test_most_norms_of_bert_are_as_the_blog_post_found_them(bert: Weights) -> No
 @pytest.mark.parametrize("name", [name for name, model in MODELS.items() if model.repo])
 def test_the_catalogue_says_what_is_on_the_hub(name: str, the_hub_itself: None) -> None:
     assert "model.safetensors" in {file.path for file in hub.open_repository(MODELS[name].repo, "model").files}
-    _, below, files = needed(Name(name), Progress())
+    _, below, files = _needed(Name(name), Progress())
     assert below == ""
     assert sum(file.size for file in files) / 10**6 == pytest.approx(MODELS[name].megabytes, rel=0.1)

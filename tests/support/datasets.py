@@ -5,7 +5,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from clsviz.corpora.datasets import Draw, Limits, Listing, Online, Split
+from clsviz.corpora.hub_dataset import Draw, Limits, Split
+from clsviz.corpora.hub_listing import Listing, open_listing
 from clsviz.progress import Progress
 from support.hub import Hub
 
@@ -27,11 +28,12 @@ def publish(hub: Hub, repo: str, folder: Path, texts: list[str] | pa.Table = TEX
 
 
 def listing_of(repo: str, kept: Path, revision: str = "") -> Listing:
-    return Online(kept).listing(repo, revision, Progress())
+    return open_listing(kept, repo, revision, [], Progress(), online=True)
 
 
 def opened(repo: str, kept: Path, configuration: str = "", split: str = "", limits: Limits | None = None) -> Split:
-    return Online(kept, limits).split(listing_of(repo, kept), configuration, split)
+    listing = open_listing(kept, repo, "", [configuration], Progress(), online=True)
+    return Split(listing, configuration, split, kept, limits, online=True)
 
 
 def draw(

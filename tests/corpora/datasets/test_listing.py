@@ -8,7 +8,7 @@ from support.datasets import TEXTS, declared, draw, listing_of, opened, publish,
 from support.hub import Hub
 from support.tiny import write_dataset
 
-from clsviz.corpora.datasets import Online
+from clsviz.corpora.hub_dataset import Split
 from clsviz.errors import CorpusError
 
 
@@ -47,14 +47,18 @@ def test_the_card_declares_configurations_splits_and_a_default(hub: Hub, repo: s
     commit = hub.add(repo, folder, kind="dataset")
     listing = listing_of(repo, kept)
     assert declared(listing) == {
-        "first": {"train": ["b/only.parquet"]},
+        "first": {},
         "main": {"train": ["a/one.parquet", "a/two.parquet"], "test": ["a/held-out.parquet"]},
-        "folder": {"train": ["c/train-0.parquet"], "test": ["c/test-0.parquet"]},
+        "folder": {},
     }
     assert (listing.commit, listing.is_conversion, listing.default) == (commit, False, "main")
     split = opened(repo, kept)
     assert (split.configuration, split.split) == ("main", "train")
     assert sorted(draw(split).sentences) == ["Of a/one.", "Of a/two."]
+    assert opened(repo, kept, "folder").split == "train"  # looked into when it is asked for
+    assert declared(listing_of(repo, kept)) == declared(listing) | {
+        "folder": {"train": ["c/train-0.parquet"], "test": ["c/test-0.parquet"]}
+    }
 
 
 def test_without_a_card_the_names_of_the_files_tell(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
@@ -118,9 +122,9 @@ def test_what_is_not_there_is_named_with_what_is(hub: Hub, repo: str, tmp_path: 
     hub.add(repo, write_dataset(tmp_path / "own", splits), kind="dataset")
     listing = listing_of(repo, kept)
     with pytest.raises(CorpusError, match=r"no configuration “x�”\. Choose c00, c01, .*, c11 or one of 8 more\."):
-        Online(kept).split(listing, "x\n", "")
+        Split(listing, "x\n", "", kept, online=True)
     with pytest.raises(CorpusError, match=r"no split “x” in c00\. Choose test, train\."):
-        Online(kept).split(listing, "", "x")
+        Split(listing, "", "x", kept, online=True)
 
 
 @pytest.mark.parametrize("broken", ["configs: 3", "configs:\n- config_name: [", "configs:\n- data_files: none/*.x"])

@@ -1,7 +1,6 @@
 """What goes wrong at the Hub while a dataset is read."""
 
 import contextlib
-import functools
 import random
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from support.datasets import TEXTS, draw, listing_of, opened, publish, write, wr
 from support.hub import STRANGER, TOKEN, Hub
 from support.tiny import write_dataset
 
-from clsviz import hub as the_hub
 from clsviz.errors import CorpusError
 
 
@@ -46,7 +44,6 @@ def test_a_fault_while_the_card_is_read_is_not_taken_for_a_dataset_without_data(
     hub: Hub, repo: str, tmp_path: Path, kept: Path, how: str, where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else its conversion would be read, which is another corpus."""
-    monkeypatch.setattr("clsviz.hub.card.fetch", functools.partial(the_hub.fetch, retry_seconds=0))
     folder = tmp_path / "own"
     write(folder / "data" / "train.parquet", TEXTS[:3])
     (folder / "README.md").write_text("---\nconfigs:\n- config_name: x\n  data_files: data/*\n---\n")

@@ -13,11 +13,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 import scipy.stats
-from support.datasets import SMALL, TEXTS, draw, listing_of, opened, publish, ranges, write
+from support.datasets import SMALL, TEXTS, draw, opened, publish, ranges, write
 from support.hub import Hub
 
 from benchmarks import corpora as benchmark
-from clsviz.corpora.datasets import Limits, NotKeptError, Offline, Online, Split
+from clsviz.corpora import hub_files
+from clsviz.corpora.hub_dataset import Limits, Split
+from clsviz.corpora.hub_listing import NotKeptError, open_listing
 from clsviz.errors import CancelledError, CorpusError
 from clsviz.progress import Progress
 
@@ -70,11 +72,10 @@ def test_what_is_kept_is_drawn_without_the_network(hub: Hub, repo: str, tmp_path
     publish(hub, repo, tmp_path / "own")
     whole = draw(opened(repo, kept, limits=SMALL))
     hub.requests.clear()
-    offline = Offline(kept, SMALL)
-    listing = offline.listing(repo, "", Progress())
-    split = offline.split(listing, "", "")
+    listing = open_listing(kept, repo, "", [], Progress(), online=False)
+    split = Split(listing, "", "", kept, SMALL, online=False)
     assert split.draw(10**6, 0, "text", Progress(), cut=False) == whole
-    online = Online(kept, SMALL).split(listing, "", "")
+    online = Split(listing, "", "", kept, SMALL, online=True)
     assert online.draw(70, 0, "text", Progress(), cut=False).sentences == whole.sentences[:70]
     for seed, cut in ((1, False), (0, True)):
         with pytest.raises(NotKeptError):
@@ -83,8 +84,8 @@ def test_what_is_kept_is_drawn_without_the_network(hub: Hub, repo: str, tmp_path
     with pytest.raises(NotKeptError):
         split.mean_characters("text", Progress())
     with pytest.raises(NotKeptError):
-        offline.listing("me/other", "", Progress())
-    empty = Offline(tmp_path / "empty").split(listing, "", "")
+        open_listing(kept, "me/other", "", [], Progress(), online=False)
+    empty = Split(listing, "", "", tmp_path / "empty", online=False)
     with pytest.raises(NotKeptError):
         empty.columns(Progress())
     with pytest.raises(NotKeptError):
@@ -196,23 +197,18 @@ class LocalFile(io.FileIO):
 
 
 @pytest.fixture
-def without_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Draws that do not wait for the disk."""
+def without_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draws from files of this machine that do not wait for the disk."""
     monkeypatch.setattr(os, "fsync", lambda _: None)
+    monkeypatch.setattr(hub_files, "RemoteFile", lambda _, file: LocalFile(tmp_path / "own" / file.path))
 
 
-def local_split(repo: str, folder: Path, round_texts: int) -> Split:
-    """A split whose files are read from `folder`, not over the network."""
-    source = Online(folder, Limits(round_texts), lambda _, file: LocalFile(folder / "own" / file.path))
-    return source.split(listing_of(repo, folder), "", "")
-
-
-@pytest.mark.usefixtures("without_disk")
-def test_every_sentence_is_as_likely_as_the_others(hub: Hub, repo: str, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("without_network")
+def test_every_sentence_is_as_likely_as_the_others(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
     """Over many seeds, in a round that is a part of the whole."""
     publish(hub, repo, tmp_path / "own", TEXTS[:48], rows=4)
     n_draws, size = 300, 8
-    split = local_split(repo, tmp_path, round_texts=12)
+    split = opened(repo, kept, limits=Limits(12))
     draws = [draw(split, size, seed).sentences for seed in range(n_draws)]
     first = Counter(sentences[0] for sentences in draws)
     assert scipy.stats.chisquare([first[text] for text in TEXTS[:48]]).pvalue > 0.01
@@ -226,8 +222,10 @@ def test_every_sentence_is_as_likely_as_the_others(hub: Hub, repo: str, tmp_path
     )
 
 
-@pytest.mark.usefixtures("without_disk")
-def test_the_sentences_of_large_files_are_as_likely_as_those_of_small_ones(hub: Hub, repo: str, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("without_network")
+def test_the_sentences_of_large_files_are_as_likely_as_those_of_small_ones(
+    hub: Hub, repo: str, tmp_path: Path, kept: Path
+) -> None:
     """Only 16 files are looked into at once: of each the same share, or a large one would lend too few."""
     choose = random.Random(0)
     texts = [f"{number} {choose.randbytes(1500).hex()}" for number in range(320)]
@@ -236,7 +234,7 @@ def test_the_sentences_of_large_files_are_as_likely_as_those_of_small_ones(hub: 
         start = 5 * sum(shares[:number])
         write(tmp_path / "own" / f"train-{number:02}.parquet", texts[start : start + 5 * share], rows=5)
     hub.add(repo, tmp_path / "own", kind="dataset")
-    split = local_split(repo, tmp_path, round_texts=5)
+    split = opened(repo, kept, limits=Limits(5))
     n_large = sum(int(draw(split, 1, seed).sentences[0].split()[0]) < 200 for seed in range(300))
     assert n_large / 300 == pytest.approx(40 / 64, abs=0.09)  # three times its standard deviation; files alike: 0.47
 

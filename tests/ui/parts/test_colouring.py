@@ -15,7 +15,7 @@ from support.app import drawn, finish, job_of, settle, texts
 from support.hub import Hub
 from support.tiny import random_sentences
 
-from clsviz.corpora.datasets.reading import Reader
+from clsviz.corpora.hub_files import Reader
 from clsviz.figures import colouring
 from clsviz.measuring import Job, State
 from clsviz.ui.state import server

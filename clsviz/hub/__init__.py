@@ -1,5 +1,0 @@
-"""The Hugging Face Hub: what a repository holds, and its files."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
