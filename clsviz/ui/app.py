@@ -11,14 +11,14 @@ from clsviz import words
 from clsviz.errors import SettingError
 from clsviz.ui import failures
 from clsviz.ui.compare_models.page import page as compare_models
-from clsviz.ui.inside_the_model.page import page as inside_the_model
-from clsviz.ui.length_and_search.page import page as length_and_search
-from clsviz.ui.norm_vs_length.examples import Example
-from clsviz.ui.norm_vs_length.page import page as norm_vs_length
+from clsviz.ui.examples import Example
+from clsviz.ui.inside_the_model import page as inside_the_model
+from clsviz.ui.length_and_search import page as length_and_search
+from clsviz.ui.norm_vs_length import page as norm_vs_length
 from clsviz.ui.parts import assist
 from clsviz.ui.state import server, session, watching
 from clsviz.ui.state.pace import part
-from clsviz.ui.try_a_sentence.page import page as try_a_sentence
+from clsviz.ui.try_a_sentence import page as try_a_sentence
 from clsviz.ui.where_length_lives.page import page as where_length_lives
 
 _log = logging.getLogger(__name__)

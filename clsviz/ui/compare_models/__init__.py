@@ -1,1 +1,1 @@
-"""Page: compare_models."""
+"""The page “Compare models”."""

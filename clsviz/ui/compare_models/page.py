@@ -1,118 +1,101 @@
-"""Page: several models side by side, on the same sentences."""
+"""The page “Compare models”: several models side by side, on the same sentences."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Any
+from urllib.parse import urlencode
 
+import numpy as np
+import pandas as pd
 import streamlit as st
 
-from clsviz import words
-from clsviz.errors import SettingError, Subject
+from clsviz import analysis, export, figures, models, words
+from clsviz.analysis.compare import Row
+from clsviz.errors import Subject
 from clsviz.experiment import Experiment
-from clsviz.measurements import Kind
-from clsviz.measuring import Found, MeasuringJob, measurement_key
-from clsviz.settings import Pooling, Precision
-from clsviz.ui import controls
-from clsviz.ui.compare_models import model_box, results, rows_so_far, status
+from clsviz.measuring import Found, MeasuringJob
+from clsviz.settings import Pooling, Precision, Unit
+from clsviz.ui import sidebar, view
+from clsviz.ui.compare_models import jobs
+from clsviz.ui.compare_models.jobs import Compared
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import preview, strip, toggle
-from clsviz.ui.state import session, url, watching
+from clsviz.ui.parts import chart, head, plot, preview, redrawn, share
+from clsviz.ui.state import session, url
 
 PAGE = "compare-models"
 
+_MOST_DRAWN = 2_000
+"""How many points each picture has at most; the numbers use all of them."""
+
+_MOST_ADDED = 200
+"""How many more, because they are selected."""
+
+_HEIGHT_OF_CURVES = 340
+
+_LOWEST_R_SQUARED, _MARGIN = -0.2, 0.04
+
 
 def page() -> None:
-    """Draw the page; called on every run."""
+    """Draw the page; while anything is being measured or probed what is below the notes redraws itself."""
     url.restore(PAGE)
-    names = model_box.names()
-    norms, vectors = _watch(replace(session.experiment(), precision=Precision.EXACT), names)
-    outline = status.outline([*norms, *vectors])
+    compared = jobs.watch(replace(session.experiment(), precision=Precision.EXACT))
+    first, outline = compared.norms[0], compared.outline()
     with st.sidebar:
-        model_box.show(names, norms, vectors)
-        controls.corpus.show(_of_corpus([*norms, *vectors]))
-        controls.sample.settings(of_vectors=True)
-        status.show(names, norms, vectors, outline)
-    status.show_on_a_phone(names, norms, vectors, outline)
-    shallowest, poolings = _fit_view_to_models(norms)
-    controls.view.fit(shallowest, poolings)
-    experiment = session.experiment()  # the controls may have changed the view to one that all models have
+        jobs.choose_models(compared)
+        sidebar.show_corpus(_knows_the_corpus(compared))
+        sidebar.show_settings(of_vectors=True)
+        jobs.show_status(compared, outline)
+    jobs.show_status_on_a_phone(compared, outline)
+    shallowest, poolings = _fit_view_to_models(compared.norms)
+    experiment = view.fit(shallowest, poolings)
     links = {"models": ",".join(st.session_state.models), "axes": "free" if st.session_state.axes else ""}
     query = url.write(experiment, PAGE, **links)
-    controls.notes.show(norms[0])
-    controls.notes.show_of_view()
-    preview.show(norms[0])
+    sidebar.show_notes(first)
+    sidebar.show_notes_of_view()
     with st.container():  # holds its place while it is empty
-        for message in _setting_problems([*norms[1:], *vectors], norms[0]):
-            st.error(escape(message))
+        errors = [job.error for job in compared.all[1:] if job.error and job.error.subject is Subject.SETTINGS]
+        for message in dict.fromkeys(map(str, errors)):
+            if message != str(first.error):  # which the notes say
+                st.error(escape(message))
         if experiment.precision is not Precision.EXACT:
             st.caption("Models are always compared in exact precision, because vectors are measured in it.")
-    results.show(
-        replace(experiment, precision=Precision.EXACT),
-        names,
-        norms,
-        vectors,
-        query,
-        lambda: _view(shallowest, poolings),
-    )
-    preview.explain(norms[0])
+    experiment = replace(experiment, precision=Precision.EXACT)
+    place = st.empty()
+    if not any(job.work.found for job in compared.norms):  # something to read while libraries are loaded for the rest
+        place.header(words.comparison.waiting([job.state for job in compared.all]), anchor=False)
+    if jobs.lack_vectors(compared.vectors, compared.norms, experiment):
+        st.rerun()
+    jobs.rows(compared, experiment)
+    place.empty()
+
+    def chosen() -> object:
+        lacks_vectors = jobs.lack_vectors(compared.vectors, compared.norms, experiment)
+        return session.experiment(), st.session_state.axes, lacks_vectors
+
+    def is_active() -> bool:
+        return compared.is_active or not all(row.is_read for row in jobs.rows(compared, experiment))
+
+    redrawn.show(lambda: _show(compared, experiment, query, shallowest, poolings), chosen, is_active)
+    preview.explain(first)
 
 
-def _view(shallowest: Found | None, poolings: list[Pooling]) -> None:
-    """The controls that lie on the pictures."""
-    with strip.place():
-        strip.show_view(shallowest, poolings)
-        with st.container(gap="xsmall"):
-            st.toggle(
-                "Norms as they are",
-                value=st.session_state.axes,
-                key="axes",
-                persist_state="session",
-                help="Draw each model’s norms on an axis of its own. Otherwise they are distances from the model’s "
-                "mean, in its standard deviations, on one axis for all.",
-            )
-            toggle.shuffled_lengths(session.experiment())
-
-
-def _watch(experiment: Experiment, names: Sequence[str]) -> tuple[list[MeasuringJob], list[MeasuringJob]]:
-    """The jobs of the models' norms, and those of their vectors; where they cannot be, says why and stops."""
-    try:
-        wanted = [(replace(experiment, model=name), kind) for kind in (Kind.NORMS, Kind.VECTORS) for name in names]
-        jobs = watching.watch(
-            *wanted, suffices=lambda found: rows_so_far.is_kept(found, experiment, _norms_of(experiment, names))
-        )
-    except SettingError as error:
-        st.error(escape(error))
-        st.stop()
-    return jobs[: len(names)], jobs[len(names) :]
-
-
-def _norms_of(experiment: Experiment, names: Sequence[str]) -> list[MeasuringJob | None]:
-    """The jobs of the models' norms that this session watches already."""
-    keys = [measurement_key(replace(experiment, model=name), Kind.NORMS) for name in names]
-    return [st.session_state.get("watched", {}).get(key) for key in keys]
-
-
-def _of_corpus(jobs: Sequence[MeasuringJob]) -> MeasuringJob:
+def _knows_the_corpus(compared: Compared) -> MeasuringJob:
     """The job that knows most of the corpus: one whose error is about it, else one that has opened it."""
-    failed = [job for job in jobs if job.error and job.error.subject is Subject.CORPUS]
-    return next(iter([*failed, *(job for job in jobs if job.work.corpus)]), jobs[0])
+    failed = [job for job in compared.all if job.error and job.error.subject is Subject.CORPUS]
+    return next(iter([*failed, *(job for job in compared.all if job.work.corpus)]), compared.norms[0])
 
 
-def _setting_problems(jobs: Sequence[MeasuringJob], first: MeasuringJob) -> list[str]:
-    """What is wrong with settings, each problem once, other than what the notes of the first job say."""
-    errors = [job.error for job in jobs if job.error and job.error.subject is Subject.SETTINGS]
-    return [message for message in dict.fromkeys(map(str, errors)) if message != str(first.error)]
-
-
-def _fit_view_to_models(jobs: Sequence[MeasuringJob]) -> tuple[Found | None, list[Pooling]]:
-    """Bring layer and vector back to what all models have, and say so.
+def _fit_view_to_models(norms: Sequence[MeasuringJob]) -> tuple[Found | None, list[Pooling]]:
+    """Bring layer and vector back to what all models have, and note it.
 
     Returns what was found of the model with the fewest layers, and the poolings that all models have; None until it is
     known of each model that is being measured.
     """
     poolings = [Pooling.CLS, Pooling.POOLER]
-    founds = [job.work.found for job in jobs]
+    founds = [job.work.found for job in norms]
     known = [found for found in founds if found and len(found.measurements)]
-    is_open = any(job.state.is_active and found not in known for job, found in zip(jobs, founds, strict=True))
+    is_open = any(job.state.is_active and found not in known for job, found in zip(norms, founds, strict=True))
     if is_open or not known:
         return None, poolings
     shallowest = min(known, key=lambda found: found.measurements.n_layers)
@@ -123,6 +106,214 @@ def _fit_view_to_models(jobs: Sequence[MeasuringJob]) -> tuple[Found | None, lis
     if lacks := next((found for found in known if not found.measurements.has_pooler), None):
         poolings.remove(Pooling.POOLER)
         if st.session_state.pooling is Pooling.POOLER:
-            note = words.view.no_pooler(lacks.weights.label)
-            session.adjust(note, pooling=Pooling.CLS)
+            session.adjust(words.view.no_pooler(lacks.weights.label), pooling=Pooling.CLS)
     return shallowest, poolings
+
+
+def _show(
+    compared: Compared,
+    experiment: Experiment,
+    query: dict[str, str],
+    shallowest: Found | None,
+    poolings: Sequence[Pooling],
+) -> None:
+    """The answer, the pictures with their controls, the table, and the layers."""
+    rows = jobs.rows(compared, experiment)
+    founds = [job.work.found for job in compared.norms]
+    waiting = words.comparison.waiting([job.state for job in compared.all])
+    head.show(
+        words.question_of_models(experiment),
+        words.comparison.headline(rows) or waiting,
+        words.comparison.answer(rows, experiment),
+        terms=words.glossary.COMPARE_MODELS,
+    )
+    _show_pictures(experiment, rows, founds)
+    with view.strip():
+        view.controls(shallowest, poolings)
+        with st.container(gap="xsmall"):
+            st.toggle(
+                "Norms as they are",
+                value=st.session_state.axes,
+                key="axes",
+                persist_state="session",
+                help="Draw each model’s norms on an axis of its own. Otherwise they are distances from the model’s "
+                "mean, in its standard deviations, on one axis for all.",
+            )
+            view.toggle_shuffled_lengths(session.experiment())
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.markdown(escape(words.comparison.tokenizers(rows, experiment.unit)), width="stretch")
+        if experiment.unit is Unit.TOKENS and analysis.compare.tokens_agree(rows) is False:
+            in_words = {"unit": Unit.WORDS}
+            st.button("Count in words", on_click=st.session_state.update, args=[in_words], key="count_in_words")
+        with st.container(horizontal=True, horizontal_alignment="right", width="content"):
+            if founds[0] and "models" in query:  # with the commits that were found; the fingerprints are the first's
+                names = [found.weights.pinned if found else row.model for found, row in zip(founds, rows, strict=True)]
+                first = replace(experiment, model=rows[0].model)
+                share.copy_link(first, founds[0], query | {"models": ",".join(names)})
+            _downloads(experiment, rows, founds, query)
+    if len(st.session_state.models) < 2:
+        st.info("Choose at least two models in the sidebar.", icon=":material/compare_arrows:")
+    _show_table(rows, experiment.unit)
+    _show_curves(rows, experiment.unit)
+    measured = [(row, found) for row, found in zip(rows, founds, strict=True) if found and row.norms]
+    how_it_was_measured = partial(_show_settings, experiment, measured) if measured else None
+    share.explain(words.comparison.HOW_TO_READ, how_it_was_measured)
+
+
+def _show_settings(experiment: Experiment, measured: Sequence[tuple[Row, Found]]) -> None:
+    share.facts(words.comparison.settings(experiment, measured))
+
+
+def _show_pictures(experiment: Experiment, rows: Sequence[Row], founds: Sequence[Found | None]) -> None:
+    """Norm against length for every model, with an empty picture for those that are not measured yet."""
+    is_scaled = not st.session_state.axes
+    selected = [chart.selected_sentences(found, experiment) if found else np.empty(0, np.intp) for found in founds]
+
+    def draw() -> Any:
+        nothing = figures.Points(np.empty(0, object), np.empty(0, np.int32), np.empty(0, np.float32))
+        panels, chosen = [], []
+        for row, found, sentences in zip(rows, founds, selected, strict=True):
+            points, marked = nothing, np.empty(0, np.intp)
+            if row.norms is not None and found is not None:
+                shown = row.norms.shown
+                marked = np.flatnonzero(np.isin(shown.index, sentences))
+                beyond = marked[marked >= _MOST_DRAWN][:_MOST_ADDED]
+                drawn = np.append(np.arange(min(_MOST_DRAWN, len(shown.index))), beyond)
+                labels = figures.labels_of([found.sentences[i] for i in shown.index[drawn]])
+                points = figures.Points(labels, shown.lengths[drawn], shown.norms[drawn])
+                marked = np.flatnonzero(np.isin(drawn, marked))
+            chosen.append(marked)
+            panels.append((row.label, points, row.fit))
+        unit = experiment.unit
+        return figures.small_multiples(
+            panels, chart.palette(), shared_y=is_scaled, unit=unit, is_scaled=is_scaled, selected=chosen
+        )
+
+    key = [(row.label, row.norms, marked.tobytes()) for row, marked in zip(rows, selected, strict=True)]
+    figure = plot.once(("small multiples", *key, experiment.view, is_scaled), draw)
+    plot.show(figure, key="small_multiples", alt=words.comparison.pictures(rows, experiment.view))
+    most = max((len(row.norms.shown.index) for row in rows if row.norms), default=0)
+    if most > _MOST_DRAWN:
+        st.caption(words.view.part_drawn(_MOST_DRAWN, most, "Each picture"))
+
+
+def _show_curves(rows: Sequence[Row], unit: Unit) -> None:
+    """R² of the norm and of the probes, layer by layer, over the relative depth."""
+    st.subheader("Layer by layer", anchor=False)
+
+    def draw(name: str, title: str) -> Any:
+        curves = analysis.compare.curves(rows)
+        low = float(np.nanmin(curves[["norm", "vector"]].to_numpy(float), initial=0))
+        figure = figures.relative_depth(curves.rename(columns={name: "value"}), chart.palette(), y_title=title)
+        figure.update_yaxes(range=[max(low, _LOWEST_R_SQUARED) - _MARGIN, 1 + _MARGIN])
+        return figure
+
+    key = tuple((row.label, row.norms, row.profile) for row in rows)
+    of_norm, of_probe = st.columns(2, vertical_alignment="bottom")
+    for place, name, text, title in (
+        (of_norm, "norm", words.comparison.norm_curves(unit), "R² of the norm"),
+        (of_probe, "vector", words.comparison.probe_curves(rows), "R² of a probe"),
+    ):
+        with place:
+            figure = plot.once(("curves", name, title, key), partial(draw, name, title))
+            st.caption(escape(text))
+            plot.show(figure, key=f"curves_{name}", alt=text, height=_HEIGHT_OF_CURVES)
+
+
+def _show_table(rows: Sequence[Row], unit: Unit) -> None:
+    """One row per model, with what is wrong with it; clicking a column's name sorts by it."""
+    numbers = analysis.compare.table(rows)
+    intervals = [
+        f"{low:.3f} to {high:.3f}" if np.isfinite(low) else None
+        for low, high in zip(numbers["r_squared_low"], numbers["r_squared_high"], strict=True)
+    ]
+    numbers.insert(4, "interval", intervals)
+    columns = _columns(unit)
+    if (numbers["problem"] != "").any():
+        columns["problem"] = st.column_config.TextColumn("Problem", width="large")
+        if any(row.norms is None and row.problem for row in rows):  # beside the name, not at the far end
+            columns = {name: columns[name] for name in ("label", "problem", *columns)}
+    st.dataframe(
+        numbers,
+        column_order=list(columns),
+        column_config=columns,
+        hide_index=True,
+        placeholder="–",
+        key="comparison",
+        alt="The compared models, one per row, with how well length explains their norms and can be predicted from "
+        "their vectors",
+    )
+
+
+def _columns(unit: Unit) -> dict[str, Any]:
+    """The columns that are always shown, in their order, with their configuration."""
+    lengths = {"tokens": "mean_tokens"} if unit is Unit.TOKENS else {unit: "mean_length", "tokens": "mean_tokens"}
+    number, text = st.column_config.NumberColumn, st.column_config.TextColumn
+    return {
+        "label": text("Model", pinned=True),
+        "r_squared": number("R²", format="%.3f", help="Share of the norm’s variance that the line explains."),
+        "interval": text("95% interval", help="95% interval of R²."),
+        "slope": number(f"Slope per {unit.singular}", format="%.3g", help=f"Change in the norm per {unit.singular}."),
+        "spearman": number("Spearman’s ρ", format="%.2f", help="Rank correlation of norm and length."),
+        "probe_r_squared": number(
+            "Probe R²",
+            format="%.3f",
+            help="How well a linear probe predicts length from the whole [CLS] vector (cross-validated R²), at the "
+            "layer where it does best.",
+        ),
+        "probe_layer": number("Best layer", format="%d", help="0 is the embedding output."),
+        "sentences_per_second": number(
+            "Sentences/s", format="%.0f", help="From the last time its norms were measured on this machine."
+        ),
+        "n_parameters": number(
+            "Matrix weights",
+            format="compact",
+            help="Weights in the matrices that every token is multiplied by. Embeddings do not count.",
+        ),
+        "norm_mean": number("Mean norm", format="%.3f", help="Mean of the norm over the sentences."),
+        "norm_sd": number("SD of norm", format="%.3g", help="Standard deviation of the norm over the sentences."),
+        **{
+            name: number(f"{unit_name.capitalize()} per sentence", format="%.1f", help="Mean over the sentences.")
+            for unit_name, name in lengths.items()
+        },
+        "n_sentences": number("Sentences", format="localized", help="How many sentences the numbers are based on."),
+    }
+
+
+def _downloads(
+    experiment: Experiment, rows: Sequence[Row], founds: Sequence[Found | None], query: dict[str, str]
+) -> None:
+    """The tables as files, made when asked for."""
+    sentences = next((found.sentences for found in founds if found), [])
+    tables: dict[str, Callable[[], pd.DataFrame]] = {
+        "Table": lambda: analysis.compare.table([_shareable(row) for row in rows]),
+        "Layers": lambda: analysis.compare.curves(rows),
+        "Sentences": lambda: analysis.compare.points(rows, sentences),
+    }
+
+    def about() -> dict[str, object]:
+        names = {
+            "models": ",".join(words.shareable_model(row.model) for row in rows),
+            "corpus": words.shareable_corpus(experiment.corpus),
+        }
+        return {
+            "query": "?" + urlencode(query | {name: text for name, text in names.items() if name in query}),
+            "models": [
+                export.summary(*words.shareable(replace(experiment, model=row.model), found), row.norms.shown)
+                for row, found in zip(rows, founds, strict=True)
+                if row.norms and found
+            ],
+        }
+
+    def draw() -> None:
+        for name, table in tables.items():
+            share.table_downloads(name, f"clsviz-comparison-{name.lower()}", table, about)
+
+    share.menu(draw, len(tables), is_disabled=not any(row.norms for row in rows))
+
+
+def _shareable(row: Row) -> Row:
+    """The same with a folder of this machine by its name alone."""
+    folder = models.Name.parse(row.model).base
+    problem = row.problem.replace(folder, words.shareable_model(folder))
+    return replace(row, model=words.shareable_model(row.model), problem=problem)

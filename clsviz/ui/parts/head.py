@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
+from clsviz import words
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import glossary
 
 
 def show(
@@ -28,7 +28,9 @@ def show(
         with st.container(horizontal=True, vertical_alignment="center", key="question", gap="small"):
             st.title(escape(question), anchor=False, width="stretch")
             if terms:
-                glossary.show(terms)
+                with st.popover("Terms", icon=":material/dictionary:", type="tertiary"):
+                    explained = words.glossary.explained(terms).items()
+                    st.markdown("\n\n".join(f"**{escape(term)}** — {escape(meaning)}" for term, meaning in explained))
             if beside:
                 beside()
         with st.container(key="answer"):

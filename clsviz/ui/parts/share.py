@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -12,9 +11,8 @@ from clsviz import export, figures, words
 from clsviz.experiment import Experiment
 from clsviz.hub import shortened
 from clsviz.measuring import Found
-from clsviz.ui.controls import folded
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart, citing
+from clsviz.ui.parts import chart, folded
 from clsviz.ui.state import serving
 
 if TYPE_CHECKING:
@@ -27,21 +25,21 @@ _HEIGHT, _WIDTH = 580, 656
 _HEIGHT_OF_TABLE, _HEIGHT_BELOW, _WIDTH_OF_MENU = 56, -16, 330
 """Of the buttons for one table, the gap below the last, and what the buttons take."""
 
-_COPY = st.components.v2.component(
-    "clsviz.copy",
-    html="""
-<button type="button"><span></span></button>
-""",
-    css="""
+_BUTTON = """
 button {
   font: inherit; font-size: 0.875rem; font-family: var(--st-font); color: var(--st-text-color);
-  background: transparent; cursor: pointer; width: 100%; min-height: 2.5rem; padding: 0.25rem 0.75rem;
+  background: transparent; cursor: pointer; flex: 1; min-height: 2.5rem; padding: 0.25rem 0.75rem; white-space: nowrap;
   border: 1px solid var(--st-widget-border-color, var(--st-border-color)); border-radius: var(--st-button-radius);
-  white-space: nowrap;
 }
 button:hover, button:focus-visible { color: var(--st-primary-color); border-color: var(--st-primary-color); }
 button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 1px; }
-""",
+"""
+"""Buttons of a component look as Streamlit’s own."""
+
+_COPY = st.components.v2.component(
+    "clsviz.copy",
+    html='<button type="button"><span></span></button>',
+    css=_BUTTON + "button { width: 100%; }",
     js="""
 export default function ({ data, parentElement }) {
   const button = parentElement.querySelector("button")
@@ -80,11 +78,48 @@ export default function ({ data, parentElement }) {
 )
 
 
+_SAVE_PICTURE = st.components.v2.component(
+    "clsviz.save_picture",
+    html="""
+<button type="button" data-format="png">Picture (PNG)</button>
+<button type="button" data-format="svg">Picture (SVG)</button>
+""",
+    css=_BUTTON + ":host { display: block; } div { display: flex; gap: 1rem; width: 100%; }",
+    js="""
+export default function ({ data, parentElement }) {
+  for (const button of parentElement.querySelectorAll("button")) {
+    button.onclick = () => {
+      const plot = document.querySelector(`.st-key-${data.chart} .js-plotly-plot`)
+      if (!plot) return
+      const { clientWidth: width, clientHeight: height } = plot
+      const image = { format: button.dataset.format, filename: data.name, scale: 2, width, height }
+      if (!data.key) return window.Plotly.downloadImage(plot, image)
+      const colours = getComputedStyle(button).getPropertyValue("--st-chart-categorical-colors").split(",")
+      let key = JSON.stringify(data.key)
+      for (const [written, role] of Object.entries(data.key.roles)) {
+        if (colours[role]) key = key.replaceAll(written, colours[role].trim())
+      }
+      const { traces, layout, room } = JSON.parse(key)
+      // The page's font is not in the image: what is as wide as it would be in it is cut off.
+      const font = { ...plot.layout.template.layout.legend.font, family: "Arial, sans-serif" }
+      const legend = { ...layout.legend, font }
+      const figure = {
+        data: [...plot.data.map((trace) => ({ ...trace, showlegend: false })), ...traces],
+        layout: { ...plot.layout, ...layout, legend },
+      }
+      window.Plotly.downloadImage(figure, { ...image, height: height + room })
+    }
+  }
+}
+""",
+)
+
+
 def copy_link(experiment: Experiment, found: Found, query: dict[str, str], longest: int | None = None) -> None:
     """A button that puts the link to the picture, on whatever address the app runs, onto the clipboard.
 
-    query: what the address bar has; the link also pins what was found. longest: where the axis of lengths of the
-    page's scatter ends, if it has one: the link then takes its zoom along, which only the browser knows.
+    query: what the address bar has; the link also pins the commits and fingerprints. longest: where the axis of lengths
+    of the page's scatter ends, if it has one: the link then takes its zoom along, which only the browser knows.
     """
     _COPY(data=_link(experiment, found, query, longest) | {"label": "Copy link", "frame": ""}, key="copy_link")
 
@@ -94,110 +129,66 @@ def _link(experiment: Experiment, found: Found, query: dict[str, str], longest: 
     return {"query": "?" + urlencode(query | export.link(experiment, found)), "whole": whole}
 
 
-def copy_frame(
-    experiment: Experiment, found: Found, query: dict[str, str], longest: int, *, has_legend: bool = False
+def cite_and_export(
+    experiment: Experiment, found: Found, shown: "ViewData", seen: "Seen", query: dict[str, str]
 ) -> None:
-    """A button as `copy_link`, for the markup that shows the picture alone on another page, if any may show it.
-
-    has_legend: whether something is said below the picture, which takes up to three lines.
-    """
-    if serving.hosting().may_be_framed:
-        data, height = _link(experiment, found, query, longest), 590 if has_legend else 500
-        _COPY(
-            data=data | {"label": "Copy iframe", "frame": words.question(experiment), "height": height},
-            key="copy_frame",
-        )
-
-
-def downloads(experiment: Experiment, found: Found, view: "ViewData", seen: "Seen", frame: Callable[[], None]) -> None:
-    """The table and the picture, as it is seen, as files, each made when asked for. frame: draws `copy_frame`."""
+    """The table and the picture, as it is seen, as files, each made when asked for; and how to cite them."""
     with st.popover("Cite and export", icon=":material/format_quote:", key="export", on_change="rerun") as place:
         if not place.open:
             st.skeleton(_HEIGHT, width=_WIDTH)  # or else it would be opened where there is room for nothing
             return
-        _files(experiment, found, view, seen, frame)
-
-
-def _files(experiment: Experiment, found: Found, view: "ViewData", seen: "Seen", frame: Callable[[], None]) -> None:
-    """What `downloads` offers once it is open."""
-
-    def report() -> bytes:
-        return export.report(experiment, found, view, seen)
-
-    name = file_name(experiment, found)
-    citing.image_buttons("scatter", name, chart.key_sent(seen.groups, view))
-    st.download_button("Picture (HTML)", report, f"{name}.html", "text/html", on_click="ignore", width="stretch")
-    frame()
-    table_downloads(
-        "Table",
-        name,
-        lambda: export.table(found.sentences, found.measurements, seen.groups),
-        lambda: export.summary(*words.shareable(experiment, found), view),
-    )
-    n_points = None
-    if figures.is_dense(len(view.index), len(found.measurements)):
-        n_points = figures.n_sampled(view.lengths, view.norms, seen.zoom)
-        cells, of_cells = partial(export.cells, found, view, seen), partial(about, experiment, found)
-        table_downloads("Density", f"{name}-density", cells, of_cells)
-    overlays = chart.drawn_overlays(found, experiment, view, seen.overlays)
-    colour = seen.groups.title if seen.groups else ""
-    caption = words.citation.caption(experiment, found, view, overlays, n_points, colour)
-    citing.citation(caption, words.citation.bibtex(experiment, found))
-
-
-def explain(how_to_read: str, how_it_was_measured: Callable[[], None] | None) -> None:
-    """Two boxes: how to read the page, and what the other draws, if there is anything to say of it."""
-    boxes = [folded.Box("How to read this page", "how_to_read", lambda: st.markdown(how_to_read))]
-    if how_it_was_measured:
-        boxes.append(folded.Box("How it was measured", "how_it_was_measured", how_it_was_measured))
-    folded.show(*boxes)
-
-
-def provenance(rows: Mapping[str, str], experiment: Experiment, found: Found, name: str) -> None:
-    """How a result came about, the command of that name that measures the same, and how to cite it."""
-    facts(rows, words.command(experiment, found, name))
-    st.markdown("To cite it:")
-    st.code(words.citation.bibtex(experiment, found, name), language=None, wrap_lines=True)
-
-
-def facts(rows: Mapping[str, str], command: str) -> None:
-    """The same where the place for it is there already."""
-    st.markdown("\n".join(f"- **{name}:** {escape(text)}" for name, text in rows.items()))
-    st.markdown("The same from the command line:")
-    st.code(command, language="shell", wrap_lines=True)
-
-
-def file_name(experiment: Experiment, found: Found) -> str:
-    """The name of a result's downloads, without an ending: model, corpus and their commits.
-
-    An uploaded file goes by the name that it had, and the digits that tell it from others in the list of corpora.
-    """
-    experiment, found = words.shareable(experiment, found)
-    corpus = words.corpus_name(experiment.corpus.partition("@")[0], found.corpus.label)
-    commits = [shortened(commit) for commit in (found.weights.commit, found.corpus.pinned.partition("@")[2]) if commit]
-    names = [experiment.model.partition("@")[0], corpus, *commits]
-    return "-".join(re.findall(r"\w+", f"clsviz {' '.join(names)}", re.ASCII))
-
-
-def about(experiment: Experiment, found: Found) -> dict[str, object]:
-    """What a file that is taken along says of how it was made."""
-    return export.about(*words.shareable(experiment, found))
+        name, is_dense = file_name(experiment, found), figures.is_dense(len(shown.index), len(found.measurements))
+        key = chart.key_sent(seen.groups, shown)
+        _SAVE_PICTURE(data={"chart": "scatter", "name": name, "key": key}, key="save_picture")
+        st.download_button(
+            "Picture (HTML)",
+            lambda: export.report(experiment, found, shown, seen),
+            f"{name}.html",
+            "text/html",
+            on_click="ignore",
+            width="stretch",
+        )
+        if serving.hosting().may_be_framed:
+            height = 590 if is_dense else 500  # with what is said below a density, which takes up to three lines
+            of_frame = {"label": "Copy iframe", "frame": words.question(experiment), "height": height}
+            longest = chart.axes_of(experiment, shown).longest
+            _COPY(data=_link(experiment, found, query, longest) | of_frame, key="copy_frame")
+        table_downloads(
+            "Table",
+            name,
+            lambda: export.table(found.sentences, found.measurements, seen.groups),
+            lambda: export.summary(*words.shareable(experiment, found), shown),
+        )
+        n_points = None
+        if is_dense:
+            n_points = figures.n_sampled(shown.lengths, shown.norms, seen.zoom)
+            table_downloads(
+                "Density",
+                f"{name}-density",
+                lambda: export.cells(found, shown, seen),
+                lambda: about(experiment, found),
+            )
+        overlays = chart.drawn_overlays(found, experiment, shown, seen.overlays)
+        colour = seen.groups.title if seen.groups else ""
+        st.caption("Caption")
+        caption = words.citation.caption(experiment, found, shown, overlays, n_points, colour)
+        st.code(caption, language=None, wrap_lines=True)
+        st.caption("BibTeX")
+        st.code(words.citation.bibtex(experiment, found), language=None, wrap_lines=True)
 
 
 def menu(draw: Callable[[], object], n_tables: int, *, is_disabled: bool = False) -> None:
     """A button that opens the downloads of a page. draw: draws them, of so many tables."""
     height = n_tables * _HEIGHT_OF_TABLE + _HEIGHT_BELOW
     with st.container(width="content"):
-        folded.show(
-            folded.Menu(
-                "Download",
-                "downloads",
-                draw,
-                ":material/download:",
-                height,
-                width=_WIDTH_OF_MENU,
-                is_disabled=is_disabled,
-            )
+        folded.menu(
+            "Download",
+            "downloads",
+            draw,
+            icon=":material/download:",
+            height=height,
+            width=_WIDTH_OF_MENU,
+            is_disabled=is_disabled,
         )
 
 
@@ -220,3 +211,46 @@ def table_downloads(
                 on_click="ignore",
                 width="stretch",
             )
+
+
+def file_name(experiment: Experiment, found: Found) -> str:
+    """The name of a result's downloads, without an ending: model, corpus and their commits.
+
+    An uploaded file goes by the name that it had, and the digits that tell it from others in the list of corpora.
+    """
+    experiment, found = words.shareable(experiment, found)
+    corpus = words.corpus_name(experiment.corpus.partition("@")[0], found.corpus.label)
+    commits = [shortened(commit) for commit in (found.weights.commit, found.corpus.pinned.partition("@")[2]) if commit]
+    names = [experiment.model.partition("@")[0], corpus, *commits]
+    return "-".join(re.findall(r"\w+", f"clsviz {' '.join(names)}", re.ASCII))
+
+
+def about(experiment: Experiment, found: Found) -> dict[str, object]:
+    """What the metadata of a file say of how it was made."""
+    return export.about(*words.shareable(experiment, found))
+
+
+def explain(how_to_read: str, how_it_was_measured: Callable[[], None] | None) -> None:
+    """Two boxes: how to read the page, and what the other draws, if there is anything to say of it."""
+    folded.show("How to read this page", "how_to_read", lambda: st.markdown(how_to_read))
+    if how_it_was_measured:
+        folded.show("How it was measured", "how_it_was_measured", how_it_was_measured)
+
+
+def provenance(rows: Mapping[str, str], experiment: Experiment, found: Found, name: str) -> None:
+    """How a result came about, the command of that name that measures the same, and how to cite it."""
+    facts(rows)
+    command(words.command(experiment, found, name))
+    st.markdown("To cite it:")
+    st.code(words.citation.bibtex(experiment, found, name), language=None, wrap_lines=True)
+
+
+def facts(rows: Mapping[str, str]) -> None:
+    """A list of names and what is to be said of each."""
+    st.markdown("\n".join(f"- **{escape(name)}:** {escape(text)}" for name, text in rows.items()))
+
+
+def command(text: str) -> None:
+    """The command line that measures the same."""
+    st.markdown("The same from the command line:")
+    st.code(text, language="shell", wrap_lines=True)

@@ -1,1 +1,1 @@
-"""Page: where_length_lives."""
+"""The page “Where length lives”."""

@@ -1,21 +1,36 @@
-"""How far a job is, with the button that starts or stops it."""
+"""How far a job is, with the button that starts or stops it; and errors, each where its cause is."""
 
 import streamlit as st
 
 from clsviz import corpora, models, words
+from clsviz.errors import ClsvizError, Subject
 from clsviz.measurements import Kind
 from clsviz.measuring import MeasuringJob, State
 from clsviz.settings import ALL
-from clsviz.ui.controls import errors
 from clsviz.ui.markdown import escape
 from clsviz.ui.state import server, watching
 from clsviz.ui.state.pace import Pace, part
+
+OF_THE_RUN = (Subject.STORE, Subject.PROGRAM, Subject.SENTENCES)
+"""Errors that no control is to blame for: shown beside the Run button."""
 
 _POLL_SECONDS = 0.5
 """Between two looks, as this is what the first points wait for."""
 
 _LONG_SECONDS = 180
 """What is estimated to take longer is told in more detail before it is begun."""
+
+
+def show_error(error: ClsvizError | None, *subjects: Subject) -> None:
+    """Show the error here if it is about one of these subjects."""
+    if error is not None and error.subject in subjects:
+        st.error(escape(error))
+
+
+def outline(job: MeasuringJob) -> tuple[bool, bool, bool]:
+    """What the rest of the page depends on: whether the job is active, knows its sentences, and has measured any."""
+    found = job.work.found
+    return job.state.is_active, found is not None, found is not None and len(found.measurements) > 0
 
 
 def show(job: MeasuringJob, before: tuple[bool, bool, bool], name: str = "", seconds: float = _POLL_SECONDS) -> None:
@@ -40,20 +55,13 @@ def show(job: MeasuringJob, before: tuple[bool, bool, bool], name: str = "", sec
     part(keep_up, pace.seconds if will_change else None)()
 
 
-def show_on_a_phone(job: MeasuringJob, before: tuple[bool, bool, bool], name: str = "") -> None:
+def show_on_a_phone(job: MeasuringJob, before: tuple[bool, bool, bool]) -> None:
     """The same in the main column, for screens that hide the sidebar, while there is something to do or to know."""
     with st.container():
-        if job.state is State.DONE:
-            return
-        with st.container(key="phone"):
-            errors.show(job.error, *errors.OF_THE_SIDEBAR)  # the status shows those of the run
-            show(job, before, f"{name}-phone", 2 * _POLL_SECONDS)
-
-
-def outline(job: MeasuringJob) -> tuple[bool, bool, bool]:
-    """What the rest of the page depends on: whether the job is active, knows its sentences, and has measured any."""
-    found = job.work.found
-    return job.state.is_active, found is not None, found is not None and len(found.measurements) > 0
+        if job.state is not State.DONE:
+            with st.container(key="phone"):
+                show_error(job.error, Subject.MODEL, Subject.CORPUS)  # the status shows those of the run
+                show(job, before, "-phone", 2 * _POLL_SECONDS)
 
 
 def draw(job: MeasuringJob, name: str = "") -> None:
@@ -74,7 +82,7 @@ def draw(job: MeasuringJob, name: str = "") -> None:
             if job.is_refused:
                 st.caption(words.waiting.refused(server.limits().visitor_jobs or 0))
             _run_button(job, name)
-    errors.show(job.error, *errors.OF_THE_RUN)
+    show_error(job.error, *OF_THE_RUN)
 
 
 def _done(job: MeasuringJob, name: str) -> None:
@@ -105,7 +113,9 @@ def _progress(job: MeasuringJob) -> None:
 
 
 def _run_button(job: MeasuringJob, name: str) -> None:
-    label = _run_label(job)
+    label = {State.FAILED: "Try again", State.CANCELLED: "Continue"}.get(
+        job.state, f"Run · about {words.duration(job.cost.seconds)}" if job.cost else "Run"
+    )
     if st.button(label, icon=":material/play_arrow:", type="primary", key=f"run{name}", width="stretch"):
         watching.start(job)
         st.rerun()
@@ -119,16 +129,6 @@ def _run_button(job: MeasuringJob, name: str) -> None:
         n = found.sample.n_sentences
         n_left = len(found.sentences) - len(found.measurements) + found.n_left
         st.caption(f"{n - n_left:,} of {n:,} sentences measured so far.")
-
-
-def _run_label(job: MeasuringJob) -> str:
-    if job.state is State.FAILED:
-        return "Try again"
-    if job.state is State.CANCELLED:
-        return "Continue"
-    if job.cost is None:
-        return "Run"
-    return f"Run · about {words.duration(job.cost.seconds)}"
 
 
 def _stop_button(name: str) -> None:

@@ -1,0 +1,277 @@
+"""The page “Inside the model”: its parts, where [CLS] begins, and whether the pooler output follows from it."""
+
+from functools import partial
+
+import pandas as pd
+import streamlit as st
+
+from clsviz import analysis, figures, models, words
+from clsviz.analysis.typed import CHECK_EXAMPLE, Check
+from clsviz.encoder import Anatomy
+from clsviz.errors import ClsvizError, ModelError, Subject
+from clsviz.experiment import Experiment
+from clsviz.measurements import Kind
+from clsviz.measuring import MeasuringJob, State
+from clsviz.models import Weights
+from clsviz.ui import sidebar, status
+from clsviz.ui.markdown import escape
+from clsviz.ui.parts import chart, head, own, plot, share
+from clsviz.ui.state import session, url, visitor, watching
+
+PAGE = "inside-the-model"
+
+_HEIGHT_OF_BEGINNING, _HEIGHT_OF_CHECK = 120, 400
+
+_HEIGHT_OF_TABLE, _HEIGHT_OF_BAR, _HEIGHT_OF_AXES = 320, 26, 84
+
+_FIRST = 5
+"""How many numbers of a vector are shown."""
+
+_MOST_LAYERS = 13
+"""Shown without scrolling."""
+
+_NORM_COLUMNS = {
+    "layer": "Layer",
+    "norm": "Norm",
+    "from_direction": "From the direction",
+    "difference": "Difference",
+}
+
+_COLUMNS = {"component": "Dimension", "cls": "[CLS]", "expected": "tanh(W [CLS] + b)", "pooler": "Pooler output"}
+
+
+def page() -> None:
+    """Draw the page; what needs a sentence appears once it is measured."""
+    url.restore(PAGE)
+    experiment = session.experiment()
+    question = words.question_of_parts(experiment)
+    if words.is_imported(experiment) and not visitor.model_problem(experiment.model):
+        with st.sidebar:
+            sidebar.show_model()
+        url.write(experiment, PAGE)
+        head.show(question, words.imported.NO_PAGE, None)
+        return
+    weights, job, error = _weights_or_job(experiment.model)
+    anatomy = None
+    with st.sidebar:
+        sidebar.show_model(error)
+        if weights is not None:  # under the box of the model: that it is being loaded, or why it cannot be
+            anatomy = _anatomy(weights)
+        if job is not None:
+            status.show(job, status.outline(job))
+    if job is not None:
+        status.show_on_a_phone(job, status.outline(job))
+    else:
+        with st.container(key="phone"):
+            status.show_error(error, *Subject)
+            if weights is not None and anatomy is None:
+                _anatomy(weights)
+    url.write(experiment, PAGE)
+    sidebar.show_notes_of_view()
+    if weights is None:
+        answer = _waiting(job)
+    elif anatomy is None:
+        answer = "This model is not loaded yet: progress, or the error, is shown beside it."
+    else:
+        answer = words.anatomy.answer(anatomy)
+    head.show(question, answer, None, terms=words.glossary.INSIDE_THE_MODEL)
+    if weights is None or anatomy is None:
+        return
+    tools_place = st.container(key="tools", height=40, border=False, horizontal=True, horizontal_alignment="right")
+    _show_parameters(anatomy, weights.label)
+    _show_facts(anatomy, weights)
+    st.subheader("Where [CLS] begins", anchor=False)
+    beginning_place = st.container()
+    own.box()
+    typed = [line.strip() for line in st.session_state.text.splitlines() if line.strip()]
+    st.subheader("Does the pooler, applied to [CLS], give the pooler output?", anchor=False)
+    sentence = next(iter(typed), CHECK_EXAMPLE)
+    work = partial(analysis.typed.check, sentence=sentence)
+    check = own.try_sentences("pooler_check", weights, [sentence], work)
+    if check is None:  # so that nothing moves when it is there
+        beginning_place.container(height=_HEIGHT_OF_BEGINNING, border=False)
+        st.container(height=_HEIGHT_OF_CHECK, border=False)
+    else:
+        with beginning_place:
+            _show_beginning(anatomy, check, untrained=weights.untrained)
+        _show_check(anatomy, check, len(typed))
+        st.subheader("Does the norm of [CLS] follow from its direction?", anchor=False)
+        _show_direction(check)
+    with tools_place:
+        _downloads(experiment, weights, anatomy, check)
+
+
+def _weights_or_job(name: str) -> tuple[Weights | None, MeasuringJob | None, ClsvizError | None]:
+    """The model's weights if they are on this machine; otherwise the job that could fetch them, or what is wrong."""
+    try:
+        if problem := visitor.model_problem(name):
+            raise ModelError(problem)
+        weights = models.find(name)
+    except models.NotDownloadedError:
+        # The smallest job that fetches a model: it measures one sentence of a corpus that needs no network.
+        (job,) = watching.watch((Experiment(model=name, sample_size=1), Kind.NORMS))
+        return None, job, job.error
+    except ClsvizError as error:
+        watching.watch()
+        return None, None, error
+    watching.watch()
+    return weights, None, None
+
+
+def _anatomy(weights: Weights) -> Anatomy | None:
+    """The parts of the model; None, with the reason shown here, while it is being loaded."""
+    return own.try_sentences("anatomy", weights, [], lambda encoder: encoder.anatomy)
+
+
+def _waiting(job: MeasuringJob | None) -> str:
+    """Why there is nothing to show yet."""
+    if job is None or job.state is State.FAILED:
+        return "This model cannot be opened; the error says why."
+    if job.state is State.LOOKING:
+        return "This model is not on this machine yet. Looking up its size…"
+    if job.state.is_active:
+        return "Downloading the model."
+    size = f" (about {job.cost.megabytes:,} MB)" if job.cost and job.cost.megabytes else ""
+    return f"Its weights are not on this machine yet. Press the button to download them{size}."
+
+
+def _show_parameters(anatomy: Anatomy, label: str) -> None:
+    """Where the weights are: a picture by group, and the table of all."""
+    groups = anatomy.group_table()
+    height = max(_HEIGHT_OF_TABLE, _HEIGHT_OF_AXES + _HEIGHT_OF_BAR * len(groups))
+    picture, table = st.columns([2, 3], gap="medium")
+    with picture:
+        st.subheader("Where the weights are", anchor=False)
+        figure = figures.weights_by_group(groups, chart.palette())
+        plot.show(figure, key="weights", alt=words.anatomy.largest_group(groups, label), height=height)
+    with table:
+        st.subheader("All parameters", anchor=False)
+        st.dataframe(
+            anatomy.parameter_table(),
+            hide_index=True,
+            height=height,
+            column_config={
+                "name": st.column_config.TextColumn("Name", width=310),
+                "shape": st.column_config.TextColumn("Shape", width=100),
+                "weights": st.column_config.NumberColumn("Weights", format="localized", width=100),
+                "group": st.column_config.TextColumn("Group", width=100),
+                "part": st.column_config.TextColumn("Part", width=100),
+            },
+            alt=f"The {len(anatomy.parameters)} named parameters of {label}",
+        )
+
+
+def _show_facts(anatomy: Anatomy, weights: Weights) -> None:
+    """How the model is built, how it reads a sentence, and its special tokens."""
+    built, reading, special = st.columns([4, 5, 5], gap="medium")
+    with built:
+        st.subheader("How it is built", anchor=False)
+        share.facts(words.anatomy.model_facts(anatomy, weights))
+    with reading:
+        st.subheader("How it reads a sentence", anchor=False)
+        share.facts(words.anatomy.tokenizer_facts(anatomy))
+    with special:
+        st.subheader("Special tokens", anchor=False)
+        tokens = anatomy.tokenizer.special_tokens
+        st.dataframe(
+            pd.DataFrame(
+                [(token.id, token.token, words.anatomy.role(token.role)) for token in tokens],
+                columns=["Id", "Token", "Role"],
+            ),
+            hide_index=True,
+            column_config={
+                "Id": st.column_config.NumberColumn(format="%d", width="small"),
+                "Token": st.column_config.TextColumn(width="small"),
+            },
+            alt="The special tokens with their ids",
+        )
+
+
+def _show_beginning(anatomy: Anatomy, check: Check, *, untrained: bool) -> None:
+    """The vector that [CLS] enters the model with."""
+    vector = anatomy.cls_embedding
+    numbers = "  ".join(f"{value:+.6f}".replace("-", "−") for value in vector[:_FIRST])
+    more = f"  … {len(vector) - _FIRST:,} more" if len(vector) > _FIRST else ""
+    st.markdown(escape(words.anatomy.beginning(anatomy, check, untrained=untrained)))
+    st.code(numbers + more, language=None, wrap_lines=True)
+
+
+def _show_check(anatomy: Anatomy, check: Check, n_typed: int) -> None:
+    """The sentence's tokens, the verdict, and the vectors it rests on."""
+    st.markdown(escape(words.anatomy.checked_sentence(anatomy, check, n_typed)))
+    left, right = st.columns(2, gap="medium")
+    whole = st.column_config.NumberColumn(format="%d", width="small")
+    with left:
+        st.caption(f"As the model reads it: {len(check.tokens):,} tokens")
+        rows = [(position, token, token_id) for position, (token, token_id) in enumerate(check.tokens)]
+        st.dataframe(
+            pd.DataFrame(rows, columns=["Position", "Token", "Id"]),
+            hide_index=True,
+            height=_HEIGHT_OF_TABLE,
+            column_config={"Position": whole, "Id": whole},
+            alt="The tokens of the sentence with their ids",
+        )
+    with right:
+        _show_verdict(*words.anatomy.verdict(anatomy, check))
+        table = analysis.typed.dimension_table(anatomy, check).drop(columns="input_embedding")
+        digits = st.column_config.NumberColumn(format="%.6f")
+        st.dataframe(
+            table.dropna(subset="cls").rename(columns=_COLUMNS),
+            hide_index=True,
+            height=_HEIGHT_OF_TABLE - 72,
+            column_config=dict.fromkeys(_COLUMNS.values(), digits) | {_COLUMNS["component"]: whole},
+            alt="[CLS] after the last layer and the pooler output, one dimension per row",
+        )
+
+
+def _show_verdict(is_right: bool | None, text: str) -> None:
+    if is_right is None:
+        st.info(escape(text))
+    elif is_right:
+        st.success(escape(text), icon=":material/check:")
+    else:
+        st.warning(escape(text), icon=":material/warning:")
+
+
+def _show_direction(check: Check) -> None:
+    """Whether the norm follows from the direction: the verdict, and both norms after every layer."""
+    st.markdown(words.anatomy.NORM_AND_DIRECTION)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.dataframe(
+            analysis.typed.norm_table(check).rename(columns=_NORM_COLUMNS),
+            hide_index=True,
+            height="content" if len(check.layers) <= _MOST_LAYERS else _HEIGHT_OF_TABLE,
+            column_config={
+                "Layer": st.column_config.NumberColumn(format="%d", width="small"),
+                **dict.fromkeys(("Norm", "From the direction"), st.column_config.NumberColumn(format="%.6f")),
+                "Difference": st.column_config.NumberColumn(format="%+.6f"),
+            },
+            placeholder="–",
+            alt="The norm of [CLS] after every layer, measured and recomputed from its direction",
+        )
+    with right:
+        _show_verdict(*words.anatomy.norm_verdict(check))
+
+
+def _downloads(experiment: Experiment, weights: Weights, anatomy: Anatomy, check: Check | None) -> None:
+    """The tables as files, made when asked for; without the sentence's while it is not measured."""
+    about: dict[str, object] = {
+        "model": experiment.model,
+        "model_commit": weights.commit or None,
+        "model_fingerprint": weights.fingerprint,
+        "architecture": anatomy.architecture.model_class,
+        "max_length": anatomy.max_length,
+    }
+    name = f"clsviz-{weights.fingerprint[:12]}"
+
+    def draw() -> None:
+        share.table_downloads("Parameters", f"{name}-parameters", anatomy.parameter_table, lambda: about)
+        if check is not None:
+            of_sentence = about | {"tokens": [token_id for _, token_id in check.tokens]}
+            values = partial(analysis.typed.dimension_table, anatomy, check)
+            share.table_downloads(escape("Values of [CLS]"), f"{name}-cls", values, lambda: of_sentence)
+            norms = partial(analysis.typed.norm_table, check)
+            share.table_downloads("Norms by layer", f"{name}-norms", norms, lambda: of_sentence)
+
+    share.menu(draw, 1 if check is None else 3)

@@ -1,1 +1,0 @@
-"""Page: inside_the_model."""

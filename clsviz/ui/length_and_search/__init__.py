@@ -1,1 +1,0 @@
-"""Page: length_and_search."""

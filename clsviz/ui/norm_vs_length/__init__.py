@@ -1,1 +1,0 @@
-"""Page: norm_vs_length."""

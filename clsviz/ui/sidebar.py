@@ -1,0 +1,427 @@
+"""The sidebar: model, corpus, and behind “Settings” how much of it is measured, and how; and the notes on a page.
+
+Every control gets its value twice: through the session's state, where it is kept, and as its default. Streamlit sends
+the first only once, and drops it if a second run of the page begins before the browser has received it. With
+persist_state it keeps the values of controls that a page does not draw.
+"""
+
+from collections.abc import Callable, Iterable
+
+import streamlit as st
+
+from clsviz import corpora, measuring, models, words
+from clsviz.corpora import Corpus
+from clsviz.corpora.segmentation import LONG_TEXT
+from clsviz.errors import ClsvizError, CorpusError, Subject
+from clsviz.experiment import Experiment, parse_setting
+from clsviz.measuring import MeasuringJob, State
+from clsviz.progress import Progress
+from clsviz.settings import ALL, RANGES, Precision, Reading, Segmentation
+from clsviz.ui import status, view
+from clsviz.ui.markdown import escape
+from clsviz.ui.parts import folded, preview
+from clsviz.ui.state import server, session, visitor
+from clsviz.ui.state.pace import part
+
+INSTANT = Experiment()
+"""Where a newcomer starts: it shows something at once."""
+
+ORIGINAL = Experiment(model="bert-base-uncased", corpus="bookcorpus", sample_size=100_000, length_cutoff=80)
+
+_SIZES = (200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
+
+_PROBE_SIZES = (200, 500, 1_000, 2_000, 5_000, 10_000, 20_000)
+
+_HEIGHT_OF_UPLOAD, _HEIGHT_OF_SETTINGS, _HEIGHT_OF_PRESETS = 234, 304, 195
+"""What opens in the sidebar, about, in pixels."""
+
+_TEXT_HELP = {
+    "configuration": "A Hub dataset may have several, such as one per language.",
+    "split": "The parts a dataset is divided into, such as train and test.",
+    "column": "The column that holds the text.",
+}
+"""The settings that choose among the texts of a corpus; each depends on those before it."""
+
+_MOST_LEFT_RUNNING = 3
+
+
+def show(job: MeasuringJob, *, of_vectors: bool = False, has_presets: bool = False) -> None:
+    """All that stands around what a page is about: the sidebar, its status for phones, notes, and a file's preview.
+
+    of_vectors: whether vectors are measured, and not norms. has_presets: whether all settings can be set at once.
+    """
+    outline = status.outline(job)
+    with st.sidebar:
+        show_model(job.error)
+        show_corpus(job)
+        show_settings(of_vectors=of_vectors, has_presets=has_presets)
+        status.show(job, outline)
+        _left_running()
+    status.show_on_a_phone(job, outline)
+    show_notes(job)
+
+
+def show_notes(job: MeasuringJob) -> None:
+    """How the result differs from what was asked for, and how a file is read that is to be measured."""
+    found, notes = job.work.found, []
+    if found is not None:
+        notes = [*words.notes(job.work.experiment, found), *words.differences(session.made_with(), found)]
+    _list_notes(notes, job.error)
+    preview.show(job)
+
+
+def show_notes_of_view() -> None:
+    """Settings that could not be used, until one is changed."""
+    _list_notes(session.notes())
+
+
+def _list_notes(notes: Iterable[str], error: ClsvizError | None = None) -> None:
+    with st.container():  # holds its place while it is empty: nothing below is there twice for a moment
+        status.show_error(error, Subject.SETTINGS)
+        for note in notes:
+            st.warning(escape(note))
+
+
+def show_model(error: ClsvizError | None = None) -> None:
+    """The control of the model; error: what is wrong, if that is known already, shown here if it is about the model."""
+    own = [one.model for one in imported()]
+    names = view.including(st.session_state.model, [*models.MODELS, f"{models.UNTRAINED}minilm", *own])
+    st.selectbox(
+        "Model",
+        names,
+        index=names.index(st.session_state.model),
+        format_func=label_of_model,
+        key="model",
+        persist_state="session",
+        on_change=_choose_model,
+        accept_new_options=not server.limits().is_public,
+        help="The encoder. You can also type any Hugging Face Hub id, optionally with @ and a revision, or, if clsviz "
+        "runs on your machine, the path of a folder. Put “untrained:” in front for the same architecture with random "
+        "weights, as a control.",
+    )
+    show_message("model")
+    status.show_error(error, Subject.MODEL)
+
+
+def imported() -> list[measuring.Import]:
+    """The vectors that were imported here; none on a public server."""
+    return [] if server.limits().is_public else measuring.list_imports(server.jobs().store)
+
+
+def label_of_model(name: str) -> str:
+    """What a list calls a model: no two are alike, because the browser sends back what it shows."""
+    if imported := models.Imported.parse(name):
+        return f"{imported.label} (imported, {imported.digest[:4]})"
+    text = models.label(name) if models.Name.parse(name).base in models.MODELS else name
+    return text[:1].upper() + text[1:] if models.Name.parse(name).untrained else text
+
+
+def _choose_model() -> None:
+    """Take the chosen model, or say why not; imported vectors come with their texts."""
+    if _take_name("model", visitor.model_problem):
+        chosen = next((one for one in imported() if one.model == st.session_state.model), None)
+        if chosen is not None:
+            session.choose(chosen.experiment)
+
+
+def _take_name(setting: str, problem_of: Callable[[str], str]) -> bool:
+    """True if the name in the control of `setting` can be used; if not, go back to the one before and say why.
+
+    problem_of: why this visitor may not ask for a name, or "".
+    """
+    try:
+        name = parse_setting(setting, str(st.session_state[setting]))
+        problem = problem_of(name)
+    except ClsvizError as error:
+        problem = str(error)
+    st.session_state[f"{setting}_message"] = problem
+    st.session_state[setting] = getattr(session.before(), setting) if problem else name
+    return not problem
+
+
+def show_message(setting: str) -> None:
+    """Why what was last chosen for `setting` was refused, if it was."""
+    if message := st.session_state.get(f"{setting}_message", ""):
+        st.error(escape(message))
+
+
+def show_corpus(job: MeasuringJob) -> None:
+    """The corpus, which of its texts, and the visitor's own, with what is wrong with them."""
+    state = st.session_state
+    names = view.including(state.corpus, [*corpora.CORPORA, *state.get("uploads", [])])
+    st.selectbox(
+        "Corpus",
+        names,
+        index=names.index(state.corpus),
+        format_func=label_of_corpus,
+        key="corpus",
+        persist_state="session",
+        on_change=_choose_corpus,
+        accept_new_options=not server.limits().is_public,
+        help="Where the sentences come from. The first three are docstrings: of Python 3.11, the same on every "
+        "machine; of the Python installed here; and of its packages as well. The others come from the Hugging Face "
+        "Hub. You can also type any Hub dataset id or, if clsviz runs on your machine, the path of a file.",
+    )
+    is_lost = corpora.is_upload(state.corpus) and isinstance(job.error, CorpusError)
+    if is_lost and state.get("lost") != state.corpus:
+        state.lost, state.own_file = state.corpus, True
+    folded.show(
+        "Use your own text",
+        "own_file",
+        _upload,
+        height=_HEIGHT_OF_UPLOAD,
+        chosen=lambda: (session.measured(), *(str(state.get(name, "")) for name in ("held", "corpus_message"))),
+    )
+    show_message("corpus")
+    status.show_error(job.error, Subject.CORPUS)
+    # While the job is looking, what the job before knew, so that nothing jumps.
+    if job.work.corpus is not None:
+        state.known_corpus = job.work.corpus
+    corpus: Corpus | None = state.get("known_corpus")
+    if corpus is not None and (corpus.selection.corpus != state.corpus or job.state is State.FAILED):
+        corpus = None
+    if corpus is None and any(state[setting] for setting in _TEXT_HELP):
+        st.button("Use the dataset’s defaults", on_click=_forget_texts, width="stretch")
+    if not corpora.is_built_in(state.corpus):
+        _texts(corpus)
+
+
+def label_of_corpus(name: str) -> str:
+    """What a list calls a corpus: no two are alike, because the browser sends back what it shows."""
+    if not corpora.is_upload(name):
+        return name if corpora.is_file(name) else corpora.label(name)
+    try:
+        file_name = corpora.upload_label(name, server.jobs().store.corpora)
+    except CorpusError:
+        file_name = corpora.label(name)
+    return f"{file_name} ({name[7:11]})"
+
+
+def _choose_corpus() -> None:
+    """Take the chosen corpus, with its own defaults, or say why not."""
+    if _take_name("corpus", visitor.corpus_problem):
+        _forget_texts()
+        session.hold()
+
+
+def _upload() -> None:
+    file = st.file_uploader(
+        "A text file",
+        key="upload",
+        on_change=_keep_upload,
+        max_upload_size=server.upload_megabytes(server.limits()),
+        help="Plain text (a text on each line, or wrapped paragraphs), a table (CSV, TSV, JSON lines) or Parquet. "
+        "All but Parquet may be gzipped.",
+    )
+    if file is not None and (message := st.session_state.get("upload_message", "")):  # and it is not kept
+        st.error(escape(message))
+    else:
+        st.caption(words.reading.kept_for(server.limits().upload_seconds))
+
+
+def _keep_upload() -> None:
+    """Make the uploaded file the corpus, or say why not."""
+    state = st.session_state
+    state.upload_message = ""
+    if state.upload is None:
+        return
+    try:
+        name = server.keep_upload(state.upload)
+    except ClsvizError as error:
+        state.upload_message = str(error)
+    else:
+        state.corpus, state.corpus_message = name, ""
+        state.uploads = list(dict.fromkeys([*state.get("uploads", []), name]))
+        _forget_texts()
+        session.hold()
+
+
+def _texts(corpus: Corpus | None) -> None:
+    """Which of the corpus's texts are taken, and whether they are cut; the preview of a file asks the latter."""
+    state, has_preview = st.session_state, corpora.is_own(st.session_state.corpus)
+    options: dict[str, tuple[str, ...]] = {}
+    if corpus is not None:
+        options = {"configuration": corpus.configurations, "split": corpus.splits, "column": corpus.columns}
+    options = {setting: names for setting, names in options.items() if len(names) > 1}
+    if has_preview and not options:
+        return
+    with st.expander("Which texts", expanded=not corpora.is_in_catalogue(state.corpus)):
+        for setting, names in options.items():
+            decided = state[setting] or (getattr(corpus.selection, setting) if corpus else "")
+            key = f"chosen_{setting}_{state.corpus}"
+            state[key] = decided if decided in names else names[0]  # also after the browser's Back
+            st.selectbox(
+                setting.capitalize(),
+                names,
+                index=names.index(state[key]),
+                key=key,
+                on_change=_choose_texts,
+                args=[setting, key],
+                help=_TEXT_HELP[setting],
+            )
+        if has_preview:
+            return
+        st.segmented_control(
+            "Cut into sentences",
+            list(Segmentation),
+            default=state.segmentation,
+            format_func=words.reading.SEGMENTATIONS.__getitem__,
+            key="segmentation",
+            persist_state="session",
+            required=True,
+            help="Cut texts into sentences, with rules for English. Auto does so if they average more than "
+            f"{LONG_TEXT} characters.",
+        )
+
+
+def _choose_texts(setting: str, key: str) -> None:
+    """Take the chosen configuration, split or column; what depends on it goes back to the dataset's default."""
+    settings = list(_TEXT_HELP)
+    for later in settings[settings.index(setting) :]:
+        st.session_state[later] = ""
+    st.session_state[setting] = st.session_state[key]
+
+
+def _forget_texts() -> None:
+    for setting in _TEXT_HELP:
+        st.session_state[setting] = ""
+    st.session_state.reading = Reading.AUTO
+
+
+def show_settings(*, of_vectors: bool, has_presets: bool = False) -> None:
+    """Whatever is rarely changed."""
+    view.fit_unit()
+
+    def draw() -> None:
+        if has_presets:
+            _presets()
+        _sample(of_vectors=of_vectors)
+        view.unit()
+
+    def is_estimating() -> bool:
+        is_open = has_presets and bool(st.session_state.get("settings"))
+        return is_open and server.jobs().estimate(ORIGINAL, now=False) is None
+
+    folded.show(
+        "Settings",
+        "settings",
+        draw,
+        icon=":material/tune:",
+        height=_HEIGHT_OF_SETTINGS + _HEIGHT_OF_PRESETS * has_presets,
+        chosen=lambda: (session.measured(), st.session_state.probe_size, st.session_state.unit),
+        is_active=is_estimating,
+    )
+
+
+def _presets() -> None:
+    """The two buttons that set everything, and what the original experiment costs on this machine."""
+    presets = (
+        ("Instant", "bolt", INSTANT, "The built-in model on Python’s docstrings. Needs no network."),
+        (
+            "The original",
+            "history_edu",
+            ORIGINAL,
+            f"BERT base on {ORIGINAL.sample_size:,} sentences of BookCorpus, keeping those under "
+            f"{ORIGINAL.length_cutoff} tokens: the 2021 experiment. Nothing starts until you press Run.",
+        ),
+    )
+    with st.container(horizontal=True):
+        clicked = [
+            st.button(
+                label,
+                icon=f":material/{icon}:",
+                on_click=session.choose,
+                args=[experiment],
+                width="stretch",
+                help=about,
+                disabled=experiment is INSTANT and session.measured() == INSTANT.measurement_key,
+            )
+            for label, icon, experiment, about in presets
+        ]
+    if any(clicked):
+        st.rerun()  # the whole page, also where only the view changes
+    cost = server.jobs().estimate(ORIGINAL)
+    if cost:
+        st.caption(escape(f"The original {words.cost(cost)}."))
+        return
+    of_corpus = corpora.download_megabytes(ORIGINAL.corpus, ORIGINAL.sample_size)
+    megabytes = models.download_megabytes(ORIGINAL.model, Progress()) + of_corpus
+    st.caption(f"The original downloads up to {megabytes:,} MB. Estimating how long it takes on this machine…")
+
+
+def _sample(*, of_vectors: bool) -> None:
+    """How large the sample is, which one it is, and how exactly it is measured; vectors are always exact."""
+    state, limits = st.session_state, server.limits()
+    sizes = [size for size in _SIZES if size <= limits.sample_size] + [ALL] * (not limits.is_public)
+    about = "How many sentences to draw from the corpus. A larger sample contains the smaller ones."
+    _size_slider("Sentences", "sample_size", sizes, about)
+    if of_vectors:
+        sizes = [size for size in _PROBE_SIZES if size <= limits.probe_size]
+        about = (
+            "Whole vectors are measured for this many sentences, from the start of the sample. They take more room "
+            "than norms: about 17 kB per sentence with the built-in model, 60 kB with BERT base."
+        )
+        _size_slider("Vectors for the first", "probe_size", sizes, about)
+    is_imported = models.Imported.parse(state.model) is not None
+    if not is_imported or state.seed:
+        lowest, highest = RANGES["seed"]
+        st.number_input(
+            "Seed",
+            lowest,
+            highest,
+            state.seed,
+            key="seed",
+            persist_state="session",
+            help="A different seed draws different sentences.",
+        )
+    if not of_vectors and (not is_imported or state.precision is not Precision.EXACT):
+        st.segmented_control(
+            "Precision",
+            list(Precision),
+            default=state.precision,
+            format_func=str.capitalize,
+            key="precision",
+            persist_state="session",
+            required=True,
+            help="Exact computes in float32. Fast multiplies matrices in bfloat16 and measures some sentences both "
+            "ways to report its error. A norm that varies by less than that error is not shown.",
+        )
+
+
+def _size_slider(label: str, setting: str, sizes: list[int], about: str) -> None:
+    st.select_slider(
+        label,
+        view.including(st.session_state[setting], sizes, in_order=True),
+        value=st.session_state[setting],
+        format_func=lambda size: "All" if size == ALL else f"{size:,}",
+        key=setting,
+        persist_state="session",
+        help=about,
+    )
+
+
+def _left_running() -> None:
+    """Runs that the visitor started and left for other settings: how far each is, with a way back to it."""
+    before = {id(job) for job in server.jobs().left_running(server.visitor())}
+    if not before:
+        return
+    is_in_browser = False
+
+    def keep_up() -> None:
+        nonlocal is_in_browser
+        jobs = server.jobs().left_running(server.visitor())
+        for number, job in enumerate(jobs[:_MOST_LEFT_RUNNING]):
+            with st.container(border=True, key=f"background_{number}", gap="xsmall"):
+                found, experiment = job.work.found, job.work.experiment
+                done, total = (len(found.measurements), len(found.sentences)) if found else (0, 0)
+                st.caption(escape(words.waiting.in_background(experiment, done, total)))
+                with st.container(horizontal=True):
+                    st.button("Show it", key=f"show_{number}", on_click=session.choose, args=[experiment])
+                    st.button("Cancel it", key=f"cancel_background_{number}", on_click=job.cancel)
+        if len(jobs) > _MOST_LEFT_RUNNING:
+            st.caption(f"And {len(jobs) - _MOST_LEFT_RUNNING:,} more.")
+        if is_in_browser and {id(job) for job in jobs} != before:
+            st.rerun()
+        is_in_browser = True
+
+    part(keep_up, server.every())()

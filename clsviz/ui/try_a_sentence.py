@@ -1,0 +1,494 @@
+"""The page “Try a sentence”: what a model makes of the visitor's own sentences."""
+
+import html
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from clsviz import analysis, export, figures, models, statistics, words
+from clsviz.analysis import CorpusContext
+from clsviz.analysis.typed import EXAMPLE, TypedSentences
+from clsviz.errors import SettingError
+from clsviz.experiment import Experiment
+from clsviz.measurements import POOLED, Kind
+from clsviz.measuring import RATE_OF_VECTORS, Found, MeasuringJob, State
+from clsviz.settings import Lengths, Pooling, Precision, printable
+from clsviz.ui import sidebar, status, view
+from clsviz.ui.markdown import escape
+from clsviz.ui.parts import chart, colouring, head, own, plot, redrawn, selection, share
+from clsviz.ui.state import server, session, url, watching
+
+if TYPE_CHECKING:
+    from clsviz.experiment import View
+
+PAGE = "try-a-sentence"
+
+_POOLINGS = (*POOLED, Pooling.POOLER)
+
+_NOTHING_YET = {
+    State.WAITING: "Press Run. The model or the corpus has to be downloaded or built first.",
+    State.FAILED: "Nothing was measured; the error says why.",
+    State.CANCELLED: "Stopped before the model was ready. Press Continue to resume.",
+}
+
+_NO_NORMS = (
+    "The corpus’s norms of this vector are not measured. “Find the nearest corpus sentences” below measures them."
+)
+
+_MOST_TOKENS = 128
+
+_CHIP = (
+    "display:inline-flex;flex-direction:column;align-items:center;padding:2px 8px;border-radius:6px;"
+    "border:1px solid rgba(128,128,128,0.45);line-height:1.35"
+)
+
+_HEIGHT_OF_LAYERS, _HEIGHT_OF_GROWTH = 380, 440
+
+_POOLER_COLUMNS = {
+    "sentence": "Sentence",
+    "cls": "Raw [CLS]",
+    "dense": "After dense",
+    "pooler": "Pooler output",
+    "near_one": "Beyond ±0.99",
+}
+
+_NEAREST = 10
+
+_TYPICAL_OF, _PAIRS_OF = 2_000, 1_000
+"""The first corpus sentences, whose pairs give the average similarity and the ranks."""
+
+
+def page() -> None:
+    """Draw the page; what is below the notes redraws itself while the corpus is measured, as there is more."""
+    url.restore(PAGE)
+    _, jobs = watching.begin(PAGE, Kind.NORMS, *([Kind.VECTORS] if st.session_state.nearest else []))
+    if len(jobs) > 1 and st.session_state.pop("nearest_wanted", False):
+        jobs = [jobs[0], watching.start(jobs[1])]
+    sidebar.show(jobs[0])
+    redrawn.show(
+        lambda: _show(jobs),
+        lambda: (session.measured(), st.session_state.nearest),
+        lambda: any(job.state.is_active for job in jobs),
+        lambda: [watching.news(job) for job in jobs],
+    )
+
+
+def _show(jobs: list[MeasuringJob]) -> None:
+    """The answer, the picture with its controls, and what is known of one sentence below; jobs: norms, and vectors."""
+    _reset_for_new_text()
+    experiment, found = view.fit(jobs[0].work.found, _POOLINGS), jobs[0].work.found
+    sidebar.show_notes_of_view()
+    question = words.question_of_sentence(experiment)
+    if words.is_imported(experiment):
+        head.show(question, words.imported.NO_SENTENCE)
+        url.write(experiment, PAGE, **_query())
+        return
+    # A height makes them there while they are empty; the style says which.
+    answer_place = st.container(key="head_place", height=1, border=False)
+    picture_place = st.container(key="picture_place", height=1, border=False)
+    own.one_or_several()
+    measuring_place = st.container()
+    with view.strip(3):
+        view.controls(found, _POOLINGS)
+    tools_place = st.container(key="tools", height=40, border=False, horizontal=True, horizontal_alignment="right")
+    sentences = own.typed()
+    typed = None
+    if found is not None:
+        with measuring_place:  # where it says that it is being measured, or why it cannot be
+            typed = _measure(found, experiment.view, sentences or [EXAMPLE])
+    corpus, at = _corpus_context(jobs, experiment), 0
+    with answer_place:
+        answer, about = _nothing_yet(jobs[0]) if found is None else "Nothing is known of this sentence yet.", ""
+        if typed is not None:
+            if not 1 <= st.session_state.sentence <= len(typed.sentences):
+                st.session_state.sentence = 1
+            at = int(st.session_state.sentence) - 1
+            answer = words.try_a_sentence.answer(typed, at, corpus, experiment.view)
+            about = "" if sentences else words.try_a_sentence.EXAMPLE
+        head.show(question, answer, about, terms=words.glossary.TRY_A_SENTENCE)
+    with picture_place:
+        _show_picture(typed, jobs, experiment)
+    if found is None or typed is None:
+        url.write(experiment, PAGE, **_query())
+        return
+    n = len(typed.sentences)
+    if n > 1:
+        st.selectbox(
+            "Sentence",
+            range(1, n + 1),
+            index=st.session_state.sentence - 1,
+            format_func=lambda number: f"{number}. {typed.sentences[number - 1]}",
+            key="sentence",
+            persist_state="session",
+        )
+    _show_tokens(typed, at)
+    st.subheader("Norm of [CLS] after every layer", anchor=False)
+    _show_layers(typed, at, corpus, experiment)
+    st.subheader("Grow it, word by word", anchor=False)
+    grown = _show_growth(found, typed.sentences[at], corpus, experiment)
+    st.subheader("Raw [CLS] and the pooler output", anchor=False)
+    _show_pooler(typed, at, corpus, experiment)
+    st.subheader("Which corpus sentences are nearest?", anchor=False)
+    _show_nearest(typed, at, jobs, experiment)
+    query = url.write(experiment, PAGE, **_query())
+    with tools_place.container(horizontal=True, width="content"):
+        share.copy_link(experiment, found, query)
+        _downloads(typed, at, grown, corpus, jobs, experiment, found)
+
+
+def _reset_for_new_text() -> None:
+    """Go back to the first sentence and word when the text has changed.
+
+    While a visitor types, the browser may still send a word of the sentence before, which a list gives as its text.
+    """
+    state = st.session_state
+    is_new = state.get("text_chosen_from", state.text) != state.text
+    if is_new or not all(isinstance(number, int) for number in (state.sentence, state.word)):
+        state.sentence = state.word = 1
+    state.text_chosen_from = state.text
+
+
+def _query() -> dict[str, str]:
+    """The page's own settings as URL parameters; "" for defaults. Numbers, so that no link contains text unasked."""
+    state = st.session_state
+    numbers = {name: str(state[name]) if state[name] != 1 else "" for name in ("sentence", "word")}
+    return {"nearest": "yes" if state.nearest else ""} | numbers
+
+
+def _nothing_yet(job: MeasuringJob) -> str:
+    """Why nothing is known of the model."""
+    place = server.jobs().place_of(job)
+    if place and place.n_ahead:
+        return f"{words.waiting.in_queue(place)}. Then the model is loaded."
+    return _NOTHING_YET.get(job.state, "Looking for the model; this takes a moment.")
+
+
+def _measure(found: Found, of_view: "View", sentences: list[str]) -> TypedSentences | None:
+    """The measured sentences; None, with the reason shown here, while they are not there.
+
+    While another sentence is measured, the last one by the same model is shown: nothing need flicker as one types.
+    """
+    work = partial(analysis.typed.measure, sentences=sentences)
+    typed = own.try_sentences("typed", found.weights, sentences, work)
+    last: tuple[str, TypedSentences] | None = st.session_state.get("typed_last")
+    if typed is not None:
+        st.session_state.typed_last = found.weights.fingerprint, typed
+    elif last is not None and last[0] == found.weights.fingerprint and own.is_measuring("typed"):
+        typed = last[1]
+    return typed if typed is not None and typed.has(of_view) else None  # or else the controls are about to follow
+
+
+def _corpus_context(jobs: list[MeasuringJob], experiment: Experiment) -> CorpusContext | None:
+    """The corpus as far as the jobs have measured it; None while there is nothing.
+
+    Lengths are always the sentences' own: shuffling is a control for R², which this page does not show.
+    """
+    experiment = replace(experiment, lengths=Lengths.TRUE)
+    needed = Pooling.POOLER if experiment.pooling is Pooling.POOLER else Pooling.CLS
+    found = watching.found(jobs[0], replace(experiment, pooling=needed))
+    if found is None:
+        return None
+    vectors = watching.found(jobs[1], experiment) if len(jobs) > 1 else None
+    key = "corpus context", found.key, vectors and vectors.key, experiment.view
+    return server.shared().of(key, lambda: analysis.corpus_context(found, vectors, experiment.view))
+
+
+def _show_picture(typed: TypedSentences | None, jobs: list[MeasuringJob], experiment: Experiment) -> None:
+    """The scatter of the main page as far as the corpus is measured, with a star for each typed sentence."""
+    experiment = replace(experiment, lengths=Lengths.TRUE)  # a typed sentence has no other
+    found = next(filter(None, (watching.found(job, experiment) for job in jobs)), None)
+    if found is None:
+        chart.show_empty(experiment, "No points.")
+        is_measured = any(job.work.found is not None for job in jobs)
+        st.caption(_NO_NORMS if is_measured and len(jobs) == 1 else "")
+        return
+    chart.follow(experiment)
+    shown, points, name = chart.view_of(found, experiment), None, "yours"
+    if typed is not None:
+        of_view = experiment.view
+        lengths = np.array([typed.length(at, of_view) for at in range(len(typed.sentences))], np.int32)
+        norms = typed.vectors.norms(of_view.pooling, of_view.layer)
+        points = figures.Points(figures.labels_of(typed.sentences), lengths, norms)
+        if typed.sentences == [EXAMPLE] and not st.session_state.text.strip():
+            name = "example"
+    selected = chart.show(experiment, found, shown, points, st.session_state.overlays, name)
+    colouring.show_legend(found, shown, experiment)
+    selection.show(experiment, found, shown, selected, share.file_name(experiment, found))
+
+
+def _show_tokens(typed: TypedSentences, at: int) -> None:
+    """The tokens as chips with their ids, in the order in which the model reads them."""
+    st.subheader("What the model reads", anchor=False)
+    st.caption(escape(words.try_a_sentence.tokens(typed, at, _MOST_TOKENS)))
+    chips = [
+        f'<span style="{_CHIP}"><span style="font-family:monospace">{html.escape(printable(token))}</span>'
+        f'<span style="font-size:0.75rem;opacity:0.75">{token_id}</span></span>'
+        for token, token_id in typed.tokens[at][:_MOST_TOKENS]
+    ]
+    st.html(f'<div style="display:flex;flex-wrap:wrap;gap:4px">{"".join(chips)}</div>')
+
+
+def _show_layers(typed: TypedSentences, at: int, corpus: CorpusContext | None, experiment: Experiment) -> None:
+    """One line per sentence, over the middle half of the corpus."""
+    table = analysis.typed.layer_table(typed, corpus)
+    if len(typed.sentences) > 1:  # numbered, or equal sentences would share a line
+        table["name"] = table["sentence"].astype(str) + ". " + table["name"]
+    findings = words.try_a_sentence.layers(typed, at, corpus)
+    st.markdown(escape(findings))
+    figure = figures.layer_path(table, corpus.layer_band if corpus else None, chart.palette())
+    plot.show(figure, key="path", alt=f"Norm of [CLS] after every layer. {findings}", height=_HEIGHT_OF_LAYERS)
+    if note := words.try_a_sentence.layers_note(corpus, experiment.length_cutoff):
+        st.caption(escape(note))
+
+
+def _show_growth(
+    found: Found, sentence: str, corpus: CorpusContext | None, experiment: Experiment
+) -> pd.DataFrame | None:
+    """The norm as the sentence grows word by word; returns its table, None while there is none."""
+    its_words = analysis.typed.first_words(sentence)
+    if not 1 <= st.session_state.word <= len(its_words):
+        st.session_state.word = 1
+    st.selectbox(
+        "Word to repeat",
+        range(1, len(its_words) + 1),
+        index=st.session_state.word - 1,
+        format_func=lambda number: its_words[number - 1],
+        key="word",
+        persist_state="session",
+        width=260,
+        help="One of the lines repeats this word as many times as the sentence has words.",
+    )
+    word = its_words[int(st.session_state.word) - 1]
+    texts = analysis.typed.growth_texts(sentence, seed=experiment.seed, word=word)
+    prefixes = texts["text"].tolist()
+    work = partial(analysis.typed.measure_norms, sentences=prefixes)
+    vectors = own.try_sentences("growth", found.weights, prefixes, work)
+    if vectors is None:
+        st.container(height=_HEIGHT_OF_GROWTH, border=False)  # so that nothing below moves when the picture appears
+        return None
+    grown = analysis.typed.with_norms(texts, vectors, experiment.view)
+    band = corpus.length_band(int(grown["tokens"].max())) if corpus else None
+    findings = words.growth.growth_said(grown)
+    st.markdown(escape(findings))
+    title = words.axis_title(experiment)
+    figure = figures.growth(grown, band, chart.palette(), title, unit=experiment.unit)
+    plot.show(figure, key="growth", alt=f"The norm after every added word. {findings}", height=_HEIGHT_OF_GROWTH)
+    st.caption(escape(words.try_a_sentence.growth_note(corpus, experiment.length_cutoff, has_band=band is not None)))
+    return grown
+
+
+def _show_pooler(typed: TypedSentences, at: int, corpus: CorpusContext | None, experiment: Experiment) -> None:
+    """Raw [CLS], the pooler output and what lies between them, and a table if there are several sentences."""
+    findings = escape(words.try_a_sentence.pooler(typed, at, models.label(experiment.model)))
+    if typed.dense_norms is None or typed.output_norms is None:
+        st.markdown(findings)
+        return
+    quartiles = corpus.quartiles if corpus else {}
+    metrics = (
+        ("Raw [CLS]", typed.raw_norms, Pooling.CLS, "[CLS] as it leaves the last layer."),
+        (
+            "After dense",
+            typed.dense_norms,
+            None,
+            "[CLS] after the pooler’s dense layer, a matrix and a bias learned with the model.",
+        ),
+        (
+            f"After {'tanh' if typed.is_tanh else 'activation'}",
+            typed.output_norms,
+            Pooling.POOLER,
+            "The pooler output.",
+        ),
+    )
+    with st.grid(3, min_column_width=150):
+        for label, norms, pooling, about in metrics:
+            middle = quartiles.get(pooling) if pooling else None
+            st.metric(
+                label,
+                words.number(float(norms[at])),
+                f"corpus {middle[0]:.2f} to {middle[1]:.2f}" if middle else "–",
+                delta_color="off",
+                delta_arrow="off",
+                border=True,
+                help=about + (" Below it, the range of norms that holds the middle half of the corpus." * bool(middle)),
+                height="stretch",
+            )
+    st.markdown(findings)
+    if len(typed.sentences) > 1:
+        digits = st.column_config.NumberColumn(format="%.4f")
+        numbers = {_POOLER_COLUMNS[name]: digits for name in ("cls", "dense", "pooler")}
+        numbers[_POOLER_COLUMNS["near_one"]] = st.column_config.NumberColumn(format="percent")
+        table = analysis.typed.pooler_table(typed).rename(columns=_POOLER_COLUMNS)
+        st.dataframe(table, hide_index=True, column_config=numbers, alt="Norms before, within and after the pooler")
+
+
+def _show_nearest(typed: TypedSentences, at: int, jobs: list[MeasuringJob], experiment: Experiment) -> None:
+    """Which corpus sentences are nearest to one, and how near the other typed ones are, once the visitor asks."""
+
+    def want() -> None:  # having read what it costs; whoever opens a link has not read it
+        st.session_state.nearest_wanted = st.session_state.nearest
+
+    st.toggle(
+        "Find the nearest corpus sentences",
+        value=st.session_state.nearest,
+        key="nearest",
+        persist_state="session",
+        on_change=want,
+    )
+    if len(jobs) < 2:
+        st.caption(escape(_cost_of_nearest(jobs[0], experiment)))
+        return
+    job, of_view = jobs[1], experiment.view
+    if job.state is not State.DONE:
+        status.draw(job, "vectors")
+    found = watching.found(job, experiment)
+    if found is None:
+        if job.state is State.WAITING:
+            st.caption("Press Run to measure the corpus’s vectors.")
+        elif job.state.is_active:
+            st.caption("The first results appear as soon as some of the corpus’s vectors are measured.")
+        return
+
+    def compute() -> tuple[pd.DataFrame, float, pd.DataFrame]:
+        corpus = found.vectors.head(_TYPICAL_OF).of(of_view.pooling, of_view.layer)
+        typical = statistics.typical_similarity(corpus)
+        return _nearest_table(typed, at, found, of_view), typical, _similarity_table(typed, found, of_view)
+
+    key = "similar", found.weights.fingerprint, *typed.sentences, at, found.key, of_view
+    try:
+        nearest, typical, pairs = server.shared().of(key, compute)
+    except SettingError as error:
+        st.info(escape(error))
+        return
+    sentence = typed.sentences[at]
+    st.markdown(escape(words.try_a_sentence.nearest(sentence, of_view, len(found.measurements), typical)))
+    similarity = st.column_config.NumberColumn(format="%.4f", width="small")
+    st.dataframe(
+        nearest.rename(columns={"sentence": "Sentence", "similarity": "Similarity", "times": "Count"}),
+        hide_index=True,
+        column_config={
+            "Sentence": st.column_config.TextColumn(width="large"),
+            "Similarity": similarity,
+            "Count": st.column_config.NumberColumn(
+                width="small", help="How often this exact sentence occurs among those compared."
+            ),
+        },
+        alt="The corpus sentences whose vectors are nearest",
+    )
+    if len(typed.sentences) > 1:
+        is_first = pairs["first"] == at + 1
+        rows = pairs[is_first | (pairs["second"] == at + 1)]
+        others = rows["second_sentence"].where(is_first, rows["first_sentence"])
+        st.markdown(escape(words.try_a_sentence.similarities(sentence, of_view, others.tolist())))
+        st.dataframe(
+            pd.DataFrame({"Sentence": others, "Similarity": rows["similarity"], "Less alike": rows["percentile"]}),
+            hide_index=True,
+            column_config={
+                "Sentence": st.column_config.TextColumn(width="medium"),
+                "Similarity": similarity,
+                "Less alike": st.column_config.NumberColumn(
+                    format="%.1f%%",
+                    width="small",
+                    help=f"Percentage of all pairs of the first {_PAIRS_OF:,} corpus sentences that are less alike.",
+                ),
+            },
+            alt="The other typed sentences with their similarities",
+        )
+    st.caption(escape(words.try_a_sentence.cosine_note(experiment)))
+
+
+def _cost_of_nearest(job: MeasuringJob, experiment: Experiment) -> str:
+    n, found = min(experiment.sample_size, experiment.probe_size), job.work.found
+    if found is None:
+        return words.try_a_sentence.nearest_cost(n, None)
+    n = min(n, len(found.sentences))  # a corpus may have fewer than are asked for
+    key, store = (found.weights.fingerprint, Precision.EXACT.numbers), server.jobs().store
+    rate_of_norms = store.rate(*key)
+    rate = store.rate(*key, Kind.VECTORS) or (rate_of_norms and rate_of_norms * RATE_OF_VECTORS)
+    return words.try_a_sentence.nearest_cost(n, n / rate if rate else None)
+
+
+def _nearest_table(typed: TypedSentences, at: int, found: Found, of_view: "View") -> pd.DataFrame:
+    """The corpus sentences nearest to one, as in `statistics.nearest`, among those whose vectors are measured."""
+    vector = typed.vectors.of(of_view.pooling, of_view.layer)[at]
+    return statistics.nearest(vector, found.vectors.of(of_view.pooling, of_view.layer), found.sentences, _NEAREST)
+
+
+def _similarity_table(typed: TypedSentences, found: Found, of_view: "View") -> pd.DataFrame:
+    """The pairs of typed sentences, as in `analysis.typed.similarity_table`, among those of the corpus."""
+    return analysis.typed.similarity_table(typed, found.vectors.head(_PAIRS_OF), of_view)
+
+
+def _downloads(
+    typed: TypedSentences,
+    at: int,
+    grown: pd.DataFrame | None,
+    corpus: CorpusContext | None,
+    jobs: list[MeasuringJob],
+    experiment: Experiment,
+    found: Found,
+) -> None:
+    """Every table that this page draws, made when asked for."""
+    of_view = experiment.view
+    vectors = watching.found(jobs[1], experiment) if len(jobs) > 1 else None
+    has_band = corpus is not None and corpus.layer_band is not None
+    # Each table, and the corpus measurements that are in it.
+    tables: dict[str, tuple[Callable[[], pd.DataFrame], Found | None]] = {
+        "Tokens": (lambda: analysis.typed.token_table(typed), None),
+        "Norms by layer": (lambda: analysis.typed.layer_table(typed, corpus), found if has_band else None),
+    }
+    if grown is not None:
+        tables["Norms by word"] = lambda: grown.rename(columns={"tokens": "length"}), None
+        band = corpus.length_band(int(grown["tokens"].max())) if corpus else None
+        if band is not None:
+            tables["Corpus by length"] = (
+                lambda: band,
+                vectors if of_view.pooling in (Pooling.MEAN, Pooling.MAX) else found,
+            )
+    tables["Pooler"] = lambda: analysis.typed.pooler_table(typed), None
+    if vectors is not None:
+        tables["Nearest"] = lambda: _nearest_table(typed, at, vectors, of_view), vectors
+        if len(typed.sentences) > 1:
+            tables["Similarity"] = lambda: _similarity_table(typed, vectors, of_view), vectors
+    name = share.file_name(experiment, found)
+
+    def draw() -> None:
+        for label, (table, measured) in tables.items():
+            file = f"{name}-{label.lower().replace(' ', '-')}"
+            share.table_downloads(label, file, table, partial(_about, typed, experiment, found, measured))
+
+    share.menu(draw, len(tables))
+
+
+def _about(typed: TypedSentences, experiment: Experiment, found: Found, measured: Found | None) -> dict[str, object]:
+    """How a table was made, ready for JSON; measured: the corpus measurements that are in it, if any.
+
+    The visitor's own sentences are always measured exactly, whatever the precision of the corpus.
+    """
+    measured = measured and words.shareable(experiment, measured)[1]
+    experiment, found = words.shareable(experiment, found)
+    about: dict[str, object] = {
+        "model": found.weights.pinned,
+        "model_fingerprint": found.weights.fingerprint,
+        "seed": experiment.seed,
+        "length_cutoff": experiment.length_cutoff,
+        "layer": typed.vectors.n_layers if experiment.layer is None else experiment.layer,
+        "pooling": experiment.pooling,
+        "unit": experiment.unit,
+        "numbers": Precision.EXACT.numbers,
+        "query": "?" + urlencode(export.link(experiment, found)),
+    }
+    if measured is not None:
+        about |= {
+            "corpus": measured.corpus.pinned,
+            "corpus_fingerprint": measured.corpus.fingerprint,
+            "corpus_numbers": measured.precision.numbers,
+            "lengths": Lengths.TRUE,
+            "n_measured": len(measured.measurements),
+        }
+    return about

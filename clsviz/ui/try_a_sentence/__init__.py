@@ -1,1 +1,0 @@
-"""Page: try_a_sentence."""
