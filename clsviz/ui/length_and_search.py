@@ -57,8 +57,8 @@ def page() -> None:
 
 def _is_kept(found: Found, experiment: Experiment) -> bool:
     """True if all that the page shows is there without the vectors."""
-    has_joined = not st.session_state.joined or server.is_kept(analysis.search.join, found, experiment.view)
-    return has_joined and server.is_kept(analysis.search.compare, found, experiment.view)
+    has_joined = not st.session_state.joined or server.is_stored(analysis.search.join, found, experiment.view)
+    return has_joined and server.is_stored(analysis.search.compare, found, experiment.view)
 
 
 def _analyses(job: MeasuringJob) -> dict[str, Analysis[Any]]:

@@ -232,7 +232,7 @@ def _every_layer(found: Found, experiment: Experiment) -> None:
     """Norm against length after every layer: a picture that plays through them, and a small one for each."""
     layers = analysis.layers
     of_cls = replace(experiment.view, pooling=Pooling.CLS, layer=None)  # which play no part
-    every = server.shared().of(("every layer", found.key, of_cls), lambda: layers.every_layer(found, of_cls))
+    every = server.cache().get_or_compute(("every layer", found.key, of_cls), lambda: layers.every_layer(found, of_cls))
     selected = chart.selected_sentences(found, experiment)
     every = layers.with_others(every, found, of_cls, selected)
     drawn = np.flatnonzero(np.isin(every.index, selected))

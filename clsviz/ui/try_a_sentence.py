@@ -196,7 +196,7 @@ def _corpus_context(jobs: list[MeasuringJob], experiment: Experiment) -> CorpusC
         return None
     vectors = watching.found(jobs[1], experiment) if len(jobs) > 1 else None
     key = "corpus context", found.key, vectors and vectors.key, experiment.view
-    return server.shared().of(key, lambda: analysis.corpus_context(found, vectors, experiment.view))
+    return server.cache().get_or_compute(key, lambda: analysis.corpus_context(found, vectors, experiment.view))
 
 
 def _show_picture(typed: TypedSentences | None, jobs: list[MeasuringJob], experiment: Experiment) -> None:
@@ -361,7 +361,7 @@ def _show_nearest(typed: TypedSentences, at: int, jobs: list[MeasuringJob], expe
 
     key = "similar", found.weights.fingerprint, *typed.sentences, at, found.key, of_view
     try:
-        nearest, typical, pairs = server.shared().of(key, compute)
+        nearest, typical, pairs = server.cache().get_or_compute(key, compute)
     except SettingError as error:
         st.info(escape(error))
         return

@@ -251,7 +251,7 @@ def rows(compared: Compared, experiment: Experiment) -> list[Row]:
 
 def _with_norms(row: Row, job: MeasuringJob, found: Found, of_view: View, index: NDArray[np.intp]) -> Row:
     key = "norms of", found.key, of_view, analysis.digest(index)
-    norms = server.shared().of(key, lambda: analysis.compare.norms_of(found, of_view, index, server.kept()))
+    norms = server.cache().get_or_compute(key, lambda: analysis.compare.norms_of(found, of_view, index, server.cache()))
     rate = job.work.sentences_per_second or _rate(found.weights.fingerprint, len(found.measurements))
     return replace(
         row,
@@ -288,7 +288,7 @@ def _is_kept(found: Found, experiment: Experiment, norms: Sequence[MeasuringJob 
         return True
     index = analysis.compare.common(known, experiment.view)[0]
     digest = analysis.digest(index[index < len(found.measurements)])
-    return server.is_kept(analysis.compare.read_vectors, found, experiment.view.of_all_vectors, digest)
+    return server.is_stored(analysis.compare.read_vectors, found, experiment.view.of_all_vectors, digest)
 
 
 @st.cache_resource(max_entries=24, show_spinner=False)

@@ -56,7 +56,7 @@ def is_kept(found: Found, experiment: Experiment) -> bool:
     if state.project:
         works[analysis.layers.project] = view
     return not (state.travel_to or state.origin) and all(
-        server.is_kept(work, found, of_view) for work, of_view in works.items()
+        server.is_stored(work, found, of_view) for work, of_view in works.items()
     )
 
 
@@ -76,7 +76,7 @@ def analyses(
     if state.erase:
         known["erasure"] = server.analyse(probes.erasures, found, view)
     project = analysis.layers.project
-    if state.project and (not found.is_outline or server.is_kept(project, found, view)):
+    if state.project and (not found.is_outline or server.is_stored(project, found, view)):
         known["projection"] = server.compute(project, found, view)
     if n := min(state.origin, len(found.measurements)):
         known["origin"] = _alter(found, experiment, n)

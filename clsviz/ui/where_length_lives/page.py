@@ -158,7 +158,9 @@ def _show_layers(profile: "Profile | None", experiment: Experiment) -> None:
     if profile is None and before is not None and before.key == key:
         lines, note = before, words.waiting.SETTINGS_BEFORE
     else:
-        table = server.shared().of(("R² by layer", profile), lambda: export.tables.r_squared_by_layer(profile))
+        table = server.cache().get_or_compute(
+            ("R² by layer", profile), lambda: export.tables.r_squared_by_layer(profile)
+        )
         lines, note = _Lines(key, table, experiment.unit, profile.n_layers if profile else 1), ""
         if profile is not None and profile.is_complete:
             st.session_state.lines_before = lines
