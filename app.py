@@ -10,7 +10,7 @@ from clsviz.errors import SettingError
 from clsviz.ui import failures
 
 if TYPE_CHECKING:
-    from clsviz.ui.norm_vs_length.examples import Example
+    from clsviz.ui.examples import Example
 
 if runtime.exists():  # a visitor opens a page
     from clsviz.ui.app import main

@@ -19,7 +19,7 @@ from clsviz.measuring import SHOWCASE, Encoders, Extraction, Found, Store, read_
 from clsviz.progress import Progress
 from clsviz.settings import CORPUS_PARAMETER, MODEL_PARAMETER, PAGE_PARAMETERS, TEXT_PARAMETER
 from clsviz.store.results import ResultCache
-from clsviz.ui.norm_vs_length.examples import Example
+from clsviz.ui.examples import Example
 from clsviz.ui.state import server, visitor
 from clsviz.web.page import PICTURE, SIZE, query_of_picture
 

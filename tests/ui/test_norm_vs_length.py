@@ -272,9 +272,9 @@ def test_a_dataset_of_the_hub_is_coloured_once_its_column_is_there(
 
 
 def test_what_is_looked_for_is_selected(open_page: Callable[..., AppTest]) -> None:
-    page = finish(open_page(find="the "))
+    page = finish(open_page(find="the"))
     sentences = job_of(page).work.found.sentences
-    n = sum("the " in sentence.lower() for sentence in sentences)
+    n = sum("the" in sentence.lower() for sentence in sentences)
     assert len(chart(page)["data"][0]["selectedpoints"]) == n
     assert 1 < n < 300
     assert f"{n} selected" in texts(page)

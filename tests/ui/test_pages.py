@@ -21,7 +21,7 @@ from clsviz.settings import Pooling, Unit
 from clsviz.ui.examples import Example, markup
 from clsviz.ui.parts import share
 from clsviz.ui.state import session
-from clsviz.web import examples
+from clsviz.web.preview import examples
 
 PAGES = ("", "where_length_lives", "length_and_search", "try_a_sentence", "compare_models", "inside_the_model")
 OF_A_CORPUS = PAGES[:5]
