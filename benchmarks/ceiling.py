@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from clsviz.encoder import Linear
-from clsviz.encoder.workers import n_workers, side_by_side
+from clsviz.encoder.batches import n_workers, side_by_side
 
 _ROWS = 2048
 """Tokens at a time in the products: as many as a batch has on a CPU."""

@@ -1,12 +1,9 @@
-from .anatomy import Anatomy, Architecture, PoolerWeights, SpecialToken, TokenizerFacts
-from .any_encoder import AnyEncoder, Unsuited
+from .anatomy import Anatomy, Architecture, Parameter, PoolerWeights, SpecialToken, TokenizerFacts
+from .any_encoder import AnyEncoder
+from .batches import is_out_of_memory
 from .encoder import Encoder
-from .linear import Linear, has_fast_bfloat16
-from .loading import load
-from .memory import is_out_of_memory
-from .parameters import Parameter
+from .linear import Linear, has_fast_bfloat16, product_rate
 from .process import Process
-from .speed import product_rate
 from .torch_import import guard_torch
 
 __all__ = [
@@ -20,10 +17,8 @@ __all__ = [
     "Process",
     "SpecialToken",
     "TokenizerFacts",
-    "Unsuited",
     "guard_torch",
     "has_fast_bfloat16",
     "is_out_of_memory",
-    "load",
     "product_rate",
 ]

@@ -1,23 +1,49 @@
 """What an encoder is made of, as plain data: its architecture, parameters, special tokens and tokenizer."""
 
+import math
+import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clsviz.encoder.parameters import ATTENTION, FEED_FORWARD, Parameter, groups_in_order, parameters_of
-from clsviz.encoder.positions import other_positions, table_of
+from clsviz.encoder.layouts import other_positions, position_table
+from clsviz.encoder.pooling import PoolerSteps
+from clsviz.encoder.tokenize import Frame
 
-if TYPE_CHECKING:
-    from clsviz.encoder.pooler import Pooler
-    from clsviz.encoder.special_tokens import Frame
+EMBEDDINGS, POOLER, OTHER = "Embeddings", "Pooler", "Other"
+ATTENTION, FEED_FORWARD = "Attention", "Feed-forward"
 
-
+_BLOCK = re.compile(r"(?:^|\.)(?:layers?|albert_layer_groups|blocks?|h)\.(\d+)\.(.*)")
+_ATTENTION = re.compile(r"attention|attn|sa_layer_norm", re.IGNORECASE)
+_EMBEDDINGS = re.compile(
+    r"(?:embeddings|embeddings_project|word_embedding|wte|wpe)\.|encoder\.embedding_hidden_mapping"
+)
 _NO_LIMIT = 10**9
 """Tokenizers without a limit report a huge number."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One named tensor of a model, under the name that its own code uses.
+
+    group: embeddings, a layer, the pooler, or other. part: within a layer, attention or feed-forward, each with its
+    LayerNorm; otherwise "".
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    group: str
+    part: str = ""
+
+    @property
+    def size(self) -> int:
+        """Number of weights."""
+        return math.prod(self.shape)
 
 
 @dataclass(frozen=True)
@@ -131,9 +157,12 @@ class Anatomy:
         return pd.DataFrame(rows, columns=["group", "parameters", "weights", "share", "attention", "feed_forward"])
 
 
-def describe(model: Any, tokenizer: Any, frame: "Frame", max_length: int, pooler: "Pooler | None") -> Anatomy:
+def describe(model: Any, tokenizer: Any, frame: Frame, max_length: int, pooler: PoolerSteps | None) -> Anatomy:
     """What `model` and `tokenizer`, as loaded by transformers, are made of; copies everything."""
     embeddings = model.get_input_embeddings()
+    pooler_weights = None
+    if pooler is not None and type(pooler.activation).__name__ == "Tanh" and pooler.dense.bias is not None:
+        pooler_weights = PoolerWeights(_numbers(pooler.dense.weight), _numbers(pooler.dense.bias))
     return Anatomy(
         architecture=_architecture(model),
         tokenizer=_tokenizer(tokenizer, frame),
@@ -143,12 +172,13 @@ def describe(model: Any, tokenizer: Any, frame: "Frame", max_length: int, pooler
         n_embedded=int(embeddings.num_embeddings),
         max_length=max_length,
         has_pooler=getattr(model, "pooler", None) is not None,
-        pooler=_pooler_weights(pooler),
+        pooler=pooler_weights,
     )
 
 
 def _architecture(model: Any) -> Architecture:
-    config = model.config
+    config, table = model.config, position_table(model)
+    learned = [] if table is None else [f"{table.num_embeddings:,} learned vectors"]
     eps = [
         module.eps for module in model.modules() if type(module).__name__.endswith("Norm") and hasattr(module, "eps")
     ]
@@ -161,20 +191,20 @@ def _architecture(model: Any) -> Architecture:
         inner_size=_whole(config, "intermediate_size", "hidden_dim", "d_inner"),
         activation=_text(config, "hidden_act", "hidden_activation", "activation", "activation_function"),
         layer_norm_eps=float(eps[0]) if eps and eps[0] is not None else None,
-        positions=_positions(model),
+        positions=" and ".join([*learned, *other_positions(model)]),
     )
 
 
-def _positions(model: Any) -> str:
-    table = table_of(model)
-    kinds = [] if table is None else [f"{table.num_embeddings:,} learned vectors"]
-    return " and ".join([*kinds, *other_positions(model)])
-
-
-def _tokenizer(tokenizer: Any, frame: "Frame") -> TokenizerFacts:
+def _tokenizer(tokenizer: Any, frame: Frame) -> TokenizerFacts:
     def named(ids: list[int]) -> tuple[tuple[str, int], ...]:
         return tuple((str(tokenizer.convert_ids_to_tokens(token)), token) for token in ids)
 
+    special_tokens = []
+    for role, tokens in tokenizer.special_tokens_map.items():
+        for token in [tokens] if isinstance(tokens, str) else tokens:
+            identity = tokenizer.convert_tokens_to_ids(str(token))
+            if identity is not None:
+                special_tokens.append(SpecialToken(role.removesuffix("_token"), str(token), int(identity)))
     lower_cases, strips_accents = _normalizing(tokenizer)
     limit = int(min(tokenizer.model_max_length, _NO_LIMIT))
     before, content, after = frame.types
@@ -185,22 +215,11 @@ def _tokenizer(tokenizer: Any, frame: "Frame") -> TokenizerFacts:
         strips_accents=strips_accents,
         padding_side=str(tokenizer.padding_side),
         model_max_length=limit if 0 < limit < _NO_LIMIT else None,
-        special_tokens=_special_tokens(tokenizer),
+        special_tokens=tuple(sorted(special_tokens, key=lambda special: special.id)),
         prefix=named(frame.prefix),
         suffix=named(frame.suffix),
         types=(tuple(before), content, tuple(after)),
     )
-
-
-def _special_tokens(tokenizer: Any) -> tuple[SpecialToken, ...]:
-    """The special tokens by id."""
-    found = []
-    for role, tokens in tokenizer.special_tokens_map.items():
-        for token in [tokens] if isinstance(tokens, str) else tokens:
-            identity = tokenizer.convert_tokens_to_ids(str(token))
-            if identity is not None:
-                found.append(SpecialToken(role.removesuffix("_token"), str(token), int(identity)))
-    return tuple(sorted(found, key=lambda special: special.id))
 
 
 def _normalizing(tokenizer: Any) -> tuple[bool | None, bool | None]:
@@ -212,12 +231,6 @@ def _normalizing(tokenizer: Any) -> tuple[bool | None, bool | None]:
         return False, False
     lower, plain = (unicodedata.normalize("NFC", normalizer.normalize_str(letter)) for letter in ("A", "é"))
     return "a" in lower, "e" in plain
-
-
-def _pooler_weights(pooler: "Pooler | None") -> PoolerWeights | None:
-    if pooler is None or type(pooler.activation).__name__ != "Tanh" or pooler.dense.bias is None:
-        return None
-    return PoolerWeights(_numbers(pooler.dense.weight), _numbers(pooler.dense.bias))
 
 
 def _numbers(tensor: Any) -> NDArray[np.float32]:
@@ -232,3 +245,40 @@ def _whole(config: Any, *names: str) -> int | None:
 
 def _text(config: Any, *names: str) -> str:
     return next((value for name in names if isinstance(value := getattr(config, name, None), str)), "")
+
+
+def parameters_of(model: Any) -> tuple[Parameter, ...]:
+    """The named parameters of a model of transformers; one that layers share appears once."""
+    n_groups = getattr(model.config, "num_hidden_groups", None)  # ALBERT uses its few blocks repeatedly
+    n_layers = getattr(model.config, "num_hidden_layers", None)
+    parameters = []
+    for name, tensor in model.named_parameters():
+        group, part = _place(name)
+        if isinstance(group, int):
+            group = _shared(group, n_groups, n_layers) if n_groups and n_layers else f"Layer {group + 1}"
+        parameters.append(Parameter(name, tuple(tensor.shape), group, part))
+    return tuple(parameters)
+
+
+def _place(name: str) -> tuple[str | int, str]:
+    """Group and part of a parameter by its name; the group of a block is its number, from 0."""
+    if match := _BLOCK.search(name):
+        return int(match[1]), ATTENTION if _ATTENTION.search(match[2]) else FEED_FORWARD
+    if _EMBEDDINGS.match(name):
+        return EMBEDDINGS, ""
+    return POOLER if name.startswith("pooler.") else OTHER, ""
+
+
+def _shared(group: int, n_groups: int, n_layers: int) -> str:
+    """The layers that use one group of ALBERT's blocks."""
+    layers = [layer + 1 for layer in range(n_layers) if layer * n_groups // n_layers == group]
+    if len(layers) == 1:
+        return f"Layer {layers[0]}"
+    return f"Layers {layers[0]} to {layers[-1]}" if layers else OTHER
+
+
+def groups_in_order(parameters: Iterable[Parameter]) -> list[str]:
+    """The groups in the order a vector passes through them: embeddings, layers, other, pooler."""
+    groups = list(dict.fromkeys(parameter.group for parameter in parameters))
+    rank = {EMBEDDINGS: 0, OTHER: 2, POOLER: 3}
+    return sorted(groups, key=lambda group: rank.get(group, 1))

@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from clsviz.encoder.anatomy import Anatomy
 
 
-class Unsuited(Exception):  # noqa: N818  (not an error: something else is tried)
-    """Our own code does not apply to a model; the message says why, as part of a sentence."""
-
-
 class AnyEncoder(Protocol):
     """An encoder in this process, or in one of its own. `Encoder` says what its parts mean."""
 

@@ -2,33 +2,31 @@
 
 import functools
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import closing
 from typing import Any, TypeVar
 
 import numpy as np
+import threadpoolctl
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from clsviz.encoder.memory import is_out_of_memory
-from clsviz.encoder.workers import n_workers, side_by_side
 from clsviz.errors import ModelError
 from clsviz.measurements import MAX_LENGTH
 
 T = TypeVar("T")
-
-
 TOKEN_BUDGETS = {"cpu": 2048, "cuda": 131_072, "mps": 8192}
 """Most tokens in a batch, by device. On a CPU, larger batches fall out of its caches."""
-
-
 _MOST_QUEUED = 2
 """Batches that may wait for a GPU while it computes another: enough to keep it busy."""
-
-
 _SMALLEST = 256
 """Tokens of the last batches that are computed side by side; smaller ones would take more time per token."""
+_MOST_THREADS = 8
+"""Threads that compute side by side: they share Python's lock between operations, so more would wait for it."""
+_LARGEST_KEPT = 2**25 - 2**16
+"""Bytes, a little less than 32 MiB: see `keep_freed_memory`."""
 
 
 class BatchRunner:
@@ -134,7 +132,7 @@ def best_device() -> str:
     return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
-def token_budget(config: Any, device: torch.device) -> int:
+def token_budget_of(config: Any, device: torch.device) -> int:
     """Most tokens in a batch: as many as suit the device and fit into a quarter of a GPU's free memory."""
     budget = TOKEN_BUDGETS[device.type]
     if device.type == "cuda":
@@ -150,3 +148,61 @@ def token_budget(config: Any, device: torch.device) -> int:
 def to_device(tensor: Tensor, device: torch.device) -> Tensor:
     """A copy on the device; pinned memory lets a GPU fetch it by itself, so that nothing waits for the GPU."""
     return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
+
+
+def n_workers() -> int:
+    """How many batches are computed side by side: one for every thread that PyTorch may use, or every few of them."""
+    n_threads = torch.get_num_threads()
+    return n_threads // -(-n_threads // _MOST_THREADS)
+
+
+def side_by_side(
+    batches: Sequence[NDArray[np.intp]], compute: Callable[[NDArray[np.intp]], T]
+) -> Generator[tuple[NDArray[np.intp], Callable[[], T]]]:
+    """Each batch as soon as it is done, with what gives its result or raises what was raised.
+
+    Each is computed by a thread with a share of the cores. PyTorch divides every operation among its threads, which
+    wait for each other at the end of each: where another program takes a core away from one, all others wait, hundreds
+    of times per batch, and burn processor time. A thread that has a batch to itself waits for nobody.
+
+    Whoever stops listening waits for the batches that are being computed; the others are dropped.
+    """
+    pool = _pool(n_workers(), torch.get_num_threads())
+    futures: dict[Future[T], NDArray[np.intp]] = {}
+    try:
+        futures = {pool.submit(torch.inference_mode()(compute), batch): batch for batch in batches}
+        for future in as_completed(futures):
+            yield futures[future], future.result
+    finally:
+        for future in futures:
+            future.cancel()
+        wait(futures)
+
+
+@functools.cache
+def _pool(n: int, n_threads: int) -> ThreadPoolExecutor:
+    """Of n threads that share so many of PyTorch's; all encoders share the pool, and so the cores."""
+
+    def take_share() -> None:
+        torch.get_num_threads()  # sets this thread's number, which is then changed
+        threadpoolctl.threadpool_limits(n_threads // n, user_api="openmp")
+
+    return ThreadPoolExecutor(n, thread_name_prefix="batch", initializer=take_share)
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether memory ran out: CUDA does not always raise its own type, and others raise a RuntimeError that says so."""
+    return isinstance(error, MemoryError | torch.OutOfMemoryError) or any(
+        words in str(error).lower()
+        for words in ("out of memory", "t allocate memory", "not enough memory", "alloc_failed")
+    )
+
+
+def keep_freed_memory() -> None:
+    """Let the memory that a batch frees serve the next one, where glibc allocates it.
+
+    It gives freed memory back to the system beyond twice the largest block that was ever freed, up to 32 MiB a block
+    (mallopt(3), M_MMAP_THRESHOLD), and the system gives it out anew page by page: a seventh of the time of a batch. So
+    free a block of nearly that size; nothing touches it, so it takes no memory.
+    """
+    torch.empty(_LARGEST_KEPT, dtype=torch.uint8)

@@ -10,15 +10,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from clsviz import encoder
-from clsviz.encoder import batches
-from clsviz.encoder.altering import altered_forward, altered_frame, altered_tokens
-from clsviz.encoder.batches import BatchRunner, best_device, to_device
-from clsviz.encoder.choice import choose, norms_of
+from clsviz.encoder.alter import altered_forward, altered_tokenizer
+from clsviz.encoder.batches import (
+    BatchRunner,
+    best_device,
+    is_out_of_memory,
+    keep_freed_memory,
+    to_device,
+    token_budget_of,
+)
 from clsviz.encoder.linear import has_fast_bfloat16
-from clsviz.encoder.loaded import Loaded
-from clsviz.encoder.memory import is_out_of_memory, keep_freed_memory
-from clsviz.encoder.tokens import Tokenizer, Tokens
+from clsviz.encoder.load import load
+from clsviz.encoder.tokenize import Tokens
+from clsviz.encoder.verify import choose, norms_of
 from clsviz.errors import ModelError
 from clsviz.measurements import Kind, Measurements
 from clsviz.models import Weights
@@ -63,11 +67,10 @@ class Encoder:
         if self.device.type == "cpu":
             keep_freed_memory()
         try:
-            loaded: Loaded = encoder.load(weights)  # by its lazy name: it imports transformers
+            loaded = load(weights)
             loaded.model.to(self.device)
             choice = choose(loaded, self.device, self.dtype)
-            self._tokenizer = Tokenizer(loaded)
-            budget = token_budget or batches.token_budget(loaded.model.config, self.device)
+            budget = token_budget or token_budget_of(loaded.model.config, self.device)
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
@@ -76,12 +79,12 @@ class Encoder:
                 "or choose a smaller model."
             ) from error
         self.anatomy = loaded.anatomy
-        self._frame = loaded.frame
         self.has_pooler = loaded.has_pooler
-        self.max_length = loaded.max_length
+        self.max_length = loaded.tokenizer.max_length
         self.n_layers = choice.n_layers
         self.layer_norms = choice.layer_norms
         self.slow_path_reason = choice.slow_path_reason
+        self._tokenizer = loaded.tokenizer
         self._pooler = loaded.pooler
         self._forward = choice.forward
         self._runner = BatchRunner(weights.label, self.device, budget, pads=choice.forward.pads)
@@ -91,12 +94,10 @@ class Encoder:
 
         seed: of what is drawn at random. Raises AlterationError where that cannot be done with this model.
         """
-        frame = altered_frame(alteration, self._frame, self.weights.label)
-        alter = altered_tokens(alteration, seed, self._tokenizer.ordinary)
         changed = copy.copy(self)
-        changed._tokenizer = self._tokenizer.altered(alter, frame)
+        changed._tokenizer = altered_tokenizer(alteration, seed, self._tokenizer, self.weights.label)
         changed._forward = altered_forward(
-            *(alteration, self._forward, frame, changed._tokenizer, self.device, self.weights.label)
+            alteration, self._forward, changed._tokenizer, self.device, self.weights.label
         )
         return changed
 
@@ -178,26 +179,25 @@ class Encoder:
 
         The second is (n, 0) where the model has no pooler. Raises ModelError as `measure` does.
         """
-        tokens = self.tokenize(sentences)
-        results, done = self._in_batches(tokens, lambda *batch: self._forward(*batch))
-        if not results:
+        vectors = self._exact(sentences, slice(self.n_layers, None))
+        if not vectors:
             return np.empty((0, 0), np.float32), np.empty((0, 0), np.float32)
-        order = np.argsort(done)[tokens.order]
-        last = [vectors[self.n_layers :] for vectors in results]
-        cls, *pooler = (torch.cat(vectors).float().cpu().numpy()[order] for vectors in zip(*last, strict=True))
-        self._check(cls)
-        return cls, pooler[0] if pooler else cls[:, :0]
+        self._check(vectors[0])
+        return vectors[0], vectors[1] if self.has_pooler else vectors[0][:, :0]
 
     def cls_by_layer(self, sentences: Sequence[str]) -> list[NDArray[np.float32]]:
         """[CLS] after every layer, exactly as computed: float32 (n, width of the layer) each.
 
         Raises ModelError as `measure` does.
         """
+        return self._exact(sentences, slice(self.n_layers + 1))
+
+    def _exact(self, sentences: Sequence[str], layers: slice) -> list[NDArray[np.float32]]:
+        """[CLS] after some layers, of which one beyond the last is the pooler: float32 (n, width) each."""
         tokens = self.tokenize(sentences)
-        results, done = self._in_batches(tokens, lambda *batch: self._forward(*batch))
+        results, done = self._in_batches(tokens, lambda *batch: self._forward(*batch)[layers])
         order = np.argsort(done)[tokens.order]
-        layers = list(zip(*results, strict=True))[: self.n_layers + 1]
-        return [torch.cat(vectors).float().cpu().numpy()[order] for vectors in layers]
+        return [torch.cat(vectors).float().cpu().numpy()[order] for vectors in zip(*results, strict=True)]
 
     @torch.inference_mode()
     def pooler_steps(self, cls: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]] | None:

@@ -1,11 +1,16 @@
 """Linear layers whose weights are laid out for this machine.
 
 `Linear` keeps its weight in the byte order that oneDNN multiplies fastest, as PyTorch's compiler does when it freezes a
-model. It serves two purposes: the blocks of `blocks` are made of it, and `swap_linears` puts it into any other model.
+model. The blocks of `fast_pass` are made of it, and `swap_linears` puts it into any other model.
+
+PyTorch has no public name for these products. The two operators below are the only ones of its private interface that
+clsviz uses: `can_pack` tries them whenever a layer is made, and where they are not there, or give something else, the
+public linear layer takes their place.
 """
 
 import functools
 import platform
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +19,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from clsviz.encoder.batches import TOKEN_BUDGETS, best_device
+
+_WINDOW_SECONDS = 0.25
 ROWS = 64
 """Rows of a packed product are padded to a multiple of this, so that few different numbers of rows occur."""
 
@@ -119,3 +127,24 @@ def activation_name(activation: Callable[[Tensor], Tensor]) -> str:
         if torch.allclose(known.function(x), expected, rtol=1e-6, atol=1e-6):
             return name
     return ""
+
+
+def product_rate(seconds: float) -> float:
+    """Floating-point operations per second of the best device, in matrix products of the size of BERT base's.
+
+    Takes that many seconds and counts the best quarter of a second, because other programs come and go.
+    """
+    device, (width, inner) = torch.device(best_device()), (768, 3072)
+    n_tokens = TOKEN_BUDGETS[device.type]
+    with torch.inference_mode():
+        linear = Linear(torch.ones(inner, width, device=device), None, torch.float32)
+        tokens = torch.ones(n_tokens, width, device=device)
+        linear(tokens)  # the first call selects a kernel
+        rates = []
+        for _ in range(max(1, round(seconds / _WINDOW_SECONDS))):
+            n, began = 0, time.perf_counter()
+            while (passed := time.perf_counter() - began) < _WINDOW_SECONDS:
+                float(linear(tokens)[0, 0])  # waits for a GPU
+                n += 1
+            rates.append(n * 2 * n_tokens * width * inner / passed)
+        return max(rates)

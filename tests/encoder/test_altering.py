@@ -12,9 +12,10 @@ from support.tiny import SPECIAL, WORDS, random_sentences, write_model
 from tokenizers import processors
 
 from clsviz import models
-from clsviz.encoder import Encoder, load
-from clsviz.encoder.reference import Plain
-from clsviz.encoder.tokens import Tokens
+from clsviz.encoder import Encoder
+from clsviz.encoder.load import load
+from clsviz.encoder.tokenize import Tokens
+from clsviz.encoder.verify import OwnPass
 from clsviz.errors import AlterationError
 from clsviz.measurements import Kind
 from clsviz.settings import Alteration, Pooling
@@ -104,8 +105,8 @@ def test_with_one_position(model_type: str, tmp_path: Path) -> None:
 
 def test_the_models_own_forward_pass_takes_one_position_too(tiny_folder: Path, natural: list[list[int]]) -> None:
     loaded = load(models.find(str(tiny_folder)))
-    plain = Plain(loaded, torch.device("cpu"))
-    altered = plain.altered(loaded.frame, one_position=True)
+    plain = OwnPass(loaded, torch.device("cpu"))
+    altered = plain.altered(loaded.tokenizer.frame, one_position=True)
     row = [2, *natural[0], 3]
     for forward, position in ((altered, 0), (plain, None)):
         with torch.inference_mode():
@@ -135,7 +136,7 @@ def test_a_model_that_tells_the_order_in_another_way_is_found_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     encoder = Encoder(models.find(str(write_model(tmp_path / "model", "mpnet"))), device="cpu")
-    monkeypatch.setattr("clsviz.encoder.positions.other_positions", lambda model: [])
+    monkeypatch.setattr("clsviz.encoder.layouts.other_positions", lambda model: [])
     with pytest.raises(AlterationError, match="does not know the positions"):
         encoder.altered(Alteration.ONE_POSITION, seed=0)
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from clsviz.encoder.attention import LONGEST_PLAIN, attend
+from clsviz.encoder.fast_pass import LONGEST_PLAIN, attend
 
 N_HEADS, WIDTH = 2, 8
 

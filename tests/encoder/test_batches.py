@@ -5,7 +5,7 @@ import pytest
 import torch
 import transformers
 
-from clsviz.encoder.batches import BatchRunner, plan_batches, token_budget
+from clsviz.encoder.batches import BatchRunner, plan_batches, token_budget_of
 from clsviz.errors import ModelError
 
 CPU = torch.device("cpu")
@@ -26,7 +26,7 @@ def test_batches_keep_the_token_budget_and_hold_every_sentence_once() -> None:
 def test_the_budget_of_a_gpu_follows_its_free_memory(monkeypatch: pytest.MonkeyPatch, gigabytes: float) -> None:
     """A token of BERT base takes 4 * (8 * 768 + 2 * 3072 + 512 * 12) / 1e3 = 73.7 kB at the widest, four times."""
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (int(gigabytes * 1e9), int(200e9)))
-    budget = token_budget(transformers.BertConfig(), torch.device("cuda"))
+    budget = token_budget_of(transformers.BertConfig(), torch.device("cuda"))
     assert budget == pytest.approx(min(131_072, max(512, gigabytes * 1e9 / 4 / 73_728)), abs=1)
 
 

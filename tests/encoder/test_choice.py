@@ -11,8 +11,8 @@ from support.tiny import SPECIAL, WORDS, random_sentences, write_model, write_to
 
 from clsviz import models
 from clsviz.encoder import has_fast_bfloat16
-from clsviz.encoder.choice import choose
-from clsviz.encoder.loading import Loaded, load
+from clsviz.encoder.load import Loaded, load
+from clsviz.encoder.verify import choose
 from clsviz.errors import ModelError
 
 CPU = torch.device("cpu")

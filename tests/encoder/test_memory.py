@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from clsviz.encoder import Encoder
-from clsviz.encoder.memory import container_memory
+from clsviz.encoder.load import container_memory
 from clsviz.errors import ModelError
 from clsviz.models import Weights
 
@@ -49,7 +49,7 @@ def test_the_memory_that_a_container_leaves_is_counted(tmp_path: Path) -> None:
 
 PROGRAM = """
 import ctypes, sys, torch
-from clsviz.encoder.memory import keep_freed_memory
+from clsviz.encoder.batches import keep_freed_memory
 
 class Info(ctypes.Structure):
     names = "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"

@@ -1,7 +1,7 @@
 import torch
 import transformers
 
-from clsviz.encoder.parameters import parameters_of
+from clsviz.encoder.anatomy import parameters_of
 
 
 def test_bert_base_has_as_many_parameters_as_published() -> None:

@@ -9,8 +9,7 @@ import torch
 from support.tiny import random_sentences
 
 from clsviz.encoder import Encoder
-from clsviz.encoder.batches import BatchRunner
-from clsviz.encoder.workers import n_workers, side_by_side
+from clsviz.encoder.batches import BatchRunner, n_workers, side_by_side
 from clsviz.models import Weights
 
 BATCHES = [np.array([index, index + 1]) for index in range(0, 40, 2)]

@@ -6,7 +6,7 @@ import torch
 
 from clsviz import hub, models
 from clsviz.encoder import Encoder
-from clsviz.encoder.loading import load
+from clsviz.encoder.load import load
 from clsviz.models import MODELS, Name, Weights
 from clsviz.models.models import _needed
 from clsviz.progress import Progress

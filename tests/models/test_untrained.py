@@ -9,7 +9,7 @@ from support.tiny import write_bert
 
 from clsviz import models
 from clsviz.encoder import Encoder
-from clsviz.encoder.loading import load
+from clsviz.encoder.load import load
 
 
 def norms(name: str) -> Any:

@@ -5,15 +5,59 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from clsviz.encoder.loaded import Loaded
-from clsviz.encoder.special_tokens import Frame
 from clsviz.errors import ModelError, first_line
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What the tokenizer puts around every sentence.
+
+    prefix, suffix: token ids before and after it. cls: the position of [CLS], counted from the end if negative.
+    types: token type ids of the prefix, of every token of the sentence, and of the suffix.
+    """
+
+    prefix: list[int]
+    suffix: list[int]
+    cls: int
+    types: tuple[list[int], int, list[int]]
+
+    @property
+    def has_types(self) -> bool:
+        """Whether any token type differs from 0, the default of models."""
+        return any([*self.types[0], self.types[1], *self.types[2]])
+
+    def __len__(self) -> int:
+        return len(self.prefix) + len(self.suffix)
+
+
+def frame_of(tokenizer: Any, name: str) -> Frame:
+    """The frame around any sentence; raises ModelError if it holds no [CLS].
+
+    [CLS] is found by its id, in the frame alone: a sentence that spells out the special token does not confuse it.
+    """
+    if tokenizer.cls_token_id is None:
+        raise ModelError(f"{name} has no [CLS] token. Choose an encoder, such as bert-base-uncased.")
+    content = tokenizer("a", add_special_tokens=False)["input_ids"]
+    encoded = tokenizer("a")
+    framed = encoded["input_ids"]
+    types = encoded.get("token_type_ids") or [0] * len(framed)
+    starts = [i for i in range(len(framed)) if framed[i : i + len(content)] == content]
+    if content and starts:
+        start, stop = starts[0], starts[0] + len(content)
+        prefix, suffix = framed[:start], framed[stop:]
+        around = types[:start], types[start], types[stop:]
+        if tokenizer.cls_token_id in prefix:
+            return Frame(prefix, suffix, prefix.index(tokenizer.cls_token_id), around)
+        if tokenizer.cls_token_id in suffix:
+            return Frame(prefix, suffix, suffix.index(tokenizer.cls_token_id) - len(suffix), around)
+    raise ModelError(f"The tokenizer of {name} adds no [CLS] to a sentence. Choose another encoder.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,23 +83,28 @@ class Tokens:
 
 
 class Tokenizer:
-    """A model's tokenizer and the frame of special tokens around a sentence; safe to share between threads."""
+    """A model's tokenizer and the frame of special tokens around a sentence; safe to share between threads.
 
-    def __init__(self, loaded: Loaded) -> None:
-        self._name = loaded.name
-        self._tokenizer = loaded.tokenizer
-        self._frame = loaded.frame
-        self._vocabulary_size = loaded.vocabulary_size
-        self._room = loaded.max_length - len(loaded.frame)
-        padding = loaded.tokenizer.pad_token_id or 0
-        self._padding = padding if padding < loaded.vocabulary_size else 0  # any token the model knows: it is masked
+    max_length: tokens, special ones included, beyond which a sentence is truncated.
+    """
+
+    def __init__(self, tokenizer: Any, frame: Frame, max_length: int, vocabulary_size: int, name: str) -> None:
+        """tokenizer: of transformers. vocabulary_size: tokens that the model knows. name: what messages call it."""
+        self.frame = frame
+        self.max_length = max_length
+        self._name = name
+        self._tokenizer = tokenizer
+        self._vocabulary_size = vocabulary_size
+        self._room = max_length - len(frame)
+        padding = tokenizer.pad_token_id or 0
+        self._padding = padding if padding < vocabulary_size else 0  # any token the model knows: it is masked
         self._alter: Callable[[Tokens], Tokens] = lambda tokens: tokens
         self._lock = threading.Lock()
 
     def altered(self, alter: Callable[[Tokens], Tokens], frame: Frame) -> "Tokenizer":
         """One that changes the tokens of each sentence, but not their number, and puts others around them."""
         changed = copy.copy(self)
-        changed._alter, changed._frame = alter, frame
+        changed._alter, changed.frame = alter, frame
         return changed
 
     @cached_property
@@ -67,7 +116,7 @@ class Tokenizer:
             others = set(tokenizer.backend_tokenizer.get_added_tokens_decoder())
         else:
             vocabulary, others = tokenizer.get_vocab(), set(tokenizer.all_special_ids)
-        others |= {*self._frame.prefix, *self._frame.suffix}
+        others |= {*self.frame.prefix, *self.frame.suffix}
         known = {number for token, number in vocabulary.items() if not _is_unused(token)} - others
         return np.array(sorted(number for number in known if number < self._vocabulary_size), np.int32)
 
@@ -104,12 +153,12 @@ class Tokenizer:
     def framed(self, sentence: str) -> list[tuple[str, int]]:
         """Every token the model reads of a sentence, as text and id: with special tokens, after truncation."""
         content = self._token_ids([sentence])[0][: self._room]
-        ids = [*self._frame.prefix, *content, *self._frame.suffix]
+        ids = [*self.frame.prefix, *content, *self.frame.suffix]
         return [(str(self._tokenizer.convert_ids_to_tokens(token)), token) for token in ids]
 
     def framed_lengths(self, tokens: Tokens) -> NDArray[np.int32]:
         """Number of tokens the model reads of each distinct sentence: with special tokens, after truncation."""
-        lengths: NDArray[np.int32] = np.minimum(tokens.n_tokens, self._room) + np.int32(len(self._frame))
+        lengths: NDArray[np.int32] = np.minimum(tokens.n_tokens, self._room) + np.int32(len(self.frame))
         return lengths
 
     def is_truncated(self, tokens: Tokens) -> NDArray[np.bool_]:
@@ -122,7 +171,7 @@ class Tokenizer:
 
         Padded on the right, whatever the tokenizer's habit, so that no position depends on the longest row.
         """
-        frame, lengths = self._frame, self.framed_lengths(tokens)[batch]
+        frame, lengths = self.frame, self.framed_lengths(tokens)[batch]
         width = int(lengths.max(initial=0))
         columns = np.arange(width - len(frame))
         n_content = (lengths - len(frame))[:, None]

@@ -12,46 +12,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from clsviz.encoder.any_encoder import Unsuited
 from clsviz.encoder.batches import to_device
-from clsviz.encoder.choice import Forward
-from clsviz.encoder.special_tokens import Frame
-from clsviz.encoder.tokens import Tokenizer, Tokens
+from clsviz.encoder.layouts import UnsupportedModel
+from clsviz.encoder.tokenize import Frame, Tokenizer, Tokens
+from clsviz.encoder.verify import ForwardPass
 from clsviz.errors import AlterationError
 from clsviz.settings import Alteration
 
 Ids = NDArray[np.int32]
-
-
-_ORDERED = 12
-"""Tokens of the sentence that is read both ways round."""
-
-
-_TOLERANCE = 1e-5
-"""Largest relative change of [CLS] at which it counts as the same: that of sums in another order."""
-
-
-def altered_tokens(alteration: Alteration, seed: int, ordinary: Ids) -> Callable[[Tokens], Tokens]:
-    """What changes the tokens of sentences, if the alteration is one of tokens, and not their number.
-
-    ordinary: the token ids to draw from; raises AlterationError where they are needed and there are none.
-    """
-    change = _CHANGES.get(alteration)
-    if change is None:
-        return lambda tokens: tokens
-    if alteration is not Alteration.SHUFFLED and not len(ordinary):
-        raise AlterationError("The tokenizer has no tokens to draw from, other than special ones.")
-    number = list(_CHANGES).index(alteration)
-
-    def alter(tokens: Tokens) -> Tokens:
-        changed = [
-            change(np.random.default_rng([seed, number, zlib.crc32(ids.tobytes())]), ids, ordinary)
-            for ids in np.split(tokens.ids, tokens.starts[1:])
-        ]
-        return replace(tokens, ids=np.concatenate([*changed, tokens.ids[:0]]).astype(np.int32))
-
-    return alter
-
 
 _CHANGES: dict[Alteration, Callable[[np.random.Generator, Ids, Ids], Ids]] = {
     Alteration.SHUFFLED: lambda random, ids, _: random.permutation(ids),
@@ -59,15 +27,37 @@ _CHANGES: dict[Alteration, Callable[[np.random.Generator, Ids, Ids], Ids]] = {
     Alteration.REPEATED: lambda random, ids, ordinary: np.full_like(ids, random.choice(ordinary)),
 }
 """How each alteration of tokens changes those of one sentence."""
+_ORDERED = 12
+"""Tokens of the sentence that is read both ways round."""
+_TOLERANCE = 1e-5
+"""Largest relative change of [CLS] at which it counts as the same: that of sums in another order."""
 
 
-def altered_frame(alteration: Alteration, frame: Frame, name: str) -> Frame:
-    """The special tokens around a sentence, without the separator if the alteration is that one.
+def altered_tokenizer(alteration: Alteration, seed: int, tokenizer: Tokenizer, name: str) -> Tokenizer:
+    """One that changes the tokens of sentences, or leaves the separator out, if the alteration is such a one.
 
-    Raises AlterationError unless one separator and [CLS] are all that the tokenizer of the model `name` puts there.
+    name: the model's, for messages. Raises AlterationError where there are no tokens to draw from, or there is more
+    than one separator and [CLS] around a sentence.
     """
-    if alteration is not Alteration.NO_SEPARATOR:
-        return frame
+    change, frame = _CHANGES.get(alteration), tokenizer.frame
+    if change is None:
+        frame = _without_separator(frame, name) if alteration is Alteration.NO_SEPARATOR else frame
+        return tokenizer.altered(lambda tokens: tokens, frame)
+    if alteration is not Alteration.SHUFFLED and not len(tokenizer.ordinary):
+        raise AlterationError("The tokenizer has no tokens to draw from, other than special ones.")
+    number = list(_CHANGES).index(alteration)
+
+    def alter(tokens: Tokens) -> Tokens:
+        changed = [
+            change(np.random.default_rng([seed, number, zlib.crc32(ids.tobytes())]), ids, tokenizer.ordinary)
+            for ids in np.split(tokens.ids, tokens.starts[1:])
+        ]
+        return replace(tokens, ids=np.concatenate([*changed, tokens.ids[:0]]).astype(np.int32))
+
+    return tokenizer.altered(alter, frame)
+
+
+def _without_separator(frame: Frame, name: str) -> Frame:
     if len(frame) != 2:
         others = "nothing but [CLS]" if len(frame) == 1 else f"{len(frame)} special tokens"
         raise AlterationError(
@@ -80,17 +70,18 @@ def altered_frame(alteration: Alteration, frame: Frame, name: str) -> Frame:
 
 
 def altered_forward(
-    alteration: Alteration, forward: Forward, frame: Frame, tokenizer: Tokenizer, device: torch.device, name: str
-) -> Forward:
-    """The forward pass over sentences in this frame, with one position for all tokens if the alteration is that one.
+    alteration: Alteration, forward: ForwardPass, tokenizer: Tokenizer, device: torch.device, name: str
+) -> ForwardPass:
+    """The forward pass over what an altered tokenizer gives, with one position if the alteration is that one.
 
     Raises AlterationError unless position vectors are the only way in which the model `name` knows where tokens stand.
     """
-    one_position = alteration is Alteration.ONE_POSITION
+    if alteration is not Alteration.ONE_POSITION:
+        return forward.altered(tokenizer.frame, one_position=False)
     try:
-        altered = forward.altered(frame, one_position=one_position)
-        is_blind = not one_position or _is_blind_to_order(altered, tokenizer, device)
-    except Unsuited:
+        altered = forward.altered(tokenizer.frame, one_position=True)
+        is_blind = _is_blind_to_order(altered, tokenizer, device)
+    except UnsupportedModel:
         is_blind = False
     if not is_blind:
         raise AlterationError(
@@ -101,7 +92,7 @@ def altered_forward(
 
 
 @torch.inference_mode()
-def _is_blind_to_order(forward: Forward, tokenizer: Tokenizer, device: torch.device) -> bool:
+def _is_blind_to_order(forward: ForwardPass, tokenizer: Tokenizer, device: torch.device) -> bool:
     """Whether [CLS] is the same whichever way round a sentence is read."""
     tokens = tokenizer.random_tokens([_ORDERED])
     both = Tokens(np.concatenate([tokens.ids, tokens.ids[::-1]]), tokens.n_tokens.repeat(2), np.arange(2))
