@@ -1,0 +1,98 @@
+"""What users rely on by name, as text: flags, parameters of links, public names, keys of JSON, variables of the environment.
+
+python tests/contract.py > tests/contract.txt, in the top folder: writes what tests/test_contract.py compares with.
+"""
+
+import argparse
+import contextlib
+import inspect
+import io
+import json
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import clsviz
+from clsviz import settings
+from clsviz.cli import arguments
+from clsviz.cli.main import main
+
+SENTENCES = [" ".join(["word"] * (3 + n % 9) + [f"number{n}."]) for n in range(240)]
+COMMANDS = {
+    "measure": [],
+    "probe": ["--erase", "--origin", "120", "--travel-to", "python-docs"],
+    "similarity": [],
+    "compare": ["--models", "minilm", "untrained:minilm"],
+    "measure --dry-run": [],
+    "measure --rank": ["0", "--of", "1"],
+    "preview": [],
+}
+
+
+def contract() -> Iterator[str]:
+    """The lines of it."""
+    yield from _flags()
+    yield f"links: {' '.join(field.name for field in fields(clsviz.Experiment))}"
+    yield f"links: {settings.TEXT_PARAMETER} {' '.join(sorted(settings.PAGE_PARAMETERS))}"
+    yield f"links: {settings.MODEL_PARAMETER} {settings.CORPUS_PARAMETER}"
+    for name in clsviz.__all__:
+        yield from _public(name, getattr(clsviz, name))
+    code = "\n".join(path.read_text(encoding="utf-8") for path in Path(clsviz.__file__).parent.rglob("*.py"))
+    yield f"environment: {' '.join(sorted(set(re.findall(r'CLSVIZ_[A-Z_]*[A-Z]', code))))}"
+    yield from _json()
+
+
+def _flags() -> Iterator[str]:
+    parsers: list[argparse.ArgumentParser] = []
+    with contextlib.ExitStack() as stack:
+        whole = argparse.ArgumentParser.parse_known_args
+        argparse.ArgumentParser.parse_known_args = lambda self, *a, **k: (parsers.append(self), whole(self, *a, **k))[1]  # type: ignore[assignment, misc]
+        stack.callback(setattr, argparse.ArgumentParser, "parse_known_args", whole)
+        arguments.parse(["app"])
+    for action in parsers[0]._subparsers._group_actions:  # type: ignore[union-attr]
+        for command, parser in action.choices.items():  # type: ignore[union-attr]
+            for flag in parser._actions:
+                yield f"flag: {command} {' '.join(flag.option_strings) or flag.dest} {flag.nargs or ''}".rstrip()
+
+
+def _public(name: str, value: Any) -> Iterator[str]:
+    with contextlib.suppress(ValueError, TypeError):
+        parameters = inspect.signature(value).parameters.values()
+        yield f"public: {name}({', '.join(p.name if p.default is p.empty else f'{p.name}={p.default!r}' for p in parameters)})"
+    if inspect.isfunction(value):
+        return
+    of_python = {*dir(Exception), *dir(str)}
+    yield from (f"public: {name}.{member}" for member in dir(value) if member[0] != "_" and member not in of_python)
+
+
+def _keys(value: Any, path: str) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield f"{path}.{key}"
+            yield from _keys(item, f"{path}.{key}")
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        yield from _keys(value[0], f"{path}[]")
+
+
+def _json() -> Iterator[str]:
+    with tempfile.TemporaryDirectory() as folder:
+        corpus = Path(folder) / "sentences.txt"
+        corpus.write_text("\n".join(SENTENCES), encoding="utf-8")
+        for name, flags in COMMANDS.items():
+            if name == "preview":
+                words = ["preview", str(corpus), f"--store={folder}/store", "--json"]
+            else:
+                words = [*name.split(), *flags, f"--corpus={corpus}", "--sample-size=160", f"--store={folder}/store"]
+                words += ["--json"]
+            with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as told:
+                status = main(words)
+            assert status == 0, told.getvalue()
+            yield from (f"json: {name}{key}" for key in dict.fromkeys(_keys(json.loads(out.getvalue()), "")))
+
+
+if __name__ == "__main__":
+    sys.stdout.write("".join(f"{line}\n" for line in contract()))
