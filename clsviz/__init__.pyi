@@ -1,15 +1,9 @@
-from .api import (
-    Comparison,
-    Encoder,
-    NormResult,
-    ProbeResult,
-    SimilarityResult,
-    compare,
-    import_vectors,
-    measure,
-    probe,
-    similarity,
-)
+from .api.comparison import Comparison, compare
+from .api.encoder import Encoder
+from .api.importing import import_vectors
+from .api.norms import NormResult, measure
+from .api.probes import ProbeResult, probe
+from .api.similarity import SimilarityResult, similarity
 from .errors import ClsvizError
 from .experiment import Experiment
 from .settings import Pooling

@@ -1,5 +1,5 @@
 """`python -m clsviz`: the command line."""
 
-from clsviz.cli import command
+from clsviz.cli.main import command
 
 command()

@@ -1,4 +1,4 @@
-"""What users rely on by name, as text: flags, parameters of links, public names, keys of JSON, variables of the environment.
+"""What users rely on by name: flags, parameters of links, public names, keys of JSON, variables of the environment.
 
 python tests/contract.py > tests/contract.txt, in the top folder: writes what tests/test_contract.py compares with.
 """
@@ -62,7 +62,8 @@ def _flags() -> Iterator[str]:
 def _public(name: str, value: Any) -> Iterator[str]:
     with contextlib.suppress(ValueError, TypeError):
         parameters = inspect.signature(value).parameters.values()
-        yield f"public: {name}({', '.join(p.name if p.default is p.empty else f'{p.name}={p.default!r}' for p in parameters)})"
+        written = [p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in parameters]
+        yield f"public: {name}({', '.join(written)})"
     if inspect.isfunction(value):
         return
     of_python = {*dir(Exception), *dir(str)}

@@ -6,12 +6,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Unpack
 
 from clsviz import analysis, export, figures, words
-from clsviz.api import notebook
-from clsviz.api.bar import Bar
-from clsviz.api.extraction import extract, open_store
-from clsviz.api.norms import check_pooling
-from clsviz.api.question import DEFAULT_CORPUS, DEFAULT_N, Settings, ViewSettings, question, with_view
-from clsviz.api.sentences import Corpus
+from clsviz.api.inputs import (
+    DEFAULT_CORPUS,
+    DEFAULT_N,
+    Bar,
+    Corpus,
+    Settings,
+    ViewSettings,
+    extract,
+    open_store,
+    question,
+    with_view,
+)
+from clsviz.api.norms import check_pooling, to_html
 from clsviz.errors import SettingError, UndefinedFitError
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
@@ -63,7 +70,7 @@ class Comparison:
         columns |= {"probe_layer": "at layer", "norm_mean": "Norm", "norm_sd": "Its spread", "n_sentences": "Sentences"}
         numbers = self.table()[list(columns)].rename(columns=columns)
         table = numbers.to_html(index=False, float_format=lambda value: f"{value:.3f}", na_rep="–", border=0)
-        return notebook.to_html(self.question, self.answer, table, self._settings())
+        return to_html(self.question, self.answer, table, self._settings())
 
     def _settings(self) -> dict[str, str]:
         found = self.founds[0]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz import analysis, encoder, export, models
-from clsviz.api.bar import Bar
+from clsviz.api.inputs import Bar
 from clsviz.errors import SentenceError, SettingError
 from clsviz.experiment import Experiment, View, parse_setting
 from clsviz.settings import Pooling, Precision

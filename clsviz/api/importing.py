@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clsviz import corpora, measuring
-from clsviz.api.bar import Bar
-from clsviz.api.extraction import open_store
+from clsviz.api.inputs import Bar, open_store
 from clsviz.errors import CorpusError
 from clsviz.experiment import Experiment
 

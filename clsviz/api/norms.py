@@ -2,15 +2,25 @@
 
 import functools
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Unpack
 
+import jinja2
+
 from clsviz import analysis, export, words
-from clsviz.api import notebook
-from clsviz.api.bar import Bar
-from clsviz.api.extraction import extract, open_store
-from clsviz.api.question import DEFAULT_CORPUS, DEFAULT_N, Settings, ViewSettings, question, with_view
-from clsviz.api.sentences import Corpus
+from clsviz.api.inputs import (
+    DEFAULT_CORPUS,
+    DEFAULT_N,
+    Bar,
+    Corpus,
+    Settings,
+    ViewSettings,
+    extract,
+    open_store,
+    question,
+    with_view,
+)
 from clsviz.errors import SettingError, UndefinedFitError
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
@@ -23,6 +33,40 @@ if TYPE_CHECKING:
 
     from clsviz.figures import Figure
     from clsviz.statistics import Fit, Flat, Shape
+
+
+_RESULT = jinja2.Environment(autoescape=True).from_string("""\
+<div>
+<p><strong>{{ question }}</strong></p>
+<p>{{ answer }}</p>
+{{ table | safe }}
+<details>
+<summary>How it was measured</summary>
+<table>
+{% for name, value in settings.items() %}
+<tr><th scope="row" style="text-align: left">{{ name }}</th><td style="text-align: left">{{ value }}</td></tr>
+{% endfor %}
+</table>
+</details>
+</div>""")
+
+
+_NUMBERS = jinja2.Environment(autoescape=True).from_string("""\
+<table>
+{% for name, value in numbers.items() %}
+<tr><th scope="row" style="text-align: left">{{ name }}</th><td style="text-align: left">{{ value }}</td></tr>
+{% endfor %}
+</table>""")
+
+
+def numbers_table(numbers: Mapping[str, str]) -> str:
+    """Names and values as an HTML table, escaped."""
+    return _NUMBERS.render(numbers=numbers)
+
+
+def to_html(question: str, answer: str, table: str, settings: Mapping[str, str]) -> str:
+    """A result as a piece of HTML: everything is escaped but `table`, which is markup already."""
+    return _RESULT.render(question=question, answer=answer, table=table, settings=settings)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,10 +101,10 @@ class NormResult:
         return f"NormResult({self.experiment.model} on {self.experiment.corpus}: {self.answer})"
 
     def _repr_html_(self) -> str:
-        return notebook.to_html(
+        return to_html(
             words.question(self.experiment),
             self.answer,
-            notebook.numbers_table(words.key_numbers(self._shown, self.experiment.unit, self._flat, self._shape)),
+            numbers_table(words.key_numbers(self._shown, self.experiment.unit, self._flat, self._shape)),
             words.settings(self.experiment, self.found, self._shown),
         )
 

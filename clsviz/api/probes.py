@@ -8,18 +8,24 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from clsviz import analysis, export, figures, statistics, words
-from clsviz.api import notebook
-from clsviz.api.bar import Bar
-from clsviz.api.extraction import extract, open_store
-from clsviz.api.norms import fit_of
-from clsviz.api.published import classify_task, open_task
-from clsviz.api.question import DEFAULT_CORPUS, Settings, ViewSettings, question, with_view
-from clsviz.api.sentences import Corpus, corpus_name
+from clsviz import analysis, corpora, export, figures, measuring, statistics, words
+from clsviz.api.inputs import (
+    DEFAULT_CORPUS,
+    Bar,
+    Corpus,
+    Settings,
+    ViewSettings,
+    corpus_name,
+    extract,
+    open_store,
+    question,
+    with_view,
+)
+from clsviz.api.norms import fit_of, to_html
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
-from clsviz.measuring import Encoders, Found, Store, measure_altered
+from clsviz.measuring import Encoders, Extraction, Found, Store, measure_altered
 from clsviz.progress import Progress
 from clsviz.settings import ALTERED_DEFAULT, ALTERED_SIZES, Alteration
 from clsviz.vectors import Vectors
@@ -28,8 +34,36 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from clsviz.analysis.probes import Origin, Published
+    from clsviz.corpora import TaskFile
     from clsviz.figures import Figure
     from clsviz.statistics import Erasure, Fit, Profile, Travel
+
+
+def open_task(path: Path, per_class: int | None) -> "TaskFile":
+    """The task in a file, with at most so many sentences of each class in each partition; raises ClsvizError."""
+    if per_class is not None and per_class < 1:
+        raise SettingError(f"{per_class:,} sentences of each class cannot be taken; it must be 1 or more.")
+    return corpora.read_task(path.expanduser()).head(per_class)
+
+
+def cost_of_task(file: "TaskFile", found: Found, experiment: Experiment, store: Store, encoders: Encoders) -> str:
+    """What measuring the sentences of a task takes, in words."""
+    n = len(file.sentences)
+    extraction = Extraction(experiment, store, encoders, kind=Kind.VECTORS)
+    gigabytes = measuring.gigabytes_of(found.vectors, n)
+    return words.sentlen.file_cost(n, extraction.seconds(found, n), gigabytes)
+
+
+def classify_task(
+    file: "TaskFile", found: Found, experiment: Experiment, store: Store, encoders: Encoders, progress: Progress
+) -> "Published":
+    """Measure the sentences of a task by the model that `found` is by, and classify them; raises ClsvizError."""
+    vectors = measuring.measure_texts(
+        file.sentences, experiment, found, store, encoders, progress, f"task {file.fingerprint}"
+    )
+    n_steps = len(statistics.sentlen.STRENGTHS)
+    progress.begin("Fitting classifiers", n_steps)
+    return analysis.probes.classify_published(file, vectors, experiment.view, progress.advance)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,7 +95,7 @@ class ProbeResult:
     def _repr_html_(self) -> str:
         _, n_truncated = analysis.under_cutoff(self.found.measurements, self.experiment.view)
         rows = words.probe_settings(self.experiment, self.found, self.profile.n, n_truncated)
-        return notebook.to_html(self.question, self.answer, _layers_table(self.profile), rows)
+        return to_html(self.question, self.answer, _layers_table(self.profile), rows)
 
     @property
     def question(self) -> str:

@@ -6,11 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Unpack
 
 from clsviz import analysis, export, figures, words
-from clsviz.api import notebook
-from clsviz.api.bar import Bar
-from clsviz.api.extraction import extract, open_store
-from clsviz.api.question import DEFAULT_CORPUS, Settings, question
-from clsviz.api.sentences import Corpus
+from clsviz.api.inputs import DEFAULT_CORPUS, Bar, Corpus, Settings, extract, open_store, question
+from clsviz.api.norms import numbers_table, to_html
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
@@ -57,7 +54,7 @@ class SimilarityResult:
     def _repr_html_(self) -> str:
         numbers = words.similarity.key_numbers(self.similarity, self.experiment)
         rows = words.similarity.settings(self.experiment, self.found, self.similarity)
-        return notebook.to_html(self.question, self.answer, notebook.numbers_table(numbers), rows)
+        return to_html(self.question, self.answer, numbers_table(numbers), rows)
 
     @property
     def question(self) -> str:

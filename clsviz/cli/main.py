@@ -1,28 +1,34 @@
 """Run a command, and turn its failures into one line and an exit status."""
 
+import argparse
 import atexit
 import gc
 import io
 import os
+import pkgutil
+import runpy
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn
 
-from clsviz.cli import app, arguments, compare, import_, measure, preview, probe, similarity, warm
+import clsviz
+from clsviz.cli import arguments
 from clsviz.cli.output import one_line
-from clsviz.errors import ClsvizError
+from clsviz.errors import ClsvizError, SettingError
+from clsviz.limits import limits_of
 
 _COMMANDS = {
-    "app": app,
-    "measure": measure,
-    "probe": probe,
-    "similarity": similarity,
-    "compare": compare,
-    "preview": preview,
-    "import": import_,
-    "warm": warm,
+    "app": "clsviz.cli.main:app",
+    "measure": "clsviz.cli.results:measure",
+    "probe": "clsviz.cli.results:probe",
+    "similarity": "clsviz.cli.results:similarity",
+    "compare": "clsviz.cli.results:compare",
+    "preview": "clsviz.cli.files:preview",
+    "import": "clsviz.cli.files:import_",
+    "warm": "clsviz.cli.files:warm",
 }
-
+"""What runs each, imported only then: help is there at once."""
 
 _INTERRUPTED = 130
 """Exit status after Ctrl-C."""
@@ -64,7 +70,7 @@ def main(words: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         options = arguments.parse(words)
-        status: int = _COMMANDS[options.command].run(options)
+        status: int = pkgutil.resolve_name(_COMMANDS[options.command])(options)
         sys.stdout.flush()
         return status
     except ClsvizError as error:
@@ -77,3 +83,32 @@ def main(words: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("clsviz: Stopped. The same command continues from here.", file=sys.stderr)
         return _INTERRUPTED
+
+
+def app(options: argparse.Namespace) -> int:
+    """Run Streamlit in this process until it is stopped; its flags follow the script. The exit status.
+
+    Raises SettingError if the environment sets a limit that makes no sense, before there is a visitor to meet it.
+    """
+    limits_of(os.environ)
+    sys.argv = ["streamlit", "run", str(script()), *options.flags]
+    try:
+        runpy.run_module("streamlit", run_name="__main__", alter_sys=True)
+    except SystemExit as ended:
+        if isinstance(ended.code, str):
+            print(ended.code, file=sys.stderr)
+        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    return 0
+
+
+def script() -> Path:
+    """The script that Streamlit runs: it lies beside the folder .streamlit, whose settings Streamlit then takes.
+
+    In a checkout that is the app.py at its top. An installed package has copies of both in a folder of its own, where
+    nothing else lies: Streamlit lets Python import what is beside the script.
+    """
+    package = Path(clsviz.__file__).parent
+    for path in (package / "dashboard" / "app.py", package.parent / "app.py"):
+        if path.is_file():
+            return path
+    raise SettingError("The dashboard's app.py is missing from this installation. Reinstall clsviz.")

@@ -1,8 +1,11 @@
-"""What a command prints and writes."""
+"""What commands print and write, and how they show how far they are."""
 
+import argparse
+import contextlib
 import json
 import os
 import sys
+import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,10 +13,51 @@ from typing import TYPE_CHECKING
 from clsviz import export
 from clsviz.atomic import new_file
 from clsviz.errors import SettingError
+from clsviz.progress import Progress
 from clsviz.settings import printable
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+class Lines(Progress):
+    """Progress as JSON lines on stderr: one for each stage, and one each second in it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._told = 0.0
+
+    def begin(self, stage: str, total: int = 0, done: int = 0, unit: str = "") -> None:
+        """Print the stage."""
+        super().begin(stage, total, done, unit)
+        self._tell()
+
+    def advance(self, done: int) -> None:
+        """Print how far it is, once a second."""
+        super().advance(done)
+        if time.monotonic() - self._told >= 1:
+            self._tell()
+
+    def _tell(self) -> None:
+        self._told = time.monotonic()
+        line: dict[str, object] = {"stage": self.stage}
+        if self.total:
+            line |= {"done": self.done, "of": self.total}
+        if self.rate:
+            line |= {"per_second": self.rate, "seconds_left": self.seconds_left}
+        print_line(line)
+
+
+def print_line(line: Mapping[str, object]) -> None:
+    """Print JSON on a line of stderr."""
+    print(json.dumps(line, ensure_ascii=False), file=sys.stderr, flush=True)
+
+
+def progress(options: argparse.Namespace) -> contextlib.AbstractContextManager[Progress]:
+    """Shows how far a run is, as its flags say."""
+    from clsviz.api.inputs import Bar
+
+    return contextlib.nullcontext(Lines()) if options.progress == "json" else Bar()
 
 
 def one_line(text: str) -> str:
@@ -22,13 +66,13 @@ def one_line(text: str) -> str:
 
 
 def print_notes(notes: Iterable[str]) -> None:
-    """On stderr, one line each."""
+    """Print notes on stderr, a line each."""
     for note in notes:
         print(f"clsviz: {one_line(note)}", file=sys.stderr)
 
 
 def print_json(result: Mapping[str, object]) -> None:
-    """As one object on one line."""
+    """Print one object on one line."""
     print(json.dumps(result, ensure_ascii=False, allow_nan=False))
 
 
@@ -44,10 +88,8 @@ def check(path: Path | None) -> None:
         raise SettingError(f"--output {path} cannot be written. Name a file in a folder that exists and is writable.")
 
 
-def write(path: Path | None, table: "pd.DataFrame", about: Mapping[str, object]) -> None:
-    """Write the table as CSV, or as Parquet with what it is about in its metadata; nothing where no path is given."""
-    if path is None:
-        return
+def write(path: Path, table: "pd.DataFrame", about: Mapping[str, object]) -> None:
+    """Write the table as CSV, or as Parquet with what it is about in its metadata."""
     content = export.to_csv(table) if path.suffix == ".csv" else export.to_parquet(table, about)
     with new_file(path) as temporary:
         temporary.write_bytes(content)

@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from clsviz.api import Bar
+from clsviz.api.inputs import Bar
 
 
 def test_a_stage_that_takes_longer_than_a_second_has_a_bar(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from clsviz.api.extraction import open_store
+from clsviz.api.inputs import open_store
 
 
 def test_a_store_is_named_by_a_folder_or_a_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from support.tiny import random_sentences
 
 import clsviz
 from clsviz import corpora
-from clsviz.api import corpus_name
+from clsviz.api.inputs import corpus_name
 from clsviz.measuring import Store
 
 SENTENCES = random_sentences(30, seed=3)

@@ -18,7 +18,7 @@ from benchmarks.busy import busy_processes
 from benchmarks.engines import OPTIONAL
 from benchmarks.table import table
 from benchmarks.ways import Plain
-from clsviz.cli import main
+from clsviz.cli.main import main
 from clsviz.encoder import has_fast_bfloat16
 from clsviz.experiment import Experiment
 from clsviz.measuring import Encoders, Extraction, Store

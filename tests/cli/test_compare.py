@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 from support.tiny import write_bert
 
-from clsviz.cli import main
+from clsviz.cli.main import main
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from support.tiny import random_sentences
 
-from clsviz.cli import main
+from clsviz.cli.main import main
 from clsviz.experiment import Experiment
 
 TEXTS = random_sentences(200, seed=4)

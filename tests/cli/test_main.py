@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from clsviz.cli import main
+from clsviz.cli.main import main
 from clsviz.experiment import Experiment
 
 
@@ -72,7 +72,7 @@ def test_a_command_looks_for_circles_rarely_and_not_as_it_ends() -> None:
     """What libraries make stays, and is much."""
     program = """
 import atexit, gc, sys
-from clsviz.cli import command
+from clsviz.cli.main import command
 atexit.register(lambda: print(gc.get_threshold()[0], gc.get_freeze_count() > 10_000))  # runs last
 sys.argv = ["clsviz", "--help"]
 command()

@@ -13,7 +13,7 @@ from support.processor import needs_bfloat16
 from support.programs import BRIEF
 from support.tiny import random_sentences, write_dataset, write_model
 
-from clsviz.cli import main
+from clsviz.cli.main import main
 from clsviz.corpora import clusters_of
 from clsviz.encoder import Encoder
 
@@ -289,7 +289,7 @@ def test_lengths_in_words_are_those_of_the_sentences(arguments: list[str], capsy
 
 LOADED = """
 import contextlib, sys
-from clsviz.cli import main
+from clsviz.cli.main import main
 with contextlib.suppress(SystemExit):
     main(["--help"])
 print("LOADED", *sys.modules)

@@ -5,7 +5,7 @@ import pytest
 from support.wrapped import book, paragraphs
 
 from clsviz import corpora
-from clsviz.cli import main
+from clsviz.cli.main import main
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from support.files import write_task
 from support.tiny import random_sentences, write_bert, write_model
 
-from clsviz.cli import main
+from clsviz.cli.main import main
 from clsviz.settings import Alteration
 
 

@@ -8,7 +8,7 @@ from scipy import stats
 from sklearn.metrics.pairwise import cosine_similarity
 
 import clsviz
-from clsviz.cli import main
+from clsviz.cli.main import main
 
 
 def test_it_prints_what_a_script_of_ones_own_computes(

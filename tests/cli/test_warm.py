@@ -5,7 +5,7 @@ import pytest
 from support.hub import Hub
 from support.tiny import random_sentences, write_dataset
 
-from clsviz.cli import main
+from clsviz.cli.main import main
 from clsviz.encoder import Encoder
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind

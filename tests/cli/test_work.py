@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clsviz.cli import main
+from clsviz.cli.main import main
 
 
 def parts(store: Path) -> dict[str, bytes]:

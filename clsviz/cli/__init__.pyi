@@ -1,3 +1,0 @@
-from .main import command, main
-
-__all__ = ["command", "main"]

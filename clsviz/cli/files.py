@@ -1,0 +1,113 @@
+"""`clsviz import`, `preview` and `warm`: vectors of one's own, how a file is read, and what is measured beforehand."""
+
+import argparse
+import os
+import shlex
+from pathlib import Path
+from urllib.parse import urlencode
+
+import numpy as np
+
+from clsviz import corpora, measuring, models, words
+from clsviz.api.inputs import Bar, extract
+from clsviz.cli import arguments, output
+from clsviz.errors import CorpusError, ModelError, SettingError
+
+_BINS, _WIDTH = 10, 40
+"""Rows of the histogram, and characters of its longest bar."""
+
+
+def import_(options: argparse.Namespace) -> int:
+    """Import, print what shows it; the exit status. Raises ClsvizError."""
+    path = Path(os.path.expanduser(options.file))
+    file = corpora.open_vectors(path)
+    texts = Path(os.path.expanduser(options.texts)) if options.texts else None
+    chosen = file.decided(corpora.Chosen(options.text, options.vectors, options.norms, options.tokens, texts))
+    store = measuring.Store(options.store)
+    label = options.name or words.imported.label_of(path.name)
+    with Bar() as bar:
+        found = measuring.import_rows(file.rows(chosen), file.n_rows(chosen), label, store, bar)
+    if options.json:
+        output.print_json({"model": found.model, "corpus": found.corpus, "n": found.n, "width": found.width or None})
+        return 0
+    print(words.imported.said(found))
+    flags = [f"{flag} {shlex.quote(value)}" for flag, value in found.experiment.to_flags().items()]
+    if options.store:
+        flags.append(f"--store {shlex.quote(str(options.store))}")
+    print(f"\nIn numbers:\n  clsviz measure {' '.join(flags)}")
+    print(f"\nOn the page, behind its address:\n  ?{urlencode(found.experiment.to_query())}")
+    if options.store:
+        print(f"once it is started with CLSVIZ_STORE={shlex.quote(str(options.store))}")
+    return 0
+
+
+def preview(options: argparse.Namespace) -> int:
+    """Read the beginning, print what it gives; the exit status. Raises ClsvizError."""
+    experiment, _ = arguments.experiment_of(options)
+    if not corpora.is_own(experiment.corpus):
+        raise SettingError(f"“{output.one_line(experiment.corpus)}” is no file. Name one of your own.")
+    found = corpora.preview(experiment.selection, measuring.Store(options.store).corpora)
+    if options.json:
+        output.print_json(_summary(found))
+        return 0
+    print(f"{output.one_line(found.label)}: {words.reading.counted(found)}. {words.reading.how(found)}")
+    print("\nSome of them:")
+    for example in found.examples():
+        print(f"  {output.one_line(example)[:200]}")
+    print("\nWords in a sentence:")
+    for row in _histogram(found):
+        print(row)
+    print("\n--reading, --segmentation and --column read it otherwise; `measure` takes them too.")
+    return 0
+
+
+def _summary(preview: "corpora.Preview") -> dict[str, object]:
+    selection = preview.selection
+    return {
+        "reading": selection.reading,
+        "segmentation": selection.segmentation,
+        "column": selection.column or None,
+        "columns": list(preview.columns),
+        "width": preview.width or None,
+        "n_left_out": preview.n_left_out,
+        "n_sentences": len(preview.sentences),
+        "is_whole": preview.is_whole,
+        "examples": preview.examples(),
+        "words": dict(zip(("minimum", "median", "maximum"), np.quantile(preview.n_words, [0, 0.5, 1]), strict=True)),
+    }
+
+
+def _histogram(preview: "corpora.Preview") -> list[str]:
+    """Bars of the number of sentences by their words; what is longer than nearly all shares the last."""
+    longest = max(_BINS, int(np.quantile(preview.n_words, 0.98)))
+    edges = np.linspace(1, longest + 1, _BINS + 1).astype(int)
+    counts, _ = np.histogram(np.minimum(preview.n_words, longest), edges)
+    spans = zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
+    names = [f"{low} to {high - 1}" if high - low > 1 else f"{low}" for low, high in spans]
+    names[-1] = f"{edges[-2]} and more"
+    bars = ["█" * round(_WIDTH * count / max(1, counts.max())) for count in counts]
+    return [f"  {name:>12} {bar} {count:,}" for name, bar, count in zip(names, bars, counts.tolist(), strict=True)]
+
+
+def warm(options: argparse.Namespace) -> int:
+    """Measure what the store lacks of the list, a line for each experiment; the exit status. Raises ClsvizError.
+
+    What needs the Hugging Face Hub is skipped where it cannot be had, so that a server without a network starts too.
+    """
+    store = measuring.Store(options.store, shipped=measuring.SHOWCASE)
+    encoders = measuring.Encoders(1)
+    for wanted in measuring.read_wanted(options.list):
+        experiment = wanted.experiment
+        try:
+            with Bar() as bar:
+                extraction, found = extract(experiment, wanted.kind, store, bar, encoders)
+        except (ModelError, CorpusError) as error:
+            if not wanted.needs_hub:
+                raise
+            name = f"{models.label(experiment.model)} on {corpora.label(experiment.corpus)}"
+            output.print_notes([f"Skipped {name}. {error}"])
+            continue
+        was_there = "" if extraction.sentences_per_second else ", already there"
+        name = f"{found.weights.label} on {found.corpus.label}"
+        print(output.one_line(f"{name}: {wanted.kind} of {found.n_measured:,} sentences{was_there}"))
+    return 0
