@@ -88,5 +88,5 @@ def picture(experiment: Experiment, found: Found, shown: ViewData, seen: Seen | 
         **(seen.groups.look(shown.index, of.points) if seen.groups else {}),
     )
     if seen.groups:
-        figures.key.add(figure, seen.groups.key(shown.index, figures.Palette()))
+        figures.colouring.add(figure, seen.groups.key(shown.index, figures.Palette()))
     return figure

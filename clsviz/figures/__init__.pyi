@@ -1,17 +1,11 @@
-from . import colouring, key, static
-from .bars import dimension_shares, erasure, weights_by_group
-from .cloud import Axes, Figure, empty, scatter, to_html
-from .cutoffs import cutoff_lines
+from . import colouring, static
+from .bars import dimension_shares, erasure, histogram, remedy_bars, times_found, weights_by_group
+from .cells import heat_map, length_map, projection
+from .cloud import Axes, Figure, empty, plain_json, plotly_script, scatter, sent, to_html
+from .colouring import Key
 from .density import N_BINS, Density, Drawn, drawn, is_dense, n_sampled
-from .every_layer import PANEL_HEIGHT, PLAYED_HEIGHT, layer_panel, played_layers
-from .heat_map import heat_map
-from .histogram import histogram
-from .key import Key
-from .length_map import joined, length_map, remedy_bars, times_found
-from .lines import error_lines, growth, layer_lines, layer_path, norm_spread, relative_depth
-from .panels import small_multiples
-from .projection import projection
-from .sent import plain_json, plotly_script, sent
+from .layers import PANEL_HEIGHT, PLAYED_HEIGHT, layer_panel, played_layers, small_multiples
+from .lines import cutoff_lines, error_lines, growth, joined, layer_lines, layer_path, norm_spread, relative_depth
 from .style import Labels, Palette, Points, hover_label, labels_of
 
 __all__ = [
@@ -39,7 +33,6 @@ __all__ = [
     "hover_label",
     "is_dense",
     "joined",
-    "key",
     "labels_of",
     "layer_lines",
     "layer_panel",

@@ -1,13 +1,14 @@
-"""Bars: the shares of dimensions, and the weights of a model's groups of parameters."""
+"""Bars: shares of dimensions, weights, what is erased, and a small histogram."""
+
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from clsviz.figures.axes import arrange
-from clsviz.figures.lines import Floats
-from clsviz.figures.style import Palette
+from clsviz.figures.style import SMALL, Floats, Palette, arrange, hover_label
 
 
 def dimension_shares(shares: Floats, order: NDArray[np.intp], palette: Palette, n: int = 20) -> go.Figure:
@@ -98,3 +99,73 @@ def weights_by_group(groups: pd.DataFrame, palette: Palette) -> go.Figure:
         },
         margin={"l": 8, "r": 48, "t": 28, "b": 8},
     )
+
+
+_FEW = 0.01
+"""The share of the values that may lie beyond the end of the axis."""
+
+
+def histogram(values: NDArray[np.int32], title: str, palette: Palette) -> go.Figure:
+    """How many sentences have each value, int (n,); a few may lie beyond the end of the axis. title: of the axis."""
+    end = int(np.quantile(values, 1 - _FEW)) + 1
+    bars = go.Histogram(
+        x=values,
+        xbins={"start": -0.5, "end": int(values.max()) + 0.5, "size": max(1, round(end / 30))},
+        marker={"color": palette.points, "line": {"width": 0}},
+        hovertemplate="%{x}: %{y:,} sentences<extra></extra>",
+    )
+    figure = go.Figure(bars)
+    arrange(figure, {"title": title, "range": [0, end]}, {"nticks": 4})
+    return figure.update_layout(showlegend=False, bargap=0.08, margin={"l": 4, "r": 4, "t": 4, "b": 4})
+
+
+def remedy_bars(table: pd.DataFrame, palette: Palette, chance: float) -> go.Figure:
+    """Correlations before and after remedies, a bar each, over the band of chance from −chance to chance.
+
+    table: name, correlation (NaN if undefined), is_baseline.
+    """
+    shown = table.iloc[::-1]
+    values = shown["correlation"].to_numpy(float)
+    colours = [palette.summary + "8c" if baseline else palette.points for baseline in shown["is_baseline"]]
+    figure = go.Figure(
+        go.Bar(
+            x=np.where(np.isfinite(values), values, 0),
+            y=[hover_label(name, 1) for name in shown["name"]],
+            orientation="h",
+            marker={"color": colours, "line": {"width": 0}},
+            text=[f" {value:.2f} ".replace("-", "−") if np.isfinite(value) else " –" for value in values],
+            textposition="outside",
+            cliponaxis=False,
+            hovertemplate="%{y}: %{x:.3f}<extra></extra>",
+        )
+    )
+    low, high = min(0.0, float(np.nanmin(values, initial=0))), max(0.2, float(np.nanmax(values, initial=0)))
+    x: dict[str, Any] = {"title": "Rank correlation", "range": [1.2 * low, 1.15 * high], "fixedrange": True}
+    arrange(figure, x, {"fixedrange": True, "ticksuffix": " "})
+    figure.add_vrect(x0=-chance, x1=chance, fillcolor=palette.line, opacity=0.18, line_width=0)
+    return figure.update_layout(showlegend=False, bargap=0.3, height=44 * len(table) + 70)
+
+
+def times_found(
+    times: NDArray[np.float64], by_words: NDArray[np.float64], spans: Sequence[str], palette: Palette, unit: str
+) -> go.Figure:
+    """How often sentences of each span of length are found, float64 (n,), beside a search by shared words (or NaN)."""
+    figure = go.Figure()
+    for name, values, colour in (("this vector", times, palette.points), ("shared words", by_words, palette.summary)):
+        figure.add_bar(
+            x=list(spans),
+            y=values,
+            name=name,
+            marker={"color": colour + ("" if colour == palette.points else "8c"), "line": {"width": 0}},
+            hovertemplate="%{x} " + unit + "<br>among the ten nearest of %{y:.1f}<extra>%{fullData.name}</extra>",
+        )
+    x = {
+        "title": f"{unit.capitalize()} of the sentence found",
+        "type": "category",
+        "tickfont": SMALL,
+        "tickangle": 0,
+        "dtick": 2,
+    }
+    arrange(figure, x | {"fixedrange": True}, {"title": "Times found", "rangemode": "tozero", "fixedrange": True})
+    figure.add_hline(y=10, line={"color": palette.line, "width": 2, "dash": "dash"})
+    return figure.update_layout(bargap=0.25)

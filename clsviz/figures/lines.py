@@ -1,26 +1,17 @@
-"""Lines over layers, lengths and depths.
-
-Colours are those of the palette, unchanged except for up to two digits of opacity appended: Streamlit looks for them in
-the text of the figure and replaces them by its theme's.
-"""
+"""Lines over layers, lengths, depths and cutoffs."""
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import cycle, islice
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from numpy.typing import NDArray
+from plotly.subplots import make_subplots
 
-from clsviz.figures.axes import arrange, layers_axis
-from clsviz.figures.style import LONGEST_NAME, Palette, hover_label, short_name
+from clsviz.figures.style import LONGEST_NAME, Floats, Palette, arrange, hover_label, layers_axis, short_name
 from clsviz.words import number
-
-Floats = NDArray[np.floating[Any]]
-
 
 _FIFTH, _SIXTH = "#9a6fc4", "#219a86"
 """Readable on white and on black; for more lines than the palette has colours."""
@@ -281,3 +272,100 @@ def _note(figure: go.Figure, text: str, colour: str) -> None:
     """A line of text in the upper right corner, over the plot."""
     corner = {"xref": "paper", "yref": "paper", "x": 1, "y": 1, "xanchor": "right", "yanchor": "bottom"}
     figure.add_annotation(text=text, showarrow=False, font={"color": colour}, **corner)
+
+
+def cutoff_lines(
+    table: pd.DataFrame, current: int, palette: Palette, *, unit: str = "token", cutoff_unit: str = "tokens"
+) -> go.Figure:
+    """R² with its interval above, the slope below, by cutoff; the current one is marked.
+
+    table: length_cutoff, n, r_squared, lower, upper, slope, as `statistics.by_cutoff` makes it. unit: of the slope.
+    cutoff_unit: what the cutoff is in.
+    """
+    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
+    figure.add_trace(_interval(table, palette), row=1, col=1)
+    r_squared = "R² %{y:.3f} (%{customdata[1]:.3f} to %{customdata[2]:.3f})"
+    figure.add_trace(_by_cutoff(table, "r_squared", r_squared, palette, cutoff_unit), row=1, col=1)
+    figure.add_trace(_by_cutoff(table, "slope", f"slope %{{y:+.4f}} per {unit}", palette, cutoff_unit), row=2, col=1)
+    figure.add_hline(y=0, line={"color": palette.summary, "width": 1}, opacity=0.4)
+    _mark(figure, current, int(table["length_cutoff"].iloc[-1]), palette)
+    figure.update_yaxes(title="R²", rangemode="tozero", row=1, col=1)
+    figure.update_yaxes(title=f"Slope per {unit}", zeroline=False, row=2, col=1)
+    figure.update_xaxes(title=f"Length cutoff ({cutoff_unit})", row=2, col=1)
+    return figure.update_layout(
+        showlegend=False, hovermode="closest", hoverlabel={"align": "left"}, margin={"l": 8, "r": 8, "t": 32, "b": 8}
+    )
+
+
+def _interval(table: pd.DataFrame, palette: Palette) -> go.Scatter:
+    """The 95% interval of R², as an area."""
+    there_and_back = pd.concat([table, table[::-1]])
+    return go.Scatter(
+        x=there_and_back["length_cutoff"],
+        y=[*table["upper"], *table["lower"][::-1]],
+        mode="lines",
+        line={"width": 0},
+        fill="toself",
+        fillcolor=palette.line + _BAND,
+        hoverinfo="skip",
+    )
+
+
+def _by_cutoff(table: pd.DataFrame, column: str, said: str, palette: Palette, cutoff_unit: str) -> go.Scatter:
+    """One column by cutoff; said: what pointing at it says of the value; n and the interval are custom data."""
+    return go.Scatter(
+        x=table["length_cutoff"],
+        y=table[column],
+        customdata=table[["n", "lower", "upper"]].to_numpy(float),
+        mode="lines+markers",
+        line={"color": palette.line, "width": 2},
+        marker={"size": 6},
+        hovertemplate=f"under %{{x}} {cutoff_unit}: %{{customdata[0]:,}} sentences<br>{said}<extra></extra>",
+    )
+
+
+def _mark(figure: go.Figure, current: int, last: int, palette: Palette) -> None:
+    """Mark the current cutoff, at the last one of the table if it is beyond: there it adds no sentence."""
+    at = min(current, last)
+    figure.add_vline(x=at, line={"color": palette.summary, "width": 1.5, "dash": "dot"})
+    figure.add_annotation(
+        text=f"under {current}",
+        x=at,
+        xref="x",
+        y=1,
+        yref="paper",
+        yanchor="bottom",
+        showarrow=False,
+        font={"color": palette.summary, "size": 13},
+    )
+
+
+def joined(table: pd.DataFrame, palette: Palette) -> go.Figure:
+    """Mean cosines by how many sentences a text is joined from; dotted, those of shared words.
+
+    table: sentences, and for both cosine and tfidf: _with_own_first_sentence, _with_another_text,
+    _with_another_sentence.
+    """
+    figure = go.Figure()
+    lines = (
+        ("own_first_sentence", "its own first sentence", palette.points, "circle"),
+        ("another_text", "another such text", palette.line, "diamond"),
+        ("another_sentence", "another single sentence", palette.summary, "square-open"),
+    )
+    for key, name, colour, symbol in lines:
+        for kind, dash in (("cosine", "solid"), ("tfidf", "dot")):
+            figure.add_scatter(
+                x=table["sentences"],
+                y=table[f"{kind}_with_{key}"],
+                name=name,
+                mode="lines+markers",
+                line={"color": colour, "dash": dash, "width": 2 if kind == "cosine" else 1.5},
+                marker={"color": colour, "symbol": symbol, "size": 8 if kind == "cosine" else 5},
+                showlegend=kind == "cosine",
+                customdata=table["tokens"],
+                hovertemplate="%{x} sentences, %{customdata:.0f} tokens<br>%{y:.3f}<extra>"
+                + f"{name}{', by shared words' if kind == 'tfidf' else ''}</extra>",
+            )
+    x = {"title": "Sentences in a text", "type": "log", "tickvals": table["sentences"].tolist(), "fixedrange": True}
+    arrange(figure, x, {"title": "Mean cosine with …", "fixedrange": True})
+    return figure

@@ -1,4 +1,4 @@
-"""What all pictures share: colours, hover labels, and points."""
+"""What all pictures share: colours, hover labels, points, and axes."""
 
 import html
 import re
@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 from numpy.typing import NDArray
+
+Floats = NDArray[np.floating[Any]]
 
 Labels = NDArray[np.object_]
 """Hover labels, as `labels_of` makes them: an array of strings."""
@@ -93,6 +96,8 @@ def stand_out(trace: Any, selected: NDArray[np.intp] | None) -> None:
         trace.unselected = {"marker": {"opacity": opacity / 4}}
 
 
+SMALL = {"size": 11}
+
 LONGEST_LABEL, LONGEST_NAME = 18, 26
 """Characters of a name beside a line or a cell, and in a legend."""
 
@@ -105,3 +110,29 @@ def short_name(name: str, most: int = LONGEST_LABEL) -> str:
 def label_step(n: int) -> int:
     """Label step that fits a phone."""
     return 1 if n <= 13 else 2 if n <= 26 else 4
+
+
+def arrange(figure: go.Figure, x: dict[str, Any], y: dict[str, Any]) -> None:
+    """Set the axes, and a legend above the plot: on a phone, labels at the ends of lines would not fit."""
+    figure.update_layout(
+        xaxis={"zeroline": False} | x,
+        yaxis={"zeroline": False} | y,
+        showlegend=True,
+        legend={"orientation": "h", "entrywidth": 0, "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"},
+        hovermode="closest",
+        hoverlabel={"align": "left"},
+        margin={"l": 8, "r": 8, "t": 32, "b": 8},  # the tools appear above the plot
+        overwrite=True,  # there are none yet, and to look for them takes Plotly four times as long
+    )
+
+
+def layers_axis(last: int) -> dict[str, Any]:
+    """Of lines over layers, from 0 to the last."""
+    return {
+        "title": "Layer (0: embeddings)",
+        "range": [-0.4, last + 0.4],
+        "tick0": 0,
+        "dtick": label_step(last + 1),
+        "tickangle": 0,
+        "unifiedhovertitle": {"text": "layer %{x}"},
+    }

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from clsviz.figures import Axes, Palette, Points, labels_of, scatter
-from clsviz.figures.marginals import CLOUD_HEIGHT, CLOUD_WIDTH
+from clsviz.figures.density import CLOUD_HEIGHT, CLOUD_WIDTH
 
 
 @pytest.mark.parametrize("longest", [40, 500])

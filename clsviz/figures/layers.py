@@ -1,17 +1,20 @@
-"""Norm against length after every layer: one small panel each, and one picture that plays through them."""
+"""Norm against length side by side: after every layer, and of several models."""
 
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
+from plotly.subplots import make_subplots
 
-from clsviz.figures.style import Labels, Palette, least_range, stand_out
+from clsviz.figures.style import Floats, Labels, Palette, Points, hover_label, least_range, stand_out
 
 if TYPE_CHECKING:
     from clsviz.analysis.layers import AfterLayer, EveryLayer
+    from clsviz.statistics import Fit
 
-Floats = NDArray[np.floating[Any]]
 
 PANEL_HEIGHT, PLAYED_HEIGHT = 190, 430
 """Pixels of a panel, and of the picture that plays, with its button and slider."""
@@ -205,3 +208,144 @@ def _slider(found: "EveryLayer", first: int, palette: Palette) -> dict[str, obje
             for after in found.layers
         ],
     }
+
+
+_HEIGHT, _TITLES_HEIGHT = 230, 72
+"""Pixels of a panel, and of the space above it: two lines of its name, and the axis numbers of the panel over it."""
+
+
+_LINE = 18
+"""How many characters of a name fit over a panel on a phone."""
+
+
+_FONT_SIZE = 12
+
+
+def small_multiples(
+    panels: Sequence[tuple[str, Points, "Fit | None"]],
+    palette: Palette,
+    *,
+    shared_y: bool,
+    unit: str = "tokens",
+    is_scaled: bool = False,
+    selected: Sequence[NDArray[np.intp]] = (),
+) -> go.Figure:
+    """Norm against length, one panel per model: its label, a few thousand points at most, and its line.
+
+    is_scaled: whether norms are drawn as distances from the model's mean, in its standard deviations. A norm that
+    varies by no more than rounding errors is then drawn as constant. selected: which points of each panel are.
+
+    The points do not use WebGL, which would cover the line, and which browsers limit to some eight pictures per page.
+    """
+    n = max(len(panels), 1)
+    n_columns = min(n, 2)  # three would be too narrow on a phone
+    figure = _grid([label for label, _, _ in panels], n_columns, shared_y, f"Length (in {unit})")
+    longest = max((int(points.lengths.max(initial=1)) for _, points, _ in panels), default=1)
+    for index, (_, points, fit) in enumerate(panels):
+        place = {"row": index // n_columns + 1, "col": index % n_columns + 1}
+        mean, sd = _scale(points, fit) if is_scaled else (0.0, 1.0)
+        cloud, *line = _panel(points, fit, palette, unit, mean, sd)
+        stand_out(cloud, selected[index] if selected else None)
+        for trace in (cloud, *line):
+            figure.add_trace(trace, **place)
+        if not sd and len(points.norms):
+            middle = {"xref": "x domain", "yref": "y domain", "x": 0.5, "y": 0.6, "showarrow": False}
+            figure.add_annotation(text=f"constant: every norm is {mean:.4g}", **middle, **place)
+        elif fit is not None:
+            corner = {"xref": "x domain", "yref": "y domain", "x": 1, "y": 1, "xanchor": "right", "yanchor": "top"}
+            text = {"text": f"R² {fit.r_squared:.3f}", "font": {"color": palette.line}, "showarrow": False}
+            text["bgcolor"] = palette.background + "b0"
+            figure.add_annotation(**text, **corner, **place)
+        title = "Norm (standard deviations)" if is_scaled else "Norm"
+        figure.update_yaxes(_norms(points, shared_y, title, is_first=place["col"] == 1, is_scaled=is_scaled), **place)
+    figure.update_xaxes(range=[0, longest + 1], zeroline=False)
+    figure.for_each_annotation(lambda text: text.update(font={"size": _FONT_SIZE}))
+    return figure
+
+
+def _grid(labels: Sequence[str], n_columns: int, shared_y: bool, x_title: str) -> go.Figure:
+    """Empty panels under their names, with one title for all x axes: a phone has no room for one per column."""
+    n = max(len(labels), 1)
+    n_rows = math.ceil(n / n_columns)
+    height = n_rows * (_HEIGHT + _TITLES_HEIGHT) - _TITLES_HEIGHT
+    figure = make_subplots(
+        n_rows,
+        n_columns,
+        specs=[[{} if row * n_columns + column < n else None for column in range(n_columns)] for row in range(n_rows)],
+        subplot_titles=[_in_two_lines(label) for label in labels],
+        shared_yaxes="all" if shared_y else False,
+        x_title=x_title,
+        horizontal_spacing=0.08,  # so that the numbers at the ends of two axes do not touch
+        vertical_spacing=_TITLES_HEIGHT / height,
+    )
+    margin = {"l": 8, "r": 8, "t": 48, "b": 56}
+    return figure.update_layout(
+        showlegend=False,
+        hovermode="closest",
+        hoverlabel={"align": "left"},
+        margin=margin,
+        height=height + margin["t"] + margin["b"],
+    )
+
+
+def _scale(points: Points, fit: "Fit | None") -> tuple[float, float]:
+    """Mean and standard deviation of the norms; 0 for one that rounding errors account for."""
+    if fit is not None:
+        mean, sd = fit.norm_mean, fit.norm_sd
+    elif len(points.norms) > 1:
+        mean, sd = float(points.norms.mean(dtype=float)), float(points.norms.std(dtype=float, ddof=1))
+    else:
+        return 0.0, 1.0
+    low, high = least_range(points.norms)
+    return mean, sd if sd > (high - low) / 2 else 0.0
+
+
+def _norms(points: Points, shared_y: bool, title_text: str, *, is_first: bool, is_scaled: bool) -> dict[str, object]:
+    """The vertical axis of a panel.
+
+    Axes that are not shared have their numbers at the outer side: a phone has no room for them between the panels.
+    """
+    title = {"text": title_text, "standoff": 6, "font": {"size": _FONT_SIZE}}
+    axis: dict[str, object] = {"zeroline": False, "title": title if is_first else None}
+    if is_scaled:
+        axis["autorangeoptions"] = {"include": [-1, 1]}
+    elif len(points.norms):
+        axis["autorangeoptions"] = {"include": least_range(points.norms)}
+    elif not shared_y:  # without points, numbers on the axis would mean nothing
+        axis |= {"range": [0, 1], "showticklabels": False}
+    return axis | ({} if shared_y or is_first else {"side": "right"})
+
+
+def _in_two_lines(label: str) -> str:
+    """A name above its panel; a long one keeps its start and its end, which tells models of the same origin apart."""
+    if len(label) <= _LINE:
+        return hover_label(label)
+    cut = next((at + 1 for mark in " /-_" if (at := label.rfind(mark, 1, _LINE)) > 0), _LINE)
+    first, second = label[:cut].rstrip(), label[cut:].lstrip()
+    if len(second) > _LINE:
+        second = f"…{second[-_LINE + 1 :].lstrip()}"
+    return "<br>".join(hover_label(line) for line in (first, second))
+
+
+def _panel(
+    points: Points, fit: "Fit | None", palette: Palette, unit: str, mean: float, sd: float
+) -> Iterator[go.Scatter]:
+    """The points and the line, as distances from a mean in standard deviations; all 0 if that is 0."""
+
+    def scaled(norms: NDArray[np.floating]) -> NDArray[np.floating]:
+        return (norms - mean) / sd if sd else np.zeros(len(norms))
+
+    opacity = float(np.clip(12 / max(len(points.lengths), 1) ** 0.5, 0.15, 0.7))
+    yield go.Scatter(
+        x=points.lengths,
+        y=scaled(points.norms),
+        customdata=points.norms,
+        text=points.labels,
+        mode="markers",
+        marker={"size": 4, "color": palette.points, "opacity": opacity},
+        hovertemplate=f"%{{text}}<br>%{{x}} {unit}<br>norm %{{customdata:.5g}}<extra></extra>",
+    )
+    if fit is not None and len(points.lengths) and sd:
+        ends = np.array([points.lengths.min(), points.lengths.max()])
+        line = {"color": palette.line, "width": 2.5}
+        yield go.Scatter(x=ends, y=scaled(fit.predict(ends)), mode="lines", line=line, hoverinfo="skip")

@@ -1,4 +1,4 @@
-"""Tables drawn as coloured cells with a number in each. No statistics here, and no Streamlit."""
+"""Tables drawn as coloured cells with a number in each, and vectors on two principal components."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,10 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from clsviz.figures.style import Palette, hover_label, label_step, short_name
-
-Floats = NDArray[np.floating[Any]]
-
+from clsviz.figures.style import SMALL, Floats, Labels, Palette, hover_label, label_step, short_name, stand_out
 
 _LEAST, _MOST = "14", "8c"
 """Opacities in hexadecimal, chosen so that numbers in the summaries' colour are readable on every cell."""
@@ -124,3 +121,108 @@ def _formatted(cells: Floats, value_format: str) -> NDArray[np.str_]:
         [format(cell, value_format).replace("-", "−") if np.isfinite(cell) else "" for cell in row] for row in cells
     ]
     return np.array(texts, dtype=str).reshape(cells.shape)
+
+
+_MOST_DIGITS = 4
+"""More would not fit into a cell on a phone; the label of a cell has them."""
+
+
+def length_map(cosines: NDArray[np.float64], spans: Sequence[str], palette: Palette, unit: str = "tokens") -> go.Figure:
+    """The mean cosine of two sentences, float64 (n, n), by the spans of length that they are in: coloured cells."""
+    low, high = float(cosines.min()), float(cosines.max())
+    digits = 2
+    while digits < _MOST_DIGITS and high - low < 10 ** (1 - digits):
+        digits += 1
+    figure = heat_map(
+        cosines,
+        spans,
+        spans,
+        palette,
+        zmin=low,
+        zmax=high,
+        value_format=f".{digits}f",
+        column_title=f"{unit.capitalize()} of the one sentence",
+    )
+    labels = [
+        f"{hover_label(spans[row], 1)} and {hover_label(spans[column], 1)} {unit}<br>mean cosine "
+        + f"{cosines[row, column]:.6f}".replace("-", "−")
+        for row, column in np.ndindex(cosines.shape)
+    ]
+    figure.data[1].text = labels
+    step = 1 if max(map(len, spans)) <= 4 else 2  # a phone has no room for more
+    figure.update_xaxes(tickfont=SMALL, tickvals=list(range(0, len(spans), step)), ticktext=spans[::step])
+    figure.update_yaxes(tickfont=SMALL, title={"text": f"{unit.capitalize()} of the other", "standoff": 16})
+    return figure.update_layout(height=470, margin={"t": 8})
+
+
+_COLOURS = "Cividis"
+"""Perceptually even, and the same to nearly all who see few colours (Nuñez, Anderton and Renslow 2018)."""
+
+_LONGEST = 0.98
+"""The share of sentences up to whose length colours differ: a few long ones would take all the colours."""
+
+
+def projection(
+    coordinates: NDArray[np.floating],
+    lengths: NDArray[np.int32],
+    labels: Labels,
+    palette: Palette,
+    *,
+    shares: tuple[float, float],
+    unit: str = "tokens",
+    selected: NDArray[np.intp] | None = None,
+) -> go.Figure:
+    """A point for each vector; coordinates (n, 2), lengths (n,), labels (n,) from `labels_of`.
+
+    shares: of the variance, which the two axes hold. selected: which points are, intp (n,).
+    """
+    outline = {"width": 0.5, "color": f"{palette.summary}60"}  # the ends of the scale are near those of the themes
+    figure = go.Figure(
+        go.Scattergl(
+            x=coordinates[:, 0].astype(np.float32),
+            y=coordinates[:, 1].astype(np.float32),
+            customdata=lengths,
+            text=labels,
+            mode="markers",
+            marker={
+                "size": 6,
+                "color": lengths,
+                "opacity": 0.8,
+                "line": outline,
+                **_scale(lengths, unit),
+            },
+            hovertemplate=f"%{{text}}<br>%{{customdata}} {unit}<extra></extra>",
+        )
+    )
+    stand_out(figure.data[0], selected)
+    names = [f"Principal component {at} ({_percent(share)} of variance)" for at, share in enumerate(shares, 1)]
+    figure.update_layout(
+        xaxis={"title": names[0], "zeroline": False},
+        yaxis={"title": names[1], "zeroline": False},
+        showlegend=False,
+        hovermode="closest",
+        hoverlabel={"align": "left"},
+        margin={"l": 8, "r": 8, "t": 32, "b": 8},
+    )
+    return figure
+
+
+def _scale(lengths: NDArray[np.int32], unit: str) -> dict[str, Any]:
+    """The colours that lengths have, and the bar that says so."""
+    longest = int(lengths.max(initial=1))
+    first, last = int(lengths.min(initial=longest)), longest
+    if len(lengths):
+        last = max(first + 1, int(np.quantile(lengths, _LONGEST)))
+    bar = {
+        "title": {"text": f"Length<br>({unit})", "side": "top"},
+        "thickness": 12,
+        "len": 0.9,
+        "outlinewidth": 0,
+        "tickvals": (ticks := np.unique(np.linspace(first, last, 4).round().astype(int)).tolist()),
+        "ticktext": [*map(str, ticks[:-1]), f"{ticks[-1]}+" if longest > last else str(ticks[-1])],
+    }
+    return {"colorscale": _COLOURS, "cmin": first, "cmax": last, "colorbar": bar}
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}" if share >= 0.1 else f"{share:.1%}"
