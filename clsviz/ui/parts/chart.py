@@ -111,7 +111,11 @@ def key_sent(groups: "export.Groups | None", shown: "ViewData") -> dict[str, Any
     if groups is None:
         return None
     key = groups.key(shown.index, figures.Palette())
-    drawn = {"traces": figures.colouring.traces(key), "layout": figures.colouring.layout(key), "room": figures.colouring.ROOM}
+    drawn = {
+        "traces": figures.colouring.traces(key),
+        "layout": figures.colouring.layout(key),
+        "room": figures.colouring.ROOM,
+    }
     return {**drawn, "roles": plot.roles()}
 
 
