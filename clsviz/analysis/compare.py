@@ -15,7 +15,7 @@ from clsviz.experiment import View
 from clsviz.measurements import Measurements
 from clsviz.measuring import Found
 from clsviz.settings import Pooling
-from clsviz.statistics.results import Fit, Profile, Readout
+from clsviz.statistics import Fit, Profile, Readout
 from clsviz.store.results import ResultCache
 
 Floats = NDArray[np.float64]

@@ -13,7 +13,7 @@ from clsviz.errors import TooFewError, UndefinedFitError
 from clsviz.experiment import View
 from clsviz.measuring import Found
 from clsviz.settings import Lengths, Pooling
-from clsviz.statistics.results import (
+from clsviz.statistics import (
     MOST_PROJECTED,
     Dimensions,
     NormOf,
@@ -282,7 +282,7 @@ def summary(found: Found, view: View, profile: Profile) -> dict[str, object]:
         "sentlen_code_bits": task.vector_code and task.vector_code.bits,
         "sentlen_code_bits_norm_only": task.norm_code and task.norm_code.bits,
         "sentlen_code_bits_uniform": task.vector_code and task.vector_code.uniform_bits,
-        "sentlen_chance": statistics.results.CHANCE,
+        "sentlen_chance": statistics.CHANCE,
         "sentlen_n_train": task.vector and task.vector.n_train,
         "sentlen_n_test": task.vector and task.vector.n_test,
         "sentlen_problem": task.problem or None,

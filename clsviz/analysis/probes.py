@@ -14,7 +14,7 @@ from clsviz.errors import AlterationError, UndefinedFitError
 from clsviz.experiment import View
 from clsviz.measuring import Found
 from clsviz.settings import Alteration, Lengths, Pooling, Unit
-from clsviz.statistics.results import Erasure, Reading, Result, Travel
+from clsviz.statistics import Erasure, Reading, Result, Travel
 from clsviz.vectors import Vectors
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from clsviz.errors import TooFewError, UndefinedFitError
 from clsviz.experiment import View
 from clsviz.measuring import Found
 from clsviz.settings import Pooling
-from clsviz.statistics.results import Chance, LengthBias, Remedy
+from clsviz.statistics import Chance, LengthBias, Remedy
 from clsviz.vectors import Vectors
 
 if TYPE_CHECKING:
-    from clsviz.statistics.remedies import Map
+    from clsviz.statistics.erasure import Map
 
 
 _COMPARED = (Pooling.CLS, Pooling.MEAN, Pooling.POOLER)
@@ -146,7 +146,7 @@ def _way(
 ) -> Way:
     """Another way to compare; before: what it is compared with."""
     try:
-        mended = vectors if remedy is None else statistics.remedies.fit(remedy, vectors, lengths)(vectors)
+        mended = vectors if remedy is None else statistics.fit_remedy(remedy, vectors, lengths)(vectors)
         bias = statistics.length_bias(statistics.directions_of(mended), lengths)
         held_out = _held_out(remedy, vectors, lengths)
     except UndefinedFitError as error:
@@ -167,7 +167,7 @@ def _held_out(remedy: Remedy | None, vectors: NDArray[np.float32], lengths: NDAr
         if sum(map(len, own)) >= _ENOUGH_SEARCHES:
             break
         rest = np.delete(np.arange(len(vectors)), fifth)
-        mend: Map = np.asarray if remedy is None else statistics.remedies.fit(remedy, vectors[rest], lengths[rest])
+        mend: Map = np.asarray if remedy is None else statistics.fit_remedy(remedy, vectors[rest], lengths[rest])
         nearest = statistics.nearest_among(mend(vectors[fifth]), mend(vectors[rest]))
         own.append(lengths[fifth])
         of_nearest.append(lengths[rest][nearest])

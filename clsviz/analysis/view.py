@@ -17,7 +17,7 @@ from clsviz.measurements import MAX_LENGTH, Measurements
 from clsviz.measuring import Found
 from clsviz.models import Weights
 from clsviz.settings import RANGES, Lengths, Pooling, Precision, Unit
-from clsviz.statistics.results import Audit, Fit
+from clsviz.statistics import Audit, Fit
 from clsviz.store.results import ResultCache, ResultKey
 from clsviz.vectors import Vectors
 

@@ -14,8 +14,7 @@ from clsviz.analysis.layers import SentLen
 from clsviz.analysis.probes import Origin
 from clsviz.measurements import Measurements
 from clsviz.settings import Alteration, Pooling, Unit
-from clsviz.statistics import Dimensions, Erasure, Leg, NormOf, Profile, Reading, Readout, Travel
-from clsviz.statistics.results import CHANCE
+from clsviz.statistics import CHANCE, Dimensions, Erasure, Leg, NormOf, Profile, Reading, Readout, Travel
 
 if TYPE_CHECKING:
     from clsviz.analysis.probes import Published

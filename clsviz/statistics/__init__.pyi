@@ -1,17 +1,42 @@
-from . import remedies, results, sentlen
-from .binning import bins, percentile_at_length, slices
+from . import sentlen
 from .census import Census
-from .correlation import ROUNDING, r_squared, slope_within_ends
 from .counting import CountedRun
-from .cutoff import by_cutoff, flat
-from .description_length import online_code
-from .dimensions import dimensions, without_layer_norm
-from .direction import norms_of_directions
-from .directions import N_NEIGHBOURS, Directions, directions_of, mean_cosines, nearest_among, neighbours
-from .erasure import erasure
-from .folds import N_FOLDS, folds_of, folds_of_clusters
-from .leace import Eraser, leace
-from .length_bias import (
+from .dimensions import (
+    AS_IT_IS,
+    WITHOUT_BIAS,
+    WITHOUT_EITHER,
+    WITHOUT_GAIN,
+    Dimensions,
+    NormOf,
+    dimensions,
+    norms_of_directions,
+    without_layer_norm,
+)
+from .erasure import AFTER, BEFORE, CONTROL, MOST_SENTENCES, Eraser, Erasure, Left, Remedy, erasure, fit_remedy, leace
+from .intervals import FEW_SENTENCES, FEWEST_OF_LINE, ROUNDING, enough_row_groups
+from .lengths import bins, lengths_in, percentile_at_length, shuffled, slices
+from .line import CUTOFFS, FLAT_LENGTHS, Fit, Flat, by_cutoff, fit, flat, r_squared, slope_within_ends
+from .norm_bins import NormBins
+from .precision import Audit, audit
+from .probes import (
+    MOST_PROJECTED,
+    Leg,
+    Profile,
+    Projection,
+    Reading,
+    Readout,
+    Sentences,
+    Travel,
+    projection,
+    read_vector,
+    readings,
+    steps,
+    travel,
+)
+from .retrieval import (
+    N_GROUPS,
+    Chance,
+    LengthBias,
     chance,
     check_lengths,
     first_of_each,
@@ -20,34 +45,29 @@ from .length_bias import (
     neighbour_correlation,
     random_apart,
     share_kept,
+    tf_idf,
 )
-from .lengths import lengths_in, shuffled
-from .line import fit
-from .norm_bins import NormBins
-from .precision import audit
-from .profile import read_vector, readings
-from .projection import projection
-from .results.dimensions import AS_IT_IS, WITHOUT_BIAS, WITHOUT_EITHER, WITHOUT_GAIN, Dimensions, NormOf
-from .results.enough import FEW_SENTENCES, FEWEST_OF_LINE
-from .results.erasure import AFTER, BEFORE, CONTROL, MOST_SENTENCES, Erasure, Left
-from .results.line import CUTOFFS, FLAT_LENGTHS, Fit, Flat
-from .results.precision import Audit
-from .results.profile import Probe, Profile, Reading, Readout, steps
-from .results.projection import MOST_PROJECTED, Projection
-from .results.sentlen import Code
-from .results.shape import QUANTILES, Extremes, Quantiles, Shape
-from .results.similarity import N_GROUPS, Chance, LengthBias, Remedy
-from .results.travel import Leg, Travel
-from .ridge import STRENGTHS, guess_error, ridge_probe, unit
-from .shape import quantiles, shape, shapes
-from .shared_words import tf_idf
-from .similarity import nearest, percentiles_among_pairs, similarities, typical_similarity
-from .travel import Sentences, travel
+from .ridge import N_FOLDS, Probe, folds_of, folds_of_clusters, guess_error, ridge_probe, unit
+from .sentlen import CHANCE, STRENGTHS, Code, Result, online_code
+from .shape import QUANTILES, Extremes, Quantiles, Shape, quantiles, shape, shapes
+from .similarity import (
+    N_NEIGHBOURS,
+    Directions,
+    directions_of,
+    mean_cosines,
+    nearest,
+    nearest_among,
+    neighbours,
+    percentiles_among_pairs,
+    similarities,
+    typical_similarity,
+)
 
 __all__ = [
     "AFTER",
     "AS_IT_IS",
     "BEFORE",
+    "CHANCE",
     "CONTROL",
     "CUTOFFS",
     "FEWEST_OF_LINE",
@@ -88,6 +108,7 @@ __all__ = [
     "Reading",
     "Readout",
     "Remedy",
+    "Result",
     "Sentences",
     "Shape",
     "Travel",
@@ -98,9 +119,11 @@ __all__ = [
     "check_lengths",
     "dimensions",
     "directions_of",
+    "enough_row_groups",
     "erasure",
     "first_of_each",
     "fit",
+    "fit_remedy",
     "flat",
     "folds_of",
     "folds_of_clusters",
@@ -124,8 +147,6 @@ __all__ = [
     "random_apart",
     "read_vector",
     "readings",
-    "remedies",
-    "results",
     "ridge_probe",
     "sentlen",
     "shape",

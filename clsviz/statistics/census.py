@@ -12,8 +12,9 @@ from clsviz.statistics.columns import Columns
 from clsviz.statistics.columns_line import N_DRAWS, bootstrap, by_cutoff_of, flat_of, line_of
 from clsviz.statistics.columns_shape import bins_of, density_of, percentile_of, quantiles_of, slices_of
 from clsviz.statistics.counting import N_LENGTHS, CountedRun
+from clsviz.statistics.intervals import Floats, Interval
+from clsviz.statistics.line import CUTOFFS, Fit, Flat
 from clsviz.statistics.norm_bins import NormBins
-from clsviz.statistics.results.line import CUTOFFS, Fit, Flat, Floats, Interval
 
 
 class Census(Columns):

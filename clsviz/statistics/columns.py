@@ -6,8 +6,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from clsviz.statistics.intervals import Floats
 from clsviz.statistics.norm_bins import NormBins
-from clsviz.statistics.results.line import Floats
 
 COARSE = 512
 """Bins that are fine enough for intervals, unless all norms are close to the line."""

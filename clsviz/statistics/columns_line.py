@@ -10,12 +10,18 @@ from scipy import special
 
 from clsviz.errors import UndefinedFitError
 from clsviz.statistics.columns import COARSE, Cells, Columns, cells_of
-from clsviz.statistics.correlation import explain_undefined_of
-from clsviz.statistics.intervals import CONFIDENCE, RSquaredInterval, agreeing, correlation_of_sums, interval_of_sums
-from clsviz.statistics.results.line import CUTOFF_COLUMNS, FLAT_LENGTHS, Fit, Flat, Floats, Interval
+from clsviz.statistics.intervals import (
+    CONFIDENCE,
+    Floats,
+    Interval,
+    RSquaredInterval,
+    agreeing,
+    correlation_of_sums,
+    interval_of_sums,
+)
+from clsviz.statistics.line import CUTOFF_COLUMNS, FLAT_LENGTHS, Fit, Flat, explain_undefined_of
 
 N_DRAWS = 999
-
 
 _AT_ONCE = 9
 """Draws made together: they share a generator, so that the result does not depend on the number of threads."""

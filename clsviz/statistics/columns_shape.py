@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from clsviz.statistics.binning import BIN_COLUMNS, FEWEST_IN_BIN, SLICE_COLUMNS, bin_width, is_the_same, slice_edges
 from clsviz.statistics.columns import Columns
-from clsviz.statistics.results.line import Floats
+from clsviz.statistics.intervals import Floats
+from clsviz.statistics.lengths import BIN_COLUMNS, FEWEST_IN_BIN, SLICE_COLUMNS, bin_width, is_the_same, slice_edges
 
 
 def quantiles_of(columns: Columns, shares: ArrayLike) -> Floats:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clsviz.measurements import MAX_LENGTH
+from clsviz.statistics.intervals import Floats
 from clsviz.statistics.norm_bins import NormBins
-from clsviz.statistics.results.line import Floats
 
 N_LENGTHS = MAX_LENGTH + 1
 """A sentence that a model reads whole has at most so many tokens, less one."""

@@ -1,42 +1,82 @@
 """Which dimensions of the vectors make up their norm, and what a LayerNorm's gain and bias do to it."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clsviz.errors import UndefinedFitError
-from clsviz.statistics.correlation import explain_undefined, r_squared
-from clsviz.statistics.results.dimensions import (
-    AS_IT_IS,
-    WITHOUT_BIAS,
-    WITHOUT_EITHER,
-    WITHOUT_GAIN,
-    Dimensions,
-    NormOf,
-)
+from clsviz.statistics.intervals import Floats
+from clsviz.statistics.line import explain_undefined, r_squared
+from clsviz.statistics.ridge import unit
+from clsviz.vectors import without_gain
 
-Floats = NDArray[np.float64]
+AS_IT_IS, WITHOUT_BIAS = "as it is", "without bias"
+
+
+WITHOUT_GAIN, WITHOUT_EITHER = "without gain", "without gain and bias"
+
+
+@dataclass(frozen=True, eq=False)
+class Dimensions:
+    """How much of the norm each dimension holds; dimensions are numbered from 0.
+
+    shares: float64 (width,), share of the squared norm, summed over the sentences; adds up to 1.
+    variance_shares: float64 (width,), share of the variance of the squared norm: the covariance of x_d² and |x|²
+        divided by that variance. Adds up to 1; negative where a dimension evens the norm out. None if the norm does
+        not vary.
+    order: intp (width,), the dimensions by share, largest first.
+    dominant: the dimensions, at most 10, that hold at least 5 times an equal share (1 / width), by share.
+    r_squared: R² of the norm on length; None if undefined, and then `problem` says why. norm_sd: ddof=1.
+    r_squared_without, problem_without, norm_mean_without, norm_sd_without: the same for the norm over all dimensions
+        except the dominant ones.
+    """
+
+    shares: Floats
+    variance_shares: Floats | None
+    order: NDArray[np.intp]
+    dominant: tuple[int, ...]
+    r_squared: float | None
+    problem: str
+    r_squared_without: float | None
+    problem_without: str
+    norm_mean: float
+    norm_sd: float
+    norm_mean_without: float
+    norm_sd_without: float
+
+
+@dataclass(frozen=True)
+class NormOf:
+    """The norm of the vectors as they are, or with a LayerNorm's gain, bias or both undone.
+
+    r_squared: R² of the norm on length; None if undefined, and then `problem` says why. norm_sd: ddof=1.
+    varies: whether the norm varies by more than rounding. left_out: number of dimensions whose gain is too close to 0
+        to undo.
+    """
+
+    name: str
+    norm_mean: float
+    norm_sd: float
+    r_squared: float | None
+    problem: str
+    varies: bool
+    left_out: int = 0
 
 
 DOMINANT_TIMES = 5
 """A dimension is dominant if it holds at least this many times an equal share of the squared norm."""
 
-
 MOST_DOMINANT = 10
-
 
 _HALF_PRECISION = 2.0**-10 / 12**0.5
 """Largest standard deviation of float16's rounding error, relative to the number: float16 keeps 10 binary digits."""
 
-
 _SINGLE_PRECISION = 2.0**-24
 """Relative rounding error of float32; also float16's error for numbers nearest 0, relative to the largest number."""
 
-
 _TIMES_ROUNDING = 3.0
 """A norm varies if its standard deviation is more than this many times that of its rounding error."""
-
 
 _LOST = 1e-3
 """A dimension of z is lost if rounding could shift it by more than this: z has a variance of 1."""
@@ -170,3 +210,29 @@ def _rounding(vectors: Floats, norms: Floats, errors: Floats) -> float:
     """Standard deviation of the norm's rounding error, propagated to first order from independent `errors`."""
     directions = np.divide(vectors, norms[:, None], out=np.zeros_like(vectors), where=norms[:, None] > 0)
     return float(np.sqrt(((directions * errors) ** 2).sum(axis=1).mean()))
+
+
+def norms_of_directions(vectors: ArrayLike, gain: ArrayLike, bias: ArrayLike) -> Floats:
+    """The norms that vectors (n, width) must have to be a LayerNorm's output in their directions: float64 (n,).
+
+    The output is x = gain · z + bias, and each z has a mean of 0 and a variance of 1 (Ba et al. 2016). For a direction
+    u, the norm r is thus the root of Σ ((r u − bias) / gain)² = width, a quadratic equation. Where both its roots are
+    positive, the one that gives z the mean nearest to 0 is taken. Only the directions of the vectors are used.
+
+    gain, bias: (width,). Dimensions whose gain is 0 are left out, as if what their z had held were average: then the
+    norms are no more than a guess. NaN where there is no root.
+    """
+    g, b = np.asarray(gain, dtype=float), np.asarray(bias, dtype=float)
+    kept = np.flatnonzero(~without_gain(g))
+    if not len(kept):
+        return np.full(len(np.asarray(vectors)), np.nan)
+    slopes, shift = unit(vectors)[:, kept] / g[kept], b[kept] / g[kept]
+    square, linear = (slopes**2).sum(axis=1), slopes @ shift
+    constant = shift @ shift - len(kept)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        root = np.sqrt(linear**2 - square * constant)
+        both = np.stack([(linear + root) / square, (linear - root) / square])
+    means = np.abs(both * slopes.mean(axis=1) - shift.mean())
+    means[~(both > 0)] = np.inf
+    found: Floats = np.take_along_axis(both, means.argmin(axis=0)[None], axis=0)[0]
+    return np.where(np.isfinite(means.min(axis=0)), found, np.nan)

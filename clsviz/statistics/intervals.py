@@ -6,14 +6,31 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
-from clsviz.statistics.correlation import ROUNDING
-from clsviz.statistics.results.enough import enough_row_groups
-from clsviz.statistics.results.line import Floats, Interval
+Floats = NDArray[np.float64]
+
+Interval = tuple[float, float]
+
+ROUNDING = 1e-6
+"""A standard deviation below this fraction of the mean is rounding: float32 norms carry relative errors near 1e-7."""
+
+FEW_SENTENCES = 100
+"""Different ones, those that are nearly the same counted once. Among fewer, the 5% quantile would rest on less than
+five, and a tenth of them by length would be less than ten: no answer is firm."""
+
+FEWEST_OF_LINE = 3
+"""Through any two a line goes, so that it says nothing."""
+
+LEAST_ROW_GROUPS = 10
+"""Among fewer, how much row groups differ cannot be said."""
+
+
+def enough_row_groups(row_groups: NDArray[np.integer] | None) -> bool:
+    """Whether it is known from which row groups sentences (n,) come, and these are enough to say how they differ."""
+    return row_groups is not None and len(np.unique(row_groups)) >= LEAST_ROW_GROUPS
+
 
 CONFIDENCE = 0.95
-
 
 FEW_DEGREES = 20
 """An interval with fewer degrees of freedom rests on few sentences, if that is little of them."""
@@ -93,6 +110,8 @@ def jackknife(without: Floats, times: Floats) -> tuple[float, float]:
     is that of the jackknife (Efron and Stein 1981); Student's t has the degrees of freedom that Satterthwaite (1946)
     gives a sum of unequal squares.
     """
+    from scipy import special
+
     n = float(times.sum())
     squares = (without - (times * without).sum() / n) ** 2
     total = (times * squares).sum()

@@ -6,19 +6,16 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clsviz.statistics.results.line import Floats
+from clsviz.statistics.intervals import Floats
 
 N_BINS = 8192
 """A power of two, so that many coarser bins are made of whole ones."""
 
-
 RESOLUTION = 1e-3
 """Half the width of a bin, as a share of the spread of the norms that the bins were decided from."""
 
-
 N_OUTER = 256
 """Further bins on either side, each wider than the one before it; together they reach 150 times as far."""
-
 
 _GROWTH = 1.02
 """How much further from the middle each of these begins than the one before it."""

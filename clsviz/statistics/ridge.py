@@ -2,28 +2,75 @@
 
 import functools
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import linalg
-from scipy.linalg import lapack
-from sklearn.metrics import r2_score
-from threadpoolctl import ThreadpoolController
 
+from clsviz import corpora
 from clsviz.errors import TooFewError, UndefinedFitError
-from clsviz.statistics.folds import N_FOLDS
-from clsviz.statistics.results.profile import Probe
+from clsviz.statistics.intervals import Floats
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
+
+N_FOLDS = 5
+
+
+def folds_of(sentences: Sequence[str], seed: int = 0) -> NDArray[np.intp]:
+    """Assign each of n sentences to a fold: intp (n,), from 0 to N_FOLDS - 1.
+
+    Sentences that are the same or nearly share a fold (`corpora.clusters_of`), so that no probe is tested on what it
+    was trained on. Raises UndefinedFitError if they are fewer than N_FOLDS clusters.
+    """
+    return folds_of_clusters(corpora.clusters_of(sentences), seed)
+
+
+def folds_of_clusters(clusters: NDArray[np.intp], seed: int = 0) -> NDArray[np.intp]:
+    """As `folds_of`, of sentences whose clusters (n,) are known."""
+    from sklearn.model_selection import GroupKFold
+
+    n_clusters = len(np.unique(clusters))
+    if n_clusters < N_FOLDS:
+        different = "All of these sentences are alike but for a few words"
+        if n_clusters != 1:
+            different = f"Only {n_clusters} of these sentences differ by more than a few words"
+        raise TooFewError(
+            f"{different}; at least {N_FOLDS} must differ, because a probe is tested on sentences it has not seen."
+        )
+    folds = np.empty(len(clusters), np.intp)
+    splits = GroupKFold(N_FOLDS, shuffle=True, random_state=seed).split(clusters, groups=clusters)
+    for fold, (_, held_out) in enumerate(splits):
+        folds[held_out] = fold
+    return folds
+
+
+@dataclass(frozen=True, eq=False)
+class Probe:
+    """What cross-validated probes predict of the lengths of n sentences.
+
+    r_squared: mean over the folds; below 0 where the mean length would have been a better guess.
+    fold_r_squared: R² on the held-out sentences of each fold. A fold is left out if its lengths are all the same (or
+        if it holds one sentence), as there is no variance to explain.
+    predictions: float64 (n,), each length as predicted by the probe that did not see the sentence.
+    error: mean absolute difference between predictions and lengths, in the unit of the lengths.
+    strengths: the ridge penalty chosen in each fold.
+    """
+
+    r_squared: float
+    fold_r_squared: tuple[float, ...]
+    predictions: Floats
+    error: float
+    strengths: tuple[float, ...]
 
 
 STRENGTHS = tuple(float(strength) for strength in np.logspace(-3, 6, 19))
 """Ridge penalties to choose from, for vectors whose every dimension is scaled to a variance of 1."""
 
-
 _CONSTANT = 1e-6
 """A spread below this fraction of the size is rounding: float32 vectors carry relative errors near 1e-7."""
-
 
 _CANCELLED = 1e-6
 """A variance computed as a difference has lost too many digits below this fraction of what it was computed from."""
@@ -57,12 +104,16 @@ def ridge_predict(vectors: ArrayLike, lengths: ArrayLike, held_out: NDArray[np.b
 
 
 @functools.cache
-def blas_threads() -> ThreadpoolController:
+def blas_threads() -> "ThreadpoolController":
     """What sets the number of threads of numpy's and scipy's BLAS; to find them takes some 10 ms."""
+    from threadpoolctl import ThreadpoolController
+
     return ThreadpoolController()
 
 
 def _probe(vectors: NDArray[np.floating], y: Floats, folds: NDArray[np.intp]) -> Probe:
+    from sklearn.metrics import r2_score
+
     x, gram, centre = _centred(vectors)
     predictions, strengths, scores = np.empty(len(y)), [], []
     for fold in np.unique(folds):
@@ -171,6 +222,9 @@ def _solve(matrix: Floats, right: Floats) -> tuple[Floats, Floats]:
     Gives the eigenvalues that are not 0 up to rounding, and the solutions (k, strengths). Reducing the matrix to three
     diagonals by Householder reflections serves as well as diagonalising it, in a third of the time.
     """
+    from scipy import linalg
+    from scipy.linalg import lapack
+
     if len(matrix) == 1:
         return matrix[matrix > 0], right[:, None] / (matrix + np.array(STRENGTHS))
     work = int(lapack.dsytrd_lwork(len(matrix), lower=1)[0])

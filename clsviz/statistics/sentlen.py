@@ -1,43 +1,72 @@
 """The SentLen task (Conneau et al. 2018; SentEval): classify sentences into six bins of length."""
 
 import copy
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import confusion_matrix
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-from clsviz.corpora import canonical
+from clsviz import corpora
 from clsviz.errors import TooFewError, UndefinedFitError
-from clsviz.statistics.intervals import CONFIDENCE
+from clsviz.statistics.intervals import CONFIDENCE, Floats, Interval
 from clsviz.statistics.lengths import n_words
-from clsviz.statistics.results.sentlen import BINS, Result
 from clsviz.statistics.ridge import blas_threads
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
+
+BINS: tuple[tuple[int, int], ...] = ((5, 8), (9, 12), (13, 16), (17, 20), (21, 25), (26, 28))
+"""Fewest and most words in each class, as published."""
+
+CHANCE = 1 / len(BINS)
+"""Accuracy of guessing: the classes are balanced."""
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """How well the classes can be told apart.
+
+    accuracy: share of test sentences classified correctly; interval: its 95% interval (Wilson 1927).
+    dev_accuracy: on the dev sentences, which chose the strength, so it is optimistic.
+    strength: C of the logistic regression. confusion: intp (classes, classes), test sentences by true class (row) and
+    predicted class.
+    """
+
+    accuracy: float
+    interval: Interval
+    dev_accuracy: float
+    strength: float
+    n_train: int
+    n_dev: int
+    n_test: int
+    confusion: NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Code:
+    """The classes of n sentences in bits: by the online code, and with each class as likely as any other."""
+
+    n: int
+    bits: float
+    uniform_bits: float
 
 
 Indices = NDArray[np.intp]
 
-
 STRENGTHS: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 """C of the logistic regression (the inverse of the penalty) to choose from, strongest penalty first."""
 
-
 FEWEST_PER_CLASS = 10
-
 
 _MOST_PER_CLASS = 2000
 """Enough for five training sentences per dimension of the widest common vectors, 1,024."""
 
 
 _TOLERANCE, _MOST_STEPS = 1e-4, 2000
-
 
 _CONSTANT = 1e-6
 """A spread below this fraction of the norm is rounding."""
@@ -71,7 +100,7 @@ class Choice:
     model: a fitted StandardScaler and LogisticRegression. dev_accuracy: its accuracy on the dev sentences.
     """
 
-    model: Pipeline
+    model: "Pipeline"
     strength: float
     dev_accuracy: float
 
@@ -121,6 +150,9 @@ def classify(features: ArrayLike, task: Task, on_step: Callable[[int], None] = l
     sentences. The chosen model sees the test sentences once. on_step: gets how many of `STRENGTHS` are tried. Raises
     UndefinedFitError if the features are the same for all train sentences, up to rounding.
     """
+    from scipy import stats
+    from sklearn.metrics import confusion_matrix
+
     choice = choose(features, task, on_step)
     test = _rows(features, task, task.test)
     confusion = confusion_matrix(test.labels, choice.model.predict(test.features), labels=range(task.n_classes))
@@ -152,6 +184,10 @@ def _search(train: _Rows, dev: _Rows, on_step: Callable[[int], None]) -> Choice:
 
     Each fit starts from the previous one, which takes fewer steps to the same minimum.
     """
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
     _explain_constant(train.features)
     scaler = StandardScaler().fit(train.features)
     train_features, dev_features = scaler.transform(train.features), scaler.transform(dev.features)
@@ -185,7 +221,7 @@ def _bins_of(sentences: Sequence[str]) -> Indices:
     seen: set[str] = set()
     found = np.full(len(sentences), -1, np.intp)
     for index, sentence in enumerate(sentences):
-        n, key = n_words(sentence), canonical(sentence)
+        n, key = n_words(sentence), corpora.canonical(sentence)
         if key not in seen:
             found[index] = next((label for label, (low, high) in enumerate(BINS) if low <= n <= high), -1)
             seen.add(key)
@@ -199,3 +235,53 @@ def _too_few(rarest: int, n: int) -> str:
         f"Of the sentences under the length cutoff, {count} {low} to {high} words, and each of the six bins needs at "
         f"least {FEWEST_PER_CLASS} different ones."
     )
+
+
+_PORTIONS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.0625, 0.125, 0.25, 0.5, 1.0)
+"""Of the training sentences, as published; each is coded by a classifier of those before it."""
+
+
+def online_code(features: ArrayLike, task: Task) -> Code:
+    """The code of the train sentences’ classes from features of all sentences, (n, width) or (n,).
+
+    The first portion in which every class occurs is coded as if all were equally likely, each further one by a logistic
+    regression on standardised features, fitted on all before it, with the penalty of `STRENGTHS` whose loss on the dev
+    sentences is the lowest. The order of the sentences is random, and always the same.
+    """
+    x = np.asarray(features).reshape(len(task.labels), -1)
+    order = np.random.default_rng(0).permutation(task.train)
+    labels, k = task.labels[order], task.n_classes
+    ends = [end for end in _ends(len(order)) if len(set(labels[:end].tolist())) == k] or [len(order)]
+    bits = ends[0] * math.log2(k)
+    with blas_threads().limit(limits=1, user_api="blas"):  # as in `ridge_probe`
+        for start, stop in pairwise(ends):
+            bits += _bits(x[order[:stop]].astype(float), labels[:stop], start, x[task.dev], task.labels[task.dev])
+    return Code(len(order), bits, len(order) * math.log2(k))
+
+
+def _ends(n: int) -> list[int]:
+    return sorted({math.ceil(portion * n) for portion in _PORTIONS})
+
+
+def _bits(
+    x: NDArray[np.float64],
+    labels: NDArray[np.intp],
+    start: int,
+    dev: NDArray[np.floating],
+    dev_labels: NDArray[np.intp],
+) -> float:
+    """What the classes from `start` on take, by a classifier of those before."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import log_loss
+    from sklearn.preprocessing import StandardScaler
+
+    scaler = StandardScaler().fit(x[:start])
+    known, coming, held_out = (scaler.transform(rows) for rows in (x[:start], x[start:], dev.astype(float)))
+    regression = LogisticRegression(max_iter=_MOST_STEPS, warm_start=True)
+    least, best = math.inf, np.empty(0)
+    for strength in STRENGTHS:
+        regression.set_params(C=strength).fit(known, labels[:start])
+        loss = log_loss(dev_labels, regression.predict_proba(held_out), labels=regression.classes_)
+        if loss < least:
+            least, best = loss, regression.predict_log_proba(coming)
+    return float(-best[np.arange(len(best)), labels[start:]].sum() / math.log(2))

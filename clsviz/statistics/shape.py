@@ -3,51 +3,100 @@
 import math
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
-from scipy.spatial import KDTree
-from scipy.special import digamma
-from sklearn.linear_model import LinearRegression
-from sklearn.preprocessing import SplineTransformer
-from statsmodels.regression.quantile_regression import QuantReg
-from statsmodels.tools.sm_exceptions import ConvergenceWarning, IterationLimitWarning
 
 from clsviz.errors import TooFewError
-from clsviz.statistics.correlation import ROUNDING, explain_undefined
-from clsviz.statistics.folds import N_FOLDS, folds_of_clusters
-from clsviz.statistics.intervals import jackknife
-from clsviz.statistics.results.enough import FEW_SENTENCES
-from clsviz.statistics.results.line import Floats, Interval
-from clsviz.statistics.results.shape import EXTREME_SHARE, QUANTILES, Extremes, Quantiles, Shape
+from clsviz.statistics.intervals import FEW_SENTENCES, ROUNDING, Floats, Interval, jackknife
+from clsviz.statistics.line import explain_undefined
+from clsviz.statistics.ridge import N_FOLDS, folds_of_clusters
+
+QUANTILES = (0.05, 0.5, 0.95)
+
+EXTREME_SHARE = 0.02
+"""The share of norms that count as extreme: half of them the lowest, half the highest, and all that tie with these."""
+
+
+@dataclass(frozen=True)
+class Extremes:
+    """What lengths the most extreme norms have.
+
+    length: the median length. among_extreme: the share of the extreme norms that belong to shorter sentences.
+    among_all: the share of all sentences that are shorter. n: how many norms count as extreme.
+    """
+
+    length: float
+    among_extreme: float
+    among_all: float
+    n: int
+
+
+@dataclass(frozen=True)
+class Quantiles:
+    """Curves below which 5, 50 and 95% of the norms lie, by quantile regression on the logarithm of length.
+
+    slopes: change of each of QUANTILES per unit of the natural logarithm of length. intercepts: each at the length 1.
+    """
+
+    slopes: dict[float, float]
+    intercepts: dict[float, float]
+
+    def at(self, quantile: float, lengths: ArrayLike) -> Floats:
+        """One of QUANTILES of the norm at each length (n,): float64 (n,)."""
+        logarithms = np.log(np.maximum(np.asarray(lengths, dtype=float), 1))
+        norms: Floats = self.intercepts[quantile] + self.slopes[quantile] * logarithms
+        return norms
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How norms depend on length, beyond a straight line. Intervals and nulls know the clusters of sentences.
+
+    curve_r_squared: cross-validated R² of a cubic regression spline, the mean over folds that keep clusters together;
+        below 0 where the mean norm would have been a better guess.
+    curve_null: what 95 of 100 such R² stay below if the norms are shuffled, one sentence of each cluster.
+    spread_ratio: standard deviation of the norms of the shortest fifth over that of the longest; NaN where these are
+        the same sentences, or where the norms of the longest are all the same.
+    spread_ratio_interval: its 95% interval, by the jackknife of its logarithm (Miller 1968), leaving out one cluster
+        at a time; NaN where without some cluster the norms at one end are all the same.
+    quantile_slopes, quantile_intercepts: as in `Quantiles`.
+    extreme_norms: what lengths the most extreme norms have.
+    mutual_information: in nats, estimated from nearest neighbours (Kraskov, Stögbauer and Grassberger 2004); NaN while
+        it is not computed yet.
+    mutual_information_null: what 95 of 100 estimates stay below if the lengths are shuffled.
+    """
+
+    curve_r_squared: float
+    curve_null: float
+    spread_ratio: float
+    spread_ratio_interval: Interval
+    quantile_slopes: dict[float, float]
+    quantile_intercepts: dict[float, float]
+    extreme_norms: Extremes
+    mutual_information: float = math.nan
+    mutual_information_null: float = math.nan
+
 
 _KNOTS = 5
 
-
 _PERMUTATIONS = 99
-
 
 _NONE = (math.nan, math.nan)
 """An interval that is undefined."""
 
-
 _MOST_FOR_NULL = 5000
 """Sentences that the null of the curve is computed from; of more, the true one would be narrower still."""
-
 
 _MOST_FOR_QUANTILES = 10_000
 """Sentences that the quantile curves are those of: the picture waits for them, a tenth of a second."""
 
-
 _MOST_FOR_INFORMATION = 2000
 """Sentences that mutual information is estimated from: the permutations take a quarter of a second then."""
 
-
 _NEIGHBOURS = 3
 """Of each sentence, for mutual information."""
-
 
 _ROUNDED = 1e-15
 """How far a sum may be off, relative to the largest value: a neighbour at a distance is not nearer than it."""
@@ -92,6 +141,10 @@ def _curve(x: Floats, y: Floats, folds: NDArray[np.intp]) -> Floats:
 
     Sentences of one length have one value on the curve, so their number and the sums of their norms are enough.
     """
+    from scipy import sparse
+    from sklearn.linear_model import LinearRegression
+    from sklearn.preprocessing import SplineTransformer
+
     lengths, of_length = np.unique(x, return_inverse=True)
     cell = folds * len(lengths) + of_length  # of a fold and a length
     cells = sparse.csr_array((np.ones(len(x)), (cell, np.arange(len(x)))), shape=(N_FOLDS * len(lengths), len(x)))
@@ -157,6 +210,9 @@ def quantiles(lengths: ArrayLike, norms: ArrayLike, clusters: NDArray[np.intp] |
     Those of the first 10,000 sentences, which are as random as all. Takes clusters, and raises UndefinedFitError, as
     `shape` does.
     """
+    from statsmodels.regression.quantile_regression import QuantReg
+    from statsmodels.tools.sm_exceptions import ConvergenceWarning, IterationLimitWarning
+
     x, y = _checked(lengths, norms, clusters)
     x, y = x[:_MOST_FOR_QUANTILES], y[:_MOST_FOR_QUANTILES]
     centre, scale = y.mean(), y.std()
@@ -189,6 +245,9 @@ def _information(x: Floats, y: Floats) -> tuple[float, float]:
     By the first estimator of Kraskov, Stögbauer and Grassberger (2004), as scikit-learn's `mutual_info_regression` has
     it, noise against ties included, in a quarter of its time.
     """
+    from scipy.spatial import KDTree
+    from scipy.special import digamma
+
     n = len(x)
     noises = np.random.RandomState(0).standard_normal((2, n))
     x, y = (column / (column.std() or 1) for column in (x, y))

@@ -43,7 +43,7 @@ MAX_FILES = 1000
 CLASSES = {
     "clsviz.settings": "Pooling Unit Lengths",
     "clsviz.vectors": "Vectors Packed",
-    "clsviz.statistics.results": "Fit Flat Extremes Quantiles Shape Readout Reading Profile Result Code Dimensions "
+    "clsviz.statistics": "Fit Flat Extremes Quantiles Shape Readout Reading Profile Result Code Dimensions "
     "NormOf Left Erasure LengthBias Chance Remedy Projection",
     "clsviz.analysis.layers": "SentLen NormBreakdown Projected",
     "clsviz.analysis.search": "Similarity Way Joined",

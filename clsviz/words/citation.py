@@ -10,7 +10,7 @@ from clsviz import corpora, measuring, models
 from clsviz.experiment import Experiment
 from clsviz.measuring import Found
 from clsviz.settings import DEFAULT_OVERLAYS, Lengths, Overlay
-from clsviz.statistics.results import FEW_SENTENCES
+from clsviz.statistics import FEW_SENTENCES
 from clsviz.words.key_numbers import in_numbers
 from clsviz.words.labels import axis_title, is_imported
 from clsviz.words.provenance import command, corpus_name, origin, shareable

@@ -20,7 +20,7 @@ from clsviz.settings import (
     Segmentation,
     printable,
 )
-from clsviz.statistics.results import enough_row_groups
+from clsviz.statistics import enough_row_groups
 from clsviz.words.answer import precision
 from clsviz.words.labels import POOLINGS, cutoff_unit, is_imported
 from clsviz.words.numbers import counted

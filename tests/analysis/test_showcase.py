@@ -16,7 +16,7 @@ from clsviz.measurements import POOLED, Kind
 from clsviz.measuring import SHOWCASE, Encoders, Extraction, Found, Store
 from clsviz.progress import Progress
 from clsviz.settings import Pooling, Precision
-from clsviz.statistics.results import Profile, Readout
+from clsviz.statistics import Profile, Readout
 from clsviz.store.results import ResultCache
 
 CACHE = ResultCache(None, SHOWCASE / "results")

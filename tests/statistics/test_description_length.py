@@ -20,7 +20,7 @@ def test_the_bits_are_those_of_a_code_written_out_by_hand(monkeypatch: pytest.Mo
     task = task_of(80)
     random = np.random.default_rng(1)
     x = random.standard_normal((120, 4)) + 2 * np.eye(3, 4)[task.labels]
-    monkeypatch.setattr("clsviz.statistics.description_length.STRENGTHS", (1.0,))
+    monkeypatch.setattr("clsviz.statistics.sentlen.STRENGTHS", (1.0,))
     order = np.random.default_rng(0).permutation(80)
     x_train, labels = x[order], task.labels[order]
     ends = [end for end in (1, 2, 3, 5, 10, 20, 40, 80) if set(labels[:end]) == {0, 1, 2}]
@@ -57,7 +57,7 @@ def test_the_penalty_is_the_one_with_the_least_loss_on_the_dev_sentences(monkeyp
     chosen = online_code(x, task).bits
     alone = []
     for strength in STRENGTHS:
-        monkeypatch.setattr("clsviz.statistics.description_length.STRENGTHS", (strength,))
+        monkeypatch.setattr("clsviz.statistics.sentlen.STRENGTHS", (strength,))
         alone.append(online_code(x, task).bits)
     assert chosen < alone[-1]  # the weakest penalty fits noise
     assert chosen <= min(alone) * 1.05

@@ -17,7 +17,7 @@ from clsviz.statistics import (
     random_apart,
     share_kept,
 )
-from clsviz.statistics.length_bias import Chance
+from clsviz.statistics.retrieval import Chance
 
 
 def bias_of(vectors: np.ndarray) -> tuple[LengthBias, Chance]:

@@ -5,7 +5,7 @@ from support.searched import WIDTH, N, lengths, noise, with_length
 
 from clsviz.errors import UndefinedFitError
 from clsviz.statistics import Remedy, leace
-from clsviz.statistics.remedies import fit
+from clsviz.statistics.erasure import fit_remedy as fit
 
 MIXED = with_length(1.5) @ np.random.default_rng(7).normal(size=(WIDTH, WIDTH)) + 3
 

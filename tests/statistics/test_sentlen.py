@@ -9,8 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from clsviz import statistics
 from clsviz.errors import UndefinedFitError
-from clsviz.statistics.results import BINS, CHANCE
-from clsviz.statistics.sentlen import STRENGTHS, Task
+from clsviz.statistics.sentlen import BINS, CHANCE, STRENGTHS, Task
 
 N_OF_BIN = (90, 80, 70, 60, 50, 40)
 

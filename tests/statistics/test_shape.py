@@ -8,8 +8,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import SplineTransformer
 
 from clsviz.errors import UndefinedFitError
-from clsviz.statistics.folds import folds_of_clusters
 from clsviz.statistics.line import fit
+from clsviz.statistics.ridge import folds_of_clusters
 from clsviz.statistics.shape import Shape, quantiles, shape, shapes
 
 N = 2000

@@ -7,7 +7,7 @@ from sklearn.preprocessing import StandardScaler
 
 from clsviz.settings import Pooling
 from clsviz.statistics import STRENGTHS, ridge_probe
-from clsviz.statistics.travel import Sentences, travel
+from clsviz.statistics.probes import Sentences, travel
 from clsviz.vectors import Vectors
 
 RANDOM = np.random.default_rng(0)

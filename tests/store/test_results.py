@@ -19,7 +19,7 @@ from clsviz.experiment import Experiment, View
 from clsviz.measuring import Encoders, Extraction, Found, Store
 from clsviz.progress import Progress
 from clsviz.settings import Pooling, Precision
-from clsviz.statistics.results import Reading, Readout
+from clsviz.statistics import Reading, Readout
 from clsviz.store import results
 from clsviz.store.results import Arrays, ResultCache, ResultKey, from_json, size_of, to_json, write
 

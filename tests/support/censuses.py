@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from clsviz.statistics import Census, NormBins
-from clsviz.statistics.results import Fit
+from clsviz.statistics import Census, Fit, NormBins
 from support.lines import sample
 
 N = 40_000

@@ -14,7 +14,7 @@ from clsviz.measurements import Kind
 from clsviz.measuring import Analysis, Extraction, Found, MeasuringJob, State, measure_altered
 from clsviz.progress import Progress
 from clsviz.settings import ALTERED_DEFAULT, ALTERED_SIZES, Alteration, Pooling
-from clsviz.statistics.results import Readout
+from clsviz.statistics import Readout
 from clsviz.ui import sidebar, status, view
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart, plot

@@ -1,20 +1,58 @@
 """How far the similarity of vectors, and with it a search, follows the lengths of sentences."""
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
-from clsviz.corpora import canonical
+from clsviz import corpora
 from clsviz.errors import TooFewError, UndefinedFitError
-from clsviz.statistics.directions import Directions, mean_cosines, neighbours
+from clsviz.statistics.intervals import FEW_SENTENCES, Floats
 from clsviz.statistics.lengths import shuffled
-from clsviz.statistics.results.enough import FEW_SENTENCES
-from clsviz.statistics.results.similarity import N_GROUPS, Chance, LengthBias
+from clsviz.statistics.similarity import Directions, mean_cosines, neighbours
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from scipy import sparse
+
+N_GROUPS = 10
+"""Groups of sentences by length, all of one size: deciles."""
+
+
+@dataclass(frozen=True, eq=False)
+class LengthBias:
+    """How far the similarity of n sentences follows their lengths.
+
+    cosine_by_length: float64 (10, 10), the mean cosine of two sentences by the tenths that their lengths are in.
+    length_share: R² of the cosines of all pairs on the two tenths.
+    neighbours: intp (n, 10), the nearest other sentences of each.
+    neighbour_correlation: Spearman's ρ of a sentence's length with the mean length of those ten.
+    lengths_apart: how far the lengths of a sentence and one of its ten nearest are apart, on average.
+    times_found: float64 (10,), how often a sentence of each tenth is among the ten nearest of another, on average.
+    """
+
+    cosine_by_length: Floats
+    length_share: float
+    neighbours: NDArray[np.intp]
+    neighbour_correlation: float
+    lengths_apart: float
+    times_found: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Chance:
+    """What the measures of LengthBias come to where the lengths are shuffled among the sentences.
+
+    cosine_by_length: of one shuffle. length_share, neighbour_correlation: their means over 99 shuffles.
+    length_share_limit, neighbour_correlation_limit: what 95 of 100 shuffles stay below, the second without its sign.
+    """
+
+    cosine_by_length: Floats
+    length_share: float
+    length_share_limit: float
+    neighbour_correlation: float
+    neighbour_correlation_limit: float
 
 
 _SHUFFLES = 99
@@ -62,6 +100,8 @@ def check_lengths(lengths: NDArray[Any]) -> None:
 
 def neighbour_correlation(lengths: NDArray[Any], of_nearest: NDArray[Any]) -> float:
     """Spearman's ρ of lengths (n,) with the mean of those of the nearest, (n, k); raises UndefinedFitError."""
+    from scipy import stats
+
     means = of_nearest.mean(axis=1)
     if np.ptp(means) == 0:
         raise UndefinedFitError("The nearest neighbours of all sentences have one and the same mean length.")
@@ -106,6 +146,26 @@ def chance(of: Directions, lengths: ArrayLike, nearest: NDArray[np.intp]) -> Cha
 
 def first_of_each(sentences: Sequence[str]) -> NDArray[np.intp]:
     """The first of all sentences that differ by no more than case, accents or white space: intp (m,), in order."""
-    keys = [canonical(sentence) for sentence in sentences]
+    keys = [corpora.canonical(sentence) for sentence in sentences]
     first = {key: place for place, key in reversed(list(enumerate(keys)))}
     return np.array(sorted(first.values()), np.intp)
+
+
+_WORD = r"(?u)\b\w+\b"
+"""One letter is a word too."""
+
+
+def tf_idf(sentences: Sequence[str]) -> "sparse.csr_matrix":
+    """How often each sentence has each word, the rare ones weighted more: sparse float64 (n, words), of norm 1.
+
+    Two sentences are alike in it as far as they share words: term frequency times inverse document frequency (Salton
+    and Buckley 1988), as scikit-learn has it. Words are runs of letters and digits, so in scripts without spaces they
+    are whole clauses. Raises UndefinedFitError where there are no words.
+    """
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    try:
+        weights: sparse.csr_matrix = TfidfVectorizer(token_pattern=_WORD).fit_transform(sentences)
+    except ValueError as error:  # an empty vocabulary
+        raise UndefinedFitError("These sentences have no words, so shared words are no baseline.") from error
+    return weights
