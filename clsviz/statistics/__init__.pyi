@@ -47,8 +47,8 @@ from .retrieval import (
     share_kept,
     tf_idf,
 )
-from .ridge import N_FOLDS, Probe, folds_of, folds_of_clusters, guess_error, ridge_probe, unit
-from .sentlen import CHANCE, STRENGTHS, Code, Result, online_code
+from .ridge import N_FOLDS, STRENGTHS, Probe, folds_of, folds_of_clusters, guess_error, ridge_probe, unit
+from .sentlen import CHANCE, Code, Result, online_code
 from .shape import QUANTILES, Extremes, Quantiles, Shape, quantiles, shape, shapes
 from .similarity import (
     N_NEIGHBOURS,
