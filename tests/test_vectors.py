@@ -21,19 +21,6 @@ from clsviz.vectors import Packed, Vectors
 SENTENCES = ["the cat sat on the mat .", "a dog", "the big old red cat ran home very quickly", "a dog", "", "tree"]
 
 
-def test_vectors_have_the_same_norms_as_norms_have(minilm_encoder: Encoder) -> None:
-    sentences = [
-        "A sentence.",
-        "Another one, which is a good deal longer than the first.",
-        "Sinan loves a beautiful day",
-    ]
-    norms, vectors = minilm_encoder.measure(sentences), minilm_encoder.vectors(sentences)
-    np.testing.assert_allclose(vectors.cls_norms, norms.cls_norms, rtol=1e-5)
-    np.testing.assert_allclose(vectors.pooler_norms, norms.pooler_norms, rtol=1e-5)
-    np.testing.assert_array_equal(vectors.n_tokens, norms.n_tokens)
-    np.testing.assert_allclose(np.linalg.norm(vectors.of(Pooling.CLS, None), axis=1), norms.cls_norms[:, -1], rtol=1e-3)
-
-
 def test_packing_keeps_what_tells_nearly_equal_vectors_apart() -> None:
     exact = (100 + 1e-3 * np.random.default_rng(0).normal(size=(50, 8))).astype(np.float32)
     packed = Packed.of([exact, np.full((50, 8), 7, np.float32)])
@@ -175,10 +162,6 @@ def test_the_first_of_many_are_read_without_the_others(tiny_encoder: Encoder) ->
     np.testing.assert_array_equal(joined.head(15).of(Pooling.CLS, 1), first.of(Pooling.CLS, 1)[:15])
     with pytest.raises(TypeError):
         joined.of(Pooling.CLS, 1)
-
-
-def test_no_sentence_gives_no_vectors(tiny_encoder: Encoder) -> None:
-    assert len(tiny_encoder.vectors([])) == 0
 
 
 def test_a_part_that_is_cut_short_while_it_is_in_use_is_an_error_and_no_crash(

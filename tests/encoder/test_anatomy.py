@@ -11,6 +11,7 @@ from support.reference import encoder_of
 from support.tiny import ARCHITECTURES, write_bert, write_model
 
 from clsviz.encoder import Anatomy, Encoder
+from clsviz.encoder.anatomy import parameters_of
 
 SENTENCES = ["the cat sat", "a dog", "the cat sat", "the " * 600, "home ."]
 
@@ -25,20 +26,19 @@ def encoder(folder: Path) -> Encoder:
     return encoder_of(folder)
 
 
-@pytest.fixture(scope="module")
-def model(folder: Path) -> transformers.PreTrainedModel:
-    return transformers.AutoModel.from_pretrained(folder).eval()
-
-
-def final_vectors(folder: Path, model: transformers.PreTrainedModel, sentence: str) -> tuple[np.ndarray, np.ndarray]:
-    """[CLS] after the last layer and the pooler output, by transformers' own means."""
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    inputs = tokenizer(sentence, truncation=True, max_length=512, return_tensors="pt", return_token_type_ids=False)
-    with torch.inference_mode():
-        output = model(**inputs)
-    pooler = getattr(output, "pooler_output", None)
-    cls = output.last_hidden_state[0, 0].numpy()
-    return cls, cls[:0] if pooler is None else pooler[0].numpy()
+def test_bert_base_has_as_many_parameters_as_published() -> None:
+    with torch.device("meta"):
+        parameters = parameters_of(transformers.BertModel(transformers.BertConfig()))
+    width, inner = 768, 4 * 768
+    layer = 4 * (width * width + width) + 2 * width * inner + inner + width + 4 * width
+    embeddings = (30522 + 512 + 2 + 2) * width
+    assert len(parameters) == 199
+    assert sum(parameter.size for parameter in parameters) == embeddings + 12 * layer + width * width + width
+    assert sum(parameter.size for parameter in parameters) == 109_482_240
+    by_name = {parameter.name: parameter for parameter in parameters}
+    assert by_name["embeddings.word_embeddings.weight"].shape == (30522, 768)
+    assert by_name["encoder.layer.11.output.dense.weight"].group == "Layer 12"
+    assert {p.group for p in parameters} == {"Embeddings", *(f"Layer {i}" for i in range(1, 13)), "Pooler"}
 
 
 def test_every_parameter_in_the_file_is_listed_in_its_group(folder: Path, encoder: Encoder) -> None:
@@ -132,22 +132,7 @@ def test_weights_that_are_missing_are_no_pooler(tmp_path: Path) -> None:
     assert "Pooler" not in set(encoder.anatomy.group_table()["group"])
 
 
-def test_cls_and_pooler_are_those_of_transformers(
-    folder: Path, encoder: Encoder, model: transformers.PreTrainedModel
-) -> None:
-    cls, pooler = encoder.cls_and_pooler(SENTENCES)
-    assert cls.dtype == pooler.dtype == np.float32
-    assert cls.shape == (len(SENTENCES), 16)
-    for index, sentence in enumerate(SENTENCES):
-        expected_cls, expected_pooler = final_vectors(folder, model, sentence)
-        np.testing.assert_allclose(cls[index], expected_cls, atol=3e-5)
-        np.testing.assert_allclose(pooler[index], expected_pooler, atol=3e-5)
-    assert encoder.cls_and_pooler([])[0].shape[0] == 0
-
-
-def test_the_pooler_is_worked_out_step_by_step(
-    folder: Path, encoder: Encoder, model: transformers.PreTrainedModel
-) -> None:
+def test_the_pooler_is_worked_out_step_by_step(folder: Path, encoder: Encoder) -> None:
     cls, pooler = encoder.cls_and_pooler(SENTENCES)
     steps = encoder.pooler_steps(cls)
     if not encoder.has_pooler:
@@ -162,14 +147,6 @@ def test_the_pooler_is_worked_out_step_by_step(
     np.testing.assert_allclose(steps[1], np.tanh(dense), atol=1e-5)
     assert encoder.anatomy.pooler is not None
     np.testing.assert_allclose(encoder.anatomy.pooler.output(cls), pooler, atol=1e-6)
-    with torch.inference_mode():
-        module = model.pooler
-        own = (
-            model.pooler_activation(module(torch.from_numpy(cls)))
-            if "albert" in str(folder)
-            else module(torch.from_numpy(cls)[:, None])
-        )
-    np.testing.assert_allclose(steps[1], own.numpy(), atol=1e-6)
 
 
 def test_a_pooler_that_is_built_otherwise_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tokenizers
 import transformers
-from support.reference import encoder_of
+from support.reference import encoder_of, frame_tokens, norms, norms_by_transformers
 from support.tiny import SPECIAL, WORDS, random_sentences, write_bert, write_tokenizer
 
 from clsviz.encoder import Encoder
@@ -24,7 +24,6 @@ def test_tokens_may_be_made_ahead(tiny_encoder: Encoder) -> None:
     ahead, at_once = tiny_encoder.measure(tokens), tiny_encoder.measure(SENTENCES)
     assert ahead.cls_norms.tolist() == at_once.cls_norms.tolist()
     assert ahead.n_tokens.tolist() == at_once.n_tokens.tolist()
-    assert len(tiny_encoder.measure([])) == 0
 
 
 def test_a_tokenizer_that_pads_on_the_left_changes_nothing(tmp_path: Path, tiny_encoder: Encoder) -> None:
@@ -77,3 +76,42 @@ def test_framed_tokens_are_all_that_the_model_reads(minilm_encoder: Encoder) -> 
     long = "many words " * 500
     expected = tokenizer(long, truncation=True, max_length=512)["input_ids"]
     assert [identity for _, identity in minilm_encoder.framed_tokens(long)] == expected
+
+
+def test_a_sentence_that_spells_the_special_token_does_not_mislead(tiny_encoder: Encoder) -> None:
+    folder, sentence = tiny_encoder.weights.folder, "the [CLS] cat"
+    np.testing.assert_allclose(norms(tiny_encoder, [sentence]), norms_by_transformers(folder, [sentence]), rtol=1e-5)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    assert tiny_encoder.measure([sentence]).n_tokens[0] == len(tokenizer(sentence)["input_ids"]) - 2
+
+
+def test_a_cls_token_at_the_end_is_found(tmp_path: Path) -> None:
+    """As XLNet has it: the vector measured is the last of every sentence, wherever its padding begins."""
+    folder = write_bert(tmp_path, pooler=False)
+    frame_tokens(folder, "$A [SEP] [CLS]")
+    sentences = ["the cat sat", "a dog"]
+    expected = norms_by_transformers(folder, sentences, cls=-1)[:, :3]  # transformers draws a pooler
+    np.testing.assert_allclose(norms(encoder_of(folder), sentences), expected, rtol=1e-5)
+
+
+def test_tokens_of_several_types_keep_them(tmp_path: Path) -> None:
+    """As XLNet's tokenizer gives its [CLS] a type of its own."""
+    folder = write_bert(tmp_path, type_vocab_size=3)
+    write_tokenizer(folder, model_input_names=["input_ids", "token_type_ids", "attention_mask"])
+    frame_tokens(folder, "[CLS]:2 $A:1 [SEP]:0")
+    sentences = ["the cat sat", "a dog"]
+    encoder = encoder_of(folder)
+    expected = norms_by_transformers(folder, sentences, with_types=True)
+    np.testing.assert_allclose(norms(encoder, sentences), expected, rtol=1e-5)
+    assert encoder.slow_path_reason.startswith("its tokens are of several types")
+
+
+@pytest.mark.parametrize("single", ["[CLS] [CLS] $A [SEP]", "$A [SEP]", "$A"])
+def test_frames_of_all_kinds_are_measured_or_refused(tmp_path: Path, single: str) -> None:
+    folder = write_bert(tmp_path)
+    frame_tokens(folder, single)
+    if "[CLS]" in single:
+        assert encoder_of(folder).measure(["the cat"]).n_tokens.tolist() == [2]
+    else:
+        with pytest.raises(ModelError, match=r"adds no \[CLS\] to"):
+            encoder_of(folder)

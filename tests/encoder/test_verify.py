@@ -3,11 +3,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tokenizers
 import torch
 import transformers
 from support.reference import encoder_of, norms, norms_by_transformers
-from support.tiny import SPECIAL, WORDS, random_sentences, write_model, write_tokenizer
+from support.tiny import SPECIAL, WORDS, random_sentences, write_bert, write_model, write_tokenizer
 
 from clsviz import models
 from clsviz.encoder import has_fast_bfloat16
@@ -86,23 +85,17 @@ def test_what_padding_changes_is_measured_one_length_at_a_time(
     np.testing.assert_allclose(norms(encoder, SENTENCES[:32]), norms_by_transformers(folder, SENTENCES[:32]), rtol=1e-5)
 
 
-def test_a_model_whose_cls_sees_nothing_is_refused(tmp_path: Path) -> None:
-    """As a decoder's whose tokenizer has a [CLS]: every sentence would have the same."""
-    config = transformers.GPT2Config(vocab_size=30, n_embd=8, n_layer=1, n_head=2, n_positions=64)
-    transformers.GPT2Model(config).save_pretrained(tmp_path)
-    write_tokenizer(tmp_path)
-    with pytest.raises(ModelError, match="does not see the words that follow it: this is a decoder"):
-        encoder_of(tmp_path)
+def test_the_gain_and_bias_of_each_layer_are_found(tmp_path: Path) -> None:
+    folder = write_bert(tmp_path / "bert")
+    encoder = encoder_of(folder)
+    model = transformers.AutoModel.from_pretrained(folder)
+    norms = [model.embeddings.LayerNorm, *(layer.output.LayerNorm for layer in model.encoder.layer)]
+    expected = np.stack([[norm.weight.detach().numpy(), norm.bias.detach().numpy()] for norm in norms])
+    np.testing.assert_array_equal(encoder.layer_norms, expected)
+    np.testing.assert_array_equal(encoder.vectors(["a cat"]).layer_norms, expected)
 
 
-def test_a_decoder_with_something_before_its_cls_is_refused(tmp_path: Path) -> None:
-    config = transformers.GPT2Config(vocab_size=30, n_embd=8, n_layer=1, n_head=2, n_positions=64)
-    transformers.GPT2Model(config).save_pretrained(tmp_path)
-    write_tokenizer(tmp_path)
-    backend = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
-    backend.post_processor = tokenizers.processors.TemplateProcessing(
-        single="[SEP] [CLS] $A", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
-    backend.save(str(tmp_path / "tokenizer.json"))
-    with pytest.raises(ModelError, match="this is a decoder"):
-        encoder_of(tmp_path)
+def test_a_layer_that_hands_on_sums_has_no_gain(tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "modernbert", "modernbert")
+    gains = encoder_of(folder).layer_norms[:, 0, 0]
+    assert np.isnan(gains).tolist() == [False, True, True, False]

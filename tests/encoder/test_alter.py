@@ -8,8 +8,8 @@ import pytest
 import torch
 import transformers
 from numpy.testing import assert_allclose
-from support.tiny import SPECIAL, WORDS, random_sentences, write_model
-from tokenizers import processors
+from support.reference import encoder_of, frame_tokens
+from support.tiny import SPECIAL, WORDS, random_sentences, write_bert, write_model
 
 from clsviz import models
 from clsviz.encoder import Encoder
@@ -96,7 +96,7 @@ def test_without_a_separator(tiny_encoder: Encoder, tiny_folder: Path, natural: 
 def test_with_one_position(model_type: str, tmp_path: Path) -> None:
     folder = write_model(tmp_path / "model", model_type)
     first = 1 if "roberta" in model_type else 0
-    encoder = Encoder(models.find(str(folder)), device="cpu")
+    encoder = encoder_of(folder)
     altered = encoder.altered(Alteration.ONE_POSITION, seed=0)
     ids = [[2, *row, 3] for row in rows(encoder.tokenize(SENTENCES))]
     assert_same(altered, own_pass(folder, ids, position=first))
@@ -117,7 +117,7 @@ def test_the_models_own_forward_pass_takes_one_position_too(tiny_folder: Path, n
 
 def test_a_model_with_its_own_forward_pass_is_altered_too(tmp_path: Path) -> None:
     folder = write_model(tmp_path / "model", "deberta-v2")
-    encoder = Encoder(models.find(str(folder)), device="cpu")
+    encoder = encoder_of(folder)
     assert encoder.slow_path_reason
     natural = rows(encoder.tokenize(SENTENCES))
     assert_same(encoder.altered(Alteration.NO_SEPARATOR, seed=0), own_pass(folder, [[2, *row] for row in natural]))
@@ -127,7 +127,7 @@ def test_a_model_with_its_own_forward_pass_is_altered_too(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("model_type", ["mpnet", "deberta-v2", "modernbert"])
 def test_positions_that_are_no_vectors_cannot_be_taken_away(model_type: str, tmp_path: Path) -> None:
-    encoder = Encoder(models.find(str(write_model(tmp_path / "model", model_type))), device="cpu")
+    encoder = encoder_of(write_model(tmp_path / "model", model_type))
     with pytest.raises(AlterationError, match="does not know the positions of tokens from position vectors alone"):
         encoder.altered(Alteration.ONE_POSITION, seed=0)
 
@@ -135,22 +135,14 @@ def test_positions_that_are_no_vectors_cannot_be_taken_away(model_type: str, tmp
 def test_a_model_that_tells_the_order_in_another_way_is_found_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    encoder = Encoder(models.find(str(write_model(tmp_path / "model", "mpnet"))), device="cpu")
+    encoder = encoder_of(write_model(tmp_path / "model", "mpnet"))
     monkeypatch.setattr("clsviz.encoder.layouts.other_positions", lambda model: [])
     with pytest.raises(AlterationError, match="does not know the positions"):
         encoder.altered(Alteration.ONE_POSITION, seed=0)
 
 
-def test_a_tokenizer_without_a_separator_has_none_to_leave_out(tiny_folder: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "model"
-    folder.mkdir()
-    for file in tiny_folder.iterdir():
-        (folder / file.name).write_bytes(file.read_bytes())
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A", special_tokens=[("[CLS]", 2)]
-    )
-    tokenizer.save_pretrained(folder)
-    encoder = Encoder(models.find(str(folder)), device="cpu")
+def test_a_tokenizer_without_a_separator_has_none_to_leave_out(tmp_path: Path) -> None:
+    folder = write_bert(tmp_path)
+    frame_tokens(folder, "[CLS] $A")
     with pytest.raises(AlterationError, match=r"puts nothing but \[CLS\] around a sentence"):
-        encoder.altered(Alteration.NO_SEPARATOR, seed=0)
+        encoder_of(folder).altered(Alteration.NO_SEPARATOR, seed=0)
