@@ -22,9 +22,9 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from clsviz import corpora
 from clsviz.experiment import Selection
 from clsviz.progress import Progress
+from clsviz.sources import sampling
 
 _DATASET = "owner/large"
 
@@ -50,7 +50,7 @@ def measure(corpus: str, size: int) -> dict[str, float]:
     """The seconds that a sample takes with an empty store, and the most megabytes of memory in use so far."""
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        sample = corpora.fetch_sample(Selection(corpus), size, 0, Path(folder), Progress())
+        sample = sampling.fetch_sample(Selection(corpus), size, 0, Path(folder), Progress())
     assert len(sample.sentences) == size
     status = Path("/proc/self/status").read_text().splitlines()
     (peak,) = (int(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM"))

@@ -52,11 +52,11 @@ from benchmarks.engines import Norms, missing
 from benchmarks.machine import device_name, n_cores, status_megabytes
 from benchmarks.table import table
 from benchmarks.ways import Maker, Plain, find_weights, in_parts, note, ways_to
-from clsviz import corpora, models
 from clsviz.encoder import Encoder
 from clsviz.experiment import Selection
 from clsviz.measuring import Store
 from clsviz.progress import Progress
+from clsviz.sources import models, sampling
 
 _GROWTH = 10
 _ROUNDING = {"float32": 1e-5, "bfloat16": 0.05}
@@ -108,7 +108,7 @@ def main() -> None:
     atexit.register(gc.freeze)
     warnings.simplefilter("ignore")
     n = options.sentences * (_GROWTH if options.growth else 1)
-    sentences = corpora.fetch_sample(Selection(options.corpus), n, 0, Store().corpora, Progress()).sentences
+    sentences = sampling.fetch_sample(Selection(options.corpus), n, 0, Store().corpora, Progress()).sentences
     if len(sentences) < n:
         sys.exit(f"{options.corpus} has only {len(sentences):,} sentences of {n:,}. Take fewer, or another corpus.")
     if options.peak:

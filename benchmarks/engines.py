@@ -13,7 +13,7 @@ import torch
 import transformers
 from numpy.typing import NDArray
 
-from clsviz.models import Weights
+from clsviz.sources.models import Weights
 
 Norms = NDArray[np.float32]
 Run = Callable[[Sequence[str]], Norms]

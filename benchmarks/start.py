@@ -20,7 +20,7 @@ _HERE = Path(__file__).parents[1]
 
 _LOAD = """
 import os
-from clsviz import models
+from clsviz.sources import models
 from clsviz.encoder import Encoder
 Encoder(models.find({model!r})).measure(["The quick brown fox jumps over the lazy dog."] * 32)
 os._exit(0)  # they are there

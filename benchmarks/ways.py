@@ -12,9 +12,9 @@ import transformers
 
 from benchmarks import engines
 from benchmarks.engines import MAX_LENGTH, Norms, Run, in_sorted_batches
-from clsviz import models
 from clsviz.encoder import Encoder, has_fast_bfloat16
 from clsviz.settings import Precision
+from clsviz.sources import models
 
 Maker = Callable[[], Run]
 

@@ -24,12 +24,12 @@ from numpy.typing import NDArray
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.census import lengths_and_noise
-from clsviz import corpora, models
 from clsviz.experiment import Experiment
 from clsviz.measurements import Measurements
 from clsviz.measuring import Encoders, Extraction, Found, Key, Store, borders
 from clsviz.progress import Progress
 from clsviz.settings import ALL
+from clsviz.sources import models, sampling, whole_corpus
 
 _ROUNDS = 3
 _WORDS = ("the", "cat", "sat", "on", "a", "mat", "and", "then", "it", "ran", "home", "to", "see", "what", "was", "left")
@@ -71,11 +71,11 @@ def prepare(experiment: Experiment, store: Store, n: int) -> None:
     lengths, noise = lengths_and_noise(random, n)
     if not path.exists():
         of_lines = np.empty(n, np.int32)
-        of_lines[corpora.sample_order(n, experiment.seed)] = lengths
+        of_lines[whole_corpus.sample_order(n, experiment.seed)] = lengths
         with path.open("w", encoding="utf-8") as file:
             file.writelines(_lines(of_lines))
     extraction = Extraction(experiment, store, Encoders())
-    sample = corpora.find_sample(experiment.selection, ALL, experiment.seed, store.corpora, Progress())
+    sample = sampling.find_sample(experiment.selection, ALL, experiment.seed, store.corpora, Progress())
     found = Found(models.find(experiment.model), sample, seed=experiment.seed)
     key = extraction.key_of(found)
     if not store.parts(key):

@@ -19,7 +19,8 @@ from support.hub import Hub, serve_hub
 from support.hub_clients import point_at
 from support.tiny import random_sentences, write_bert
 
-from clsviz import encoder, measuring, models
+from clsviz import encoder, measuring
+from clsviz.sources import models
 
 # With all libraries loaded a full collection takes a third of a second, and tests make many objects in circles. What is
 # loaded while tests are collected stays.

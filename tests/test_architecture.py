@@ -13,15 +13,22 @@ import clsviz
 PACKAGE = Path(clsviz.__file__).parent
 HEAVY = ["torch", "transformers", "datasets", "plotly", "streamlit", "pandas", "scipy", "sklearn", "huggingface_hub"]
 
-LIGHT = ["clsviz", "clsviz.experiment", "clsviz.corpora", "clsviz.measuring.jobs", "clsviz.api", "clsviz.cli.main"]
+LIGHT = [
+    "clsviz",
+    "clsviz.experiment",
+    "clsviz.sources.sampling",
+    "clsviz.measuring.jobs",
+    "clsviz.api",
+    "clsviz.cli.main",
+]
 
 ALLOWED = {
     "streamlit": {"ui"},
     "plotly": {"figures", "ui"},
     "torch": {"encoder"},
     "transformers": {"encoder"},
-    "huggingface_hub": {"hub.py", "corpora"},
-    "datasets": {"corpora"},
+    "huggingface_hub": {"sources"},
+    "datasets": {"sources"},
 }
 
 

@@ -8,13 +8,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clsviz import models, statistics
+from clsviz import statistics
 from clsviz.analysis.view import ViewData, advised, lengths_of, near_duplicates, shown_of, under_cutoff
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import View
 from clsviz.measurements import Measurements
 from clsviz.measuring import Found
 from clsviz.settings import Pooling
+from clsviz.sources import models
 from clsviz.statistics import Fit, Profile, Readout
 from clsviz.store.results import ResultCache
 

@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from clsviz import corpora, statistics
+from clsviz import statistics
 from clsviz.analysis.layers import defined, folds, head, used
 from clsviz.analysis.view import advised, check_layer, check_pooling, near_duplicates
 from clsviz.errors import AlterationError, UndefinedFitError
 from clsviz.experiment import View
 from clsviz.measuring import Found
 from clsviz.settings import Alteration, Lengths, Pooling, Unit
+from clsviz.sources.near_duplicates import canonical
 from clsviz.statistics import Erasure, Reading, Result, Travel
 from clsviz.vectors import Vectors
 
 if TYPE_CHECKING:
-    from clsviz.corpora import TaskFile
+    from clsviz.sources.published_task import TaskFile
     from clsviz.statistics import Sentences
 
 
@@ -72,8 +73,8 @@ def travels(found: Found, there: Found, view: View) -> Iterator[Travel]:
 def _sentences(found: Found, view: View, other: Found | None = None) -> "Sentences":
     index, lengths = used(found, view)
     if other is not None:
-        known = {corpora.canonical(other.sentences[i]) for i in used(other, view)[0]}
-        new = np.array([corpora.canonical(found.sentences[i]) not in known for i in index], bool)
+        known = {canonical(other.sentences[i]) for i in used(other, view)[0]}
+        new = np.array([canonical(found.sentences[i]) not in known for i in index], bool)
         index, lengths = index[new], lengths[new]
     return statistics.Sentences(found.vectors, index, lengths, folds(found, index))
 
@@ -235,7 +236,7 @@ def classify_published(
         for partition in (train, dev, test):
             labels[partition] = statistics.shuffled(labels[partition])
     task = statistics.sentlen.Task(labels, train, dev, test, int(file.counts[0].min()))
-    known = {corpora.canonical(file.sentences[i]) for i in train}
+    known = {canonical(file.sentences[i]) for i in train}
     found = Published(
         file.name,
         file.fingerprint,
@@ -244,7 +245,7 @@ def classify_published(
         vectors.width,
         float(np.mean(task.labels[test] == np.bincount(task.labels[train]).argmax())),
         n_truncated=int(vectors.truncated.sum()),
-        n_shared=sum(corpora.canonical(file.sentences[i]) in known for i in test),
+        n_shared=sum(canonical(file.sentences[i]) in known for i in test),
     )
     try:
         of_vector = statistics.sentlen.classify(vectors.of(view.pooling, view.layer), task, on_step)

@@ -18,9 +18,9 @@ from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment, View
 from clsviz.measurements import MAX_LENGTH, POOLED
 from clsviz.measuring import SHOWCASE, Encoders, Found, Store, measure_showcase, measure_texts
-from clsviz.models import UNTRAINED
 from clsviz.progress import Progress
 from clsviz.settings import Lengths, Pooling, Precision, Unit
+from clsviz.sources.models import UNTRAINED
 from clsviz.store.results import ResultCache, ResultKey, write
 
 T = TypeVar("T")

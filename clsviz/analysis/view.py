@@ -15,8 +15,8 @@ from clsviz.errors import SettingError, TooFewError, UndefinedFitError
 from clsviz.experiment import View
 from clsviz.measurements import MAX_LENGTH, Measurements
 from clsviz.measuring import Found
-from clsviz.models import Weights
 from clsviz.settings import RANGES, Lengths, Pooling, Precision, Unit
+from clsviz.sources.models import Weights
 from clsviz.statistics import Audit, Fit
 from clsviz.store.results import ResultCache, ResultKey
 from clsviz.vectors import Vectors

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from clsviz import analysis, encoder, export, models
+from clsviz import analysis, encoder, export
 from clsviz.api.inputs import Bar
 from clsviz.errors import SentenceError, SettingError
 from clsviz.experiment import Experiment, View, parse_setting
 from clsviz.settings import Pooling, Precision
+from clsviz.sources import models
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clsviz import corpora, measuring
+from clsviz import measuring
 from clsviz.api.inputs import Bar, open_store
 from clsviz.errors import CorpusError
 from clsviz.experiment import Experiment
+from clsviz.sources import own_vectors
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -59,10 +60,10 @@ def import_vectors(
     found = [*texts]
     _check_rows(found, counts, len(values), what)
 
-    def rows() -> "Iterator[corpora.Rows]":
+    def rows() -> "Iterator[own_vectors.Rows]":
         for start in range(0, len(found), _AT_ONCE):
             here = slice(start, start + _AT_ONCE)
-            yield corpora.checked(found[here], values[here], None if counts is None else counts[here], what, start)
+            yield own_vectors.checked(found[here], values[here], None if counts is None else counts[here], what, start)
 
     with Bar(progress) as bar:
         return measuring.import_rows(rows(), len(found), name, open_store(store), bar).experiment

@@ -10,12 +10,13 @@ from typing import Any, NoReturn, Self, TypedDict
 import orjson
 from tqdm import tqdm
 
-from clsviz import analysis, corpora, models
+from clsviz import analysis
 from clsviz.errors import CorpusError, SettingError
 from clsviz.experiment import Experiment, parse_setting
 from clsviz.measurements import Kind
 from clsviz.measuring import Encoders, Extraction, Found, Store, is_url
 from clsviz.progress import Progress
+from clsviz.sources import models, uploads
 
 
 class Bar(Progress):
@@ -141,7 +142,7 @@ def corpus_name(corpus: Corpus, store: Store) -> str:
     content = b"\n".join(_line(number, text) for number, text in enumerate(corpus, 1))
     if not content:
         raise CorpusError("corpus holds no sentences. Give at least one; a line needs three.")
-    return corpora.keep_upload(io.BytesIO(content), "sentences.jsonl", store.corpora)
+    return uploads.keep_upload(io.BytesIO(content), "sentences.jsonl", store.corpora)
 
 
 def _line(number: int, text: object) -> bytes:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from clsviz import analysis, corpora, export, figures, measuring, statistics, words
+from clsviz import analysis, export, figures, measuring, statistics, words
 from clsviz.api.inputs import (
     DEFAULT_CORPUS,
     Bar,
@@ -28,14 +28,15 @@ from clsviz.measurements import Kind
 from clsviz.measuring import Encoders, Extraction, Found, Store, measure_altered
 from clsviz.progress import Progress
 from clsviz.settings import ALTERED_DEFAULT, ALTERED_SIZES, Alteration
+from clsviz.sources import published_task
 from clsviz.vectors import Vectors
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from clsviz.analysis.probes import Origin, Published
-    from clsviz.corpora import TaskFile
     from clsviz.figures import Figure
+    from clsviz.sources.published_task import TaskFile
     from clsviz.statistics import Erasure, Fit, Profile, Travel
 
 
@@ -43,7 +44,7 @@ def open_task(path: Path, per_class: int | None) -> "TaskFile":
     """The task in a file, with at most so many sentences of each class in each partition; raises ClsvizError."""
     if per_class is not None and per_class < 1:
         raise SettingError(f"{per_class:,} sentences of each class cannot be taken; it must be 1 or more.")
-    return corpora.read_task(path.expanduser()).head(per_class)
+    return published_task.read_task(path.expanduser()).head(per_class)
 
 
 def cost_of_task(file: "TaskFile", found: Found, experiment: Experiment, store: Store, encoders: Encoders) -> str:

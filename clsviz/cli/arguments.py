@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 from urllib.parse import parse_qsl
 
-from clsviz import corpora, measuring, models
-from clsviz.corpora import formats
+from clsviz import measuring
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment, parse_setting
 from clsviz.settings import (
@@ -24,12 +23,14 @@ from clsviz.settings import (
     Unit,
     printable,
 )
+from clsviz.sources import catalogue, files, models
 
 _HELP = {
     "model": f"one of {', '.join(models.MODELS)}; an id on the Hugging Face Hub, with or without @REVISION; or a local "
     "folder. With “untrained:” in front, its weights are random. `clsviz import` prints the names of imported vectors",
-    "corpus": f"one of {', '.join(corpora.CORPORA)}; a dataset on the Hugging Face Hub, with or without @REVISION; or "
-    f"a local file ({', '.join(formats.SUFFIXES)})",
+    "corpus": f"one of {', '.join(catalogue.CORPORA)}; a dataset on the Hugging Face Hub, with or without @REVISION; "
+    "or "
+    f"a local file ({', '.join(files.SUFFIXES)})",
     "configuration": "for a Hub dataset that has several, such as languages (default: the dataset's own)",
     "split": "part of a Hub dataset, such as train or test (default: train, or else the first)",
     "column": "of a table or dataset: the one that holds the text (default: the likeliest)",
@@ -54,7 +55,7 @@ _IMPORTED = {
     "norms": "the one that holds norms, where there are no vectors",
     "tokens": "the one that holds the length of each text in tokens (default: lengths are counted in words)",
     "texts": f"a file of texts, one for each row of FILE: a text on each line, or a table "
-    f"({', '.join(formats.SUFFIXES)})",
+    f"({', '.join(files.SUFFIXES)})",
     "name": "what the vectors are called (default: as FILE)",
 }
 
@@ -191,7 +192,7 @@ def _add_compare(commands: "argparse._SubParsersAction[_Parser]") -> None:
 
 def _add_preview(commands: "argparse._SubParsersAction[_Parser]") -> None:
     command = _add_command(commands, "preview", "show how a file of your own is read, from its beginning")
-    command.add_argument("corpus", metavar="FILE", help=f"a local file ({', '.join(formats.SUFFIXES)})")
+    command.add_argument("corpus", metavar="FILE", help=f"a local file ({', '.join(files.SUFFIXES)})")
     for name in ("column", "segmentation", "reading"):
         command.add_argument(f"--{name}", metavar="X", help=_HELP[name])
     command.add_argument("--json", action="store_true", help="print it as one JSON object")
@@ -200,7 +201,7 @@ def _add_preview(commands: "argparse._SubParsersAction[_Parser]") -> None:
 
 def _add_import(commands: "argparse._SubParsersAction[_Parser]") -> None:
     command = _add_command(commands, "import", "take vectors or norms that you have already, with their texts")
-    command.add_argument("file", metavar="FILE", help=f"a local file ({', '.join(formats.VECTOR_SUFFIXES)})")
+    command.add_argument("file", metavar="FILE", help=f"a local file ({', '.join(files.VECTOR_SUFFIXES)})")
     for name, about in _IMPORTED.items():
         command.add_argument(f"--{name}", default="", metavar="X", help=about)
     command.add_argument("--json", action="store_true", help="print it as one JSON object")

@@ -8,10 +8,11 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-from clsviz import corpora, measuring, models, words
+from clsviz import measuring, words
 from clsviz.api.inputs import Bar, extract
 from clsviz.cli import arguments, output
 from clsviz.errors import CorpusError, ModelError, SettingError
+from clsviz.sources import catalogue, local_files, models, own_vectors
 
 _BINS, _WIDTH = 10, 40
 """Rows of the histogram, and characters of its longest bar."""
@@ -20,9 +21,9 @@ _BINS, _WIDTH = 10, 40
 def import_(options: argparse.Namespace) -> int:
     """Import, print what shows it; the exit status. Raises ClsvizError."""
     path = Path(os.path.expanduser(options.file))
-    file = corpora.open_vectors(path)
+    file = own_vectors.open_vectors(path)
     texts = Path(os.path.expanduser(options.texts)) if options.texts else None
-    chosen = file.decided(corpora.Chosen(options.text, options.vectors, options.norms, options.tokens, texts))
+    chosen = file.decided(own_vectors.Chosen(options.text, options.vectors, options.norms, options.tokens, texts))
     store = measuring.Store(options.store)
     label = options.name or words.imported.label_of(path.name)
     with Bar() as bar:
@@ -44,9 +45,9 @@ def import_(options: argparse.Namespace) -> int:
 def preview(options: argparse.Namespace) -> int:
     """Read the beginning, print what it gives; the exit status. Raises ClsvizError."""
     experiment, _ = arguments.experiment_of(options)
-    if not corpora.is_own(experiment.corpus):
+    if not catalogue.is_own(experiment.corpus):
         raise SettingError(f"“{output.one_line(experiment.corpus)}” is no file. Name one of your own.")
-    found = corpora.preview(experiment.selection, measuring.Store(options.store).corpora)
+    found = local_files.preview(experiment.selection, measuring.Store(options.store).corpora)
     if options.json:
         output.print_json(_summary(found))
         return 0
@@ -61,7 +62,7 @@ def preview(options: argparse.Namespace) -> int:
     return 0
 
 
-def _summary(preview: "corpora.Preview") -> dict[str, object]:
+def _summary(preview: "local_files.Preview") -> dict[str, object]:
     selection = preview.selection
     return {
         "reading": selection.reading,
@@ -77,7 +78,7 @@ def _summary(preview: "corpora.Preview") -> dict[str, object]:
     }
 
 
-def _histogram(preview: "corpora.Preview") -> list[str]:
+def _histogram(preview: "local_files.Preview") -> list[str]:
     """Bars of the number of sentences by their words; what is longer than nearly all shares the last."""
     longest = max(_BINS, int(np.quantile(preview.n_words, 0.98)))
     edges = np.linspace(1, longest + 1, _BINS + 1).astype(int)
@@ -104,7 +105,7 @@ def warm(options: argparse.Namespace) -> int:
         except (ModelError, CorpusError) as error:
             if not wanted.needs_hub:
                 raise
-            name = f"{models.label(experiment.model)} on {corpora.label(experiment.corpus)}"
+            name = f"{models.label(experiment.model)} on {catalogue.label(experiment.corpus)}"
             output.print_notes([f"Skipped {name}. {error}"])
             continue
         was_there = "" if extraction.sentences_per_second else ", already there"

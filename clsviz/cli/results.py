@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from clsviz import analysis, corpora, export, measuring, words
+from clsviz import analysis, export, measuring, words
 from clsviz.api.comparison import compare_models
 from clsviz.api.inputs import Bar, extract
 from clsviz.api.norms import NormResult
@@ -26,6 +26,7 @@ from clsviz.experiment import parse_setting
 from clsviz.measurements import Kind
 from clsviz.measuring import Extraction, Found, Store
 from clsviz.settings import Pooling, Precision, shown
+from clsviz.sources import published_task
 from clsviz.store.results import ResultCache
 
 
@@ -87,7 +88,7 @@ def probe(options: argparse.Namespace) -> int:
 
 
 def _more_probes(
-    options: argparse.Namespace, result: ProbeResult, task: "corpora.TaskFile | None", store: Store, bar: Bar
+    options: argparse.Namespace, result: ProbeResult, task: "published_task.TaskFile | None", store: Store, bar: Bar
 ) -> tuple[list[str], dict[str, object]]:
     """What was asked for beside the readings, as paragraphs and as keys of the JSON object."""
     experiment, found = result.experiment, result.found

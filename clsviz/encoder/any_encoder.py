@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz.measurements import Kind, Measurements
-from clsviz.models import Weights
 from clsviz.settings import Alteration, Precision
+from clsviz.sources.models import Weights
 from clsviz.vectors import Vectors
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from clsviz.encoder.tokenize import Tokens
 from clsviz.encoder.verify import choose, norms_of
 from clsviz.errors import ModelError
 from clsviz.measurements import Kind, Measurements
-from clsviz.models import Weights
 from clsviz.settings import Alteration, Precision
+from clsviz.sources.models import Weights
 from clsviz.vectors import Vectors
 
 T = TypeVar("T")

@@ -16,8 +16,8 @@ from clsviz.encoder.pooling import PoolerSteps, pooler_steps
 from clsviz.encoder.tokenize import Tokenizer, frame_of
 from clsviz.errors import ModelError, first_line
 from clsviz.measurements import MAX_LENGTH
-from clsviz.models import Weights
 from clsviz.settings import printable
+from clsviz.sources.models import Weights
 
 _UNTRAINED_SEED = 0
 _MEMORY_FACTOR = 1.5

@@ -27,8 +27,8 @@ from clsviz import programs
 from clsviz.encoder.serving import DONE, EACH, FAILED, KEY_BYTES, PART
 from clsviz.errors import ModelError
 from clsviz.measurements import Kind, Measurements
-from clsviz.models import Weights
 from clsviz.settings import Alteration, Precision
+from clsviz.sources.models import Weights
 from clsviz.vectors import Vectors
 
 if TYPE_CHECKING:

@@ -4,8 +4,9 @@ import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
-from clsviz import encoder, models
+from clsviz import encoder
 from clsviz.settings import Precision
+from clsviz.sources import models
 
 if TYPE_CHECKING:
     from clsviz.encoder import AnyEncoder, Process

@@ -16,10 +16,10 @@ from pathlib import Path
 import filelock
 
 from clsviz.atomic import remove_temporary
-from clsviz.corpora.uploads import UPLOAD, UPLOAD_LENGTH
 from clsviz.measurements import Kind
 from clsviz.measuring.claims import CLAIMS
 from clsviz.measuring.store import LOCK, Store
+from clsviz.sources.uploads import UPLOAD, UPLOAD_LENGTH
 
 RECENT_SECONDS = 600.0
 """What was used more recently than this is never deleted: somebody may be looking at it."""

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import filelock
 
-from clsviz import corpora, models
 from clsviz.errors import StoreError
 from clsviz.measurements import Kind
 from clsviz.measuring.found import Found, with_audit
@@ -20,6 +19,7 @@ from clsviz.measuring.part import Run, borders, measure_parts
 from clsviz.measuring.worker import Share, Worker
 from clsviz.progress import Progress, interruptible
 from clsviz.settings import Precision
+from clsviz.sources import catalogue, local_files, models, sampling
 from clsviz.vectors import KINDS
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Extraction(LookUp):
 
     def fetch(self, progress: Progress) -> Found:
         """Model and sentences, with what is stored; raises as `run` does, and measures nothing."""
-        return self._find(self._fetch_weights(progress), self._draw(corpora.fetch_sample, progress))
+        return self._find(self._fetch_weights(progress), self._draw(sampling.fetch_sample, progress))
 
     def worker(self, progress: Progress, share: Share | None = None) -> Worker:
         """One of several that measure the same together, each in a process of its own; raises as `run` does.
@@ -58,13 +58,13 @@ class Extraction(LookUp):
         weights = self._fetch_weights(progress)
         self._forget_unless_of(weights)
         if self.found is None:
-            with contextlib.suppress(corpora.NotDownloadedError):
-                if not corpora.build_seconds(self.experiment.corpus, self._store.corpora):
-                    self._find(weights, self._draw(corpora.find_sample, progress))
+            with contextlib.suppress(catalogue.NotDownloadedError):
+                if not local_files.build_seconds(self.experiment.corpus, self._store.corpora):
+                    self._find(weights, self._draw(sampling.find_sample, progress))
         if self.found is None:
             # The model loads while the corpus is built or fetched. Whatever the precision, the exact one comes first.
             self._load(weights, Precision.EXACT)
-            self._find(weights, self._draw(corpora.fetch_sample, progress))
+            self._find(weights, self._draw(sampling.fetch_sample, progress))
         found = self.found
         assert found is not None  # it was just looked for
         if found.audit is not None and found.audit.n_missing_of_sample:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clsviz import corpora, models
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind, Measurements
 from clsviz.settings import Precision
+from clsviz.sources import catalogue, models, sampling
 from clsviz.vectors import Vectors
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Found:
     """
 
     weights: models.Weights
-    sample: corpora.Sample
+    sample: sampling.Sample
     precision: Precision = Precision.EXACT
     measurements: Measurements = field(default_factory=Measurements.none)
     damaged_parts: int = 0
@@ -53,7 +53,7 @@ class Found:
         return self.weights.fingerprint, self.corpus.fingerprint, self.seed, self.precision, type(self.measurements), n
 
     @property
-    def corpus(self) -> corpora.Corpus:
+    def corpus(self) -> catalogue.Corpus:
         """Where the sentences come from."""
         return self.sample.corpus
 
@@ -106,7 +106,7 @@ def state_of_files(experiment: Experiment) -> tuple[tuple[str, int, int], ...]:
     """Sizes and times of the local files that the experiment names: when they change, its job does too."""
     base = models.Name.parse(experiment.model).base
     paths = [*Path(os.path.expanduser(base)).glob("*")] if models.is_folder(base) else []
-    if corpora.is_file(experiment.corpus):
+    if catalogue.is_file(experiment.corpus):
         paths.append(Path(os.path.expanduser(experiment.corpus)))
     states = []
     for path in sorted(paths):

@@ -5,11 +5,11 @@ import threading
 import weakref
 from collections.abc import Callable, Hashable
 
-from clsviz import corpora
 from clsviz.errors import ClsvizError
 from clsviz.limits import Limits
 from clsviz.measuring.eviction import clean, evict
 from clsviz.measuring.jobs import Jobs
+from clsviz.sources import uploads
 
 _SELDOM, _OFTEN = 20.0, 0.2
 """How many seconds there are at most, and at least, between two rounds."""
@@ -53,8 +53,8 @@ class Housekeeping:
                 self._held = {held: is_there for held, is_there in self._held.items() if is_there()}
                 held = {name for name, _ in self._held}
             for name in held:
-                corpora.look_at_upload(name, store.corpora)
-            for name in corpora.delete_uploads(store.corpora, self._limits.upload_seconds):
+                uploads.look_at_upload(name, store.corpora)
+            for name in uploads.delete_uploads(store.corpora, self._limits.upload_seconds):
                 self._jobs.forget(name)
         if self._limits.store_bytes is not None:
             for key in self._jobs.keys:

@@ -19,16 +19,16 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from clsviz import corpora
 from clsviz.atomic import new_file
 from clsviz.errors import CorpusError, SettingError, StoreError
 from clsviz.experiment import Experiment
 from clsviz.measurements import MAX_LENGTH, Kind, Measurements
 from clsviz.measuring.part_file import Key
 from clsviz.measuring.store import Store
-from clsviz.models import Imported, Weights, check_label
 from clsviz.progress import Progress
 from clsviz.settings import RANGES, Precision, Segmentation, Unit
+from clsviz.sources import catalogue, own_vectors, sampling, uploads, whole_corpus
+from clsviz.sources.models import Imported, Weights, check_label
 from clsviz.vectors import Vectors
 
 _SEED = 0
@@ -63,7 +63,7 @@ class Import:
 
 
 def import_rows(
-    rows: "Iterable[corpora.Rows]", n: int, label: str, store: Store, progress: Progress | None = None
+    rows: "Iterable[own_vectors.Rows]", n: int, label: str, store: Store, progress: Progress | None = None
 ) -> Import:
     """Write rows to the store, n in all; what was imported before under this or another label is found again.
 
@@ -72,7 +72,7 @@ def import_rows(
     """
     progress = progress or Progress()
     check_label(label)
-    order = corpora.sample_order(n, _SEED)
+    order = whole_corpus.sample_order(n, _SEED)
     with tempfile.TemporaryFile() as file:
         taken = _Taken(n, order)
         progress.begin("Reading", n)
@@ -88,10 +88,10 @@ def import_rows(
         if taken.n != n:
             raise CorpusError(f"There are {taken.n:,} rows, not {n:,}: the file was cut short. Give it anew.")
         name = taken.name(label)
-        corpus_name = corpora.keep_upload(file, f"Texts of {label}.jsonl", store.corpora)
+        corpus_name = uploads.keep_upload(file, f"Texts of {label}.jsonl", store.corpora)
         imported = Import(str(name), corpus_name, n, taken.width)
     selection = imported.experiment.selection
-    corpus = corpora.find_corpus(selection, store.corpora, progress)
+    corpus = sampling.find_corpus(selection, store.corpora, progress)
     if corpus.n_sentences != n:
         raise CorpusError(f"Of {n:,} texts only {corpus.n_sentences:,} can be read again. Leave out what is no text.")
     for kind in Kind if taken.width else (Kind.NORMS,):
@@ -111,7 +111,7 @@ def list_imports(store: Store) -> list[Import]:
     for path in paths:
         with contextlib.suppress(OSError, ValueError, TypeError, RecursionError):
             one = Import(**json.loads(path.read_bytes()))
-            is_sound = Imported.parse(one.model) and corpora.is_upload(one.corpus) and one.n > 0 and one.width >= 0
+            is_sound = Imported.parse(one.model) and catalogue.is_upload(one.corpus) and one.n > 0 and one.width >= 0
             found += [one] if is_sound else []
     return sorted(found, key=lambda one: one.model)
 
@@ -131,7 +131,7 @@ def check_asked(weights: Weights, experiment: Experiment) -> None:
         raise SettingError(
             f"precision is {experiment.precision}, but {name.label} was imported as it is. Choose the exact precision."
         )
-    if not corpora.is_upload(experiment.corpus):
+    if not catalogue.is_upload(experiment.corpus):
         raise type(name.no_model)(f"{name.no_model} Choose the texts that it was imported with, or another model.")
 
 
@@ -161,7 +161,7 @@ class _Taken:
         self._in_words = False
         self._digests = [hashlib.sha256() for _ in range(3)]
 
-    def add(self, run: "corpora.Rows", lines: bytes) -> None:
+    def add(self, run: "own_vectors.Rows", lines: bytes) -> None:
         """Take the next rows, whose texts are these lines."""
         is_of_vectors = run.values.ndim == 2
         if not self.n:

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from clsviz import corpora, models
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind, Measurements
 from clsviz.measuring.encoders import Encoders
@@ -19,6 +18,7 @@ from clsviz.measuring.store import Store
 from clsviz.measuring.whole import counted, is_counted
 from clsviz.progress import Progress
 from clsviz.settings import ALL, RANGES, Alteration, Precision
+from clsviz.sources import catalogue, local_files, models, sampling
 from clsviz.vectors import KINDS
 
 AUDIT_SIZE = 256
@@ -72,21 +72,21 @@ class LookUp:
         self.weights = weights = self._weights_here()
         self._forget_unless_of(weights)
         megabytes = 0 if weights else models.download_megabytes(experiment.model, progress)
-        seconds = corpora.build_seconds(experiment.corpus, folder)
+        seconds = local_files.build_seconds(experiment.corpus, folder)
         if weights and not seconds and self.found:
             return self._cost(self._publish(self._count(self._read_stored(self.found), progress)))
         if not seconds:
             try:
-                sample = self._draw(corpora.find_sample, progress)
-            except corpora.NotDownloadedError:
+                sample = self._draw(sampling.find_sample, progress)
+            except catalogue.NotDownloadedError:
                 is_whole = experiment.sample_size == ALL
-                if is_whole or not corpora.is_in_catalogue(experiment.corpus):
-                    self.corpus = corpora.fetch_corpus(experiment.selection, folder, progress)
+                if is_whole or not catalogue.is_in_catalogue(experiment.corpus):
+                    self.corpus = sampling.fetch_corpus(experiment.selection, folder, progress)
                 if is_whole and self.corpus:
                     n_sentences = self.corpus.n_about
                     megabytes += self.corpus.n_bytes // 10**6
                 else:
-                    megabytes += corpora.download_megabytes(experiment.corpus, n_sentences)
+                    megabytes += catalogue.download_megabytes(experiment.corpus, n_sentences)
             else:
                 n_sentences = sample.n_sentences
                 if weights:
@@ -100,19 +100,21 @@ class LookUp:
     def find_stored(self, progress: Progress) -> Found | None:
         """Find what is stored; None if there is nothing. Nothing is measured, built or fetched, and nobody is asked."""
         weights, folder = self._weights_here(), self._store.corpora
-        if weights is None or corpora.build_seconds(self.experiment.corpus, folder):
+        if weights is None or local_files.build_seconds(self.experiment.corpus, folder):
             return None
         try:
-            corpus = corpora.find_corpus(self.experiment.selection, folder, progress, self.experiment.sample_size)
+            corpus = sampling.find_corpus(self.experiment.selection, folder, progress, self.experiment.sample_size)
             nothing = Found(
-                weights, corpora.Sample(corpus, [], ""), self.experiment.precision, seed=self.experiment.seed
+                weights, sampling.Sample(corpus, [], ""), self.experiment.precision, seed=self.experiment.seed
             )
             key = self.key_of(nothing)
             has_outline = self._outlines and self._store.shipped and read_outline(self._store.shipped, key) is not None
             if not has_outline and not self._store.parts(key):
                 return None  # the sample need not be drawn
-            return self._outlined(self._count(self._find(weights, self._draw(corpora.find_sample, progress)), progress))
-        except corpora.NotDownloadedError:
+            return self._outlined(
+                self._count(self._find(weights, self._draw(sampling.find_sample, progress)), progress)
+            )
+        except catalogue.NotDownloadedError:
             return None
 
     def key_of(self, found: Found) -> Key:
@@ -147,17 +149,17 @@ class LookUp:
         if self.found is not None and (weights is None or self.found.weights.fingerprint != weights.fingerprint):
             self.found = None
 
-    def _draw(self, draw: Callable[..., corpora.Sample], progress: Progress) -> corpora.Sample:
+    def _draw(self, draw: Callable[..., sampling.Sample], progress: Progress) -> sampling.Sample:
         experiment = self.experiment
         sample = draw(experiment.selection, experiment.sample_size, experiment.seed, self._store.corpora, progress)
         self.corpus = sample.corpus
         return sample
 
-    def _find(self, weights: models.Weights, sample: corpora.Sample) -> Found:
+    def _find(self, weights: models.Weights, sample: sampling.Sample) -> Found:
         """The same as `_stored`, published."""
         return self._publish(self._stored(weights, sample))
 
-    def _stored(self, weights: models.Weights, sample: corpora.Sample) -> Found:
+    def _stored(self, weights: models.Weights, sample: sampling.Sample) -> Found:
         """What the store has of a sample."""
         experiment = self.experiment
         nothing = KINDS[self.kind].none()

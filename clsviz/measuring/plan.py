@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clsviz import models
 from clsviz.measurements import POOLED
 from clsviz.measuring.estimate import TYPICAL_CHARACTERS, Cost, Machine, operations_of, tokens_of
 from clsviz.measuring.extraction import Extraction
 from clsviz.progress import Progress
 from clsviz.settings import ALL, RANGES
+from clsviz.sources import models
 
 GPU_RATE = 30e12
 """Floating-point operations a second that a large GPU is taken to sustain in float32.

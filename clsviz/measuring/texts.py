@@ -5,8 +5,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from clsviz import models
-from clsviz.corpora import Sample
 from clsviz.errors import ModelError
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
@@ -16,6 +14,8 @@ from clsviz.measuring.found import Found
 from clsviz.measuring.store import Store
 from clsviz.progress import Progress
 from clsviz.settings import Alteration
+from clsviz.sources import models
+from clsviz.sources.sampling import Sample
 from clsviz.vectors import Vectors
 
 _ALTERING = 1

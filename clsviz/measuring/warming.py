@@ -9,10 +9,10 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from clsviz import corpora, models
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
+from clsviz.sources import catalogue, models
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Wanted:
     @property
     def needs_hub(self) -> bool:
         """Whether its model or its corpus is on the Hugging Face Hub."""
-        return bool(models.Name.parse(self.experiment.model).repo) or corpora.is_on_hub(self.experiment.corpus)
+        return bool(models.Name.parse(self.experiment.model).repo) or catalogue.is_on_hub(self.experiment.corpus)
 
 
 def read_wanted(path: Path) -> list[Wanted]:

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clsviz.corpora import Sample
 from clsviz.errors import SettingError
 from clsviz.measuring.claims import Claim
 from clsviz.measuring.part import Measured, Run, borders, measure_parts, missing, n_between
 from clsviz.measuring.part_file import Key
 from clsviz.measuring.store import Store
 from clsviz.progress import Progress
+from clsviz.sources.sampling import Sample
 
 if TYPE_CHECKING:
     from clsviz.encoder import AnyEncoder

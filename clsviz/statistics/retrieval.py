@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clsviz import corpora
 from clsviz.errors import TooFewError, UndefinedFitError
+from clsviz.sources.near_duplicates import canonical
 from clsviz.statistics.intervals import FEW_SENTENCES, Floats
 from clsviz.statistics.lengths import shuffled
 from clsviz.statistics.similarity import Directions, mean_cosines, neighbours
@@ -146,7 +146,7 @@ def chance(of: Directions, lengths: ArrayLike, nearest: NDArray[np.intp]) -> Cha
 
 def first_of_each(sentences: Sequence[str]) -> NDArray[np.intp]:
     """The first of all sentences that differ by no more than case, accents or white space: intp (m,), in order."""
-    keys = [corpora.canonical(sentence) for sentence in sentences]
+    keys = [canonical(sentence) for sentence in sentences]
     first = {key: place for place, key in reversed(list(enumerate(keys)))}
     return np.array(sorted(first.values()), np.intp)
 

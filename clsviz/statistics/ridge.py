@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clsviz import corpora
 from clsviz.errors import TooFewError, UndefinedFitError
+from clsviz.sources.near_duplicates import clusters_of
 from clsviz.statistics.intervals import Floats
 
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ N_FOLDS = 5
 def folds_of(sentences: Sequence[str], seed: int = 0) -> NDArray[np.intp]:
     """Assign each of n sentences to a fold: intp (n,), from 0 to N_FOLDS - 1.
 
-    Sentences that are the same or nearly share a fold (`corpora.clusters_of`), so that no probe is tested on what it
+    Sentences that are the same or nearly share a fold (`clusters_of`), so that no probe is tested on what it
     was trained on. Raises UndefinedFitError if they are fewer than N_FOLDS clusters.
     """
-    return folds_of_clusters(corpora.clusters_of(sentences), seed)
+    return folds_of_clusters(clusters_of(sentences), seed)
 
 
 def folds_of_clusters(clusters: NDArray[np.intp], seed: int = 0) -> NDArray[np.intp]:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clsviz import corpora
 from clsviz.errors import TooFewError, UndefinedFitError
+from clsviz.sources.near_duplicates import canonical
 from clsviz.statistics.intervals import CONFIDENCE, Floats, Interval
 from clsviz.statistics.lengths import n_words
 from clsviz.statistics.ridge import blas_threads
@@ -221,7 +221,7 @@ def _bins_of(sentences: Sequence[str]) -> Indices:
     seen: set[str] = set()
     found = np.full(len(sentences), -1, np.intp)
     for index, sentence in enumerate(sentences):
-        n, key = n_words(sentence), corpora.canonical(sentence)
+        n, key = n_words(sentence), canonical(sentence)
         if key not in seen:
             found[index] = next((label for label, (low, high) in enumerate(BINS) if low <= n <= high), -1)
             seen.add(key)

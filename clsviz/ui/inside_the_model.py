@@ -5,14 +5,15 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from clsviz import analysis, figures, models, words
+from clsviz import analysis, figures, words
 from clsviz.analysis.typed import CHECK_EXAMPLE, Check
 from clsviz.encoder import Anatomy
 from clsviz.errors import ClsvizError, ModelError, Subject
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
 from clsviz.measuring import MeasuringJob, State
-from clsviz.models import Weights
+from clsviz.sources import models
+from clsviz.sources.models import Weights
 from clsviz.ui import sidebar, status
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart, head, own, plot, share

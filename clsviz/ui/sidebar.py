@@ -9,14 +9,15 @@ from collections.abc import Callable, Iterable
 
 import streamlit as st
 
-from clsviz import corpora, measuring, models, words
-from clsviz.corpora import Corpus
-from clsviz.corpora.segmentation import LONG_TEXT
+from clsviz import measuring, words
 from clsviz.errors import ClsvizError, CorpusError, Subject
 from clsviz.experiment import Experiment, parse_setting
 from clsviz.measuring import MeasuringJob, State
 from clsviz.progress import Progress
 from clsviz.settings import ALL, RANGES, Precision, Reading, Segmentation
+from clsviz.sources import catalogue, models, uploads
+from clsviz.sources.catalogue import Corpus
+from clsviz.sources.segmentation import LONG_TEXT
 from clsviz.ui import status, view
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import folded, preview
@@ -148,7 +149,7 @@ def show_message(setting: str) -> None:
 def show_corpus(job: MeasuringJob) -> None:
     """The corpus, which of its texts, and the visitor's own, with what is wrong with them."""
     state = st.session_state
-    names = view.including(state.corpus, [*corpora.CORPORA, *state.get("uploads", [])])
+    names = view.including(state.corpus, [*catalogue.CORPORA, *state.get("uploads", [])])
     st.selectbox(
         "Corpus",
         names,
@@ -162,7 +163,7 @@ def show_corpus(job: MeasuringJob) -> None:
         "machine; of the Python installed here; and of its packages as well. The others come from the Hugging Face "
         "Hub. You can also type any Hub dataset id or, if clsviz runs on your machine, the path of a file.",
     )
-    is_lost = corpora.is_upload(state.corpus) and isinstance(job.error, CorpusError)
+    is_lost = catalogue.is_upload(state.corpus) and isinstance(job.error, CorpusError)
     if is_lost and state.get("lost") != state.corpus:
         state.lost, state.own_file = state.corpus, True
     folded.show(
@@ -182,18 +183,18 @@ def show_corpus(job: MeasuringJob) -> None:
         corpus = None
     if corpus is None and any(state[setting] for setting in _TEXT_HELP):
         st.button("Use the dataset’s defaults", on_click=_forget_texts, width="stretch")
-    if not corpora.is_built_in(state.corpus):
+    if not catalogue.is_built_in(state.corpus):
         _texts(corpus)
 
 
 def label_of_corpus(name: str) -> str:
     """What a list calls a corpus: no two are alike, because the browser sends back what it shows."""
-    if not corpora.is_upload(name):
-        return name if corpora.is_file(name) else corpora.label(name)
+    if not catalogue.is_upload(name):
+        return name if catalogue.is_file(name) else catalogue.label(name)
     try:
-        file_name = corpora.upload_label(name, server.jobs().store.corpora)
+        file_name = uploads.upload_label(name, server.jobs().store.corpora)
     except CorpusError:
-        file_name = corpora.label(name)
+        file_name = catalogue.label(name)
     return f"{file_name} ({name[7:11]})"
 
 
@@ -238,14 +239,14 @@ def _keep_upload() -> None:
 
 def _texts(corpus: Corpus | None) -> None:
     """Which of the corpus's texts are taken, and whether they are cut; the preview of a file asks the latter."""
-    state, has_preview = st.session_state, corpora.is_own(st.session_state.corpus)
+    state, has_preview = st.session_state, catalogue.is_own(st.session_state.corpus)
     options: dict[str, tuple[str, ...]] = {}
     if corpus is not None:
         options = {"configuration": corpus.configurations, "split": corpus.splits, "column": corpus.columns}
     options = {setting: names for setting, names in options.items() if len(names) > 1}
     if has_preview and not options:
         return
-    with st.expander("Which texts", expanded=not corpora.is_in_catalogue(state.corpus)):
+    with st.expander("Which texts", expanded=not catalogue.is_in_catalogue(state.corpus)):
         for setting, names in options.items():
             decided = state[setting] or (getattr(corpus.selection, setting) if corpus else "")
             key = f"chosen_{setting}_{state.corpus}"
@@ -344,7 +345,7 @@ def _presets() -> None:
     if cost:
         st.caption(escape(f"The original {words.cost(cost)}."))
         return
-    of_corpus = corpora.download_megabytes(ORIGINAL.corpus, ORIGINAL.sample_size)
+    of_corpus = catalogue.download_megabytes(ORIGINAL.corpus, ORIGINAL.sample_size)
     megabytes = models.download_megabytes(ORIGINAL.model, Progress()) + of_corpus
     st.caption(f"The original downloads up to {megabytes:,} MB. Estimating how long it takes on this machine…")
 

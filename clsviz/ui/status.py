@@ -2,11 +2,12 @@
 
 import streamlit as st
 
-from clsviz import corpora, models, words
+from clsviz import words
 from clsviz.errors import ClsvizError, Subject
 from clsviz.measurements import Kind
 from clsviz.measuring import MeasuringJob, State
 from clsviz.settings import ALL
+from clsviz.sources import catalogue, models
 from clsviz.ui.markdown import escape
 from clsviz.ui.state import server, watching
 from clsviz.ui.state.pace import Pace, part
@@ -137,7 +138,7 @@ def _stop_button(name: str) -> None:
     if running is None or running.is_watched or running.is_left or server.limits().is_public:
         return
     experiment = running.work.experiment
-    what = escape(f"{models.label(experiment.model)} on {corpora.label(experiment.corpus)}")
+    what = escape(f"{models.label(experiment.model)} on {catalogue.label(experiment.corpus)}")
     about = f"It measures {what}, and nobody is watching it. What it has measured is kept."
     if st.button("Stop the run ahead", icon=":material/stop_circle:", key=f"stop{name}", width="stretch", help=about):
         running.cancel()

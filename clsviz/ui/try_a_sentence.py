@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from clsviz import analysis, export, figures, models, statistics, words
+from clsviz import analysis, export, figures, statistics, words
 from clsviz.analysis import CorpusContext
 from clsviz.analysis.typed import EXAMPLE, TypedSentences
 from clsviz.errors import SettingError
@@ -19,6 +19,7 @@ from clsviz.experiment import Experiment
 from clsviz.measurements import POOLED, Kind
 from clsviz.measuring import RATE_OF_VECTORS, Found, MeasuringJob, State
 from clsviz.settings import Lengths, Pooling, Precision, printable
+from clsviz.sources import models
 from clsviz.ui import sidebar, status, view
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart, colouring, head, own, plot, redrawn, selection, share

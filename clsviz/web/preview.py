@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import cachetools
 import numpy as np
 
-from clsviz import analysis, corpora, models, statistics, words
+from clsviz import analysis, statistics, words
 from clsviz.analysis import showcase
 from clsviz.errors import ClsvizError, SettingError
 from clsviz.experiment import Experiment
@@ -18,6 +18,7 @@ from clsviz.measurements import Kind
 from clsviz.measuring import SHOWCASE, Encoders, Extraction, Found, Store, read_wanted
 from clsviz.progress import Progress
 from clsviz.settings import CORPUS_PARAMETER, MODEL_PARAMETER, PAGE_PARAMETERS, TEXT_PARAMETER
+from clsviz.sources import catalogue, models
 from clsviz.store.results import ResultCache
 from clsviz.ui.examples import Example
 from clsviz.ui.state import server, visitor
@@ -169,7 +170,7 @@ def _experiment(query: Mapping[str, str]) -> Experiment:
 
 def _is_for_all(asked: Experiment) -> bool:
     """Whether neither the model nor the corpus is one's own."""
-    return not (models.is_folder(models.Name.parse(asked.model).base) or corpora.is_own(asked.corpus))
+    return not (models.is_folder(models.Name.parse(asked.model).base) or catalogue.is_own(asked.corpus))
 
 
 def _scatter(found: Found, asked: Experiment) -> static.Scatter | None:

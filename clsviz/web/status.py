@@ -12,10 +12,10 @@ from prometheus_client import CollectorRegistry, ProcessCollector, generate_late
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from clsviz import models
 from clsviz.errors import ClsvizError
 from clsviz.experiment import Experiment
 from clsviz.measuring import Jobs
+from clsviz.sources import models
 
 _log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from clsviz.analysis.typed import DIRECTION_TOLERANCE, TOLERANCE, Check, largest_error
 from clsviz.encoder import Anatomy
-from clsviz.models import Weights
+from clsviz.sources.models import Weights
 from clsviz.words.numbers import number
 
 if TYPE_CHECKING:

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clsviz import models, statistics
+from clsviz import statistics
 from clsviz.experiment import Experiment
 from clsviz.measuring import Found
 from clsviz.settings import ALL, Lengths, Precision, Unit
+from clsviz.sources import models
 from clsviz.words.numbers import between, counted, number, r_squared, share
 
 if TYPE_CHECKING:

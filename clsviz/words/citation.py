@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clsviz import corpora, measuring, models
+from clsviz import measuring
 from clsviz.experiment import Experiment
 from clsviz.measuring import Found
 from clsviz.settings import DEFAULT_OVERLAYS, Lengths, Overlay
+from clsviz.sources import catalogue, models
 from clsviz.statistics import FEW_SENTENCES
 from clsviz.words.key_numbers import in_numbers
 from clsviz.words.labels import axis_title, is_imported
@@ -91,7 +92,7 @@ def bibtex(experiment: Experiment, found: Found, name: str = "measure") -> str:
     if is_imported(experiment):
         title = f"clsviz {VERSION}: whether the vectors {model} hold the length of a sentence"
     made_by = command(experiment, found, name)
-    if corpora.is_upload(experiment.corpus) and not is_imported(experiment):
+    if catalogue.is_upload(experiment.corpus) and not is_imported(experiment):
         made_by += f" (where {experiment.corpus} is the file {found.corpus.label}, uploaded)"
     fields = {
         "author": "{The clsviz developers}",

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from clsviz import analysis, models, statistics
+from clsviz import analysis, statistics
 from clsviz.analysis.compare import Row
 from clsviz.experiment import Experiment, View
 from clsviz.measuring import Found, State
 from clsviz.settings import Lengths, Unit
+from clsviz.sources import models
 from clsviz.words import provenance
 from clsviz.words.answer import HARDLY, NOT_TOLD, SHUFFLED, SMALL_SPREAD, UNTRAINED_NORM
 from clsviz.words.labels import axis_title, cutoff_units

@@ -1,8 +1,8 @@
 """The answer about the layers in one sentence, and the numbers below it."""
 
-from clsviz import models
 from clsviz.experiment import Experiment
 from clsviz.settings import Lengths, Pooling
+from clsviz.sources import models
 from clsviz.statistics import FEW_SENTENCES, Profile, Reading, Readout
 from clsviz.words.answer import HARDLY
 from clsviz.words.labels import cutoff_unit

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clsviz.models import Imported
+from clsviz.sources.models import Imported
 from clsviz.words.numbers import counted
 
 if TYPE_CHECKING:

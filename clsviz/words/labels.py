@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from clsviz import models
 from clsviz.experiment import Experiment, View
 from clsviz.settings import Lengths, Overlay, Pooling, Unit
+from clsviz.sources import models
 
 
 @dataclass(frozen=True)

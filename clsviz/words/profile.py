@@ -1,8 +1,8 @@
 """What a profile of the layers says: an answer of two sentences, and the rest, that hold for any model."""
 
-from clsviz import models
 from clsviz.experiment import Experiment
 from clsviz.settings import Lengths, Pooling
+from clsviz.sources import models
 from clsviz.statistics import FEW_SENTENCES, Profile, Reading, Readout
 from clsviz.words.answer import HARDLY, SMALL_SPREAD
 from clsviz.words.labels import POOLINGS

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clsviz import corpora, measuring, models
+from clsviz import measuring
 from clsviz.experiment import Experiment
 from clsviz.measurements import MAX_LENGTH
 from clsviz.measuring import Found
@@ -20,6 +20,7 @@ from clsviz.settings import (
     Segmentation,
     printable,
 )
+from clsviz.sources import catalogue, models
 from clsviz.statistics import enough_row_groups
 from clsviz.words.answer import precision
 from clsviz.words.labels import POOLINGS, cutoff_unit, is_imported
@@ -44,7 +45,7 @@ def differences(made_with: Mapping[str, str], found: Found) -> list[str]:
     if (corpus := made_with.get(CORPUS_PARAMETER)) and not found.corpus.fingerprint.startswith(corpus):
         why = (
             " This corpus depends on the Python that is installed."
-            if corpora.is_of_this_machine(found.corpus.selection.corpus)
+            if catalogue.is_of_this_machine(found.corpus.selection.corpus)
             else ""
         )
         texts.append(
@@ -58,7 +59,7 @@ def differences(made_with: Mapping[str, str], found: Found) -> list[str]:
 def origin(found: Found) -> dict[str, str]:
     """What was measured, by name."""
     selection = found.corpus.selection
-    corpus = [] if corpora.is_upload(found.corpus.pinned) else [found.corpus.pinned]  # its label is its name
+    corpus = [] if catalogue.is_upload(found.corpus.pinned) else [found.corpus.pinned]  # its label is its name
     corpus += [
         f"{name} {value}" for name in ("configuration", "split", "column") if (value := getattr(selection, name))
     ]
@@ -201,7 +202,7 @@ def shareable_model(name: str) -> str:
 
 def shareable_corpus(name: str) -> str:
     """A corpus's name without the folder that it lies in, if it lies on this machine."""
-    return _last(name) if corpora.is_file(name) else name
+    return _last(name) if catalogue.is_file(name) else name
 
 
 def corpus_name(name: str, label: str) -> str:
@@ -209,7 +210,7 @@ def corpus_name(name: str, label: str) -> str:
 
     label: what the corpus is called.
     """
-    return f"{label} {name.removeprefix('upload-')[:4]}" if corpora.is_upload(name) else name
+    return f"{label} {name.removeprefix('upload-')[:4]}" if catalogue.is_upload(name) else name
 
 
 def _last(path: str) -> str:

@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clsviz import corpora
-from clsviz.corpora import Corpus
 from clsviz.settings import Reading, Segmentation, printable
+from clsviz.sources import catalogue
+from clsviz.sources.catalogue import Corpus
 from clsviz.words import numbers
 
 if TYPE_CHECKING:
-    from clsviz.corpora import Preview
+    from clsviz.sources.local_files import Preview
 
 READINGS = {
     Reading.AUTO: "Detected",
@@ -71,6 +71,6 @@ def lengths(preview: "Preview") -> str:
 def notes(corpus: Corpus) -> list[str]:
     """How a corpus was read, if it is made from a file, for a command to report."""
     name = corpus.selection.corpus
-    if not corpora.is_own(name):
+    if not catalogue.is_own(name):
         return []
     return [f"{printable(corpus.label)}: {how(corpus)} {counted(corpus)}."]

@@ -3,11 +3,11 @@
 import math
 from collections.abc import Sequence
 
-from clsviz import models
 from clsviz.analysis.search import Joined, Similarity, Way
 from clsviz.experiment import Experiment
 from clsviz.measuring import Found
 from clsviz.settings import Lengths, Precision, Unit
+from clsviz.sources import models
 from clsviz.statistics import Remedy
 from clsviz.words.labels import cutoff_unit
 from clsviz.words.numbers import duration, number

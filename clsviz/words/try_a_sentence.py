@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from clsviz import models
 from clsviz.analysis import CorpusContext, Missing
 from clsviz.analysis.typed import MOST_WORDS, TypedSentences
 from clsviz.experiment import Experiment, View
 from clsviz.settings import Pooling
+from clsviz.sources import models
 from clsviz.words.labels import vector_name
 from clsviz.words.numbers import duration, number
 from clsviz.words.typed import among

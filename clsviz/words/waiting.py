@@ -1,10 +1,10 @@
 """What a page says while there is nothing to show yet."""
 
-from clsviz import corpora, models
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
 from clsviz.measuring import MeasuringJob, Place, State
 from clsviz.settings import ALL
+from clsviz.sources import catalogue, models
 from clsviz.words.numbers import duration
 
 SETTINGS_BEFORE = "Of the settings before, until there is more"
@@ -82,7 +82,7 @@ def when_left(unwatched_seconds: float | None) -> str:
 
 def in_background(experiment: Experiment, done: int, total: int) -> str:
     """A run that goes on while the page shows something else."""
-    what = f"{models.label(experiment.model)} on {corpora.label(experiment.corpus)}"
+    what = f"{models.label(experiment.model)} on {catalogue.label(experiment.corpus)}"
     asked = "all" if experiment.sample_size == ALL else f"{experiment.sample_size:,}"
     how_far = f"{done:,} of {total:,} sentences" if total else f"{asked} sentences"
     return f"In the background: {what}, {how_far}."

@@ -8,12 +8,13 @@ import pandas as pd
 import pytest
 from support.tiny import random_sentences
 
-from clsviz import analysis, models, words
+from clsviz import analysis, words
 from clsviz.analysis.typed import MOST_WORDS, Variant
 from clsviz.encoder import Encoder
 from clsviz.errors import SettingError
 from clsviz.measurements import POOLED
 from clsviz.settings import Pooling
+from clsviz.sources import models
 from clsviz.statistics import nearest, percentiles_among_pairs, similarities, typical_similarity
 
 FOX = "The quick  brown fox\tjumps."

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from clsviz.analysis.layers import MOST_ADDED, MOST_DRAWN, every_layer, with_others
-from clsviz.corpora import Sample
 from clsviz.experiment import View
 from clsviz.measurements import Measurements
 from clsviz.measuring import Found
 from clsviz.settings import Lengths, Pooling, Precision, Unit
+from clsviz.sources.sampling import Sample
 
 
 def measured(n: int = 900) -> Measurements:

@@ -7,12 +7,13 @@ from support.measured import measurements
 from clsviz import statistics
 from clsviz.analysis import select, shapes
 from clsviz.analysis.view import More, advised, more_than
-from clsviz.corpora import Corpus, Sample
 from clsviz.errors import TooFewError, UndefinedFitError
 from clsviz.experiment import Selection, View
 from clsviz.measurements import Measurements
 from clsviz.measuring import Found
 from clsviz.settings import ALL, Pooling
+from clsviz.sources.catalogue import Corpus
+from clsviz.sources.sampling import Sample
 
 N = 40
 """Sentences, of 0 to 39 tokens, all of which the model reads whole."""

@@ -5,12 +5,12 @@ import pytest
 from support import measured as made_up
 
 from clsviz.analysis import select, unmeasurable_layers
-from clsviz.corpora import Sample
 from clsviz.errors import SettingError
 from clsviz.experiment import View
 from clsviz.measurements import Measurements
 from clsviz.measuring import Found
 from clsviz.settings import Lengths, Pooling, Precision, Unit
+from clsviz.sources.sampling import Sample
 from clsviz.vectors import Vectors
 
 

@@ -11,8 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 from support.tiny import write_model
 
-from clsviz import analysis, export, models, words
+from clsviz import analysis, export, words
 from clsviz.encoder import Encoder
+from clsviz.sources import models
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,11 @@ from sklearn.preprocessing import StandardScaler
 from support.files import write_task
 
 from clsviz import analysis, export, words
-from clsviz.corpora import TaskFile, read_task
 from clsviz.encoder import Encoder
 from clsviz.errors import SettingError
 from clsviz.experiment import View
 from clsviz.settings import Lengths, Pooling
+from clsviz.sources.published_task import TaskFile, read_task
 
 VIEW = View(layer=1)
 

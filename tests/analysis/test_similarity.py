@@ -12,8 +12,8 @@ from clsviz.analysis.search import Similarity
 from clsviz.errors import SettingError, UndefinedFitError
 from clsviz.experiment import View
 from clsviz.measuring import Found
-from clsviz.models import Weights
 from clsviz.settings import Lengths, Pooling, Unit
+from clsviz.sources.models import Weights
 from clsviz.statistics import Remedy
 from clsviz.vectors import Vectors
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from clsviz import analysis, statistics
-from clsviz.corpora import Sample
 from clsviz.experiment import View
 from clsviz.measurements import Measurements
 from clsviz.measuring import Found
 from clsviz.settings import Lengths, Pooling, Unit
+from clsviz.sources.sampling import Sample
 
 N, DRAWN = 5_000, 1_000
 

@@ -8,9 +8,9 @@ from datasets import Dataset
 from support.tiny import random_sentences
 
 import clsviz
-from clsviz import corpora
 from clsviz.api.inputs import corpus_name
 from clsviz.measuring import Store
+from clsviz.sources import catalogue
 
 SENTENCES = random_sentences(30, seed=3)
 
@@ -29,7 +29,7 @@ SENTENCES = random_sentences(30, seed=3)
 )
 def test_the_same_sentences_are_the_same_corpus_whatever_holds_them(corpus: object, opened: Store) -> None:
     assert corpus_name(corpus, opened) == corpus_name(SENTENCES, opened)  # type: ignore[arg-type]
-    assert corpora.is_upload(corpus_name(SENTENCES, opened))
+    assert catalogue.is_upload(corpus_name(SENTENCES, opened))
 
 
 def test_other_sentences_or_another_order_are_another_corpus(opened: Store) -> None:

@@ -10,7 +10,8 @@ from support.hub_clients import environment
 from support.tiny import random_sentences, write_bert, write_dataset
 from support.visit import launch, serve
 
-from clsviz import measuring, models
+from clsviz import measuring
+from clsviz.sources import models
 
 _WITHOUT = [
     "ScriptStreaming",  # what is parsed while it arrives is parsed anew for every page, and else only once

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 from playwright.sync_api import Page, expect
 from support.browser import fits, settle
 
-from clsviz import models
+from clsviz.sources import models
 
 LINK = "inside_the_model?text=Sinan+loves+a+beautiful+day"
 

@@ -14,8 +14,8 @@ from support.programs import BRIEF
 from support.tiny import random_sentences, write_dataset, write_model
 
 from clsviz.cli.main import main
-from clsviz.corpora import clusters_of
 from clsviz.encoder import Encoder
+from clsviz.sources.near_duplicates import clusters_of
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv"])

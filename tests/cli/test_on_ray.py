@@ -14,12 +14,12 @@ from support.corpora import shrink
 from support.extracting import run
 
 from clsviz.cli.on_ray import Measure, _prepare, check_installed, cores_each, measure_on_ray
-from clsviz.corpora import drawing
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
 from clsviz.measuring import Store
 from clsviz.progress import Progress
 from clsviz.settings import ALL
+from clsviz.sources import sampling
 
 DRIVER = """
 import sys
@@ -94,8 +94,8 @@ def test_the_sample_is_drawn_once_before_parts_are_handed_out(
     experiment: Experiment, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: list[int] = []
-    draw = drawing._drawn
-    monkeypatch.setattr(drawing, "_drawn", lambda *of: drawn.append(of[2]) or draw(*of))
+    draw = sampling._drawn
+    monkeypatch.setattr(sampling, "_drawn", lambda *of: drawn.append(of[2]) or draw(*of))
     key, n_sentences = _prepare(experiment, store, Progress())
     assert (n_sentences, drawn) == (200, [200])
     _, extraction = run(experiment, store)

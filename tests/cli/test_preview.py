@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 from support.wrapped import book, paragraphs
 
-from clsviz import corpora
 from clsviz.cli.main import main
+from clsviz.sources import segmentation
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def path(tmp_path: Path) -> str:
 def test_a_file_is_shown_as_it_will_be_read(path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["preview", path, f"--store={tmp_path}"]) == 0
     shown = capsys.readouterr().out
-    wanted = corpora.segmentation.sentences(paragraphs(), cut=True)
+    wanted = segmentation.sentences(paragraphs(), cut=True)
     assert f"book.txt: {len(wanted):,} sentences. Lines are wrapped at about 70 characters." in shown
     assert wanted[0] in shown
     assert "\x1b" not in shown

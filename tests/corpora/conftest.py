@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from support.corpora import SENTENCES
 
-from clsviz.corpora import CORPORA, Source
+from clsviz.sources.catalogue import CORPORA, Source
 
 
 @pytest.fixture

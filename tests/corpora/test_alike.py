@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from support.tiny import random_sentences
 
-from clsviz.corpora import Sample, canonical, clusters_of
+from clsviz.sources.near_duplicates import canonical, clusters_of
+from clsviz.sources.sampling import Sample
 
 
 def test_sentences_that_share_most_of_their_words_are_one_cluster() -> None:

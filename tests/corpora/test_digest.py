@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from clsviz.corpora import digest
-from clsviz.corpora.digest import digest_of
 from clsviz.errors import CorpusError
+from clsviz.sources import local_files
+from clsviz.sources.local_files import digest_of
 
 
 @pytest.fixture
 def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file that counts as large, and was not changed lately."""
-    monkeypatch.setattr(digest, "_LARGE", 10)
-    monkeypatch.setattr(digest, "_SETTLED_NS", 0)
+    monkeypatch.setattr(local_files, "_LARGE", 10)
+    monkeypatch.setattr(local_files, "_SETTLED_NS", 0)
     path = tmp_path / "large.txt"
     path.write_bytes(b"One sentence.")
     return path
@@ -29,7 +29,7 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
         found.append(path)
         return hashlib.sha256(path.read_bytes()).hexdigest()
 
-    monkeypatch.setattr(digest, "sha256", compute)
+    monkeypatch.setattr(local_files, "sha256", compute)
     return found
 
 
@@ -63,7 +63,7 @@ def test_a_file_that_was_changed_has_another(large: Path, kept: Path, computed: 
 def test_a_file_that_may_still_be_changing_is_not_remembered(
     large: Path, kept: Path, computed: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(digest, "_SETTLED_NS", time.time_ns())
+    monkeypatch.setattr(local_files, "_SETTLED_NS", time.time_ns())
     digest_of(large, kept)
     digest_of(large, kept)
     assert len(computed) == 2

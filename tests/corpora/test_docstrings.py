@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clsviz import corpora
+from clsviz.sources import docstrings
 
 
 def test_docstrings_of_modules_classes_and_functions_wherever_they_are_defined() -> None:
@@ -30,7 +30,7 @@ else:
     class B:
         """In an else."""
 '''
-    assert list(corpora.docstrings.docstrings(source.encode())) == [
+    assert list(docstrings.docstrings(source.encode())) == [
         "Module.",
         "Class.",
         "Method.",
@@ -43,12 +43,12 @@ else:
 
 @pytest.mark.parametrize("source", [b"def (", b"\0", b"\xff\xfe\xff", b"x = 'unclosed"])
 def test_what_is_not_python_has_none(source: bytes) -> None:
-    assert list(corpora.docstrings.docstrings(source)) == []
+    assert list(docstrings.docstrings(source)) == []
 
 
 def test_nothing_is_executed(tmp_path: Path) -> None:
     source = f'"""A module."""\nopen({str(tmp_path / "executed")!r}, "w")\n'
-    assert list(corpora.docstrings.docstrings(source.encode())) == ["A module."]
+    assert list(docstrings.docstrings(source.encode())) == ["A module."]
     assert not (tmp_path / "executed").exists()
 
 
@@ -76,7 +76,7 @@ a    b
 
 :param value: The value that is measured.
 """
-    assert corpora.docstrings.sentences(docstring) == [
+    assert docstrings.sentences(docstring) == [
         "Return the size of value, see os.stat.",
         "It is never negative.",
     ]
@@ -86,7 +86,7 @@ def test_sentences_are_split_by_their_meaning_and_not_at_every_dot() -> None:
     docstring = (
         "Use e.g. the full name of it, i.e. version 2.0 of the name.\nThe second sentence goes on\nover two lines."
     )
-    assert corpora.docstrings.sentences(docstring) == [
+    assert docstrings.sentences(docstring) == [
         "Use e.g. the full name of it, i.e. version 2.0 of the name.",
         "The second sentence goes on over two lines.",
     ]
@@ -102,7 +102,7 @@ def test_sentences_are_split_by_their_meaning_and_not_at_every_dot() -> None:
     ],
 )
 def test_sentences(text: str) -> None:
-    assert corpora.docstrings.is_sentence(text)
+    assert docstrings.is_sentence(text)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_sentences(text: str) -> None:
     ],
 )
 def test_what_is_no_sentence(text: str) -> None:
-    assert not corpora.docstrings.is_sentence(text)
+    assert not docstrings.is_sentence(text)
 
 
 def test_files_are_found_in_order_and_without_tests(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_files_are_found_in_order_and_without_tests(tmp_path: Path) -> None:
     for name in names:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
-    found = [str(Path(path).relative_to(tmp_path)) for path in corpora.docstrings.python_files(tmp_path)]
+    found = [str(Path(path).relative_to(tmp_path)) for path in docstrings.python_files(tmp_path)]
     assert found == ["a.py", "b.py", "sub/d.py"]
 
 
@@ -140,7 +140,7 @@ def test_the_worker_answers_every_path_with_a_line(tmp_path: Path) -> None:
     good.write_text('"""The first sentence. The second sentence."""')
     paths = [str(tmp_path / "gone.py"), str(good)]
     worker = subprocess.run(
-        [sys.executable, "-m", "clsviz.corpora.docstrings"],
+        [sys.executable, "-m", "clsviz.sources.docstrings"],
         input="\n".join(paths),
         capture_output=True,
         text=True,

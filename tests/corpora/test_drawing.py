@@ -7,10 +7,10 @@ import pytest
 from support.corpora import SENTENCES, Stopping, fetched, opened, publish, sentences_of
 from support.hub import Hub
 
-from clsviz import corpora
 from clsviz.errors import CancelledError, CorpusError
 from clsviz.experiment import Selection
 from clsviz.progress import Progress
+from clsviz.sources import sampling
 
 
 def test_a_larger_sample_begins_with_the_smaller(hundred: str, kept: Path) -> None:
@@ -28,7 +28,7 @@ def test_a_sample_is_the_same_for_ever(hundred: str, kept: Path) -> None:
 
 
 def test_a_small_corpus_is_used_whole(hundred: str, kept: Path) -> None:
-    sample = corpora.find_sample(Selection(hundred), 1000, 0, kept, Progress())
+    sample = sampling.find_sample(Selection(hundred), 1000, 0, kept, Progress())
     assert sorted(sample.sentences) == sorted(SENTENCES)
     assert sample.drawn == "drawn at random from 100, seed 0"
 
@@ -44,7 +44,7 @@ def test_a_damaged_copy_of_a_file_is_made_again(hundred: str, kept: Path) -> Non
 def test_a_folder_that_damages_what_it_keeps_is_named(
     hundred: str, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clsviz.corpora.kept.rows", lambda *_: None)
+    monkeypatch.setattr("clsviz.sources.sentence_files.rows", lambda *_: None)
     with pytest.raises(CorpusError, match=r"hundred\.txt cannot be kept in .*Choose another place for the store"):
         sentences_of(hundred, kept)
 
@@ -54,11 +54,11 @@ def test_reading_a_large_file_can_be_cancelled(tmp_path: Path, kept: Path) -> No
     path.write_text("\n".join(f"Sentence number {index} of many." for index in range(200_000)))
     for looks in (0, 1, 5):
         with pytest.raises(CancelledError):
-            corpora.find_sample(Selection(str(path)), 10, 0, kept, Stopping(looks))
+            sampling.find_sample(Selection(str(path)), 10, 0, kept, Stopping(looks))
     assert [file.suffix for file in kept.iterdir()] == [".unfinished"]
     next(kept.iterdir()).unlink()
     stopping = Stopping(1000)
-    corpora.find_sample(Selection(str(path)), 10, 0, kept, stopping)
+    sampling.find_sample(Selection(str(path)), 10, 0, kept, stopping)
     assert stopping.looks < 1000 - 20  # it is looked at for every batch
 
 
@@ -98,8 +98,8 @@ def test_waiting_for_the_hub_can_be_cancelled(hub: Hub, repo: str, tmp_path: Pat
         threading.Timer(0.3, progress.cancel).start()
         began = time.monotonic()
         with pytest.raises(CancelledError):
-            corpora.fetch_sample(Selection(repo), 10, 0, kept, progress)
+            sampling.fetch_sample(Selection(repo), 10, 0, kept, progress)
         assert time.monotonic() - began < 2
         hub.behave()
-        corpora.fetch_corpus(Selection(repo), kept, Progress()) if what == "/api/*" else None
+        sampling.fetch_corpus(Selection(repo), kept, Progress()) if what == "/api/*" else None
     assert len(fetched(repo, kept).sentences) == 100

@@ -13,13 +13,13 @@ import pytest
 from support.corpora import fetched
 from support.hub import Hub
 
-from clsviz import corpora
-from clsviz.corpora import Sample, hub_dataset
-from clsviz.corpora.hub_dataset import Limits
 from clsviz.errors import CorpusError
 from clsviz.experiment import Selection
 from clsviz.progress import Progress
 from clsviz.settings import Segmentation
+from clsviz.sources import hub_dataset, sampling, sentence_files
+from clsviz.sources.hub_dataset import Limits
+from clsviz.sources.sampling import Sample
 
 TEXTS = [None if at % 7 == 3 else f"Sentence {at} is here. And {at} has another one." for at in range(50)]
 TOPICS = [None if at % 11 == 5 else f"topic {at % 4}" for at in range(50)]
@@ -56,7 +56,7 @@ def write_packed(path: Path) -> Path:
 
 def draw(path: Path, kept: Path, segmentation: Segmentation = Segmentation.NONE) -> tuple[Sample, Selection]:
     selection = Selection(str(path), segmentation=segmentation)
-    return corpora.find_sample(selection, 1000, 0, kept, Progress()), selection
+    return sampling.find_sample(selection, 1000, 0, kept, Progress()), selection
 
 
 @pytest.mark.parametrize("cut", [Segmentation.NONE, Segmentation.SENTENCES])
@@ -81,24 +81,24 @@ def test_every_sentence_has_the_value_of_its_row(
     assert sample.rows is not None
     assert sample.rows.tolist() == rows
     topics, scores = (
-        corpora.values_beside(sample, selection, 0, field, kept, Progress()) for field in sample.corpus.fields
+        sampling.values_beside(sample, selection, 0, field, kept, Progress()) for field in sample.corpus.fields
     )
     assert topics == [TOPICS[row] for row in rows]
     assert [float(score or "nan") for score in scores] == [SCORES[row] for row in rows]
     few = sample.head(5)
-    assert corpora.values_beside(few, selection, 0, "topic", kept, Progress()) == topics[:5]
+    assert sampling.values_beside(few, selection, 0, "topic", kept, Progress()) == topics[:5]
 
 
 def test_a_column_that_is_not_there_is_one_sentence(tmp_path: Path, kept: Path) -> None:
     sample, selection = draw(write_csv(tmp_path / "a.csv"), kept)
     for field in ("nothing", "text"):
         with pytest.raises(CorpusError, match=f"^a.csv has no other column “{field}” to colour by.$"):
-            corpora.values_beside(sample, selection, 0, field, kept, Progress())
+            sampling.values_beside(sample, selection, 0, field, kept, Progress())
     (tmp_path / "a.txt").write_text("A cat sat.\nA dog ran.\n")
     sample, selection = draw(tmp_path / "a.txt", kept)
     assert (sample.rows, sample.corpus.fields) == (None, ())
     with pytest.raises(CorpusError, match=r"^a.txt has no other column “topic” to colour by.$"):
-        corpora.values_beside(sample, selection, 0, "topic", kept, Progress())
+        sampling.values_beside(sample, selection, 0, "topic", kept, Progress())
 
 
 def publish_table(hub: Hub, repo: str, folder: Path) -> None:
@@ -136,7 +136,7 @@ def test_a_dataset_on_the_hub_has_them_too_and_only_the_column_is_fetched(
     before = len(hub.requests)
     expected = {"topic": TOPICS, "score": SCORES, "class": CLASSES}
     for column, values in expected.items():
-        found = corpora.values_beside(sample, selection, 0, column, kept, Progress())
+        found = sampling.values_beside(sample, selection, 0, column, kept, Progress())
         found = [value and float(value) for value in found] if column == "score" else found
         assert found == [values[row] for row in rows]
     asked = [request for request in hub.requests[before:] if request.status == 206]
@@ -145,7 +145,7 @@ def test_a_dataset_on_the_hub_has_them_too_and_only_the_column_is_fetched(
     # What was read is kept, for a sample that is smaller as well, and needs no network.
     hub.misbehave("*", "500")
     few = sample.head(5)
-    assert corpora.values_beside(few, selection, 0, "topic", kept, Progress()) == [TOPICS[row] for row in rows[:5]]
+    assert sampling.values_beside(few, selection, 0, "topic", kept, Progress()) == [TOPICS[row] for row in rows[:5]]
 
 
 def test_a_part_of_the_dataset_is_read_for_a_part_of_its_sentences(
@@ -155,7 +155,7 @@ def test_a_part_of_the_dataset_is_read_for_a_part_of_its_sentences(
     publish_table(hub, repo, tmp_path / "own")
     sample = fetched(repo, kept, size=10)
     before = len(hub.requests)
-    corpora.values_beside(sample, Selection(repo), 0, "topic", kept, Progress())
+    sampling.values_beside(sample, Selection(repo), 0, "topic", kept, Progress())
     n_read = len(hub.requests) - before
     assert n_read < 7
     assert sample.drawn.startswith(f"from {n_read} of 7 row groups")
@@ -173,7 +173,7 @@ def test_rounds_that_an_earlier_version_kept_are_read_again_with_their_rows(
     path.unlink()
     path.with_name(f"round-000000-7-{digest}.parquet").write_bytes(content.getvalue())
     assert fetched(repo, kept).sentences == sample.sentences
-    found = corpora.values_beside(sample, Selection(repo), 0, "class", kept, Progress())
+    found = sampling.values_beside(sample, Selection(repo), 0, "class", kept, Progress())
     assert found == [CLASSES[TEXTS.index(sentence)] for sentence in sample.sentences]
     (again,) = kept.rglob("round-000000-*")
     assert "row" in pq.read_table(again).column_names
@@ -187,12 +187,12 @@ def test_a_dataset_that_cannot_be_reached_or_has_no_such_column_is_one_sentence(
     sample = fetched(repo, kept)
     for field in ("nothing", "essay", "list", "text"):
         with pytest.raises(CorpusError, match=f"^{repo} has no other column “{field}” to colour by.$"):
-            corpora.values_beside(sample, Selection(repo), 0, field, kept, Progress())
+            sampling.values_beside(sample, Selection(repo), 0, field, kept, Progress())
     hub.misbehave("*.parquet", "403")
     with pytest.raises(CorpusError, match=repo):
-        corpora.values_beside(sample, Selection(repo), 0, "topic", kept, Progress())
+        sampling.values_beside(sample, Selection(repo), 0, "topic", kept, Progress())
     hub.behave()
-    assert set(corpora.values_beside(sample, Selection(repo), 0, "topic", kept, Progress())) == set(TOPICS)
+    assert set(sampling.values_beside(sample, Selection(repo), 0, "topic", kept, Progress())) == set(TOPICS)
 
 
 @pytest.mark.parametrize("said", [b"", b"[", b"[]", b'{"info": {"features": {"class": {"_type": "ClassLabel"}}}}'])
@@ -200,7 +200,7 @@ def test_numbers_of_classes_without_names_are_numbers(said: bytes, tmp_path: Pat
     table = pa.table({"text": ["A cat sat.", "A dog ran."], "class": [1, 0]})
     pq.write_table(table.replace_schema_metadata({b"huggingface": said}), tmp_path / "a.parquet")
     sample, selection = draw(tmp_path / "a.parquet", kept)
-    assert sorted(map(str, corpora.values_beside(sample, selection, 0, "class", kept, Progress()))) == ["0", "1"]
+    assert sorted(map(str, sampling.values_beside(sample, selection, 0, "class", kept, Progress()))) == ["0", "1"]
 
 
 def test_a_file_of_the_datasets_library_has_the_names_of_its_classes(tmp_path: Path, kept: Path) -> None:
@@ -209,7 +209,7 @@ def test_a_file_of_the_datasets_library_has_the_names_of_its_classes(tmp_path: P
     table = pa.table({"text": ["A cat sat.", "A dog ran.", "It rained."], "class": [0, 1, -1]})
     pq.write_table(table.replace_schema_metadata({"huggingface": said}), tmp_path / "a.parquet")
     sample, selection = draw(tmp_path / "a.parquet", kept)
-    found = corpora.values_beside(sample, selection, 0, "class", kept, Progress())
+    found = sampling.values_beside(sample, selection, 0, "class", kept, Progress())
     assert dict(zip(sample.sentences, found, strict=True)) == {
         "A cat sat.": "cat",
         "A dog ran.": "dog",
@@ -222,27 +222,27 @@ def test_a_file_that_has_changed_since_is_not_taken_for_the_same(tmp_path: Path,
     sample, selection = draw(path, kept)
     path.write_text(path.read_text().replace("Sentence 7 ", "Another "))
     with pytest.raises(CorpusError, match="has changed since its sentences were read"):
-        corpora.values_beside(sample, selection, 0, "topic", kept, Progress())
+        sampling.values_beside(sample, selection, 0, "topic", kept, Progress())
 
 
 def test_values_are_one_short_line_each(tmp_path: Path, kept: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text('text,note\nA cat sat.,"two\n lines"\nA dog ran.,' + "x" * 5000 + "\n")
     sample, selection = draw(path, kept)
-    values = corpora.values_beside(sample, selection, 0, "note", kept, Progress())
+    values = sampling.values_beside(sample, selection, 0, "note", kept, Progress())
     assert sorted(map(str, values)) == ["two lines", "x" * 100]
 
 
 def test_what_was_kept_without_rows_is_read_again(tmp_path: Path, kept: Path) -> None:
     sample, _ = draw(write_csv(tmp_path / "a.csv"), kept)
     (path,) = kept.glob("file-*.parquet")
-    about = corpora.kept.about(path)
+    about = sentence_files.about(path)
     assert about is not None
-    batches = [corpora.kept.rows(path, np.arange(about.n_sentences)) or []]
-    corpora.kept.keep(batches, path, columns=about.columns, column=about.column, cut=about.cut)
+    batches = [sentence_files.rows(path, np.arange(about.n_sentences)) or []]
+    sentence_files.keep(batches, path, columns=about.columns, column=about.column, cut=about.cut)
     with_rows = pq.read_table(path).column_names
     assert with_rows == ["sentence"]
-    assert corpora.kept.rows_of_table(path, np.arange(3)) is None
+    assert sentence_files.rows_of_table(path, np.arange(3)) is None
     again, _ = draw(tmp_path / "a.csv", kept)
     assert again.sentences == sample.sentences
     assert again.corpus.fingerprint == sample.corpus.fingerprint  # so that what was measured of them stays

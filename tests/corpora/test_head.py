@@ -5,11 +5,10 @@ import pyarrow.parquet as pq
 import pytest
 from support.corpora import SENTENCES, shrink
 
-from clsviz import corpora
-from clsviz.corpora import kept as kept_module
 from clsviz.experiment import Selection
 from clsviz.progress import Progress
 from clsviz.settings import ALL
+from clsviz.sources import sampling, sentence_files
 
 
 @pytest.fixture(autouse=True)
@@ -18,8 +17,8 @@ def few_shuffled(monkeypatch: pytest.MonkeyPatch) -> None:
     shrink(monkeypatch, 40, 10)
 
 
-def whole(name: str, kept: Path, seed: int = 3) -> corpora.Sample:
-    return corpora.find_sample(Selection(name), ALL, seed, kept, Progress())
+def whole(name: str, kept: Path, seed: int = 3) -> sampling.Sample:
+    return sampling.find_sample(Selection(name), ALL, seed, kept, Progress())
 
 
 def expected(seed: int = 3) -> list[str]:
@@ -32,8 +31,8 @@ def test_the_first_sentences_are_read_without_the_others(
     assert whole(hundred, kept).sentences == expected()
     (head,) = kept.glob("*-head-*")
     read: list[Path] = []
-    rows = kept_module.rows
-    monkeypatch.setattr(kept_module, "rows", lambda path, order: read.append(path) or rows(path, order))
+    rows = sentence_files.rows
+    monkeypatch.setattr(sentence_files, "rows", lambda path, order: read.append(path) or rows(path, order))
     again = whole(hundred, kept)
     assert again.sentences == expected()
     assert read == [head]
@@ -59,5 +58,5 @@ def test_the_rows_of_a_table_are_kept_beside_its_first_sentences(tmp_path: Path,
         assert sample.sentences == expected()
         assert sample.rows is not None
         assert sample.rows.tolist() == np.random.RandomState(3).permutation(100)[:10].tolist()
-        of_kind = corpora.values_beside(sample, Selection(str(path)), 3, "kind", kept, Progress())
+        of_kind = sampling.values_beside(sample, Selection(str(path)), 3, "kind", kept, Progress())
         assert of_kind == [str(row % 3) for row in sample.rows.tolist()]

@@ -14,13 +14,14 @@ import pytest
 from support.corpora import LONG, SENTENCES, Stopping, content_of, opened, sentences_of
 from support.wrapped import book, paragraphs
 
-from clsviz import corpora
-from clsviz.corpora import Shipped, formats, keep_upload, segmentation
-from clsviz.corpora.segmentation import MAX_CHARACTERS
 from clsviz.errors import CancelledError, CorpusError
 from clsviz.experiment import Selection
 from clsviz.progress import Progress
 from clsviz.settings import Reading, Segmentation
+from clsviz.sources import catalogue, files, local_files, sampling, segmentation, sentence_files, text_files
+from clsviz.sources.catalogue import Shipped
+from clsviz.sources.segmentation import MAX_CHARACTERS
+from clsviz.sources.uploads import keep_upload
 
 
 def test_the_fingerprint_is_of_the_content(hundred: str, kept: Path) -> None:
@@ -34,14 +35,14 @@ def test_the_standard_library_gives_thousands_of_sentences_and_is_kept(
     kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     progress = Progress()
-    assert corpora.build_seconds("this-python-docs", kept) > 0
-    sample = corpora.find_sample(Selection("this-python-docs"), 10**6, 0, kept, progress)
+    assert local_files.build_seconds("this-python-docs", kept) > 0
+    sample = sampling.find_sample(Selection("this-python-docs"), 10**6, 0, kept, progress)
     assert len(sample.sentences) > 5000
     assert len(set(sample.sentences)) == len(sample.sentences) == sample.corpus.n_sentences
     assert progress.done == progress.total > 100
-    assert corpora.build_seconds("this-python-docs", kept) == 0
-    monkeypatch.setattr("clsviz.corpora.docstrings.gather", None)  # what is kept is not gathered again
-    again = corpora.find_sample(Selection("this-python-docs"), 10**6, 0, kept, Progress())
+    assert local_files.build_seconds("this-python-docs", kept) == 0
+    monkeypatch.setattr("clsviz.sources.docstrings.gather", None)  # what is kept is not gathered again
+    again = sampling.find_sample(Selection("this-python-docs"), 10**6, 0, kept, Progress())
     assert (again.sentences, again.corpus) == (sample.sentences, sample.corpus)
     if sys.version_info[:2] == (3, 11):
         shipped = set(sentences_of("python-docs", kept))
@@ -52,8 +53,8 @@ def test_the_corpus_that_comes_with_clsviz_is_always_the_same(kept: Path) -> Non
     corpus = opened("python-docs", kept)
     assert corpus.fingerprint == "6761c073fb76715d0de9a07d5aa14d19e49c11d4a44b923328277c7c9ca1f66d"
     assert corpus.selection == Selection("python-docs", segmentation=Segmentation.NONE)
-    file = corpora.CORPORA["python-docs"].file
-    sentences = corpora.kept.rows(file, np.arange(11_858))
+    file = catalogue.CORPORA["python-docs"].file
+    sentences = sentence_files.rows(file, np.arange(11_858))
     assert hashlib.sha256("\n".join(sentences).encode()).hexdigest() == corpus.fingerprint
     assert sorted(sentences_of("python-docs", kept)) == sorted(set(sentences))
     assert not kept.exists()
@@ -66,10 +67,10 @@ def test_a_damaged_installation_is_named_and_left_alone(
     kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "installed.parquet"
-    monkeypatch.setitem(corpora.CORPORA, "shipped", Shipped("Shipped", "", file))
+    monkeypatch.setitem(catalogue.CORPORA, "shipped", Shipped("Shipped", "", file))
     with pytest.raises(CorpusError, match=r"installed\.parquet, which comes with clsviz, is missing or damaged"):
         opened("shipped", kept)
-    corpora.kept.keep([["The first sentence.", "The second one."]], file, columns=[], column="", cut=False)
+    sentence_files.keep([["The first sentence.", "The second one."]], file, columns=[], column="", cut=False)
     content = file.read_bytes().replace(b"second", b"Second")
     file.write_bytes(content)
     with pytest.raises(CorpusError, match="Install clsviz again"):
@@ -81,7 +82,7 @@ def test_a_damaged_installation_is_named_and_left_alone(
 def test_sentences_are_kept_once_and_in_order(kept: Path) -> None:
     corpus = opened("small", kept)
     (path,) = kept.glob("small-*.parquet")
-    assert corpora.kept.rows(path, np.arange(3)) == [
+    assert sentence_files.rows(path, np.arange(3)) == [
         "The first sentence.",
         "The second sentence.",
         "The third sentence.",
@@ -106,8 +107,8 @@ def test_building_a_corpus_can_be_cancelled(kept: Path) -> None:
     progress = Progress()
     progress.cancel()
     with pytest.raises(CancelledError):
-        corpora.find_corpus(Selection("small"), kept, progress)
-    assert corpora.build_seconds("small", kept) == 1
+        sampling.find_corpus(Selection("small"), kept, progress)
+    assert local_files.build_seconds("small", kept) == 1
     assert not kept.exists()
 
 
@@ -115,11 +116,11 @@ def test_what_was_read_before_a_cancellation_is_not_read_again(
     small_source: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(CancelledError):
-        corpora.find_corpus(Selection("small"), kept, Stopping(2))  # at its beginning, and after the first file
+        sampling.find_corpus(Selection("small"), kept, Stopping(2))  # at its beginning, and after the first file
     (unfinished,) = kept.glob("*.unfinished")
     (small_source / "a.py").write_text('"""Another sentence stands here now."""')
     progress = Progress()
-    whole = corpora.find_sample(Selection("small"), 10, 0, kept, progress)
+    whole = sampling.find_sample(Selection("small"), 10, 0, kept, progress)
     assert sorted(whole.sentences) == ["The first sentence.", "The second sentence.", "The third sentence."]
     assert progress.done == 2
     assert not unfinished.exists()
@@ -152,15 +153,15 @@ def test_what_was_cut_of_a_file_before_a_cancellation_is_not_cut_again(
 
     monkeypatch.setattr(segmentation, "sentences", counting)
     selection, kept = Selection(str(write_texts(tmp_path / name))), tmp_path / "kept"
-    whole = corpora.find_sample(selection, 100_000, 0, tmp_path / "other", Progress())
+    whole = sampling.find_sample(selection, 100_000, 0, tmp_path / "other", Progress())
     n_all, n_cut[0] = n_cut[0], 0
     for looks in (4, 3):
         with pytest.raises(CancelledError):
-            corpora.find_sample(selection, 10, 0, kept, Stopping(looks))
+            sampling.find_sample(selection, 10, 0, kept, Stopping(looks))
     n_before, n_cut[0] = n_cut[0], 0
     assert 0 < n_before < n_all
     (unfinished,) = kept.glob("*.unfinished")
-    again = corpora.find_sample(selection, 100_000, 0, kept, Progress())
+    again = sampling.find_sample(selection, 100_000, 0, kept, Progress())
     assert n_cut[0] <= n_all - n_before + 10_000  # the batch in hand
     assert (again.sentences, again.corpus.fingerprint) == (whole.sentences, whole.corpus.fingerprint)
     assert whole.rows is None or whole.rows.tolist() == again.rows.tolist()
@@ -168,7 +169,7 @@ def test_what_was_cut_of_a_file_before_a_cancellation_is_not_cut_again(
     for left in (b"", b"PAR1 and more"):
         unfinished.write_bytes(left)
         next(kept.glob("file-*.parquet")).unlink()
-        assert corpora.find_corpus(selection, kept, Progress()).fingerprint == whole.corpus.fingerprint
+        assert sampling.find_corpus(selection, kept, Progress()).fingerprint == whole.corpus.fingerprint
 
 
 def test_no_docstrings_at_all_is_explained(small_source: Path, kept: Path) -> None:
@@ -192,7 +193,7 @@ def test_documentation_has_none_of_the_settings_of_a_dataset(kept: Path, setting
         opened("small", kept, **{setting: "x"})
 
 
-@pytest.mark.parametrize("suffix", formats.SUFFIXES)
+@pytest.mark.parametrize("suffix", files.SUFFIXES)
 def test_a_file_of_every_format(tmp_path: Path, kept: Path, suffix: str) -> None:
     path = tmp_path / f"texts{suffix}"
     path.write_bytes(content_of(suffix, SENTENCES))
@@ -271,8 +272,8 @@ def test_a_file_of_ones_own_may_be_of_any_size_and_an_upload_may_not(tmp_path: P
     path = tmp_path / "text.txt"
     with path.open("wb") as file:
         file.truncate(2**34)  # takes no room on the disk
-    formats.check(path, path.name)
-    limits = formats.Limits(file_bytes=200 * 2**20)
+    files.check(path, path.name)
+    limits = text_files.Limits(file_bytes=200 * 2**20)
     with path.open("rb") as file, pytest.raises(CorpusError, match=r"mine\.txt is larger than 200 MB"):
         keep_upload(file, "mine.txt", kept, limits)
     assert not kept.exists() or not list(kept.iterdir())
@@ -324,7 +325,7 @@ def test_long_texts_are_cut_into_sentences_unless_told_otherwise(tmp_path: Path,
 def test_a_wrapped_file_is_joined_and_cut_unless_told_otherwise(tmp_path: Path, kept: Path) -> None:
     path = tmp_path / "book.txt"
     path.write_text(book())
-    wanted = corpora.segmentation.sentences(paragraphs(), cut=True)
+    wanted = segmentation.sentences(paragraphs(), cut=True)
     auto = opened(str(path), kept)
     decided = Selection(str(path), segmentation=Segmentation.SENTENCES, reading=Reading.PARAGRAPHS)
     assert (auto.selection, auto.n_sentences, auto.width) == (decided, len(wanted), 70)
@@ -373,4 +374,4 @@ def test_a_file_that_changes_is_read_anew(hundred: str, kept: Path) -> None:
 
 def test_a_built_in_corpus_has_no_revisions(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="no revisions"):
-        corpora.find_sample(Selection("this-python-docs@main"), 10, 0, tmp_path, Progress())
+        sampling.find_sample(Selection("this-python-docs@main"), 10, 0, tmp_path, Progress())

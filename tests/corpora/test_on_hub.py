@@ -7,12 +7,12 @@ import pytest
 from support.corpora import LONG, SENTENCES, fetched, publish
 from support.hub import Hub
 
-from clsviz import corpora
-from clsviz.corpora import CORPORA, Dataset, NotDownloadedError
 from clsviz.errors import CorpusError
 from clsviz.experiment import Selection
 from clsviz.progress import Progress
 from clsviz.settings import Segmentation
+from clsviz.sources import catalogue, sampling
+from clsviz.sources.catalogue import CORPORA, Dataset, NotDownloadedError
 
 
 def test_what_a_dataset_declares_is_offered_and_the_likeliest_taken(
@@ -20,7 +20,7 @@ def test_what_a_dataset_declares_is_offered_and_the_likeliest_taken(
 ) -> None:
     splits = {"de": {"test": ["Ein Satz."], "train": LONG}, "en": {"train": SENTENCES}}
     commit = publish(hub, repo, tmp_path, splits)
-    corpus = corpora.fetch_corpus(Selection(repo), kept, Progress())
+    corpus = sampling.fetch_corpus(Selection(repo), kept, Progress())
     assert corpus.selection == Selection(repo, "de", "train", "text", Segmentation.SENTENCES)
     assert (corpus.configurations, corpus.splits, corpus.columns) == (("de", "en"), ("test", "train"), ("text",))
     assert (corpus.label, corpus.n_sentences, corpus.pinned) == (repo, None, f"{repo}@{commit}")
@@ -34,7 +34,7 @@ def test_what_a_dataset_declares_is_offered_and_the_likeliest_taken(
         ("column", r"no column “x” that holds text\. Choose text"),
     ):
         with pytest.raises(CorpusError, match=message):
-            corpora.fetch_corpus(Selection(repo, **{setting: "x"}), kept, Progress())
+            sampling.fetch_corpus(Selection(repo, **{setting: "x"}), kept, Progress())
 
 
 def test_the_segmentation_of_a_dataset_is_part_of_the_experiment(
@@ -78,7 +78,7 @@ def test_each_part_of_a_dataset_has_a_fingerprint_of_its_own(hub: Hub, repo: str
     fingerprints = {
         opened_on_hub.fingerprint
         for settings in ({}, {"column": "title"}, {"split": "test"}, {"segmentation": Segmentation.SENTENCES})
-        if (opened_on_hub := corpora.fetch_corpus(Selection(repo, **settings), kept, Progress()))
+        if (opened_on_hub := sampling.fetch_corpus(Selection(repo, **settings), kept, Progress()))
     }
     assert len(fingerprints) == 4
 
@@ -87,18 +87,18 @@ def test_without_the_network_what_is_not_kept_is_told(hub: Hub, repo: str, tmp_p
     publish(hub, repo, tmp_path, {"default": {"train": SENTENCES}})
     for name in (repo, f"{repo}@main", "bookcorpus", "me/nothing"):
         with pytest.raises(NotDownloadedError, match="has to be read from the Hugging Face Hub first"):
-            corpora.find_sample(Selection(name), 10, 0, kept, Progress())
+            sampling.find_sample(Selection(name), 10, 0, kept, Progress())
         with pytest.raises(NotDownloadedError):
-            corpora.find_corpus(Selection(name), kept, Progress())
+            sampling.find_corpus(Selection(name), kept, Progress())
     assert hub.requests == []
-    corpora.fetch_corpus(Selection(repo), kept, Progress())
+    sampling.fetch_corpus(Selection(repo), kept, Progress())
     n_requests = len(hub.requests)
-    assert corpora.find_corpus(Selection(repo), kept, Progress()).selection.split == "train"
+    assert sampling.find_corpus(Selection(repo), kept, Progress()).selection.split == "train"
     with pytest.raises(NotDownloadedError):
-        corpora.find_sample(Selection(repo), 10, 0, kept, Progress())
+        sampling.find_sample(Selection(repo), 10, 0, kept, Progress())
     assert len(hub.requests) == n_requests
     whole = fetched(repo, kept).sentences
-    assert corpora.find_sample(Selection(repo), 10, 0, kept, Progress()).sentences == whole[:10]
+    assert sampling.find_sample(Selection(repo), 10, 0, kept, Progress()).sentences == whole[:10]
 
 
 @pytest.mark.parametrize("name", [name for name, entry in CORPORA.items() if isinstance(entry, Dataset)])
@@ -117,8 +117,8 @@ def test_a_dataset_of_the_catalogue_is_what_its_entry_says(hub: Hub, tmp_path: P
     (tmp_path / "script").mkdir()
     (tmp_path / "script" / f"{entry.repo.rpartition('/')[2]}.py").write_text("raise SystemExit('it ran')")
     hub.add(entry.repo, tmp_path / "script", kind="dataset")
-    assert corpora.is_on_hub(name)
-    assert corpora.download_megabytes(name, 100_000) >= 5
+    assert catalogue.is_on_hub(name)
+    assert catalogue.download_megabytes(name, 100_000) >= 5
     sample = fetched(name, kept)
     corpus = sample.corpus
     assert corpus.selection == Selection(name, entry.configuration, entry.split, entry.column, Segmentation.NONE)
@@ -132,11 +132,11 @@ def test_a_dataset_of_the_catalogue_is_what_its_entry_says(hub: Hub, tmp_path: P
 @pytest.mark.parametrize("name", ["..", "@", "@main", "a/b@../..", "a/b@", "x" * 400, "datasets/x", "a/b/c", "a b"])
 def test_what_is_no_dataset_leads_nowhere(hub: Hub, kept: Path, name: str) -> None:
     if name == "..":
-        assert corpora.is_file(name)
+        assert catalogue.is_file(name)
         with pytest.raises(CorpusError, match="not a regular file"):
             fetched(name, kept)
         return
-    assert corpora.is_on_hub(name)
+    assert catalogue.is_on_hub(name)
     with pytest.raises(CorpusError, match=r"is not the name of a dataset|has no dataset|has no revision"):
         fetched(name, kept)
     assert not kept.exists() or not list(kept.iterdir())
@@ -152,4 +152,4 @@ def test_what_was_meant_for_an_upload_is_not_looked_for_on_the_hub(hub: Hub, kep
 
 def test_a_misspelt_name_is_answered_with_the_one_that_is_near(hub: Hub, kept: Path) -> None:
     with pytest.raises(CorpusError, match="Perhaps you meant ag-news"):
-        corpora.fetch_sample(Selection("ag_news"), 10, 0, kept, Progress())
+        sampling.fetch_sample(Selection("ag_news"), 10, 0, kept, Progress())

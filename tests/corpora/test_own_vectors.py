@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from clsviz.corpora import Chosen, Rows, VectorFile, checked, open_vectors
 from clsviz.errors import CorpusError
+from clsviz.sources.own_vectors import Chosen, Rows, VectorFile, checked, open_vectors
 
 N = 2500
 VECTORS = np.random.default_rng(0).normal(size=(N, 3)).astype(np.float32)

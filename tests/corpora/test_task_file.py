@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clsviz.corpora import TaskFile, read_task
 from clsviz.errors import CorpusError
+from clsviz.sources.published_task import TaskFile, read_task
 
 COUNTS = {"tr": (9, 7), "va": (3, 4), "te": (2, 5)}
 

@@ -10,20 +10,20 @@ import pyarrow.parquet as pq
 import pytest
 from support.corpora import SENTENCES, content_of, opened, sentences_of
 
-from clsviz import corpora
-from clsviz.corpora import formats, keep_upload
 from clsviz.errors import CorpusError
+from clsviz.sources import catalogue, files, text_files, uploads
+from clsviz.sources.uploads import keep_upload
 
 
-@pytest.mark.parametrize("suffix", formats.SUFFIXES)
+@pytest.mark.parametrize("suffix", files.SUFFIXES)
 def test_an_upload_of_every_format_is_kept_and_found_again(tmp_path: Path, kept: Path, suffix: str) -> None:
     content = content_of(suffix, SENTENCES)
     name = keep_upload(io.BytesIO(content), f"Mine{suffix.upper()}", kept)
-    assert corpora.is_upload(name)
+    assert catalogue.is_upload(name)
     assert (kept / name).read_bytes() == content
     corpus = opened(name, kept)
     assert (corpus.label, corpus.pinned, corpus.n_sentences) == (f"Mine{suffix.upper()}", name, 100)
-    assert corpora.upload_label(name, kept) == f"Mine{suffix.upper()}"
+    assert uploads.upload_label(name, kept) == f"Mine{suffix.upper()}"
     path = tmp_path / f"other{suffix}"
     path.write_bytes(content)
     assert opened(str(path), kept).fingerprint == corpus.fingerprint
@@ -52,7 +52,7 @@ def test_an_upload_is_content_addressed(tmp_path: Path, kept: Path) -> None:
     content = b"text,title\nOne sentence,\nAnother one,\n"
     name = keep_upload(io.BytesIO(content), "mine.csv", kept)
     assert keep_upload(io.BytesIO(content), "same.csv", kept) == name
-    assert corpora.upload_label(name, kept) == "same.csv"
+    assert uploads.upload_label(name, kept) == "same.csv"
     other = keep_upload(io.BytesIO(content), "mine.txt", kept)
     assert other != name
     assert len(sentences_of(other, kept)) == 3  # with the header
@@ -60,7 +60,7 @@ def test_an_upload_is_content_addressed(tmp_path: Path, kept: Path) -> None:
     with pytest.raises(CorpusError, match=r"no longer, on this server\. Upload the file again"):
         opened(name, tmp_path / "elsewhere")
     with pytest.raises(CorpusError, match=r"no longer, on this server\. Upload the file again"):
-        corpora.upload_label(name, tmp_path / "elsewhere")
+        uploads.upload_label(name, tmp_path / "elsewhere")
 
 
 @pytest.mark.parametrize("damage", ["removed", "changed", "unnamed", "misnamed"])
@@ -85,15 +85,15 @@ def test_an_upload_that_is_damaged_is_asked_for_again(kept: Path, damage: str) -
 def test_the_name_of_an_upload_leads_nowhere(kept: Path, name: str) -> None:
     upload = keep_upload(io.BytesIO(b"One sentence."), name, kept)
     assert {path.name for path in kept.iterdir()} == {upload, f"{upload}.json"}
-    assert corpora.upload_label(upload, kept) == name
+    assert uploads.upload_label(upload, kept) == name
     assert sentences_of(upload, kept) == ["One sentence."]
 
 
-PUBLIC = formats.Limits(file_bytes=20 * 2**20, text_bytes=200 * 2**20)
+PUBLIC = text_files.Limits(file_bytes=20 * 2**20, text_bytes=200 * 2**20)
 
 
 def test_an_upload_that_is_too_large_is_not_even_copied(kept: Path) -> None:
-    limits = formats.Limits(file_bytes=20 * 2**20)
+    limits = text_files.Limits(file_bytes=20 * 2**20)
     with pytest.raises(CorpusError, match=r"mine\.txt is larger than 20 MB"):
         keep_upload(io.BytesIO(b"word\n" * (4 * 2**20 + 1)), "mine.txt", kept, limits)
     assert not kept.exists() or not list(kept.iterdir())
@@ -109,7 +109,7 @@ def test_what_unpacks_to_more_than_is_allowed_is_refused_whatever_it_begins_with
     beginning = b'{"text": "One sentence."}\n' if "json" in name else b"text\nOne sentence.\n"
     content = gzip.compress(beginning) + bomb(b"\n" * 2**20, 5)
     with pytest.raises(CorpusError, match=r"mine\.\w+\.gz holds over 4 MB when unpacked"):
-        keep_upload(io.BytesIO(content), name, kept, formats.Limits(text_bytes=4 * 2**20))
+        keep_upload(io.BytesIO(content), name, kept, text_files.Limits(text_bytes=4 * 2**20))
     assert not list(kept.iterdir())
 
 
@@ -119,13 +119,14 @@ def test_a_gigabyte_of_zeros_in_a_megabyte_is_refused_in_little_memory(tmp_path:
     script = """
 import io, resource, sys
 from pathlib import Path
-from clsviz.corpora import formats, keep_upload
+from clsviz.sources import text_files
+from clsviz.sources.uploads import keep_upload
 from clsviz.errors import CorpusError
 path = Path(sys.argv[1])
 keep_upload(io.BytesIO(b'{"text": "One sentence."}'), "small.jsonl", path.parent / "kept")  # loads the libraries
 content = path.read_bytes()
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-limits = formats.Limits(file_bytes=20 * 2**20, text_bytes=200 * 2**20)
+limits = text_files.Limits(file_bytes=20 * 2**20, text_bytes=200 * 2**20)
 try:
     keep_upload(io.BytesIO(content), path.name, path.parent / "kept", limits)
 except CorpusError as error:
@@ -147,11 +148,11 @@ def test_a_table_that_repeats_one_text_beyond_what_is_allowed_is_refused(kept: P
     pq.write_table(table, content, compression="zstd", use_dictionary=True)
     assert len(content.getvalue()) < 10_000
     with pytest.raises(CorpusError, match="holds over 2 MB when unpacked"):
-        keep_upload(content, "mine.parquet", kept, formats.Limits(text_bytes=2 * 2**20))
+        keep_upload(content, "mine.parquet", kept, text_files.Limits(text_bytes=2 * 2**20))
     empty = io.BytesIO()
     pq.write_table(pa.table({"text": ["One."] + [None] * 600_000}), empty)
     with pytest.raises(CorpusError, match="holds over 2 MB when unpacked"):
-        keep_upload(empty, "mine.parquet", kept, formats.Limits(text_bytes=2 * 2**20))
+        keep_upload(empty, "mine.parquet", kept, text_files.Limits(text_bytes=2 * 2**20))
     assert not list(kept.iterdir())
     assert opened(keep_upload(content, "mine.parquet", kept, PUBLIC), kept).n_sentences == 200_000
 
@@ -165,13 +166,13 @@ def test_an_upload_that_nobody_looks_at_is_deleted_with_all_that_was_read_from_i
     assert len(others) == 3
     for path in kept.iterdir():
         os.utime(path, (0, 0))
-    corpora.look_at_upload(other, kept)
-    assert corpora.delete_uploads(kept, 60) == [name]
+    uploads.look_at_upload(other, kept)
+    assert uploads.delete_uploads(kept, 60) == [name]
     assert {*kept.iterdir()} == others
     with pytest.raises(CorpusError, match="Upload the file again"):
         opened(name, kept)
     assert opened(other, kept).n_sentences == 1
-    assert corpora.delete_uploads(kept, 60) == []
+    assert uploads.delete_uploads(kept, 60) == []
     (kept / f"{other}.json").unlink()  # as where a process was killed in between
-    assert corpora.delete_uploads(kept, 60) == [other]
+    assert uploads.delete_uploads(kept, 60) == [other]
     assert not list(kept.iterdir())

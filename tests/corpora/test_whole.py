@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 from support.corpora import SENTENCES, opened, shrink
 
-from clsviz import corpora
-from clsviz.corpora.order import sample_order
-from clsviz.corpora.whole import Files, Whole
 from clsviz.errors import CorpusError
 from clsviz.experiment import Selection
 from clsviz.progress import Progress
 from clsviz.settings import ALL
+from clsviz.sources import sampling
+from clsviz.sources.whole_corpus import Files, Whole, sample_order
 
 
 @pytest.fixture
@@ -22,7 +21,7 @@ def few_shuffled(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("few_shuffled")
 @pytest.mark.parametrize("step", [1, 7, 33, 100])
 def test_a_whole_corpus_begins_like_a_sample_and_goes_on_as_it_is(hundred: str, kept: Path, step: int) -> None:
-    sample = corpora.find_sample(Selection(hundred), ALL, 3, kept, Progress())
+    sample = sampling.find_sample(Selection(hundred), ALL, 3, kept, Progress())
     read = [sentence for start in range(0, 100, step) for sentence in sample.read(start, min(start + step, 100))]
     order = np.random.RandomState(3).permutation(100)[:40]
     assert read == [SENTENCES[number] for number in order] + [
@@ -35,14 +34,14 @@ def test_a_whole_corpus_begins_like_a_sample_and_goes_on_as_it_is(hundred: str, 
 
 @pytest.mark.usefixtures("few_shuffled")
 def test_the_order_is_that_of_the_numbers_of_all(hundred: str, kept: Path) -> None:
-    sample = corpora.find_sample(Selection(hundred), ALL, 5, kept, Progress())
+    sample = sampling.find_sample(Selection(hundred), ALL, 5, kept, Progress())
     assert sample.read(0, 100) == [SENTENCES[number] for number in sample_order(100, 5)]
 
 
 def test_all_of_a_small_corpus_is_a_sample_of_it(hundred: str, kept: Path) -> None:
-    sample = corpora.find_sample(Selection(hundred), ALL, 0, kept, Progress())
+    sample = sampling.find_sample(Selection(hundred), ALL, 0, kept, Progress())
     assert sample.whole is None
-    assert sample.sentences == corpora.find_sample(Selection(hundred), 100, 0, kept, Progress()).sentences
+    assert sample.sentences == sampling.find_sample(Selection(hundred), 100, 0, kept, Progress()).sentences
     assert sample.read(20, 30) == sample.sentences[20:30]
 
 

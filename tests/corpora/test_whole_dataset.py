@@ -11,12 +11,12 @@ from support.corpora import LONG, SENTENCES, Stopping, fetched, shrink
 from support.datasets import write
 from support.hub import Hub
 
-from clsviz import corpora
-from clsviz.corpora import NotDownloadedError, segmentation
 from clsviz.errors import CancelledError, CorpusError
 from clsviz.experiment import Selection
 from clsviz.progress import Progress
 from clsviz.settings import ALL, Segmentation
+from clsviz.sources import sampling, segmentation
+from clsviz.sources.catalogue import NotDownloadedError
 
 FILES = SENTENCES[:40], [], SENTENCES[40:47], SENTENCES[47:]
 
@@ -29,7 +29,7 @@ def publish(hub: Hub, repo: str, folder: Path, files: tuple[list[str], ...] = FI
     return hub.add(repo, folder, kind="dataset", revision=revision)
 
 
-def read_all(sample: corpora.Sample, step: int = 7) -> list[str]:
+def read_all(sample: sampling.Sample, step: int = 7) -> list[str]:
     n = sample.n_sentences
     return [sentence for start in range(0, n, step) for sentence in sample.read(start, min(start + step, n))]
 
@@ -58,9 +58,9 @@ def test_all_of_a_dataset_is_read_from_all_its_files(
     assert read_all(sample) == in_order(30)
     assert len(got(hub)) == len(FILES)
     hub.requests.clear()
-    later = corpora.find_sample(Selection(repo), ALL, 3, kept, Progress())
+    later = sampling.find_sample(Selection(repo), ALL, 3, kept, Progress())
     assert read_all(later, 33) == in_order(30, seed=3)
-    found = corpora.find_corpus(Selection(repo), kept, Progress(), ALL)
+    found = sampling.find_corpus(Selection(repo), kept, Progress(), ALL)
     assert found == later.corpus == sample.corpus
     assert hub.requests == []
 
@@ -99,7 +99,7 @@ def test_texts_are_cut_and_chosen_as_those_of_samples_are(hub: Hub, repo: str, t
 def test_without_the_network_what_is_not_kept_is_told(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
     publish(hub, repo, tmp_path / "own")
     fetched(repo, kept, 10)
-    for find in (corpora.find_sample, lambda *of: corpora.find_corpus(of[0], *of[3:], ALL)):
+    for find in (sampling.find_sample, lambda *of: sampling.find_corpus(of[0], *of[3:], ALL)):
         with pytest.raises(NotDownloadedError):
             find(Selection(repo), ALL, 0, kept, Progress())
     assert got(hub) == []
@@ -107,20 +107,20 @@ def test_without_the_network_what_is_not_kept_is_told(hub: Hub, repo: str, tmp_p
 
 def test_what_it_will_take_is_told_before(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
     publish(hub, repo, tmp_path / "own", (SENTENCES[:50], SENTENCES[50:]))
-    corpus = corpora.fetch_corpus(Selection(repo), kept, Progress())
+    corpus = sampling.fetch_corpus(Selection(repo), kept, Progress())
     sizes = [path.stat().st_size for path in (tmp_path / "own").rglob("*.parquet")]
     assert corpus.n_bytes == sum(sizes)
     assert corpus.n_about == pytest.approx(100, abs=5)
     texts = [f"{number} {text}" for number in range(50) for text in LONG]
     publish(hub, f"{repo}-long", tmp_path / "long", (texts,))
-    of_long = corpora.fetch_corpus(Selection(f"{repo}-long"), kept, Progress())
+    of_long = sampling.fetch_corpus(Selection(f"{repo}-long"), kept, Progress())
     assert of_long.n_about == pytest.approx(sum(map(len, texts)) / 100, rel=0.3)
 
 
 def test_what_was_fetched_and_cut_before_a_cancellation_is_not_again(
     hub: Hub, repo: str, tmp_path: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clsviz.corpora.hub_files._WHOLE_TEXTS", 2)
+    monkeypatch.setattr("clsviz.sources.hub_files._WHOLE_TEXTS", 2)
     publish(hub, repo, tmp_path / "own")
     n_cut: list[int] = []
     sentences = segmentation.sentences
@@ -132,7 +132,7 @@ def test_what_was_fetched_and_cut_before_a_cancellation_is_not_again(
     monkeypatch.setattr(segmentation, "sentences", counted)
     for looks in range(1, 400, 12):
         try:
-            sample = corpora.fetch_sample(Selection(repo), ALL, 0, kept, Stopping(looks))
+            sample = sampling.fetch_sample(Selection(repo), ALL, 0, kept, Stopping(looks))
             break
         except CancelledError:
             pass
@@ -146,7 +146,7 @@ def test_what_was_fetched_and_cut_before_a_cancellation_is_not_again(
 def test_a_download_that_breaks_off_goes_on(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
     texts = [f"{index} {'word ' * 40}" for index in range(8_000)]
     publish(hub, repo, tmp_path / "own", (texts,))
-    corpora.fetch_corpus(Selection(repo), kept, Progress())
+    sampling.fetch_corpus(Selection(repo), kept, Progress())
     hub.misbehave("*.parquet", "cut", 1)
     sample = fetched(repo, kept, ALL, segmentation=Segmentation.NONE)
     assert sorted(sample.sentences) == sorted(map(str.strip, texts))
@@ -156,7 +156,7 @@ def test_a_download_that_breaks_off_goes_on(hub: Hub, repo: str, tmp_path: Path,
 
 def test_what_is_damaged_is_fetched_or_read_again(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
     publish(hub, repo, tmp_path / "own")
-    corpora.fetch_corpus(Selection(repo), kept, Progress())
+    sampling.fetch_corpus(Selection(repo), kept, Progress())
     hub.misbehave("*train-00003*", "damaged", 1)
     with pytest.raises(CorpusError, match="was damaged on its way here"):
         fetched(repo, kept, ALL)
@@ -168,7 +168,7 @@ def test_what_is_damaged_is_fetched_or_read_again(hub: Hub, repo: str, tmp_path:
     content[60] ^= 255
     path.write_bytes(content)
     with pytest.raises(NotDownloadedError):
-        corpora.find_sample(Selection(repo), ALL, 0, kept, Progress())
+        sampling.find_sample(Selection(repo), ALL, 0, kept, Progress())
     assert fetched(repo, kept, ALL).sentences == in_order(100)
 
 
@@ -179,7 +179,7 @@ def test_a_disk_without_room_is_told_before_anything_is_fetched(
     fetched(repo, kept, 10)
     sizes = [path.stat().st_size for path in (tmp_path / "own").rglob("*.parquet")]
     usage = type("Usage", (), {"free": sum(sizes) - 1})
-    monkeypatch.setattr("clsviz.hub.shutil.disk_usage", lambda _: usage)
+    monkeypatch.setattr("clsviz.sources.hub.shutil.disk_usage", lambda _: usage)
     with pytest.raises(CorpusError, match="The disk is too full"):
         fetched(repo, kept, ALL)
     assert got(hub) == []
@@ -215,7 +215,7 @@ def test_a_branch_that_moves_on_changes_nothing_of_what_was_begun(
 
 def test_several_at_once_fetch_each_file_once(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
     publish(hub, repo, tmp_path / "own")
-    samples: list[corpora.Sample] = []
+    samples: list[sampling.Sample] = []
     workers = [threading.Thread(target=lambda: samples.append(fetched(repo, kept, ALL))) for _ in range(3)]
     for worker in workers:
         worker.start()
@@ -242,7 +242,7 @@ def test_what_another_process_has_in_hand_is_waited_for(hub: Hub, repo: str, tmp
                 ]
                 held.release()  # it died
 
-    sample = corpora.fetch_sample(Selection(repo), ALL, 0, kept, Waiting())
+    sample = sampling.fetch_sample(Selection(repo), ALL, 0, kept, Waiting())
     assert not held.is_locked
     assert sample.sentences == in_order(100)
 

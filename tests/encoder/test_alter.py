@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose
 from support.reference import encoder_of, frame_tokens
 from support.tiny import SPECIAL, WORDS, random_sentences, write_bert, write_model
 
-from clsviz import models
 from clsviz.encoder import Encoder
 from clsviz.encoder.load import load
 from clsviz.encoder.tokenize import Tokens
@@ -19,6 +18,7 @@ from clsviz.encoder.verify import OwnPass
 from clsviz.errors import AlterationError
 from clsviz.measurements import Kind
 from clsviz.settings import Alteration, Pooling
+from clsviz.sources import models
 
 SENTENCES = random_sentences(12, seed=3)
 OF_TOKENS = [Alteration.SHUFFLED, Alteration.RANDOM, Alteration.REPEATED]

@@ -17,7 +17,7 @@ from support.tiny import random_sentences
 from clsviz.encoder import Encoder
 from clsviz.encoder.batches import BatchRunner, n_workers, plan_batches, side_by_side, token_budget_of
 from clsviz.errors import ModelError
-from clsviz.models import Weights
+from clsviz.sources.models import Weights
 
 CPU = torch.device("cpu")
 LENGTHS = np.random.default_rng(0).integers(3, 60, 400).astype(np.int32)

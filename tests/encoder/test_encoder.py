@@ -16,8 +16,8 @@ from clsviz.encoder import Encoder
 from clsviz.encoder.layouts import LAYOUTS
 from clsviz.errors import CancelledError, ModelError
 from clsviz.measurements import POOLED, Kind
-from clsviz.models import Weights
 from clsviz.settings import Pooling, Precision
+from clsviz.sources.models import Weights
 
 SENTENCES = [*random_sentences(30, seed=4, longest=40), "cat", "", "the " * 300 + "cat " * 210, "cat", "the " * 600]
 BY_HAND = {

@@ -16,8 +16,8 @@ from clsviz.encoder.serving import Shelf
 from clsviz.errors import CancelledError, ModelError
 from clsviz.measurements import Kind
 from clsviz.measuring import Encoders
-from clsviz.models import Weights
 from clsviz.settings import Alteration, Precision
+from clsviz.sources.models import Weights
 
 SENTENCES = [*random_sentences(60, seed=3, longest=40), "cat", "", "Ünïcödé \N{ZERO WIDTH SPACE}", "the " * 200, "cat"]
 PARTS = [SENTENCES[:10], SENTENCES[10:30], SENTENCES[30:]]

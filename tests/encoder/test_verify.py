@@ -8,11 +8,11 @@ import transformers
 from support.reference import encoder_of, norms, norms_by_transformers
 from support.tiny import SPECIAL, WORDS, random_sentences, write_bert, write_model, write_tokenizer
 
-from clsviz import models
 from clsviz.encoder import has_fast_bfloat16
 from clsviz.encoder.load import Loaded, load
 from clsviz.encoder.verify import choose
 from clsviz.errors import ModelError
+from clsviz.sources import models
 
 CPU = torch.device("cpu")
 SENTENCES = [*random_sentences(30, seed=4, longest=40), "cat", "", "the " * 300 + "cat " * 210, "cat", "the " * 600]

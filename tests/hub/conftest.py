@@ -18,7 +18,7 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(file_download, "time", at_once)
     monkeypatch.setattr(_http, "time", at_once)
     monkeypatch.setattr(constants, "HF_HUB_DOWNLOAD_TIMEOUT", 0.5)
-    monkeypatch.setattr("clsviz.hub._PATIENCE_SECONDS", 0)
+    monkeypatch.setattr("clsviz.sources.hub._PATIENCE_SECONDS", 0)
     yield
     for thread in threading.enumerate():
         if thread.name == "interruptible":

@@ -8,8 +8,8 @@ from huggingface_hub import constants, hf_hub_download
 from support.hub import Hub
 from support.hub_models import WEIGHTS, change, fetched, fingerprint, norms, refusal
 
-from clsviz import models
-from clsviz.models import NotDownloadedError
+from clsviz.sources import models
+from clsviz.sources.models import NotDownloadedError
 
 pytestmark = pytest.mark.usefixtures("quickly")
 

@@ -18,10 +18,10 @@ from support.hub import Hub
 from support.hub_clients import environment
 from support.hub_models import CHUNK, WEIGHTS, Watched, assert_whole, fetched, fingerprint, norms, refusal, write_shards
 
-from clsviz import models
 from clsviz.errors import CancelledError
-from clsviz.models import NotDownloadedError
 from clsviz.progress import Progress
+from clsviz.sources import models
+from clsviz.sources.models import NotDownloadedError
 
 pytestmark = pytest.mark.usefixtures("quickly")
 
@@ -210,7 +210,7 @@ def test_another_process_goes_on_with_what_is_there(hub: Hub, large_folder: Path
     hub.behave()
     hub.requests.clear()
     # The stand-in's address is in the environment alone.
-    program = "from clsviz import models; print(models.fetch('owner/process').fingerprint)"
+    program = "from clsviz.sources import models; print(models.fetch('owner/process').fingerprint)"
     answer = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, env=os.environ | environment(hub, cache.parent)
     )

@@ -10,8 +10,8 @@ from huggingface_hub import constants
 from support.hub import TOKEN, Hub
 from support.hub_models import LOGIN, WEIGHTS, fetched, fingerprint, refusal
 
-from clsviz import models
-from clsviz.models import NotDownloadedError
+from clsviz.sources import models
+from clsviz.sources.models import NotDownloadedError
 
 pytestmark = pytest.mark.usefixtures("quickly")
 

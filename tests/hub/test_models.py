@@ -25,11 +25,11 @@ from support.hub_models import (
 )
 from support.tiny import ARCHITECTURES, WORDS, write_bert, write_model
 
-from clsviz import models
 from clsviz.encoder import Encoder
 from clsviz.errors import ModelError
-from clsviz.models import NotDownloadedError, Weights
 from clsviz.progress import Progress
+from clsviz.sources import models
+from clsviz.sources.models import NotDownloadedError, Weights
 
 pytestmark = pytest.mark.usefixtures("quickly")
 

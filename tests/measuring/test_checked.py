@@ -12,9 +12,9 @@ from clsviz.encoder import Encoder
 from clsviz.errors import CancelledError
 from clsviz.experiment import Experiment
 from clsviz.measuring import AUDIT_SIZE, Encoders, Extraction, Found, Store
-from clsviz.models import Weights
 from clsviz.progress import Progress
 from clsviz.settings import Precision
+from clsviz.sources.models import Weights
 
 
 @needs_bfloat16

@@ -3,10 +3,11 @@ from pathlib import Path
 import pytest
 from support.extracting import run
 
-from clsviz import corpora, measuring, models
+from clsviz import measuring
 from clsviz.experiment import Experiment
 from clsviz.measuring import Encoders, Extraction, Store
 from clsviz.progress import Progress
+from clsviz.sources import catalogue, models
 
 
 def test_the_cost_is_nothing_when_all_is_stored(experiment: Experiment, store: Store) -> None:
@@ -36,6 +37,6 @@ def test_a_model_that_is_not_here_costs_a_download(store: Store) -> None:
 
 def test_a_corpus_that_is_not_built_costs_its_building(store: Store, tiny_folder: Path) -> None:
     looked_up = Extraction(Experiment(model=str(tiny_folder), corpus="package-docs"), store, Encoders())
-    assert looked_up.look_up(Progress()).seconds > corpora.CORPORA["package-docs"].build_seconds
+    assert looked_up.look_up(Progress()).seconds > catalogue.CORPORA["package-docs"].build_seconds
     assert looked_up.found is None
     assert not store.corpora.exists()

@@ -17,9 +17,9 @@ from clsviz.errors import CancelledError
 from clsviz.experiment import Experiment
 from clsviz.measurements import Measurements
 from clsviz.measuring import Encoders, Extraction, Store
-from clsviz.models import Weights
 from clsviz.progress import Progress
 from clsviz.settings import Precision
+from clsviz.sources.models import Weights
 
 
 def test_what_is_measured_are_the_sentences_of_the_sample(

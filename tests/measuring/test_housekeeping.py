@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import pytest
 
-from clsviz import corpora
 from clsviz.experiment import Experiment
 from clsviz.limits import LOCAL, PUBLIC
 from clsviz.measuring import RECENT_SECONDS, Housekeeping, Jobs, Store
+from clsviz.sources import uploads
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def wait_until_gone(path: os.PathLike[str]) -> None:
 
 def uploaded(store: Store) -> str:
     """An upload that was last looked at long ago."""
-    name = corpora.keep_upload(io.BytesIO(b"One sentence.\nAnother one.\n"), "mine.txt", store.corpora)
+    name = uploads.keep_upload(io.BytesIO(b"One sentence.\nAnother one.\n"), "mine.txt", store.corpora)
     for path in store.corpora.iterdir():
         os.utime(path, (0, 0))
     return name

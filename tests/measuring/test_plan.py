@@ -6,9 +6,9 @@ from support.extracting import run
 
 from clsviz.experiment import Experiment
 from clsviz.measuring import GPU_RATE, Encoders, Extraction, Machine, Store, plan
-from clsviz.models import find
 from clsviz.progress import Progress
 from clsviz.settings import ALL
+from clsviz.sources.models import find
 
 
 def plan_of(experiment: Experiment, store: Store) -> object:

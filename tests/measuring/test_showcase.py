@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from clsviz import models, words
+from clsviz import words
 from clsviz.encoder import Encoder
 from clsviz.experiment import Experiment
 from clsviz.measuring import SHOWCASE, Encoders, Extraction, Found, Jobs, State, Store, origin
 from clsviz.progress import Progress
+from clsviz.sources import models
 
 
 def looked_up(store: Store, **settings: int) -> tuple[Extraction, Found]:

@@ -5,8 +5,8 @@ import pytest
 import torch
 from support.tiny import write_bert, write_model
 
-from clsviz import models
 from clsviz.errors import ModelError
+from clsviz.sources import models
 
 
 def test_the_fingerprint_is_of_what_the_measurements_depend_on(folder: Path, tiny_folder: Path) -> None:

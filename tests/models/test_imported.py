@@ -2,11 +2,11 @@ from dataclasses import replace
 
 import pytest
 
-from clsviz import models
 from clsviz.errors import ModelError
 from clsviz.experiment import Experiment
-from clsviz.models import Imported
 from clsviz.settings import Unit
+from clsviz.sources import models
+from clsviz.sources.models import Imported
 
 DIGEST = "0123456789abcdef" * 2
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from clsviz import models
 from clsviz.errors import ModelError
-from clsviz.models import Name, Weights, is_folder, label
 from clsviz.settings import printable
+from clsviz.sources import models
+from clsviz.sources.models import Name, Weights, is_folder, label
 
 
 @pytest.mark.parametrize("name", ["/absolute", "./here", "../above", "~/home", "tests"])

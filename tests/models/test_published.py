@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from clsviz import hub, models
 from clsviz.encoder import Encoder
 from clsviz.encoder.load import load
-from clsviz.models import MODELS, Name, Weights
-from clsviz.models.models import _needed
 from clsviz.progress import Progress
+from clsviz.sources import hub, models
+from clsviz.sources.models import MODELS, Name, Weights, _needed
 
 ORDINARY = [
     "The train to the coast leaves at seven in the morning.",

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from support.programs import BRIEF
 
-from clsviz import models
 from clsviz.encoder import Encoder
 from clsviz.errors import ModelError
-from clsviz.models import MODELS, NotDownloadedError
+from clsviz.sources import models
+from clsviz.sources.models import MODELS, NotDownloadedError
 
 
 def test_the_built_in_model_is_the_pinned_one() -> None:
@@ -51,7 +51,7 @@ NAMES = ["minilm", "untrained:minilm", "untrained:{folder}"]
 WITHOUT_A_SOCKET = """
 import sys
 sys.addaudithook(lambda event, args: sys.exit(f"opened: {event} {args}") if event.startswith("socket.") else None)
-from clsviz import models
+from clsviz.sources import models
 from clsviz.encoder import Encoder
 for name in sys.argv[1:]:
     weights = models.fetch(name)
@@ -87,7 +87,7 @@ def test_the_built_in_model_is_used_without_a_socket(elsewhere: dict[str, str]) 
 def test_a_hub_that_cannot_be_reached_is_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     program = """
 from clsviz.errors import ModelError
-from clsviz import models
+from clsviz.sources import models
 try:
     models.fetch("bert-base-uncased")
 except ModelError as error:

@@ -7,9 +7,9 @@ import pytest
 import torch
 from support.tiny import write_bert
 
-from clsviz import models
 from clsviz.encoder import Encoder
 from clsviz.encoder.load import load
+from clsviz.sources import models
 
 
 def norms(name: str) -> Any:

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from clsviz import corpora
-from clsviz.corpora import Corpus
 from clsviz.experiment import Selection
 from clsviz.progress import Progress
+from clsviz.sources import sampling
+from clsviz.sources.catalogue import Corpus
 from support.hub import Hub
 from support.tiny import write_dataset
 
@@ -22,11 +22,11 @@ LONG = [f"This is the beginning of text {index}. " + "It goes on and on. " * 20 
 
 
 def sentences_of(name: str, folder: Path, size: int = 10**6, seed: int = 0, **settings: str) -> list[str]:
-    return corpora.find_sample(Selection(name, **settings), size, seed, folder, Progress()).sentences
+    return sampling.find_sample(Selection(name, **settings), size, seed, folder, Progress()).sentences
 
 
 def opened(name: str, folder: Path, **settings: str) -> Corpus:
-    return corpora.find_corpus(Selection(name, **settings), folder, Progress())
+    return sampling.find_corpus(Selection(name, **settings), folder, Progress())
 
 
 def content_of(suffix: str, texts: list[str]) -> bytes:
@@ -73,12 +73,12 @@ def publish(hub: Hub, repo: str, folder: Path, splits: dict[str, dict[str, list[
     return hub.add(repo, write_dataset(folder / "own", splits), kind="dataset", revision="refs/convert/parquet")
 
 
-def fetched(name: str, folder: Path, size: int = 10**6, **settings: str) -> corpora.Sample:
-    return corpora.fetch_sample(Selection(name, **settings), size, 0, folder, Progress())
+def fetched(name: str, folder: Path, size: int = 10**6, **settings: str) -> sampling.Sample:
+    return sampling.fetch_sample(Selection(name, **settings), size, 0, folder, Progress())
 
 
 def shrink(monkeypatch: pytest.MonkeyPatch, n_shuffled: int, head: int) -> None:
     """Take fewer sentences of a whole corpus in random order, and fewer into memory, so that a small one is large."""
-    for module in ("order", "whole", "drawing"):
-        monkeypatch.setattr(f"clsviz.corpora.{module}.N_SHUFFLED", n_shuffled)
-    monkeypatch.setattr("clsviz.corpora.drawing.HEAD", head)
+    for module in ("whole_corpus", "sampling"):
+        monkeypatch.setattr(f"clsviz.sources.{module}.N_SHUFFLED", n_shuffled)
+    monkeypatch.setattr("clsviz.sources.sampling.HEAD", head)

@@ -5,9 +5,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from clsviz.corpora.hub_dataset import Draw, Limits, Split
-from clsviz.corpora.hub_listing import Listing, open_listing
 from clsviz.progress import Progress
+from clsviz.sources.hub_dataset import Draw, Limits, Split
+from clsviz.sources.hub_listing import Listing, open_listing
 from support.hub import Hub
 
 TEXTS = [f"Sentence number {index}." for index in range(1000)]

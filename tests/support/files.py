@@ -11,7 +11,9 @@ from typing import Any
 
 import pandas as pd
 
-from clsviz.corpora.formats import Limits, Table, open_table
+from clsviz.sources.files import open_table
+from clsviz.sources.tables import Table
+from clsviz.sources.text_files import Limits
 from clsviz.statistics.sentlen import BINS
 from support.tiny import WORDS
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 import transformers
 
-from clsviz import models
 from clsviz.encoder import Encoder
 from clsviz.errors import ModelError
-from clsviz.models import Weights
 from clsviz.progress import Progress
+from clsviz.sources import models
+from clsviz.sources.models import Weights
 from support.hub import Hub
 
 WEIGHTS = "model.safetensors"

@@ -8,8 +8,8 @@ import tokenizers
 import torch
 import transformers
 
-from clsviz import models
 from clsviz.encoder import Encoder
+from clsviz.sources import models
 
 
 def encoder_of(folder: Path, **settings: Any) -> Encoder:

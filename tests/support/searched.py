@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from clsviz.corpora import Corpus, Sample
 from clsviz.experiment import Selection
 from clsviz.measuring import Found
-from clsviz.models import Weights
+from clsviz.sources.catalogue import Corpus
+from clsviz.sources.models import Weights
+from clsviz.sources.sampling import Sample
 from clsviz.vectors import Vectors
 
 N, WIDTH = 600, 24

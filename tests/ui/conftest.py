@@ -13,9 +13,9 @@ from support.app import TEXT, browse_from, linked, settle
 from support.hub import Hub
 from support.tiny import random_sentences, write_dataset
 
-from clsviz import corpora
 from clsviz.encoder import product_rate
 from clsviz.measuring import Encoders
+from clsviz.sources import uploads
 from clsviz.ui.state import server
 
 
@@ -70,7 +70,7 @@ def store_with(
             patch.setenv("CLSVIZ_STORE", str(folder))
             browse_from(patch, "localhost")
             st.cache_resource.clear()
-            corpus = corpora.keep_upload(io.BytesIO(TEXT), "sentences.txt", folder / "corpora")
+            corpus = uploads.keep_upload(io.BytesIO(TEXT), "sentences.txt", folder / "corpora")
             settle(linked({"corpus": corpus} | query, name).run())
             server.jobs().close()
             st.cache_resource.clear()
@@ -94,7 +94,7 @@ def measured_before(norms_of_before: Path, tmp_path: Path) -> None:
 @pytest.fixture
 def corpus(tmp_path: Path) -> str:
     """The name of a corpus of 400 sentences, uploaded before."""
-    return corpora.keep_upload(io.BytesIO(TEXT), "sentences.txt", tmp_path / "store" / "corpora")
+    return uploads.keep_upload(io.BytesIO(TEXT), "sentences.txt", tmp_path / "store" / "corpora")
 
 
 @pytest.fixture

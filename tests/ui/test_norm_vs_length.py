@@ -20,11 +20,13 @@ from support.hub import Hub
 from support.processor import needs_bfloat16
 from support.tiny import random_sentences
 
-from clsviz import corpora, statistics, words
+from clsviz import statistics, words
 from clsviz.encoder import Encoder
 from clsviz.errors import ModelError
 from clsviz.limits import PUBLIC
 from clsviz.settings import Pooling
+from clsviz.sources import uploads
+from clsviz.sources.near_duplicates import clusters_of
 from clsviz.ui.state import server
 from clsviz.words.glossary import NORM_VS_LENGTH, TERMS
 from clsviz.words.tour import STEPS
@@ -54,10 +56,10 @@ def test_the_shape_the_cutoffs_and_every_layer_follow_and_the_picture_stays(open
     page = settle(page.run())
     found = job_of(page).work.found
     lengths, norms = found.measurements.n_tokens, found.measurements.cls_norms[:, -1]
-    shape = statistics.shape(lengths, norms, corpora.clusters_of(found.sentences[:300]))
+    shape = statistics.shape(lengths, norms, clusters_of(found.sentences[:300]))
     assert words.PENDING not in answer(page)
     assert f"**R² of a curve:** {words.number(shape.curve_r_squared)}" in texts(page)
-    by_cutoff = statistics.by_cutoff(lengths, lengths, norms, corpora.clusters_of(found.sentences))
+    by_cutoff = statistics.by_cutoff(lengths, lengths, norms, clusters_of(found.sentences))
     assert words.by_cutoff(by_cutoff) in texts(page)
     assert chart(page) == before
     panels = {f"layer_panel_{layer}" for layer in range(3)}
@@ -100,7 +102,7 @@ def test_what_cannot_be_answered_is_explained(open_page: Callable[..., AppTest],
     page = finish(open_page(layer="0"))
     assert "The norm is the same for all 300 sentences" in answer(page)
     assert figures(page)["R²"] == ""
-    long = corpora.keep_upload(io.BytesIO(b"the cat sat on the mat\n" * 5), "long.txt", tmp_path / "store" / "corpora")
+    long = uploads.keep_upload(io.BytesIO(b"the cat sat on the mat\n" * 5), "long.txt", tmp_path / "store" / "corpora")
     assert "No whole sentence is shorter than" in answer(finish(open_page(corpus=long, length_cutoff="3")))
     page = finish(open_page(sample_size="5000", layer="77"))
     assert "has only 400 sentences" in texts(page)

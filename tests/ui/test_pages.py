@@ -12,12 +12,13 @@ from streamlit.testing.v1 import AppTest
 from support.app import BOXES, answer, chart, charts, finish, go_to, linked, plain, settle, texts, unfold
 from support.tiny import random_sentences
 
-from clsviz import measuring, models, words
-from clsviz.corpora import Rows
+from clsviz import measuring, words
 from clsviz.encoder import Encoder
 from clsviz.errors import StoreError
 from clsviz.measuring import Extraction, Import, Store
 from clsviz.settings import Pooling, Unit
+from clsviz.sources import models
+from clsviz.sources.own_vectors import Rows
 from clsviz.ui.examples import Example, markup
 from clsviz.ui.parts import share
 from clsviz.ui.state import session

@@ -7,11 +7,12 @@ import pytest
 from starlette.testclient import TestClient
 from support.hub import Hub
 
-from clsviz import analysis, corpora, models
+from clsviz import analysis
 from clsviz.encoder import Encoder
 from clsviz.experiment import Experiment
 from clsviz.measuring import SHOWCASE, Encoders, Extraction, Store, read_wanted
 from clsviz.progress import Progress
+from clsviz.sources import models, sampling, uploads
 from clsviz.store.results import ResultCache
 from clsviz.ui.state import server
 from clsviz.web.preview import LISTED, PAGES, Previews, examples
@@ -23,7 +24,7 @@ SMALL = {"sample_size": "40", "seed": "3"}
 @pytest.fixture
 def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever loads a model or fetches anything fails."""
-    for module, name in ((Encoders, "get"), (models, "fetch"), (corpora, "fetch_sample"), (corpora, "fetch_corpus")):
+    for module, name in ((Encoders, "get"), (models, "fetch"), (sampling, "fetch_sample"), (sampling, "fetch_corpus")):
         monkeypatch.setattr(module, name, None)
 
 
@@ -113,7 +114,7 @@ def test_whatever_a_link_gets_wrong_has_its_default(query: dict[str, str]) -> No
 
 def test_a_visitors_own_file_is_not_shown(tmp_path: Path) -> None:
     content = "\n".join(f"This is sentence {'number ' * (n % 9)}{n}." for n in range(30)).encode()
-    name = corpora.keep_upload(io.BytesIO(content), "own.txt", tmp_path / "store" / "corpora")
+    name = uploads.keep_upload(io.BytesIO(content), "own.txt", tmp_path / "store" / "corpora")
     experiment = Experiment(corpus=name, sample_size=30)
     found = Extraction(experiment, Store(), Encoders()).run(Progress())
     assert len(found.measurements) == 30

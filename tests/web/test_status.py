@@ -12,9 +12,9 @@ from starlette.testclient import TestClient
 from support.measured import measurements
 from support.programs import BRIEF
 
-from clsviz import models
 from clsviz.errors import ModelError
 from clsviz.measuring import Jobs, Key, State, Store
+from clsviz.sources import models
 from clsviz.ui.state import serving
 from clsviz.web import routes
 from clsviz.web.status import Readiness, exposition

@@ -9,12 +9,13 @@ import pytest
 from clsviz import words
 from clsviz.analysis import ViewData
 from clsviz.analysis.view import More
-from clsviz.corpora import Corpus, Sample
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment
 from clsviz.measuring import Found
-from clsviz.models import Weights
 from clsviz.settings import Pooling, Unit
+from clsviz.sources.catalogue import Corpus
+from clsviz.sources.models import Weights
+from clsviz.sources.sampling import Sample
 from clsviz.statistics import by_cutoff, fit, flat, shape, shapes, slices
 
 

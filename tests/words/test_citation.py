@@ -7,11 +7,12 @@ import pytest
 
 from clsviz import analysis, words
 from clsviz.analysis import ViewData
-from clsviz.corpora import Corpus, Sample
 from clsviz.experiment import Experiment
 from clsviz.measuring import Found
-from clsviz.models import Weights
 from clsviz.settings import Lengths, Overlay
+from clsviz.sources.catalogue import Corpus
+from clsviz.sources.models import Weights
+from clsviz.sources.sampling import Sample
 from clsviz.statistics import fit
 
 

@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 
 from clsviz import analysis, export, measuring, words
-from clsviz.corpora import Rows
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
 from clsviz.measuring import Encoders, Extraction, Found, Import, Store
 from clsviz.progress import Progress
 from clsviz.settings import Unit
+from clsviz.sources.own_vectors import Rows
 
 N = 300
 RANDOM = np.random.default_rng(0)

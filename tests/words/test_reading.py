@@ -4,9 +4,10 @@ import pytest
 from support.corpora import opened
 from support.wrapped import book
 
-from clsviz import corpora, words
+from clsviz import words
 from clsviz.experiment import Selection
 from clsviz.settings import Reading, Segmentation
+from clsviz.sources import local_files
 
 
 @pytest.mark.parametrize(
@@ -26,14 +27,14 @@ def test_how_a_file_was_read_is_said_in_a_sentence(tmp_path: Path, settings: dic
     path.write_text(book())
     found = words.reading.how(opened(str(path), tmp_path / "kept", **settings))
     assert said in found
-    assert words.reading.how(corpora.preview(Selection(str(path), **settings), tmp_path)) == found
+    assert words.reading.how(local_files.preview(Selection(str(path), **settings), tmp_path)) == found
     assert ("wrapped at about 70 characters" in found) == ("LINES" not in repr(settings))
 
 
 def test_a_column_is_named_and_the_beginning_of_a_large_file_is_called_so(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("body\n" + "A cat sat on the mat.\n" * 60_000)
-    preview = corpora.preview(Selection(str(path)), tmp_path)
+    preview = local_files.preview(Selection(str(path)), tmp_path)
     assert words.reading.how(preview) == "Each text in its column “body” is taken as one sentence."
     n = len(preview.sentences)
     assert n < 60_000
@@ -54,4 +55,4 @@ def test_a_column_is_named_and_the_beginning_of_a_large_file_is_called_so(tmp_pa
 def test_lengths_that_are_all_one_are_no_range(tmp_path: Path, texts: list[str], said: str) -> None:
     path = tmp_path / "a.txt"
     path.write_text("\n".join(texts))
-    assert words.reading.lengths(corpora.preview(Selection(str(path)), tmp_path)) == said
+    assert words.reading.lengths(local_files.preview(Selection(str(path)), tmp_path)) == said

@@ -10,8 +10,8 @@ from support.searched import N, found_of, lengths, noise, with_length
 from clsviz import analysis, words
 from clsviz.analysis.search import Joined, Similarity
 from clsviz.experiment import Experiment, View
-from clsviz.models import Weights
 from clsviz.settings import Lengths, Unit
+from clsviz.sources.models import Weights
 
 VIEW = View()
 

@@ -7,13 +7,14 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from clsviz import analysis, models, words
+from clsviz import analysis, words
 from clsviz.analysis.compare import Row
 from clsviz.errors import ClsvizError, ModelError, SettingError, Subject
 from clsviz.experiment import Experiment, View, parse_setting
 from clsviz.measurements import Kind
 from clsviz.measuring import Found, MeasuringJob, State, measurement_key
 from clsviz.settings import MOST_MODELS, Precision
+from clsviz.sources import models
 from clsviz.ui import sidebar, status
 from clsviz.ui.markdown import escape
 from clsviz.ui.state import server, visitor, watching

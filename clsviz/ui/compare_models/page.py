@@ -10,12 +10,13 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from clsviz import analysis, export, figures, models, words
+from clsviz import analysis, export, figures, words
 from clsviz.analysis.compare import Row
 from clsviz.errors import Subject
 from clsviz.experiment import Experiment
 from clsviz.measuring import Found, MeasuringJob
 from clsviz.settings import Pooling, Precision, Unit
+from clsviz.sources import models
 from clsviz.ui import sidebar, view
 from clsviz.ui.compare_models import jobs
 from clsviz.ui.compare_models.jobs import Compared

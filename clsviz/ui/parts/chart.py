@@ -9,10 +9,11 @@ import orjson
 import streamlit as st
 from numpy.typing import NDArray
 
-from clsviz import analysis, corpora, export, figures, statistics, words
+from clsviz import analysis, export, figures, statistics, words
 from clsviz.experiment import Experiment, View
 from clsviz.measuring import Found
 from clsviz.settings import Overlay, Unit
+from clsviz.sources import catalogue
 from clsviz.ui.parts import colouring, marks, plot
 from clsviz.ui.state import links, server
 
@@ -208,7 +209,7 @@ def _draw(
 ) -> tuple["figures.Drawn", plot.Drawing]:
     """The picture as it goes to the browser, and what of the sentences is in it; part: which is seen, of a density."""
     drawn = export.drawn(found, shown, export.Seen(zoom=part, selected=selected))
-    at, is_own = drawn.points, corpora.is_own(experiment.corpus)
+    at, is_own = drawn.points, catalogue.is_own(experiment.corpus)
     numbers, sample = shown.index[at], colouring.sample_of(found)
     if drawn.density is None:
         labels = _labels(sample, found.sentences)[numbers]

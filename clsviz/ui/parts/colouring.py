@@ -8,12 +8,13 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from clsviz import analysis, corpora, export, figures, words
+from clsviz import analysis, export, figures, words
 from clsviz.errors import ClsvizError
 from clsviz.experiment import Experiment, Selection
 from clsviz.measuring import Found
 from clsviz.progress import Progress
 from clsviz.settings import Trait, printable
+from clsviz.sources import catalogue, sampling
 from clsviz.ui.markdown import escape
 from clsviz.ui.state import server
 from clsviz.ui.state.links import FIELD, field_of
@@ -154,7 +155,7 @@ def _field(found: Found, experiment: Experiment) -> "Field | None":
 def _fetched(found: Found | None, experiment: Experiment) -> "Analysis[Field] | None":
     """The job that fetches the column from the Hub; None where nothing is to be fetched."""
     name = field_of(st.session_state.colour)
-    if found is None or name is None or not corpora.is_on_hub(experiment.corpus):
+    if found is None or name is None or not catalogue.is_on_hub(experiment.corpus):
         return None
 
     def fetch(progress: Progress) -> "Field":
@@ -180,5 +181,5 @@ def _read(sample: Hashable, selection: Selection, name: str, found: Found) -> "F
 
 def _values(found: Found, selection: Selection, name: str, progress: Progress) -> "Field":
     folder = server.jobs().store.corpora
-    values = corpora.values_beside(found.sample, selection, found.seed, name, folder, progress)
+    values = sampling.values_beside(found.sample, selection, found.seed, name, folder, progress)
     return analysis.fields.field(values)

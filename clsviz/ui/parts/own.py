@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, TypeVar
 import streamlit as st
 
 from clsviz import analysis
-from clsviz.corpora.segmentation import MAX_CHARACTERS
 from clsviz.errors import TooManyError
 from clsviz.measuring import Analysis, State
-from clsviz.models import Weights
 from clsviz.settings import Precision
+from clsviz.sources.models import Weights
+from clsviz.sources.segmentation import MAX_CHARACTERS
 from clsviz.ui.markdown import escape
 from clsviz.ui.state import server
 from clsviz.ui.state.pace import part

@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from clsviz import corpora, figures, words
-from clsviz.corpora import Preview, formats
-from clsviz.corpora.segmentation import LONG_TEXT
+from clsviz import figures, words
 from clsviz.errors import CorpusError
 from clsviz.experiment import Selection
 from clsviz.measuring import MeasuringJob, State
 from clsviz.settings import Reading, Segmentation
+from clsviz.sources import catalogue, files, local_files
+from clsviz.sources.local_files import Preview
+from clsviz.sources.segmentation import LONG_TEXT
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart, into_view, plot
 from clsviz.ui.state import server, session, watching
@@ -39,7 +40,7 @@ def explain(job: MeasuringJob) -> None:
     """Below everything else, how the corpus was read, if it is a file."""
     corpus = job.work.corpus
     name = st.session_state.corpus
-    if corpus is None or _comes_first(job) or corpus.selection.corpus != name or not corpora.is_own(name):
+    if corpus is None or _comes_first(job) or corpus.selection.corpus != name or not catalogue.is_own(name):
         return
     with st.expander(f"How **{escape(corpus.label)}** is read: {words.reading.counted(corpus)}"):
         st.markdown(escape(words.reading.how(corpus)))
@@ -50,7 +51,7 @@ def explain(job: MeasuringJob) -> None:
 def _comes_first(job: MeasuringJob) -> bool:
     return (
         session.is_held()
-        and corpora.is_own(st.session_state.corpus)
+        and catalogue.is_own(st.session_state.corpus)
         and job.state in (State.LOOKING, State.WAITING, State.FAILED)
     )
 
@@ -134,18 +135,18 @@ def _controls(*, is_plain: bool) -> None:
 
 
 def _is_plain(selection: Selection, folder: "Path") -> bool:
-    _, name = corpora.place_of(selection, folder)
-    return name.lower().removesuffix(".gz").endswith(tuple(s for s, kind in formats.FORMATS.items() if kind.is_plain))
+    _, name = local_files.place_of(selection, folder)
+    return files.is_plain_text(name)
 
 
 def _state(selection: Selection, folder: "Path") -> tuple[int, int]:
     """Size and time of the file, which change when it does; raises CorpusError if there is none."""
-    file, name = corpora.place_of(selection, folder)
-    formats.check(file, name)
+    file, name = local_files.place_of(selection, folder)
+    files.check(file, name)
     status = os.stat(file)
     return status.st_size, status.st_mtime_ns
 
 
 @st.cache_resource(max_entries=8, show_spinner="Reading the beginning of the file…")
 def _preview(selection: Selection, state: tuple[int, int], _folder: "Path") -> Preview:
-    return corpora.preview(selection, _folder)
+    return local_files.preview(selection, _folder)

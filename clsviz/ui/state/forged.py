@@ -8,9 +8,9 @@ from typing import Any
 import streamlit as st
 
 from clsviz import words
-from clsviz.corpora.segmentation import MAX_CHARACTERS
 from clsviz.experiment import Experiment
 from clsviz.settings import ALL, CHOICES, NAME_SETTINGS, RANGES, Overlay, Trait
+from clsviz.sources.segmentation import MAX_CHARACTERS
 from clsviz.ui.state import session
 from clsviz.ui.state.links import EXTRAS, LONGEST_SEARCH, field_of
 

@@ -13,14 +13,16 @@ import streamlit as st
 from streamlit import config
 from streamlit.runtime import exists
 
-from clsviz import analysis, corpora, statistics
+from clsviz import analysis, statistics
 from clsviz.encoder import Process, guard_torch
 from clsviz.errors import CorpusError, ModelError
 from clsviz.experiment import View
 from clsviz.limits import Limits, limits_of
 from clsviz.measuring import SHOWCASE, Analysis, Encoders, Found, Housekeeping, Jobs, Store
-from clsviz.models import Weights
 from clsviz.settings import Precision
+from clsviz.sources import text_files, uploads
+from clsviz.sources.models import Weights
+from clsviz.sources.near_duplicates import clusters_of
 from clsviz.store.results import ResultCache
 from clsviz.ui.state import identity, sessions
 from clsviz.ui.state.crowd import LONGEST_SECONDS, Crowd, gives_way, seconds_between_looks
@@ -115,7 +117,7 @@ def load(weights: Weights, precision: Precision) -> None:
 
 def _load_statistics() -> None:
     """Load the libraries that regressions and probes take, which takes a second or two, and come to rest."""
-    _ = statistics.fit, statistics.shapes, statistics.readings, corpora.clusters_of
+    _ = statistics.fit, statistics.shapes, statistics.readings, clusters_of
     sessions.settle()
 
 
@@ -170,8 +172,8 @@ def keep_upload(file: Any) -> str:
     if not isinstance(file, io.BytesIO):
         raise CorpusError("The file did not arrive here. Upload it again.")
     name: str = file.name
-    most = corpora.formats.Limits(file_bytes=limits().upload_bytes, text_bytes=limits().unpacked_bytes)
-    return corpora.keep_upload(file, name, jobs().store.corpora, most)
+    most = text_files.Limits(file_bytes=limits().upload_bytes, text_bytes=limits().unpacked_bytes)
+    return uploads.keep_upload(file, name, jobs().store.corpora, most)
 
 
 def hold_upload(name: str, watcher: Hashable, is_there: Callable[[], bool]) -> None:

@@ -5,10 +5,10 @@ from dataclasses import fields
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from clsviz.corpora.segmentation import MAX_CHARACTERS
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
 from clsviz.settings import CORPUS_PARAMETER, MODEL_PARAMETER, TEXT_PARAMETER
+from clsviz.sources.segmentation import MAX_CHARACTERS
 from clsviz.ui.state import forged, session, visitor
 from clsviz.ui.state.links import EXTRAS
 

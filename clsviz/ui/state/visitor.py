@@ -7,10 +7,10 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from clsviz import corpora, models
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
 from clsviz.settings import ALL, Reading, shown, written
+from clsviz.sources import catalogue, models
 from clsviz.ui.state import server
 
 
@@ -87,13 +87,13 @@ def model_problem(name: str) -> str:
 def corpus_problem(name: str) -> str:
     """Why this visitor may not ask for the corpus `name`, or ""."""
     is_pinned = name != unpinned(name)
-    if corpora.is_upload(name) or corpora.resembles_upload(name):
+    if catalogue.is_upload(name) or catalogue.resembles_upload(name):
         return ""
-    if corpora.is_in_catalogue(name) and not (server.limits().is_public and is_pinned):
+    if catalogue.is_in_catalogue(name) and not (server.limits().is_public and is_pinned):
         return ""
     if server.limits().is_public:
-        return _not_offered("corpus", name, corpora.CORPORA, "upload a file")
-    if corpora.is_file(name) and not is_local():
+        return _not_offered("corpus", name, catalogue.CORPORA, "upload a file")
+    if catalogue.is_file(name) and not is_local():
         return (
             f"corpus is the file “{shown(name)}”. Paths can be opened only from a browser on the machine that clsviz "
             "runs on. Upload the file instead."

@@ -9,12 +9,12 @@ import streamlit as st
 from streamlit.runtime import exists, get_instance
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from clsviz import corpora
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
 from clsviz.measuring import Analysis, Found, Job, MeasuringJob, State, measurement_key
 from clsviz.settings import Pooling
+from clsviz.sources import catalogue
 from clsviz.ui.markdown import escape
 from clsviz.ui.state import server, session, url, visitor
 from clsviz.vectors import Vectors
@@ -186,7 +186,7 @@ def _replace(before: dict[Hashable, MeasuringJob], watched: dict[Hashable, Measu
     st.session_state.watched = watched
     state = st.session_state
     for name in {state.corpus, state.travel_to, *state.get("uploads", [])}:
-        if corpora.is_upload(name):
+        if catalogue.is_upload(name):
             server.hold_upload(name, _session_id(), _is_connected(_session_id()))
 
 

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from clsviz import analysis, corpora, export, figures, words
+from clsviz import analysis, export, figures, words
 from clsviz.errors import Subject
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
 from clsviz.measuring import Analysis, Extraction, Found, MeasuringJob, State, measure_altered
 from clsviz.progress import Progress
 from clsviz.settings import ALTERED_DEFAULT, ALTERED_SIZES, Alteration, Pooling
+from clsviz.sources import catalogue
 from clsviz.statistics import Readout
 from clsviz.ui import sidebar, status, view
 from clsviz.ui.markdown import escape
@@ -274,7 +275,7 @@ def _travel(
 ) -> None:
     """The probes of this corpus, read on another one that the visitor chooses."""
     state = st.session_state
-    offered = [name for name in [*corpora.CORPORA, *state.get("uploads", [])] if name != experiment.corpus]
+    offered = [name for name in [*catalogue.CORPORA, *state.get("uploads", [])] if name != experiment.corpus]
     names = view.including(state.travel_to, ["", *offered])
 
     def choose() -> None:

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from clsviz import export, figures, models, statistics, words
+from clsviz import export, figures, statistics, words
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
 from clsviz.measuring import Analysis, Found, MeasuringJob
 from clsviz.settings import Pooling, Unit
+from clsviz.sources import models
 from clsviz.ui import sidebar, view
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart, colouring, folded, head, plot, preview, redrawn, selection, share

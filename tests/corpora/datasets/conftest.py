@@ -13,7 +13,7 @@ def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     """The client tries again as often as it does, without waiting in between."""
     for module in (_http, file_download):
         monkeypatch.setattr(module, "time", SimpleNamespace(**vars(time) | {"sleep": lambda _: None}))
-    monkeypatch.setattr("clsviz.hub._PATIENCE_SECONDS", 0.4)
+    monkeypatch.setattr("clsviz.sources.hub._PATIENCE_SECONDS", 0.4)
 
 
 @pytest.fixture

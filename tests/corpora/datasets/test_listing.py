@@ -8,8 +8,8 @@ from support.datasets import TEXTS, declared, draw, listing_of, opened, publish,
 from support.hub import Hub
 from support.tiny import write_dataset
 
-from clsviz.corpora.hub_dataset import Split
 from clsviz.errors import CorpusError
+from clsviz.sources.hub_dataset import Split
 
 
 def test_of_a_script_the_conversion_is_read(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:

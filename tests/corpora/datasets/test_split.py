@@ -17,11 +17,11 @@ from support.datasets import SMALL, TEXTS, draw, opened, publish, ranges, write
 from support.hub import Hub
 
 from benchmarks import corpora as benchmark
-from clsviz.corpora import hub_files
-from clsviz.corpora.hub_dataset import Limits, Split
-from clsviz.corpora.hub_listing import NotKeptError, open_listing
 from clsviz.errors import CancelledError, CorpusError
 from clsviz.progress import Progress
+from clsviz.sources import hub_files
+from clsviz.sources.hub_dataset import Limits, Split
+from clsviz.sources.hub_listing import NotKeptError, open_listing
 
 
 @pytest.mark.parametrize("cut", [False, True])

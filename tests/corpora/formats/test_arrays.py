@@ -7,13 +7,13 @@ import pytest
 from numpy.typing import NDArray
 from safetensors import numpy as safetensors
 
-from clsviz.corpora import formats
 from clsviz.errors import CorpusError
+from clsviz.sources.arrays import Array, open_npy, open_npz, open_safetensors
 
 VECTORS = np.random.default_rng(0).normal(size=(50, 7))
 
 
-def whole(array: "formats.Array", n: int = 16) -> NDArray[np.generic]:
+def whole(array: "Array", n: int = 16) -> NDArray[np.generic]:
     batches = list(array.batches(n))
     assert all(len(batch) <= n for batch in batches)
     return np.concatenate(batches)
@@ -23,7 +23,7 @@ def whole(array: "formats.Array", n: int = 16) -> NDArray[np.generic]:
 def test_an_array_of_numpy_is_read_a_few_rows_at_a_time(dtype: str, tmp_path: Path) -> None:
     values = (10 * np.abs(VECTORS)).astype(dtype)
     np.save(tmp_path / "a.npy", values)
-    (array,) = formats.open_npy(tmp_path / "a.npy", "a.npy")
+    (array,) = open_npy(tmp_path / "a.npy", "a.npy")
     assert (array.name, array.shape, array.problem) == ("array", (50, 7), "")
     np.testing.assert_array_equal(whole(array), values)
 
@@ -32,7 +32,7 @@ def test_an_array_of_numpy_is_read_a_few_rows_at_a_time(dtype: str, tmp_path: Pa
 def test_several_arrays_are_read_from_an_archive(save: object, tmp_path: Path) -> None:
     texts = np.array([f"Text {row}, ärger" for row in range(50)])
     save(tmp_path / "a.npz", vectors=VECTORS, norms=np.arange(50), texts=texts)  # type: ignore[operator]
-    arrays = {array.name: array for array in formats.open_npz(tmp_path / "a.npz", "a.npz")}
+    arrays = {array.name: array for array in open_npz(tmp_path / "a.npz", "a.npz")}
     np.testing.assert_array_equal(whole(arrays["vectors"]), VECTORS)
     np.testing.assert_array_equal(whole(arrays["norms"]), np.arange(50))
     assert whole(arrays["texts"]).tolist() == texts.tolist()
@@ -49,7 +49,7 @@ def test_tensors_are_read_from_safetensors_and_bfloat16_as_float32(tmp_path: Pat
     text = json.dumps(header).encode()
     path = tmp_path / "a.safetensors"
     path.write_bytes(len(text).to_bytes(8, "little") + text + halved.tobytes() + values.tobytes())
-    arrays = {array.name: array for array in formats.open_safetensors(path, "a.safetensors")}
+    arrays = {array.name: array for array in open_safetensors(path, "a.safetensors")}
     np.testing.assert_array_equal(whole(arrays["full"]), values)
     np.testing.assert_array_equal(whole(arrays["half"]), (halved.astype("<u4") << 16).view("<f4"))
 
@@ -62,17 +62,17 @@ class Bomb:
 def test_objects_are_never_unpickled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     np.save(tmp_path / "a.npy", np.array([Bomb(), Bomb()], object), allow_pickle=True)
-    (array,) = formats.open_npy(tmp_path / "a.npy", "a.npy")
+    (array,) = open_npy(tmp_path / "a.npy", "a.npy")
     assert "holds Python objects" in array.problem
     (tmp_path / "b.npy").write_bytes(pickle.dumps(Bomb()))
     with pytest.raises(CorpusError, match=r"b\.npy cannot be read"):
-        formats.open_npy(tmp_path / "b.npy", "b.npy")
+        open_npy(tmp_path / "b.npy", "b.npy")
     assert not (tmp_path / "exploded").exists()
 
 
 def test_an_array_in_columns_is_named(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.asfortranarray(VECTORS))
-    (array,) = formats.open_npy(tmp_path / "a.npy", "a.npy")
+    (array,) = open_npy(tmp_path / "a.npy", "a.npy")
     assert "ascontiguousarray" in array.problem
 
 
@@ -87,7 +87,7 @@ def test_a_file_that_was_cut_short_is_refused(ending: str, left: int, tmp_path: 
     else:
         safetensors.save_file({"vectors": VECTORS}, path)
     path.write_bytes(path.read_bytes()[:left])
-    opened = {".npy": formats.open_npy, ".npz": formats.open_npz, ".safetensors": formats.open_safetensors}[ending]
+    opened = {".npy": open_npy, ".npz": open_npz, ".safetensors": open_safetensors}[ending]
     with pytest.raises(CorpusError, match=r"cut short|cannot be read"):
         opened(path, path.name)
 
@@ -95,7 +95,7 @@ def test_a_file_that_was_cut_short_is_refused(ending: str, left: int, tmp_path: 
 def test_a_file_that_shrinks_while_it_is_read_ends_in_a_sentence(tmp_path: Path) -> None:
     path = tmp_path / "a.npy"
     np.save(path, VECTORS)
-    (array,) = formats.open_npy(path, "a.npy")
+    (array,) = open_npy(path, "a.npy")
     path.write_bytes(path.read_bytes()[:500])
     with pytest.raises(CorpusError, match="ends before its last row"):
         whole(array)
@@ -108,4 +108,4 @@ def test_an_archive_whose_bytes_were_changed_ends_in_a_sentence(tmp_path: Path) 
     content[len(content) // 2] ^= 0xFF
     path.write_bytes(content)
     with pytest.raises(CorpusError, match="cannot be read"):
-        [whole(array) for array in formats.open_npz(path, "a.npz")]
+        [whole(array) for array in open_npz(path, "a.npz")]

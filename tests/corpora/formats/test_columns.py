@@ -7,8 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 from support.files import read, write_frame
 
-from clsviz.corpora.formats import Limits, open_table
 from clsviz.errors import CorpusError
+from clsviz.sources.files import open_table
+from clsviz.sources.text_files import Limits
 
 
 def test_columns_that_hold_text_are_found_likeliest_first(tmp_path: Path) -> None:

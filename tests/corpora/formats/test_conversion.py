@@ -3,9 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from clsviz import corpora
-from clsviz.corpora import formats
 from clsviz.errors import CorpusError
+from clsviz.sources import files, uploads
 
 
 @pytest.mark.parametrize(
@@ -24,7 +23,7 @@ from clsviz.errors import CorpusError
 )
 def test_a_file_of_another_kind_is_named_with_the_command_that_converts_it(name: str, command: list[str]) -> None:
     with pytest.raises(CorpusError) as error:
-        formats.suffix(name)
+        files.suffix(name)
     said, _, line = str(error.value).partition(", for example with: ")
     saved = "Save it as plain text in the program that it is from, or convert it"
     assert said == f"{name} is in no known format. {saved if name.endswith('.DOCX') else 'Convert it first'}"
@@ -35,12 +34,12 @@ def test_a_spreadsheet_can_be_saved_as_a_table_that_is_read() -> None:
     with pytest.raises(
         CorpusError, match=r"Save it as CSV .* or convert it, for example with: soffice .*'my table.xls'"
     ):
-        formats.suffix("my table.xls")
+        files.suffix("my table.xls")
 
 
 def test_a_kind_that_nobody_knows_is_told_what_is_read(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"a\.xyz is in no known format\. Give a file ending in \.txt, "):
-        formats.suffix("a.xyz")
+        files.suffix("a.xyz")
     (tmp_path / "book.epub").write_bytes(b"PK")
     with (tmp_path / "book.epub").open("rb") as file, pytest.raises(CorpusError, match=r"pandoc book\.epub --to plain"):
-        corpora.keep_upload(file, "book.epub", tmp_path)
+        uploads.keep_upload(file, "book.epub", tmp_path)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from support.files import put, read, read_file, rows_as_csv
 
-from clsviz.corpora.formats import open_table
 from clsviz.errors import CorpusError
+from clsviz.sources.files import open_table
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])

@@ -3,9 +3,10 @@ from pathlib import Path
 import pytest
 from support.files import put, read, read_file
 
-from clsviz.corpora import formats
-from clsviz.corpora.formats import Limits, open_table
 from clsviz.errors import CorpusError
+from clsviz.sources import text_files
+from clsviz.sources.files import open_table
+from clsviz.sources.text_files import Limits
 
 GERMAN = ["Der Löwe schläft heute Nacht.", "Ein zweiter Satz für größere Gewissheit.", "Übermäßig süße Äpfel."]
 
@@ -35,7 +36,7 @@ def test_a_text_in_any_encoding(tmp_path: Path, suffix: str, encoding: str) -> N
 def test_other_encodings_are_told_from_a_piece(tmp_path: Path, encoding: str, text: str) -> None:
     """In a file of which the piece is a small part: the first 200 kB are ASCII."""
     lines = ["A line of plain letters."] * 8000 + [f"{text} {number}" for number in range(8000)]
-    assert len("\n".join(lines).encode(encoding)) > 2 * formats.PIECE_BYTES
+    assert len("\n".join(lines).encode(encoding)) > 2 * text_files.PIECE_BYTES
     assert read_file(put(tmp_path / "texts.txt", "\n".join(lines).encode(encoding))) == lines
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from support.files import read_file, write_texts
 
-from clsviz.corpora.formats import SUFFIXES, open_table
 from clsviz.errors import CorpusError
+from clsviz.sources.files import SUFFIXES, open_table
 
 TEXTS = ["Der Löwe schläft heute Nacht.", "Ein zweiter Satz, für größere Gewissheit.", "Übermäßig „süße“ Äpfel."]
 

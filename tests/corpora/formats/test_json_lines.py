@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 from support.files import put, read, read_file
 
-from clsviz.corpora.formats import open_table
 from clsviz.errors import CorpusError
+from clsviz.sources.files import open_table
 
 
 def test_json_lines_need_not_be_alike(tmp_path: Path) -> None:

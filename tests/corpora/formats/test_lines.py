@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 from support.files import put, read_file, write_texts
 
-from clsviz.corpora.formats import open_table
 from clsviz.errors import CorpusError
+from clsviz.sources.files import open_table
 
 
 @pytest.mark.parametrize("suffix", [".txt", ".txt.gz", ".csv", ".jsonl"])

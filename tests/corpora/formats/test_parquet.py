@@ -6,8 +6,9 @@ import pyarrow.parquet as pq
 import pytest
 from support.files import read, read_file, write_texts
 
-from clsviz.corpora.formats import Limits, open_table
 from clsviz.errors import CorpusError
+from clsviz.sources.files import open_table
+from clsviz.sources.text_files import Limits
 
 TEXTS = ["Der Löwe schläft heute Nacht.", "Ein zweiter Satz, für größere Gewissheit.", "Übermäßig „süße“ Äpfel."]
 

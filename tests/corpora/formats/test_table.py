@@ -12,8 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.files import put, read, read_file, write_texts
 
-from clsviz.corpora.formats import BATCH_SIZE, SUFFIXES, Limits, open_table
 from clsviz.errors import CorpusError
+from clsviz.sources.files import SUFFIXES, open_table
+from clsviz.sources.tables import BATCH_SIZE
+from clsviz.sources.text_files import Limits
 
 TEXTS = ["Der Löwe schläft heute Nacht.", "Ein zweiter Satz, für größere Gewissheit.", "Übermäßig „süße“ Äpfel."]
 
@@ -135,7 +137,7 @@ def test_an_impossible_path_is_refused(tmp_path: Path, name: str) -> None:
 
 
 def test_nothing_heavy_is_loaded() -> None:
-    program = "import sys, clsviz.corpora.formats; print(*sys.modules)"
+    program = "import sys, clsviz.sources.files; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     assert not {"torch", "transformers", "datasets", "streamlit", "pandas"} & set(loaded)
 

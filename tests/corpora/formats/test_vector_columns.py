@@ -5,8 +5,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from clsviz.corpora import formats
 from clsviz.errors import CorpusError
+from clsviz.sources import text_files
+from clsviz.sources.arrays import column_batches, columns_of
 
 VECTORS = np.random.default_rng(0).normal(size=(50, 4)).astype(np.float32)
 LISTS = VECTORS.tolist()
@@ -19,9 +20,9 @@ TYPES = {
 }
 
 
-def written(path: Path, **columns: object) -> "formats.TextFile":
+def written(path: Path, **columns: object) -> "text_files.TextFile":
     pq.write_table(pa.table(columns), path, row_group_size=20)
-    return formats.TextFile(path, path.name, is_packed=False, limits=formats.Limits())
+    return text_files.TextFile(path, path.name, is_packed=False, limits=text_files.Limits())
 
 
 def test_columns_are_told_apart_by_what_they_may_be(tmp_path: Path) -> None:
@@ -34,7 +35,7 @@ def test_columns_are_told_apart_by_what_they_may_be(tmp_path: Path) -> None:
         tags=[["a"]] * 50,
         done=[True] * 50,
     )
-    assert formats.columns_of(file) == (50, ("text",), ("vector",), ("id", "norm"))
+    assert columns_of(file) == (50, ("text",), ("vector",), ("id", "norm"))
 
 
 @pytest.mark.parametrize("kind", TYPES)
@@ -43,7 +44,7 @@ def test_vectors_of_every_kind_of_list_are_read(kind: str, tmp_path: Path) -> No
     if kind == "halves":
         values = values.astype(np.float16)
     file = written(tmp_path / "a.parquet", vector=pa.array(values.tolist(), TYPES[kind]), n=list(range(50)))
-    batches = list(formats.column_batches(file, ["n", "vector", "n"], 16))
+    batches = list(column_batches(file, ["n", "vector", "n"], 16))
     assert len(batches) > 3  # the last of a row group may be short
     np.testing.assert_array_equal(np.concatenate([vectors for _, vectors, _ in batches]), values)
     assert np.concatenate([first for first, _, _ in batches]).tolist() == list(range(50))
@@ -53,10 +54,8 @@ def test_vectors_of_every_kind_of_list_are_read(kind: str, tmp_path: Path) -> No
 def test_a_tensor_column_is_one_of_vectors(tmp_path: Path) -> None:
     tensors = pa.FixedShapeTensorArray.from_numpy_ndarray(VECTORS)
     file = written(tmp_path / "a.parquet", vector=tensors)
-    assert formats.columns_of(file).vectors == ("vector",)
-    np.testing.assert_array_equal(
-        np.concatenate([run for (run,) in formats.column_batches(file, ["vector"], 9)]), VECTORS
-    )
+    assert columns_of(file).vectors == ("vector",)
+    np.testing.assert_array_equal(np.concatenate([run for (run,) in column_batches(file, ["vector"], 9)]), VECTORS)
 
 
 @pytest.mark.parametrize(
@@ -70,10 +69,10 @@ def test_a_tensor_column_is_one_of_vectors(tmp_path: Path) -> None:
 def test_a_row_that_is_unlike_the_others_is_named(column: list[object], problem: str, tmp_path: Path) -> None:
     file = written(tmp_path / "a.parquet", v=pa.array(column, pa.list_(pa.float32())))
     with pytest.raises(CorpusError, match=problem):
-        list(formats.column_batches(file, ["v"], 16))
+        list(column_batches(file, ["v"], 16))
 
 
 def test_what_is_no_parquet_file_ends_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "a.parquet").write_bytes(b"PAR1 and no more")
     with pytest.raises(CorpusError, match="not a Parquet file"):
-        formats.columns_of(formats.TextFile(tmp_path / "a.parquet", "a.parquet", False, formats.Limits()))
+        columns_of(text_files.TextFile(tmp_path / "a.parquet", "a.parquet", False, text_files.Limits()))

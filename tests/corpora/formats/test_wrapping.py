@@ -6,14 +6,15 @@ import pytest
 from support.files import put, read
 from support.wrapped import WRAPPED, book, not_wrapped, paragraphs, sentences, wrap
 
-from clsviz import corpora
-from clsviz.corpora.formats import Limits, open_table
 from clsviz.errors import CorpusError
 from clsviz.settings import Reading
+from clsviz.sources import segmentation
+from clsviz.sources.files import open_table
+from clsviz.sources.text_files import Limits
 
 
 def cut(texts: list[str]) -> Counter[str]:
-    return Counter(corpora.segmentation.sentences(texts, cut=True))
+    return Counter(segmentation.sentences(texts, cut=True))
 
 
 @pytest.mark.parametrize("kind", WRAPPED)

@@ -1,5 +1,0 @@
-"""A corpus's name to a seeded sample of its sentences."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,5 +1,0 @@
-"""Texts out of local files, one format per file, read piece by piece."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,546 @@
+"""Datasets on the Hugging Face Hub: their splits, and the samples drawn from them.
+
+Parquet files are made of row groups, each of which can be read by itself. A sample is drawn in rounds: the row groups
+in random order, as many as fill a round, and then their sentences in random order. Every round is kept, so that a
+larger sample continues where a smaller one ended.
+"""
+
+import contextlib
+import hashlib
+import io
+import json
+import re
+import statistics
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from clsviz.atomic import mark_used, new_file
+from clsviz.errors import CorpusError
+from clsviz.experiment import Selection
+from clsviz.progress import Progress
+from clsviz.settings import Segmentation, printable
+from clsviz.sources import hub, segmentation
+from clsviz.sources.catalogue import CORPORA, Corpus, Dataset, label, not_downloaded, refuse_reading, resembles_upload
+from clsviz.sources.hub_files import Reader, RowGroup, checked_group_size, fields_of, group_sizes, mean_sizes
+from clsviz.sources.hub_listing import Listing, NotKeptError, listed, open_listing
+from clsviz.sources.uploads import not_here
+
+DRAWING = 1
+"""Increase it when the same seed draws different sentences from the same files."""
+
+SCHEMA = 2
+"""Increase it when the meaning of what is kept changes."""
+
+_SENTENCE_BYTES = 100
+"""About how long a sentence of running text is."""
+
+_KEPT = re.compile(
+    r"(footer-\d{6}|round-\d{6}|head-[0-9a-f]{16}|values-[0-9a-f]{16}-\d{6})"
+    r"-(?P<n_bytes>\d+)-(?P<digest>[0-9a-f]{16})\.parquet"
+)
+"""A file's name: what it holds, how many bytes were read over the network for it, and the digest of its content."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much of a dataset is mixed at once, and how much of it fits into memory.
+
+    round_texts, round_bytes: rows, or bytes of text when unpacked, that fill a round. files_at_once: files, chosen at
+    random, that are sampled together, since looking into each takes requests. group_bytes: the largest row group that
+    is read, unpacked. Different limits draw different sentences.
+    """
+
+    round_texts: int = 20_000
+    round_bytes: int = 32 * 2**20
+    files_at_once: int = 16
+    group_bytes: int = 512 * 2**20
+
+
+class FilePart(NamedTuple):
+    """A random part of a file's row groups: number `number` of `n_parts` of about the same size."""
+
+    file: int
+    number: int
+    n_parts: int
+
+
+class Round(NamedTuple):
+    """Row groups that are mixed; n_row_groups in `files` are known by then."""
+
+    groups: list[RowGroup]
+    n_row_groups: int
+    files: frozenset[int]
+
+
+def windows(sizes: Sequence[int], seed: int, files_at_once: int) -> Iterator[list[FilePart]]:
+    """The files with these sizes in random order, a few at a time.
+
+    Large files come in parts about as large as a typical file; otherwise sentences in small files would be likelier to
+    be drawn.
+    """
+    unit = max(statistics.median(sizes), sum(sizes) / (len(sizes) * files_at_once), 1)
+    counts = [max(1, round(size / unit)) if len(sizes) > files_at_once else 1 for size in sizes]
+    parts = [FilePart(file, number, count) for file, count in enumerate(counts) for number in range(count)]
+    order = np.random.RandomState(seed).permutation(len(parts)).tolist()
+    for start in range(0, len(order), files_at_once):
+        yield [parts[index] for index in order[start : start + files_at_once]]
+
+
+def row_groups_of(part: FilePart, n_row_groups: int, seed: int) -> list[int]:
+    """The numbers of the row groups in a part of a file that has `n_row_groups`."""
+    if part.n_parts == 1:
+        return list(range(n_row_groups))
+    order = np.random.RandomState([seed, part.file, 1]).permutation(n_row_groups).tolist()
+    start, stop = (number * n_row_groups // part.n_parts for number in (part.number, part.number + 1))
+    return [int(number) for number in order[start:stop]]
+
+
+def filled_rounds(
+    groups: Sequence[RowGroup],
+    size_of: Callable[[RowGroup], tuple[int, int]],
+    random: np.random.RandomState,
+    limits: Limits,
+) -> Iterator[list[RowGroup]]:
+    """The row groups in random order, as many at a time as fill a round.
+
+    size_of: how many texts, and how many bytes of text, a row group holds.
+    """
+    picked: list[RowGroup] = []
+    n_texts = n_bytes = 0
+    for index in random.permutation(len(groups)):
+        picked.append(groups[index])
+        texts, size = size_of(groups[index])
+        n_texts += texts
+        n_bytes += size
+        if n_texts >= limits.round_texts or n_bytes >= limits.round_bytes:
+            yield picked
+            picked, n_texts, n_bytes = [], 0, 0
+    if picked:
+        yield picked
+
+
+class KeptRound(NamedTuple):
+    """What is kept of a round.
+
+    sentences: in random order. row_groups: int64 (n,), the `RowGroup.id` of each, or None where it is not known.
+    n_bytes: read for them. rows: int64 (n,), the row of each in its row group, or None where it is not known.
+    """
+
+    sentences: list[str]
+    row_groups: NDArray[np.int64] | None
+    n_bytes: int
+    rows: NDArray[np.int64] | None = None
+
+
+class Storage:
+    """A folder that keeps what was read; a damaged file counts as missing and is removed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._footers: dict[int, pq.FileMetaData] = {}
+
+    def below(self, name: str) -> "Storage":
+        """Storage in a subfolder."""
+        return Storage(self._folder / name)
+
+    def footer(self, file: int) -> pq.FileMetaData | None:
+        """The footer of the file with this number."""
+        if file not in self._footers and (kept := self._load(f"footer-{file:06}")):
+            self._footers[file] = pq.read_metadata(pa.BufferReader(kept[0]))
+        return self._footers.get(file)
+
+    def keep_footer(self, file: int, footer: pq.FileMetaData, n_bytes: int) -> None:
+        """Keep the footer of a file; reading it took `n_bytes`."""
+        content = io.BytesIO()
+        footer.write_metadata_file(content)
+        self._keep(f"footer-{file:06}", n_bytes, content.getvalue())
+        self._footers[file] = footer
+
+    def mean_characters(self, column: str) -> float | None:
+        """The mean length of a column's first texts."""
+        kept = self._load(_head(column))
+        return kept and float(kept[0])
+
+    def keep_mean_characters(self, column: str, mean: float, n_bytes: int) -> None:
+        """Keep the mean length of a column's first texts; reading them took `n_bytes`."""
+        self._keep(_head(column), n_bytes, str(mean).encode())
+
+    def round(self, number: int) -> KeptRound | None:
+        """What is kept of a round."""
+        kept = self._load(f"round-{number:06}")
+        if kept is None:
+            return None
+        table = pq.read_table(pa.BufferReader(kept[0]))
+        # Rounds that an earlier version kept have no row groups, or no rows in them.
+        row_groups, rows = (
+            table[name].to_numpy() if name in table.column_names else None for name in ("row_group", "row")
+        )
+        return KeptRound(table["sentence"].to_pylist(), row_groups, kept[1], rows)
+
+    def keep_round(self, number: int, kept: KeptRound) -> None:
+        """Keep a round."""
+        content = io.BytesIO()
+        columns = {
+            "sentence": pa.array(kept.sentences, pa.large_string()),
+            "row_group": pa.array(kept.row_groups),
+            "row": pa.array(kept.rows),
+        }
+        pq.write_table(pa.table(columns), content, use_dictionary=False)
+        self._keep(f"round-{number:06}", kept.n_bytes, content.getvalue())
+
+    def values(self, field: str, number: int) -> list[str | None] | None:
+        """What another column has beside each sentence of a round; None where that is not kept."""
+        kept = self._load(f"{_values(field)}-{number:06}")
+        values: list[str | None] | None = kept and pq.read_table(pa.BufferReader(kept[0]))["value"].to_pylist()
+        return values
+
+    def keep_values(self, field: str, number: int, values: list[str | None], n_bytes: int) -> None:
+        """Keep what another column has beside each sentence of a round; reading it took `n_bytes`."""
+        content = io.BytesIO()
+        pq.write_table(pa.table({"value": pa.array(values, pa.string())}), content)
+        self._keep(f"{_values(field)}-{number:06}", n_bytes, content.getvalue())
+
+    def bytes_looked_into(self, files: Iterable[int]) -> int:
+        """How many bytes were read for the footers of files and the lengths of texts."""
+        patterns = [*(f"footer-{file:06}-*" for file in files), "head-*"]
+        matches = [_KEPT.fullmatch(path.name) for pattern in patterns for path in self._folder.glob(pattern)]
+        return sum(int(match["n_bytes"]) for match in matches if match)
+
+    def _keep(self, name: str, n_bytes: int, content: bytes) -> None:
+        digest = hashlib.sha256(content).hexdigest()[:16]
+        path = self._folder / f"{name}-{n_bytes}-{digest}.parquet"
+        with new_file(path) as temporary:
+            temporary.write_bytes(content)
+        for before in self._folder.glob(f"{name}-*.parquet"):
+            if before != path:
+                before.unlink(missing_ok=True)
+
+    def _load(self, name: str) -> tuple[bytes, int] | None:
+        for path in self._folder.glob(f"{name}-*.parquet"):
+            with contextlib.suppress(OSError):
+                content, match = path.read_bytes(), _KEPT.fullmatch(path.name)
+                if match and hashlib.sha256(content).hexdigest()[:16] == match["digest"]:
+                    mark_used(path)
+                    return content, int(match["n_bytes"])
+                path.unlink()
+        return None
+
+
+def _head(column: str) -> str:
+    return f"head-{hashlib.sha256(column.encode()).hexdigest()[:16]}"
+
+
+def _values(field: str) -> str:
+    return f"values-{hashlib.sha256(field.encode()).hexdigest()[:16]}"
+
+
+@dataclass(frozen=True)
+class Draw:
+    """What was drawn: sentences in random order, and what it took.
+
+    row_groups: the `RowGroup.id` of each sentence; None where that was not kept.
+    n_row_groups: how many row groups they come from, out of n_row_groups_known in the n_files looked into.
+    n_bytes: read for them over the network, by this run and earlier ones.
+    """
+
+    sentences: list[str]
+    n_row_groups: int
+    n_row_groups_known: int
+    n_files: int
+    n_bytes: int
+    row_groups: list[int] | None = None
+
+
+class _Drawing(NamedTuple):
+    """What decides the order of a split's sentences; cut: whether texts are cut into sentences."""
+
+    seed: int
+    column: str
+    cut: bool
+
+    @property
+    def digest(self) -> str:
+        version = segmentation.VERSION if self.cut else ""
+        content = json.dumps([SCHEMA, DRAWING, self.column, version, self.seed])
+        return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+
+class Split:
+    """One split of one configuration, from which samples are drawn; what is read of it is kept below `folder`.
+
+    configuration, split: "" is the dataset's default. Its methods raise NotKeptError where something is missing, unless
+    `online`, CorpusError where the split cannot be read, and CancelledError as soon as `progress` is told to stop.
+    """
+
+    def __init__(
+        self,
+        listing: Listing,
+        configuration: str,
+        split: str,
+        folder: Path,
+        limits: Limits | None = None,
+        *,
+        online: bool,
+    ) -> None:
+        self.configuration, self.split = listing.choose(configuration, split)
+        self.files = listing.splits[self.configuration][self.split]
+        self.is_conversion = listing.is_conversion
+        self.repo = listing.repo
+        self._limits = limits or Limits()
+        repository = hub.Repository(listing.repo, "dataset", listing.commit, tuple(self.files))
+        self._reader = Reader(repository, self._limits.group_bytes) if online else None
+        self._storage = Storage(folder / self.folder_name)
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 over the dataset's name and its files' digests, in hexadecimal."""
+        content = [self.repo, [[file.path, file.digest] for file in self.files]]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+    @property
+    def folder_name(self) -> str:
+        """Where below a folder what was read of it is kept."""
+        return f"hub-{self.fingerprint[:32]}"
+
+    @property
+    def n_bytes(self) -> int:
+        """Size of all its files."""
+        return sum(file.size for file in self.files)
+
+    def columns(self, progress: Progress) -> dict[str, float]:
+        """The columns of the largest file that hold text, likeliest first, with the mean size of a value in bytes."""
+        return mean_sizes(self._footer(progress), self.repo)
+
+    def fields(self, progress: Progress) -> tuple[str, ...]:
+        """The columns of the largest file that have a number, a time or a short text in each row."""
+        return fields_of(self._footer(progress), self.repo)
+
+    def mean_characters(self, column: str, progress: Progress) -> float:
+        """Mean length of the first texts of a column of the largest file.
+
+        The texts are read for it, because the sizes in a footer count a repeated text once.
+        """
+        mean = self._storage.mean_characters(column)
+        if mean is None:
+            reader = self._online()
+            mean, n_bytes = reader.mean_characters(self._largest, self._footer(progress), column, progress)
+            self._storage.keep_mean_characters(column, mean, n_bytes)
+        return mean
+
+    def n_texts_about(self, progress: Progress) -> int:
+        """About how many rows all its files have, if all were like the largest."""
+        n_rows: int = self._footer(progress).num_rows
+        return round(n_rows * self.n_bytes / max(1, self.files[self._largest].size))
+
+    def check_room(self, files: Sequence[int]) -> None:
+        """Raise CorpusError if the disk has no room for the files with these numbers."""
+        self._online().check_room(files)
+
+    def all_texts(self, file: int, column: str, progress: Progress) -> Iterator[list[str]]:
+        """The texts of the file with this number, in their order, some at a time. All of it is fetched first."""
+        return self._online().all_texts(file, column, progress)
+
+    def draw(self, size: int, seed: int, column: str, progress: Progress, *, cut: bool) -> Draw:
+        """The first `size` sentences, or all if there are fewer, in the order that `seed` draws.
+
+        column: one that holds text. cut: whether texts are cut into sentences. Whatever was drawn before an error or a
+        cancellation is kept.
+        """
+        drawing = _Drawing(seed, column, cut)
+        storage = self._storage.below(drawing.digest)
+        sentences: list[str] = []
+        row_groups: list[NDArray[np.int64] | None] = []
+        n_bytes = n_groups = 0
+        planned = Round([], 0, frozenset())
+        for number, planned in enumerate(self._plan(drawing, progress)):
+            kept = storage.round(number)
+            if kept is None:
+                self._online()
+                stage = f"Reading {self.repo}, after {len(sentences):,} of {size:,} sentences:"
+                progress.begin(stage, len(planned.groups), unit="row groups")
+                kept = self._read(planned.groups, number, drawing, progress)
+                storage.keep_round(number, kept)
+            sentences += kept.sentences
+            row_groups.append(kept.row_groups)
+            n_bytes += kept.n_bytes
+            n_groups += len(planned.groups)
+            if len(sentences) >= size:
+                break
+        if not sentences:
+            raise CorpusError(f"{self.repo} holds no text in “{printable(column)}”. Choose another column.")
+        n_bytes += self._storage.bytes_looked_into(planned.files)
+        known = [groups for groups in row_groups if groups is not None]
+        of_sentences = np.concatenate(known)[:size].tolist() if len(known) == len(row_groups) else None
+        return Draw(sentences[:size], n_groups, planned.n_row_groups, len(planned.files), n_bytes, of_sentences)
+
+    def values(
+        self, field: str, size: int, seed: int, column: str, progress: Progress, *, cut: bool
+    ) -> list[str | None]:
+        """What the column `field` has beside each sentence that `draw` gives with the rest; None where it is blank.
+
+        Of the row groups that were drawn this column is read, once, and of no others.
+        """
+        drawing = _Drawing(seed, column, cut)
+        storage = self._storage.below(drawing.digest)
+        values: list[str | None] = []
+        for number, planned in enumerate(self._plan(drawing, progress)):
+            found = storage.values(field, number)
+            if found is None:
+                kept = storage.round(number)
+                if kept is None or kept.row_groups is None or kept.rows is None:  # of an earlier version
+                    kept = self._read(planned.groups, number, drawing, progress)
+                    storage.keep_round(number, kept)
+                found, n_bytes = self._values(field, kept, progress)
+                storage.keep_values(field, number, found, n_bytes)
+            values += found
+            if len(values) >= size:
+                break
+        return values[:size]
+
+    def _values(self, field: str, kept: KeptRound, progress: Progress) -> tuple[list[str | None], int]:
+        """What another column has beside the sentences of a round, and how many bytes it took to read it."""
+        assert kept.row_groups is not None  # with its rows
+        assert kept.rows is not None
+        reader = self._online()
+        of_groups = {
+            RowGroup.of(group): np.flatnonzero(kept.row_groups == group)
+            for group in np.unique(kept.row_groups).tolist()
+        }
+        footers = self._footers(sorted({group.file for group in of_groups}), progress)
+        for file, footer in footers.items():
+            sizes = group_sizes(footer, field, self.repo, is_field=True)
+            for group in of_groups:
+                if group.file == file:
+                    checked_group_size(sizes[group.number], self._limits.group_bytes, self.repo)
+        places = {group: np.unique(kept.rows[at], return_inverse=True) for group, at in of_groups.items()}
+        progress.begin(f"Reading “{printable(field)}” of {self.repo}", len(of_groups), unit="row groups")
+        rows = {group: rows for group, (rows, _) in places.items()}
+        found = reader.values(rows, footers, field, progress)
+        values = np.full(len(kept.rows), None, object)
+        for (group, at), (of_rows, _) in zip(of_groups.items(), found, strict=True):
+            values[at] = np.array(of_rows, object)[places[group][1]]
+        return values.tolist(), sum(n_bytes for _, n_bytes in found)
+
+    def _plan(self, drawing: _Drawing, progress: Progress) -> Iterator[Round]:
+        """What every round is made of."""
+        n_known = 0
+        files: set[int] = set()
+        limits, seed = self._limits, drawing.seed
+        for window, parts in enumerate(windows([file.size for file in self.files], seed, limits.files_at_once)):
+            footers = self._footers(sorted({part.file for part in parts}), progress)
+            sizes = {file: group_sizes(footer, drawing.column, self.repo) for file, footer in footers.items()}
+            groups = [
+                RowGroup(part.file, number)
+                for part in parts
+                for number in row_groups_of(part, len(sizes[part.file]), seed)
+            ]
+            n_known += len(groups)
+            files |= footers.keys()
+
+            def size_of(group: RowGroup) -> tuple[int, int]:
+                n_bytes = checked_group_size(sizes[group.file][group.number], limits.group_bytes, self.repo)  # noqa: B023
+                return footers[group.file].row_group(group.number).num_rows, n_bytes  # noqa: B023
+
+            for picked in filled_rounds(groups, size_of, np.random.RandomState([seed, window, 0]), limits):
+                yield Round(picked, n_known, frozenset(files))
+
+    def _read(self, groups: Sequence[RowGroup], number: int, drawing: _Drawing, progress: Progress) -> KeptRound:
+        """The sentences of a round in random order."""
+        footers = self._footers(sorted({group.file for group in groups}), progress)
+        of_groups = self._online().texts(groups, footers, drawing.column, progress)
+        texts = [
+            (text, group.id, row) for group, (found, _) in zip(groups, of_groups, strict=True) for row, text in found
+        ]
+        random = np.random.RandomState([drawing.seed, number])
+        texts = [texts[index] for index in random.permutation(len(texts))]
+        found = [
+            (piece, group, row)
+            for text, group, row in texts
+            for piece in segmentation.sentences([text], cut=drawing.cut)
+        ]
+        if drawing.cut:
+            found = [found[index] for index in random.permutation(len(found))]
+        row_groups = np.fromiter((group for _, group, _ in found), np.int64, len(found))
+        rows = np.fromiter((row for *_, row in found), np.int64, len(found))
+        n_bytes = sum(n_bytes for _, n_bytes in of_groups)
+        return KeptRound([sentence for sentence, *_ in found], row_groups, n_bytes, rows)
+
+    def _footer(self, progress: Progress) -> pq.FileMetaData:
+        """That of the largest file."""
+        return self._footers([self._largest], progress)[self._largest]
+
+    def _footers(self, files: Sequence[int], progress: Progress) -> dict[int, pq.FileMetaData]:
+        """The footers of files."""
+        missing = [file for file in files if self._storage.footer(file) is None]
+        if missing:
+            self._online().footers(missing, progress, self._storage.keep_footer)
+        return {file: self._storage.footer(file) for file in files}
+
+    def _online(self) -> Reader:
+        if self._reader is None:
+            raise NotKeptError
+        return self._reader
+
+    @property
+    def _largest(self) -> int:
+        """Number of the largest file."""
+        return max(range(len(self.files)), key=lambda index: self.files[index].size)
+
+
+def open_split(selection: Selection, folder: Path, progress: Progress, *, online: bool) -> tuple[Split, Corpus]:
+    """The split that the user selected, or the dataset's default, and what is known of it.
+
+    What is kept of it is in `folder`. Raises NotDownloadedError unless `online`, CorpusError and CancelledError.
+    """
+    if resembles_upload(selection.corpus):
+        raise not_here(selection.corpus)
+    refuse_reading(selection)
+    base, _, revision = selection.corpus.partition("@")
+    entry = CORPORA.get(base)
+    entry = entry if isinstance(entry, Dataset) else None
+    repo = entry.repo if entry else base
+    wanted = selection.configuration or (entry.configuration if entry else "")
+    try:
+        try:
+            listing = open_listing(folder, repo, revision, [wanted], progress, online=online)
+        except CorpusError as error:
+            raise CorpusError(f"{error}{hub.suggestion(base, CORPORA)}") from error
+        configuration = selection.configuration or (wanted if wanted in listing.splits else listing.default)
+        split_name = selection.split
+        if entry and not split_name and entry.split in listing.splits.get(configuration, {}):
+            split_name = entry.split
+        split = Split(listing, configuration, split_name, folder, online=online)
+        columns = split.columns(progress)
+        column = selection.column or (entry.column if entry and entry.column in columns else next(iter(columns)))
+        if column not in columns:
+            raise CorpusError(f"{repo} has no column “{printable(column)}” that holds text. Choose {listed(columns)}.")
+        cut, n_about = selection.segmentation, split.n_texts_about(progress)
+        if cut is Segmentation.AUTO:
+            cut = segmentation.chosen_for(split.mean_characters(column, progress))
+        fields = tuple(field for field in split.fields(progress) if field != column)
+    except NotKeptError:
+        raise not_downloaded(selection.corpus) from None
+    if cut is Segmentation.SENTENCES:
+        n_about = round(n_about * max(1.0, columns[column] / _SENTENCE_BYTES))
+    version = segmentation.VERSION if cut is Segmentation.SENTENCES else ""
+    corpus = Corpus(
+        Selection(selection.corpus, split.configuration, split.split, column, cut),
+        label(selection.corpus),
+        hashlib.sha256(json.dumps([split.fingerprint, column, version, DRAWING]).encode()).hexdigest(),
+        None,
+        f"{base}@{listing.commit}",
+        tuple(listing.splits),
+        tuple(listing.splits[split.configuration]),
+        tuple(columns),
+        fields=fields,
+        n_bytes=split.n_bytes,
+        n_about=n_about,
+    )
+    return split, corpus

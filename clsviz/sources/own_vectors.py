@@ -1,0 +1,287 @@
+"""Files of one's own vectors or norms, with the texts they are of: what a file holds, and its rows, a run at a time."""
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clsviz.errors import CorpusError
+from clsviz.settings import Reading, printable, shown
+from clsviz.sources import files, text_files
+from clsviz.sources.arrays import Array, column_batches, columns_of, cut_short, open_npy, open_npz, open_safetensors
+from clsviz.sources.segmentation import MAX_CHARACTERS
+
+MOST_ROWS, MOST_DIMENSIONS = 100_000_000, 16_384
+"""The most rows that a file may have, and the most numbers a vector."""
+
+_AT_ONCE = 1024
+
+_ARRAYS = {".npy": open_npy, ".npz": open_npz, ".safetensors": open_safetensors}
+
+
+class Rows(NamedTuple):
+    """A run of k rows: texts, their vectors float32 (k, width) or norms float32 (k,), and their tokens int32 (k,).
+
+    n_tokens is None where that is not known.
+    """
+
+    texts: list[str]
+    values: NDArray[np.float32]
+    n_tokens: NDArray[np.int32] | None
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What is taken of a file, by the names of columns or arrays; "" for what it has none of, or only one.
+
+    texts_file: where the texts are, if not in the file itself; text is then a column of it.
+    """
+
+    text: str = ""
+    vectors: str = ""
+    norms: str = ""
+    tokens: str = ""
+    texts_file: Path | None = None
+    texts_name: str = ""
+
+
+@dataclass(frozen=True)
+class VectorFile:
+    """What a file holds: its columns or arrays by what they may be. `problems` say why others cannot be taken."""
+
+    path: Path
+    name: str
+    texts: tuple[str, ...]
+    vectors: tuple[str, ...]
+    numbers: tuple[str, ...]
+    problems: dict[str, str] = field(default_factory=dict)
+    _arrays: dict[str, "Array"] = field(default_factory=dict, repr=False, compare=False)
+    _n_rows: int = 0
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """All names, in the order of the file as far as it is known."""
+        return tuple(dict.fromkeys((*self.texts, *self.vectors, *self.numbers)))
+
+    def decided(self, chosen: Chosen) -> Chosen:
+        """The same with what was left open decided; raises CorpusError where that cannot be done, naming what there is.
+
+        Of several columns of vectors none is the likeliest, and so one has to be named.
+        """
+        vectors, norms, text = chosen.vectors, chosen.norms, chosen.text
+        if vectors and norms:
+            raise CorpusError("Name a column of vectors or one of norms, not both: norms follow from vectors.")
+        if not vectors and not norms:
+            if len(self.vectors) == 1:
+                vectors = self.vectors[0]
+            elif not self.vectors and len(rest := [name for name in self.numbers if name != chosen.tokens]) == 1:
+                norms = rest[0]
+            else:
+                kinds = "vectors" if self.vectors else "norms"
+                raise CorpusError(f"Say which {kinds} to take. {self._there(self.vectors or self.numbers)}")
+        for name, of_kind, what in (
+            (vectors, self.vectors, "vectors"),
+            (norms, self.numbers, "norms"),
+            (chosen.tokens, self.numbers, "numbers of tokens"),
+        ):
+            if name and name not in of_kind:
+                raise CorpusError(self.problems.get(name) or self._lacks(name, what, of_kind))
+        if chosen.texts_file is None:
+            if not text and len(self.texts) == 1:
+                text = self.texts[0]
+            elif not text or text not in self.texts:
+                raise CorpusError(self._lacks_text(text))
+        return replace(chosen, vectors=vectors, norms=norms, text=text)
+
+    def _lacks(self, name: str, what: str, of_kind: Sequence[str]) -> str:
+        return f"{self.name} has no {what} under “{shown(name)}”. {self._there(of_kind)}"
+
+    def _lacks_text(self, text: str) -> str:
+        if text:
+            return self._lacks(text, "texts", self.texts)
+        if self.texts:
+            return f"Say which column holds the texts. {self._there(self.texts)}"
+        return f"{self.name} holds no texts. Give them in a file of their own, one for each row."
+
+    def _there(self, of_kind: Sequence[str]) -> str:
+        if of_kind:
+            return f"There {'is' if len(of_kind) == 1 else 'are'} {', '.join(map(shown, of_kind[:12]))}."
+        return f"There is only {', '.join(map(shown, self.all[:12]))}." if self.all else "There is nothing to choose."
+
+    def n_rows(self, chosen: Chosen) -> int:
+        """How many rows the chosen vectors or norms have; raises CorpusError if that is none, or more than are read."""
+        name = chosen.vectors or chosen.norms
+        n = self._arrays[name].shape[0] if self._arrays else self._n_rows
+        if not n:
+            raise CorpusError(f"{self.name} holds no rows. Give a file with some.")
+        if n > MOST_ROWS:
+            raise CorpusError(f"{self.name} has {n:,} rows; at most {MOST_ROWS:,} are read. Take a part of it.")
+        return n
+
+    def rows(self, chosen: Chosen) -> Iterator[Rows]:
+        """What was chosen, a run of rows at a time; `chosen` is as `decided` gives it.
+
+        Raises CorpusError where a text or a number cannot be used, with its row.
+        """
+        n = self.n_rows(chosen)
+        with_texts = "" if chosen.texts_file else chosen.text
+        names = [name for name in (chosen.vectors or chosen.norms, chosen.tokens, with_texts) if name]
+        columns = self._columns(names, n)
+        if chosen.texts_file:
+            columns = _with_texts(columns, chosen, n, self.name)
+        n_before = 0
+        for values, *rest in columns:
+            n_tokens = rest.pop(0) if chosen.tokens else None
+            (texts,) = rest
+            yield checked(texts, values, n_tokens, self.name, n_before)
+            n_before += len(values)
+        if n_before != n:
+            raise cut_short(self.name)
+
+    def _columns(self, names: Sequence[str], n: int) -> Iterator[list[Any]]:
+        if not self._arrays:
+            yield from column_batches(_as_file(self.path, self.name), names, _AT_ONCE)
+            return
+        arrays = [self._arrays[name] for name in names]
+        for array in arrays:
+            if array.shape[0] != n:
+                first = f"“{shown(names[0])}” has {n:,} rows, “{shown(array.name)}” {array.shape[0]:,}"
+                raise CorpusError(f"In {self.name}, {first}. Give as many of one as of the other.")
+        for batch in zip(*(array.batches(_AT_ONCE) for array in arrays), strict=True):
+            yield [values.tolist() if values.dtype.kind == "U" else values for values in batch]
+
+
+def open_vectors(path: Path, name: str = "") -> VectorFile:
+    """What the file at `path` holds, in the format that the ending of `name`, or else of its own name, tells.
+
+    Raises CorpusError if it cannot be read, is damaged, or holds neither vectors nor norms.
+    """
+    name = printable(name or path.name)
+    ending = next((suffix for suffix in files.VECTOR_SUFFIXES if name.lower().endswith(suffix)), None)
+    if ending is None:
+        raise CorpusError(
+            f"{name} is in no format of vectors. Give a file ending in {', '.join(files.VECTOR_SUFFIXES)}."
+        )
+    files.check(path, name)
+    if ending == ".parquet":
+        columns = columns_of(_as_file(path, name))
+        of_kinds = columns.texts, columns.vectors, columns.numbers
+        found = VectorFile(path, name, *of_kinds, _n_rows=columns.n_rows)
+    else:
+        found = _of_arrays(path, name, _ARRAYS[ending](path, name))
+    if not found.vectors and not found.numbers:
+        problem = next(
+            iter(found.problems.values()), f"{name} holds neither vectors nor norms. Give a file of numbers."
+        )
+        raise CorpusError(problem)
+    return found
+
+
+def _of_arrays(path: Path, name: str, arrays: "Sequence[Array]") -> VectorFile:
+    problems = {array.name: array.problem or _misshapen(array) for array in arrays}
+    fit = {array.name: array for array in arrays if not problems[array.name]}
+
+    def those(kinds: str, n_dimensions: int) -> tuple[str, ...]:
+        return tuple(of for of, array in fit.items() if array.dtype.kind in kinds and len(array.shape) == n_dimensions)
+
+    kept = {of: problem for of, problem in problems.items() if problem}
+    return VectorFile(path, name, those("U", 1), those("fiu", 2), those("fiu", 1), kept, fit)
+
+
+def _misshapen(array: "Array") -> str:
+    """Why an array is neither vectors nor norms nor texts, or ""."""
+    where = f"“{shown(array.name)}” of {array.file_name}"
+    if array.dtype.kind not in "fiuU":
+        return f"{where} holds {array.dtype}. Save it as numbers."
+    if array.dtype.kind == "U":
+        return "" if len(array.shape) == 1 else f"{where} is no list of texts."
+    if len(array.shape) not in (1, 2):
+        shape = " × ".join(f"{size:,}" for size in array.shape) or "a single number"
+        return f"{where} has the shape {shape}. Vectors are (rows, width), norms (rows)."
+    return _too_wide(array.shape[1], array.file_name) if len(array.shape) == 2 else ""
+
+
+def _too_wide(width: int, name: str) -> str:
+    if not 1 <= width <= MOST_DIMENSIONS:
+        return f"{name} has vectors of {width:,} numbers; they must be 1 to {MOST_DIMENSIONS:,}."
+    return ""
+
+
+def _as_file(path: Path, name: str) -> "text_files.TextFile":
+    return text_files.TextFile(path, name, is_packed=False, limits=text_files.Limits())
+
+
+def _with_texts(columns: Iterator[list[Any]], chosen: Chosen, n: int, name: str) -> Iterator[list[Any]]:
+    """The columns with the texts of another file beside them; raises CorpusError unless there are as many."""
+    assert chosen.texts_file is not None  # the caller checked
+    texts_name = printable(chosen.texts_name or chosen.texts_file.name)
+    texts = _texts(chosen.texts_file, texts_name, chosen.text)
+    n_before = 0
+    for batch in columns:
+        found = [*itertools.islice(texts, len(batch[0]))]
+        n_before += len(found)
+        if len(found) < len(batch[0]):
+            raise _unequal(f"{texts_name} has {n_before:,} texts", f"{name} has {n:,} rows")
+        yield [*batch, found]
+    if next(texts, None) is not None:
+        raise _unequal(f"{texts_name} has more than {n:,} texts", f"{name} has {n:,} rows")
+
+
+def _unequal(some: str, others: str) -> CorpusError:
+    return CorpusError(f"{some}, and {others}. Give one text for each row, in the same order.")
+
+
+def _texts(path: Path, name: str, column: str) -> Iterator[str]:
+    """The texts of a file, one for each of its lines or rows."""
+    table = files.open_table(path, name, reading=Reading.LINES if files.is_plain_text(name) else Reading.AUTO)
+    n_before = 0
+    for texts, rows in table.numbered_texts(column):
+        for text, row in zip(texts, rows, strict=True):
+            if row != n_before:
+                raise _no_text(n_before, name)
+            n_before += 1
+            yield text
+
+
+def _no_text(row: int, name: str) -> CorpusError:
+    return CorpusError(f"Row {row + 1:,} of {name} has no text. Leave it out, and what belongs to it.")
+
+
+def checked(
+    texts: Iterable[str], values: NDArray[Any], n_tokens: NDArray[Any] | None, name: str, n_before: int = 0
+) -> Rows:
+    """A run of rows, with every run of white space in the texts made one space; raises CorpusError.
+
+    values: (k, width) or (k,), any numbers. n_tokens: (k,), any numbers. name: of where they come from, which a message
+    names with the row; n_before: the rows before these.
+    """
+    found = [" ".join(text.split()) for text in texts]
+    for row, text in enumerate(found, n_before):
+        if not text:
+            raise _no_text(row, name)
+        if len(text) > MAX_CHARACTERS:
+            longest = f"{MAX_CHARACTERS:,} characters"
+            raise CorpusError(f"Row {row + 1:,} of {name} has a text of over {longest}. Leave the row out.")
+    if values.ndim == 2 and (problem := _too_wide(values.shape[1], name)):
+        raise CorpusError(problem)
+    with np.errstate(over="ignore"):
+        numbers = np.ascontiguousarray(values, np.float32)
+        is_finite = np.isfinite(numbers if numbers.ndim == 1 else np.linalg.norm(numbers, axis=1))
+    _refuse(~is_finite, name, n_before, "a number that is not finite, or too large for float32")
+    if numbers.ndim == 1:
+        _refuse(numbers < 0, name, n_before, "a norm below 0")
+    if n_tokens is None:
+        return Rows(found, numbers, None)
+    counts = np.asarray(n_tokens)
+    _refuse(~((counts >= 0) & (counts < 2**30) & (counts == np.floor(counts))), name, n_before, "no number of tokens")
+    return Rows(found, numbers, counts.astype(np.int32))
+
+
+def _refuse(is_wrong: NDArray[np.bool_], name: str, n_before: int, what: str) -> None:
+    if is_wrong.any():
+        row = n_before + int(np.flatnonzero(is_wrong)[0]) + 1
+        raise CorpusError(f"Row {row:,} of {name} has {what}. Leave it out, or mend it.")
