@@ -3,7 +3,6 @@
 import math
 import re
 import unicodedata
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -148,8 +147,10 @@ class Anatomy:
 
         Columns: group, parameters, weights, share (of all weights), attention and feed_forward (weights of each).
         """
+        rank = {EMBEDDINGS: 0, OTHER: 2, POOLER: 3}
+        groups = dict.fromkeys(parameter.group for parameter in self.parameters)
         rows = []
-        for group in groups_in_order(self.parameters):
+        for group in sorted(groups, key=lambda group: rank.get(group, 1)):
             of_group = [parameter for parameter in self.parameters if parameter.group == group]
             weights = sum(parameter.size for parameter in of_group)
             attention, inner = (sum(p.size for p in of_group if p.part == part) for part in (ATTENTION, FEED_FORWARD))
@@ -177,19 +178,22 @@ def describe(model: Any, tokenizer: Any, frame: Frame, max_length: int, pooler: 
 
 
 def _architecture(model: Any) -> Architecture:
-    config, table = model.config, position_table(model)
+    def setting(kind: type, *names: str) -> Any:
+        return next((value for name in names if isinstance(value := getattr(model.config, name, None), kind)), None)
+
+    table = position_table(model)
     learned = [] if table is None else [f"{table.num_embeddings:,} learned vectors"]
     eps = [
         module.eps for module in model.modules() if type(module).__name__.endswith("Norm") and hasattr(module, "eps")
     ]
     return Architecture(
         model_class=type(model).__name__,
-        model_type=str(config.model_type),
-        n_layers=_whole(config, "num_hidden_layers"),
-        n_heads=_whole(config, "num_attention_heads"),
-        hidden_size=_whole(config, "hidden_size"),
-        inner_size=_whole(config, "intermediate_size", "hidden_dim", "d_inner"),
-        activation=_text(config, "hidden_act", "hidden_activation", "activation", "activation_function"),
+        model_type=str(model.config.model_type),
+        n_layers=setting(int, "num_hidden_layers"),
+        n_heads=setting(int, "num_attention_heads"),
+        hidden_size=setting(int, "hidden_size"),
+        inner_size=setting(int, "intermediate_size", "hidden_dim", "d_inner"),
+        activation=setting(str, "hidden_act", "hidden_activation", "activation", "activation_function") or "",
         layer_norm_eps=float(eps[0]) if eps and eps[0] is not None else None,
         positions=" and ".join([*learned, *other_positions(model)]),
     )
@@ -238,47 +242,21 @@ def _numbers(tensor: Any) -> NDArray[np.float32]:
     return np.array(tensor.detach().cpu().numpy(), np.float32)
 
 
-def _whole(config: Any, *names: str) -> int | None:
-    found = [value for name in names if isinstance(value := getattr(config, name, None), int)]
-    return found[0] if found else None
-
-
-def _text(config: Any, *names: str) -> str:
-    return next((value for name in names if isinstance(value := getattr(config, name, None), str)), "")
-
-
 def parameters_of(model: Any) -> tuple[Parameter, ...]:
     """The named parameters of a model of transformers; one that layers share appears once."""
     n_groups = getattr(model.config, "num_hidden_groups", None)  # ALBERT uses its few blocks repeatedly
     n_layers = getattr(model.config, "num_hidden_layers", None)
     parameters = []
     for name, tensor in model.named_parameters():
-        group, part = _place(name)
-        if isinstance(group, int):
-            group = _shared(group, n_groups, n_layers) if n_groups and n_layers else f"Layer {group + 1}"
+        group, part = POOLER if name.startswith("pooler.") else OTHER, ""
+        if match := _BLOCK.search(name):
+            block, part = int(match[1]), ATTENTION if _ATTENTION.search(match[2]) else FEED_FORWARD
+            layers = [block + 1]
+            if n_groups and n_layers:
+                layers = [layer + 1 for layer in range(n_layers) if layer * n_groups // n_layers == block]
+            if layers:
+                group = f"Layer {layers[0]}" if len(layers) == 1 else f"Layers {layers[0]} to {layers[-1]}"
+        elif _EMBEDDINGS.match(name):
+            group = EMBEDDINGS
         parameters.append(Parameter(name, tuple(tensor.shape), group, part))
     return tuple(parameters)
-
-
-def _place(name: str) -> tuple[str | int, str]:
-    """Group and part of a parameter by its name; the group of a block is its number, from 0."""
-    if match := _BLOCK.search(name):
-        return int(match[1]), ATTENTION if _ATTENTION.search(match[2]) else FEED_FORWARD
-    if _EMBEDDINGS.match(name):
-        return EMBEDDINGS, ""
-    return POOLER if name.startswith("pooler.") else OTHER, ""
-
-
-def _shared(group: int, n_groups: int, n_layers: int) -> str:
-    """The layers that use one group of ALBERT's blocks."""
-    layers = [layer + 1 for layer in range(n_layers) if layer * n_groups // n_layers == group]
-    if len(layers) == 1:
-        return f"Layer {layers[0]}"
-    return f"Layers {layers[0]} to {layers[-1]}" if layers else OTHER
-
-
-def groups_in_order(parameters: Iterable[Parameter]) -> list[str]:
-    """The groups in the order a vector passes through them: embeddings, layers, other, pooler."""
-    groups = list(dict.fromkeys(parameter.group for parameter in parameters))
-    rank = {EMBEDDINGS: 0, OTHER: 2, POOLER: 3}
-    return sorted(groups, key=lambda group: rank.get(group, 1))
