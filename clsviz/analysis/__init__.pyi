@@ -1,4 +1,4 @@
-from . import compare, fields, layers, naming, probes, search, typed
+from . import compare, fields, layers, probes, search, typed
 from .typed import CorpusContext, Missing, corpus_context
 from .view import (
     Cells,
@@ -44,7 +44,6 @@ __all__ = [
     "is_stored",
     "layers",
     "lengths_of",
-    "naming",
     "near_duplicates",
     "probes",
     "quantiles",

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clsviz import analysis, statistics, words
+from clsviz import statistics, words
 from clsviz.analysis import ViewData
 from clsviz.analysis.layers import SentLen
 from clsviz.analysis.probes import Origin
@@ -234,9 +234,9 @@ def selected(
 def named(
     sentences: Sequence[str], index: NDArray[np.intp], shown: ViewData, unit: Unit, groups: "Groups | None" = None
 ) -> pd.DataFrame:
-    """The same with the name of each sentence, by which a link selects it in any sample that holds it."""
+    """The same with the place of each sentence in the sample, by which a link selects it."""
     table = selected(sentences, index, shown, unit, groups)
-    table.insert(0, "Name", analysis.naming.names_of(sentences, shown.index[index].tolist()))
+    table.insert(0, "Place", shown.index[index])
     return table
 
 

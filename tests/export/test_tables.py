@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from clsviz import export, words
-from clsviz.analysis import ViewData, naming
+from clsviz.analysis import ViewData
 from clsviz.analysis.layers import SentLen
 from clsviz.settings import Pooling, Unit
 from clsviz.statistics import NormOf, Profile, Reading, Readout, dimensions, fit, sentlen
@@ -77,12 +77,11 @@ def test_selected_sentences_have_the_distance_from_the_line() -> None:
     np.testing.assert_allclose(table["Residual"], NORMS[[0, 49]] - intercept - slope * LENGTHS[[0, 49]], atol=1e-6)
 
 
-def test_taken_along_they_have_the_names_by_which_a_link_selects_them() -> None:
+def test_taken_along_they_have_the_places_by_which_a_link_selects_them() -> None:
     sentences = [*(f"sentence {i}" for i in range(148)), *["twice"] * 2]
     table = export.tables.named(sentences, np.array([0, 48, 49]), SHOWN, Unit.WORDS)
-    assert table.columns.tolist() == ["Name", "Sentence", "Words", "Norm", "Residual"]
-    assert naming.places_of(["twice", "another", "twice", "sentence 100"], table["Name"]).tolist() == [0, 2, 3]
-    assert table["Name"][2] == f"{table['Name'][1]}~1"
+    assert table.columns.tolist() == ["Place", "Sentence", "Words", "Norm", "Residual"]
+    assert table["Place"].tolist() == SHOWN.index[[0, 48, 49]].tolist()
 
 
 def test_typed_sentences_are_set_beside_the_corpus() -> None:
