@@ -1,6 +1,11 @@
-import numpy as np
+"""What sentences are coloured by."""
 
+import numpy as np
+import pytest
+
+from clsviz.analysis import fields
 from clsviz.analysis.fields import MOST_NAMES, NOTHING, OTHER, field
+from clsviz.settings import Trait
 
 
 def test_the_most_frequent_values_have_names() -> None:
@@ -31,3 +36,25 @@ def test_nothing_at_all_has_no_names() -> None:
     found = field([None, None])
     assert (found.names, found.codes.tolist()) == ((), [NOTHING, NOTHING])
     assert field([]).codes.shape == (0,)
+
+
+SENTENCES = ["It ends.", "He said “so.”", "Does it?", "no 3 here", "(Yes.)", "", "٤ is a digit too", "CAPITAL"]
+
+
+@pytest.mark.parametrize(
+    ("trait", "expected"),
+    [
+        (Trait.FULL_STOP, [1, 1, 0, 0, 1, 0, 0, 0]),
+        (Trait.QUESTION, [0, 0, 1, 0, 0, 0, 0, 0]),
+        (Trait.DIGIT, [0, 0, 0, 1, 0, 0, 1, 0]),
+        (Trait.CAPITAL, [1, 1, 1, 0, 0, 0, 0, 1]),
+    ],
+)
+def test_sentences_have_the_traits_that_their_text_has(trait: Trait, expected: list[int]) -> None:
+    np.testing.assert_array_equal(fields.having(trait, SENTENCES), np.array(expected, bool))
+
+
+def test_a_search_takes_no_notice_of_case_or_of_white_space_around_it() -> None:
+    assert fields.holding("  YES ", SENTENCES).tolist() == ["yes" in sentence.lower() for sentence in SENTENCES]
+    assert fields.holding("<b>", SENTENCES).sum() == 0
+    assert fields.holding("said “so", SENTENCES).sum() == 1

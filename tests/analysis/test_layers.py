@@ -7,7 +7,7 @@ from clsviz.analysis.layers import MOST_ADDED, MOST_DRAWN, every_layer, with_oth
 from clsviz.experiment import View
 from clsviz.measurements import Measurements
 from clsviz.measuring import Found
-from clsviz.settings import Lengths, Pooling, Precision, Unit
+from clsviz.settings import Lengths, Pooling, Precision
 from clsviz.sources.sampling import Sample
 
 
@@ -43,15 +43,6 @@ def test_every_layer_has_the_line_through_all_that_is_shown_and_draws_some() -> 
         assert after.intercept == pytest.approx(intercept, rel=1e-6)
         assert (after.mean, after.sd) == pytest.approx((y.mean(), y.std(ddof=1)))
         np.testing.assert_array_equal(after.norms, made.cls_norms[every.index, after.layer])
-
-
-def test_lengths_are_those_of_the_view() -> None:
-    made = measured()
-    in_words = every_layer(found(made), View(unit=Unit.WORDS))
-    np.testing.assert_array_equal(in_words.lengths, made.n_tokens[in_words.index] + 1)
-    shuffled = every_layer(found(made), View(lengths=Lengths.SHUFFLED))
-    assert every_layer(found(made), View()).layers[1].r_squared > 0.3
-    assert shuffled.layers[1].r_squared < 0.02
 
 
 def test_where_there_are_too_few_sentences_there_is_no_line() -> None:

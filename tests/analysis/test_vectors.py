@@ -1,5 +1,4 @@
 import json
-import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,7 @@ from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
 from clsviz.measuring import Encoders, Extraction, Found, Store
 from clsviz.progress import Progress
-from clsviz.settings import Lengths, Pooling, Unit
+from clsviz.settings import Lengths, Pooling
 from clsviz.statistics import STRENGTHS, Profile, Readout
 
 
@@ -94,16 +93,6 @@ def test_every_probe_has_its_error_and_its_folds_ready_for_json(
     assert nothing["probe_error"] is None
 
 
-def test_lengths_are_in_the_unit_that_was_asked(found: Found, experiment: Experiment) -> None:
-    *_, profile = analysis.layers.profiles(found, Experiment(**{**vars(experiment), "unit": Unit.CHARACTERS}))
-    used = np.flatnonzero(found.vectors.n_tokens < 28)
-    reading = profile.get(Pooling.CLS, None, Readout.NORM)
-    assert reading is not None
-    characters = [len(found.sentences[i]) for i in used]
-    norms = found.vectors.norms(Pooling.CLS, None)[used]
-    assert reading.r_squared == pytest.approx(stats.pearsonr(characters, norms).statistic ** 2)
-
-
 def test_sentlen_is_that_of_a_pipeline_written_out(found: Found, experiment: Experiment) -> None:
     experiment = Experiment(**{**vars(experiment), "length_cutoff": 80, "layer": 1})
     result = analysis.layers.classify(found, experiment.view)
@@ -158,12 +147,3 @@ def test_what_carries_the_norm_is_told_of_every_vector(found: Found, experiment:
         np.testing.assert_allclose(carriers.by_dimension.shares, shares, rtol=1e-6)
         assert (carriers.layer_norm is None) == (pooling is not Pooling.CLS)
         assert bool(carriers.layer_norm_problem) == (pooling is not Pooling.CLS)
-
-
-def test_sentences_of_the_same_words_share_a_fold(found: Found, experiment: Experiment) -> None:
-    sentences = [f"{'Été ' * (1 + i % 15)}{i // 2}" for i in range(60)]
-    sentences[1::2] = [unicodedata.normalize("NFD", sentence).upper() for sentence in sentences[0::2]]
-    twice = Found(found.weights, type(found.sample)(found.corpus, sentences, ""), measurements=found.vectors.head(60))
-    folds = analysis.layers.folds(twice, np.arange(60))
-    assert (folds[0::2] == folds[1::2]).all()
-    assert len(set(folds.tolist())) == 5

@@ -27,14 +27,6 @@ def test_a_view_is_taken_by_fit_and_by_plot(compared: clsviz.Comparison, result:
     assert {annotation.text for annotation in figure.layout.annotations} >= {"tiny-bert"}
 
 
-def test_the_layers_are_those_of_the_probe(compared: clsviz.Comparison, probed: clsviz.ProbeResult) -> None:
-    layers = compared.layers()
-    assert len(layers) == 6
-    readings = probed.table()
-    at = readings[(readings["pooling"] == "cls") & (readings["readout"] == "vector")]
-    np.testing.assert_array_equal(layers["vector"][:3], at["r_squared"])
-
-
 def test_the_notebook_shows_a_row_for_each_model(compared: clsviz.Comparison) -> None:
     shown = compared._repr_html_()
     assert "<td>untrained tiny-bert</td>" in shown

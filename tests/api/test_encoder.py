@@ -5,7 +5,6 @@ import pytest
 from support.tiny import random_sentences, write_bert
 
 import clsviz
-from clsviz.encoder import Encoder as Loaded
 
 SENTENCES = random_sentences(40, seed=4)
 
@@ -25,13 +24,6 @@ def test_norms_are_those_of_the_vectors(encoder: clsviz.Encoder) -> None:
             np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), norms, rtol=2e-3)
 
 
-def test_one_sentence_alone_is_measured_as_with_others(encoder: clsviz.Encoder, tiny_encoder: Loaded) -> None:
-    norms = encoder.norms(SENTENCES)
-    alone = [encoder.norms([sentence])[0] for sentence in SENTENCES]
-    np.testing.assert_allclose(norms, alone, rtol=1e-5)
-    np.testing.assert_allclose(norms, tiny_encoder.measure(SENTENCES).cls_norms[:, 2], rtol=1e-6)
-
-
 def test_the_table_is_in_the_order_of_the_sentences(encoder: clsviz.Encoder) -> None:
     table = encoder.table(SENTENCES)
     assert table["sentence"].tolist() == SENTENCES
@@ -42,10 +34,6 @@ def test_the_table_is_in_the_order_of_the_sentences(encoder: clsviz.Encoder) -> 
 def test_what_the_model_is_can_be_asked(encoder: clsviz.Encoder) -> None:
     assert (encoder.label, encoder.n_layers, encoder.max_length, encoder.has_pooler) == ("tiny-bert", 2, 64, True)
     assert encoder.name in repr(encoder)
-
-
-def test_no_sentences_are_no_norms(encoder: clsviz.Encoder) -> None:
-    assert encoder.norms([]).shape == (0,)
 
 
 def test_what_cannot_be_is_an_error_of_ours(encoder: clsviz.Encoder, tmp_path: Path) -> None:

@@ -1,4 +1,3 @@
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -6,16 +5,6 @@ import pytest
 from support.tiny import random_sentences
 
 import clsviz
-from clsviz.encoder import Encoder
-
-
-def test_the_table_has_what_the_encoder_measures(result: clsviz.NormResult, tiny_encoder: Encoder) -> None:
-    table = result.table()
-    assert list(table.columns) == ["sentence", "n_tokens", "truncated", "cls_0", "cls_1", "cls_2", "pooler"]
-    assert len(table) == len(result) == 200
-    expected = tiny_encoder.measure(table["sentence"].tolist())
-    np.testing.assert_allclose(table["cls_2"], expected.cls_norms[:, 2], rtol=1e-5)
-    np.testing.assert_array_equal(table["n_tokens"], expected.n_tokens)
 
 
 def test_a_fit_is_the_line_of_its_view(result: clsviz.NormResult) -> None:
@@ -36,14 +25,6 @@ def test_a_fit_is_the_line_of_its_view(result: clsviz.NormResult) -> None:
     slope, _ = np.polyfit(words, table["cls_1"][words.index], 1)
     assert result.fit(unit="words").slope == pytest.approx(slope, rel=1e-3)
     assert result.fit(lengths="shuffled").r_squared < 0.05
-
-
-def test_what_cannot_be_said_of_few_sentences_is_missing_with_the_reason(tiny_folder: Path, api_store: Path) -> None:
-    few = clsviz.measure(str(tiny_folder), random_sentences(40, seed=3), store=api_store).summary()
-    assert few["r_squared"] is not None
-    assert [row["n"] for row in few["by_cutoff"]]
-    assert few["curve_r_squared"] is few["extreme_norms"] is few["quantile_slopes"] is None
-    assert "at least 100 different sentences" in few["shape_problem"]
 
 
 def test_the_summary_and_the_answer_tell_the_same_line(result: clsviz.NormResult) -> None:
@@ -126,16 +107,3 @@ def test_what_a_notebook_shows_is_escaped(tiny_folder: Path, tmp_path: Path, api
     assert "&lt;img src=x" in shown
     assert found.answer.split(" (")[0] in shown
     assert "<details>" in shown
-
-
-def test_the_bar_is_on_stderr_and_can_be_left_out(
-    tiny_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    clsviz.measure(str(tiny_folder), random_sentences(50, seed=8), store=tmp_path, progress=False)
-    captured = capsys.readouterr()
-    assert (captured.out, captured.err) == ("", "")
-
-
-def test_a_result_is_of_the_view_that_it_is_given(result: clsviz.NormResult) -> None:
-    other = replace(result, experiment=replace(result.experiment, layer=2))
-    assert other.fit().norm_mean == pytest.approx(result.table()["cls_2"][result.table()["n_tokens"] < 20].mean())

@@ -40,17 +40,6 @@ def test_the_models_are_compared_on_the_same_sentences(
     assert len({row["corpus_fingerprint"] for row in result["models"]}) == 1
 
 
-def test_probes_are_those_of_the_command_probe(
-    command: list[str], arguments: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([*command, "--json", "--probe-size=150"]) == 0
-    first = json.loads(capsys.readouterr().out)["models"][0]
-    assert main(["probe", *arguments[1:], "--json", "--probe-size=150"]) == 0
-    probed = json.loads(capsys.readouterr().out)
-    assert first["probe_layer"] == probed["best_layer"]
-    assert first["probe_r_squared"] == probed["layers"][probed["best_layer"]]["probe_r_squared"]
-
-
 def test_without_json_the_answer_is_in_words(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(command) == 0
     question, answer = capsys.readouterr().out.splitlines()
@@ -95,10 +84,3 @@ def test_a_mistake_is_one_line(
     assert captured.out == ""
     assert len([line for line in captured.err.splitlines() if line.startswith("clsviz: ")]) == 1
     assert named in captured.err
-
-
-def test_a_pooler_that_one_of_the_models_lacks_is_refused(
-    command: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([*command, "--pooling=pooler"]) == 2
-    assert "has no pooler" in capsys.readouterr().err

@@ -1,17 +1,14 @@
 import json
 import os
-import re
 import shlex
 import subprocess
 import sys
-from dataclasses import fields
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from clsviz.cli.main import main
-from clsviz.experiment import Experiment
 
 
 @pytest.mark.parametrize(
@@ -79,35 +76,6 @@ command()
 """
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ran.stdout.splitlines()[-1] == "200000 True"
-
-
-def test_an_unknown_command_is_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["meassure"]) == 2
-    error = capsys.readouterr().err
-    assert "meassure" in error
-    assert "--help" in error
-
-
-def test_the_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["--help"])
-    assert ended.value.code == 0
-    text = capsys.readouterr().out
-    for command in ("app", "measure", "probe", "similarity", "compare"):
-        assert re.search(rf"^    {command}\s", text, re.MULTILINE)
-
-
-@pytest.mark.parametrize("command", ["measure", "probe", "similarity", "compare"])
-def test_the_help_names_every_setting(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main([command, "--help"])
-    assert ended.value.code == 0
-    text = capsys.readouterr().out
-    lacking = {"model", "precision"} if command == "compare" else set()
-    for field in fields(Experiment):
-        assert (f"--{field.name.replace('_', '-')} " in text) is (field.name not in lacking)
-    for flag in ("query", "output", "json", "store", *(["models"] if command == "compare" else [])):
-        assert f"--{flag}" in text
 
 
 @pytest.mark.parametrize("flags", [["--output=" + "x" * 300 + ".csv"], ["--store="], ["--\x1b[31m=1"]])
@@ -185,8 +153,3 @@ def test_the_command_line_itself_with_its_progress_on_stderr(tmp_path: Path) -> 
     assert result["norm_mean"] == pytest.approx(7.6, abs=0.2)
     assert all("Measuring" in line for line in ran.stderr.splitlines() if line.strip())  # where it took over a second
     assert len(pd.read_parquet(output)) == 600
-
-
-def test_a_precision_that_does_not_exist_is_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*arguments, "--precision=half"]) == 2
-    assert capsys.readouterr().err == "clsviz: precision is “half”; it must be exact or fast.\n"

@@ -34,33 +34,10 @@ def test_measuring_writes_a_row_a_sentence_and_prints_one_object(
     used = table[table["n_tokens"] < 20]
     assert (result["n_sampled"], result["n_used"]) == (200, len(used))
     assert result["r_squared"] == pytest.approx(np.corrcoef(used["n_tokens"], used["cls_2"])[0, 1] ** 2, rel=1e-4)
-    slope, intercept = np.polyfit(used["n_tokens"], used["cls_2"], 1)
-    assert (result["slope"], result["intercept"]) == (
-        pytest.approx(slope, rel=1e-3),
-        pytest.approx(intercept, rel=1e-3),
-    )
-    low, high = result["r_squared_interval"]
-    assert low <= result["r_squared"] <= high
-    by_length = used.sort_values("n_tokens", kind="stable")
-    shortest = by_length["cls_2"][by_length["n_tokens"] <= used["n_tokens"].quantile(0.2)]
-    longest = by_length["cls_2"][by_length["n_tokens"] >= used["n_tokens"].quantile(0.8)]
-    assert result["spread_ratio"] == pytest.approx(shortest.std() / longest.std(), rel=1e-3)
-    assert result["spread_ratio_interval"][0] < result["spread_ratio"] < result["spread_ratio_interval"][1]
-    assert list(result["quantile_slopes"]) == ["0.05", "0.5", "0.95"]
-    assert result["curve_r_squared"] < 1
-    assert result["mutual_information_null"] >= 0
-    assert result["extreme_norms"]["n"] == 2
-    assert result["shape_problem"] is None
-    flat = used[used["n_tokens"] >= 4]
-    weights = 1 / flat.groupby("n_tokens")["n_tokens"].transform("size")
-    x, y = (flat[name] - np.average(flat[name], weights=weights) for name in ("n_tokens", "cls_2"))
-    xy, xx, yy = ((weights * values).sum() for values in (x * y, x * x, y * y))
-    assert result["flat_r_squared"] == pytest.approx(xy**2 / xx / yy, rel=1e-4)
-    assert result["flat_lengths_absent"] == sorted({*range(4, 40)} - {*flat["n_tokens"]})
+    assert result["r_squared_interval"][0] <= result["r_squared"] <= result["r_squared_interval"][1]
     by_cutoff = {row["length_cutoff"]: row for row in result["by_cutoff"]}
-    assert by_cutoff[20]["r_squared"] == pytest.approx(result["r_squared"])
-    assert by_cutoff[20]["r_squared_interval"] == pytest.approx(result["r_squared_interval"])
-    assert by_cutoff[20]["slope"] == pytest.approx(result["slope"])
+    for name in ("r_squared", "r_squared_interval", "slope"):
+        assert by_cutoff[20][name] == pytest.approx(result[name])
     assert by_cutoff[15]["n"] == (table["n_tokens"] < 15).sum()
     assert result["n_clusters"] == len(set(clusters_of(used["sentence"].tolist())))
     assert result["spearman"] == pytest.approx(used["n_tokens"].corr(used["cls_2"], method="spearman"))
@@ -111,34 +88,6 @@ def test_a_link_that_cannot_be_reproduced_says_which_part_differs(
         assert main([*arguments, f"--query=?{urlencode(made_with)}"]) == 0
         err = capsys.readouterr().err
         assert [note for note in ("not the model", "not the sentences") if note in err] == named
-
-
-def test_a_column_of_a_table_is_measured(
-    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "table.csv.gz"
-    sentences = random_sentences(40, seed=7)
-    pd.DataFrame({"id": range(40), "text": "the cat. the dog.", "remark": sentences}).to_csv(path, index=False)
-    output = tmp_path / "out.csv"
-    assert main([*arguments, f"--corpus={path}", "--column=remark", f"--output={output}"]) == 0
-    assert sorted(pd.read_csv(output)["sentence"]) == sorted(sentences)
-    assert main([*arguments, f"--corpus={path}", "--segmentation=sentences", f"--output={output}"]) == 0
-    assert set(pd.read_csv(output)["sentence"]) == {"the cat.", "the dog."}
-    capsys.readouterr()
-    assert main([*arguments, f"--corpus={path}", "--column=none"]) == 2
-    assert "text, remark" in capsys.readouterr().err
-
-
-def test_an_untrained_model_is_another(
-    arguments: list[str], tiny_folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    results = []
-    for name in (str(tiny_folder), f"untrained:{tiny_folder}", f"untrained:{tiny_folder}"):
-        assert main([*arguments, f"--model={name}", "--json"]) == 0
-        results.append(json.loads(capsys.readouterr().out))
-    trained, untrained, again = results
-    assert trained["model_fingerprint"] != untrained["model_fingerprint"] == again["model_fingerprint"]
-    assert untrained["norm_mean"] == again["norm_mean"] != trained["norm_mean"]
 
 
 def test_a_second_time_comes_from_the_store(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -210,25 +159,6 @@ def test_damage_to_the_store_is_reported(
     assert "A damaged part" in capsys.readouterr().err
 
 
-def test_a_model_without_cls_is_refused_in_one_line(
-    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    import transformers
-    from support.tiny import write_tokenizer
-
-    folder = tmp_path / "decoder"
-    config = transformers.GPT2Config(vocab_size=20, n_embd=8, n_layer=1, n_head=2, n_positions=16)
-    transformers.GPT2Model(config).save_pretrained(folder)
-    write_tokenizer(folder)
-    settings = folder / "tokenizer_config.json"
-    settings.write_text(settings.read_text().replace('"cls_token": "[CLS]",', ""))
-    capsys.readouterr()
-    assert main([*arguments, f"--model={folder}"]) == 2
-    err = capsys.readouterr().err
-    assert "no [CLS] token" in err
-    assert len(err.splitlines()) == 1
-
-
 @needs_bfloat16
 def test_the_fast_precision_comes_with_its_error(
     arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -259,11 +189,6 @@ def test_a_layer_that_the_model_lacks_is_refused_before_any_work(
     assert not (tmp_path / "store").exists()
 
 
-def test_a_fragment_of_a_link_is_no_setting(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*arguments, "--query=https://example.org/?seed=3#top", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["seed"] == 3
-
-
 def test_a_slower_way_is_said_on_the_side(
     arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -274,17 +199,6 @@ def test_a_slower_way_is_said_on_the_side(
     reason = json.loads(shown.out)["slower_because"]
     assert reason.startswith("there is no fast forward pass for models of the type modernbert")
     assert shown.err.endswith(f"clsviz: Not measured in the fastest way: {reason}.\n")
-
-
-def test_lengths_in_words_are_those_of_the_sentences(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    results = []
-    for unit in ("tokens", "words"):
-        assert main([*arguments, f"--unit={unit}", "--json"]) == 0
-        results.append(json.loads(capsys.readouterr().out))
-    assert results[0]["n_used"] == results[1]["n_used"]
-    assert results[1]["unit"] == "words"
-    assert main([*arguments, "--lengths=shuffled", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["r_squared"] < 0.05
 
 
 LOADED = """

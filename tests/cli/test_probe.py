@@ -103,11 +103,6 @@ def test_links_of_every_page_are_taken(arguments: list[str], capsys: pytest.Capt
     assert json.loads(capsys.readouterr().out)["seed"] == 4
 
 
-def test_a_tiny_sample_explains_itself(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["probe", *arguments[1:], "--probe-size=4"]) == 0
-    assert "A probe needs at least 10 sentences, and there are only 4" in capsys.readouterr().out
-
-
 def test_sentences_are_altered_when_asked_by_a_flag_or_a_link(
     arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

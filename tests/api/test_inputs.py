@@ -1,4 +1,6 @@
-import itertools
+"""Stores, sentences in memory, and the bar."""
+
+import time
 from pathlib import Path
 
 import numpy as np
@@ -8,9 +10,36 @@ from datasets import Dataset
 from support.tiny import random_sentences
 
 import clsviz
-from clsviz.api.inputs import corpus_name
+from clsviz.api.inputs import Bar, corpus_name, open_store
 from clsviz.measuring import Store
 from clsviz.sources import catalogue
+
+
+def test_a_stage_that_takes_longer_than_a_second_has_a_bar(capsys: pytest.CaptureFixture[str]) -> None:
+    with Bar() as bar:
+        bar.begin("Measuring", total=10, unit=" sentences")
+        bar.advance(1)
+        assert capsys.readouterr().err == ""
+        time.sleep(1.2)
+        bar.advance(10)
+    assert "Measuring" in capsys.readouterr().err
+
+
+def test_no_bar_is_shown_where_none_is_wanted(capsys: pytest.CaptureFixture[str]) -> None:
+    with Bar(is_shown=False) as bar:
+        bar.begin("Measuring", total=10, unit=" sentences")
+        time.sleep(1.2)
+        bar.advance(10)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_store_is_named_by_a_folder_or_a_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert open_store("~/store").root == open_store(Path("~/store")).root == tmp_path / "store"
+    assert open_store("memory://bucket/store/").address == "memory://bucket/store"
+    monkeypatch.setenv("CLSVIZ_STORE", "memory://bucket/other")
+    assert open_store(None).address == "memory://bucket/other"
+
 
 SENTENCES = random_sentences(30, seed=3)
 
@@ -30,11 +59,6 @@ SENTENCES = random_sentences(30, seed=3)
 def test_the_same_sentences_are_the_same_corpus_whatever_holds_them(corpus: object, opened: Store) -> None:
     assert corpus_name(corpus, opened) == corpus_name(SENTENCES, opened)  # type: ignore[arg-type]
     assert catalogue.is_upload(corpus_name(SENTENCES, opened))
-
-
-def test_other_sentences_or_another_order_are_another_corpus(opened: Store) -> None:
-    names = [corpus_name(sentences, opened) for sentences in (SENTENCES, SENTENCES[::-1], SENTENCES[:-1])]
-    assert len(set(names)) == 3
 
 
 def test_each_item_is_one_sentence_and_line_breaks_are_spaces(tiny_folder: Path, api_store: Path) -> None:
@@ -76,9 +100,3 @@ def test_names_stay_and_paths_become_whole(opened: Store, tmp_path: Path, monkey
 def test_what_is_no_list_of_sentences_is_refused(corpus: object, named: str, opened: Store) -> None:
     with pytest.raises(clsviz.ClsvizError, match=named):
         corpus_name(corpus, opened)  # type: ignore[arg-type]
-
-
-def test_an_endless_iterator_is_cut_by_its_giver(tiny_folder: Path, api_store: Path) -> None:
-    endless = itertools.cycle(SENTENCES)
-    table = clsviz.measure(str(tiny_folder), itertools.islice(endless, 45), store=api_store).table()
-    assert table["sentence"].value_counts().to_dict() == {s: 1 + (s in SENTENCES[:15]) for s in SENTENCES}

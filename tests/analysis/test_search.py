@@ -12,7 +12,7 @@ from clsviz.analysis.search import Similarity
 from clsviz.errors import SettingError, UndefinedFitError
 from clsviz.experiment import View
 from clsviz.measuring import Found
-from clsviz.settings import Lengths, Pooling, Unit
+from clsviz.settings import Pooling
 from clsviz.sources.models import Weights
 from clsviz.statistics import Remedy
 from clsviz.vectors import Vectors
@@ -76,15 +76,6 @@ def test_equal_sentences_and_long_ones_are_left_out(tiny_weights: Weights) -> No
     assert other not in first.index
     assert first.lengths.max() < 40
     np.testing.assert_array_equal(first.lengths, lengths()[first.index])
-
-
-def test_lengths_may_be_words_or_shuffled(tiny_weights: Weights) -> None:
-    found = found_of(tiny_weights, with_length(2))
-    in_characters = next(analysis.search.compare(found, View(unit=Unit.CHARACTERS)))
-    assert in_characters.lengths.tolist() == [len(found.sentences[i]) for i in in_characters.index]
-    assert in_characters.bias.neighbour_correlation > 0.7
-    shuffled = next(analysis.search.compare(found, View(lengths=Lengths.SHUFFLED)))
-    assert abs(shuffled.bias.neighbour_correlation) < 0.15
 
 
 def test_what_cannot_be_compared_says_why(tiny_weights: Weights) -> None:
