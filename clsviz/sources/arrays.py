@@ -1,11 +1,11 @@
 """Arrays in local files of NumPy, safetensors and Parquet, read in runs of rows; nothing in them is unpickled."""
 
+import contextlib
 import json
 import math
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -31,19 +31,22 @@ _TYPES |= {"I8": "i1", "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "u1"}
 _ONLY = "array"
 """What the array in a .npy file is called, which has no name there."""
 
-Opener = Callable[[], AbstractContextManager[IO[bytes]]]
-
 
 @dataclass(frozen=True)
 class Array:
-    """An array in a file. problem: why it cannot be read, or "". open: opens the file where its numbers begin."""
+    """An array in a file, in the member of that name if it is a zip file; start: where its numbers begin.
+
+    problem: why it cannot be read, or "".
+    """
 
     name: str
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
+    path: Path
     file_name: str
-    open: Opener = field(repr=False, compare=False)
+    start: int
     problem: str = ""
+    member: str = ""
     is_bfloat16: bool = False
 
     @property
@@ -53,23 +56,28 @@ class Array:
 
     def batches(self, n: int) -> Iterator[NDArray[Any]]:
         """Its rows, n at a time; raises CorpusError if the file was cut short or changed meanwhile."""
-        left = self.shape[0]
         row_bytes = math.prod(self.shape[1:]) * self.dtype.itemsize
         try:
-            with self.open() as stream:
-                while left:
-                    n_now = min(n, left)
-                    content = _read(stream, n_now * row_bytes)
+            with contextlib.ExitStack() as stack:
+                if self.member:
+                    archive = stack.enter_context(zipfile.ZipFile(self.path))
+                    stream = stack.enter_context(archive.open(self.member))
+                    stream.read(self.start)
+                else:
+                    # Not mapped into memory: a file that another program cuts short would end this one.
+                    stream = stack.enter_context(self.path.open("rb"))
+                    stream.seek(self.start)
+                for first in range(0, self.shape[0], n):
+                    n_now = min(n, self.shape[0] - first)
+                    content = bytearray()
+                    while piece := stream.read(n_now * row_bytes - len(content)):  # a packed one gives fewer at a time
+                        content += piece
                     if len(content) < n_now * row_bytes:
                         raise cut_short(self.file_name)
-                    yield self._decoded(content).reshape(n_now, *self.shape[1:])
-                    left -= n_now
+                    numbers = np.frombuffer(bytes(content), self.dtype).reshape(n_now, *self.shape[1:])
+                    yield (numbers.astype(np.uint32) << 16).view(np.float32) if self.is_bfloat16 else numbers
         except (OSError, EOFError, *_DAMAGE) as error:
             raise damaged(self.file_name, error) from None
-
-    def _decoded(self, content: bytes) -> NDArray[Any]:
-        numbers = np.frombuffer(content, self.dtype)
-        return (numbers.astype(np.uint32) << 16).view(np.float32) if self.is_bfloat16 else numbers
 
 
 _DAMAGE = (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, RuntimeError, ValueError, SafetensorError)
@@ -92,13 +100,9 @@ def open_npy(path: Path, name: str) -> list[Array]:
     """The array in a .npy file; raises CorpusError if it is damaged."""
     try:
         with path.open("rb") as stream:
-            array = _described(_ONLY, stream, name, lambda: _file_at(path, 0))
-            start, n_bytes = stream.tell(), path.stat().st_size
+            return [_described(_ONLY, stream, path, name, path.stat().st_size)]
     except (OSError, *_DAMAGE) as error:
         raise damaged(name, error) from None
-    if not array.problem and n_bytes < start + array.n_bytes:
-        raise cut_short(name)
-    return [_opened(array, lambda: _file_at(path, start))]
 
 
 def open_npz(path: Path, name: str) -> list[Array]:
@@ -109,11 +113,8 @@ def open_npz(path: Path, name: str) -> list[Array]:
             members = [member for member in archive.infolist() if member.filename.endswith(".npy")]
             for member in members[:_MOST_ARRAYS]:
                 with archive.open(member) as stream:
-                    array = _described(member.filename.removesuffix(".npy"), stream, name, lambda: _file_at(path, 0))
-                    start = stream.tell()
-                if not array.problem and member.file_size < start + array.n_bytes:
-                    raise cut_short(name)
-                arrays.append(_opened(array, _member_at(path, member.filename, start)))
+                    of = member.filename.removesuffix(".npy")
+                    arrays.append(_described(of, stream, path, name, member.file_size, member.filename))
     except (OSError, EOFError, *_DAMAGE) as error:
         raise damaged(name, error) from None
     return arrays
@@ -132,16 +133,15 @@ def open_safetensors(path: Path, name: str) -> list[Array]:
     header.pop("__metadata__", None)
     arrays = []
     for of, about in [*header.items()][:_MOST_ARRAYS]:
-        dtype, start = _TYPES.get(about["dtype"]), 8 + length + about["data_offsets"][0]
-        problem = "" if dtype else f"“{shown(of)}” of {name} holds {about['dtype']}. Save it as float32."
-        opened = _at(path, start)
-        is_bfloat16 = about["dtype"] == "BF16"
-        arrays.append(Array(of, np.dtype(dtype or "u1"), (*about["shape"],), name, opened, problem, is_bfloat16))
+        dtype, start, kind = _TYPES.get(about["dtype"]), 8 + length + about["data_offsets"][0], about["dtype"]
+        problem = "" if dtype else f"“{shown(of)}” of {name} holds {kind}. Save it as float32."
+        of_tensor = np.dtype(dtype or "u1"), tuple(about["shape"]), path, name, start, problem
+        arrays.append(Array(of, *of_tensor, is_bfloat16=kind == "BF16"))
     return [array for array in arrays if is_name(array.name)]
 
 
-def _described(array_name: str, stream: IO[bytes], name: str, opened: Opener) -> Array:
-    """What the header of an array says; the stream is then where its numbers begin."""
+def _described(array_name: str, stream: IO[bytes], path: Path, name: str, size: int, member: str = "") -> Array:
+    """An array as its header describes it, in a stream of that size; raises CorpusError if it cannot hold all of it."""
     version = npy.read_magic(stream)
     headers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
     if version not in headers:
@@ -149,45 +149,14 @@ def _described(array_name: str, stream: IO[bytes], name: str, opened: Opener) ->
     shape, is_fortran, dtype = headers[version](stream)
     problem = ""
     if dtype.hasobject or dtype.names:
-        problem = "holds Python objects, which could run code when read"
-        problem = f"“{shown(array_name)}” of {name} {problem}. Save it as an array of numbers."
+        problem = "holds Python objects, which could run code when read. Save it as an array of numbers"
     elif is_fortran and len(shape) > 1:
-        problem = f"“{shown(array_name)}” of {name} is stored column by column. Save numpy.ascontiguousarray of it."
-    return Array(array_name, dtype, shape, name, opened, problem)
-
-
-def _opened(array: Array, opened: Opener) -> Array:
-    return Array(array.name, array.dtype, array.shape, array.file_name, opened, array.problem)
-
-
-def _at(path: Path, start: int) -> Opener:
-    return lambda: _file_at(path, start)
-
-
-@contextmanager
-def _file_at(path: Path, start: int) -> Iterator[IO[bytes]]:
-    with path.open("rb") as stream:
-        stream.seek(start)
-        yield stream
-
-
-def _member_at(path: Path, member: str, start: int) -> Opener:
-    @contextmanager
-    def opened() -> Iterator[IO[bytes]]:
-        with zipfile.ZipFile(path) as archive, archive.open(member) as stream:
-            stream.read(start)
-            yield stream
-
-    return opened
-
-
-def _read(stream: IO[bytes], n_bytes: int) -> bytes:
-    """So many bytes, or those that are left: a packed stream may give fewer at a time."""
-    pieces, left = [], n_bytes
-    while left and (piece := stream.read(left)):
-        pieces.append(piece)
-        left -= len(piece)
-    return b"".join(pieces)
+        problem = "is stored column by column. Save numpy.ascontiguousarray of it"
+    problem = problem and f"“{shown(array_name)}” of {name} {problem}."
+    array = Array(array_name, dtype, shape, path, name, stream.tell(), problem, member)
+    if not problem and size < array.start + array.n_bytes:
+        raise cut_short(name)
+    return array
 
 
 class Columns(NamedTuple):

@@ -18,7 +18,6 @@ from clsviz.sources import docstrings, files, hub
 _TYPICAL_COST = 5, 60
 """What a dataset outside the catalogue takes to read: megabytes for the smallest sample, and bytes per sentence."""
 
-
 _UPLOAD = re.compile(r"upload-[0-9a-f]{32}")
 
 

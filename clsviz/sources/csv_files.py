@@ -22,10 +22,8 @@ _DELIMITERS = ",;\t|"
 _SAID = re.compile(rf'"?sep=([{_DELIMITERS}])"?', re.IGNORECASE)
 """A first line that tells Excel the delimiter."""
 
-
 _MOST_ABOVE = 10
 """Rows above the header, at most."""
-
 
 _END = "\x1e\x1e\x1e"
 """A row added after the last: if it is not found there, an open quote has swallowed it."""

@@ -28,9 +28,7 @@ from clsviz.progress import Progress
 SCHEMA = 2
 """Increase it when different sentences are found in the same files."""
 
-
 _NOT_SOURCE = {"test", "tests", "testing", "idle_test", "site-packages", "dist-packages", "__pycache__"}
-
 
 _DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -51,7 +49,6 @@ _NOT_PROSE = re.compile(
     re.VERBOSE,
 )
 
-
 _MARKUP: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
     (re.compile(r"`([^`<]+?)\s*<[^>`]*>`__?"), r"\1"),  # `text <target>`_
     (re.compile(r":[\w:+-]+:`[~!.]*([^`<]+?)(\s*<[^>`]*>)?`"), r"\1"),  # :role:`text <target>`
@@ -61,11 +58,9 @@ _MARKUP: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
     (re.compile(r"\|(\w+)\|"), r"\1"),  # substitution
 ]
 
-
 _CODE = re.compile(
     r"""[=<>{}\[\]|\\^~`@#$*;]|::|--|://|\w\(\S|\w/\w+/|\b(param|todo|xxx|fixme)\b|_\w*_""", re.IGNORECASE
 )
-
 
 _SENTENCE = re.compile(r"""["'(]?[A-Z].*[^\s.][.!?]["')]?$""", re.DOTALL)
 

@@ -35,7 +35,6 @@ _PACKABLE = (*_PLAIN, ".csv", ".tsv", ".jsonl", ".ndjson")
 SUFFIXES = (*_PACKABLE, *(f"{suffix}.gz" for suffix in _PACKABLE), ".parquet")
 """The endings of the files that are read, in small letters."""
 
-
 VECTOR_SUFFIXES = (".parquet", ".npy", ".npz", ".safetensors")
 """The endings of files of vectors, in small letters."""
 

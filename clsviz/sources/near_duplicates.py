@@ -15,10 +15,8 @@ if TYPE_CHECKING:
 LEAST_SHARED = 0.7
 """Sentences are alike if the words they share are at least this much of the words that either has (Jaccard)."""
 
-
 _BANDS, _ROWS = 20, 4
 """Of MinHash: they find a pair that shares 0.7 of its words with a probability of 0.996."""
-
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 

@@ -19,10 +19,8 @@ from clsviz.sources.text_files import Limits, TextFile, decoded, find_encoding, 
 PARTITIONS = {"tr": "training", "va": "validation", "te": "test"}
 """What the first field of a line is, and what it means; in the order of their numbers."""
 
-
 _MOST_CLASSES = 100
 """A classifier of more takes too long."""
-
 
 _MOST_LINES = 500_000
 """All are in memory at once; the published tasks have 120,000."""

@@ -11,14 +11,11 @@ from clsviz.settings import Segmentation
 VERSION = f"1, sentencex {importlib.metadata.version('sentencex')}"
 """Changes when the same text may be cut into different sentences."""
 
-
 MAX_CHARACTERS = 100_000
 """The longest sentence that is kept: far more than a model reads, and still tokenized in no time."""
 
-
 LONG_TEXT = 200
 """Mean length, in characters, above which texts are taken to hold several sentences."""
-
 
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)  # found in texts from web pages
 

@@ -21,7 +21,6 @@ from clsviz.sources.paragraphs import Wrapped
 
 _ROW_GROUP = 10_000
 
-
 _SENTENCE = pa.field("sentence", pa.large_string(), nullable=False)
 
 _UNFINISHED = "clsviz-unfinished"

@@ -12,13 +12,10 @@ from clsviz.sources.text_files import TextFile, no_text
 BATCH_SIZE = 10_000
 """The most texts that are passed on at once."""
 
-
 SAMPLE_ROWS = 200
 """Rows at the beginning of a table that show which columns hold text."""
 
-
 _SHOWN_COLUMNS = 12
-
 
 _KNOWN_NAMES = (
     *("text", "sentence", "content", "premise", "document", "review", "comment", "body"),
@@ -26,10 +23,8 @@ _KNOWN_NAMES = (
 )
 """Names that the main column of text tends to have, likeliest first."""
 
-
 Values = Iterator[Sequence[str | None]]
 """The values of a column, piece by piece, as they are in the file; None where a row has no text."""
-
 
 _MOST_FIELDS, LONGEST_VALUE = 100, 100
 """The most columns that are named, and the most characters that are taken of a value which is not read as a text."""

@@ -88,7 +88,6 @@ def megabytes(n_bytes: int) -> str:
 PIECE_BYTES = 2**18
 """How much of a file its encoding and its delimiter are guessed from."""
 
-
 _BOMS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF32_LE: "utf-32",  # before UTF-16's, which it begins with
