@@ -1,7 +1,6 @@
 from .analyses import Analysis
 from .bucket import Bucket
-from .census import Counted, take_census
-from .census_file import is_kept
+from .census import Counted, is_kept, take_census
 from .encoders import Encoders
 from .estimate import LOAD_SECONDS, RATE_OF_VECTORS, Cost, Machine, gigabytes_of
 from .eviction import RECENT_SECONDS, clean, evict

@@ -1,6 +1,4 @@
 from . import sentlen
-from .census import Census
-from .counting import CountedRun
 from .dimensions import (
     AS_IT_IS,
     WITHOUT_BIAS,
@@ -16,7 +14,6 @@ from .erasure import AFTER, BEFORE, CONTROL, MOST_SENTENCES, Eraser, Erasure, Le
 from .intervals import FEW_SENTENCES, FEWEST_OF_LINE, ROUNDING, enough_row_groups
 from .lengths import bins, lengths_in, percentile_at_length, shuffled, slices
 from .line import CUTOFFS, FLAT_LENGTHS, Fit, Flat, by_cutoff, fit, flat, r_squared, slope_within_ends
-from .norm_bins import NormBins
 from .precision import Audit, audit
 from .probes import (
     MOST_PROJECTED,
@@ -62,6 +59,7 @@ from .similarity import (
     similarities,
     typical_similarity,
 )
+from .summary import Census, NormBins
 
 __all__ = [
     "AFTER",
@@ -88,7 +86,6 @@ __all__ = [
     "Census",
     "Chance",
     "Code",
-    "CountedRun",
     "Dimensions",
     "Directions",
     "Eraser",

@@ -186,17 +186,17 @@ def test_a_part_that_vanished_is_missing(reading: Reading, measured: Measurement
     assert reading.starts() == []
 
 
-def test_a_damaged_part_is_reported_and_all_others_stay_counted(reading: Reading, measured: Measurements) -> None:
+def test_a_damaged_part_is_reported_and_those_before_it_stay_counted(reading: Reading, measured: Measurements) -> None:
     parts = add(reading, measured, 0, 17_000, 18_000, N)
     parts[1].path.write_bytes(parts[1].path.read_bytes()[:-1])
     damaged: list[Part] = []
     assert take_census(reading, KEY, N, Progress(), damaged.append) is None
     assert [part.start for part in damaged] == [17_000]
     assert sorted(reading.parts(KEY)) == [0, 18_000]
-    assert reading.starts() == [0, 17_000, 18_000]
+    assert reading.starts() == [0, 17_000]
     add(reading, measured, 17_000, 18_000)
     assert_counted(count(reading), measured)
-    assert reading.starts() == [17_000]
+    assert reading.starts() == [17_000, 18_000]
 
 
 def test_a_damaged_first_part_is_reported(reading: Reading, measured: Measurements) -> None:
@@ -333,9 +333,19 @@ def test_what_is_kept_of_another_key_or_version_is_not_believed(
     reading.starts()
     assert_counted(count(reading, 2000), measured)
     assert reading.starts() == [0]
-    monkeypatch.setattr("clsviz.measuring.census_file.VERSION", 0)
+    monkeypatch.setattr("clsviz.measuring.census.VERSION", 0)
     assert_counted(count(reading, 2000), measured)
     assert reading.starts() == [0]
+
+
+def test_what_an_earlier_version_kept_is_counted_again_and_said(reading: Reading, measured: Measurements) -> None:
+    add(reading, measured, 0, N)
+    old = reading.root / KEY.folder_name / f"census-{N:09d}.safetensors"
+    old.write_bytes(b"of another format")
+    progress = Progress()
+    assert_counted(take_census(reading, KEY, N, progress), measured)
+    assert progress.stage.startswith("Counting all sentences again")
+    assert not old.exists()
 
 
 def test_a_vector_can_be_read_after_another_took_its_place(reading: Reading, measured: Measurements) -> None:

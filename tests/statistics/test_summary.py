@@ -1,0 +1,284 @@
+"""Sentences summed up by length and bins of norm, against the sentences themselves."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from support.censuses import CENSUS, EXACT, LENGTHS, NORMS, N, assert_same
+from support.lines import sample
+
+from clsviz import statistics
+from clsviz.errors import UndefinedFitError
+from clsviz.statistics import Census, NormBins
+
+RANDOM = np.random.default_rng(0)
+
+
+def test_parts_add_up_in_any_order() -> None:
+    borders = [0, 1, 1, 7000, 7040, 33_000, N]
+    census = Census.none(CENSUS.bins)
+    for start, stop in reversed([*pairwise(borders)]):
+        census.add(LENGTHS[start:stop], NORMS[start:stop])
+    for name in ("n", "counts", "lowest", "highest"):
+        np.testing.assert_array_equal(getattr(census, name), getattr(CENSUS, name))
+    for name in ("sums", "squares"):
+        np.testing.assert_allclose(getattr(census, name), getattr(CENSUS, name), rtol=1e-12, atol=1e-11)
+    np.testing.assert_array_equal(CENSUS.n, np.bincount(LENGTHS, minlength=len(CENSUS.n)))
+
+
+@pytest.mark.parametrize(("length", "norm"), [(-1, 7.0), (513, 7.0), (5, np.nan), (5, np.inf)])
+def test_what_cannot_be_counted_is_an_error(length: int, norm: float) -> None:
+    census = Census.none(CENSUS.bins)
+    with pytest.raises(ValueError, match=r"not between 0 and 512|not finite"):
+        census.add([4, length], [7.0, norm])
+    assert census.total == 0
+
+
+def test_extremes_are_exact() -> None:
+    lengths, norms = LENGTHS, NORMS
+    assert CENSUS.extremes() == (norms.min(), norms.max())
+    assert CENSUS.extremes(10) == (norms[lengths < 10].min(), norms[lengths < 10].max())
+    assert CENSUS.extremes(2) == (np.inf, -np.inf)
+
+
+@pytest.mark.parametrize("cutoff", [513, 40, 8, 5])
+def test_the_line_is_that_of_the_sentences_themselves(cutoff: int) -> None:
+    lengths, norms = LENGTHS, NORMS
+    short = lengths < cutoff
+    assert_same(CENSUS.fit(cutoff), statistics.fit(lengths[short], norms[short]))
+
+
+def test_spearman_is_that_of_scipy() -> None:
+    assert CENSUS.fit().spearman == pytest.approx(stats.spearmanr(LENGTHS, NORMS).statistic, abs=5e-6)
+
+
+def test_r_squared_on_flat_lengths_and_by_cutoff_is_as_of_the_sentences() -> None:
+    lengths, norms = LENGTHS, NORMS
+    assert CENSUS.flat().r_squared == pytest.approx(statistics.flat(lengths, norms).r_squared, rel=1e-9)
+    gaps = lengths % 5 > 0
+    found, expected = (Census.of(lengths[gaps], norms[gaps]).flat(), statistics.flat(lengths[gaps], norms[gaps]))
+    assert (found.absent, found.r_squared) == (expected.absent, pytest.approx(expected.r_squared, rel=1e-9))
+    by_cutoff = statistics.by_cutoff(lengths, lengths, norms)
+    pd.testing.assert_frame_equal(CENSUS.by_cutoff(), by_cutoff, rtol=1e-4)
+    assert len(by_cutoff) > 5
+
+
+@pytest.mark.parametrize(
+    ("lengths", "norms", "reason"),
+    [
+        ([], [], "shorter than the length cutoff"),
+        ([45, 46, 47], [7.0, 7.1, 7.2], "shorter than the length cutoff"),
+        ([5], [7.0], "1 sentence says"),
+        ([5, 6, 45], [7.0, 7.1, 7.5], "2 sentences says"),
+        ([5, 5, 5], [7.0, 7.1, 7.2], "All 3 sentences have the same length, 5"),
+        ([5, 6, 7], [7.0, 7.0, 7.0], "same for all 3 sentences .7.0000."),
+        ([5, 6, 7], [0.0, 0.0, 0.0], "same for all 3"),
+        ([5, 6, 7], [7.0, 7.000001, 7.0], "same for all 3"),
+    ],
+)
+def test_what_determines_no_line_says_why(lengths: list[int], norms: list[float], reason: str) -> None:
+    census = Census.of(lengths, norms)
+    with pytest.raises(UndefinedFitError, match=reason):
+        census.fit(40)
+    if max(lengths, default=0) < 40:
+        with pytest.raises(UndefinedFitError, match=reason):
+            statistics.fit(lengths, norms)
+
+
+@pytest.mark.parametrize("lengths", [[5, 5, 5, 40], [4, 4, 5], [3, 3, 3, 3, 4]])
+def test_a_line_that_hangs_on_one_sentence_has_no_certain_slope(lengths: list[int]) -> None:
+    norms = np.arange(len(lengths)) ** 2
+    found, expected = Census.of(lengths, norms).fit(), statistics.fit(lengths, norms)
+    assert found.slope_interval == expected.slope_interval == (-np.inf, np.inf)
+    assert found.slope == pytest.approx(expected.slope)
+    assert np.isinf(found.covariance).all()
+    assert found.r_squared_interval == pytest.approx(expected.r_squared_interval, abs=1e-3)
+
+
+@pytest.mark.parametrize("n", [3, 4, 10, 50])
+def test_a_few_sentences_are_enough(n: int) -> None:
+    lengths, norms = sample(n, seed=n)
+    assert_same(Census.of(lengths, norms).fit(), statistics.fit(lengths, norms), width=0.02)
+
+
+def test_the_line_keeps_its_digits_where_the_norm_hardly_varies() -> None:
+    """Norms near 8 that vary by 8e-6, which is twenty numbers in float32."""
+    lengths, norms = LENGTHS, NORMS
+    norms = (8 + 8e-6 * (norms - norms.mean(dtype=float)) / norms.std(dtype=float)).astype(np.float32)
+    assert 10 < len(np.unique(norms)) < 200
+    census = Census.of(lengths, norms)
+    assert_same(census.fit(), statistics.fit(lengths, norms), width=1e-3)
+    np.testing.assert_allclose(
+        census.quantiles([0.25, 0.5, 0.75]), np.quantile(norms.astype(float), [0.25, 0.5, 0.75]), atol=census.off_by
+    )
+
+
+def test_norms_far_outside_the_bins_count() -> None:
+    """As if the first sentences had been others: their bins end long before some of the norms."""
+    lengths, norms = LENGTHS, NORMS
+    norms = norms.copy()
+    norms[::1000] += np.geomspace(5, 40, 40).astype(np.float32)
+    norms[500::4000] = 0
+    census = Census.of(lengths, norms, NormBins.of(norms[1:500]))
+    fit, expected = census.fit(), statistics.fit(lengths, norms)
+    assert_same(fit, expected, width=0.002)
+    assert census.extremes() == (0, norms.max())
+    shares = np.linspace(0, 1, 5001)
+    found, exact = census.quantiles(shares), np.quantile(norms.astype(float), shares)
+    away = np.abs(exact - census.bins.middle)
+    assert (np.abs(found - exact) <= np.maximum(census.off_by * 1.001, 0.011 * away)).all()
+    assert census.density(513, 64)[0].sum() < N
+
+
+def test_norms_all_outside_the_bins_still_have_a_line() -> None:
+    lengths, norms = LENGTHS, NORMS
+    fit = Census.of(lengths, norms, NormBins.of(np.array([1.0, 1.001]))).fit()
+    expected = statistics.fit(lengths, norms)
+    for name in EXACT:
+        np.testing.assert_allclose(getattr(fit, name), getattr(expected, name), rtol=1e-9, err_msg=name)
+
+
+def test_a_nearly_perfect_line_keeps_its_interval() -> None:
+    lengths, norms = sample(N)
+    norms = (7 + 0.05 * lengths + 5e-3 * norms).astype(np.float32)
+    assert statistics.r_squared(lengths, norms) > 0.9999
+    assert_same(Census.of(lengths, norms).fit(), statistics.fit(lengths, norms), width=0.01, spearman=1e-4)
+
+
+def test_quantiles_are_off_by_no_more_than_they_say() -> None:
+    lengths, norms = LENGTHS, NORMS
+    shares = np.linspace(0, 1, 201)
+    assert 0.8e-3 < CENSUS.off_by / norms[:5000].astype(float).std() <= 1e-3
+    for cutoff in (513, 20, 4):
+        expected = np.quantile(norms[lengths < cutoff].astype(float), shares)
+        assert np.abs(CENSUS.quantiles(shares, cutoff) - expected).max() <= CENSUS.off_by * (1 + 1e-9)
+    assert np.isnan(CENSUS.quantiles(0.5, 3))
+
+
+@pytest.mark.parametrize("cutoff", [513, 30, 9, 4])
+def test_what_lies_over_the_picture_is_as_of_the_sentences(cutoff: int) -> None:
+    lengths, norms = LENGTHS, NORMS
+    lengths, norms = lengths[lengths < cutoff], norms[lengths < cutoff]
+    for found, expected in (
+        (CENSUS.bins_of_length(cutoff), statistics.bins(lengths, norms)),
+        (CENSUS.slices(cutoff), statistics.slices(lengths, norms)),
+    ):
+        is_of_lengths = "from_share" in expected
+        for name in expected:
+            off_by = CENSUS.off_by if name in ("lower", "median", "upper", "lowest", "highest") else 0
+            if is_of_lengths and name in ("lower", "median", "upper"):
+                off_by = 1  # where half a bin of norms makes a difference
+            np.testing.assert_allclose(found[name], expected[name], rtol=0, atol=off_by + 1e-9, err_msg=name)
+        assert found.columns.tolist() == expected.columns.tolist()
+        assert found.dtypes.tolist() == expected.dtypes.tolist()
+    assert (found["median"] == expected["median"]).mean() > 0.5
+
+
+def test_without_sentences_nothing_lies_over_it() -> None:
+    census = Census.none(NormBins(0.0, 1.0))
+    pd.testing.assert_frame_equal(census.bins_of_length(), statistics.bins([], []))
+    assert census.slices().empty
+    assert census.percentile_at_length(10, 7.0) is None
+
+
+def test_the_percentile_is_that_among_the_sentences() -> None:
+    for length, norm in ((3, 7.0), (20, 7.5), (70, 7.31), (79, -1.0), (79, 1e9)):
+        share, n = statistics.percentile_at_length(length, norm, LENGTHS, NORMS)
+        found, n_found = CENSUS.percentile_at_length(length, norm)
+        assert n_found == n
+        assert found == pytest.approx(share, abs=0.2)
+    assert CENSUS.percentile_at_length(300, 7.0) is None
+
+
+class TestDensity:
+    def test_its_bins_are_those_of_numpy(self) -> None:
+        lengths, norms = LENGTHS, NORMS
+        counts, edges = CENSUS.density(30, 256)
+        assert counts.shape == (30, 256)
+        assert (counts.dtype, edges.dtype) == (np.int64, np.float64)
+        expected, *_ = np.histogram2d(lengths, norms.astype(float), bins=(np.arange(31) - 0.5, edges))
+        assert np.abs(counts - expected).sum() <= 4  # of those that lie on an edge, to rounding
+        assert counts.sum() == expected.sum()
+
+    def test_a_part_of_it_is_finer(self) -> None:
+        lengths, norms = LENGTHS, NORMS
+        counts, edges = CENSUS.density(513, 128, norms=(7.2, 7.4), lengths=(10, 12))
+        assert counts.shape == (3, len(edges) - 1)
+        assert 64 <= counts.shape[1] <= 128
+        width = edges[1] - edges[0]
+        assert edges[0] <= 7.2 < edges[0] + width
+        assert edges[-1] - width <= 7.4 < edges[-1]
+        inside = (lengths >= 10) & (lengths <= 12) & (norms >= edges[0]) & (norms < edges[-1])
+        assert abs(counts.sum() - inside.sum()) <= 1
+        whole, all_edges = CENSUS.density(513, round(CENSUS.bins.n * CENSUS.bins.width / width))
+        first = int(np.argmin(np.abs(all_edges - edges[0])))
+        np.testing.assert_array_equal(counts, whole[10:13, first : first + counts.shape[1]])  # so there are no stripes
+
+    def test_what_is_far_out_is_one_bin(self) -> None:
+        for norms in ((100.0, 200.0), (-3.0, -2.0), (7.3, 7.3)):
+            counts, edges = CENSUS.density(513, 512, norms=norms)
+            assert counts.shape == (513, 1) == (513, len(edges) - 1)
+
+    def test_only_whole_bins_make_coarser_ones(self) -> None:
+        for n_bins in (0, -2, 3, 100, 16384):
+            with pytest.raises(ValueError, match="cannot be made of 8192"):
+                CENSUS.density(40, n_bins)
+
+    def test_lengths_end_at_the_cutoff(self) -> None:
+        counts, _ = CENSUS.density(10, 64, lengths=(5, 50))
+        np.testing.assert_array_equal(counts, CENSUS.density(513, 64)[0][5:10])
+
+
+def test_bins_are_a_five_hundredth_of_the_spread_wide_with_the_same_room_on_both_sides() -> None:
+    norms = RANDOM.normal(7, 0.2, 20_000)
+    bins = NormBins.of(norms)
+    assert bins.width == pytest.approx(norms.std() / 500, rel=0.02)
+    assert bins.width <= norms.std() / 500 * (1 + 1e-9)
+    assert len(bins.edges) == bins.n + 1
+    assert bins.middle == pytest.approx(7, abs=0.1)
+    assert bins.edges[0] < norms.min() - 0.5
+    assert bins.edges[-1] > norms.max() + 0.5
+
+
+def test_a_few_norms_far_out_do_not_make_the_bins_wider() -> None:
+    norms = RANDOM.normal(7, 0.2, 20_000)
+    usual = NormBins.of(norms)
+    norms[::200] = 1e6
+    assert NormBins.of(norms).width == pytest.approx(usual.width, rel=0.1)
+    mostly_one = np.where(np.arange(1000) % 500, 7.0, 8.0)
+    assert NormBins.of(mostly_one).width == pytest.approx(mostly_one.std() / 500)
+
+
+def test_every_norm_is_in_one_bin_and_near_its_place() -> None:
+    bins = NormBins(6.0, 0.001)
+    norms = np.concatenate(
+        [RANDOM.uniform(6, bins.edges[-1], 1000), [6.0, 5.9999, bins.edges[-1], 0.0, -40, 60, -1e30, 1e30]]
+    )
+    numbers = bins.numbers(norms).astype(int)
+    assert numbers.min() == 0 <= numbers.max() == bins.n_columns - 1
+    off = np.abs(bins.middle + bins.places[numbers] - norms)
+    inner = (numbers >= bins.inner.start) & (numbers < bins.inner.stop)
+    assert inner.sum() in (1001, 1002)
+    assert off[inner].max() <= bins.width / 2 + 1e-12
+    away = np.abs(norms - bins.middle)
+    assert (off <= 0.011 * away)[~inner & (np.abs(norms) < 50)].all()
+    order = np.argsort(norms)
+    assert (np.diff(numbers[order]) >= 0).all()
+    assert (np.diff(bins.places) > 0).all()
+    assert len(bins.places) == bins.n_columns
+
+
+@pytest.mark.parametrize("norm", [0.0, 7.25, 1e-30, 3e38])
+def test_a_norm_that_never_varies_has_bins(norm: float) -> None:
+    bins = NormBins.of(np.full(100, norm))
+    assert bins.width > 0
+    assert np.isfinite(bins.edges).all()
+    numbers = bins.numbers(np.array([norm, np.nextafter(np.float32(norm), np.float32(1)).astype(float)]))
+    assert bins.inner.start <= numbers[0] < bins.inner.stop
+    assert norm == 0 or numbers[0] != numbers[1]
+
+
+def test_without_norms_there_are_bins_all_the_same() -> None:
+    assert NormBins.of([]) == NormBins(0.0, 1.0)
