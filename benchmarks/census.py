@@ -3,7 +3,7 @@
 In a temporary store it writes parts of made-up sentences, as large as those of a whole corpus: lengths are log-normal
 around 15 tokens, and norms of [CLS] after each layer lie around a line, with a spread that falls with length. Then, in
 processes of their own, it times the pass that counts all of them, and what a page shows of what was kept: a line, that
-of another cutoff and of another layer, the bootstrap. It compares the numbers of the first million with those that are
+of another cutoff and of another layer. It compares the numbers of the first million with those that are
 computed in memory, and times a pass after one part was added.
 """
 
