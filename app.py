@@ -4,7 +4,6 @@ import sys
 from typing import TYPE_CHECKING
 
 import streamlit as st
-from streamlit import runtime
 
 from clsviz.errors import SettingError
 from clsviz.ui import failures
@@ -12,7 +11,7 @@ from clsviz.ui import failures
 if TYPE_CHECKING:
     from clsviz.ui.examples import Example
 
-if runtime.exists():  # a visitor opens a page
+if __name__ == "__main__":  # Streamlit runs this file for a visitor
     from clsviz.ui.app import main
 
     def examples() -> "list[Example]":
@@ -22,7 +21,7 @@ if runtime.exists():  # a visitor opens a page
         return preview.examples()
 
     main(examples)
-else:  # the server starts, without the pages: they load while the first browser does
+else:  # the server imports it as it starts, without the pages: they load while the first browser does
     from clsviz.web import routes
 
     try:

@@ -17,7 +17,7 @@ LIGHT = [
     "clsviz",
     "clsviz.experiment",
     "clsviz.sources.sampling",
-    "clsviz.measuring.jobs",
+    "clsviz.measuring.queue",
     "clsviz.api",
     "clsviz.cli.main",
 ]

@@ -30,10 +30,6 @@ class AnyEncoder(Protocol):
     def anatomy(self) -> "Anatomy":
         """What the model is made of, and how it reads a sentence."""
 
-    @property
-    def is_gone(self) -> bool:
-        """Whether it cannot be used any more."""
-
     def altered(self, alteration: Alteration, seed: int) -> "AnyEncoder":
         """One that changes every sentence before it reads it."""
 

@@ -44,8 +44,6 @@ class Encoder:
     slow_path_reason: why the fastest forward pass does not apply to this model, or "".
     """
 
-    is_gone = False  # as one in another process may be
-
     def __init__(
         self,
         weights: Weights,

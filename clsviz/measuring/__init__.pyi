@@ -1,7 +1,5 @@
-from .analyses import Analysis
 from .bucket import Bucket
 from .census import Counted, is_kept, take_census
-from .encoders import Encoders
 from .estimate import LOAD_SECONDS, RATE_OF_VECTORS, Cost, Machine, gigabytes_of
 from .eviction import RECENT_SECONDS, clean, evict
 from .extraction import Extraction
@@ -9,18 +7,18 @@ from .found import Found, measurement_key
 from .housekeeping import Housekeeping
 from .imports import Import, import_rows, list_imports
 from .job import Job, State, Steps
-from .jobs import Jobs, MeasuringJob
-from .lane import TURN_SECONDS, Place
 from .look_up import AUDIT_SIZE
 from .outline import read_outline, write_outline
 from .part import borders, measure_parts, missing, n_between, part_stop
 from .part_file import Key
 from .plan import GPU_RATE, Plan, plan, planned
+from .queue import Analysis, JobQueue, Lane, MeasuringJob
 from .showcase import SHOWCASE, Origin, measure_showcase, origin
 from .store import Store, is_url
 from .texts import measure_altered, measure_texts
 from .warming import Wanted, read_wanted
 from .worker import Share, Worker
+from .worker_process import Encoders, RemoteEncoders, WorkerLostError
 
 __all__ = [
     "AUDIT_SIZE",
@@ -29,7 +27,6 @@ __all__ = [
     "RATE_OF_VECTORS",
     "RECENT_SECONDS",
     "SHOWCASE",
-    "TURN_SECONDS",
     "Analysis",
     "Bucket",
     "Cost",
@@ -40,19 +37,21 @@ __all__ = [
     "Housekeeping",
     "Import",
     "Job",
-    "Jobs",
+    "JobQueue",
     "Key",
+    "Lane",
     "Machine",
     "MeasuringJob",
     "Origin",
-    "Place",
     "Plan",
+    "RemoteEncoders",
     "Share",
     "State",
     "Steps",
     "Store",
     "Wanted",
     "Worker",
+    "WorkerLostError",
     "borders",
     "clean",
     "evict",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable
 from clsviz.errors import ClsvizError
 from clsviz.limits import Limits
 from clsviz.measuring.eviction import clean, evict
-from clsviz.measuring.jobs import Jobs
+from clsviz.measuring.queue import JobQueue
 from clsviz.sources import uploads
 
 _SELDOM, _OFTEN = 20.0, 0.2
@@ -22,16 +22,15 @@ class Housekeeping:
 
     def __init__(
         self,
-        jobs: Jobs,
+        jobs: JobQueue,
         limits: Limits,
-        also: Callable[[], None] = lambda: None,
         *,
         every_seconds: float | None = None,
     ) -> None:
-        """also: what else is done each time. every_seconds: so often; by default as the limits need it."""
-        self._jobs, self._limits, self._also = jobs, limits, also
-        times = [seconds / 3 for seconds in (limits.upload_seconds, limits.reconnect_seconds) if seconds is not None]
-        every_seconds = every_seconds or max(_OFTEN, min(_SELDOM, *times))
+        """every_seconds: between two rounds; by default as the limits need it."""
+        self._jobs, self._limits = jobs, limits
+        soon = _SELDOM if limits.upload_seconds is None else limits.upload_seconds / 3
+        every_seconds = every_seconds or max(_OFTEN, min(_SELDOM, soon))
         self._held: dict[tuple[str, Hashable], Callable[[], bool]] = {}
         self._lock = threading.Lock()
         ended = threading.Event()
@@ -46,7 +45,6 @@ class Housekeeping:
 
     def tidy(self) -> None:
         """Do all of it once."""
-        self._also()
         store = self._jobs.store
         if self._limits.upload_seconds is not None:
             with self._lock:

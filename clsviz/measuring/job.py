@@ -104,7 +104,8 @@ class Job(Progress, Generic[W_co]):
         self._most_seconds = most_seconds
         self.can_rest = can_rest
         self._seconds_before = 0.0  # of the turns that it has had
-        self._turn_began: float | None = None
+        self.turn_began = 0.0
+        self._is_running = False
         self._last_visitors: frozenset[Hashable] = frozenset([visitor])
         self._grace_seconds = grace_seconds
         self._watchers: dict[Hashable, _Watcher] = {}
@@ -162,28 +163,19 @@ class Job(Progress, Generic[W_co]):
             with self.reporting():
                 self.check()
                 self.state = State.RUNNING
-                self._turn_began = time.monotonic()
+                self.turn_began, self._is_running = time.monotonic(), True
                 self.work.run(self)
                 self.state = State.DONE
         except _GaveWay:
             if self.state is State.RUNNING:  # not cancelled meanwhile
                 self.state = State.QUEUED
         finally:
-            self._seconds_before, self._turn_began = self.seconds_run, None
+            self._seconds_before, self._is_running = self.seconds_run, False
 
     @property
     def seconds_run(self) -> float:
         """How long it has been running, all its turns together."""
-        began = self._turn_began
-        return self._seconds_before + (0.0 if began is None else time.monotonic() - began)
-
-    @property
-    def seconds_to_go(self) -> float | None:
-        """About how long it has yet to run, or None while that is not known."""
-        if self.cost is None or self.cost.megabytes:
-            return None
-        left = max(self.cost.seconds - self.seconds_run, self.seconds_left or 0.0, 0.0)
-        return left if self._most_seconds is None else min(left, max(self._most_seconds - self.seconds_run, 0.0))
+        return self._seconds_before + (time.monotonic() - self.turn_began if self._is_running else 0.0)
 
     def rest(self) -> None:
         """Let others run first, if it is to."""

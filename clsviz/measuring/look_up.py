@@ -7,7 +7,6 @@ import numpy as np
 
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind, Measurements
-from clsviz.measuring.encoders import Encoders
 from clsviz.measuring.estimate import LOAD_SECONDS, RATE_OF_VECTORS, TYPICAL_CHARACTERS, Cost, Machine, operations_of
 from clsviz.measuring.found import Found
 from clsviz.measuring.imports import check_asked, check_found, max_length
@@ -16,6 +15,7 @@ from clsviz.measuring.part_file import Key
 from clsviz.measuring.soundness import Shape
 from clsviz.measuring.store import Store
 from clsviz.measuring.whole import counted, is_counted
+from clsviz.measuring.worker_process import Encoders
 from clsviz.progress import Progress
 from clsviz.settings import ALL, RANGES, Alteration, Precision
 from clsviz.sources import catalogue, local_files, models, sampling

@@ -15,11 +15,11 @@ from pathlib import Path
 
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
-from clsviz.measuring.encoders import Encoders
 from clsviz.measuring.extraction import Extraction
 from clsviz.measuring.found import Found
 from clsviz.measuring.outline import write_outline
 from clsviz.measuring.store import Store
+from clsviz.measuring.worker_process import Encoders
 from clsviz.progress import Progress
 
 SHOWCASE = Path(__file__).parent / "data"

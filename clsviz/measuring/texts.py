@@ -8,10 +8,10 @@ from dataclasses import replace
 from clsviz.errors import ModelError
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
-from clsviz.measuring.encoders import Encoders
 from clsviz.measuring.extraction import Extraction
 from clsviz.measuring.found import Found
 from clsviz.measuring.store import Store
+from clsviz.measuring.worker_process import Encoders
 from clsviz.progress import Progress
 from clsviz.settings import Alteration
 from clsviz.sources import models

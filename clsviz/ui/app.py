@@ -5,19 +5,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import streamlit as st
-from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
 
 from clsviz import words
 from clsviz.errors import SettingError
-from clsviz.ui import failures
 from clsviz.ui.compare_models.page import page as compare_models
 from clsviz.ui.examples import Example
 from clsviz.ui.inside_the_model import page as inside_the_model
 from clsviz.ui.length_and_search import page as length_and_search
 from clsviz.ui.norm_vs_length import page as norm_vs_length
-from clsviz.ui.parts import assist
+from clsviz.ui.parts import assist, redrawn
 from clsviz.ui.state import server, session, watching
-from clsviz.ui.state.pace import part
 from clsviz.ui.try_a_sentence import page as try_a_sentence
 from clsviz.ui.where_length_lives.page import page as where_length_lives
 
@@ -30,7 +27,7 @@ _HERE = Path(__file__).parent  # absolute, whatever folder the server was starte
 
 def main(examples: Callable[[], list[Example]] = list) -> None:
     """Draw the page that the visitor is on; examples: those that the main page offers, asked for when they are seen."""
-    failures.follow()
+    server.come_after_measuring()
     st.set_page_config(page_title="clsviz", page_icon=_HERE / "icon.svg", layout="wide")
     st.logo(_HERE / "logo.svg", size="large")
     try:
@@ -64,20 +61,17 @@ def main(examples: Callable[[], list[Example]] = list) -> None:
     ]
     page = st.navigation(pages, position="hidden")
     with st.sidebar.container(key="pages", gap="xxsmall"):
-        drawn = session.query() or st.query_params.to_dict()
-        places = [st.page_link(other, query_params=drawn) for other in pages]  # before the page, which may take a while
+        written = session.query() or st.query_params.to_dict()
+        places = [st.page_link(other, query_params=written) for other in pages]
 
     def link(query: dict[str, str]) -> None:
-        is_part = ThreadState.get().fragment_id is not None  # which has to write at every run what it writes elsewhere
-        if is_part or query != drawn:
-            for place, other in zip(places, pages, strict=True):  # Streamlit's own menu would drop the settings
-                place.page_link(other, query_params=query)
+        for place, other in zip(places, pages, strict=True):  # Streamlit's own menu would drop the settings
+            place.page_link(other, query_params=query)
 
     session.link_pages_by(link)
     session.offer(examples)
-    with server.turns().one():
-        page.run()
-        assist.show()
+    page.run()
+    assist.show()
 
 
 def _show_busy() -> None:
@@ -90,4 +84,4 @@ def _show_busy() -> None:
         if watching.is_admitted():
             st.rerun()
 
-    part(keep_up, _RETRY_SECONDS)()
+    redrawn.repeat(keep_up, _RETRY_SECONDS)

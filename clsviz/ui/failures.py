@@ -6,13 +6,12 @@ from pathlib import Path
 from types import TracebackType
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from clsviz.errors import ClsvizError, UnexpectedError
 from clsviz.ui import state
 from clsviz.ui.markdown import escape
 
-_LOGGERS = ("streamlit.error_util", "clsviz.measuring.job", "clsviz.measuring.estimates")
+_LOGGERS = ("streamlit.error_util", "clsviz.measuring.job", "clsviz.measuring.queue")
 """Those that log exceptions whose messages may hold what a visitor sent."""
 
 _OURS = str(Path(__file__).parents[1])
@@ -35,14 +34,6 @@ def is_forged(error: BaseException) -> bool:
     names = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
     last_of_ours = max((at for at, name in enumerate(names) if name.startswith(_OURS)), default=-1)
     return any(_READS_MESSAGES in name for name in names[last_of_ours + 1 :])
-
-
-def follow() -> None:
-    """Let `answer` answer for this run of the page, also where Streamlit was not told when it started."""
-    keep_out_of_the_log()
-    context = get_script_run_ctx()
-    if context is not None:
-        context.on_script_error = answer
 
 
 def keep_out_of_the_log() -> None:

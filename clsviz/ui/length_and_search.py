@@ -91,7 +91,7 @@ def _show(job: MeasuringJob) -> None:
     similarity: Similarity | None = compared.work.result if compared else None
     numbers = ""
     if compared is None:
-        answer = words.waiting.for_points(job, server.jobs().place_of(job))
+        answer = words.waiting.for_points(job, server.jobs().n_ahead(job))
     elif similarity is None:
         answer = str(compared.error or "Comparing…")
     else:

@@ -118,9 +118,8 @@ def _picture(job: MeasuringJob) -> None:
             share.command(words.command(experiment, found))
     if is_worth_waiting:  # last, as the browser draws meanwhile
         deadline = time.monotonic() + _PATIENCE_SECONDS
-        with server.turns().left():
-            while is_more_to_come() and time.monotonic() < deadline:
-                time.sleep(0.01)
+        while is_more_to_come() and time.monotonic() < deadline:
+            time.sleep(0.01)
         show_answer()
 
 
@@ -131,7 +130,7 @@ def _answer(job: MeasuringJob, experiment: Experiment, found: Found | None, show
     beside = None if is_imported else tour.button
     question = words.question(experiment)
     if found is None or shown is None:
-        waiting = words.waiting.for_points(job, server.jobs().place_of(job))
+        waiting = words.waiting.for_points(job, server.jobs().n_ahead(job))
         head.show(question, waiting, terms=terms, beside=beside)
         return
     shape, n_measured = _shape(job, experiment), found.n_measured

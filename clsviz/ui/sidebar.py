@@ -20,9 +20,8 @@ from clsviz.sources.catalogue import Corpus
 from clsviz.sources.segmentation import LONG_TEXT
 from clsviz.ui import status, view
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import folded, preview
+from clsviz.ui.parts import folded, preview, redrawn
 from clsviz.ui.state import server, session, visitor
-from clsviz.ui.state.pace import part
 
 INSTANT = Experiment()
 """Where a newcomer starts: it shows something at once."""
@@ -425,4 +424,4 @@ def _left_running() -> None:
             st.rerun()
         is_in_browser = True
 
-    part(keep_up, server.every())()
+    redrawn.repeat(keep_up, 1.0)

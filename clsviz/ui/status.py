@@ -9,8 +9,8 @@ from clsviz.measuring import MeasuringJob, State
 from clsviz.settings import ALL
 from clsviz.sources import catalogue, models
 from clsviz.ui.markdown import escape
+from clsviz.ui.parts import redrawn
 from clsviz.ui.state import server, watching
-from clsviz.ui.state.pace import Pace, part
 
 OF_THE_RUN = (Subject.STORE, Subject.PROGRAM, Subject.SENTENCES)
 """Errors that no control is to blame for: shown beside the Run button."""
@@ -45,15 +45,13 @@ def show(job: MeasuringJob, before: tuple[bool, bool, bool], name: str = "", sec
 
     def keep_up() -> None:
         nonlocal is_in_browser
-        if is_in_browser and will_change:
-            pace.keep()
         draw(job, name)  # first, so that no click on its button is lost
         if is_in_browser and before != outline(job):
             st.rerun()  # the whole page
         is_in_browser = True
 
-    will_change, pace = job.state.is_active or before != outline(job), Pace(seconds, is_first=seconds == _POLL_SECONDS)
-    part(keep_up, pace.seconds if will_change else None)()
+    will_change = job.state.is_active or before != outline(job)
+    redrawn.repeat(keep_up, seconds if will_change else None)
 
 
 def show_on_a_phone(job: MeasuringJob, before: tuple[bool, bool, bool]) -> None:
@@ -70,7 +68,7 @@ def draw(job: MeasuringJob, name: str = "") -> None:
     with st.container(key=f"status{name}"):
         state = job.state
         if state is State.QUEUED:
-            st.progress(0.0, words.waiting.in_queue(server.jobs().place_of(job)))
+            st.progress(0.0, words.waiting.in_queue(server.jobs().n_ahead(job)))
             _stop_button(name)
             _cancel_button(job, name)
         elif state.is_active:

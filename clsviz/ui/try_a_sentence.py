@@ -164,9 +164,8 @@ def _query() -> dict[str, str]:
 
 def _nothing_yet(job: MeasuringJob) -> str:
     """Why nothing is known of the model."""
-    place = server.jobs().place_of(job)
-    if place and place.n_ahead:
-        return f"{words.waiting.in_queue(place)}. Then the model is loaded."
+    if n_ahead := server.jobs().n_ahead(job):
+        return f"{words.waiting.in_queue(n_ahead)}. Then the model is loaded."
     return _NOTHING_YET.get(job.state, "Looking for the model; this takes a moment.")
 
 

@@ -69,6 +69,10 @@ class SecurityHeaders:
         await self._app(scope, receive, send_with_headers if scope["type"] == "http" else send)
 
 
+_AROUND_A_FILE = 64 * 1024
+"""What a browser sends around a file that it uploads."""
+
+
 class SameOrigin:
     """Refuses what a page of another site asks a visitor's browser to do here: connect to a session, or upload.
 
@@ -96,6 +100,22 @@ class SameOrigin:
         if self._allowed is None or scope.get("method") in _SAFE or origin is None:  # programs send none, browsers do
             return True
         return urlsplit(origin).netloc.lower() == headers.get("host", "").lower() or origin in self._allowed
+
+
+class LimitedUploads:
+    """Refuses a file that is larger than this server takes, before any of it is received."""
+
+    def __init__(self, app: ASGIApp, most_bytes: int) -> None:
+        self._app, self._most_bytes = app, most_bytes + _AROUND_A_FILE
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or refuse it."""
+        if scope["type"] == "http" and scope["method"] in ("POST", "PUT"):
+            length = Headers(scope=scope).get("content-length", "")
+            if not length.isdecimal() or int(length) > self._most_bytes:
+                await PlainTextResponse("The file is too large for this server.", 413)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
 
 
 class OnlyFor:

@@ -3,6 +3,7 @@
 import functools
 import gzip
 import importlib
+import os
 import sys
 import threading
 import time
@@ -18,9 +19,10 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from clsviz.ui.state import serving
+from clsviz.limits import limits_of
+from clsviz.ui.state import identity, serving
 from clsviz.web import page
-from clsviz.web.headers import OnlyFor, SameOrigin, SecurityHeaders, content_security_policy
+from clsviz.web.headers import LimitedUploads, OnlyFor, SameOrigin, SecurityHeaders, content_security_policy
 
 if TYPE_CHECKING:  # a browser gets its page before they are loaded
     from clsviz.web.preview import Previews
@@ -51,6 +53,7 @@ def middleware() -> list[Middleware]:
         Middleware(SecurityHeaders, policy=content_security_policy(page.shell() + page.LEAVE, hosting.frame_ancestors)),
         Middleware(TrustedHostMiddleware, allowed_hosts=serving.allowed_hosts() or ["*"], www_redirect=False),
         Middleware(SameOrigin, allowed=serving.allowed_origins()),
+        Middleware(LimitedUploads, most_bytes=limits_of(os.environ).upload_bytes),
         Middleware(OnlyFor, paths=[base + path for path in METRICS], is_welcome=hosting.shows_metrics),
     ]
 
@@ -70,10 +73,10 @@ def routes(patience_seconds: float = PATIENCE_SECONDS) -> list[BaseRoute]:
 
     async def metrics(_: Request) -> Response:
         def measure() -> bytes:
-            from clsviz.ui.state import server
+            from clsviz.ui.state import server, sessions
             from clsviz.web import status
 
-            return status.exposition(server.jobs(), serving.n_sessions())
+            return status.exposition(server.jobs(), sessions.n_connected())
 
         headers = {"Content-Type": "text/plain; version=0.0.4; charset=utf-8", "Cache-Control": "no-store"}
         return Response(await run_in_threadpool(measure), headers=headers)
@@ -153,7 +156,11 @@ class _Links:
         if is_browser and not request.url.query:
             shell = page.with_first_picture(shell, self._path(request))
         headers = {"Cache-Control": "no-cache", "Vary": "Sec-Fetch-Mode"}
-        return HTMLResponse(shell.replace(page.TITLE, tags, 1), headers=headers)
+        answer = HTMLResponse(shell.replace(page.TITLE, tags, 1), headers=headers)
+        if is_browser and not identity.name_in(request.cookies):
+            is_secure = request.url.scheme == "https"
+            answer.set_cookie(identity.COOKIE, identity.new_cookie(), httponly=True, samesite="lax", secure=is_secure)
+        return answer
 
     def _path(self, request: Request) -> str:
         return request.url.path.removeprefix(self._base).strip("/")
@@ -191,10 +198,8 @@ async def lifespan(_: object) -> AsyncIterator[None]:
     They end like any others that are cancelled, before Python does: torch, and executors, must still work.
     """
     from clsviz.ui import state
-    from clsviz.ui.state import runners
 
     sys.setswitchinterval(_SWITCH_SECONDS)
-    runners.hear_out()
     thread = threading.Thread(target=lambda: make_ready())  # no daemon: Python must not end while it imports
     thread.start()
     yield

@@ -14,7 +14,7 @@ from prometheus_client.registry import Collector
 
 from clsviz.errors import ClsvizError
 from clsviz.experiment import Experiment
-from clsviz.measuring import Jobs
+from clsviz.measuring import JobQueue, State
 from clsviz.sources import models
 
 _log = logging.getLogger(__name__)
@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 class Readiness:
     """What `/ready` says, found out anew every few seconds at most, however often it is asked."""
 
-    def __init__(self, jobs: Callable[[], Jobs], fresh_seconds: float = 2.0) -> None:
+    def __init__(self, jobs: Callable[[], JobQueue], fresh_seconds: float = 2.0) -> None:
         """jobs: those of the server. fresh_seconds: for how long what was found out holds."""
         self._jobs, self._fresh_seconds = jobs, fresh_seconds
         self._lock = threading.Lock()
@@ -41,7 +41,7 @@ class Readiness:
                 self._state = {"store_is_writable": self._is_writable(), "model_is_whole": _is_whole()}
                 self._until = time.monotonic() + self._fresh_seconds
             state = dict(self._state)
-        return {"ready": all(state.values()), **state, "queue_length": self._jobs().n_queued}
+        return {"ready": all(state.values()), **state, "queue_length": self._jobs().n_jobs(State.QUEUED)}
 
     def _is_writable(self) -> bool:
         root = self._jobs().store.root
@@ -65,7 +65,7 @@ def _is_whole() -> bool:
     return True
 
 
-def exposition(jobs: Jobs, n_sessions: int) -> bytes:
+def exposition(jobs: JobQueue, n_sessions: int) -> bytes:
     """All numbers, in the text format of Prometheus; n_sessions: how many browsers are connected."""
     registry = CollectorRegistry()
     registry.register(_Server(jobs, n_sessions))
@@ -76,7 +76,7 @@ def exposition(jobs: Jobs, n_sessions: int) -> bytes:
 class _Server(Collector):
     """What only clsviz knows."""
 
-    def __init__(self, jobs: Jobs, n_sessions: int) -> None:
+    def __init__(self, jobs: JobQueue, n_sessions: int) -> None:
         self._jobs, self._n_sessions = jobs, n_sessions
 
     def collect(self) -> Iterator[Metric]:
@@ -85,8 +85,8 @@ class _Server(Collector):
         if jobs.encoders.pid is not None:
             with contextlib.suppress(psutil.Error):  # it has ended meanwhile
                 n_bytes += psutil.Process(jobs.encoders.pid).memory_info().rss
-        yield GaugeMetricFamily("clsviz_jobs_running", "Jobs at work", jobs.n_running)
-        yield GaugeMetricFamily("clsviz_queue_length", "Jobs that wait for their turn", jobs.n_queued)
+        yield GaugeMetricFamily("clsviz_jobs_running", "Jobs at work", jobs.n_jobs(State.RUNNING))
+        yield GaugeMetricFamily("clsviz_queue_length", "Jobs that wait for their turn", jobs.n_jobs(State.QUEUED))
         yield GaugeMetricFamily("clsviz_sessions", "Browsers that are connected", self._n_sessions)
         yield GaugeMetricFamily("clsviz_memory_bytes", "Resident memory of the server and its models", n_bytes)
         yield CounterMetricFamily(

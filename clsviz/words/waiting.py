@@ -2,7 +2,7 @@
 
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
-from clsviz.measuring import MeasuringJob, Place, State
+from clsviz.measuring import MeasuringJob, State
 from clsviz.settings import ALL
 from clsviz.sources import catalogue, models
 from clsviz.words.numbers import duration
@@ -11,8 +11,8 @@ SETTINGS_BEFORE = "Of the settings before, until there is more"
 """What stands over a picture that is kept while vectors are measured."""
 
 
-def for_points(job: MeasuringJob, place: Place | None = None) -> str:
-    """Why there is no picture yet; place: where the job stands in the queue, if it does."""
+def for_points(job: MeasuringJob, n_ahead: int | None = None) -> str:
+    """Why there is no picture yet; n_ahead: how many runs come first, if it waits in the queue."""
     if job.state is State.WAITING and job.is_refused:
         return "You have as many runs as one visitor may have on this server. Press Run when one has ended."
     if job.state is State.WAITING and job.is_held:
@@ -26,8 +26,8 @@ def for_points(job: MeasuringJob, place: Place | None = None) -> str:
     if job.state is State.CANCELLED:
         why = "The time of this run was up" if job.error else "Stopped"
         return f"{why} before the first sentences were measured. Press Continue to resume."
-    if job.state is State.QUEUED and place and place.n_ahead:
-        return f"{in_queue(place)}. {_FIRST_POINTS}"
+    if job.state is State.QUEUED and n_ahead:
+        return f"{in_queue(n_ahead)}. {_FIRST_POINTS}"
     if job.unit:
         return f"{job.stage}: {job.done:,} of {job.total:,} {job.unit}. The result is kept, so this happens only once."
     stage = _needed(job) or f"{job.stage or 'Looking for earlier measurements'}."
@@ -37,13 +37,11 @@ def for_points(job: MeasuringJob, place: Place | None = None) -> str:
 _FIRST_POINTS = "The first points appear soon after that."
 
 
-def in_queue(place: Place | None) -> str:
+def in_queue(n_ahead: int | None) -> str:
     """Where a run stands in the queue, without a full stop."""
-    if place is None or not place.n_ahead:
+    if not n_ahead:
         return "Starting"
-    runs = "One run comes" if place.n_ahead == 1 else f"{place.n_ahead:,} runs come"
-    wait = "" if place.seconds is None else f"; this one begins in about {duration(place.seconds)}"
-    return f"{runs} first{wait}"
+    return "One run comes first" if n_ahead == 1 else f"{n_ahead:,} runs come first"
 
 
 def refused(visitor_jobs: int) -> str:

@@ -11,13 +11,13 @@ import pytest
 
 from clsviz.experiment import Experiment
 from clsviz.limits import LOCAL, PUBLIC
-from clsviz.measuring import RECENT_SECONDS, Housekeeping, Jobs, Store
+from clsviz.measuring import RECENT_SECONDS, Housekeeping, JobQueue, Store
 from clsviz.sources import uploads
 
 
 @pytest.fixture
-def jobs(store: Store) -> Iterator[Jobs]:
-    jobs = Jobs(store)
+def jobs(store: Store) -> Iterator[JobQueue]:
+    jobs = JobQueue(store)
     yield jobs
     jobs.close()
 
@@ -37,7 +37,7 @@ def uploaded(store: Store) -> str:
     return name
 
 
-def test_an_upload_is_kept_while_somebody_is_there_and_deleted_afterwards(store: Store, jobs: Jobs) -> None:
+def test_an_upload_is_kept_while_somebody_is_there_and_deleted_afterwards(store: Store, jobs: JobQueue) -> None:
     housekeeping = Housekeeping(jobs, PUBLIC, every_seconds=3600)
     name, is_there = uploaded(store), True
     housekeeping.hold(name, "session", lambda: is_there)
@@ -51,7 +51,9 @@ def test_an_upload_is_kept_while_somebody_is_there_and_deleted_afterwards(store:
     assert not list(store.corpora.iterdir())
 
 
-def test_what_was_measured_of_a_deleted_upload_is_forgotten(store: Store, jobs: Jobs, experiment: Experiment) -> None:
+def test_what_was_measured_of_a_deleted_upload_is_forgotten(
+    store: Store, jobs: JobQueue, experiment: Experiment
+) -> None:
     name = uploaded(store)
     job = jobs.open(replace(experiment, corpus=name))
     deadline = time.monotonic() + 60
@@ -63,13 +65,13 @@ def test_what_was_measured_of_a_deleted_upload_is_forgotten(store: Store, jobs: 
     assert jobs.open(replace(experiment, corpus=name)) is not job
 
 
-def test_on_a_machine_of_ones_own_uploads_stay_and_the_store_grows(store: Store, jobs: Jobs) -> None:
+def test_on_a_machine_of_ones_own_uploads_stay_and_the_store_grows(store: Store, jobs: JobQueue) -> None:
     name = uploaded(store)
     Housekeeping(jobs, LOCAL, every_seconds=3600).tidy()
     assert (store.corpora / name).exists()
 
 
-def test_what_is_looked_at_is_never_evicted(store: Store, jobs: Jobs, experiment: Experiment) -> None:
+def test_what_is_looked_at_is_never_evicted(store: Store, jobs: JobQueue, experiment: Experiment) -> None:
     watched, left = jobs.open(experiment), jobs.open(replace(experiment, seed=1))
     watched.watch("somebody", lambda: True)
     deadline = time.monotonic() + 60
@@ -84,7 +86,7 @@ def test_what_is_looked_at_is_never_evicted(store: Store, jobs: Jobs, experiment
     assert not folders[left].exists()
 
 
-def test_it_tidies_by_itself_and_ends_with_its_object(store: Store, jobs: Jobs) -> None:
+def test_it_tidies_by_itself_and_ends_with_its_object(store: Store, jobs: JobQueue) -> None:
     name = uploaded(store)
     (store.root / ".evicted-0a").mkdir()
     housekeeping = Housekeeping(jobs, PUBLIC, every_seconds=0.01)

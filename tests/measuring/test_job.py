@@ -5,7 +5,7 @@ import weakref
 from collections.abc import Iterator
 
 from clsviz.errors import UndefinedFitError
-from clsviz.measuring import Analysis, Jobs, State, Store
+from clsviz.measuring import Analysis, JobQueue, State, Store
 
 
 def wait(task: Analysis) -> None:
@@ -25,7 +25,7 @@ def test_results_come_step_by_step_and_those_who_ask_the_same_share_them(store: 
             go.acquire()
             yield result
 
-    analyses = Jobs(store)
+    analyses = JobQueue(store)
     task = analyses.analyse("key", steps)
     assert task.work.result is None
     assert analyses.analyse("key", steps) is task
@@ -49,7 +49,7 @@ def test_what_nobody_looks_on_at_stops_and_begins_anew_when_it_is_asked_again(st
             taken.append(result)
             yield result
 
-    analyses = Jobs(store, unasked_seconds=lambda: 0.05)
+    analyses = JobQueue(store, unasked_seconds=lambda: 0.05)
     task = analyses.analyse("key", steps)
     wait(task)
     assert task.state is not State.DONE
@@ -70,7 +70,7 @@ def test_failures_are_kept_and_the_next_task_goes_on(store: Store) -> None:
     def broken() -> Iterator[int]:
         yield 1 // 0
 
-    analyses = Jobs(store)
+    analyses = JobQueue(store)
     first, second, third = (
         analyses.analyse(key, steps)
         for key, steps in (("first", undefined), ("second", broken), ("third", lambda: iter([7])))
@@ -85,7 +85,7 @@ def test_failures_are_kept_and_the_next_task_goes_on(store: Store) -> None:
 
 
 def test_only_so_many_results_are_kept(store: Store) -> None:
-    analyses = Jobs(store, results_kept=2)
+    analyses = JobQueue(store, results_kept=2)
     first = analyses.analyse("first", lambda: iter([1]))
     wait(first)
     for key in ("second", "third"):
@@ -94,7 +94,7 @@ def test_only_so_many_results_are_kept(store: Store) -> None:
 
 
 def test_what_broke_gets_another_attempt_and_what_is_undefined_stays_so(store: Store) -> None:
-    analyses = Jobs(store, unasked_seconds=lambda: 0.05)
+    analyses = JobQueue(store, unasked_seconds=lambda: 0.05)
     for error, is_anew in ((MemoryError(), True), (UndefinedFitError("There is nothing to fit."), False)):
 
         def failing(error: Exception = error) -> Iterator[int]:
@@ -116,7 +116,7 @@ def test_what_an_analysis_is_of_is_let_go_when_it_is_done(store: Store) -> None:
 
     large = Large()
     is_there = weakref.ref(large)
-    analyses = Jobs(store)
+    analyses = JobQueue(store)
 
     def steps(of: Large = large) -> Iterator[int]:
         yield 1

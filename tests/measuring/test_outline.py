@@ -10,7 +10,17 @@ import pytest
 from clsviz.errors import StoreError
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
-from clsviz.measuring import Encoders, Extraction, Found, Jobs, MeasuringJob, State, Store, read_outline, write_outline
+from clsviz.measuring import (
+    Encoders,
+    Extraction,
+    Found,
+    JobQueue,
+    MeasuringJob,
+    State,
+    Store,
+    read_outline,
+    write_outline,
+)
 from clsviz.progress import Progress
 from clsviz.settings import Pooling
 
@@ -107,7 +117,7 @@ def test_one_of_something_else_does_not_count(shipped: tuple[Path, Found], exper
 def test_measuring_here_leaves_it_to_others_until_it_is_done(
     shipped: tuple[Path, Found], experiment: Experiment, tmp_path: Path
 ) -> None:
-    jobs = Jobs(Store(tmp_path, shipped=shipped[0]))
+    jobs = JobQueue(Store(tmp_path, shipped=shipped[0]))
     try:
         outline = wait_for(jobs.open(experiment, Kind.VECTORS))
         assert outline.work.found.is_outline

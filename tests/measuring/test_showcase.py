@@ -9,7 +9,7 @@ import numpy as np
 from clsviz import words
 from clsviz.encoder import Encoder
 from clsviz.experiment import Experiment
-from clsviz.measuring import SHOWCASE, Encoders, Extraction, Found, Jobs, State, Store, origin
+from clsviz.measuring import SHOWCASE, Encoders, Extraction, Found, JobQueue, State, Store, origin
 from clsviz.progress import Progress
 from clsviz.sources import models
 
@@ -70,7 +70,7 @@ def test_a_damaged_shipped_part_is_measured_here_and_left_alone(tmp_path: Path) 
 
 
 def test_measuring_here_replaces_what_came_along(tmp_path: Path) -> None:
-    jobs = Jobs(Store(tmp_path, shipped=SHOWCASE))
+    jobs = JobQueue(Store(tmp_path, shipped=SHOWCASE))
     experiment = Experiment(sample_size=40)
 
     def ended(*, here: bool = False) -> Found:

@@ -17,7 +17,7 @@ from streamlit.util import calc_hash
 
 from clsviz.measuring import Job, State
 from clsviz.ui.parts import plot, redrawn
-from clsviz.ui.state import server
+from clsviz.ui.state import identity, server
 from support.figures import places_of
 from support.tiny import random_sentences
 
@@ -30,8 +30,8 @@ TEXT = "\n".join(random_sentences(400, seed=1)).encode()
 def browse_from(
     monkeypatch: pytest.MonkeyPatch, host: str, address: str | None = None, cookie: str = "", **headers: str
 ) -> None:
-    """Let pages be asked for by this host name, from this address, with Streamlit's cookie: AppTest has none."""
-    cookies = {"_streamlit_xsrf": cookie} if cookie else {}
+    """Let pages be asked for by this host name, from this address, with a cookie: AppTest has none."""
+    cookies = {identity.COOKIE: cookie} if cookie else {}
     context = types.SimpleNamespace(
         ip_address=address, headers={"Host": host} | headers, cookies=cookies, is_embedded=False
     )

@@ -48,7 +48,7 @@ def once() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def own_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_encoders: Encoders) -> Iterator[None]:
     """A server of its own for every test: nothing measured yet, no jobs; only the encoders may be loaded already."""
-    monkeypatch.setattr("clsviz.ui.state.server.Encoders", lambda *_: shared_encoders)
+    monkeypatch.setattr("clsviz.ui.state.server.RemoteEncoders", lambda *_: shared_encoders)
     monkeypatch.setenv("CLSVIZ_STORE", str(tmp_path / "store"))
     browse_from(monkeypatch, "localhost")
     st.cache_resource.clear()
@@ -66,7 +66,7 @@ def store_with(
     def store_with(query: Mapping[str, str], name: str) -> Path:
         folder = tmp_path_factory.mktemp("measured")
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("clsviz.ui.state.server.Encoders", lambda *_: shared_encoders)
+            patch.setattr("clsviz.ui.state.server.RemoteEncoders", lambda *_: shared_encoders)
             patch.setenv("CLSVIZ_STORE", str(folder))
             browse_from(patch, "localhost")
             st.cache_resource.clear()

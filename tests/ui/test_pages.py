@@ -62,7 +62,7 @@ def test_a_page_opens_answers_and_keeps_its_link(name: str, tiny_folder: Path, c
 def test_what_is_not_free_waits_for_run(
     name: str, tiny_folder: Path, corpus: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clsviz.measuring.jobs.FREE_SECONDS", -1.0)
+    monkeypatch.setattr("clsviz.measuring.queue.FREE_SECONDS", -1.0)
     page = settle(linked(query_of(name, tiny_folder, corpus), name).run())
     assert page.button(key="run").label.startswith("Run")
     assert page.button(key="run-phone")

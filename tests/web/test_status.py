@@ -13,7 +13,7 @@ from support.measured import measurements
 from support.programs import BRIEF
 
 from clsviz.errors import ModelError
-from clsviz.measuring import Jobs, Key, State, Store
+from clsviz.measuring import JobQueue, Key, State, Store
 from clsviz.sources import models
 from clsviz.ui.state import serving
 from clsviz.web import routes
@@ -46,7 +46,7 @@ def test_a_server_without_its_model_is_not(site: TestClient, monkeypatch: pytest
 
 
 def test_it_is_found_out_anew_only_after_a_while_and_the_queue_is_always_new(store: Store) -> None:
-    jobs = Jobs(store)
+    jobs = JobQueue(store)
     try:
         lasting, fresh = Readiness(lambda: jobs, fresh_seconds=3600), Readiness(lambda: jobs, fresh_seconds=0)
         assert lasting.state()["ready"]
@@ -117,7 +117,7 @@ def test_they_are_in_the_format_of_prometheus(site: TestClient) -> None:
 
 
 def test_they_count_jobs_by_state_and_sentences_that_were_kept(store: Store) -> None:
-    jobs = Jobs(store)
+    jobs = JobQueue(store)
     try:
         states = [State.RUNNING, State.QUEUED, State.QUEUED, State.DONE]
         for number, state in enumerate(states):

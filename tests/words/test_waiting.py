@@ -4,7 +4,7 @@ import pytest
 
 from clsviz.errors import OutOfTimeError
 from clsviz.experiment import Experiment
-from clsviz.measuring import Encoders, Extraction, Job, Place, State, Store
+from clsviz.measuring import Encoders, Extraction, Job, State, Store
 from clsviz.words import waiting
 
 
@@ -16,23 +16,20 @@ def job(store: Store) -> Job[Extraction]:
 @pytest.mark.parametrize(
     ("place", "text"),
     [
-        (Place(1, None), "One run comes first"),
-        (Place(3, None), "3 runs come first"),
-        (Place(3, 40.0), "3 runs come first; this one begins in about 40 s"),
-        (Place(12, 400.0), "12 runs come first; this one begins in about 7 min"),
-        (Place(0, 0.0), "Starting"),
+        (1, "One run comes first"),
+        (3, "3 runs come first"),
+        (0, "Starting"),
         (None, "Starting"),
     ],
 )
-def test_the_place_in_the_queue_is_told_and_the_wait_where_it_is_known(place: Place | None, text: str) -> None:
+def test_the_place_in_the_queue_is_told(place: int | None, text: str) -> None:
     assert waiting.in_queue(place) == text
 
 
 def test_points_are_promised_in_seconds_only_where_nothing_comes_first(job: Job[Extraction]) -> None:
     job.state = State.QUEUED
-    assert "seconds" not in waiting.for_points(job, Place(2, 90.0))
-    assert waiting.for_points(job, Place(2, 90.0)).startswith("2 runs come first; this one begins in about 2 min. ")
-    assert waiting.for_points(job, Place(0, 0.0)).endswith("The first points appear in a few seconds.")
+    assert waiting.for_points(job, 2).startswith("2 runs come first. ")
+    assert waiting.for_points(job, 0).endswith("The first points appear in a few seconds.")
 
 
 def test_a_run_whose_time_was_up_can_be_continued(job: Job[Extraction]) -> None:

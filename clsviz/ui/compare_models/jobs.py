@@ -17,8 +17,8 @@ from clsviz.settings import MOST_MODELS, Precision
 from clsviz.sources import models
 from clsviz.ui import sidebar, status
 from clsviz.ui.markdown import escape
+from clsviz.ui.parts import redrawn
 from clsviz.ui.state import server, visitor, watching
-from clsviz.ui.state.pace import part
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +139,7 @@ def show_status(compared: Compared, before: object, place: str = "") -> None:
         is_in_browser = True
 
     will_change = compared.is_active or before != compared.outline()
-    part(keep_up, server.every() if will_change else None)()
+    redrawn.repeat(keep_up, 1.0 if will_change else None)
 
 
 def show_status_on_a_phone(compared: Compared, before: object) -> None:

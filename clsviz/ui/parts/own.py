@@ -14,8 +14,8 @@ from clsviz.settings import Precision
 from clsviz.sources.models import Weights
 from clsviz.sources.segmentation import MAX_CHARACTERS
 from clsviz.ui.markdown import escape
+from clsviz.ui.parts import redrawn
 from clsviz.ui.state import server
-from clsviz.ui.state.pace import part
 
 if TYPE_CHECKING:
     from clsviz.encoder import AnyEncoder
@@ -180,7 +180,7 @@ def try_sentences(
     st.session_state[f"measuring_{name}"] = job.state.is_active
     if job.state is State.DONE and job.work.result is not None:
         if not server.jobs().encoders.has(weights, precision):  # it came with clsviz; the visitor’s own will not
-            server.soon(lambda: server.load(weights, precision))
+            server.soon(lambda: server.jobs().encoders.get(weights, precision))
         st.session_state[f"tried_{name}"] = key, job.work.result
         return job.work.result
     if job.state is State.FAILED:
@@ -198,9 +198,8 @@ def is_measuring(name: str) -> bool:
 def _wait_a_moment(job: "Analysis[T]") -> None:
     """With the model in memory a sentence takes milliseconds: then nothing need flicker."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
-    with server.turns().left():
-        while job.state.is_active and time.monotonic() < deadline:
-            time.sleep(0.005)
+    while job.state.is_active and time.monotonic() < deadline:
+        time.sleep(0.005)
 
 
 def _show_measuring(ask: "Callable[[], Analysis[T]]", model: str) -> None:
@@ -219,4 +218,4 @@ def _show_measuring(ask: "Callable[[], Analysis[T]]", model: str) -> None:
             st.rerun()
         is_in_browser = True
 
-    part(keep_up, server.every(_POLL_SECONDS))()
+    redrawn.repeat(keep_up, _POLL_SECONDS)

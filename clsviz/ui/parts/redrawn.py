@@ -1,11 +1,26 @@
-"""A part of a page that draws itself anew when one of its own controls is moved, and while there is more to come."""
+"""Parts of a page that draw themselves again: when one of their controls is moved, and while there is more to come."""
 
 from collections.abc import Callable
 
 import streamlit as st
 
-from clsviz.ui.state import forged, server, session
-from clsviz.ui.state.pace import Pace, part
+from clsviz.ui.state import forged, session
+
+
+def repeat(draw: Callable[[], None], every: float | None) -> None:
+    """Draw a part of the page, which draws itself again when a control of its own is moved, and every so many seconds.
+
+    every: None for a part that waits for nothing. Such a part has another name than the same part that waits: where it
+    takes its place inside another part, Streamlit tells the browser of a pace but never that there is none any more,
+    and the server drops what a part asks for that no longer exists.
+    """
+
+    def drawn() -> None:
+        draw()
+
+    drawn.__module__ = draw.__module__
+    drawn.__qualname__ = f"{draw.__qualname__}.{'waiting' if every else 'still'}"
+    st.fragment(drawn, run_every=every)()
 
 
 def show(
@@ -28,27 +43,20 @@ def show(
     def keep_up() -> None:
         nonlocal is_in_browser
         if is_in_browser:  # or else the page has just seen to that
-            if was_active and news is None:
-                pace.keep()
             session.recall()
             forged.mend()
         if chosen() != before:
             st.rerun()
-        with server.turns().one():
-            draw()
+        draw()
         if is_in_browser and was_active != is_active():  # to begin, or to stop, drawing it again and again
             st.rerun()
         is_in_browser = True
 
     def look() -> None:
         """Draws nothing itself: what a part does not draw again it loses."""
-        if is_in_browser:
-            pace.keep()
         if is_in_browser and news is not None and (drawn != news() or was_active != is_active()):
             st.rerun()
 
-    pace = Pace(seconds)
-    every = pace.seconds if was_active else None
-    part(keep_up, None if news else every)()
-    if news and every:
-        part(look, every)()
+    repeat(keep_up, seconds if was_active and not news else None)
+    if news and was_active:
+        repeat(look, seconds)

@@ -1,3 +1,3 @@
-from . import crowd, identity, links, server, serving, session, url, visitor, watching
+from . import crowd, identity, links, server, serving, session, sessions, url, visitor, watching
 
-__all__ = ["crowd", "identity", "links", "server", "serving", "session", "url", "visitor", "watching"]
+__all__ = ["crowd", "identity", "links", "server", "serving", "session", "sessions", "url", "visitor", "watching"]

@@ -10,15 +10,6 @@ from clsviz.limits import Limits
 
 MINUTE = 60.0
 
-_AT_EASE = 8
-"""So many sessions may look on once a second; of more, each does so less often."""
-
-_CROWD = 3
-"""With fewer who wait, what their pages take is not felt."""
-
-LONGEST_SECONDS = 10.0
-"""The longest time between two looks of a session."""
-
 
 class Crowd:
     """The sessions of a server, and the sentences of its visitors in the last minute. Safe to share between threads."""
@@ -63,13 +54,3 @@ class Crowd:
                     "that grows. Wait a moment, then change the sentence or press Enter again."
                 )
             measured.append((now, n))
-
-
-def gives_way(n_watchers: int) -> bool:
-    """Whether the pages of so many who wait for what is measured give way to it."""
-    return n_watchers >= _CROWD
-
-
-def seconds_between_looks(n_watchers: int) -> float:
-    """How long a session waits before it looks again at what it waits for, when so many do."""
-    return min(max(n_watchers / _AT_EASE, 1.0), LONGEST_SECONDS)

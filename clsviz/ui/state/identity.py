@@ -1,15 +1,18 @@
 """Which visitor this is: address and cookie, as far as they can be believed."""
 
+import functools
+import hashlib
+import hmac
 import ipaddress
-from collections.abc import Hashable, Sequence
+import secrets
+from collections.abc import Hashable, Mapping, Sequence
 
 import streamlit as st
-from streamlit.web.server.starlette.starlette_app_utils import decode_xsrf_token_string
 
 from clsviz.limits import Limits
 
-_COOKIE = "_streamlit_xsrf"
-"""Streamlit gives it to every browser before the first page."""
+COOKIE = "clsviz_visitor"
+"""The server gives it to every browser with the first page."""
 
 _MOST_CHARACTERS = 64
 
@@ -23,8 +26,29 @@ def of(limits: Limits) -> Hashable:
         return ""
     forwarded = st.context.headers.get("X-Forwarded-For", "")
     address = address_of(st.context.ip_address or "", forwarded.split(","), limits.trusted_proxies)
-    token, _ = decode_xsrf_token_string(st.context.cookies.get(_COOKIE, ""))
-    return address, (token or b"").hex()
+    return address, name_in(st.context.cookies)
+
+
+def new_cookie() -> str:
+    """The cookie of a new visitor: a random name, and a signature that only this server can make."""
+    name = secrets.token_hex(16)
+    return f"{name}.{_signature(name)}"
+
+
+def name_in(cookies: Mapping[str, str]) -> str:
+    """The name in a cookie that this server gave; "" where there is none."""
+    name, _, signature = cookies.get(COOKIE, "").partition(".")
+    return name if hmac.compare_digest(signature.encode(), _signature(name).encode()) else ""
+
+
+@functools.cache
+def _secret() -> bytes:
+    """Streamlit's own secret, which replicas share; else one that lasts as long as the server."""
+    return str(st.get_option("server.cookieSecret") or "").encode() or secrets.token_bytes(32)
+
+
+def _signature(name: str) -> str:
+    return hmac.new(_secret(), f"{COOKIE} {name}".encode(), hashlib.sha256).hexdigest()[:32]
 
 
 def address_of(peer: str, forwarded: Sequence[str], n_trusted: int) -> str:

@@ -1,84 +1,75 @@
 """What all visitors of one server share."""
 
 import contextlib
+import gc
 import io
 import math
 import os
+import sys
 import threading
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import psutil
 import streamlit as st
-from streamlit import config
-from streamlit.runtime import exists
 
 from clsviz import analysis, statistics
-from clsviz.encoder import Process, guard_torch
 from clsviz.errors import CorpusError, ModelError
-from clsviz.experiment import View
+from clsviz.experiment import Experiment, View
 from clsviz.limits import Limits, limits_of
-from clsviz.measuring import SHOWCASE, Analysis, Encoders, Found, Housekeeping, Jobs, Store
-from clsviz.settings import Precision
-from clsviz.sources import text_files, uploads
-from clsviz.sources.models import Weights
+from clsviz.measuring import SHOWCASE, Analysis, Found, Housekeeping, JobQueue, RemoteEncoders, Store
+from clsviz.sources import models, text_files, uploads
 from clsviz.sources.near_duplicates import clusters_of
 from clsviz.store.results import ResultCache
-from clsviz.ui.state import identity, sessions
-from clsviz.ui.state.crowd import LONGEST_SECONDS, Crowd, gives_way, seconds_between_looks
-from clsviz.ui.state.turns import Turns
+from clsviz.ui.state import identity
+from clsviz.ui.state.crowd import Crowd
 
 T = TypeVar("T")
 
 _SOON_SECONDS = 8.0
 """On a small machine the browser draws with the same processors, and comes first."""
 
-_RUNS_AT_ONCE = 2
-"""Runs of pages. Python runs one thread at a time, so that more of them at once end no sooner; two, so that one that is
-held up holds up no other."""
+_UNASKED_SECONDS = 6.0
+"""How long an analysis goes on once no page asks for it any more: one that waits asks every second."""
 
-_UNASKED_SECONDS = 4.0
-"""How long an analysis goes on beyond the time in which a page that waits for it has to ask again."""
+_NEW_OBJECTS = 20_000
+"""After so many Python looks for circles among them: a run of a page makes some thousands, nearly all without."""
+
+_ROOM_FOR_A_MODEL = 4 * 2**30
+"""Memory with which the built-in model is loaded before anybody asks for it."""
+
+_CROWD, _NICENESS = 3, 15
+"""Pages of so many who wait for a measurement come after it: their threads have a few hundredths of a processor that is
+measuring, and all of one that is idle."""
 
 
 @dataclass(frozen=True)
 class _Server:
     limits: Limits
-    jobs: Jobs
+    jobs: JobQueue
     cache: ResultCache
     crowd: Crowd
     housekeeping: Housekeeping
-    turns: Turns
 
 
 @st.cache_resource(show_spinner=False)
 def _server() -> _Server:
     """Created once, when the first visitor comes."""
-    guard_torch()  # outside a server, as in tests, jobs import it while pages compute
     limits = limits_of(os.environ)
     store = Store(shipped=SHOWCASE)
-    encoders = Encoders(limits.n_encoders, Process() if exists() else None)
-    soon(_load_statistics)  # for the first change of the view
     cache = ResultCache(store.results, SHOWCASE / "results")
-    all_jobs = Jobs(
+    queue = JobQueue(
         store,
-        encoders,
+        RemoteEncoders(limits.n_encoders),
         unwatched_seconds=limits.unwatched_seconds,
-        unasked_seconds=lambda: _UNASKED_SECONDS + 2 * seconds_between_looks(all_jobs.n_watchers),
+        unasked_seconds=_UNASKED_SECONDS,
         visitor_jobs=limits.visitor_jobs,
         job_seconds=limits.job_seconds,
     )
-    config.set_option("server.maxUploadSize", upload_megabytes(limits))  # what is larger is not even received
-    left = sessions.Left(limits.reconnect_seconds)
-
-    def tidy() -> None:
-        left.close()
-        sessions.bound_uploads(limits.upload_memory_bytes)
-
-    housekeeping = Housekeeping(all_jobs, limits, tidy)
-    turns = Turns(_RUNS_AT_ONCE, give_way=lambda: all_jobs.running is not None and gives_way(all_jobs.n_watchers))
-    _to_close().append(all_jobs.close)
-    return _Server(limits, all_jobs, cache, Crowd(limits), housekeeping, turns)
+    soon(lambda: _make_ready(queue))
+    _to_close().append(queue.close)
+    return _Server(limits, queue, cache, Crowd(limits), Housekeeping(queue, limits))
 
 
 @st.cache_resource(show_spinner=False)
@@ -109,16 +100,14 @@ def soon(action: Callable[[], object]) -> None:
     timer.start()
 
 
-def load(weights: Weights, precision: Precision) -> None:
-    """Load an encoder for sentences that are still to come."""
-    with contextlib.suppress(ModelError):  # whoever asks for it then is told
-        jobs().encoders.get(weights, precision)
-
-
-def _load_statistics() -> None:
-    """Load the libraries that regressions and probes take, which takes a second or two, and come to rest."""
+def _make_ready(queue: JobQueue) -> None:
+    """Load what regressions and probes take, for the first change of a view, and the built-in model, for a sentence."""
     _ = statistics.fit, statistics.shapes, statistics.readings, clusters_of
-    sessions.settle()
+    gc.freeze()  # what is loaded by now stays: no collection of garbage looks at it
+    gc.set_threshold(_NEW_OBJECTS)
+    if psutil.virtual_memory().available > _ROOM_FOR_A_MODEL:
+        with contextlib.suppress(ModelError):  # whoever asks for it then is told
+            queue.encoders.get(models.find(Experiment().model))
 
 
 def limits() -> Limits:
@@ -126,7 +115,7 @@ def limits() -> Limits:
     return _server().limits
 
 
-def jobs() -> Jobs:
+def jobs() -> JobQueue:
     """The jobs of all visitors."""
     return _server().jobs
 
@@ -136,9 +125,10 @@ def crowd() -> Crowd:
     return _server().crowd
 
 
-def turns() -> Turns:
-    """The turns that runs of pages take."""
-    return _server().turns
+def come_after_measuring() -> None:
+    """Let this thread, which draws a page, come after the worker while a crowd waits for that."""
+    if sys.platform == "linux" and jobs().running is not None and jobs().n_watchers >= _CROWD:
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)  # elsewhere it would be all threads
 
 
 def cache() -> ResultCache:
@@ -153,15 +143,6 @@ def visitor() -> Hashable:
         state.visitor = identity.of(limits())
     known: Hashable = state.visitor
     return known
-
-
-def every(seconds: float = 1.0, *, is_first: bool = True) -> float:
-    """How often to look again at what this session waits for: every so many seconds, or less often in a crowd.
-
-    is_first: whether the first points wait for it; in a crowd what they do not wait for is looked at half as often.
-    """
-    crowded = seconds_between_looks(jobs().n_watchers)
-    return min(seconds * crowded * (1 if is_first or crowded == 1 else 2), LONGEST_SECONDS)
 
 
 def keep_upload(file: Any) -> str:

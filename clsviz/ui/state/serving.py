@@ -1,10 +1,9 @@
-"""What Streamlit knows of the server it runs in: its settings and its sessions."""
+"""What Streamlit knows of the server it runs in: its settings."""
 
 import os
 from importlib.metadata import version
 
 import streamlit as st
-from streamlit.runtime import exists, get_instance
 
 from clsviz.hosting import Hosting, hosting_of
 from clsviz.limits import limits_of
@@ -40,11 +39,6 @@ def allowed_origins() -> list[str] | None:
 def hosting() -> Hosting:
     """Who may reach what, as the environment says; raises SettingError where that cannot be used."""
     return hosting_of(os.environ, is_public=limits_of(os.environ).is_public)
-
-
-def n_sessions() -> int:
-    """How many browsers are connected."""
-    return get_instance()._session_mgr.num_active_sessions() if exists() else 0
 
 
 def script_of_charts() -> str:

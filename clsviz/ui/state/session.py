@@ -1,5 +1,7 @@
 """One visitor's settings: the values of the controls, as an experiment."""
 
+import dataclasses
+import time
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, fields
 from typing import Any
@@ -19,6 +21,7 @@ class Written:
     page: str
     query: dict[str, str]
     experiment: Experiment
+    at: float = dataclasses.field(default_factory=time.monotonic)
 
 
 def experiment() -> Experiment:

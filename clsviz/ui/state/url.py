@@ -1,9 +1,9 @@
 """The settings in step with the address bar."""
 
+import time
 from dataclasses import fields
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
@@ -13,6 +13,8 @@ from clsviz.ui.state import forged, session, visitor
 from clsviz.ui.state.links import EXTRAS
 
 _MOST_PROBLEMS = 5
+
+_LATE_SECONDS = 3.0
 
 _SETTINGS = [*(field.name for field in fields(Experiment)), "text", "with_text", *EXTRAS]
 """The visitor's settings among the session's state."""
@@ -27,7 +29,7 @@ def restore(page: str) -> None:
     forged.mend()
     query = st.query_params.to_dict()
     written = session.written()
-    if written is not None and (query == written.query or (page == written.page and not _is_back_or_forward())):
+    if written is not None and (query == written.query or (page == written.page and not _is_back_or_forward(written))):
         return
     problems: list[SettingError] = []
     text = query.pop(TEXT_PARAMETER, "")
@@ -50,9 +52,9 @@ def restore(page: str) -> None:
     st.session_state.notes = (session.experiment(), _notes(problems))
 
 
-def _is_back_or_forward() -> bool:
-    context = get_script_run_ctx()
-    return context is not None and context.is_history_navigation
+def _is_back_or_forward(written: session.Written) -> bool:
+    """True if an earlier URL comes so late that it is no message of a browser that has not received the last one."""
+    return time.monotonic() - written.at > _LATE_SECONDS
 
 
 def _notes(problems: list[SettingError]) -> list[str]:

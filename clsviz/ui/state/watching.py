@@ -6,8 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import streamlit as st
-from streamlit.runtime import exists, get_instance
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
@@ -16,15 +14,12 @@ from clsviz.measuring import Analysis, Found, Job, MeasuringJob, State, measurem
 from clsviz.settings import Pooling
 from clsviz.sources import catalogue
 from clsviz.ui.markdown import escape
-from clsviz.ui.state import server, session, url, visitor
+from clsviz.ui.state import server, session, sessions, url, visitor
 from clsviz.vectors import Vectors
 
 Wanted = Sequence[tuple[Experiment, Kind]]
 
 _PATIENCE_SECONDS = 0.5
-
-_WAIT_STEP_SECONDS = 10.0
-"""A wait that is shorter by so much is told anew."""
 
 Suffices = Callable[[Found], bool]
 """Whether a page can do with vectors of which all but they themselves came with clsviz."""
@@ -90,9 +85,8 @@ def lacks_vectors(job: MeasuringJob, suffices: Suffices) -> bool:
 def _wait_a_moment(job: MeasuringJob) -> None:
     """What is stored is found in a moment: then the page is drawn once, and with points."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
-    with server.turns().left():
-        while job.state is State.LOOKING and time.monotonic() < deadline:
-            time.sleep(0.005)
+    while job.state is State.LOOKING and time.monotonic() < deadline:
+        time.sleep(0.005)
 
 
 def _keys_of_all_pages() -> set[Hashable]:
@@ -126,7 +120,7 @@ def leave(job: MeasuringJob) -> None:
 
 def is_admitted() -> bool:
     """Whether there is room for this session among those that the server serves."""
-    return server.crowd().admit(_session_id(), _is_connected(_session_id()))
+    return server.crowd().admit(_session_id(), _is_connected())
 
 
 def found(job: MeasuringJob, experiment: Experiment) -> Found | None:
@@ -168,8 +162,7 @@ def news_of(analyses: Iterable[Analysis[Any]]) -> Hashable:
 
 def _place(job: Job[Any]) -> Hashable:
     """Where a job stands that waits, as roughly as it is told."""
-    place = server.jobs().place_of(job) if job.state is State.QUEUED else None
-    return place and (place.n_ahead, place.seconds and round(place.seconds / _WAIT_STEP_SECONDS))
+    return server.jobs().n_ahead(job) if job.state is State.QUEUED else None
 
 
 def _replace(before: dict[Hashable, MeasuringJob], watched: dict[Hashable, MeasuringJob]) -> None:
@@ -182,20 +175,19 @@ def _replace(before: dict[Hashable, MeasuringJob], watched: dict[Hashable, Measu
             else:
                 leave(job)
     for job in watched.values():
-        job.watch(_session_id(), _is_connected(_session_id()), server.visitor())
+        job.watch(_session_id(), _is_connected(), server.visitor())
     st.session_state.watched = watched
     state = st.session_state
     for name in {state.corpus, state.travel_to, *state.get("uploads", [])}:
         if catalogue.is_upload(name):
-            server.hold_upload(name, _session_id(), _is_connected(_session_id()))
+            server.hold_upload(name, _session_id(), _is_connected())
 
 
 def _session_id() -> str:
-    context = get_script_run_ctx()
-    assert context is not None  # pages run in a session
-    return context.session_id
+    return sessions.current().id
 
 
-def _is_connected(session_id: str) -> Callable[[], bool]:
-    """Whether the session's browser is connected; outside a server, in tests, it always is."""
-    return lambda: not exists() or get_instance().is_active_session(session_id)
+def _is_connected() -> Callable[[], bool]:
+    """Says whether the browser of this session is still connected."""
+    this = sessions.current()
+    return lambda: this.is_connected

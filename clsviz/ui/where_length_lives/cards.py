@@ -237,7 +237,7 @@ def _origin(found: Found, experiment: Experiment, job: "Analysis[Origin] | None"
         done = n_done + (job.done / job.total if result and job.total > job.done else 0)
         stage = f"Change {min(n_done + 1, len(Alteration))} of {len(Alteration)}"
         if job.state is State.QUEUED:
-            stage = words.waiting.in_queue(server.jobs().place_of(job))
+            stage = words.waiting.in_queue(server.jobs().n_ahead(job))
         elif job.total:
             stage += f": {job.stage or 'fitting probes'}, {job.done:,} of {job.total:,}"
         st.progress(min(done / len(Alteration), 1.0), escape(stage))

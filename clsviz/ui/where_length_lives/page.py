@@ -80,7 +80,7 @@ def _show(job: MeasuringJob, there: MeasuringJob | None) -> None:
     found = view.covered(job, experiment)
     analyses = cards.analyses(found, job, there, experiment) if found else {}
     profile: Profile | None = None
-    answer, numbers = words.waiting.for_points(job, server.jobs().place_of(job)), ""
+    answer, numbers = words.waiting.for_points(job, server.jobs().n_ahead(job)), ""
     if of_profile := analyses.get("profile"):
         _wait_for_norms(of_profile)
         profile = of_profile.work.result
@@ -135,8 +135,7 @@ def _wait_for_norms(of_profile: "Analysis[Profile]") -> None:
             norms = [step for step in profile.steps if step[2] is statistics.Readout.NORM]
             if len(profile.readings) >= len(norms):
                 return
-        with server.turns().left():
-            time.sleep(0.02)
+        time.sleep(0.02)
 
 
 @dataclass(frozen=True, eq=False)

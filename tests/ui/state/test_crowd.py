@@ -6,7 +6,7 @@ import pytest
 
 from clsviz.errors import TooManyError
 from clsviz.limits import LOCAL, PUBLIC
-from clsviz.ui.state.crowd import Crowd, gives_way, seconds_between_looks
+from clsviz.ui.state.crowd import Crowd
 
 
 def test_a_server_has_room_for_so_many_sessions_and_for_others_once_they_are_gone() -> None:
@@ -46,13 +46,3 @@ def test_one_long_request_is_not_refused_for_ever() -> None:
     crowd.take_sentences("a", 60)
     with pytest.raises(TooManyError):
         crowd.take_sentences("a", 1)
-
-
-def test_the_more_look_on_the_less_often_each_of_them_does() -> None:
-    seconds = [seconds_between_looks(n) for n in (0, 1, 8, 16, 50, 80, 1000)]
-    assert seconds == [1, 1, 1, 2, 6.25, 10, 10]
-    assert all(n / seconds_between_looks(n) <= 8 for n in range(1, 81))
-
-
-def test_pages_give_way_where_several_wait() -> None:
-    assert [gives_way(n) for n in (0, 2, 3, 500)] == [False, False, True, True]
