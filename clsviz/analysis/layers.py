@@ -179,11 +179,26 @@ def classifications(found: Found, view: View) -> Iterator[SentLen]:
     vectors = found.vectors.of(view.pooling, view.layer)[index]
     norms = found.vectors.norms(view.pooling, view.layer)[index]
     result = SentLen(found.vectors.width, None, None)
+    first = None
     try:
         for seed in range(_DRAWS):
-            result = _with_draw(result, _task(sentences, view, seed), vectors, norms)
+            task = _task(sentences, view, seed)
+            first = first or task
+            of_vector = statistics.sentlen.classify(vectors, task)
+            draws = (*result.vector_draws, of_vector.accuracy)
+            result = replace(result, vector=result.vector or of_vector, vector_draws=draws)
+            try:
+                of_norm = statistics.sentlen.classify(norms, task)
+                draws = (*result.norm_draws, of_norm.accuracy)
+                result = replace(result, norm=result.norm or of_norm, norm_draws=draws)
+            except UndefinedFitError as error:
+                result = replace(result, problem=str(error))
             yield result
-        yield _with_codes(result, _task(sentences, view, 0), vectors, norms)
+        assert first is not None  # there is a draw
+        result = replace(result, vector_code=statistics.online_code(vectors, first))
+        if result.norm is not None:
+            result = replace(result, norm_code=statistics.online_code(norms, first))
+        yield result
     except TooFewError as error:
         more = more_than(found, view, statistics.sentlen.falls_short(sentences))
         yield replace(result, problem=f"{error} {more.advice}")
@@ -207,40 +222,24 @@ def _task(sentences: list[str], view: View, seed: int) -> "Task":
     return replace(task, labels=labels)
 
 
-def _with_draw(result: SentLen, task: "Task", vectors: NDArray[np.float32], norms: NDArray[np.float32]) -> SentLen:
-    vector = statistics.sentlen.classify(vectors, task)
-    draws = (*result.vector_draws, vector.accuracy)
-    result = replace(result, vector=result.vector or vector, vector_draws=draws)
-    try:
-        norm = statistics.sentlen.classify(norms, task)
-    except UndefinedFitError as error:
-        return replace(result, problem=str(error))
-    return replace(result, norm=result.norm or norm, norm_draws=(*result.norm_draws, norm.accuracy))
-
-
-def _with_codes(result: SentLen, task: "Task", vectors: NDArray[np.float32], norms: NDArray[np.float32]) -> SentLen:
-    result = replace(result, vector_code=statistics.online_code(vectors, task))
-    return result if result.norm is None else replace(result, norm_code=statistics.online_code(norms, task))
-
-
 def norm_breakdown(found: Found, view: View) -> NormBreakdown:
     """Which dimensions make up the norm of the view's vector, and what gain and bias do to it."""
     index, lengths = used(found, view)
     vectors = found.vectors.of(view.pooling, view.layer)[index]
-    by_dimension, by_dimension_problem = None, ""
+    by_dimension, layer_norm, problems = None, None, ["", ""]
     try:
         by_dimension = statistics.dimensions(vectors, lengths)
     except UndefinedFitError as error:
-        by_dimension_problem = str(error)
-    if view.pooling is not Pooling.CLS:
-        problem = "Only the vectors of single tokens, such as [CLS], come from a LayerNorm as they are."
-        return NormBreakdown(by_dimension, by_dimension_problem, None, problem)
-    gain, bias = found.vectors.layer_norms[found.vectors.n_layers if view.layer is None else view.layer]
-    try:
-        rows = statistics.without_layer_norm(vectors, lengths, gain, bias)
-        return NormBreakdown(by_dimension, by_dimension_problem, rows, "")
-    except UndefinedFitError as error:
-        return NormBreakdown(by_dimension, by_dimension_problem, None, str(error))
+        problems[0] = str(error)
+    if view.pooling is Pooling.CLS:
+        gain, bias = found.vectors.layer_norms[found.vectors.n_layers if view.layer is None else view.layer]
+        try:
+            layer_norm = statistics.without_layer_norm(vectors, lengths, gain, bias)
+        except UndefinedFitError as error:
+            problems[1] = str(error)
+    else:
+        problems[1] = "Only the vectors of single tokens, such as [CLS], come from a LayerNorm as they are."
+    return NormBreakdown(by_dimension, problems[0], layer_norm, problems[1])
 
 
 def summary(found: Found, view: View, profile: Profile) -> dict[str, object]:
