@@ -158,20 +158,21 @@ def texts(page: AppTest) -> str:
 def redraw(page: AppTest, monkeypatch: pytest.MonkeyPatch, module: str = redrawn.__name__) -> AppTest:
     """Run the part of a page that draws itself anew, as the browser has it run when one of its controls was moved.
 
-    Afterwards the page knows the elements of this part alone. module: where that part is written.
+    Afterwards the page knows the elements of this part alone. module: where what it draws is written; the first such.
     """
     fragments = page._fragment_storage._fragments
-    part = next(name for name, draw in fragments.items() if _module_of(draw) == module)
+    part = next(name for name, draw in fragments.items() if module in _modules_of(draw))
     with monkeypatch.context() as patch:
         of_part = functools.partial(RerunData, fragment_id=part)
         patch.setattr("streamlit.testing.v1.local_script_runner.RerunData", of_part)
         return page.run()
 
 
-def _module_of(fragment: Any) -> str:
-    """Where what a fragment draws is written."""
-    cells = [cell.cell_contents for cell in fragment.__closure__ or ()]
-    return next((cell.__module__ for cell in cells if isinstance(cell, types.FunctionType)), "")
+def _modules_of(function: Any, depth: int = 3) -> set[str]:
+    """Where a function is written, and those that it holds."""
+    cells = [cell.cell_contents for cell in function.__closure__ or ()] if depth else []
+    held = [cell for cell in cells if isinstance(cell, types.FunctionType)]
+    return {function.__module__}.union(*(_modules_of(one, depth - 1) for one in held))
 
 
 BOXES = ("settings", "own_file", "downloads", "in_full", "times_found", "how_to_read", "how_it_was_measured")

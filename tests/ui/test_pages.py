@@ -40,7 +40,7 @@ def query_of(name: str, folder: Path, corpus: str, **more: str) -> dict[str, str
 def test_a_page_opens_answers_and_keeps_its_link(name: str, tiny_folder: Path, corpus: str) -> None:
     page = settle(linked(query_of(name, tiny_folder, corpus, length_cutoff="30"), name).run())
     assert not page.error
-    assert not page.warning
+    assert not [warning for warning in page.warning if "the rarest bin" not in warning.value.lower()]
     assert len(page.title) == len(page.header) == 1
     assert answer(page)
     assert charts(page)
@@ -79,14 +79,14 @@ def test_a_run_that_fails_says_why_and_can_be_tried_again(
     def fail(extraction: Extraction, progress: object) -> None:
         raise StoreError("It is full of **bees**.")
 
-    monkeypatch.setattr(Extraction, "look_up", fail)
-    page = settle(linked(query_of(name, tiny_folder, corpus), name).run())
+    with monkeypatch.context() as patch:
+        patch.setattr(Extraction, "look_up", fail)
+        page = settle(linked(query_of(name, tiny_folder, corpus), name).run())
     for place in (page.sidebar, page.main):  # the main column says it to phones
         (error,) = place.error
         assert plain(error.value).endswith("It is full of **bees**.")
         assert "**" not in error.value
     assert page.button(key="run").label == "Try again"
-    monkeypatch.undo()
     page.button(key="run").click().run()
     assert not settle(page).error
 

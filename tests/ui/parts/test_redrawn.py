@@ -127,7 +127,7 @@ def test_a_change_of_the_view_alone_is_in_the_address_and_in_the_links_of_all_pa
     link = page.session_state.link_pages
     page.session_state.link_pages = lambda query: (linked.append(query), link(query))
     page.select_slider(key="length_cutoff").set_value(15)
-    redraw(page, monkeypatch)
+    redraw(page, monkeypatch, "clsviz.ui.norm_vs_length")
     assert not page.exception
     assert page.query_params["length_cutoff"] == "15"
     assert page.session_state.written.query == written.query | {"length_cutoff": "15"}

@@ -1,0 +1,154 @@
+"""The page “Inside the model”."""
+
+import json
+import shutil
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import transformers
+from safetensors.numpy import load_file
+from streamlit.testing.v1 import AppTest
+from support.app import answer, browse_from, charts, finish, go_to, job_of, linked, plain, settle, texts
+from support.hub import Hub
+from support.tiny import write_bert
+
+from clsviz.encoder import Encoder
+from clsviz.measuring import Extraction, Found, State
+from clsviz.progress import Progress
+from clsviz.ui.state import server
+
+PAGE = "inside_the_model"
+
+
+@pytest.fixture
+def open_page(tiny_folder: Path) -> Callable[..., AppTest]:
+    """Open a link to the page, by default of the tiny model."""
+
+    def open_page(**query: str) -> AppTest:
+        return settle(linked({"model": str(tiny_folder)} | query, PAGE).run())
+
+    return open_page
+
+
+def tables(page: AppTest) -> dict[str, pd.DataFrame]:
+    """The tables of the page, by their last column."""
+    return {str(element.value.columns[-1]): element.value for element in page.dataframe}
+
+
+def test_the_page_says_what_the_model_is_made_of(open_page: Callable[..., AppTest], tiny_folder: Path) -> None:
+    page = open_page()
+    tensors = load_file(tiny_folder / "model.safetensors")
+    assert plain(page.title[0].value) == "What is inside tiny-bert?"
+    assert answer(page).startswith(f"{sum(tensor.size for tensor in tensors.values()):,} weights in {len(tensors)}")
+    parameters = tables(page)["part"]
+    assert dict(zip(parameters["name"], parameters["weights"], strict=True)) == {
+        name: tensor.size for name, tensor in tensors.items()
+    }
+    special = tables(page)["Role"]
+    assert dict(zip(special["Token"], special["Id"], strict=True))["[CLS]"] == 2
+    assert charts(page)[0]["data"][2]["y"] == ["Embeddings", "Layer 1", "Layer 2", "Pooler"]
+    assert not page.session_state.watched  # nothing of a corpus is needed
+    page = open_page(model=f"untrained:{tiny_folder}")
+    assert "16 numbers, drawn at random" in texts(page)
+
+
+def test_the_pooler_is_put_to_the_test(
+    open_page: Callable[..., AppTest], tiny_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = open_page(text="the big cat sat\nanother line")
+    assert "none of its 16 numbers is off by more than" in page.success[0].value
+    assert "recomputed from the direction alone" in page.success[1].value
+    assert "The first of your 2: “the big cat sat”" in texts(page)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_folder)
+    assert tables(page)["Id"]["Id"].tolist() == tokenizer("the big cat sat")["input_ids"]
+    numbers, tensors = tables(page)["Pooler output"], load_file(tiny_folder / "model.safetensors")
+    dense, bias = tensors["pooler.dense.weight"], tensors["pooler.dense.bias"]
+    pooled = np.tanh(dense @ numbers["[CLS]"].to_numpy(np.float32) + bias)
+    np.testing.assert_allclose(numbers["Pooler output"], pooled, atol=1e-5)
+    with monkeypatch.context() as patch:
+        patch.setattr(Encoder, "cls_and_pooler", None)
+        server.jobs().encoders._loaded.clear()
+        assert page.run().success  # it is not measured again
+    page = settle(page.text_area(key="text_area").set_value("a dog").run())
+    assert "Your sentence: “a dog”" in texts(page)
+
+
+def test_a_pooler_that_disagrees_is_reported_and_one_that_is_missing_too(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    measured = Encoder.cls_and_pooler
+
+    def disturbed(encoder: Encoder, sentences: list[str]) -> tuple[np.ndarray, np.ndarray]:
+        cls, pooler = measured(encoder, sentences)
+        pooler[0, 3] += 0.25
+        return cls, pooler
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Encoder, "cls_and_pooler", disturbed)
+        assert "off by up to 0.2500" in open_page().warning[0].value
+    page = open_page(model=str(write_bert(tmp_path / "bare", pooler=False)))
+    assert "has no pooler" in page.info[0].value
+
+
+def test_what_another_page_measures_goes_on_while_the_visitor_looks_inside(
+    tiny_folder: Path, corpus: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_go_on = threading.Event()
+    run = Extraction.run
+
+    def held(extraction: Extraction, progress: Progress) -> Found:
+        assert may_go_on.wait(60)
+        return run(extraction, progress)
+
+    monkeypatch.setattr(Extraction, "run", held)
+    page = linked({"model": str(tiny_folder), "corpus": corpus, "sample_size": "300"})
+    job = job_of(page.run())
+    while job.state is not State.RUNNING:
+        time.sleep(0.01)
+    go_to(page, PAGE).run()
+    assert plain(page.title[0].value) == "What is inside tiny-bert?"
+    assert job.is_watched
+    may_go_on.set()
+    settle(page)
+    assert job.state is State.DONE
+
+
+def test_a_model_of_the_hub_is_fetched_when_asked(open_page: Callable[..., AppTest], hub: Hub, tmp_path: Path) -> None:
+    hub.add("google-bert/bert-base-uncased", write_bert(tmp_path / "model", num_hidden_layers=4))
+    page = open_page(model="bert-base-uncased")
+    finish(page)
+    assert "not on this machine yet. Press the button to download them (about 441 MB)." in texts(page)
+    assert not hub.requests
+    page.button(key="run").click().run()
+    page = settle(finish(page))
+    assert "of 4 layers" in texts(page)
+
+
+def test_a_model_that_cannot_be_opened_is_reported_in_the_sidebar(
+    open_page: Callable[..., AppTest], tiny_folder: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(tiny_folder, tmp_path / "damaged")
+    settings = json.loads((folder / "config.json").read_bytes())
+    (folder / "config.json").write_text(json.dumps(settings | {"num_hidden_layers": 3}))
+    for name, said in ((str(tmp_path / "no-such-folder"), "no-such-folder"), (str(folder), "")):
+        page = open_page(model=name)
+        (error,) = page.sidebar.error
+        assert said in plain(error.value)
+        assert [repeated.value for repeated in page.main.error] == [error.value]  # for phones
+        assert "error" in answer(page)
+
+
+def test_a_folder_is_not_opened_from_afar(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
+    page = open_page()
+    browse_from(monkeypatch, "example.org")  # as with a forged message, which no link goes before
+    page.run()
+    assert "Folders can be opened only" in plain(page.sidebar.error[0].value)
+    assert not page.dataframe
+    page = open_page()
+    assert any("Folders can be opened only" in plain(warning.value) for warning in page.warning)
+    assert page.session_state.model == "minilm"
