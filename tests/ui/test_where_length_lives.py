@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import streamlit as st
+from clsviz.models import UNTRAINED
 from streamlit.testing.v1 import AppTest
 from support.app import BOXES, answer, chart, charts, charts_by_key, job_of, linked, plain, settle, texts
 from support.tiny import random_sentences, write_bert
@@ -19,7 +20,6 @@ from support.tiny import random_sentences, write_bert
 from clsviz import analysis, corpora, words
 from clsviz.measurements import Kind
 from clsviz.measuring import State
-from clsviz.models import UNTRAINED
 from clsviz.settings import Alteration, Lengths, Pooling, Unit
 from clsviz.ui import view
 from clsviz.ui.state import server
