@@ -1,13 +1,13 @@
 """The page “Inside the model”: its parts, where [CLS] begins, and whether the pooler output follows from it."""
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import streamlit as st
 
 from clsviz import analysis, figures, words
 from clsviz.analysis.typed import CHECK_EXAMPLE, Check
-from clsviz.encoder import Anatomy
 from clsviz.errors import ClsvizError, ModelError, Subject
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
@@ -18,6 +18,9 @@ from clsviz.ui import sidebar, status
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart, head, own, plot, share
 from clsviz.ui.state import session, url, visitor, watching
+
+if TYPE_CHECKING:
+    from clsviz.encoder import Anatomy
 
 PAGE = "inside-the-model"
 
@@ -119,7 +122,7 @@ def _weights_or_job(name: str) -> tuple[Weights | None, MeasuringJob | None, Cls
     return weights, None, None
 
 
-def _anatomy(weights: Weights) -> Anatomy | None:
+def _anatomy(weights: Weights) -> "Anatomy | None":
     """The parts of the model; None, with the reason shown here, while it is being loaded."""
     return own.try_sentences("anatomy", weights, [], lambda encoder: encoder.anatomy)
 
@@ -136,7 +139,7 @@ def _waiting(job: MeasuringJob | None) -> str:
     return f"Its weights are not on this machine yet. Press the button to download them{size}."
 
 
-def _show_parameters(anatomy: Anatomy, label: str) -> None:
+def _show_parameters(anatomy: "Anatomy", label: str) -> None:
     """Where the weights are: a picture by group, and the table of all."""
     groups = anatomy.group_table()
     height = max(_HEIGHT_OF_TABLE, _HEIGHT_OF_AXES + _HEIGHT_OF_BAR * len(groups))
@@ -162,7 +165,7 @@ def _show_parameters(anatomy: Anatomy, label: str) -> None:
         )
 
 
-def _show_facts(anatomy: Anatomy, weights: Weights) -> None:
+def _show_facts(anatomy: "Anatomy", weights: Weights) -> None:
     """How the model is built, how it reads a sentence, and its special tokens."""
     built, reading, special = st.columns([4, 5, 5], gap="medium")
     with built:
@@ -188,7 +191,7 @@ def _show_facts(anatomy: Anatomy, weights: Weights) -> None:
         )
 
 
-def _show_beginning(anatomy: Anatomy, check: Check, *, untrained: bool) -> None:
+def _show_beginning(anatomy: "Anatomy", check: Check, *, untrained: bool) -> None:
     """The vector that [CLS] enters the model with."""
     vector = anatomy.cls_embedding
     numbers = "  ".join(f"{value:+.6f}".replace("-", "−") for value in vector[:_FIRST])
@@ -197,7 +200,7 @@ def _show_beginning(anatomy: Anatomy, check: Check, *, untrained: bool) -> None:
     st.code(numbers + more, language=None, wrap_lines=True)
 
 
-def _show_check(anatomy: Anatomy, check: Check, n_typed: int) -> None:
+def _show_check(anatomy: "Anatomy", check: Check, n_typed: int) -> None:
     """The sentence's tokens, the verdict, and the vectors it rests on."""
     st.markdown(escape(words.anatomy.checked_sentence(anatomy, check, n_typed)))
     left, right = st.columns(2, gap="medium")
@@ -255,7 +258,7 @@ def _show_direction(check: Check) -> None:
         _show_verdict(*words.anatomy.norm_verdict(check))
 
 
-def _downloads(experiment: Experiment, weights: Weights, anatomy: Anatomy, check: Check | None) -> None:
+def _downloads(experiment: Experiment, weights: Weights, anatomy: "Anatomy", check: Check | None) -> None:
     """The tables as files, made when asked for; without the sentence's while it is not measured."""
     about: dict[str, object] = {
         "model": experiment.model,

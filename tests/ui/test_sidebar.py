@@ -16,13 +16,13 @@ from support.tiny import random_sentences, write_dataset
 from support.waiting import wait_for
 from support.wrapped import book, paragraphs
 
-from clsviz import corpora
 from clsviz.encoder import Encoder
 from clsviz.errors import ClsvizError, CorpusError, ModelError, SettingError, StoreError, UnexpectedError
 from clsviz.experiment import Experiment
 from clsviz.measuring import Cost, Extraction, State
 from clsviz.progress import Progress
 from clsviz.settings import Reading, Segmentation
+from clsviz.sources import segmentation
 from clsviz.ui import sidebar
 from clsviz.ui.markdown import escape
 from clsviz.ui.state import server
@@ -42,7 +42,7 @@ def test_an_uploaded_text_becomes_the_corpus_once_the_visitor_has_seen_how_it_is
     last = "A <b>last</b> **one** :red[of] them."
     text = book().replace("THE END", f"{last}\n\nTHE END")
     page = upload(finish(open_page()), "*book*.txt", text.encode())
-    wanted = [*corpora.segmentation.sentences(paragraphs(), cut=True), last]
+    wanted = [*segmentation.sentences(paragraphs(), cut=True), last]
     preview = page.main.expander[0]
     assert preview.label == f"How **\\*book\\*.txt** is read: {len(wanted):,} sentences"
     assert "They were joined into paragraphs, and those cut into sentences." in plain(preview.markdown[0].value)

@@ -14,11 +14,12 @@ from support.app import BOXES, answer, chart, charts_by_key, linked, settle, tex
 from support.processor import needs_bfloat16
 from support.tiny import write_bert
 
-from clsviz import corpora, statistics
+from clsviz import statistics
 from clsviz.analysis.typed import EXAMPLE
 from clsviz.encoder import Encoder
 from clsviz.measuring import Job
 from clsviz.settings import Pooling
+from clsviz.sources import uploads
 
 pytestmark = pytest.mark.usefixtures("measured_before")
 
@@ -179,7 +180,7 @@ def test_no_page_waits_while_the_sentences_are_measured(
 def test_tiny_and_constant_corpora_explain_themselves(
     open_page: Callable[..., AppTest], tmp_path: Path, content: str
 ) -> None:
-    small = corpora.keep_upload(io.BytesIO(content.encode()), "few.txt", tmp_path / "store" / "corpora")
+    small = uploads.keep_upload(io.BytesIO(content.encode()), "few.txt", tmp_path / "store" / "corpora")
     page = open_page(corpus=small, text=TYPED)
     assert "too few corpus sentences of about this length" in answer(page) or "50 corpus sentences" in answer(page)
     assert "growth" in charts_by_key(page)

@@ -17,10 +17,11 @@ from streamlit.testing.v1 import AppTest
 from support.app import BOXES, answer, chart, charts, charts_by_key, job_of, linked, plain, settle, texts
 from support.tiny import random_sentences, write_bert
 
-from clsviz import analysis, corpora, words
+from clsviz import analysis, words
 from clsviz.measurements import Kind
 from clsviz.measuring import State
 from clsviz.settings import Alteration, Lengths, Pooling, Unit
+from clsviz.sources import uploads
 from clsviz.ui import view
 from clsviz.ui.state import server
 from clsviz.ui.where_length_lives import cards
@@ -102,7 +103,7 @@ def test_the_length_is_erased_the_vectors_projected_and_probes_travel_where_a_li
     open_page: Callable[..., AppTest], tmp_path: Path, offered: dict[str, Callable[[], bytes]]
 ) -> None:
     other = io.BytesIO("\n".join(random_sentences(200, seed=8)).encode())
-    name = corpora.keep_upload(other, "other.txt", tmp_path / "store" / "corpora")
+    name = uploads.keep_upload(other, "other.txt", tmp_path / "store" / "corpora")
     page = open_page(erase="yes", travel_to=name, project="yes")
     assert page.query_params["travel_to"] == name
     said = texts(page)
