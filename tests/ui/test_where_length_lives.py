@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import streamlit as st
-from clsviz.models import UNTRAINED
 from streamlit.testing.v1 import AppTest
 from support.app import BOXES, answer, chart, charts, charts_by_key, job_of, linked, plain, settle, texts
 from support.tiny import random_sentences, write_bert
@@ -22,6 +21,7 @@ from clsviz.measurements import Kind
 from clsviz.measuring import State
 from clsviz.settings import Alteration, Lengths, Pooling, Unit
 from clsviz.sources import uploads
+from clsviz.sources.models import UNTRAINED
 from clsviz.ui import view
 from clsviz.ui.state import server
 from clsviz.ui.where_length_lives import cards
