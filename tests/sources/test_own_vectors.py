@@ -1,3 +1,5 @@
+import json
+import pickle
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -6,8 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from numpy.typing import NDArray
+from safetensors import numpy as safetensors
 
 from clsviz.errors import CorpusError
+from clsviz.sources import text_files
+from clsviz.sources.arrays import Array, column_batches, columns_of, open_npy, open_npz, open_safetensors
 from clsviz.sources.own_vectors import Chosen, Rows, VectorFile, checked, open_vectors
 
 N = 2500
@@ -167,5 +173,173 @@ def test_a_row_that_cannot_be_used_is_named(texts: list[str], values: Any, token
         checked(texts, np.array(values), counts, "x", 10)
 
 
-def test_whole_numbers_may_be_written_as_fractions() -> None:
-    assert checked(["a"], np.array([2]), np.array([3.0]), "x").n_tokens == np.array([3])
+ARRAYS_VECTORS = np.random.default_rng(0).normal(size=(50, 7))
+
+
+def whole(array: "Array", n: int = 16) -> NDArray[np.generic]:
+    batches = list(array.batches(n))
+    assert all(len(batch) <= n for batch in batches)
+    return np.concatenate(batches)
+
+
+@pytest.mark.parametrize("dtype", ["<f2", "<f4", ">f4", "<f8", "<i4", "u1"])
+def test_an_array_of_numpy_is_read_a_few_rows_at_a_time(dtype: str, tmp_path: Path) -> None:
+    values = (10 * np.abs(ARRAYS_VECTORS)).astype(dtype)
+    np.save(tmp_path / "a.npy", values)
+    (array,) = open_npy(tmp_path / "a.npy", "a.npy")
+    assert (array.name, array.shape, array.problem) == ("array", (50, 7), "")
+    np.testing.assert_array_equal(whole(array), values)
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_several_arrays_are_read_from_an_archive(save: object, tmp_path: Path) -> None:
+    texts = np.array([f"Text {row}, ärger" for row in range(50)])
+    save(tmp_path / "a.npz", vectors=ARRAYS_VECTORS, norms=np.arange(50), texts=texts)  # type: ignore[operator]
+    arrays = {array.name: array for array in open_npz(tmp_path / "a.npz", "a.npz")}
+    np.testing.assert_array_equal(whole(arrays["vectors"]), ARRAYS_VECTORS)
+    np.testing.assert_array_equal(whole(arrays["norms"]), np.arange(50))
+    assert whole(arrays["texts"]).tolist() == texts.tolist()
+
+
+def test_tensors_are_read_from_safetensors_and_bfloat16_as_float32(tmp_path: Path) -> None:
+    values = ARRAYS_VECTORS.astype("<f4")
+    halved = (values.view("<u4") >> 16).astype("<u2")  # bfloat16 is the upper half
+    header = {
+        "half": {"dtype": "BF16", "shape": [50, 7], "data_offsets": [0, 700]},
+        "full": {"dtype": "F32", "shape": [50, 7], "data_offsets": [700, 2100]},
+        "__metadata__": {"format": "np"},
+    }
+    text = json.dumps(header).encode()
+    path = tmp_path / "a.safetensors"
+    path.write_bytes(len(text).to_bytes(8, "little") + text + halved.tobytes() + values.tobytes())
+    arrays = {array.name: array for array in open_safetensors(path, "a.safetensors")}
+    np.testing.assert_array_equal(whole(arrays["full"]), values)
+    np.testing.assert_array_equal(whole(arrays["half"]), (halved.astype("<u4") << 16).view("<f4"))
+
+
+class Bomb:
+    def __reduce__(self) -> tuple[object, ...]:
+        return (Path.touch, (Path("exploded"),))
+
+
+def test_objects_are_never_unpickled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.save(tmp_path / "a.npy", np.array([Bomb(), Bomb()], object), allow_pickle=True)
+    (array,) = open_npy(tmp_path / "a.npy", "a.npy")
+    assert "holds Python objects" in array.problem
+    (tmp_path / "b.npy").write_bytes(pickle.dumps(Bomb()))
+    with pytest.raises(CorpusError, match=r"b\.npy cannot be read"):
+        open_npy(tmp_path / "b.npy", "b.npy")
+    assert not (tmp_path / "exploded").exists()
+
+
+def test_an_array_in_columns_is_named(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.asfortranarray(ARRAYS_VECTORS))
+    (array,) = open_npy(tmp_path / "a.npy", "a.npy")
+    assert "ascontiguousarray" in array.problem
+
+
+@pytest.mark.parametrize("ending", [".npy", ".npz", ".safetensors"])
+@pytest.mark.parametrize("left", [0, 5, 60, -1])
+def test_a_file_that_was_cut_short_is_refused(ending: str, left: int, tmp_path: Path) -> None:
+    path = tmp_path / f"a{ending}"
+    if ending == ".npy":
+        np.save(path, ARRAYS_VECTORS)
+    elif ending == ".npz":
+        np.savez(path, vectors=ARRAYS_VECTORS)
+    else:
+        safetensors.save_file({"vectors": ARRAYS_VECTORS}, path)
+    path.write_bytes(path.read_bytes()[:left])
+    opened = {".npy": open_npy, ".npz": open_npz, ".safetensors": open_safetensors}[ending]
+    with pytest.raises(CorpusError, match=r"cut short|cannot be read"):
+        opened(path, path.name)
+
+
+def test_a_file_that_shrinks_while_it_is_read_ends_in_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "a.npy"
+    np.save(path, ARRAYS_VECTORS)
+    (array,) = open_npy(path, "a.npy")
+    path.write_bytes(path.read_bytes()[:500])
+    with pytest.raises(CorpusError, match="ends before its last row"):
+        whole(array)
+
+
+def test_an_archive_whose_bytes_were_changed_ends_in_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    np.savez(path, vectors=ARRAYS_VECTORS)
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    path.write_bytes(content)
+    with pytest.raises(CorpusError, match="cannot be read"):
+        [whole(array) for array in open_npz(path, "a.npz")]
+
+
+VECTOR_COLUMNS_VECTORS = np.random.default_rng(0).normal(size=(50, 4)).astype(np.float32)
+LISTS = VECTOR_COLUMNS_VECTORS.tolist()
+TYPES = {
+    "list": pa.list_(pa.float64()),
+    "large": pa.large_list(pa.float32()),
+    "fixed": pa.list_(pa.float32(), 4),
+    "halves": pa.list_(pa.float16(), 4),
+    "integers": pa.list_(pa.int8()),
+}
+
+
+def written(path: Path, **columns: object) -> "text_files.TextFile":
+    pq.write_table(pa.table(columns), path, row_group_size=20)
+    return text_files.TextFile(path, path.name, is_packed=False, limits=text_files.Limits())
+
+
+def test_columns_are_told_apart_by_what_they_may_be(tmp_path: Path) -> None:
+    file = written(
+        tmp_path / "a.parquet",
+        id=list(range(50)),
+        text=["a"] * 50,
+        norm=[1.5] * 50,
+        vector=LISTS,
+        tags=[["a"]] * 50,
+        done=[True] * 50,
+    )
+    assert columns_of(file) == (50, ("text",), ("vector",), ("id", "norm"))
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_vectors_of_every_kind_of_list_are_read(kind: str, tmp_path: Path) -> None:
+    values = np.round(10 * VECTOR_COLUMNS_VECTORS).astype(np.int8) if kind == "integers" else VECTOR_COLUMNS_VECTORS
+    if kind == "halves":
+        values = values.astype(np.float16)
+    file = written(tmp_path / "a.parquet", vector=pa.array(values.tolist(), TYPES[kind]), n=list(range(50)))
+    batches = list(column_batches(file, ["n", "vector", "n"], 16))
+    assert len(batches) > 3  # the last of a row group may be short
+    np.testing.assert_array_equal(np.concatenate([vectors for _, vectors, _ in batches]), values)
+    assert np.concatenate([first for first, _, _ in batches]).tolist() == list(range(50))
+    assert all((first == again).all() for first, _, again in batches)
+
+
+def test_a_tensor_column_is_one_of_vectors(tmp_path: Path) -> None:
+    tensors = pa.FixedShapeTensorArray.from_numpy_ndarray(VECTOR_COLUMNS_VECTORS)
+    file = written(tmp_path / "a.parquet", vector=tensors)
+    assert columns_of(file).vectors == ("vector",)
+    np.testing.assert_array_equal(
+        np.concatenate([run for (run,) in column_batches(file, ["vector"], 9)]), VECTOR_COLUMNS_VECTORS
+    )
+
+
+@pytest.mark.parametrize(
+    ("column", "problem"),
+    [
+        ([*LISTS[:30], None, *LISTS[31:]], "Row 31 of a.parquet has nothing in “v”"),
+        ([*LISTS[:45], [1.0, 2.0], *LISTS[46:]], "Row 46 of a.parquet has 2 numbers in “v”, the first row 4"),
+        ([*LISTS[:3], [1.0, None, 3.0, 4.0], *LISTS[4:]], "A vector in “v” of a.parquet lacks a number"),
+    ],
+)
+def test_a_row_that_is_unlike_the_others_is_named(column: list[object], problem: str, tmp_path: Path) -> None:
+    file = written(tmp_path / "a.parquet", v=pa.array(column, pa.list_(pa.float32())))
+    with pytest.raises(CorpusError, match=problem):
+        list(column_batches(file, ["v"], 16))
+
+
+def test_what_is_no_parquet_file_ends_in_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "a.parquet").write_bytes(b"PAR1 and no more")
+    with pytest.raises(CorpusError, match="not a Parquet file"):
+        columns_of(text_files.TextFile(tmp_path / "a.parquet", "a.parquet", False, text_files.Limits()))

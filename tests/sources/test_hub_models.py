@@ -20,10 +20,9 @@ from support.hub_models import (
     fingerprint,
     norms,
     refusal,
-    write_byte_level_tokenizer,
     write_sentence_transformer,
 )
-from support.tiny import ARCHITECTURES, WORDS, write_bert, write_model
+from support.tiny import write_model
 
 from clsviz.encoder import Encoder
 from clsviz.errors import ModelError
@@ -32,60 +31,6 @@ from clsviz.sources import models
 from clsviz.sources.models import NotDownloadedError, Weights
 
 pytestmark = pytest.mark.usefixtures("quickly")
-
-
-ROBERTA = {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "cls_token_id": 0, "sep_token_id": 2}
-
-
-@pytest.mark.parametrize("model_type", ARCHITECTURES)
-def test_every_architecture_is_measured_as_from_its_folder(model_type: str, hub: Hub, tmp_path: Path) -> None:
-    is_roberta = model_type in ("roberta", "xlm-roberta")
-    folder = write_model(tmp_path / "model", model_type, **(ROBERTA | {"vocab_size": 300} if is_roberta else {}))
-    if is_roberta:
-        write_byte_level_tokenizer(folder)
-    commit = hub.add(f"owner/{model_type}", folder)
-    weights = models.fetch(f"owner/{model_type}")
-    assert weights.commit == commit
-    assert weights.fingerprint == fingerprint(folder)
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    model = transformers.AutoModel.from_pretrained(folder).eval()
-    for sentence, row in zip(SENTENCES, norms(weights), strict=True):
-        encoded = tokenizer(sentence, return_tensors="pt")
-        first = encoded["input_ids"][0, 0].item()
-        assert tokenizer.decode([first]) == ("<s>" if is_roberta else "[CLS]")
-        with torch.no_grad():
-            states = model(**encoded, output_hidden_states=True).hidden_states
-        np.testing.assert_allclose(row, [state[0, 0].norm().item() for state in states], rtol=1e-5)
-
-
-def test_a_multilingual_bert_is_measured_as_from_its_folder(hub: Hub, tmp_path: Path) -> None:
-    """Cased, and of several scripts, as multilingual BERT is."""
-    import tokenizers
-
-    words = ["Der", "Hund", "läuft", "Собака", "бежит", "犬", "走", "る", "dog", "##s", "كلب"]
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    vocabulary = {token: index for index, token in enumerate(special + words)}
-    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordPiece(vocabulary, unk_token="[UNK]"))
-    tokenizer.normalizer = tokenizers.normalizers.BertNormalizer(lowercase=False)
-    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
-    tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
-    folder = write_bert(tmp_path / "model")
-    transformers.PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        cls_token="[CLS]", sep_token="[SEP]", pad_token="[PAD]", unk_token="[UNK]", mask_token="[MASK]",
-    ).save_pretrained(folder)  # fmt: skip
-    hub.add("owner/multilingual", folder)
-    encoder = Encoder(models.fetch("owner/multilingual"), device="cpu")
-    sentences = ["Der Hund läuft", "der hund", "Собака бежит", "犬走る", "dogs", "كلب"]
-    assert [encoder.tokens(sentence) for sentence in sentences] == [
-        ["Der", "Hund", "läuft"], ["[UNK]", "[UNK]"], ["Собака", "бежит"], ["犬", "走", "る"], ["dog", "##s"], ["كلب"],
-    ]  # fmt: skip
-    measured = encoder.measure(sentences)
-    assert measured.n_tokens.tolist() == [3, 2, 2, 3, 2, 1]
-    here = Encoder(models.find(str(folder)), device="cpu").measure(sentences)
-    np.testing.assert_array_equal(measured.cls_norms, here.cls_norms)
 
 
 def test_a_sentencepiece_model_is_enough_of_a_tokenizer(hub: Hub, tmp_path: Path) -> None:
@@ -199,15 +144,6 @@ def test_an_encoder_is_not_taken_for_a_decoder(architecture: str, hub: Hub, fold
     assert models.fetch("owner/encoder").fingerprint == fingerprint(folder)
 
 
-def test_a_real_decoder_is_refused(hub: Hub, folder: Path) -> None:
-    """One whose configuration does not say it."""
-    config = transformers.GPT2Config(vocab_size=30, n_embd=8, n_layer=1, n_head=2, n_positions=64)
-    transformers.GPT2Model(config).save_pretrained(folder)
-    hub.add("owner/gpt", folder)
-    with pytest.raises(ModelError, match=r"The \[CLS\] of owner/gpt does not see the words that follow it"):
-        Encoder(models.fetch("owner/gpt"), device="cpu")
-
-
 def refused_when_loaded(weights: Weights) -> str:
     with pytest.raises(ModelError) as refused:
         Encoder(weights, device="cpu")
@@ -240,24 +176,6 @@ def test_code_that_comes_with_a_model_never_runs(
     assert not trace.exists()
     assert not fetched(hub, "*.py")
     assert not list(tmp_path.glob("cache/**/*.py"))
-
-
-def test_code_that_a_configuration_asks_for_is_not_fetched(hub: Hub, folder: Path) -> None:
-    """An implementation of attention may be named by its repository: built code, which would be run."""
-    expected = norms(models.find(str(folder)))
-    change(folder / "config.json", attn_implementation="owner/kernel")
-    hub.add("owner/attention", folder)
-    weights = models.fetch("owner/attention")
-    hub.requests.clear()
-    np.testing.assert_array_equal(norms(weights), expected)
-    assert not hub.requests
-
-
-def test_an_unknown_architecture_is_named(hub: Hub, folder: Path) -> None:
-    change(folder / "config.json", model_type="of-tomorrow")
-    hub.add("owner/tomorrow", folder)
-    message = refused_when_loaded(models.fetch("owner/tomorrow"))
-    assert f"its type is “of-tomorrow”, which transformers {transformers.__version__} does not know" in message
 
 
 def test_too_little_memory_is_said_before_the_weights_are_read(
@@ -296,7 +214,3 @@ def test_an_untrained_model_of_the_hub_fetches_no_weights(hub: Hub, large_folder
     hub.requests.clear()
     assert models.find("untrained:owner/control") == weights
     assert not hub.requests
-
-
-def test_the_tests_words_are_those_of_the_models() -> None:
-    assert {word for sentence in SENTENCES for word in sentence.split()} <= set(WORDS)

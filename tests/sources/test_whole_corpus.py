@@ -6,8 +6,9 @@ from pathlib import Path
 import filelock
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from support.corpora import LONG, SENTENCES, Stopping, fetched, shrink
+from support.corpora import LONG, SENTENCES, Stopping, fetched, opened, shrink
 from support.datasets import write
 from support.hub import Hub
 
@@ -15,8 +16,84 @@ from clsviz.errors import CancelledError, CorpusError
 from clsviz.experiment import Selection
 from clsviz.progress import Progress
 from clsviz.settings import ALL, Segmentation
-from clsviz.sources import sampling, segmentation
+from clsviz.sources import sampling, segmentation, sentence_files
 from clsviz.sources.catalogue import NotDownloadedError
+from clsviz.sources.whole_corpus import Files, Whole
+
+
+@pytest.fixture
+def few_shuffled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a hundred sentences 40 are shuffled, and 10 of these are in memory."""
+    shrink(monkeypatch, 40, 10)
+
+
+@pytest.mark.usefixtures("few_shuffled")
+@pytest.mark.parametrize("step", [1, 7, 33, 100])
+def test_a_whole_corpus_begins_like_a_sample_and_goes_on_as_it_is(hundred: str, kept: Path, step: int) -> None:
+    sample = sampling.find_sample(Selection(hundred), ALL, 3, kept, Progress())
+    read = [sentence for start in range(0, 100, step) for sentence in sample.read(start, min(start + step, 100))]
+    order = np.random.RandomState(3).permutation(100)[:40]
+    assert read == [SENTENCES[number] for number in order] + [
+        sentence for number, sentence in enumerate(SENTENCES) if number not in set(order)
+    ]
+    assert sample.n_sentences == 100
+    assert sample.drawn == "all of the corpus, the first 40 in random order, seed 3"
+    assert sample.sentences == read[:10]
+
+
+def test_a_corpus_that_vanishes_while_it_is_read_is_named(hundred: str, kept: Path) -> None:
+    opened(hundred, kept)
+    (path,) = kept.glob("file-*")
+    whole = Whole(Files([(path, 100)]), 0)
+    path.unlink()
+    with pytest.raises(CorpusError, match="was changed or deleted while it was being read"):
+        whole.read(0, 10)
+
+
+def whole(name: str, kept: Path, seed: int = 3) -> sampling.Sample:
+    return sampling.find_sample(Selection(name), ALL, seed, kept, Progress())
+
+
+def expected(seed: int = 3) -> list[str]:
+    return [SENTENCES[number] for number in np.random.RandomState(seed).permutation(100)[:10]]
+
+
+def test_the_first_sentences_are_read_without_the_others(
+    hundred: str, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert whole(hundred, kept).sentences == expected()
+    (head,) = kept.glob("*-head-*")
+    read: list[Path] = []
+    rows = sentence_files.rows
+    monkeypatch.setattr(sentence_files, "rows", lambda path, order: read.append(path) or rows(path, order))
+    again = whole(hundred, kept)
+    assert again.sentences == expected()
+    assert read == [head]
+    assert again.read(5, 100) == [*whole(hundred, kept).whole.read(5, 100)]  # type: ignore[union-attr]
+    assert whole(hundred, kept, seed=4).sentences == expected(4)
+    assert len([*kept.glob("*-head-*")]) == 2
+
+
+def test_a_damaged_head_is_taken_from_the_corpus_again(hundred: str, kept: Path) -> None:
+    whole(hundred, kept)
+    (head,) = kept.glob("*-head-*")
+    for content in (b"", b"PAR1", head.read_bytes()[:-40]):
+        head.write_bytes(content)
+        assert whole(hundred, kept).sentences == expected()
+        assert pq.read_table(head)["sentence"].to_pylist() == expected()
+
+
+def test_the_rows_of_a_table_are_kept_beside_its_first_sentences(tmp_path: Path, kept: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("text,kind\n" + "\n".join(f"{sentence},{index % 3}" for index, sentence in enumerate(SENTENCES)))
+    for _ in range(2):
+        sample = whole(str(path), kept)
+        assert sample.sentences == expected()
+        assert sample.rows is not None
+        assert sample.rows.tolist() == np.random.RandomState(3).permutation(100)[:10].tolist()
+        of_kind = sampling.values_beside(sample, Selection(str(path)), 3, "kind", kept, Progress())
+        assert of_kind == [str(row % 3) for row in sample.rows.tolist()]
+
 
 FILES = SENTENCES[:40], [], SENTENCES[40:47], SENTENCES[47:]
 

@@ -18,11 +18,6 @@ def test_the_delimiter_of_a_csv_is_found(tmp_path: Path, delimiter: str) -> None
     assert read(table) == [" ".join(row[2].split()) for row in rows[1:]]
 
 
-def test_a_csv_of_one_column_needs_no_delimiter(tmp_path: Path) -> None:
-    texts = ["One; of | many", "Another; of | many"]
-    assert read_file(put(tmp_path / "a.csv", "\n".join(["text", *texts]).encode())) == texts
-
-
 def test_a_header_of_several_delimiters_is_decided_by_the_rows(tmp_path: Path) -> None:
     rows = [["id", "text, as it was"], *([str(n), f"A sentence {n}"] for n in range(30))]
     assert read_file(put(tmp_path / "a.csv", rows_as_csv(rows, delimiter=";"))) == [row[1] for row in rows[1:]]
@@ -36,12 +31,6 @@ def test_quotes_and_line_breaks_in_fields_at_the_borders_of_blocks(tmp_path: Pat
     content = rows_as_csv([["id", "text"], ["0", "Letters"], *rows])
     expected = [" ".join(row["text"].split()) for row in csv.DictReader(io.StringIO(content.decode(), newline=""))]
     assert read_file(put(tmp_path / "a.csv", content), row_bytes=256) == [text for text in expected if text]
-
-
-def test_all_columns_are_read_as_strings(tmp_path: Path) -> None:
-    rows = [["text"], *[["A word"]] * 150, ["007"], ["NA"], ["null"], ["2020-01-01"], ["1e5"]]
-    texts = read_file(put(tmp_path / "a.csv", rows_as_csv(rows)))
-    assert texts[150:] == ["007", "NA", "null", "2020-01-01", "1e5"]
 
 
 @pytest.mark.parametrize("place", [3, 20_000])
@@ -75,17 +64,6 @@ def test_names_of_columns_are_made_unique(tmp_path: Path) -> None:
     expected = ["text", "text (2)", "column 3", "column 4", "text (2) (2)", "text (3)", "column 3 (2)", "two lines"]
     assert list(table.columns) == expected
     assert [read(table, column) for column in expected] == [[letter] for letter in "abcdefgh"]
-
-
-@pytest.mark.parametrize("content", ["text", "text\n", "id,text\r\n", "\n\nid,text\n\n"])
-def test_a_header_alone_holds_no_text(tmp_path: Path, content: str) -> None:
-    with pytest.raises(CorpusError, match=r"a\.csv holds no text"):
-        open_table(put(tmp_path / "a.csv", content.encode()))
-
-
-def test_blank_lines_do_not_matter(tmp_path: Path) -> None:
-    content = "\n" * 300_000 + "id,text\n\n1,One\n\n\n2,Two\n\n"
-    assert read_file(put(tmp_path / "a.csv", content.encode())) == ["One", "Two"]
 
 
 def test_quotes_in_a_tsv_that_was_written_without_quoting_are_characters(tmp_path: Path) -> None:

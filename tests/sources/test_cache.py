@@ -50,13 +50,6 @@ def test_a_revision_is_a_branch_a_tag_a_pull_request_or_a_commit(hub: Hub, folde
     assert not hub.requests
 
 
-def test_a_whole_commit_is_found_without_its_branch(hub: Hub, folder: Path) -> None:
-    first, digest = hub.add("owner/past", folder), fingerprint(folder)
-    change(folder / "config.json", note="moved")
-    hub.add("owner/past", folder)
-    assert models.fetch(f"owner/past@{first}").fingerprint == digest
-
-
 def test_a_name_without_a_revision_stays_at_what_is_there(hub: Hub, folder: Path) -> None:
     first, old = hub.add("owner/moving", folder), fingerprint(folder)
     models.fetch("owner/moving")

@@ -1,6 +1,3 @@
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -133,20 +130,3 @@ def test_files_are_found_in_order_and_without_tests(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     found = [str(Path(path).relative_to(tmp_path)) for path in docstrings.python_files(tmp_path)]
     assert found == ["a.py", "b.py", "sub/d.py"]
-
-
-def test_the_worker_answers_every_path_with_a_line(tmp_path: Path) -> None:
-    good = tmp_path / "good.py"
-    good.write_text('"""The first sentence. The second sentence."""')
-    paths = [str(tmp_path / "gone.py"), str(good)]
-    worker = subprocess.run(
-        [sys.executable, "-m", "clsviz.sources.docstrings"],
-        input="\n".join(paths),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert [json.loads(line) for line in worker.stdout.splitlines()] == [
-        [],
-        ["The first sentence.", "The second sentence."],
-    ]

@@ -12,15 +12,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from support.corpora import LONG, SENTENCES, Stopping, content_of, opened, sentences_of
-from support.wrapped import book, paragraphs
+from support.wrapped import book, paragraphs, sentences
 
 from clsviz.errors import CancelledError, CorpusError
 from clsviz.experiment import Selection
 from clsviz.progress import Progress
 from clsviz.settings import Reading, Segmentation
-from clsviz.sources import catalogue, files, local_files, sampling, segmentation, sentence_files, text_files
+from clsviz.sources import catalogue, files, local_files, sampling, segmentation, sentence_files, text_files, uploads
 from clsviz.sources.catalogue import Shipped
+from clsviz.sources.local_files import PREVIEW_CHARACTERS, open_file
 from clsviz.sources.segmentation import MAX_CHARACTERS
+from clsviz.sources.sentence_files import About
 from clsviz.sources.uploads import keep_upload
 
 
@@ -76,19 +78,6 @@ def test_a_damaged_installation_is_named_and_left_alone(
     with pytest.raises(CorpusError, match="Install clsviz again"):
         sentences_of("shipped", kept)
     assert file.read_bytes() == content
-
-
-@pytest.mark.usefixtures("small_source")
-def test_sentences_are_kept_once_and_in_order(kept: Path) -> None:
-    corpus = opened("small", kept)
-    (path,) = kept.glob("small-*.parquet")
-    assert sentence_files.rows(path, np.arange(3)) == [
-        "The first sentence.",
-        "The second sentence.",
-        "The third sentence.",
-    ]
-    assert (corpus.label, corpus.n_sentences, corpus.pinned) == ("Small", 3, "small")
-    assert corpus.selection == Selection("small", segmentation=Segmentation.NONE)
 
 
 @pytest.mark.usefixtures("small_source")
@@ -205,27 +194,6 @@ def test_a_file_of_every_format(tmp_path: Path, kept: Path, suffix: str) -> None
     assert [file.suffix for file in kept.iterdir()] == [".parquet"]
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
-def test_a_text_file_in_any_encoding(tmp_path: Path, kept: Path, encoding: str) -> None:
-    sentences = ["Der Löwe schläft heute Nacht.", "Ein zweiter Satz für größere Gewissheit.", "Übermäßig süße Äpfel."]
-    path = tmp_path / "text.txt"
-    path.write_bytes("\r\n".join(["", *sentences, "   ", ""]).encode(encoding))
-    assert sorted(sentences_of(str(path), kept)) == sorted(sentences)
-    assert opened(str(path), kept).fingerprint == hashlib.sha256("\n".join(sentences).encode()).hexdigest()
-
-
-def test_a_stray_byte_is_named_with_its_line(tmp_path: Path, kept: Path) -> None:
-    """Read in another encoding, all the other lines would silently be wrong."""
-    content = "Übermäßig süße Äpfel.\nEin zweiter Satz.\n".encode() + b"Caf\xe9.\n" + "Größe.\n".encode()
-    path = tmp_path / "text.txt"
-    path.write_bytes(content)
-    with pytest.raises(CorpusError, match=r"Line 3 of text\.txt is damaged: its byte 0xe9"):
-        opened(str(path), kept)
-    with pytest.raises(CorpusError, match=r"Line 3 of mine\.txt is damaged"):
-        keep_upload(io.BytesIO(content), "mine.txt", kept)
-    assert not kept.exists() or not list(kept.iterdir())
-
-
 @pytest.mark.parametrize("content", [b"", b"\n \n\t\n", b"PNG\0\0\0"])
 def test_a_file_without_sentences_is_refused_and_not_kept(tmp_path: Path, kept: Path, content: bytes) -> None:
     path = tmp_path / "text.txt"
@@ -277,17 +245,6 @@ def test_a_file_of_ones_own_may_be_of_any_size_and_an_upload_may_not(tmp_path: P
     with path.open("rb") as file, pytest.raises(CorpusError, match=r"mine\.txt is larger than 200 MB"):
         keep_upload(file, "mine.txt", kept, limits)
     assert not kept.exists() or not list(kept.iterdir())
-
-
-def test_what_is_no_sentence_by_its_length_is_left_out(kept: Path) -> None:
-    longest = "a" * MAX_CHARACTERS
-    name = keep_upload(io.BytesIO(f"One.\n{longest}a\n{longest}\n".encode()), "long.txt", kept)
-    assert sorted(sentences_of(name, kept, segmentation=Segmentation.NONE)) == ["One.", longest]
-    only = keep_upload(io.BytesIO(f"{longest}a".encode()), "long.txt", kept)
-    with pytest.raises(CorpusError, match=r"long\.txt holds no sentence of up to 100,000 characters"):
-        sentences_of(only, kept)
-    with pytest.raises(CorpusError, match="holds no sentence"):
-        sentences_of(only, kept)  # of what is kept by now
 
 
 def test_a_column_is_chosen_or_named(tmp_path: Path, kept: Path) -> None:
@@ -350,15 +307,6 @@ def test_only_text_files_are_read_in_lines_or_paragraphs(kept: Path, name: str) 
         opened(name, kept, reading=Reading.LINES)
 
 
-def test_short_texts_are_left_whole_unless_told_otherwise(tmp_path: Path, kept: Path) -> None:
-    path = tmp_path / "texts.txt"
-    path.write_text("One cat. Two dogs.\nThree trees.\n")
-    assert opened(str(path), kept).selection.segmentation is Segmentation.NONE
-    assert sorted(sentences_of(str(path), kept)) == ["One cat. Two dogs.", "Three trees."]
-    cut = sentences_of(str(path), kept, segmentation=Segmentation.SENTENCES)
-    assert sorted(cut) == ["One cat.", "Three trees.", "Two dogs."]
-
-
 def test_a_file_that_changes_is_read_anew(hundred: str, kept: Path) -> None:
     first = opened(hundred, kept)
     status = Path(hundred).stat()
@@ -375,3 +323,127 @@ def test_a_file_that_changes_is_read_anew(hundred: str, kept: Path) -> None:
 def test_a_built_in_corpus_has_no_revisions(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="no revisions"):
         sampling.find_sample(Selection("this-python-docs@main"), 10, 0, tmp_path, Progress())
+
+
+def test_a_book_is_previewed_as_it_will_be_read(tmp_path: Path) -> None:
+    name = uploads.keep_upload(io.BytesIO(book().encode()), "book.txt", tmp_path)
+    found = local_files.preview(Selection(name), tmp_path)
+    wanted = segmentation.sentences(paragraphs(), cut=True)
+    assert (found.label, found.width, found.is_whole) == ("book.txt", 70, True)
+    assert found.sentences == wanted
+    assert found.n_words.tolist() == [len(sentence.split()) for sentence in wanted]
+    assert (found.selection.reading, found.selection.segmentation) == (Reading.PARAGRAPHS, Segmentation.SENTENCES)
+    examples = found.examples()
+    assert len(examples) == 10
+    assert (examples[0], examples[-1]) == (wanted[0], wanted[-1])
+    assert [wanted.index(example) for example in examples] == sorted(wanted.index(example) for example in examples)
+    by_line = local_files.preview(Selection(name, reading=Reading.LINES), tmp_path)
+    assert (by_line.width, by_line.n_left_out) == (0, 0)
+    assert "by Somebody" in by_line.sentences
+
+
+def test_of_a_large_file_the_beginning_is_enough(tmp_path: Path) -> None:
+    path = tmp_path / "large.txt"
+    lines = "\n".join(sentences()) + "\n"
+    path.write_text(lines * (3 * PREVIEW_CHARACTERS // len(lines)))
+    found = local_files.preview(Selection(str(path)), tmp_path)
+    assert not found.is_whole
+    assert PREVIEW_CHARACTERS <= sum(map(len, found.sentences)) < 2 * PREVIEW_CHARACTERS
+    assert found.sentences[: len(sentences())] == sentences()
+
+
+def test_a_table_is_previewed_by_its_column(tmp_path: Path) -> None:
+    path = tmp_path / "texts.csv"
+    path.write_bytes(content_of(".csv", LONG))
+    found = local_files.preview(Selection(str(path)), tmp_path)
+    assert (found.selection.column, found.columns, found.selection.reading) == ("text", ("text", "title"), Reading.AUTO)
+    assert found.selection.segmentation is Segmentation.SENTENCES
+    titles = local_files.preview(Selection(str(path), column="title"), tmp_path)
+    assert titles.examples(3) == ["Title 0", "Title 3", "Title 7"]
+    assert np.all(titles.n_words == 2)
+
+
+LIST = "1. Take a bowl that holds a litre. 12. Pour the milk into it. (3) ... Wait. 14.\n12.\n"
+
+
+def test_numbers_of_a_list_are_no_sentences_where_texts_are_cut(tmp_path: Path) -> None:
+    path = tmp_path / "list.txt"
+    path.write_text(f"{LIST}Über die 2 Brücken. 彼は猫を見た。 7 + 5 = 12.\n")
+    cut = Selection(str(path), segmentation=Segmentation.SENTENCES)
+    wanted = [
+        "Take a bowl that holds a litre.",
+        "Pour the milk into it.",
+        "Wait.",
+        "Über die 2 Brücken.",
+        "彼は猫を見た。",
+    ]
+    assert local_files.preview(cut, tmp_path).sentences == wanted
+    assert sorted(sampling.find_sample(cut, 10, 0, tmp_path, Progress()).sentences) == sorted(wanted)
+    whole = local_files.preview(Selection(str(path), segmentation=Segmentation.NONE), tmp_path).sentences
+    assert (len(whole), whole[1]) == (3, "12.")  # a line is what the file says is one
+
+
+def test_of_a_table_each_sentence_keeps_its_row_where_numbers_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "list.csv"
+    path.write_text('id,text\na,"1. A cat sat. 2."\nb,12.\nc,"3. A dog ran. A bird sang."\n')
+    opened = open_file(Selection(str(path), column="text", segmentation=Segmentation.SENTENCES), path, path.name)
+    found = [(sentence, row) for run in opened.numbered_sentences() for sentence, row in zip(*run, strict=True)]
+    assert found == [("A cat sat.", 0), ("A dog ran.", 2), ("A bird sang.", 2)]
+
+
+@pytest.mark.parametrize("text", ["1" * 300, "a" * (MAX_CHARACTERS + 1)])
+def test_a_file_that_gives_no_sentence_says_so(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "empty.txt"
+    path.write_text(text)
+    with pytest.raises(CorpusError, match=r"empty\.txt holds no sentence"):
+        local_files.preview(Selection(str(path)), tmp_path)
+
+
+KEPT_SENTENCES = [f"Sentence number {index}." for index in range(60)]
+ABOUT = About(hashlib.sha256("\n".join(KEPT_SENTENCES).encode()).hexdigest(), 60, ["text", "title"], "text", True)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Of three row groups, as of three batches; two hold nothing."""
+    place = tmp_path / "kept" / "sentences.parquet"
+    batches = [[], KEPT_SENTENCES[:10], KEPT_SENTENCES[10:15], [], KEPT_SENTENCES[15:]]
+    assert sentence_files.keep(batches, place, columns=["text", "title"], column="text", cut=True) == ABOUT
+    return place
+
+
+def test_what_is_kept_is_known_and_nothing_else_is_left(path: Path) -> None:
+    assert sentence_files.about(path) == ABOUT
+    assert [file.name for file in path.parent.iterdir()] == ["sentences.parquet"]
+    assert pq.read_table(path)["sentence"].to_pylist() == KEPT_SENTENCES
+
+
+def test_rows_come_in_any_order_with_repeats(path: Path) -> None:
+    random = np.random.default_rng(0)
+    for order in (random.permutation(60), random.integers(0, 60, 200), np.arange(60)[::-1], np.array([15, 14, 9, 10])):
+        assert sentence_files.rows(path, order) == [KEPT_SENTENCES[index] for index in order]
+
+
+def test_damage_is_noticed_wherever_it_is(path: Path) -> None:
+    content = path.read_bytes()
+    order = np.arange(60)[::-1]
+    for place in range(len(content)):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+        found = sentence_files.about(path)
+        assert found in (None, ABOUT), place
+        assert found is None or sentence_files.rows(path, order) in (None, KEPT_SENTENCES[::-1]), place
+    for size in range(0, len(content), 7):
+        path.write_bytes(content[:size])
+        assert sentence_files.about(path) is None
+        assert sentence_files.rows(path, order) is None
+
+
+def test_what_fails_while_it_is_written_leaves_nothing(path: Path) -> None:
+    def batches():
+        yield ["One."]
+        raise KeyboardInterrupt
+
+    other = path.with_name("other.parquet")
+    with pytest.raises(KeyboardInterrupt):
+        sentence_files.keep(batches(), other, columns=[], column="", cut=False)
+    assert [file.name for file in path.parent.iterdir()] == ["sentences.parquet"]

@@ -1,7 +1,9 @@
 """Samples of datasets, by the real clients against the stand-in for the Hub."""
 
+import hashlib
 import io
 import itertools
+import json
 import os
 import random
 import threading
@@ -11,9 +13,10 @@ from collections import Counter
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import scipy.stats
-from support.datasets import SMALL, TEXTS, draw, opened, publish, ranges, write
+from support.datasets import SMALL, TEXTS, columns_of, draw, opened, publish, ranges, write
 from support.hub import Hub
 
 from benchmarks import corpora as benchmark
@@ -22,6 +25,25 @@ from clsviz.progress import Progress
 from clsviz.sources import hub_files
 from clsviz.sources.hub_dataset import Limits, Split
 from clsviz.sources.hub_listing import NotKeptError, open_listing
+
+
+@pytest.mark.parametrize(
+    ("cut", "limits", "digest"),
+    [(False, None, "00ade1c10a28487e"), (True, None, "c4d4c06cfeb33646"), (False, SMALL, "5f5d600954472e8a"), (True, SMALL, "1d022a82c991a448")],
+)
+def test_a_sample_is_the_same_for_ever(
+    hub: Hub, tmp_path: Path, kept: Path, cut: bool, limits: Limits | None, digest: str
+) -> None:
+    """Links name a sample by its seed: of these files, one large, always the same sentences of the same row groups."""
+    texts = [f"{text} It is one. It is text {index}." for index, text in enumerate(TEXTS)]
+    start = 0
+    for number, n in enumerate([10, 200, 30, 30, 400, *[15] * 22]):
+        write(tmp_path / "own" / "data" / f"train-{number:05}-of-00027.parquet", texts[start : start + n])
+        start += n
+    hub.add("me/for-ever", tmp_path / "own", kind="dataset")
+    found = draw(opened("me/for-ever", kept, limits=limits), 600, seed=3, cut=cut)
+    content = json.dumps([found.sentences, found.row_groups])
+    assert hashlib.sha256(content.encode()).hexdigest()[:16] == digest
 
 
 @pytest.mark.parametrize("cut", [False, True])
@@ -183,13 +205,6 @@ def test_all_of_many_files_are_reached(hub: Hub, repo: str, tmp_path: Path, kept
     assert whole.sentences[:10] == first.sentences
 
 
-def test_a_sample_comes_from_many_row_groups(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
-    publish(hub, repo, tmp_path / "own")
-    found = draw(opened(repo, kept), 100)
-    assert len({TEXTS.index(sentence) // 20 for sentence in found.sentences}) > 35  # of 50; 44 are to be expected
-    assert (found.n_row_groups, found.n_row_groups_known, found.n_files) == (50, 50, 1)
-
-
 class LocalFile(io.FileIO):
     """In the place of a file of the Hub, for hundreds of draws."""
 
@@ -294,3 +309,79 @@ def test_long_texts_fill_a_round_as_well(hub: Hub, repo: str, tmp_path: Path, ke
     publish(hub, repo, tmp_path / "own", [random.Random(i).randbytes(1000).hex() for i in range(1000)], rows=10)
     found = draw(opened(repo, kept, limits=Limits(round_bytes=2**16)), 10)
     assert 3 <= found.n_row_groups <= 4  # of 20 KB each, and what else is in them
+
+
+def test_the_likeliest_column_is_the_first(hub: Hub, repo: str, tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "id": [1, 2],
+            "url": ["https://example.org/" + "x" * 99] * 2,
+            "label": ["a", "b"],
+            "long": ["Words and words. " * 30, "Others."],
+            "text": ["A cat.", "A dog."],
+            "parts": [["a", "b"], []],
+            "answers": [{"text": "yes"}, {"text": "no"}],
+            "score": [0.5, 0.25],
+            "coded": pa.array(["u", "v"]).dictionary_encode(),
+            "large": pa.array(["u", "v"], pa.large_string()),
+        }
+    )
+    columns = columns_of(hub, repo, tmp_path, table)
+    assert next(iter(columns)) == "text"
+    assert set(columns) == {"url", "label", "long", "text", "coded", "large"}
+    assert columns["long"] > 200 > columns["text"]
+    assert list(columns).index("long") < list(columns).index("label")
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (pa.array(["a", None, "", "b", " "]), ["a", "b"]),
+        (pa.array(["a", "b", "a", None]).dictionary_encode(), ["a", "a", "b"]),
+        (pa.array(["a", "b"], pa.large_string()), ["a", "b"]),
+        (pa.array(["a", "b"], pa.string_view()), ["a", "b"]),
+        (pa.array(["a  b", "c\n\nd"]), ["a b", "c d"]),
+    ],
+)
+def test_every_kind_of_text_is_read(
+    hub: Hub, repo: str, tmp_path: Path, kept: Path, values: pa.Array, expected: list[str]
+) -> None:
+    publish(hub, repo, tmp_path / "own", pa.table({"text": values}), rows=2)
+    assert sorted(draw(opened(repo, kept)).sentences) == expected
+
+
+def test_a_column_beside_nested_ones_of_like_names(hub: Hub, repo: str, tmp_path: Path) -> None:
+    table = pa.table({"a": [{"b": "inner"}], "a.b": ["outer"], "lists": [["inner"]], "c": ["other"]})
+    assert set(columns_of(hub, repo, tmp_path, table)) == {"a.b", "c"}
+    assert draw(opened(repo, tmp_path / "kept"), column="a.b").sentences == ["outer"]
+
+
+def test_a_column_without_any_text_is_named(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
+    publish(hub, repo, tmp_path / "own", pa.table({"text": pa.array([None, "", " "], pa.string()), "title": ["A"] * 3}))
+    with pytest.raises(CorpusError, match=r"holds no text in “text”\. Choose another column"):
+        draw(opened(repo, kept))
+    assert draw(opened(repo, kept), column="title").sentences == ["A"] * 3
+
+
+def test_files_may_differ_in_what_is_not_read(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
+    folder = tmp_path / "own"
+    write(folder / "train-0.parquet", pa.table({"text": ["A cat."], "n": [1]}))
+    write(folder / "train-1.parquet", pa.table({"title": ["T"], "n": ["x"], "text": ["A dog."]}))
+    write(folder / "train-2.parquet", pa.table({"text": pa.array([], pa.string())}))
+    pq.ParquetWriter(folder / "train-3.parquet", pa.schema({"text": pa.string()})).close()  # no row group at all
+    hub.add(repo, folder, kind="dataset")
+    found = draw(opened(repo, kept))
+    assert sorted(found.sentences) == ["A cat.", "A dog."]
+    assert found.n_files == 4
+
+
+@pytest.mark.parametrize("other", [pa.array([1, 2]), pa.array([["a"], []]), pa.array([{"text": "a"}, None]), None])
+def test_files_that_differ_in_the_column_are_named(
+    hub: Hub, repo: str, tmp_path: Path, kept: Path, other: pa.Array | None
+) -> None:
+    folder = tmp_path / "own"
+    write(folder / "train-0.parquet", pa.table({"text": ["A cat."] * 100}))
+    write(folder / "train-1.parquet", pa.table({"id": [1, 2]} if other is None else {"text": other}))
+    hub.add(repo, folder, kind="dataset")
+    with pytest.raises(CorpusError, match="has files without the column “text”, or where it does not hold text"):
+        draw(opened(repo, kept))

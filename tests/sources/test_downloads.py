@@ -192,17 +192,6 @@ def test_a_full_disk_is_noticed_before_the_download(
     assert not fetched(hub, WEIGHTS)
 
 
-def test_all_shards_have_to_find_room(
-    hub: Hub, large_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = write_shards(tmp_path / "shards", large_folder)
-    hub.add("owner/room", folder)
-    free = sum(path.stat().st_size for path in folder.glob("*.safetensors")) - 1
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(total=10**12, used=10**12 - free, free=free))
-    assert "The disk is too full" in refusal("owner/room")
-    assert not fetched(hub, "*.safetensors")
-
-
 def test_another_process_goes_on_with_what_is_there(hub: Hub, large_folder: Path, cache: Path) -> None:
     hub.add("owner/process", large_folder)
     hub.misbehave(f"*{WEIGHTS}", "cut")

@@ -28,43 +28,12 @@ def test_columns_of_strings_of_every_kind(tmp_path: Path, kind: pa.DataType) -> 
     assert read_file(tmp_path / "a.parquet") == ["One text.", "Two texts.", "One text."] * 500
 
 
-def test_columns_of_other_types_are_passed_over(tmp_path: Path) -> None:
-    texts = ["One text.", "Another text."]
-    table = pa.table(
-        {
-            "list": [[text] for text in texts],
-            "a": [{"b": text} for text in texts],
-            "uuid": pa.array([bytes(16)] * 2, pa.uuid()),
-            "json": pa.array(["{}"] * 2, pa.json_()),
-            "bytes": [text.encode() for text in texts],
-            "number": [1, 2],
-            "a.b": texts[::-1],
-            "none": pa.nulls(2),
-        }
-    )
-    pq.write_table(table, tmp_path / "a.parquet")
-    found = open_table(tmp_path / "a.parquet")
-    assert found.columns == ("a.b",)
-    assert read(found) == texts[::-1]
-    pq.write_table(table.drop_columns(["a.b"]), tmp_path / "b.parquet")
-    with pytest.raises(CorpusError, match=r"b\.parquet holds no text"):
-        open_table(tmp_path / "b.parquet")
-
-
 def test_of_columns_of_one_name_the_first_is_read(tmp_path: Path) -> None:
     table = pa.Table.from_arrays([pa.array([1]), pa.array(["One"]), pa.array(["Two"])], ["text", "text", "text"])
     pq.write_table(table, tmp_path / "a.parquet")
     found = open_table(tmp_path / "a.parquet")
     assert found.columns == ("text",)
     assert read(found) == ["One"]
-
-
-def test_long_texts_come_in_small_batches(tmp_path: Path) -> None:
-    texts = [f"{index} " + "word " * 20_000 for index in range(100)]
-    path = write_texts(tmp_path / "a.parquet", texts)
-    batches = list(open_table(path).texts())
-    assert len(batches) > 1
-    assert [text for batch in batches for text in batch] == [text.strip() for text in texts]
 
 
 def damage(content: bytes) -> dict[str, bytes]:
