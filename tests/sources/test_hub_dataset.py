@@ -29,7 +29,12 @@ from clsviz.sources.hub_listing import NotKeptError, open_listing
 
 @pytest.mark.parametrize(
     ("cut", "limits", "digest"),
-    [(False, None, "00ade1c10a28487e"), (True, None, "c4d4c06cfeb33646"), (False, SMALL, "5f5d600954472e8a"), (True, SMALL, "1d022a82c991a448")],
+    [
+        (False, None, "00ade1c10a28487e"),
+        (True, None, "c4d4c06cfeb33646"),
+        (False, SMALL, "5f5d600954472e8a"),
+        (True, SMALL, "1d022a82c991a448"),
+    ],
 )
 def test_a_sample_is_the_same_for_ever(
     hub: Hub, tmp_path: Path, kept: Path, cut: bool, limits: Limits | None, digest: str
