@@ -22,7 +22,7 @@ from clsviz.api.norms import check_pooling, to_html
 from clsviz.errors import SettingError, UndefinedFitError
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
-from clsviz.measuring import Encoders, Extraction, Found, Store
+from clsviz.measuring import Encoders, Found, Store
 from clsviz.progress import Progress
 from clsviz.settings import MOST_MODELS, Pooling, Precision
 from clsviz.statistics import Readout
@@ -219,12 +219,24 @@ def compare_models(experiment: Experiment, models: Sequence[str], store: Store, 
         vectors.append(extract(of_model, Kind.VECTORS, store, progress, encoders)[1])
     founds = [found for _, found in extracted]
     rows = [
-        _row(model, label, extraction, norms)
-        for model, label, (extraction, _), norms in zip(
-            models, analysis.compare.labels(models), extracted, norms_of(founds, experiment), strict=True
+        _with_probes(
+            analysis.compare.Row(
+                model,
+                label,
+                n_sampled=len(found.sentences),
+                is_whole=True,
+                norms=norms,
+                sentences_per_second=extraction.sentences_per_second,
+                n_parameters=found.weights.n_parameters,
+            ),
+            of_vectors,
+            experiment,
+            progress,
+        )
+        for model, label, (extraction, found), norms, of_vectors in zip(
+            models, analysis.compare.labels(models), extracted, norms_of(founds, experiment), vectors, strict=True
         )
     ]
-    rows = [_with_probes(row, found, experiment, progress) for row, found in zip(rows, vectors, strict=True)]
     return Comparison(experiment, rows, founds)
 
 
@@ -240,20 +252,6 @@ def norms_of(founds: Sequence[Found], experiment: Experiment) -> "list[Norms]":
     return [
         analysis.compare.norms_of(found, experiment.view, index) for found, index in zip(founds, indices, strict=True)
     ]
-
-
-def _row(model: str, label: str, extraction: Extraction, norms: "Norms") -> "Row":
-    found = extraction.found
-    assert found is not None  # it has run
-    return analysis.compare.Row(
-        model,
-        label,
-        n_sampled=len(found.sentences),
-        is_whole=True,
-        norms=norms,
-        sentences_per_second=extraction.sentences_per_second,
-        n_parameters=found.weights.n_parameters,
-    )
 
 
 def _with_probes(row: "Row", found: Found, experiment: Experiment, progress: Progress) -> "Row":

@@ -58,7 +58,14 @@ def import_vectors(
     _check_shape(values, what, n_dimensions)
     counts = None if n_tokens is None else np.asarray(n_tokens)
     found = [*texts]
-    _check_rows(found, counts, len(values), what)
+    if counts is not None:
+        _check_shape(counts, "n_tokens", 1)
+    n = len(values)
+    for other, of in ((len(found), "texts"), (n if counts is None else len(counts), "n_tokens")):
+        if other != n:
+            raise CorpusError(f"There are {other:,} {of} and {n:,} {what}. Give as many of one as of the other.")
+    if wrong := next((row for row, text in enumerate(found, 1) if not isinstance(text, str)), None):
+        raise CorpusError(f"Row {wrong:,} of texts is a {type(found[wrong - 1]).__name__}, not text. Leave it out.")
 
     def rows() -> "Iterator[own_vectors.Rows]":
         for start in range(0, len(found), _AT_ONCE):
@@ -67,19 +74,6 @@ def import_vectors(
 
     with Bar(progress) as bar:
         return measuring.import_rows(rows(), len(found), name, open_store(store), bar).experiment
-
-
-def _check_rows(
-    texts: list[str], counts: "np.ndarray[tuple[int, ...], np.dtype[np.generic]] | None", n: int, what: str
-) -> None:
-    """Raise CorpusError where texts or counts of tokens are not as many as the n rows, or one is no text or number."""
-    if counts is not None:
-        _check_shape(counts, "n_tokens", 1)
-    for other, of in ((len(texts), "texts"), (n if counts is None else len(counts), "n_tokens")):
-        if other != n:
-            raise CorpusError(f"There are {other:,} {of} and {n:,} {what}. Give as many of one as of the other.")
-    if wrong := next((row for row, text in enumerate(texts, 1) if not isinstance(text, str)), None):
-        raise CorpusError(f"Row {wrong:,} of texts is a {type(texts[wrong - 1]).__name__}, not text. Leave it out.")
 
 
 def _check_shape(values: "np.ndarray[tuple[int, ...], np.dtype[np.generic]]", what: str, n_dimensions: int) -> None:

@@ -83,11 +83,19 @@ class Settings(ViewSettings, total=False):
 
 
 def question(
-    model: str | Experiment, corpus: Corpus, n: int, seed: int, store: Store, settings: Mapping[str, Any]
+    model: str | Experiment,
+    corpus: Corpus,
+    n: int,
+    seed: int,
+    store: Store,
+    settings: Mapping[str, Any],
+    *,
+    of_vectors: bool = False,
 ) -> Experiment:
     """The experiment that these arguments describe; raises SettingError or CorpusError where one is unusable.
 
     An Experiment in the place of the model is taken as it is, and all other arguments must have their defaults.
+    of_vectors: whether n sentences have their vectors measured, and not their norms alone.
     """
     if isinstance(model, Experiment):
         others = dict(settings)
@@ -99,6 +107,9 @@ def question(
                 f"{', '.join(others)} cannot be given beside an Experiment, which has its own: use dataclasses.replace."
             )
         return models.as_counted(model)
+    if of_vectors:
+        settings = {"probe_size": n, **settings}
+        n = max(n, DEFAULT_N)
     unknown = settings.keys() - Settings.__optional_keys__
     if unknown:
         names = ", ".join(sorted(Settings.__optional_keys__))

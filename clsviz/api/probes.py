@@ -96,7 +96,11 @@ class ProbeResult:
     def _repr_html_(self) -> str:
         _, n_truncated = analysis.under_cutoff(self.found.measurements, self.experiment.view)
         rows = words.probe_settings(self.experiment, self.found, self.profile.n, n_truncated)
-        return to_html(self.question, self.answer, _layers_table(self.profile), rows)
+        lines: Any = export.tables.r_squared_by_layer(self.profile)
+        table = lines.pivot_table(index="layer", columns="line", values="r_squared", sort=False)
+        table = table.rename_axis(columns=None)
+        html = table.to_html(float_format=lambda value: f"{value:.3f}", na_rep="–", border=0)
+        return to_html(self.question, self.answer, html, rows)
 
     @property
     def question(self) -> str:
@@ -257,10 +261,7 @@ def probe(
     True
     """
     opened = open_store(store)
-    if not isinstance(model, Experiment):
-        settings = {"probe_size": n, **settings}
-        n = max(n, Experiment.sample_size)
-    experiment = question(model, corpus, n, seed, opened, settings)
+    experiment = question(model, corpus, n, seed, opened, settings, of_vectors=True)
     with Bar(progress) as bar:
         _, found = extract(experiment, Kind.VECTORS, opened, bar)
         return ProbeResult(experiment, found, read_lengths(found, experiment, bar))
@@ -270,15 +271,11 @@ def read_lengths(found: Found, experiment: Experiment, progress: Progress) -> "P
     """Fit every probe; raises SettingError where the model lacks the experiment's layer or pooling."""
     analysis.check_layer(experiment.view, found.vectors.n_layers)
     analysis.check_pooling(experiment.view, found.vectors)
-    progress.begin("Fitting probes", _n_steps(found))
+    n_steps = len(statistics.steps(found.vectors.n_layers, found.vectors.has_pooler, len(found.vectors.poolings)))
+    progress.begin("Fitting probes", n_steps)
     for profile in analysis.layers.profiles(found, experiment.view):
         progress.advance(len(profile.readings))
     return profile
-
-
-def _n_steps(found: Found) -> int:
-    vectors = found.vectors
-    return len(statistics.steps(vectors.n_layers, vectors.has_pooler, len(vectors.poolings)))
 
 
 def erase_length(found: Found, experiment: Experiment, progress: Progress) -> "Erasure":
@@ -320,11 +317,3 @@ def read_altered(
     for origin in analysis.probes.origins(found, experiment.view, n, measure):  # noqa: B007
         progress.check()
     return origin
-
-
-def _layers_table(profile: "Profile") -> str:
-    """R² by layer, as an HTML table."""
-    lines = export.tables.r_squared_by_layer(profile)
-    table: Any = lines.pivot_table(index="layer", columns="line", values="r_squared", sort=False)
-    html: str = table.rename_axis(columns=None).to_html(float_format=lambda value: f"{value:.3f}", na_rep="–", border=0)
-    return html

@@ -140,10 +140,7 @@ def similarity(
     [1, 2, 4, 8]
     """
     opened = open_store(store)
-    if not isinstance(model, Experiment):
-        settings = {"probe_size": n, **settings}
-        n = max(n, Experiment.sample_size)
-    experiment = question(model, corpus, n, seed, opened, settings)
+    experiment = question(model, corpus, n, seed, opened, settings, of_vectors=True)
     encoders = Encoders()
     with Bar(progress) as bar:
         _, found = extract(experiment, Kind.VECTORS, opened, bar, encoders)
