@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clsviz import statistics
-from clsviz.analysis.view import ViewData, advised, lengths_of, near_duplicates, shown_of, under_cutoff
+from clsviz.analysis.view import ViewData, advised, lengths_of, near_duplicates, select_index, under_cutoff
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import View
 from clsviz.measurements import Measurements
@@ -90,7 +90,7 @@ def norms_of(found: Found, view: View, index: NDArray[np.intp], cache: ResultCac
     Raises IndexError if the model has no such layer or pooler.
     """
     measurements = found.measurements
-    shown = shown_of(found, view, index, wait=False, cache=cache)
+    shown = select_index(found, view, index, wait=False, cache=cache)
     r_squared = [_r_squared(shown.lengths, measurements.cls_norms[index, k]) for k in range(measurements.n_layers + 1)]
     return Norms(shown, measurements.n_tokens[index], np.array(r_squared))
 

@@ -152,7 +152,7 @@ def head(found: Found, n: int) -> Found:
 
 def profiles(found: Found, view: View) -> Iterator[Profile]:
     """How well length is predicted from each vector, step by step (`statistics.readings`), for the sentences shown."""
-    index, lengths = used(found, view)
+    index, lengths = used_sentences(found, view)
     yield from statistics.readings(found.vectors, index, lengths, folds(found, index), near_duplicates(found)[index])
 
 
@@ -161,7 +161,7 @@ def shuffled_probe(found: Found, view: View, profile: Profile) -> Probe | None:
     best = profile.best
     if best is None:
         return None
-    index, lengths = used(found, view)
+    index, lengths = used_sentences(found, view)
     vectors = found.vectors.of(Pooling.CLS, best.layer)[index]
     try:
         return statistics.ridge_probe(vectors, statistics.shuffled(lengths), folds(found, index))
@@ -224,7 +224,7 @@ def _task(sentences: list[str], view: View, seed: int) -> "Task":
 
 def norm_breakdown(found: Found, view: View) -> NormBreakdown:
     """Which dimensions make up the norm of the view's vector, and what gain and bias do to it."""
-    index, lengths = used(found, view)
+    index, lengths = used_sentences(found, view)
     vectors = found.vectors.of(view.pooling, view.layer)[index]
     by_dimension, layer_norm, problems = None, None, ["", ""]
     try:
@@ -252,12 +252,12 @@ def summary(found: Found, view: View, profile: Profile) -> dict[str, object]:
         )
         return {
             "layer": layer,
-            "norm_mean": defined(norm.norm_mean),
-            "norm_sd": defined(norm.norm_sd),
+            "norm_mean": finite_or_none(norm.norm_mean),
+            "norm_sd": finite_or_none(norm.norm_sd),
             **_read("norm", norm),
             **_read("probe", profile.get(Pooling.CLS, layer, Readout.VECTOR)),
             **_read("direction", direction),
-            "norm_from_direction_r_squared": defined(direction.norm_r_squared),
+            "norm_from_direction_r_squared": finite_or_none(direction.norm_r_squared),
             "norm_from_direction_fold_r_squared": list(direction.norm_fold_r_squared),
             **_read("mean_pool_probe", profile.get(Pooling.MEAN, layer, Readout.VECTOR)),
             **_read("max_pool_probe", profile.get(Pooling.MAX, layer, Readout.VECTOR)),
@@ -270,7 +270,7 @@ def summary(found: Found, view: View, profile: Profile) -> dict[str, object]:
         "n_clusters": profile.n_clusters,
         "layers": [row(layer) for layer in range(profile.n_layers + 1)],
         "best_layer": profile.best.layer if profile.best else None,
-        "guess_error": defined(profile.guess_error),
+        "guess_error": finite_or_none(profile.guess_error),
         **_read("pooler_probe", profile.get(Pooling.POOLER, None, Readout.VECTOR)),
         **_read("shuffled_probe", control),
         "sentlen_accuracy": task.vector and task.vector.accuracy,
@@ -293,11 +293,11 @@ def _read(name: str, reading: Reading | Probe | None) -> dict[str, object]:
     return {
         f"{name}_r_squared": reading and reading.r_squared,
         f"{name}_fold_r_squared": list(reading.fold_r_squared) if reading else [],
-        f"{name}_error": defined(reading.error) if reading else None,
+        f"{name}_error": finite_or_none(reading.error) if reading else None,
     }
 
 
-def used(found: Found, view: View) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
+def used_sentences(found: Found, view: View) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
     """The sentences that are used, and their lengths."""
     index, _ = under_cutoff(found.measurements, view)
     return index, lengths_of(found, view, index)
@@ -311,7 +311,7 @@ def folds(found: Found, index: NDArray[np.intp]) -> NDArray[np.intp]:
         return np.zeros(len(index), np.intp)
 
 
-def defined(value: float) -> float | None:
+def finite_or_none(value: float) -> float | None:
     """The number, or None in its place where it is undefined."""
     return value if np.isfinite(value) else None
 
@@ -327,7 +327,7 @@ class Projected:
 
 def project(found: Found, view: View) -> Projected:
     """The vectors of the sentences shown on two principal components; raises UndefinedFitError where there are none."""
-    index, lengths = used(found, view)
+    index, lengths = used_sentences(found, view)
     vectors = found.vectors.of(view.pooling, view.layer)[index]
     with advised(found, view):
         projected = statistics.projection(vectors, lengths, folds(found, index))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz import statistics
-from clsviz.analysis.layers import defined, folds, head, used
+from clsviz.analysis.layers import finite_or_none, folds, head, used_sentences
 from clsviz.analysis.view import advised, check_layer, check_pooling, near_duplicates
 from clsviz.errors import AlterationError, UndefinedFitError
 from clsviz.experiment import View
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def erasures(found: Found, view: View) -> Iterator[Erasure]:
     """The length erased from the view's vectors, fold by fold; raises UndefinedFitError where that cannot be tested."""
-    index, lengths = used(found, view)
+    index, lengths = used_sentences(found, view)
     vectors = found.vectors.of(view.pooling, view.layer)[index]
     with advised(found, view):
         for erasure in statistics.erasure(vectors, lengths.tolist(), folds(found, index)):
@@ -40,7 +40,7 @@ def erasure_summary(found: Erasure) -> dict[str, object]:
     """What erasing leaves, ready for JSON: for each version of the vectors the means over folds, and the folds."""
 
     def row(values: tuple[float, ...]) -> float | None:
-        return defined(float(np.mean(values))) if values else None
+        return finite_or_none(float(np.mean(values))) if values else None
 
     return {
         "n_used": found.n,
@@ -71,9 +71,9 @@ def travels(found: Found, there: Found, view: View) -> Iterator[Travel]:
 
 
 def _sentences(found: Found, view: View, other: Found | None = None) -> "Sentences":
-    index, lengths = used(found, view)
+    index, lengths = used_sentences(found, view)
     if other is not None:
-        known = {canonical(other.sentences[i]) for i in used(other, view)[0]}
+        known = {canonical(other.sentences[i]) for i in used_sentences(other, view)[0]}
         new = np.array([canonical(found.sentences[i]) not in known for i in index], bool)
         index, lengths = index[new], lengths[new]
     return statistics.Sentences(found.vectors, index, lengths, folds(found, index))
@@ -88,11 +88,14 @@ def travel_summary(found: Travel, there: Found) -> dict[str, object]:
         "n_used_there": found.n_there,
         "n_clusters": found.n_clusters,
         "n_clusters_there": found.n_clusters_there,
-        "guess_error": defined(found.guess_error),
-        "guess_error_across": defined(found.guess_error_across),
-        "guess_error_there": defined(found.guess_error_there),
+        "guess_error": finite_or_none(found.guess_error),
+        "guess_error_across": finite_or_none(found.guess_error_across),
+        "guess_error_there": finite_or_none(found.guess_error_there),
         "layers": [
-            {name: list(value) if isinstance(value, tuple) else defined(value) for name, value in asdict(leg).items()}
+            {
+                name: list(value) if isinstance(value, tuple) else finite_or_none(value)
+                for name, value in asdict(leg).items()
+            }
             for leg in found.legs
         ],
     }
@@ -137,7 +140,7 @@ def origins(found: Found, view: View, n: int, measure: Callable[[Alteration], Ve
     by the same model; raises AlterationError where the model cannot read them.
     """
     first = head(found, n)
-    index, lengths = used(first, replace(view, unit=Unit.TOKENS))
+    index, lengths = used_sentences(first, replace(view, unit=Unit.TOKENS))
     of_folds = folds(first, index)
     guess_error = statistics.guess_error(lengths, of_folds)
     n_different = len(np.unique(near_duplicates(first)[index]))
@@ -180,7 +183,7 @@ def origin_summary(found: Origin) -> dict[str, object]:
                 "layer": reading.layer,
                 "r_squared": reading.r_squared,
                 "fold_r_squared": list(reading.fold_r_squared),
-                "error": defined(reading.error),
+                "error": finite_or_none(reading.error),
             }
             for reading in readings
         ]
@@ -188,7 +191,7 @@ def origin_summary(found: Origin) -> dict[str, object]:
     return {
         "n_used": found.n,
         "n_clusters": found.n_clusters,
-        "guess_error": defined(found.guess_error),
+        "guess_error": finite_or_none(found.guess_error),
         "natural": rows(found.natural),
         **{str(alteration): rows(readings) for alteration, readings in found.altered.items()},
         "problems": {str(alteration): problem for alteration, problem in found.problems.items()},

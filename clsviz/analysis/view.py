@@ -144,9 +144,9 @@ def select(found: Found, view: View, *, wait: bool = True, cache: ResultCache | 
         )
     index, n_truncated = under_cutoff(measurements, view)
     if found.census is not None and view.unit is Unit.TOKENS and view.lengths is Lengths.TRUE:
-        shown, n_truncated = _shown_of_all(found, view, index), found.census.n_truncated(view.length_cutoff)
+        shown, n_truncated = _select_of_census(found, view, index), found.census.n_truncated(view.length_cutoff)
     else:
-        shown = shown_of(found, view, index, wait=wait, cache=cache)
+        shown = select_index(found, view, index, wait=wait, cache=cache)
     shown = replace(shown, n_truncated=n_truncated, audit=audit, more=more_than(found, view))
     if shown.problem and shown.n < statistics.FEWEST_OF_LINE:
         shown = replace(shown, problem=f"{shown.problem} {shown.more.advice}")
@@ -158,7 +158,7 @@ def select(found: Found, view: View, *, wait: bool = True, cache: ResultCache | 
     return shown
 
 
-def shown_of(
+def select_index(
     found: Found, view: View, index: NDArray[np.intp], *, wait: bool = True, cache: ResultCache | None = None
 ) -> ViewData:
     """The sentences in `index`, and the line through them; raises IndexError if the model has no such layer."""
@@ -180,7 +180,7 @@ def shown_of(
     return ViewData(index, lengths, norms, fit, problem, clusters=clusters, row_groups=row_groups)
 
 
-def _shown_of_all(found: Found, view: View, index: NDArray[np.intp]) -> ViewData:
+def _select_of_census(found: Found, view: View, index: NDArray[np.intp]) -> ViewData:
     """The sentences in `index`, and the line through all sentences of a whole corpus."""
     assert found.census is not None  # the caller checked
     census = found.census.vector(view.pooling, view.layer)
