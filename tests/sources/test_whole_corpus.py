@@ -58,6 +58,7 @@ def expected(seed: int = 3) -> list[str]:
     return [SENTENCES[number] for number in np.random.RandomState(seed).permutation(100)[:10]]
 
 
+@pytest.mark.usefixtures("few_shuffled")
 def test_the_first_sentences_are_read_without_the_others(
     hundred: str, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,6 +75,7 @@ def test_the_first_sentences_are_read_without_the_others(
     assert len([*kept.glob("*-head-*")]) == 2
 
 
+@pytest.mark.usefixtures("few_shuffled")
 def test_a_damaged_head_is_taken_from_the_corpus_again(hundred: str, kept: Path) -> None:
     whole(hundred, kept)
     (head,) = kept.glob("*-head-*")
@@ -83,6 +85,7 @@ def test_a_damaged_head_is_taken_from_the_corpus_again(hundred: str, kept: Path)
         assert pq.read_table(head)["sentence"].to_pylist() == expected()
 
 
+@pytest.mark.usefixtures("few_shuffled")
 def test_the_rows_of_a_table_are_kept_beside_its_first_sentences(tmp_path: Path, kept: Path) -> None:
     path = tmp_path / "table.csv"
     path.write_text("text,kind\n" + "\n".join(f"{sentence},{index % 3}" for index, sentence in enumerate(SENTENCES)))
