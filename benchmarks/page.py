@@ -3,7 +3,7 @@
 On the server's side, for a sample of N sentences of the package documentation, measured first if they are not stored:
 reopening it, and moving the length cutoff, from the arrays to the JSON that goes to the browser; with the memory that
 it takes. With --browser also what a visitor sees, in a real browser on this machine: from a cold start of the server
-with an empty store to the first picture of each page, as it stands still in the server’s HTML and as Plotly draws it,
+with an empty store to the first picture of each page, as an image in the server’s HTML and as Plotly draws it,
 the same for a second visitor, and from Run to the first points once the model is loaded; and after each touch until
 the page is still, with 5,000 sentences and with N.
 """
@@ -123,7 +123,7 @@ def measure_browser(store: Store, n_sentences: int) -> None:
                         page.close()
                         began = time.perf_counter()
             print(f"{name or 'the main page'}, from the start of the server: {_line(first)}; again: {_line(second)}")
-            print(f"    the picture that stands still until then: {_line(still)}")
+            print(f"    the picture before the first drawing: {_line(still)}")
             print(f"    processor time of the server until then: {_line(server)}")
         for _ in range(3):
             with tempfile.TemporaryDirectory() as folder, serve(Path(folder)) as address:

@@ -3,7 +3,6 @@
 That no page asks for anything else is seen to wherever one is visited: `visit`, in conftest.py.
 """
 
-import re
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -14,8 +13,6 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 from support.browser import begin, measured, note_refused
-
-from clsviz.ui.state import serving
 
 
 def test_a_script_in_the_page_and_another_server_are_refused(context: BrowserContext, server: str) -> None:
@@ -30,21 +27,6 @@ def test_a_script_in_the_page_and_another_server_are_refused(context: BrowserCon
     assert "inline script" in script
     assert all("https://elsewhere.example" in text for text in connection)
     assert connection
-
-
-@pytest.mark.parametrize(
-    ("path", "is_told"),
-    [("", True), ("where_length_lives", True), ("try_a_sentence/", True), ("proxy/8501/", False), ("proxy/x", False)],
-)
-def test_a_browser_is_told_where_the_server_is_unless_a_proxy_puts_it_elsewhere(
-    context: BrowserContext, server: str, path: str, is_told: bool
-) -> None:
-    page = context.new_page()
-    (script,) = (text for text in re.findall(r"<script>(.*?)</script>", serving.shell()) if "__streamlit" in text)
-    page.route(server + path, lambda route: route.fulfill(body=f"<script>{script}</script>", content_type="text/html"))
-    page.goto(server + path)
-    assert page.evaluate("window.__streamlit?.BACKEND_BASE_URL ?? null") == (server if is_told else None)
-    page.close()
 
 
 @pytest.fixture

@@ -188,22 +188,23 @@ function listen(chart) {
     if (chart.data.clicks && points[0]) chart.tell("clicked", points[0].customdata)
   })
   plot.on("plotly_relayout", () => {
-    if (!isOurs()) return
+    if (!isOurs() || chart.figure.sent.cloud < 0) return
+    const { whole, of } = chart.figure.sent.zoom
+    chart.ends = seenIn(plot, whole)
     clearTimeout(chart.pause)
     chart.pause = setTimeout(() => {
-      const { zoom } = chart.figure.sent
-      const ends = seenIn(plot, zoom.whole)
-      if (JSON.stringify(ends) !== JSON.stringify(chart.zoom)) chart.tell("zoomed", { of: zoom.of, ends: chart.zoom = ends })
+      if (String(chart.ends) !== String(chart.data.zoom)) chart.tell("zoomed", { of, ends: chart.ends })
     }, PAUSE)
   })
   plot.addEventListener("pointerdown", () => { chart.isHeld = true })
 }
 
 // What a visitor has done with the chart so far: where they zoomed to, the tool that they hold, what they outlined.
-function keep({ plot, figure, zoom, uirevision }) {
+function keep(chart) {
+  const { plot, figure, uirevision, data } = chart
   const { layout } = figure
-  const isSame = plot._fullLayout && uirevision === layout.uirevision
-  const ends = isSame && figure.sent ? seenIn(plot, figure.sent.zoom.whole) : figure.sent ? zoom : []
+  if (uirevision !== layout.uirevision) chart.ends = data.zoom
+  const ends = figure.sent?.cloud >= 0 ? chart.ends : []
   if (ends.length === 4) {
     layout.xaxis = { ...layout.xaxis, range: ends.slice(0, 2), autorange: false }
     layout.yaxis = { ...layout.yaxis, range: ends.slice(2), autorange: false }
@@ -250,7 +251,7 @@ async function draw(chart) {
 }
 
 export default function ({ data, parentElement, setTriggerValue }) {
-  const chart = (parentElement.chart ??= { marks: "", selected: "", told: null, zoom: [] })
+  const chart = (parentElement.chart ??= { marks: "", selected: "", told: null, ends: [] })
   if (!chart.plot) {
     const host = parentElement.host ?? parentElement
     const plot = document.createElement("div")
@@ -258,8 +259,11 @@ export default function ({ data, parentElement, setTriggerValue }) {
     plot.setAttribute("role", "figure")
     parentElement.append(plot)
     const release = () => {
-      chart.isHeld = false
-      draw(chart)
+      if (!chart.isHeld) return
+      setTimeout(() => { // Plotly tells of it a moment later
+        chart.isHeld = false
+        draw(chart)
+      }, PAUSE)
     }
     for (const event of ["pointerup", "pointercancel"]) window.addEventListener(event, release)
     const sizes = new ResizeObserver(() => {
@@ -280,7 +284,6 @@ export default function ({ data, parentElement, setTriggerValue }) {
   chart.plot.style.height = `${data.height}px`
   chart.plot.setAttribute("aria-label", data.alt)
   Object.assign(chart, { data, tell: setTriggerValue, isStale: true, selected: data.selected, marks: data.marks })
-  chart.zoom = data.zoom
   draw(chart)
   return chart.leave
 }

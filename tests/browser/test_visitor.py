@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import pandas as pd
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from support.browser import SMALL, answer, begin, choose, figures, hover, measured, plot, settle, sidebar, unfold
+from support.browser import SMALL, answer, begin, choose, figures, measured, plot, settle, sidebar, unfold
 from support.hub import Hub
 
 from clsviz import words
@@ -18,35 +18,6 @@ URL_SETTLES_MILLISECONDS = 2500
 
 
 PLOT = "document.querySelector('.st-key-scatter .js-plotly-plot')"
-
-
-def drag(page: Page, tool: str, *way: int) -> None:
-    """Drag with a tool of the picture, from one place in it to another."""
-    plot(page).hover()
-    page.locator(f"[data-title='{tool}']").click()
-    box = plot(page).bounding_box()
-    assert box is not None
-    page.mouse.move(box["x"] + way[0], box["y"] + way[1])
-    page.mouse.down()
-    page.mouse.move(box["x"] + way[2], box["y"] + way[3], steps=5)
-    page.mouse.up()
-
-
-def select_box(page: Page) -> None:
-    drag(page, "Box Select", 120, 150, 300, 300)
-    expect(page.get_by_text(re.compile(r"^[\d,]+ selected · "))).to_be_visible()
-    settle(page)
-
-
-def zoom_in(page: Page) -> None:
-    before = ends_of_axes(page)
-    drag(page, "Zoom", 100, 100, 600, 400)
-    page.wait_for_function(f"{PLOT}._fullLayout.xaxis.range[1] < {before[1]}")
-    settle(page)
-
-
-def ends_of_axes(page: Page) -> list[float]:
-    return list(page.evaluate(f"[...{PLOT}._fullLayout.xaxis.range, ...{PLOT}._fullLayout.yaxis.range]"))
 
 
 def test_a_newcomer_sees_the_answer_on_real_data_and_nothing_is_asked_of_the_hub(
@@ -76,64 +47,6 @@ def test_a_newcomer_sees_the_answer_on_real_data_and_nothing_is_asked_of_the_hub
     expect(page.get_by_role("button", name="Run · about")).to_be_visible()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Does BERT base, uncased encode")
     assert not hub.requests
-
-
-def test_hovering_shows_the_sentence_a_click_all_of_it_a_box_many_and_the_copied_link_opens_the_same_picture(
-    visit: Callable[..., Page], server: str
-) -> None:
-    page = measured(visit(f"{SMALL}&length_cutoff=25"))
-    check_that_hovering_shows_the_sentence_a_click_all_of_it_and_a_box_many(page)
-    check_that_the_copied_link_opens_the_same_picture(page, visit, server)
-
-
-def check_that_hovering_shows_the_sentence_a_click_all_of_it_and_a_box_many(page: Page) -> None:
-    sentence, tokens, norm, distance = hover(page).rsplit("<br>", 3)
-    assert re.match(r"""["'(]?[A-Z]""", sentence)
-    assert re.fullmatch(r"\d+ tokens", tokens)
-    assert re.fullmatch(r"norm \d\.\d{4}", norm)
-    assert re.fullmatch(r"[+−-]\d\.\d{2,} off the line", distance)
-
-    beginning = sentence.split("<br>")[0]
-    page.mouse.down()
-    page.mouse.up()
-    expect(page.get_by_text(re.compile(r"^\d+ tokens · norm"))).to_be_visible()
-    expect(page.locator("[data-testid=stText]").first).to_contain_text(beginning[:30].split("&")[0])
-
-    select_box(page)
-    expect(page.locator("[data-testid=stDataFrame]")).to_be_visible()
-    marked = page.get_by_text(re.compile(r"^[\d,]+ selected · ")).inner_text().split(" ")[0]
-    page.get_by_role("slider", name="Layer").press("ArrowLeft")
-    expect(page.get_by_role("heading", level=1)).to_contain_text("after layer 5?")
-    assert page.get_by_text(re.compile(r"^[\d,]+ selected · ")).inner_text().startswith(f"{marked} selected")
-
-
-def check_that_the_copied_link_opens_the_same_picture(page: Page, visit: Callable[..., Page], server: str) -> None:
-    page.get_by_role("textbox", name="Your own sentence").fill("A sentence & a half: 100% mine?")
-    page.keyboard.press("Enter")
-    expect(page.get_by_text("yours")).to_be_visible()
-    page.get_by_text("Include it in the link").click()
-    expect(page).to_have_url(re.compile("text="))
-    page.get_by_role("button", name="Lengths at a norm").click()
-    settle(page)
-    select_box(page)
-    zoom_in(page)
-    page.get_by_role("button", name="Copy link").click()
-    expect(page.get_by_role("button", name="Copied")).to_be_visible()
-    link = page.evaluate("navigator.clipboard.readText()")
-    assert link.startswith(server)
-
-    other = measured(visit(link.removeprefix(server)))
-    assert figures(other) == figures(page)
-    assert other.get_by_role("slider", name="Length cutoff").get_attribute("aria-valuetext") == "under 25"
-    expect(other.get_by_role("textbox", name="Your own sentence")).to_have_value("A sentence & a half: 100% mine?")
-    expect(other.locator(".annotation-text", has_text="yours")).to_be_visible()
-    assert ends_of_axes(other) == pytest.approx(ends_of_axes(page), rel=1e-5)
-    selected = page.get_by_text(re.compile(r"^[\d,]+ selected · ")).inner_text()
-    expect(other.get_by_text(selected)).to_be_visible()
-    in_cloud, *in_others = other.evaluate(f"{PLOT}._fullData.map(trace => (trace.selectedpoints || []).length)")
-    assert in_cloud == int(re.findall(r"\d+", selected)[0])
-    assert in_others
-    assert not any(in_others)
 
 
 def test_the_cutoff_and_the_layer_change_the_numbers_and_the_link_and_pages_keep_them(
@@ -260,7 +173,7 @@ def test_everything_can_be_reached_by_keyboard_and_has_a_name(visit: Callable[..
             check_that_settings_come_once_they_are_opened_and_leave_the_picture_alone(page)
         wanted = {name for name in wanted if name not in focused}
     assert not wanted
-    description = page.locator("[data-testid=stPlotlyChart]").first.evaluate("node => node.outerHTML")
+    description = page.locator(".st-key-scatter [role=figure]").first.evaluate("node => node.outerHTML")
     assert "Norm of the [CLS] embedding against sentence length for" in description
     check_that_settings_are_kept_when_they_are_closed(page)
 
@@ -346,41 +259,6 @@ def check_that_a_text_file_can_be_uploaded(page: Page, tmp_path: Path) -> None:
     settle(page)
     page.reload()
     expect(page.get_by_text("40 sentences measured")).to_be_visible()
-
-
-def test_on_a_phone_an_uploaded_file_is_seen_as_it_is_read_and_the_sidebar_makes_way(
-    visit: Callable[..., Page], tmp_path: Path
-) -> None:
-    path = tmp_path / "other.txt"
-    path.write_text("\n".join(f"{'Other ' * n}ends here." for n in range(1, 31)), encoding="utf-8")
-    page = measured(visit(SMALL, viewport={"width": 390, "height": 844}))
-    page.locator("[data-testid=stMain]").evaluate("node => node.scrollTo(0, 900)")
-    page.get_by_test_id("stExpandSidebarButton").click()
-    page.get_by_text("Use your own text").click()
-    page.locator(".st-key-upload input[type=file]").set_input_files(path)
-    title = page.get_by_text("How other.txt is read: 30 sentences")
-    expect(sidebar(page)).to_have_attribute("data-collapsed", "true")
-    settle(page)
-    expect(title).to_be_in_viewport(ratio=1)
-    expect(page.get_by_role("button", name="Measure")).to_be_in_viewport(ratio=1)
-    expect(page.locator(".st-key-run-phone")).to_be_hidden()
-    page.get_by_test_id("stExpandSidebarButton").click()
-    page.get_by_text("Settings", exact=True).click()
-    settle(page)
-    expect(sidebar(page)).to_have_attribute("data-collapsed", "false")  # it stays once it is opened again
-    page.evaluate("localStorage.clear()")  # where Streamlit keeps it for the pages that are opened next
-
-
-def test_links_to_what_is_not_yet_measured_keep_all_their_settings(visit: Callable[..., Page]) -> None:
-    for seed in (50, 51):  # what may be lost is lost in one of several
-        page = visit(f"?sample_size=200&seed={seed}&length_cutoff=25&layer=1")
-        begin(page, page.get_by_text("sentences measured"))
-        expect(page.get_by_text("sentences measured")).to_be_visible()
-        settle(page)
-        assert page.url.endswith(f"?sample_size=200&seed={seed}&length_cutoff=25&layer=1")
-        page.get_by_text("Settings", exact=True).click()
-        expect(page.get_by_label("Seed", exact=True)).to_have_value(str(seed))
-        page.close()
 
 
 def test_a_run_can_be_cancelled_and_goes_on_later(visit: Callable[..., Page]) -> None:
