@@ -64,7 +64,7 @@ def main(examples: Callable[[], list[Example]] = list) -> None:
         written = session.query() or st.query_params.to_dict()
         places = [st.page_link(other, query_params=written) for other in pages]
 
-    def link(query: dict[str, str]) -> None:
+    def link(query: dict[str, str]) -> None:  # at every run: what a fragment wrote elsewhere goes unless it does again
         for place, other in zip(places, pages, strict=True):  # Streamlit's own menu would drop the settings
             place.page_link(other, query_params=query)
 
