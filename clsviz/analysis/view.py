@@ -203,7 +203,8 @@ def is_stored(found: Found, view: View, cache: ResultCache) -> bool:
 def result_key(name: str, *founds: Found, view: View | None = None, depends_on: str = "") -> ResultKey:
     """The key of the result called `name` of measurements under a view; depends_on: what else it is computed from.
 
-    Results of a part of a sample, while more is measured, are not written to disk.
+    Names are in the results that come with clsviz: one that changes means `make showcase`. Results of a part of a
+    sample, while more is measured, are not written to disk.
     """
     of = [
         {

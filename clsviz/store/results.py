@@ -233,8 +233,12 @@ def to_json(value: Any, arrays: Arrays) -> Any:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, np.ndarray):
-        name = f"{len(arrays):04d}"
-        arrays[name] = np.ascontiguousarray(_small(value))
+        name, stored = f"{len(arrays):04d}", value
+        if value.dtype.kind == "i" and value.size:  # whole numbers in as few bytes as hold them
+            sizes = (np.int8, np.int16, np.int32, np.int64)
+            low, high = value.min(), value.max()
+            stored = value.astype(next(n for n in sizes if np.iinfo(n).min <= low and high <= np.iinfo(n).max))
+        arrays[name] = np.ascontiguousarray(stored)
         return {"array": name, "dtype": value.dtype.name}
     if isinstance(value, list):
         return [to_json(item, arrays) for item in value]
@@ -273,15 +277,6 @@ def from_json(plain: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
     if "value" in plain:
         return found(plain["value"])
     return found(**{name: from_json(item, arrays) for name, item in plain["fields"].items()})
-
-
-def _small(array: NDArray[Any]) -> NDArray[Any]:
-    """The same whole numbers in as few bytes as hold them."""
-    if array.dtype.kind != "i" or not array.size:
-        return array
-    low, high = array.min(), array.max()
-    sizes = (np.int8, np.int16, np.int32, np.int64)
-    return array.astype(next(size for size in sizes if np.iinfo(size).min <= low and high <= np.iinfo(size).max))
 
 
 def _listed(found: type) -> str:
