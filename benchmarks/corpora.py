@@ -70,12 +70,14 @@ def report_file(path: Path, megabytes: int, size: int) -> None:
 
 def report_dataset(folder: Path, size: int) -> None:
     """Measure a sample of a dataset on the stand-in."""
-    stand_in = importlib.import_module("tests.support.hub")  # at run time, since tests are not type-checked
+    sys.path.append(str(Path(__file__).parents[1] / "tests"))
+    stand_in = importlib.import_module("support.hub")  # at run time, since tests are not type-checked
+    clients = importlib.import_module("support.hub_clients")
     write_dataset(folder / "data" / "train.parquet")
     n_bytes = (folder / "data" / "train.parquet").stat().st_size
     with stand_in.serve_hub() as hub:
         hub.add(_DATASET, folder, kind="dataset")
-        found = _in_another_process(_DATASET, size, stand_in.environment(hub, folder / "cache"))
+        found = _in_another_process(_DATASET, size, clients.environment(hub, folder / "cache"))
         share = hub.bytes_sent() / n_bytes
     print(
         f"{size:,} of 1,000,000 sentences in 1,000 row groups: {share:.1%} of {n_bytes / 1e6:.0f} MB read, "

@@ -57,8 +57,7 @@ class Sample:
     @cached_property
     def clusters(self) -> NDArray[np.intp]:
         """The cluster of sentences that are the same or nearly, of each: intp (n,), as `clusters_of` numbers them."""
-        clusters: NDArray[np.intp] = clusters_of(self.sentences)  # through the face: SciPy loads only now
-        return clusters
+        return clusters_of(self.sentences)
 
     @property
     def knows_clusters(self) -> bool:
