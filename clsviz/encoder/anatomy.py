@@ -4,15 +4,15 @@ import math
 import re
 import unicodedata
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clsviz.encoder.layouts import other_positions, position_table
-from clsviz.encoder.pooling import PoolerSteps
-from clsviz.encoder.tokenize import Frame
+if TYPE_CHECKING:  # pages open with an anatomy that came with clsviz, without torch
+    from clsviz.encoder.pooling import PoolerSteps
+    from clsviz.encoder.tokenize import Frame
 
 EMBEDDINGS, POOLER, OTHER = "Embeddings", "Pooler", "Other"
 ATTENTION, FEED_FORWARD = "Attention", "Feed-forward"
@@ -158,7 +158,7 @@ class Anatomy:
         return pd.DataFrame(rows, columns=["group", "parameters", "weights", "share", "attention", "feed_forward"])
 
 
-def describe(model: Any, tokenizer: Any, frame: Frame, max_length: int, pooler: PoolerSteps | None) -> Anatomy:
+def describe(model: Any, tokenizer: Any, frame: "Frame", max_length: int, pooler: "PoolerSteps | None") -> Anatomy:
     """What `model` and `tokenizer`, as loaded by transformers, are made of; copies everything."""
     embeddings = model.get_input_embeddings()
     pooler_weights = None
@@ -178,6 +178,8 @@ def describe(model: Any, tokenizer: Any, frame: Frame, max_length: int, pooler: 
 
 
 def _architecture(model: Any) -> Architecture:
+    from clsviz.encoder.layouts import other_positions, position_table
+
     def setting(kind: type, *names: str) -> Any:
         return next((value for name in names if isinstance(value := getattr(model.config, name, None), kind)), None)
 
@@ -199,7 +201,7 @@ def _architecture(model: Any) -> Architecture:
     )
 
 
-def _tokenizer(tokenizer: Any, frame: Frame) -> TokenizerFacts:
+def _tokenizer(tokenizer: Any, frame: "Frame") -> TokenizerFacts:
     def named(ids: list[int]) -> tuple[tuple[str, int], ...]:
         return tuple((str(tokenizer.convert_ids_to_tokens(token)), token) for token in ids)
 
