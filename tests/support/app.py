@@ -77,7 +77,7 @@ def settle(page: AppTest) -> AppTest:
 def _ended() -> dict[Hashable, State] | None:
     """How each job of the server ended; None while one of them goes on."""
     jobs = server.jobs()
-    with jobs._lock:
+    with jobs._changed:
         states = {key: job.state for key, job in (*jobs._measurements.items(), *jobs._analyses.items())}
     return None if any(state.is_active for state in states.values()) else states
 
