@@ -1,5 +1,6 @@
 # make app: set up on the first call, and start the dashboard.
 # make test: set up on the first call, and run every check.
+# make quick: the formatter, the linter, the types, and the tests that need neither a browser nor the built-in model.
 # make screenshots: take pictures of the real app: those in docs/, and others in build/screenshots/.
 # make showcase: measure anew, on this machine, what comes with clsviz, and draw what pages show until they are drawn.
 # make space DIR=...: write the tree of a Hugging Face Space, ready to push.
@@ -10,7 +11,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: app test docs screenshots showcase space clean
+.PHONY: app test quick docs screenshots showcase space clean
 
 app: $(VENV)/app-ready
 	$(BIN)/streamlit run app.py
@@ -22,6 +23,13 @@ test: $(VENV)/test-ready
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
 	$(BIN)/mypy & types=$$!; $(BIN)/pytest; tests=$$?; wait $$types && exit $$tests
+
+quick: export PYTHONDONTWRITEBYTECODE =
+quick: $(VENV)/test-ready
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports
+	$(BIN)/mypy & types=$$!; $(BIN)/pytest -m 'not slow and not hub and not screenshots'; tests=$$?; wait $$types && exit $$tests
 
 docs: $(VENV)/test-ready
 	$(BIN)/python -m docs.build

@@ -43,10 +43,17 @@ def _group(path: Path) -> str:
     return f"{folder} apart" if path.name in APART else folder
 
 
+SLOW = {"api", "benchmarks", "browser", "cli", "deploy", "docs", "ui"}
+"""Folders whose tests start programs, pages, browsers or the built-in model: `make quick` leaves them out."""
+
+
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        item.add_marker(pytest.mark.xdist_group(_group(item.path.relative_to(Path(__file__).parent))))
+        path = item.path.relative_to(Path(__file__).parent)
+        item.add_marker(pytest.mark.xdist_group(_group(path)))
+        if path.parts[0] in SLOW or "minilm_encoder" in getattr(item, "fixturenames", ()):
+            item.add_marker("slow")
     items.sort(key=lambda item: [item.path.relative_to(Path(__file__).parent).parts[0] != folder for folder in FIRST])
 
 
