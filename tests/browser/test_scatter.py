@@ -190,6 +190,8 @@ def test_what_a_visitor_did_stays_through_redraws_and_pages_and_a_click_opens_a_
     expect(page).to_have_url(re.compile("zoom=.*selected=box"))
     page.get_by_role("link", name="Where length lives").click()
     cells = page.locator(".st-key-cells .nsewdrag").first
+    expect(page.get_by_text("Gain and bias of the LayerNorm")).to_be_visible()
+    settle(page)
     cells.scroll_into_view_if_needed()
     settle(page)
     box = cells.bounding_box()
@@ -208,7 +210,7 @@ def test_what_a_visitor_did_stays_through_redraws_and_pages_and_a_click_opens_a_
 def test_a_finger_scrolls_the_page_and_not_the_picture(browser: Browser, server: str) -> None:
     context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     page = context.new_page()
-    page.set_default_timeout(40_000)
+    page.set_default_timeout(180_000)
     page.goto(server + SMALL)
     measured(page)
     before, box = ends_of_axes(page), plot(page).bounding_box()
@@ -230,7 +232,7 @@ def test_a_finger_scrolls_the_page_and_not_the_picture(browser: Browser, server:
 @pytest.mark.parametrize("width", [1400, 1200, 390])
 def test_the_first_picture_is_where_the_chart_is_drawn(browser: Browser, server: str, width: int) -> None:
     page = browser.new_page(viewport={"width": width, "height": 1000}, reduced_motion="reduce")
-    page.set_default_timeout(40_000)
+    page.set_default_timeout(180_000)
     page.route("**/static/js/index.*.js", lambda route: route.abort())
     page.goto(server)
     before = page.locator("#first img:visible").bounding_box()
@@ -265,7 +267,7 @@ def dense_page(browser: Browser, tmp_path: Path) -> Iterator[Page]:
     path = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2])])
     with serve(tmp_path, PYTHONPATH=path) as address:
         page = browser.new_page(viewport={"width": 1400, "height": 1000}, reduced_motion="reduce")
-        page.set_default_timeout(40_000)
+        page.set_default_timeout(180_000)
         page.goto(address)
         page.wait_for_function(f"{PLOT}?._fullData?.[0]?.type === 'heatmap'")
         settle(page)
