@@ -22,14 +22,6 @@ NO_PAGE = "These vectors were imported: there is no model here to look at. Choos
 
 NO_OTHERS = "These vectors were imported: there is no model here to measure other sentences with."
 
-HELP = (
-    "A Parquet, NumPy or safetensors file with one vector, or one norm, for each text. Nothing is run: the vectors are "
-    "taken as they are."
-)
-
-
-TEXTS_HELP = "Plain text with a text on each line, or a table with a column of texts (CSV, TSV, JSON lines, Parquet)."
-
 
 def said(found: "Import") -> str:
     """What was imported, in a sentence or two."""
