@@ -15,7 +15,6 @@ from support.programs import BRIEF
 from clsviz.errors import ModelError
 from clsviz.measuring import JobQueue, Key, State, Store
 from clsviz.sources import models
-from clsviz.ui.state import serving
 from clsviz.web import routes
 from clsviz.web.status import Readiness, exposition
 
@@ -131,10 +130,6 @@ def test_they_count_jobs_by_state_and_sentences_that_were_kept(store: Store) -> 
         assert numbers(exposition(jobs, 3).decode())["clsviz_sentences_measured_total"] == 17
     finally:
         jobs.close()
-
-
-def test_without_a_server_there_are_no_sessions() -> None:
-    assert serving.n_sessions() == 0
 
 
 @pytest.mark.parametrize("command", [["streamlit", "run", "app.py"], ["clsviz", "app"]])
