@@ -250,13 +250,13 @@ class RemoteEncoder:
     def stream(
         self, parts: Iterable[Sequence[str]], on_batch: Callable[[int], None] | None = None, kind: Kind = Kind.NORMS
     ) -> Iterator[Measurements]:
-        """Measure several runs of sentences, each in slices of about SLICE_SECONDS."""
+        """Measure several runs of sentences, of norms each in slices of about SLICE_SECONDS; vectors come in small runs."""
         method, n_done = "vectors" if kind is Kind.VECTORS else "measure", 0
         for sentences in parts:
             measured: list[Any] = []
             at = 0
             while at < len(sentences):
-                size = max(_FIRST_SLICE, int(self._rate * SLICE_SECONDS))
+                size = len(sentences) if kind is Kind.VECTORS else max(_FIRST_SLICE, int(self._rate * SLICE_SECONDS))
                 if size < len(sentences) - at < 2 * size:  # two halves, not one slice and a few left over
                     size = (len(sentences) - at + 1) // 2
                 part = list(sentences[at : at + size])
@@ -266,7 +266,7 @@ class RemoteEncoder:
                 at, n_done = at + len(part), n_done + len(part)
                 if on_batch is not None:
                     on_batch(n_done)
-            yield KINDS[kind].concatenate(measured)
+            yield measured[0] if len(measured) == 1 else KINDS[kind].concatenate(measured)
 
     def cls_and_pooler(self, sentences: Sequence[str]) -> "tuple[Floats, Floats]":
         """[CLS] after the last layer and the pooler output, exactly as computed."""
