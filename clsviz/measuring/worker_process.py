@@ -250,7 +250,7 @@ class RemoteEncoder:
     def stream(
         self, parts: Iterable[Sequence[str]], on_batch: Callable[[int], None] | None = None, kind: Kind = Kind.NORMS
     ) -> Iterator[Measurements]:
-        """Measure several runs of sentences: of norms in slices of about SLICE_SECONDS, as runs of vectors are small."""
+        """Measure runs of sentences: those of norms in slices of about SLICE_SECONDS, as runs of vectors are small."""
         method, n_done = "vectors" if kind is Kind.VECTORS else "measure", 0
         for sentences in parts:
             measured: list[Any] = []
