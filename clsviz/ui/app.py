@@ -27,10 +27,10 @@ _HERE = Path(__file__).parent  # absolute, whatever folder the server was starte
 
 def main(examples: Callable[[], list[Example]] = list) -> None:
     """Draw the page that the visitor is on; examples: those that the main page offers, asked for when they are seen."""
-    server.come_after_measuring()
     st.set_page_config(page_title="clsviz", page_icon=_HERE / "icon.svg", layout="wide")
     st.logo(_HERE / "logo.svg", size="large")
     try:
+        server.come_after_measuring()
         is_admitted = watching.is_admitted()
     except SettingError as error:  # of the server, whose operator reads its log
         _log.error("%s", error)

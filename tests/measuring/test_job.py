@@ -49,7 +49,7 @@ def test_what_nobody_looks_on_at_stops_and_begins_anew_when_it_is_asked_again(st
             taken.append(result)
             yield result
 
-    analyses = JobQueue(store, unasked_seconds=lambda: 0.05)
+    analyses = JobQueue(store, unasked_seconds=0.05)
     task = analyses.analyse("key", steps)
     wait(task)
     assert task.state is not State.DONE
@@ -94,7 +94,7 @@ def test_only_so_many_results_are_kept(store: Store) -> None:
 
 
 def test_what_broke_gets_another_attempt_and_what_is_undefined_stays_so(store: Store) -> None:
-    analyses = JobQueue(store, unasked_seconds=lambda: 0.05)
+    analyses = JobQueue(store, unasked_seconds=0.05)
     for error, is_anew in ((MemoryError(), True), (UndefinedFitError("There is nothing to fit."), False)):
 
         def failing(error: Exception = error) -> Iterator[int]:

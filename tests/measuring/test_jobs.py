@@ -110,9 +110,9 @@ def test_another_experiment_queues_and_knows_its_place(
     wait_for(lambda: second.state is State.QUEUED)
     third = jobs.open(Experiment(experiment.model, experiment.corpus, sample_size=200, seed=2))
     wait_for(lambda: third.state is State.QUEUED)
-    assert [jobs.place_of(job) and jobs.place_of(job).n_ahead for job in (first, second, third)] == [None, 1, 2]
+    assert [jobs.n_ahead(job) for job in (first, second, third)] == [None, 1, 2]
     second.cancel()
-    assert jobs.place_of(third).n_ahead == 1
+    assert jobs.n_ahead(third) == 1
     gate.set()
     wait_for(lambda: third.state is State.DONE)
     assert first.state is State.DONE
@@ -277,7 +277,7 @@ def test_more_of_the_model_waits_for_its_turn_and_says_how_far_it_is(
 
     job = jobs.measure_more("more", steps)
     assert job.state is State.QUEUED
-    assert jobs.place_of(job).n_ahead == 1
+    assert jobs.n_ahead(job) == 1
     assert jobs.measure_more("more", steps) is job
     gate.set()
     wait_for(lambda: job.state is State.DONE)
@@ -311,7 +311,7 @@ def test_a_file_that_has_changed_is_looked_at_again(jobs: JobQueue, experiment: 
 
 
 def test_what_waits_for_the_network_waits_for_nothing_else_and_is_tried_again_once_nobody_looks(store: Store) -> None:
-    jobs = JobQueue(store, unasked_seconds=lambda: 0.0)
+    jobs = JobQueue(store, unasked_seconds=0.0)
     go, asked = threading.Event(), 0
 
     def busy() -> Iterator[int]:

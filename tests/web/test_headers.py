@@ -122,3 +122,18 @@ def test_metrics_are_for_this_machine_alone(open_site: Callable[..., TestClient]
     assert there.get(path).status_code == 403
     assert here.get(path, headers={"X-Forwarded-For": "203.0.113.9"}).status_code == 403
     assert there.get("/ready").status_code == 200
+
+
+@pytest.mark.parametrize("method", ["PUT", "POST"])
+def test_a_file_that_is_too_large_is_refused_before_it_is_received(
+    open_site: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    monkeypatch.setenv("CLSVIZ_LIMIT_UPLOAD_BYTES", "1MB")
+    site = open_site()
+
+    def status(content: object) -> int:
+        return site.request(method, "/_stcore/upload_file/session/file", content=content).status_code
+
+    assert status(b"x" * 2**20) != 413
+    assert status(b"x" * 3 * 2**20) == 413
+    assert status(iter([b"x"])) == 413  # it does not say how large it is
