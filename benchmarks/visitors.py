@@ -89,20 +89,19 @@ class Visitor:
         visit, met = self._visit, self.met
         try:
             async with asyncio.timeout(visit.patience), self._client() as client:
-                cookie = await self._ask(client)
-                token = cookie.partition("=")[2].partition(";")[0]
+                cookies = await self._ask(client)
                 async with websockets.connect(
                     f"ws{self._address.removeprefix('http')}_stcore/stream",
                     origin=self._address.rstrip("/"),  # type: ignore[arg-type]
-                    subprotocols=["streamlit", token],  # type: ignore[list-item]
-                    additional_headers={"Cookie": cookie},
+                    subprotocols=["streamlit", cookies[_COOKIE]],  # type: ignore[list-item]
+                    additional_headers={"Cookie": "; ".join(f"{name}={value}" for name, value in cookies.items())},
                     local_addr=(self._own, 0),
                     max_size=None,
                     max_queue=None,
                     close_timeout=1,
                 ) as socket:
                     await self._send(socket)
-                    await asyncio.gather(self._read(socket), client.get("/_stcore/health"))
+                    await self._read(socket)
         except TimeoutError:
             met.errors.append(f"It took longer than {visit.patience:.0f} s.")
         except (OSError, httpx2.HTTPError, websockets.WebSocketException) as error:
@@ -118,12 +117,13 @@ class Visitor:
         transport = httpx2.AsyncHTTPTransport(verify=False, local_address=self._own)  # no certificates to read
         return httpx2.AsyncClient(transport=transport, timeout=60, base_url=self._address)
 
-    async def _ask(self, client: httpx2.AsyncClient) -> str:
-        """Ask for the page as a browser’s navigation does; the cookie that the server gives."""
+    async def _ask(self, client: httpx2.AsyncClient) -> dict[str, str]:
+        """Ask for the page as a browser’s navigation does, and as Streamlit’s script does then; the cookies given."""
         query = f"?{self._visit.query}" if self._visit.query else ""
         page = await client.get(f"/{self._visit.page}{query}", headers={"Sec-Fetch-Mode": "navigate"})
         page.raise_for_status()
-        return f"{_COOKIE}={client.cookies.get(_COOKIE, '')}"
+        await asyncio.gather(client.get("/_stcore/health"), client.get("/_stcore/host-config"))
+        return dict(client.cookies)
 
     async def _send(self, socket: websockets.ClientConnection, fragment: str = "", button: str = "") -> None:
         message = BackMsg()
