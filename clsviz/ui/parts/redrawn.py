@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from clsviz.ui.state import forged, session
+from clsviz.ui.state import forged, server, session
 
 
 def repeat(draw: Callable[[], None], every: float | None) -> None:
@@ -16,6 +16,7 @@ def repeat(draw: Callable[[], None], every: float | None) -> None:
     """
 
     def drawn() -> None:
+        server.come_after_measuring()
         draw()
 
     drawn.__module__ = draw.__module__
