@@ -83,3 +83,24 @@ def test_what_killed_processes_left_is_removed_once_it_is_old(tmp_path: Path) ->
         assert not old.exists()
         old.touch()
     assert {path.name for path in tmp_path.iterdir()} == {"file.bin", "new.bin", "old.bin"}
+
+
+def test_what_was_written_is_on_the_disk_before_it_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, order, fsync, replace = tmp_path / "file.bin", [], os.fsync, os.replace
+
+    def noted_fsync(handle: int) -> None:
+        order.append(("sync", os.fstat(handle).st_ino))
+        fsync(handle)
+
+    def noted_replace(source: Path, target: Path) -> None:
+        order.append(("rename", os.stat(source).st_ino))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", noted_fsync)
+    monkeypatch.setattr(os, "replace", noted_replace)
+    with new_file(path) as temporary:
+        temporary.write_bytes(b"content")
+    file, folder = path.stat().st_ino, tmp_path.stat().st_ino
+    assert order == [("sync", file), ("rename", file), ("sync", folder)]

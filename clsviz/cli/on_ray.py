@@ -103,7 +103,7 @@ class Measure:
     def _row(self, start: int, stop: int) -> dict[str, Any]:
         row = {"start": start, "stop": stop, "n_measured": 0, "n_tokens": 0, "seconds": 0.0, "error": ""}
         try:
-            for measured in self._worker.measure([(start, stop)]):
+            for measured in self._worker.measure(start, stop):
                 row["n_measured"] = len(measured.measurements)
                 row["n_tokens"] = int(measured.measurements.n_tokens.sum())
                 row["seconds"] = measured.seconds

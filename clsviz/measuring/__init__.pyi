@@ -13,11 +13,11 @@ from .part import borders, measure_parts, missing, n_between, part_stop
 from .part_file import Key
 from .plan import GPU_RATE, Plan, plan, planned
 from .queue import Analysis, JobQueue, Lane, MeasuringJob
+from .share import Share, Worker
 from .showcase import SHOWCASE, Origin, measure_showcase, origin
 from .store import Store, is_url
 from .texts import measure_altered, measure_texts
 from .warming import Wanted, read_wanted
-from .worker import Share, Worker
 from .worker_process import Encoders, RemoteEncoders, WorkerLostError
 
 __all__ = [

@@ -1,6 +1,6 @@
 """A bucket that machines share, and the folder on this one that is a copy of what it needed of it.
 
-What is put there is what lies here. Nothing there is ever changed but for censuses and claims, so what was fetched once
+What is put there is what lies here. Nothing there is ever changed but for censuses, so what was fetched once
 need not be looked at again.
 """
 
@@ -12,7 +12,6 @@ import platformdirs
 
 from clsviz.atomic import new_file
 from clsviz.errors import StoreError
-from clsviz.measuring.claims import Claim, Claims
 from clsviz.measuring.remote import Remote
 
 
@@ -25,7 +24,6 @@ class Bucket:
         digest = hashlib.sha256(self._remote.url.encode()).hexdigest()[:24]
         self.root = platformdirs.user_cache_path("clsviz") / "buckets" / digest
         """The copy on this machine."""
-        self._claims = Claims(self._remote, self.root)
 
     def names(self, folder: str, *, fresh: bool = False) -> frozenset[str]:
         """The names in a folder; raises StoreError. fresh: as it is now, not as it was a moment ago."""
@@ -58,10 +56,6 @@ class Bucket:
     def drop(self, path: str) -> None:
         """Delete a file there that is damaged; one that cannot be deleted is not seen again from here."""
         self._remote.drop(path)
-
-    def claim(self, folder: str, what: str) -> Claim | None:
-        """The right to do something in a folder, of which this process has the lock on this machine; see `Claims`."""
-        return self._claims.take(folder, what)
 
 
 class _NothingError(Exception):

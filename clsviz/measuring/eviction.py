@@ -17,7 +17,6 @@ import filelock
 
 from clsviz.atomic import remove_temporary
 from clsviz.measurements import Kind
-from clsviz.measuring.claims import CLAIMS
 from clsviz.measuring.store import LOCK, Store
 from clsviz.sources.uploads import UPLOAD, UPLOAD_LENGTH
 
@@ -123,10 +122,10 @@ def _delete(root: Path, unit: _Unit) -> bool:
 
 @contextlib.contextmanager
 def _unwritten(folder: Path) -> Iterator[bool]:
-    """Hold the right to write to a folder of parts, and to each that is claimed; gives whether nobody else has it."""
+    """Hold all locks of a folder of parts; gives whether nobody else has one."""
     with contextlib.ExitStack() as held:
         try:
-            for path in (folder / LOCK, *folder.glob(f"{CLAIMS}/*.lock")):
+            for path in {folder / LOCK, *folder.glob("*.lock")}:
                 held.enter_context(filelock.FileLock(path, timeout=0))
             is_free = True
         except (filelock.Timeout, OSError):

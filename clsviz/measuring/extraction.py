@@ -16,7 +16,7 @@ from clsviz.measuring.found import Found, with_audit
 from clsviz.measuring.imports import check_asked
 from clsviz.measuring.look_up import LookUp, go_together
 from clsviz.measuring.part import Run, borders, measure_parts
-from clsviz.measuring.worker import Share, Worker
+from clsviz.measuring.share import Share, Worker
 from clsviz.progress import Progress, interruptible
 from clsviz.settings import Precision
 from clsviz.sources import catalogue, local_files, models, sampling
@@ -89,11 +89,11 @@ class Extraction(LookUp):
         return Worker(found.sample, self.key_of(found), encoder, self._store, progress, share)
 
     def _complete_whole(self, found: Found, progress: Progress) -> Found:
-        """Measure what is missing of a whole corpus, together with whoever else does, and count it."""
+        """Measure what is missing of a whole corpus, and count it."""
         found = self._publish(self._count(self._read_stored(found), progress))
         while found.census is None:
             n_measured, seconds, n_missing = 0, 0.0, found.n_missing
-            for measured in self._worker(found, progress).run(wait=True):
+            for measured in self._worker(found, progress).run():
                 n_measured, seconds = n_measured + len(measured.measurements), seconds + measured.seconds
                 self.sentences_per_second = n_measured / seconds
                 if found.n_missing_of_sample:

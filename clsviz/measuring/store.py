@@ -30,14 +30,13 @@ from clsviz.atomic import NotRegularError, mark_used, new_file
 from clsviz.errors import StoreError, name_too_long
 from clsviz.measurements import Kind, Measurements
 from clsviz.measuring import speeds
-from clsviz.measuring.claims import CLAIMS, Claim
 from clsviz.measuring.part_file import DAMAGE, KEY_FILE, Key, Part, is_whole, measurements_in, named, packed
 
 if TYPE_CHECKING:
     from clsviz.measuring.bucket import Bucket
 
 LOCK = "writer.lock"
-"""Held by whoever adds to the parts beside it."""
+"""Held by whoever adds to the parts beside it, or measures all of them."""
 
 
 def is_url(place: object) -> TypeGuard[str]:
@@ -215,13 +214,13 @@ class Store:
                 self._bucket.replace(f"{key.folder_name}/{name}")
 
     @contextlib.contextmanager
-    def lock(self, key: Key) -> Iterator[None]:
-        """Keep others on this machine from writing what is beside the parts of `key`, and from tidying it up.
+    def lock(self, key: Key, name: str = LOCK) -> Iterator[None]:
+        """Keep others on this machine from what a lock stands for, and from tidying up the parts of `key`.
 
         Raises StoreError, and filelock.Timeout at once if another process has it.
         """
         folder = self.root / key.folder_name
-        lock = filelock.FileLock(folder / LOCK, timeout=0)
+        lock = filelock.FileLock(folder / name, timeout=0)
         try:
             folder.mkdir(parents=True, exist_ok=True)
             lock.acquire()
@@ -238,42 +237,11 @@ class Store:
     def writer(self, key: Key) -> Iterator[None]:
         """Hold the right to append to `key`; raises StoreError, and filelock.Timeout at once if another process has it.
 
-        What that process measures need not be on this machine.
+        Machines that share a bucket do not know of each other: what two of them measure is the same file.
         """
-        with self.lock(key), contextlib.ExitStack() as held:
-            if self._bucket:
-                claim = self._bucket.claim(key.folder_name, "writer")
-                if claim is None:
-                    raise filelock.Timeout(self.address)
-                held.enter_context(claim)
+        with self.lock(key):
             self.describe(key)
             yield
-
-    def claim(self, key: Key, start: int) -> Claim | None:
-        """The right to measure the part of `key` that begins at `start`, until it is released or this process ends.
-
-        None if another process has it, or the part is there already. Raises StoreError.
-        """
-        folder, name = self.root / key.folder_name, f"{start:09d}"
-        lock = filelock.FileLock(folder / CLAIMS / f"{name}.lock", timeout=0)
-        with Claim() as held:
-            try:
-                (folder / CLAIMS).mkdir(parents=True, exist_ok=True)
-                held.enter_context(lock)
-                if any(folder.glob(f"{name}-*.safetensors")):
-                    return None
-            except filelock.Timeout:
-                return None
-            except OSError as error:
-                raise self._unusable(error) from error
-            if self._bucket:
-                claim = self._bucket.claim(key.folder_name, name)
-                if claim is None:
-                    return None
-                held.enter_context(claim)
-                if any(one.startswith(f"{name}-") for one in self._bucket.names(key.folder_name, fresh=True)):
-                    return None
-            return held.pop_all()
 
     def describe(self, key: Key) -> None:
         """Say beside the parts of `key` what they are of; raises StoreError."""

@@ -37,7 +37,9 @@ def test_one_worker_measures_its_share_and_says_how_much(
     assert told(capsys)["n_sampled"] == 200
     assert main([*elsewhere, "--rank=1", "--of=2", "--json"]) == 0
     report = told(capsys)
-    assert (report["rank"], report["workers"], report["sentences"], report["left"]) == (1, 2, 200, 0)
+    assert (report["rank"], report["workers"], report["sentences"], report["left"]) == (1, 2, 104, 96)
+    assert main([*elsewhere, "--rank=0", "--of=2"]) == 0
+    assert capsys.readouterr().out.startswith("Worker 0 of 2: 96 sentences measured, ")
     assert parts(store_of(elsewhere)) == parts(store_of(arguments))
     assert main([*elsewhere, "--rank=0", "--of=2"]) == 0
     assert capsys.readouterr().out == "Worker 0 of 2: 0 sentences measured, 0 tokens; none are left.\n"

@@ -115,3 +115,12 @@ def test_frames_of_all_kinds_are_measured_or_refused(tmp_path: Path, single: str
     else:
         with pytest.raises(ModelError, match=r"adds no \[CLS\] to"):
             encoder_of(folder)
+
+
+def test_a_sentence_is_truncated_from_the_first_token_that_does_not_fit(tiny_encoder: Encoder) -> None:
+    room = tiny_encoder.max_length - len(tiny_encoder.framed_tokens(""))
+    sentences = [" ".join(["the"] * n) for n in (room - 1, room, room + 1)]
+    measured = tiny_encoder.measure(sentences)
+    assert measured.n_tokens.tolist() == [room - 1, room, room + 1]
+    assert measured.truncated.tolist() == [False, False, True]
+    assert len(tiny_encoder.framed_tokens(sentences[1])) == tiny_encoder.max_length

@@ -4,7 +4,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import filelock
 import numpy as np
 import pytest
 from support.buckets import Faulty, Machine, bucket_urls, contents, emptied, machine_of
@@ -90,7 +89,7 @@ def test_what_one_machine_measured_another_reads(machine: Machine, url: str) -> 
     assert here.root != there.root
     assert is_read(there)
     names = {path.name for path in here.root.rglob("*.safetensors")}
-    assert {path.partition("/")[2] for path in contents(url)} == names | {"key.json"}  # nothing else, and no claim
+    assert {path.partition("/")[2] for path in contents(url)} == names | {"key.json"}  # nothing else
     assert names == {path.name for path in there.root.rglob("*.safetensors")}
     assert (here.root / KEY.folder_name / "key.json").read_bytes() == contents(url)[f"{KEY.folder_name}/key.json"]
     assert here.address == there.own.address == url
@@ -102,31 +101,6 @@ def test_what_was_fetched_once_is_here(machine: Machine, url: str) -> None:
     for path in contents(url):
         Remote(url).replace(path, b"")
     assert is_read(machine("there"))
-
-
-def test_only_one_machine_writes_at_a_time(machine: Machine) -> None:
-    here, there = machine("here"), machine("there")
-    with here.writer(KEY):
-        with pytest.raises(filelock.Timeout), there.writer(KEY):
-            pass
-        with pytest.raises(filelock.Timeout), here.writer(KEY):
-            pass
-    with there.writer(KEY):
-        pass
-
-
-def test_a_part_is_claimed_by_one_machine_until_it_is_there(machine: Machine) -> None:
-    here, there = machine("here"), machine("there")
-    claim = here.claim(KEY, 0)
-    assert claim is not None
-    assert there.claim(KEY, 0) is None
-    assert here.claim(KEY, 0) is None
-    claim.release()
-    assert there.parts(KEY) == {}  # which is now known for a moment
-    claim = here.claim(KEY, 0)
-    here.append(KEY, 0, measurements(32), seconds=1)
-    claim.release()
-    assert there.claim(KEY, 0) is None
 
 
 def test_a_part_that_was_damaged_here_is_fetched_again(machine: Machine) -> None:
@@ -219,8 +193,6 @@ def test_a_bucket_that_may_only_be_read_is_read_and_not_measured_into(faulty: Ma
     with pytest.raises(StoreError, match="You may not write to the store"), there.writer(KEY):
         pytest.fail("it would measure what it cannot keep there")
     with pytest.raises(StoreError, match="You may not write to the store"):
-        there.claim(KEY, 64)
-    with pytest.raises(StoreError, match="You may not write to the store"):
         there.describe(KEY)
     with there.lock(KEY):  # nobody has it
         pass
@@ -298,7 +270,6 @@ def test_workers_on_two_machines_make_the_files_that_one_run_makes(
     found, _ = run(whole, machine("elsewhere"))
     assert found.census is not None
     assert found.n_measured == 400
-    assert not [path for path in contents(url) if "claims" in path]
 
 
 def test_fsspec_is_loaded_for_a_url_alone() -> None:

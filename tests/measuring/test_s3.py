@@ -12,7 +12,6 @@ import pytest
 from support.buckets import Machine, contents, machine_of
 from support.extracting import run
 from support.measured import measurements
-from support.waiting import wait_for
 
 from clsviz.errors import StoreError
 from clsviz.experiment import Experiment
@@ -65,7 +64,6 @@ def test_what_one_machine_measured_another_reads(machine: Machine) -> None:
     assert here.parts(KEY) == {}
     with here.writer(KEY):
         part = here.append(KEY, 0, measurements(32), seconds=1)
-        assert there.claim(KEY, 0) is None
     assert contents(URL).keys() == {f"{KEY.folder_name}/{name}" for name in ("key.json", part.path.name)}
     assert contents(URL)[f"{KEY.folder_name}/{part.path.name}"] == part.path.read_bytes()
     (found,) = there.parts(KEY).values()
@@ -88,18 +86,6 @@ def test_what_is_there_is_not_created_again() -> None:
     assert there.names("folder") == {"a"}
     assert there.delete("folder/a")
     assert there.names("folder") == set()
-
-
-def test_a_claim_is_one_machines(machine: Machine) -> None:
-    here, there = machine("here"), machine("there")
-    claim = here.claim(KEY, 32)
-    assert claim is not None
-    assert there.claim(KEY, 32) is None
-    claim.release()
-    claim = there.claim(KEY, 32)
-    assert claim is not None
-    claim.release()
-    assert contents(URL) == {}
 
 
 def test_a_bucket_that_there_is_not_is_said_before_anything_is_measured(experiment: Experiment) -> None:
@@ -140,38 +126,12 @@ def test_two_processes_on_two_machines_make_the_files_that_one_makes_on_a_disk(
     environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path / "there"), "OMP_NUM_THREADS": "1"}
     with subprocess.Popen(command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True) as there:
         worker = Extraction(experiment, machine("here"), Encoders()).worker(Progress(), Share(0, 2)).run()
-        n_here = len(next(worker).measurements)
-        wait_for(lambda: len(parts_there()) > 1 or there.poll() is not None)
-        n_here += sum(len(measured.measurements) for measured in worker)
+        n_here = sum(len(measured.measurements) for measured in worker)
         report = json.loads(there.communicate()[0])
     assert report["sentences"] > 0
     assert n_here + report["sentences"] == 300  # none was measured twice
     parts = {path.relative_to(store.root).as_posix(): path.read_bytes() for path in store.root.glob("norms-*/0*")}
     assert parts_there() == parts
-    assert not [path for path in contents(URL) if "claims" in path]
-
-
-HOLD = """
-import builtins, sys
-from pathlib import Path
-from clsviz.measuring.claims import Claims
-from clsviz.measuring.remote import Remote
-
-def hold():
-    claim = Claims(Remote(sys.argv[1]), Path(sys.argv[2])).take("folder", "writer")
-    try:
-        yield
-    finally:
-        claim.release()
-
-builtins.held = hold()
-next(builtins.held)
-"""
-
-
-def test_a_process_that_ends_with_a_claim_in_hand_does_end(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-c", HOLD, URL, tmp_path], cwd=ROOT, check=True, timeout=120)
-    assert [*contents(URL)] == ["folder/claims/writer-0.lock"]
 
 
 def parts_there() -> dict[str, bytes]:

@@ -133,7 +133,6 @@ def test_a_store_with_too_long_a_name_is_refused(tmp_path: Path, name: str) -> N
         lambda: store.append(KEY, 0, measurements(3), 1),
         lambda: store.describe(KEY),
         lambda: store.writer(KEY).__enter__(),
-        lambda: store.claim(KEY, 0),
     ):
         with pytest.raises(StoreError, match=r"^The name of the (store|file), .{60}…, is too long\. Choose a shorter"):
             use()

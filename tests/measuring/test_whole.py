@@ -57,7 +57,7 @@ def test_workers_of_different_machines_share_what_one_of_them_fetched(on_hub: Ex
         for rank in (1, 0)
         for measured in Extraction(on_hub, store, Encoders())
         .worker(Progress(), Share(rank, 2))
-        .measure([(32 * rank, 32 + 32 * rank)])
+        .measure(32 * rank, 32 + 32 * rank)
         if measured.part
     ]
     assert parts == [32, 0]

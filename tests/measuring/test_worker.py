@@ -7,6 +7,7 @@ import pytest
 import torch
 from support.corpora import shrink
 from support.extracting import Steps, n_in_turns, run
+from support.waiting import wait_for
 
 from clsviz import statistics
 from clsviz.encoder import Encoder, has_fast_bfloat16
@@ -60,57 +61,49 @@ def _key(experiment: Experiment, store: Store) -> object:
     return extraction.key_of(extraction.found)
 
 
-def test_a_worker_begins_with_its_share_and_goes_on_with_what_is_left(whole: Experiment, store: Store) -> None:
-    in_order = [measured.part.start for measured in worker(whole, store, Share(1, 2)).run()]
-    assert in_order == [32, 128, 256, 64, 0]
+def test_a_worker_measures_its_share_and_nothing_else(whole: Experiment, store: Store) -> None:
+    second = worker(whole, store, Share(1, 2))
+    assert [measured.part.start for measured in second.run()] == [32, 128]
+    assert second.n_missing == 400 - 32 - 128
+    assert [measured.part.start for measured in worker(whole, store, Share(0, 2)).run()] == [0, 64, 256]
 
 
-def test_what_another_worker_has_in_hand_is_left_to_it(whole: Experiment, store: Store) -> None:
-    key = _key(whole, store)
-    claim = store.claim(key, 64)
-    assert claim is not None
-    assert [measured.part.start for measured in worker(whole, store).run()] == [0, 32, 128, 256]
-    claim.release()
-    assert [measured.part.start for measured in worker(whole, store).run()] == [64]
-    assert store.claim(key, 64) is None  # it is there
+def test_a_part_that_somebody_chose_is_measured_unless_it_is_there_or_in_hand(whole: Experiment, store: Store) -> None:
+    chosen, key = worker(whole, store), _key(whole, store)
+    assert [measured.part.start for measured in chosen.measure(128, 256)] == [128]
+    assert [*chosen.measure(128, 256)] == []
+    with store.lock(key, "000000032.lock"):
+        assert [*chosen.measure(32, 64)] == []
+    assert [measured.part.start for measured in chosen.run()] == [0, 32, 64, 256]
 
 
-def test_a_worker_measures_the_parts_that_somebody_chose(whole: Experiment, store: Store) -> None:
-    chosen = worker(whole, store)
-    assert [measured.part.start for measured in chosen.measure([(128, 256), (32, 64)])] == [128, 32]
-    claim = store.claim(_key(whole, store), 0)
-    assert claim is not None
-    assert [measured.part.start for measured in chosen.measure([(0, 32), (32, 64), (64, 128)])] == [64]
-    claim.release()
-    assert [measured.part.start for measured in chosen.run()] == [0, 256]
-
-
-def test_what_a_killed_worker_had_in_hand_is_measured_by_the_next(whole: Experiment, store: Store) -> None:
+@pytest.mark.parametrize("share", [Share(), Share(1, 2)])
+def test_a_share_that_another_process_measures_is_waited_for_and_taken_over_if_that_is_killed(
+    whole: Experiment, store: Store, share: Share
+) -> None:
     folder = store.root / _key(whole, store).folder_name
-    (folder / "claims").mkdir(parents=True)
+    folder.mkdir(parents=True)
     hold = "import filelock, sys; lock = filelock.FileLock(sys.argv[1]); lock.acquire(); print(flush=True); input()"
-    lock = folder / "claims" / "000000032.lock"
-    with subprocess.Popen([sys.executable, "-c", hold, str(lock)], stdin=-1, stdout=-1) as process:
+    progress = Progress()
+    with subprocess.Popen([sys.executable, "-c", hold, str(folder / share.lock)], stdin=-1, stdout=-1) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        waiting = threading.Thread(target=lambda: list(worker(whole, store).run(wait=True)))
+        waiting = threading.Thread(target=lambda: [*worker(whole, store, share, progress).run()])
         waiting.start()
-        while starts(store) != [0, 64, 128, 256] and waiting.is_alive():
-            pass
-        is_waiting = waiting.is_alive()
+        wait_for(lambda: "Another process" in progress.stage)
+        assert starts(store) == []
         process.kill()
     waiting.join(60)
-    assert is_waiting
-    assert starts(store) == FIRST_BORDERS
+    assert starts(store) == (FIRST_BORDERS if share == Share() else [32, 128])
 
 
-def test_a_worker_that_is_stopped_gives_back_what_it_had_claimed(whole: Experiment, store: Store) -> None:
+def test_a_worker_that_was_stopped_is_run_again(whole: Experiment, store: Store) -> None:
     progress = Steps(64, lambda: progress.cancel())
     with pytest.raises(CancelledError):
-        list(worker(whole, store, progress=progress).run())
+        [*worker(whole, store, progress=progress).run()]
     n_before = len(starts(store))
     assert 0 < n_before < 5
-    assert len(list(worker(whole, store, Share(0, 1)).run())) == 5 - n_before
+    assert len([*worker(whole, store, Share(0, 1)).run()]) == 5 - n_before
 
 
 @pytest.mark.parametrize(("rank", "of"), [(2, 2), (-1, 2), (0, 0)])
