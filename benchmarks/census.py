@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz.measurements import Measurements
-from clsviz.measuring import Counted, Key, Store, take_census
 from clsviz.progress import Progress
 from clsviz.settings import Pooling
 from clsviz.statistics import fit
+from clsviz.store import Counted, Key, Store, take_census
 
 T = TypeVar("T")
 

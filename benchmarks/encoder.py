@@ -54,9 +54,9 @@ from benchmarks.table import table
 from benchmarks.ways import Maker, Plain, find_weights, in_parts, note, ways_to
 from clsviz.encoder import Encoder
 from clsviz.experiment import Selection
-from clsviz.measuring import Store
 from clsviz.progress import Progress
 from clsviz.sources import models, sampling
+from clsviz.store import Store
 
 _GROWTH = 10
 _ROUNDING = {"float32": 1e-5, "bfloat16": 0.05}

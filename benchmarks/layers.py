@@ -17,10 +17,11 @@ from typing import TypeVar
 
 from clsviz import analysis
 from clsviz.experiment import Experiment
+from clsviz.jobs import Encoders, Extraction, Found
 from clsviz.measurements import POOLED, Kind
-from clsviz.measuring import Encoders, Extraction, Found, Store
 from clsviz.progress import Progress
 from clsviz.statistics import FEW_SENTENCES, Profile
+from clsviz.store import Store
 
 T = TypeVar("T")
 

@@ -25,8 +25,9 @@ from playwright.sync_api import Browser, sync_playwright
 from benchmarks import touch
 from clsviz import analysis, figures, statistics
 from clsviz.experiment import Experiment, View
-from clsviz.measuring import Encoders, Extraction, Found, Store
+from clsviz.jobs import Encoders, Extraction, Found
 from clsviz.progress import Progress
+from clsviz.store import Store
 
 _ROUNDS = 7
 

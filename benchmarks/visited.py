@@ -18,8 +18,9 @@ import psutil
 
 from benchmarks.visitors import Met, Visit
 from clsviz.experiment import Experiment
-from clsviz.measuring import Encoders, Extraction, Store
+from clsviz.jobs import Encoders, Extraction
 from clsviz.progress import Progress
+from clsviz.store import Store
 
 _ROOT = Path(__file__).parents[1]
 

@@ -25,11 +25,12 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.census import lengths_and_noise
 from clsviz.experiment import Experiment
+from clsviz.jobs import Encoders, Extraction, Found
 from clsviz.measurements import Measurements
-from clsviz.measuring import Encoders, Extraction, Found, Key, Store, borders
 from clsviz.progress import Progress
 from clsviz.settings import ALL
 from clsviz.sources import models, sampling, whole_corpus
+from clsviz.store import Key, Store, borders
 
 _ROUNDS = 3
 _WORDS = ("the", "cat", "sat", "on", "a", "mat", "and", "then", "it", "ran", "home", "to", "see", "what", "was", "left")

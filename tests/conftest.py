@@ -19,8 +19,9 @@ from support.hub import Hub, serve_hub
 from support.hub_clients import point_at
 from support.tiny import random_sentences, write_bert
 
-from clsviz import encoder, measuring
+from clsviz import encoder
 from clsviz.sources import models
+from clsviz.store import Store
 
 # With all libraries loaded a full collection takes a third of a second, and tests make many objects in circles. What is
 # loaded while tests are collected stays.
@@ -99,8 +100,8 @@ def hub(hub_server: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hub
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> "measuring.Store":
-    return measuring.Store(tmp_path / "store")
+def store(tmp_path: Path) -> "Store":
+    return Store(tmp_path / "store")
 
 
 @pytest.fixture(scope="session")

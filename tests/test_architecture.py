@@ -17,7 +17,7 @@ LIGHT = [
     "clsviz",
     "clsviz.experiment",
     "clsviz.sources.sampling",
-    "clsviz.measuring.queue",
+    "clsviz.jobs.queue",
     "clsviz.api",
     "clsviz.cli.main",
 ]

@@ -12,8 +12,8 @@ from clsviz import statistics
 from clsviz.analysis.view import ViewData, advised, lengths_of, near_duplicates, select_index, under_cutoff
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import View
+from clsviz.jobs import Found
 from clsviz.measurements import Measurements
-from clsviz.measuring import Found
 from clsviz.settings import Pooling
 from clsviz.sources import models
 from clsviz.statistics import Fit, Profile, Readout

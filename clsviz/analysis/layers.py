@@ -11,7 +11,7 @@ from clsviz import statistics
 from clsviz.analysis.view import advised, audit_of, check_layer, lengths_of, more_than, near_duplicates, under_cutoff
 from clsviz.errors import TooFewError, UndefinedFitError
 from clsviz.experiment import View
-from clsviz.measuring import Found
+from clsviz.jobs import Found
 from clsviz.settings import Lengths, Pooling
 from clsviz.statistics import (
     MOST_PROJECTED,

@@ -12,7 +12,7 @@ from clsviz.analysis.layers import finite_or_none, folds, head, used_sentences
 from clsviz.analysis.view import advised, check_layer, check_pooling, near_duplicates
 from clsviz.errors import AlterationError, UndefinedFitError
 from clsviz.experiment import View
-from clsviz.measuring import Found
+from clsviz.jobs import Found
 from clsviz.settings import Alteration, Lengths, Pooling, Unit
 from clsviz.sources.near_duplicates import canonical
 from clsviz.statistics import Erasure, Reading, Result, Travel

@@ -11,7 +11,7 @@ from clsviz import statistics
 from clsviz.analysis.view import advised, check_layer, check_pooling, lengths_of, under_cutoff
 from clsviz.errors import TooFewError, UndefinedFitError
 from clsviz.experiment import View
-from clsviz.measuring import Found
+from clsviz.jobs import Found
 from clsviz.settings import Pooling
 from clsviz.statistics import Chance, LengthBias, Remedy
 from clsviz.vectors import Vectors

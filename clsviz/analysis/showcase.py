@@ -16,11 +16,12 @@ from clsviz.analysis import compare, layers, probes, search, typed
 from clsviz.encoder import AnyEncoder
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment, View
+from clsviz.jobs import SHOWCASE, Encoders, Found, measure_showcase, measure_texts
 from clsviz.measurements import MAX_LENGTH, POOLED
-from clsviz.measuring import SHOWCASE, Encoders, Found, Store, measure_showcase, measure_texts
 from clsviz.progress import Progress
 from clsviz.settings import Lengths, Pooling, Precision, Unit
 from clsviz.sources.models import UNTRAINED
+from clsviz.store import Store
 from clsviz.store.results import ResultCache, ResultKey, write
 
 T = TypeVar("T")

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from clsviz import statistics
 from clsviz.analysis.view import NOT_KNOWN, More, audit_of, lengths_of, more_than, under_cutoff, unmeasurable_layers
 from clsviz.experiment import View
-from clsviz.measuring import Found
+from clsviz.jobs import Found
 from clsviz.settings import Pooling
 from clsviz.vectors import Vectors, without_gain
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from clsviz import statistics
 from clsviz.errors import SettingError, TooFewError, UndefinedFitError
 from clsviz.experiment import View
+from clsviz.jobs import Found
 from clsviz.measurements import MAX_LENGTH, Measurements
-from clsviz.measuring import Found
 from clsviz.settings import RANGES, Lengths, Pooling, Precision, Unit
 from clsviz.sources.models import Weights
 from clsviz.statistics import Audit, Fit

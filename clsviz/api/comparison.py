@@ -21,11 +21,12 @@ from clsviz.api.inputs import (
 from clsviz.api.norms import check_pooling, to_html
 from clsviz.errors import SettingError, UndefinedFitError
 from clsviz.experiment import Experiment
+from clsviz.jobs import Encoders, Found
 from clsviz.measurements import Kind
-from clsviz.measuring import Encoders, Found, Store
 from clsviz.progress import Progress
 from clsviz.settings import MOST_MODELS, Pooling, Precision
 from clsviz.statistics import Readout
+from clsviz.store import Store
 
 if TYPE_CHECKING:
     import pandas as pd

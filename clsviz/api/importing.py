@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clsviz import measuring
+from clsviz import jobs
 from clsviz.api.inputs import Bar, open_store
 from clsviz.errors import CorpusError
 from clsviz.experiment import Experiment
@@ -73,7 +73,7 @@ def import_vectors(
             yield own_vectors.checked(found[here], values[here], None if counts is None else counts[here], what, start)
 
     with Bar(progress) as bar:
-        return measuring.import_rows(rows(), len(found), name, open_store(store), bar).experiment
+        return jobs.import_rows(rows(), len(found), name, open_store(store), bar).experiment
 
 
 def _check_shape(values: "np.ndarray[tuple[int, ...], np.dtype[np.generic]]", what: str, n_dimensions: int) -> None:

@@ -13,10 +13,11 @@ from tqdm import tqdm
 from clsviz import analysis
 from clsviz.errors import CorpusError, SettingError
 from clsviz.experiment import Experiment, parse_setting
+from clsviz.jobs import Encoders, Extraction, Found
 from clsviz.measurements import Kind
-from clsviz.measuring import Encoders, Extraction, Found, Store, is_url
 from clsviz.progress import Progress
 from clsviz.sources import models, uploads
+from clsviz.store import Store, is_url
 
 
 class Bar(Progress):

@@ -23,8 +23,8 @@ from clsviz.api.inputs import (
 )
 from clsviz.errors import SettingError, UndefinedFitError
 from clsviz.experiment import Experiment
+from clsviz.jobs import Found
 from clsviz.measurements import Kind
-from clsviz.measuring import Found
 from clsviz.settings import Pooling
 from clsviz.store.results import ResultCache
 

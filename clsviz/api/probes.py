@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from clsviz import analysis, export, figures, measuring, statistics, words
+from clsviz import analysis, export, figures, jobs, statistics, words
 from clsviz.api.inputs import (
     DEFAULT_CORPUS,
     Bar,
@@ -24,11 +24,12 @@ from clsviz.api.inputs import (
 from clsviz.api.norms import fit_of, to_html
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
+from clsviz.jobs import Encoders, Extraction, Found, measure_altered
 from clsviz.measurements import Kind
-from clsviz.measuring import Encoders, Extraction, Found, Store, measure_altered
 from clsviz.progress import Progress
 from clsviz.settings import ALTERED_DEFAULT, ALTERED_SIZES, Alteration
 from clsviz.sources import published_task
+from clsviz.store import Store
 from clsviz.vectors import Vectors
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def cost_of_task(file: "TaskFile", found: Found, experiment: Experiment, store: 
     """What measuring the sentences of a task takes, in words."""
     n = len(file.sentences)
     extraction = Extraction(experiment, store, encoders, kind=Kind.VECTORS)
-    gigabytes = measuring.gigabytes_of(found.vectors, n)
+    gigabytes = jobs.gigabytes_of(found.vectors, n)
     return words.sentlen.file_cost(n, extraction.seconds(found, n), gigabytes)
 
 
@@ -59,7 +60,7 @@ def classify_task(
     file: "TaskFile", found: Found, experiment: Experiment, store: Store, encoders: Encoders, progress: Progress
 ) -> "Published":
     """Measure the sentences of a task by the model that `found` is by, and classify them; raises ClsvizError."""
-    vectors = measuring.measure_texts(
+    vectors = jobs.measure_texts(
         file.sentences, experiment, found, store, encoders, progress, f"task {file.fingerprint}"
     )
     n_steps = len(statistics.sentlen.STRENGTHS)

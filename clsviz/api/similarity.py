@@ -10,9 +10,10 @@ from clsviz.api.inputs import DEFAULT_CORPUS, Bar, Corpus, Settings, extract, op
 from clsviz.api.norms import numbers_table, to_html
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment
+from clsviz.jobs import Encoders, Found, measure_texts
 from clsviz.measurements import Kind
-from clsviz.measuring import Encoders, Found, Store, measure_texts
 from clsviz.progress import Progress
+from clsviz.store import Store
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import NoReturn
 from urllib.parse import parse_qsl
 
-from clsviz import measuring
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment, parse_setting
 from clsviz.settings import (
@@ -24,6 +23,7 @@ from clsviz.settings import (
     printable,
 )
 from clsviz.sources import catalogue, files, models
+from clsviz.store import is_url
 
 _HELP = {
     "model": f"one of {', '.join(models.MODELS)}; an id on the Hugging Face Hub, with or without @REVISION; or a local "
@@ -251,7 +251,7 @@ def _store(text: str) -> Path | str:
     """A store as a flag names it: shells do not expand the ~ in --store=~/folder."""
     if not text:
         raise SettingError("--store is empty; it must name a folder.")
-    return text if measuring.is_url(text) else Path(os.path.expanduser(text))
+    return text if is_url(text) else Path(os.path.expanduser(text))
 
 
 def experiment_of(options: argparse.Namespace) -> tuple[Experiment, dict[str, str]]:

@@ -8,11 +8,13 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-from clsviz import measuring, words
+from clsviz import jobs, words
 from clsviz.api.inputs import Bar, extract
 from clsviz.cli import arguments, output
+from clsviz.cli.warming import read_wanted
 from clsviz.errors import CorpusError, ModelError, SettingError
 from clsviz.sources import catalogue, local_files, models, own_vectors
+from clsviz.store import Store
 
 _BINS, _WIDTH = 10, 40
 """Rows of the histogram, and characters of its longest bar."""
@@ -24,10 +26,10 @@ def import_(options: argparse.Namespace) -> int:
     file = own_vectors.open_vectors(path)
     texts = Path(os.path.expanduser(options.texts)) if options.texts else None
     chosen = file.decided(own_vectors.Chosen(options.text, options.vectors, options.norms, options.tokens, texts))
-    store = measuring.Store(options.store)
+    store = Store(options.store)
     label = options.name or words.imported.label_of(path.name)
     with Bar() as bar:
-        found = measuring.import_rows(file.rows(chosen), file.n_rows(chosen), label, store, bar)
+        found = jobs.import_rows(file.rows(chosen), file.n_rows(chosen), label, store, bar)
     if options.json:
         output.print_json({"model": found.model, "corpus": found.corpus, "n": found.n, "width": found.width or None})
         return 0
@@ -47,7 +49,7 @@ def preview(options: argparse.Namespace) -> int:
     experiment, _ = arguments.experiment_of(options)
     if not catalogue.is_own(experiment.corpus):
         raise SettingError(f"“{output.one_line(experiment.corpus)}” is no file. Name one of your own.")
-    found = local_files.preview(experiment.selection, measuring.Store(options.store).corpora)
+    found = local_files.preview(experiment.selection, Store(options.store).corpora)
     if options.json:
         output.print_json(_summary(found))
         return 0
@@ -95,9 +97,9 @@ def warm(options: argparse.Namespace) -> int:
 
     What needs the Hugging Face Hub is skipped where it cannot be had, so that a server without a network starts too.
     """
-    store = measuring.Store(options.store, shipped=measuring.SHOWCASE)
-    encoders = measuring.Encoders(1)
-    for wanted in measuring.read_wanted(options.list):
+    store = Store(options.store, shipped=jobs.SHOWCASE)
+    encoders = jobs.Encoders(1)
+    for wanted in read_wanted(options.list):
         experiment = wanted.experiment
         try:
             with Bar() as bar:

@@ -16,10 +16,11 @@ from typing import Any
 import lazy_loader
 import numpy as np
 
-from clsviz import measuring
+from clsviz import jobs
 from clsviz.errors import ClsvizError, SettingError, first_line
 from clsviz.experiment import Experiment
 from clsviz.progress import Progress
+from clsviz.store import Key, Store, missing, n_between
 
 ray = lazy_loader.load("ray")
 
@@ -50,10 +51,10 @@ def measure_on_ray(
     A part is kept once it is measured, so an actor or a node that dies costs what it had in hand, which the others
     measure; and if this process dies, the next call goes on. Raises ClsvizError, and what Ray raises.
     """
-    progress, store = progress or Progress(), measuring.Store(place)
+    progress, store = progress or Progress(), Store(place)
     check_installed()
     key, n_sentences = _prepare(experiment, store, progress)
-    left = measuring.missing(store.parts(key).values(), n_sentences)
+    left = missing(store.parts(key).values(), n_sentences)
     if not left:
         return
     progress.begin("Reaching the Ray cluster")
@@ -61,7 +62,7 @@ def measure_on_ray(
     try:
         actors = _actors(n_actors, cores_per_actor, len(left))
         while left:
-            n_done = n_sentences - measuring.n_between(left)
+            n_done = n_sentences - n_between(left)
             progress.begin("Measuring", n_sentences, n_done)
             n_measured = 0
             for row in _mapped(left, experiment, store, actors):
@@ -69,7 +70,7 @@ def measure_on_ray(
                     raise ClsvizError(row["error"])
                 n_measured += row["n_measured"]
                 progress.advance(n_done + n_measured)
-            left = measuring.missing(store.parts(key).values(), n_sentences)
+            left = missing(store.parts(key).values(), n_sentences)
             if not n_measured:
                 return
     finally:
@@ -88,12 +89,12 @@ class Measure:
 
     def __init__(self, query: Mapping[str, str], place: str) -> None:
         """query: of the experiment."""
-        self._experiment, self._store = Experiment.from_query(query), measuring.Store(place)
+        self._experiment, self._store = Experiment.from_query(query), Store(place)
 
     @functools.cached_property
-    def _worker(self) -> "measuring.Worker":
+    def _worker(self) -> "jobs.Worker":
         """Made with the first part, so that its errors are told like those of measuring."""
-        return measuring.Extraction(self._experiment, self._store, measuring.Encoders()).worker(Progress())
+        return jobs.Extraction(self._experiment, self._store, jobs.Encoders()).worker(Progress())
 
     def __call__(self, batch: Mapping[str, Any]) -> dict[str, Any]:
         """Measure parts; a row for each, with the sentences measured, their tokens and the seconds they took."""
@@ -112,9 +113,9 @@ class Measure:
         return row
 
 
-def _prepare(experiment: Experiment, store: "measuring.Store", progress: Progress) -> tuple["measuring.Key", int]:
+def _prepare(experiment: Experiment, store: "Store", progress: Progress) -> tuple["Key", int]:
     """Where the store has the parts, and of how many sentences, once model and corpus are here."""
-    extraction = measuring.Extraction(experiment, store, measuring.Encoders())
+    extraction = jobs.Extraction(experiment, store, jobs.Encoders())
     found = extraction.fetch(progress)
     return extraction.key_of(found), found.sample.n_sentences
 
@@ -170,7 +171,7 @@ def _n_fit(cpus: Iterable[int], n_cores: int) -> int:
 
 
 def _mapped(
-    parts: list[tuple[int, int]], experiment: Experiment, store: "measuring.Store", actors: Mapping[str, Any]
+    parts: list[tuple[int, int]], experiment: Experiment, store: "Store", actors: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
     """The rows of `Measure`, each as soon as it is there."""
     ray.data.DataContext.get_current().enable_progress_bars = False

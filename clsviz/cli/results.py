@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from clsviz import analysis, export, measuring, words
+from clsviz import analysis, export, jobs, words
 from clsviz.api.comparison import compare_models
 from clsviz.api.inputs import Bar, extract
 from clsviz.api.norms import NormResult
@@ -23,10 +23,11 @@ from clsviz.api.similarity import compare_lengths
 from clsviz.cli import arguments, output, workers
 from clsviz.errors import SettingError, UndefinedFitError
 from clsviz.experiment import parse_setting
+from clsviz.jobs import Extraction, Found
 from clsviz.measurements import Kind
-from clsviz.measuring import Extraction, Found, Store
 from clsviz.settings import Pooling, Precision, shown
 from clsviz.sources import published_task
+from clsviz.store import Store
 from clsviz.store.results import ResultCache
 
 
@@ -111,7 +112,7 @@ def _more_probes(
         paragraphs += [words.origin.answer(origin), words.origin.note(origin), *origin.problems.values()]
         numbers["origin"] = analysis.probes.origin_summary(origin)
     if task is not None:
-        encoders = measuring.Encoders()
+        encoders = jobs.Encoders()
         output.print_notes([f"{task.name}: {cost_of_task(task, found, experiment, store, encoders)}."])
         published = classify_task(task, found, experiment, store, encoders, bar)
         paragraphs += [words.sentlen.of_file(published), *words.sentlen.file_caveats(published)]
@@ -124,7 +125,7 @@ def similarity(options: argparse.Namespace) -> int:
     """Measure vectors, and tell whether length bends a search; the exit status. Raises ClsvizError."""
     experiment, made_with = arguments.experiment_of(options)
     output.check(options.output)
-    store, encoders, began = Store(options.store), measuring.Encoders(), time.monotonic()
+    store, encoders, began = Store(options.store), jobs.Encoders(), time.monotonic()
     with Bar() as bar:
         extraction, found = extract(experiment, Kind.VECTORS, store, bar, encoders)
         seconds = time.monotonic() - began

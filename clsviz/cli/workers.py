@@ -8,20 +8,20 @@ import sys
 import time
 from dataclasses import asdict
 
-from clsviz import measuring, words
+from clsviz import jobs, words
 from clsviz.cli import on_ray, output
 from clsviz.errors import ClsvizError, SettingError
 from clsviz.experiment import Experiment
 from clsviz.measurements import Kind
-from clsviz.measuring import Store
+from clsviz.store import Store
 
 
 def dry_run(experiment: Experiment, store: Store, options: argparse.Namespace) -> int:
     """Print what it would take to measure the experiment; the exit status. Raises ClsvizError."""
-    machine, n_workers = measuring.Machine(), options.workers or options.of or 1
+    machine, n_workers = jobs.Machine(), options.workers or options.of or 1
     with output.progress(options) as bar:
-        extraction = measuring.Extraction(experiment, store, measuring.Encoders(), machine=machine)
-        plan = measuring.plan(extraction, machine, bar)
+        extraction = jobs.Extraction(experiment, store, jobs.Encoders(), machine=machine)
+        plan = jobs.plan(extraction, machine, bar)
     if options.json:
         output.print_json(asdict(plan) | {"seconds": plan.seconds(), "workers": n_workers})
     else:
@@ -37,10 +37,10 @@ def measure_share(experiment: Experiment, store: Store, options: argparse.Namesp
         raise SettingError("--rank and --of go together: which worker this is, and of how many.")
     if options.workers is not None:
         raise SettingError("--workers starts all workers on this machine, and --rank is one of them. Leave out one.")
-    share = measuring.Share(options.rank, options.of)
+    share = jobs.Share(options.rank, options.of)
     n_measured, seconds, began = 0, 0.0, time.monotonic()
     with output.progress(options) as bar:
-        extraction = measuring.Extraction(experiment, store, measuring.Encoders(), kind=Kind.NORMS)
+        extraction = jobs.Extraction(experiment, store, jobs.Encoders(), kind=Kind.NORMS)
         worker = extraction.worker(bar, share)
         for measured in worker.run():
             n_measured, seconds = n_measured + len(measured.measurements), seconds + measured.seconds

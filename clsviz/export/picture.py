@@ -12,7 +12,7 @@ from clsviz.experiment import Experiment
 from clsviz.export import tables
 from clsviz.export.groups import Groups
 from clsviz.export.tables import Table
-from clsviz.measuring import Found
+from clsviz.jobs import Found
 from clsviz.settings import DEFAULT_OVERLAYS, Overlay
 
 

@@ -9,7 +9,7 @@ from clsviz.analysis import ViewData
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment
 from clsviz.export.picture import Seen, legend, picture
-from clsviz.measuring import Found
+from clsviz.jobs import Found
 
 _REPORT = jinja2.Environment(autoescape=True).from_string("""\
 <!doctype html>

@@ -7,7 +7,7 @@ import pandas as pd
 
 from clsviz import words
 from clsviz.analysis.search import Joined, Similarity, Way
-from clsviz.measuring import Found
+from clsviz.jobs import Found
 
 
 def pairs(found: Similarity) -> pd.DataFrame:

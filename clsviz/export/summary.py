@@ -8,8 +8,8 @@ from clsviz import analysis, statistics, words
 from clsviz.analysis import ViewData, unmeasurable_layers
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment, View
+from clsviz.jobs import Found
 from clsviz.measurements import MAX_LENGTH
-from clsviz.measuring import Found
 from clsviz.settings import ALL, CORPUS_PARAMETER, FINGERPRINT_DIGITS, MODEL_PARAMETER
 
 

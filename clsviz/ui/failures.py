@@ -11,7 +11,7 @@ from clsviz.errors import ClsvizError, UnexpectedError
 from clsviz.ui import state
 from clsviz.ui.markdown import escape
 
-_LOGGERS = ("streamlit.error_util", "clsviz.measuring.job", "clsviz.measuring.queue")
+_LOGGERS = ("streamlit.error_util", "clsviz.jobs.job", "clsviz.jobs.queue")
 """Those that log exceptions whose messages may hold what a visitor sent."""
 
 _OURS = str(Path(__file__).parents[1])

@@ -10,8 +10,8 @@ from clsviz import analysis, figures, words
 from clsviz.analysis.typed import CHECK_EXAMPLE, Check
 from clsviz.errors import ClsvizError, ModelError, Subject
 from clsviz.experiment import Experiment
+from clsviz.jobs import MeasuringJob, State
 from clsviz.measurements import Kind
-from clsviz.measuring import MeasuringJob, State
 from clsviz.sources import models
 from clsviz.sources.models import Weights
 from clsviz.ui import sidebar, status

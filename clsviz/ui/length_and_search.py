@@ -11,8 +11,8 @@ import streamlit as st
 from clsviz import analysis, export, figures, words
 from clsviz.analysis.search import MOST_TEXTS, SIZES, Joined
 from clsviz.experiment import Experiment
+from clsviz.jobs import Analysis, Found, MeasuringJob, measure_texts
 from clsviz.measurements import Kind
-from clsviz.measuring import Analysis, Found, MeasuringJob, measure_texts
 from clsviz.progress import Progress
 from clsviz.settings import Pooling, Precision
 from clsviz.statistics import Remedy

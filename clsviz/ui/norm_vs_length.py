@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from clsviz import analysis, export, figures, statistics, words
 from clsviz.experiment import Experiment
+from clsviz.jobs import Analysis, Found, MeasuringJob
 from clsviz.measurements import MAX_LENGTH, Kind, Measurements
-from clsviz.measuring import Analysis, Found, MeasuringJob
 from clsviz.settings import Overlay, Pooling
 from clsviz.statistics import lengths_in
 from clsviz.ui import examples, sidebar, tour, view

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable
 
 import streamlit as st
 
-from clsviz import measuring, words
+from clsviz import jobs, words
 from clsviz.errors import ClsvizError, CorpusError, Subject
 from clsviz.experiment import Experiment, parse_setting
-from clsviz.measuring import MeasuringJob, State
+from clsviz.jobs import MeasuringJob, State
 from clsviz.progress import Progress
 from clsviz.settings import ALL, RANGES, Precision, Reading, Segmentation
 from clsviz.sources import catalogue, models, uploads
@@ -103,9 +103,9 @@ def show_model(error: ClsvizError | None = None) -> None:
     status.show_error(error, Subject.MODEL)
 
 
-def imported() -> list[measuring.Import]:
+def imported() -> list[jobs.Import]:
     """The vectors that were imported here; none on a public server."""
-    return [] if server.limits().is_public else measuring.list_imports(server.jobs().store)
+    return [] if server.limits().is_public else jobs.list_imports(server.jobs().store)
 
 
 def label_of_model(name: str) -> str:

@@ -4,8 +4,8 @@ import streamlit as st
 
 from clsviz import words
 from clsviz.errors import ClsvizError, Subject
+from clsviz.jobs import MeasuringJob, State
 from clsviz.measurements import Kind
-from clsviz.measuring import MeasuringJob, State
 from clsviz.settings import ALL
 from clsviz.sources import catalogue, models
 from clsviz.ui.markdown import escape

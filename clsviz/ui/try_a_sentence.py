@@ -16,8 +16,8 @@ from clsviz.analysis import CorpusContext
 from clsviz.analysis.typed import EXAMPLE, TypedSentences
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
+from clsviz.jobs import RATE_OF_VECTORS, Found, MeasuringJob, State
 from clsviz.measurements import POOLED, Kind
-from clsviz.measuring import RATE_OF_VECTORS, Found, MeasuringJob, State
 from clsviz.settings import Lengths, Pooling, Precision, printable
 from clsviz.sources import models
 from clsviz.ui import sidebar, status, view

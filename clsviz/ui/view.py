@@ -8,7 +8,7 @@ import streamlit as st
 
 from clsviz import analysis, words
 from clsviz.experiment import Experiment
-from clsviz.measuring import Found, MeasuringJob
+from clsviz.jobs import Found, MeasuringJob
 from clsviz.settings import Lengths, Pooling, Unit
 from clsviz.ui.state import session, watching
 

@@ -11,14 +11,16 @@ import numpy as np
 
 from clsviz import analysis, statistics, words
 from clsviz.analysis import showcase
+from clsviz.cli.warming import read_wanted
 from clsviz.errors import ClsvizError, SettingError
 from clsviz.experiment import Experiment
 from clsviz.figures import static
+from clsviz.jobs import SHOWCASE, Encoders, Extraction, Found
 from clsviz.measurements import Kind
-from clsviz.measuring import SHOWCASE, Encoders, Extraction, Found, Store, read_wanted
 from clsviz.progress import Progress
 from clsviz.settings import CORPUS_PARAMETER, MODEL_PARAMETER, PAGE_PARAMETERS, TEXT_PARAMETER
 from clsviz.sources import catalogue, models
+from clsviz.store import Store
 from clsviz.store.results import ResultCache
 from clsviz.ui.examples import Example
 from clsviz.ui.state import server, visitor

@@ -14,7 +14,7 @@ from prometheus_client.registry import Collector
 
 from clsviz.errors import ClsvizError
 from clsviz.experiment import Experiment
-from clsviz.measuring import JobQueue, State
+from clsviz.jobs import JobQueue, State
 from clsviz.sources import models
 
 _log = logging.getLogger(__name__)

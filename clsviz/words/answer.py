@@ -7,7 +7,7 @@ import numpy as np
 
 from clsviz import statistics
 from clsviz.experiment import Experiment
-from clsviz.measuring import Found
+from clsviz.jobs import Found
 from clsviz.settings import ALL, Lengths, Precision, Unit
 from clsviz.sources import models
 from clsviz.words.numbers import between, counted, number, r_squared, share

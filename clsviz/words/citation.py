@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clsviz import measuring
+from clsviz import jobs
 from clsviz.experiment import Experiment
-from clsviz.measuring import Found
+from clsviz.jobs import Found
 from clsviz.settings import DEFAULT_OVERLAYS, Lengths, Overlay
 from clsviz.sources import catalogue, models
 from clsviz.statistics import FEW_SENTENCES
@@ -86,7 +86,7 @@ def bibtex(experiment: Experiment, found: Found, name: str = "measure") -> str:
     experiment, found = shareable(experiment, found)
     corpus = corpus_name(experiment.corpus, found.corpus.label)
     key = "-".join(re.findall(r"\w+", f"clsviz {experiment.model} {corpus}", re.ASCII)).lower()
-    year = measuring.origin().day[:4]
+    year = jobs.origin().day[:4]
     model = models.label(experiment.model)
     title = f"clsviz {VERSION}: whether {model} writes the length of a sentence into [CLS]"
     if is_imported(experiment):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from clsviz import analysis, statistics
 from clsviz.analysis.compare import Row
 from clsviz.experiment import Experiment, View
-from clsviz.measuring import Found, State
+from clsviz.jobs import Found, State
 from clsviz.settings import Lengths, Unit
 from clsviz.sources import models
 from clsviz.words import provenance

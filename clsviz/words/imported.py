@@ -8,7 +8,7 @@ from clsviz.sources.models import Imported
 from clsviz.words.numbers import counted
 
 if TYPE_CHECKING:
-    from clsviz.measuring import Import
+    from clsviz.jobs import Import
 
 ABOUT_WORDS = (
     "How many tokens the texts have was not given, so lengths are counted in words, and the length cutoff is in words."

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from clsviz.measuring import Cost
+from clsviz.jobs import Cost
 
 _ROUNDING = 1e-9
 """What a share of 1 may be off by, by rounding."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from clsviz.measuring import GPU_RATE, Plan
+from clsviz.jobs import GPU_RATE, Plan
 from clsviz.words.numbers import duration
 
 

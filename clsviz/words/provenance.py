@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clsviz import measuring
+from clsviz import jobs
 from clsviz.experiment import Experiment
+from clsviz.jobs import Found
 from clsviz.measurements import MAX_LENGTH
-from clsviz.measuring import Found
 from clsviz.settings import (
     CORPUS_PARAMETER,
     FINGERPRINT_DIGITS,
@@ -84,7 +84,7 @@ def origin(found: Found) -> dict[str, str]:
 
 def shipped(n_shipped: int, n: int, *, is_outline: bool = False) -> str:
     """Where measurements that came with clsviz were made; is_outline: whether they are vectors."""
-    made = measuring.origin()
+    made = jobs.origin()
     which = "These norms come" if n_shipped == n else f"The first {n_shipped:,} norms come"
     which = "What was read from these vectors comes" if is_outline else which
     return f"{which} with clsviz: measured on {made.day} with torch {made.torch} on {made.machine}."

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from clsviz.analysis.search import Joined, Similarity, Way
 from clsviz.experiment import Experiment
-from clsviz.measuring import Found
+from clsviz.jobs import Found
 from clsviz.settings import Lengths, Precision, Unit
 from clsviz.sources import models
 from clsviz.statistics import Remedy

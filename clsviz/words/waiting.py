@@ -1,8 +1,8 @@
 """What a page says while there is nothing to show yet."""
 
 from clsviz.experiment import Experiment
+from clsviz.jobs import MeasuringJob, State
 from clsviz.measurements import Kind
-from clsviz.measuring import MeasuringJob, State
 from clsviz.settings import ALL
 from clsviz.sources import catalogue, models
 from clsviz.words.numbers import duration

@@ -18,11 +18,12 @@ from clsviz.analysis import ViewData
 from clsviz.analysis.compare import Norms, Row
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment
+from clsviz.jobs import Encoders, Extraction, Found
 from clsviz.measurements import Kind, Measurements
-from clsviz.measuring import Encoders, Extraction, Found, Store
 from clsviz.progress import Progress
 from clsviz.settings import Pooling, Unit
 from clsviz.statistics import STRENGTHS, folds_of, ridge_probe
+from clsviz.store import Store
 
 CUTOFF = 20
 

@@ -5,8 +5,8 @@ import pytest
 
 from clsviz.analysis.layers import MOST_ADDED, MOST_DRAWN, every_layer, with_others
 from clsviz.experiment import View
+from clsviz.jobs import Found
 from clsviz.measurements import Measurements
-from clsviz.measuring import Found
 from clsviz.settings import Lengths, Pooling, Precision
 from clsviz.sources.sampling import Sample
 

@@ -9,8 +9,8 @@ from clsviz.analysis import select, shapes
 from clsviz.analysis.view import More, advised, more_than
 from clsviz.errors import TooFewError, UndefinedFitError
 from clsviz.experiment import Selection, View
+from clsviz.jobs import Found
 from clsviz.measurements import Measurements
-from clsviz.measuring import Found
 from clsviz.settings import ALL, Pooling
 from clsviz.sources.catalogue import Corpus
 from clsviz.sources.sampling import Sample

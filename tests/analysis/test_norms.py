@@ -7,8 +7,8 @@ from support import measured as made_up
 from clsviz.analysis import select, unmeasurable_layers
 from clsviz.errors import SettingError
 from clsviz.experiment import View
+from clsviz.jobs import Found
 from clsviz.measurements import Measurements
-from clsviz.measuring import Found
 from clsviz.settings import Lengths, Pooling, Precision, Unit
 from clsviz.sources.sampling import Sample
 from clsviz.vectors import Vectors

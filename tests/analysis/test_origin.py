@@ -14,11 +14,12 @@ from clsviz.analysis.probes import Origin, origins
 from clsviz.encoder import Encoder
 from clsviz.errors import AlterationError
 from clsviz.experiment import Experiment, View
+from clsviz.jobs import Encoders, Extraction, Found
 from clsviz.measurements import Kind
-from clsviz.measuring import Encoders, Extraction, Found, Store
 from clsviz.progress import Progress
 from clsviz.settings import Alteration, Lengths, Pooling, Unit
 from clsviz.statistics import STRENGTHS
+from clsviz.store import Store
 from clsviz.vectors import Vectors
 
 VIEW = View(length_cutoff=25, unit=Unit.CHARACTERS)

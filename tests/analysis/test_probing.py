@@ -12,11 +12,12 @@ from support.tiny import random_sentences
 
 from clsviz import analysis
 from clsviz.experiment import Experiment
+from clsviz.jobs import Encoders, Extraction, Found
 from clsviz.measurements import Kind
-from clsviz.measuring import Encoders, Extraction, Found, Store
 from clsviz.progress import Progress
 from clsviz.settings import Lengths, Pooling
 from clsviz.statistics import AFTER, BEFORE, CONTROL, STRENGTHS
+from clsviz.store import Store
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from clsviz import analysis
 from clsviz.analysis.search import Similarity
 from clsviz.errors import SettingError, UndefinedFitError
 from clsviz.experiment import View
-from clsviz.measuring import Found
+from clsviz.jobs import Found
 from clsviz.settings import Pooling
 from clsviz.sources.models import Weights
 from clsviz.statistics import Remedy

@@ -12,11 +12,12 @@ from clsviz.analysis import result_key, sentences_key, showcase
 from clsviz.analysis.typed import CHECK_EXAMPLE
 from clsviz.encoder import Encoder
 from clsviz.experiment import Experiment, View
+from clsviz.jobs import SHOWCASE, Encoders, Extraction, Found
 from clsviz.measurements import POOLED, Kind
-from clsviz.measuring import SHOWCASE, Encoders, Extraction, Found, Store
 from clsviz.progress import Progress
 from clsviz.settings import Pooling, Precision
 from clsviz.statistics import Profile, Readout
+from clsviz.store import Store
 from clsviz.store.results import ResultCache
 
 CACHE = ResultCache(None, SHOWCASE / "results")

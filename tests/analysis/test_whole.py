@@ -5,8 +5,8 @@ import pytest
 
 from clsviz import analysis, statistics
 from clsviz.experiment import View
+from clsviz.jobs import Found
 from clsviz.measurements import Measurements
-from clsviz.measuring import Found
 from clsviz.settings import Lengths, Pooling, Unit
 from clsviz.sources.sampling import Sample
 

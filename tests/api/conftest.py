@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 import clsviz
-from clsviz.measuring import Store
+from clsviz.store import Store
 
 
 @pytest.fixture(scope="session")

@@ -11,8 +11,8 @@ from support.tiny import random_sentences
 
 import clsviz
 from clsviz.api.inputs import Bar, corpus_name, open_store
-from clsviz.measuring import Store
 from clsviz.sources import catalogue
+from clsviz.store import Store
 
 
 def test_a_stage_that_takes_longer_than_a_second_has_a_bar(capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,9 +21,10 @@ from benchmarks.ways import Plain
 from clsviz.cli.main import main
 from clsviz.encoder import has_fast_bfloat16
 from clsviz.experiment import Experiment
-from clsviz.measuring import Encoders, Extraction, Store
+from clsviz.jobs import Encoders, Extraction
 from clsviz.progress import Progress
 from clsviz.settings import ALL
+from clsviz.store import Store
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from support.hub_clients import environment
 from support.tiny import random_sentences, write_bert, write_dataset
 from support.visit import launch, serve
 
-from clsviz import measuring
+from clsviz import jobs
 from clsviz.sources import models
 
 _WITHOUT = [
@@ -68,7 +68,7 @@ def hub(hub_server: Hub, tmp_path_factory: pytest.TempPathFactory) -> Hub:
 def server(hub: Hub, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of the app, with nothing measured or fetched yet."""
     folder = tmp_path_factory.mktemp("server")
-    encoders = measuring.Encoders()
+    encoders = jobs.Encoders()
     encoders.get(models.find("minilm"))  # from now on it is known there that transformers’ classes agree
     with serve(folder, **environment(hub, folder / "cache")) as address:
         yield address

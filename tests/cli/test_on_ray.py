@@ -16,10 +16,10 @@ from support.extracting import run
 from clsviz.cli.on_ray import Measure, _prepare, check_installed, cores_each, measure_on_ray
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
-from clsviz.measuring import Store
 from clsviz.progress import Progress
 from clsviz.settings import ALL
 from clsviz.sources import sampling
+from clsviz.store import Store
 
 DRIVER = """
 import sys

@@ -8,9 +8,10 @@ from support.tiny import random_sentences, write_dataset
 from clsviz.cli.main import main
 from clsviz.encoder import Encoder
 from clsviz.experiment import Experiment
+from clsviz.jobs import Encoders, Extraction
 from clsviz.measurements import Kind
-from clsviz.measuring import Encoders, Extraction, Store
 from clsviz.progress import Progress
+from clsviz.store import Store
 
 
 @pytest.fixture

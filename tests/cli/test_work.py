@@ -93,7 +93,7 @@ def test_workers_that_cannot_be_are_refused(
 def test_a_plan_says_what_it_would_take_and_measures_nothing(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("clsviz.measuring.estimate.MEASURING_SECONDS", 0.25)  # of the machine, not of the model
+    monkeypatch.setattr("clsviz.jobs.estimate.MEASURING_SECONDS", 0.25)  # of the machine, not of the model
     assert main([*arguments, "--dry-run", "--workers=4", "--json"]) == 0
     plan = told(capsys)
     assert (plan["n_sentences"], plan["n_missing"], plan["is_measured"]) == (200, 200, False)

@@ -11,10 +11,10 @@ from typing import Any
 
 import yaml
 
+from clsviz.cli.warming import read_wanted
 from clsviz.experiment import Experiment
 from clsviz.limits import PUBLIC, limits_of
 from clsviz.measurements import Kind
-from clsviz.measuring import read_wanted
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"

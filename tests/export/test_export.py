@@ -12,9 +12,10 @@ import pytest
 from clsviz import export, figures, statistics
 from clsviz.analysis import ViewData, select
 from clsviz.experiment import Experiment
-from clsviz.measuring import Encoders, Extraction, Found, Store
+from clsviz.jobs import Encoders, Extraction, Found
 from clsviz.progress import Progress
 from clsviz.settings import Lengths, Overlay
+from clsviz.store import Store
 
 EVIL = ['<script>alert("x")</script>', 'comma, "quotes" and\ttab', "=1+1", "ünï 漢字 👋🏽", "the cat sat on the mat"]
 

@@ -14,9 +14,10 @@ from clsviz.analysis import ViewData, select
 from clsviz.analysis.fields import field
 from clsviz.experiment import Experiment
 from clsviz.export import Groups
-from clsviz.measuring import Encoders, Extraction, Found, Store
+from clsviz.jobs import Encoders, Extraction, Found
 from clsviz.progress import Progress
 from clsviz.settings import Unit
+from clsviz.store import Store
 
 N = 60
 TOPICS = [None if at % 7 == 3 else f"<b>topic</b> {at % 3}" for at in range(N)]

@@ -7,7 +7,7 @@ from support.searched import N, found_of, lengths, with_length
 from clsviz import analysis, export
 from clsviz.analysis.search import Joined, Similarity
 from clsviz.experiment import View
-from clsviz.measuring import Found
+from clsviz.jobs import Found
 from clsviz.sources.models import Weights
 
 ROWS = [Joined(1, 90, 15.0, 1.0, 0.1, 0.1, None, None, None), Joined(8, 90, 120.0, 0.5, 0.12, 0.35, None, None, None)]

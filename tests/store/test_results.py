@@ -16,12 +16,12 @@ import pytest
 from clsviz import analysis, statistics
 from clsviz.analysis import result_key, sentences_key
 from clsviz.experiment import Experiment, View
-from clsviz.measuring import Encoders, Extraction, Found, Store
+from clsviz.jobs import Encoders, Extraction, Found
 from clsviz.progress import Progress
 from clsviz.settings import Pooling, Precision
 from clsviz.sources import models
 from clsviz.statistics import Reading, Readout
-from clsviz.store import results
+from clsviz.store import Store, results
 from clsviz.store.results import Arrays, ResultCache, ResultKey, from_json, size_of, to_json, write
 
 

@@ -15,7 +15,7 @@ from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
-from clsviz.measuring import Job, State
+from clsviz.jobs import Job, State
 from clsviz.ui.parts import plot, redrawn
 from clsviz.ui.state import identity, server
 from support.figures import places_of

@@ -9,7 +9,7 @@ import fsspec
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from clsviz.measuring import Store
+from clsviz.store import Store
 
 Machine = Callable[[str], Store]
 """A store in the bucket of a test, as the machine of that name has it."""

@@ -4,10 +4,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import fields
 
 from clsviz.experiment import Experiment
+from clsviz.jobs import Encoders, Extraction, Found
+from clsviz.jobs.share import Measured
 from clsviz.measurements import Measurements
-from clsviz.measuring import Encoders, Extraction, Found, Store
-from clsviz.measuring.part import Measured
 from clsviz.progress import Progress
+from clsviz.store import Store
 
 
 def run(experiment: Experiment, store: Store) -> tuple[Found, Extraction]:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from clsviz.experiment import Selection
-from clsviz.measuring import Found
+from clsviz.jobs import Found
 from clsviz.sources.catalogue import Corpus
 from clsviz.sources.models import Weights
 from clsviz.sources.sampling import Sample

@@ -14,7 +14,7 @@ from support.hub import Hub
 from support.tiny import random_sentences, write_dataset
 
 from clsviz.encoder import product_rate
-from clsviz.measuring import Encoders
+from clsviz.jobs import Encoders
 from clsviz.sources import uploads
 from clsviz.ui.state import server
 

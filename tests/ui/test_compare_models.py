@@ -18,8 +18,8 @@ from support.waiting import wait_for
 
 from clsviz import statistics
 from clsviz.encoder import Encoder
+from clsviz.jobs import Cost, Extraction, Job, State
 from clsviz.measurements import Kind
-from clsviz.measuring import Cost, Extraction, Job, State
 from clsviz.settings import Pooling, Precision
 from clsviz.ui.parts import share
 from clsviz.ui.state import server, session

@@ -14,7 +14,7 @@ from support.waiting import wait_for
 from clsviz import figures
 from clsviz.encoder import Encoder
 from clsviz.experiment import Experiment
-from clsviz.measuring import Job, State
+from clsviz.jobs import Job, State
 from clsviz.ui.state import identity, server, watching
 
 

@@ -18,7 +18,7 @@ from support.hub import Hub
 from support.tiny import write_bert
 
 from clsviz.encoder import Encoder
-from clsviz.measuring import Extraction, Found, State
+from clsviz.jobs import Extraction, Found, State
 from clsviz.progress import Progress
 from clsviz.ui.state import server
 

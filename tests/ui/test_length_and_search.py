@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from support.app import BOXES, answer, charts, job_of, linked, settle, texts
 
 from clsviz import analysis
-from clsviz.measuring import Cost, Extraction, Found, State
+from clsviz.jobs import Cost, Extraction, Found, State
 
 PAGE = "length_and_search"
 

@@ -12,13 +12,14 @@ from streamlit.testing.v1 import AppTest
 from support.app import BOXES, answer, chart, charts, finish, go_to, linked, plain, settle, texts, unfold
 from support.tiny import random_sentences
 
-from clsviz import measuring, words
+from clsviz import jobs, words
 from clsviz.encoder import Encoder
 from clsviz.errors import StoreError
-from clsviz.measuring import Extraction, Import, Store
+from clsviz.jobs import Extraction, Import
 from clsviz.settings import Pooling, Unit
 from clsviz.sources import models
 from clsviz.sources.own_vectors import Rows
+from clsviz.store import Store
 from clsviz.ui.examples import Example, markup
 from clsviz.ui.parts import share
 from clsviz.ui.state import session
@@ -62,7 +63,7 @@ def test_a_page_opens_answers_and_keeps_its_link(name: str, tiny_folder: Path, c
 def test_what_is_not_free_waits_for_run(
     name: str, tiny_folder: Path, corpus: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clsviz.measuring.queue.FREE_SECONDS", -1.0)
+    monkeypatch.setattr("clsviz.jobs.queue.FREE_SECONDS", -1.0)
     page = settle(linked(query_of(name, tiny_folder, corpus), name).run())
     assert page.button(key="run").label.startswith("Run")
     assert page.button(key="run-phone")
@@ -137,7 +138,7 @@ def test_neither_names_nor_contents_of_downloads_have_a_path(
 def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Import:
     """Vectors that were imported; no model is loaded for them."""
     monkeypatch.setattr(Encoder, "__init__", None)
-    return measuring.import_rows([Rows(TEXTS, VECTORS, None)], 120, "mine", Store(tmp_path / "store"))
+    return jobs.import_rows([Rows(TEXTS, VECTORS, None)], 120, "mine", Store(tmp_path / "store"))
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -19,7 +19,7 @@ from support.wrapped import book, paragraphs
 from clsviz.encoder import Encoder
 from clsviz.errors import ClsvizError, CorpusError, ModelError, SettingError, StoreError, UnexpectedError
 from clsviz.experiment import Experiment
-from clsviz.measuring import Cost, Extraction, State
+from clsviz.jobs import Cost, Extraction, State
 from clsviz.progress import Progress
 from clsviz.settings import Reading, Segmentation
 from clsviz.sources import segmentation

@@ -17,7 +17,7 @@ from support.tiny import write_bert
 from clsviz import statistics
 from clsviz.analysis.typed import EXAMPLE
 from clsviz.encoder import Encoder
-from clsviz.measuring import Job
+from clsviz.jobs import Job
 from clsviz.settings import Pooling
 from clsviz.sources import uploads
 
@@ -149,7 +149,7 @@ def test_what_has_to_be_fetched_or_takes_long_waits_for_a_word(
     page = open_page(model="bert-base-uncased", text=TYPED)
     assert answer(page).startswith("Press Run")
     assert page.text_area(key="text_area").value == TYPED
-    monkeypatch.setattr("clsviz.measuring.queue.FREE_SECONDS", -1.0)
+    monkeypatch.setattr("clsviz.jobs.queue.FREE_SECONDS", -1.0)
     page = open_page(text=TYPED, nearest="yes", seed="1")
     assert "The corpus to compare it with has not been measured yet" in answer(page)
     assert "growth" in charts_by_key(page)

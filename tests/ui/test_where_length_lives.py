@@ -17,8 +17,8 @@ from support.app import BOXES, answer, chart, charts, charts_by_key, job_of, lin
 from support.tiny import random_sentences, write_bert
 
 from clsviz import analysis, words
+from clsviz.jobs import State
 from clsviz.measurements import Kind
-from clsviz.measuring import State
 from clsviz.settings import Alteration, Lengths, Pooling, Unit
 from clsviz.sources import uploads
 from clsviz.sources.models import UNTRAINED

@@ -224,7 +224,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 site = TestClient(Starlette(routes=routes.routes(), middleware=routes.middleware()))
 assert site.get("/", headers={"Sec-Fetch-Mode": "navigate"}).status_code == 200
-print(*{"numpy", "pandas", "pyarrow", "clsviz.measuring"} & sys.modules.keys())
+print(*{"numpy", "pandas", "pyarrow", "clsviz.store.parts", "clsviz.jobs.queue"} & sys.modules.keys())
 assert site.get("/").status_code == 200
 print("numpy" in sys.modules)
 """

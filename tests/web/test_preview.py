@@ -8,11 +8,13 @@ from starlette.testclient import TestClient
 from support.hub import Hub
 
 from clsviz import analysis
+from clsviz.cli.warming import read_wanted
 from clsviz.encoder import Encoder
 from clsviz.experiment import Experiment
-from clsviz.measuring import SHOWCASE, Encoders, Extraction, Store, read_wanted
+from clsviz.jobs import SHOWCASE, Encoders, Extraction
 from clsviz.progress import Progress
 from clsviz.sources import models, sampling, uploads
+from clsviz.store import Store
 from clsviz.store.results import ResultCache
 from clsviz.ui.state import server
 from clsviz.web.preview import LISTED, PAGES, Previews, examples

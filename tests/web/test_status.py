@@ -13,8 +13,9 @@ from support.measured import measurements
 from support.programs import BRIEF
 
 from clsviz.errors import ModelError
-from clsviz.measuring import JobQueue, Key, State, Store
+from clsviz.jobs import JobQueue, State
 from clsviz.sources import models
+from clsviz.store import Key, Store
 from clsviz.web import routes
 from clsviz.web.status import Readiness, exposition
 

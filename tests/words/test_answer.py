@@ -11,7 +11,7 @@ from clsviz.analysis import ViewData
 from clsviz.analysis.view import More
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment
-from clsviz.measuring import Found
+from clsviz.jobs import Found
 from clsviz.settings import Pooling, Unit
 from clsviz.sources.catalogue import Corpus
 from clsviz.sources.models import Weights

@@ -8,7 +8,7 @@ import pytest
 from clsviz import analysis, words
 from clsviz.analysis import ViewData
 from clsviz.experiment import Experiment
-from clsviz.measuring import Found
+from clsviz.jobs import Found
 from clsviz.settings import Lengths, Overlay
 from clsviz.sources.catalogue import Corpus
 from clsviz.sources.models import Weights

@@ -4,13 +4,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clsviz import analysis, export, measuring, words
+from clsviz import analysis, export, jobs, words
 from clsviz.experiment import Experiment
+from clsviz.jobs import Encoders, Extraction, Found, Import
 from clsviz.measurements import Kind
-from clsviz.measuring import Encoders, Extraction, Found, Import, Store
 from clsviz.progress import Progress
 from clsviz.settings import Unit
 from clsviz.sources.own_vectors import Rows
+from clsviz.store import Store
 
 N = 300
 RANDOM = np.random.default_rng(0)
@@ -20,7 +21,7 @@ VECTORS = np.column_stack([LENGTHS, RANDOM.normal(size=(N, 3))]).astype(np.float
 
 
 def imported(folder: Path, n_tokens: np.ndarray | None = None) -> Import:
-    return measuring.import_rows([Rows(TEXTS, VECTORS, n_tokens)], N, "mine", Store(folder))
+    return jobs.import_rows([Rows(TEXTS, VECTORS, n_tokens)], N, "mine", Store(folder))
 
 
 def found(one: Import, folder: Path, kind: Kind = Kind.NORMS) -> Found:
@@ -77,7 +78,7 @@ def test_an_import_is_told_in_a_sentence_or_two(tmp_path: Path) -> None:
         "mine: 300 vectors of 4 numbers, with their texts."
     )
     assert words.imported.said(imported(tmp_path)).endswith(words.imported.ABOUT_WORDS)
-    one = measuring.import_rows([Rows(["A text."], np.ones(1, np.float32), None)], 1, "one", Store(tmp_path))
+    one = jobs.import_rows([Rows(["A text."], np.ones(1, np.float32), None)], 1, "one", Store(tmp_path))
     assert words.imported.said(one).startswith("one: 1 norm, with its text.")
 
 

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from clsviz import words
-from clsviz.measuring import Plan
+from clsviz.jobs import Plan
 
 PLAN = Plan(
     n_sentences=74_004_228,

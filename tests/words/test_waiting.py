@@ -4,7 +4,8 @@ import pytest
 
 from clsviz.errors import OutOfTimeError
 from clsviz.experiment import Experiment
-from clsviz.measuring import Encoders, Extraction, Job, State, Store
+from clsviz.jobs import Encoders, Extraction, Job, State
+from clsviz.store import Store
 from clsviz.words import waiting
 
 

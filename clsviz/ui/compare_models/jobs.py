@@ -11,8 +11,8 @@ from clsviz import analysis, words
 from clsviz.analysis.compare import Row
 from clsviz.errors import ClsvizError, ModelError, SettingError, Subject
 from clsviz.experiment import Experiment, View, parse_setting
+from clsviz.jobs import Found, MeasuringJob, State, measurement_key
 from clsviz.measurements import Kind
-from clsviz.measuring import Found, MeasuringJob, State, measurement_key
 from clsviz.settings import MOST_MODELS, Precision
 from clsviz.sources import models
 from clsviz.ui import sidebar, status

@@ -14,7 +14,7 @@ from clsviz import analysis, export, figures, words
 from clsviz.analysis.compare import Row
 from clsviz.errors import Subject
 from clsviz.experiment import Experiment
-from clsviz.measuring import Found, MeasuringJob
+from clsviz.jobs import Found, MeasuringJob
 from clsviz.settings import Pooling, Precision, Unit
 from clsviz.sources import models
 from clsviz.ui import sidebar, view

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from clsviz import analysis, export, figures, statistics, words
 from clsviz.experiment import Experiment, View
-from clsviz.measuring import Found
+from clsviz.jobs import Found
 from clsviz.settings import Overlay, Unit
 from clsviz.sources import catalogue
 from clsviz.ui.parts import colouring, marks, plot

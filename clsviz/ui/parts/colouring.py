@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from clsviz import analysis, export, figures, words
 from clsviz.errors import ClsvizError
 from clsviz.experiment import Experiment, Selection
-from clsviz.measuring import Found
+from clsviz.jobs import Found
 from clsviz.progress import Progress
 from clsviz.settings import Trait, printable
 from clsviz.sources import catalogue, sampling
@@ -22,7 +22,7 @@ from clsviz.ui.state.links import FIELD, field_of
 if TYPE_CHECKING:
     from clsviz.analysis import ViewData
     from clsviz.analysis.fields import Field
-    from clsviz.measuring import Analysis
+    from clsviz.jobs import Analysis
 
 _TABLE_COLUMN = "group_"
 """What the name of its column in tables begins with."""

@@ -9,7 +9,7 @@ import streamlit as st
 
 from clsviz import analysis
 from clsviz.errors import TooManyError
-from clsviz.measuring import Analysis, State
+from clsviz.jobs import Analysis, State
 from clsviz.settings import Precision
 from clsviz.sources.models import Weights
 from clsviz.sources.segmentation import MAX_CHARACTERS

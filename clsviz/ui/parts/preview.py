@@ -8,7 +8,7 @@ import streamlit as st
 from clsviz import figures, words
 from clsviz.errors import CorpusError
 from clsviz.experiment import Selection
-from clsviz.measuring import MeasuringJob, State
+from clsviz.jobs import MeasuringJob, State
 from clsviz.settings import Reading, Segmentation
 from clsviz.sources import catalogue, files, local_files
 from clsviz.sources.local_files import Preview

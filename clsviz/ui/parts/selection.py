@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from clsviz import export, words
 from clsviz.experiment import Experiment
-from clsviz.measuring import Found
+from clsviz.jobs import Found
 from clsviz.settings import Unit
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import colouring, marks

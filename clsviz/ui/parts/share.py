@@ -9,7 +9,7 @@ import streamlit as st
 
 from clsviz import export, figures, words
 from clsviz.experiment import Experiment
-from clsviz.measuring import Found
+from clsviz.jobs import Found
 from clsviz.sources.hub import shortened
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart, folded

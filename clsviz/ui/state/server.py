@@ -17,10 +17,11 @@ import streamlit as st
 from clsviz import analysis, statistics
 from clsviz.errors import CorpusError, ModelError
 from clsviz.experiment import Experiment, View
+from clsviz.jobs import SHOWCASE, Analysis, Found, Housekeeping, JobQueue, RemoteEncoders
 from clsviz.limits import Limits, limits_of
-from clsviz.measuring import SHOWCASE, Analysis, Found, Housekeeping, JobQueue, RemoteEncoders, Store
 from clsviz.sources import models, text_files, uploads
 from clsviz.sources.near_duplicates import clusters_of
+from clsviz.store import Store
 from clsviz.store.results import ResultCache
 from clsviz.ui.state import identity
 from clsviz.ui.state.crowd import Crowd

@@ -9,8 +9,8 @@ import streamlit as st
 
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
+from clsviz.jobs import Analysis, Found, Job, MeasuringJob, State, measurement_key
 from clsviz.measurements import Kind
-from clsviz.measuring import Analysis, Found, Job, MeasuringJob, State, measurement_key
 from clsviz.settings import Pooling
 from clsviz.sources import catalogue
 from clsviz.ui.markdown import escape

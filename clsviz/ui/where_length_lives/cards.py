@@ -10,8 +10,8 @@ import streamlit as st
 from clsviz import analysis, export, figures, words
 from clsviz.errors import Subject
 from clsviz.experiment import Experiment
+from clsviz.jobs import Analysis, Extraction, Found, MeasuringJob, State, measure_altered
 from clsviz.measurements import Kind
-from clsviz.measuring import Analysis, Extraction, Found, MeasuringJob, State, measure_altered
 from clsviz.progress import Progress
 from clsviz.settings import ALTERED_DEFAULT, ALTERED_SIZES, Alteration, Pooling
 from clsviz.sources import catalogue

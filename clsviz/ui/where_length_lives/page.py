@@ -8,8 +8,8 @@ import streamlit as st
 
 from clsviz import export, figures, statistics, words
 from clsviz.experiment import Experiment
+from clsviz.jobs import Analysis, Found, MeasuringJob
 from clsviz.measurements import Kind
-from clsviz.measuring import Analysis, Found, MeasuringJob
 from clsviz.settings import Pooling, Unit
 from clsviz.sources import models
 from clsviz.ui import sidebar, view
