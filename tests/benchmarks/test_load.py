@@ -42,7 +42,8 @@ def test_one_experiment_is_measured_once_for_all_who_want_it(rows: dict[str, str
 
 def test_a_server_that_is_ended_loses_nothing_and_another_goes_on(rows: dict[str, str]) -> None:
     seen, kept = map(int, rows["sentences that the visitor saw measured, and those kept"].split(", "))
-    assert 0 < seen <= kept <= 500
+    assert 0 <= seen <= kept <= 500  # a page that looks once a second may not have looked yet
+    assert kept > 0
     assert rows["measured once it was started again"] == f"{500 - kept} of 500"
     assert rows["its log"] == "has no error"
 

@@ -116,7 +116,7 @@ def _show(job: MeasuringJob, there: MeasuringJob | None) -> None:
     selection.show(experiment, found, shown, selected, share.file_name(experiment, found))
     if not words.is_imported(experiment):
         _show_spread(profile)
-    if not job.state.is_active:
+    if "sentlen" in analyses:  # asked for once the vectors are measured, which may have been since
         cards.show(found, there, experiment, profile, analyses)
 
     def how_it_was_measured() -> None:
