@@ -14,7 +14,8 @@ from clsviz.ui.state.links import EXTRAS
 
 _MOST_PROBLEMS = 5
 
-_LATE_SECONDS = 3.0
+_ON_ITS_WAY_SECONDS = 0.5
+"""How long a URL may take to reach the browser."""
 
 _SETTINGS = [*(field.name for field in fields(Experiment)), "text", "with_text", *EXTRAS]
 """The visitor's settings among the session's state."""
@@ -53,8 +54,12 @@ def restore(page: str) -> None:
 
 
 def _is_back_or_forward(written: session.Written) -> bool:
-    """True if an earlier URL comes so late that it is no message of a browser that has not received the last one."""
-    return time.monotonic() - written.at > _LATE_SECONDS
+    """True if the browser went back or forward: an earlier URL, and no control was moved since the last was written.
+
+    A browser that has not received the last one yet sends an earlier one as well, with what was moved, or at once.
+    """
+    is_unmoved = session.experiment() == written.experiment
+    return is_unmoved and time.monotonic() - written.at > _ON_ITS_WAY_SECONDS
 
 
 def _notes(problems: list[SettingError]) -> list[str]:
