@@ -76,7 +76,7 @@ def read_norms(found: Found) -> None:
         cache.put(analysis.result_key("flat", found, view=view), analysis.flat(shown, view))
         whole = replace(view, length_cutoff=MAX_LENGTH)
         cache.put(analysis.result_key("by_cutoff", found, view=whole), analysis.by_cutoff(found, whole))
-        _put_last(cache, analysis.shapes, found, view)
+        _put_last(cache, "shapes", analysis.shapes, found, view)
 
 
 def read_vectors(found: Found, views_read: list[View] | None = None) -> None:
@@ -85,14 +85,14 @@ def read_vectors(found: Found, views_read: list[View] | None = None) -> None:
     poolings = (*POOLED, Pooling.POOLER)
     every = [*views(measurements.n_layers, poolings), *controls()] if views_read is None else views_read
     for view in dict.fromkeys(view.of_all_vectors for view in every):
-        _put_last(cache, layers.profiles, found, view)
+        _put_last(cache, "profiles", layers.profiles, found, view)
     for view in every:
         analysis.select(found, view, cache=cache)
-        _put_last(cache, layers.classifications, found, view)
+        _put_last(cache, "classifications", layers.classifications, found, view)
         breakdown = layers.norm_breakdown(found, view)
         cache.put(analysis.result_key("norm_breakdown", found, view=view), breakdown)
         if view.pooling is Pooling.CLS:  # each takes a while, and is only a click away
-            _put_last(cache, probes.erasures, found, view)
+            _put_last(cache, "erasures", probes.erasures, found, view)
     view = DEFAULT.view
     index, _ = analysis.under_cutoff(measurements, view)
     key = analysis.result_key("read_vectors", found, view=view, depends_on=analysis.digest(index))
@@ -103,7 +103,7 @@ def read_vectors(found: Found, views_read: list[View] | None = None) -> None:
 def read_similarity(found: Found, elsewhere: Store, encoders: Encoders) -> None:
     """What the page about search shows."""
     cache, view = _Bundle(), DEFAULT.view
-    _put_last(cache, search.compare, found, view)
+    _put_last(cache, "compare", search.compare, found, view)
     *_, joined = search.join(
         found, view, lambda texts: measure_texts(texts, DEFAULT, found, elsewhere, encoders, Progress())
     )
@@ -138,11 +138,13 @@ class _Bundle(ResultCache):
         return value
 
 
-def _put_last(cache: ResultCache, steps: Callable[[Found, View], Iterator[object]], found: Found, view: View) -> None:
+def _put_last(
+    cache: ResultCache, name: str, steps: Callable[[Found, View], Iterator[object]], found: Found, view: View
+) -> None:
     """Keep the last of the steps, if they can be taken."""
     with contextlib.suppress(UndefinedFitError):
         *_, result = steps(found, view)
-        cache.put(analysis.result_key(steps.__name__, found, view=view), result)
+        cache.put(analysis.result_key(name, found, view=view), result)
 
 
 if __name__ == "__main__":

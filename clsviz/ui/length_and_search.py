@@ -57,8 +57,8 @@ def page() -> None:
 
 def _is_kept(found: Found, experiment: Experiment) -> bool:
     """True if all that the page shows is there without the vectors."""
-    has_joined = not st.session_state.joined or server.is_stored(analysis.search.join, found, experiment.view)
-    return has_joined and server.is_stored(analysis.search.compare, found, experiment.view)
+    has_joined = not st.session_state.joined or server.is_stored("join", found, experiment.view)
+    return has_joined and server.is_stored("compare", found, experiment.view)
 
 
 def _analyses(job: MeasuringJob) -> dict[str, Analysis[Any]]:
@@ -67,7 +67,7 @@ def _analyses(job: MeasuringJob) -> dict[str, Analysis[Any]]:
     found = view.covered(job, experiment)
     if found is None:
         return {}
-    compared = server.analyse(analysis.search.compare, found, experiment.view)
+    compared = server.analyse("compare", analysis.search.compare, found, experiment.view)
     known: dict[str, Analysis[Any]] = {"compared": compared}
     is_settled = not (job.state.is_active or compared.state.is_active)  # until then they would be other sentences
     if is_settled and st.session_state.joined and not found.weights.imported:
@@ -77,7 +77,7 @@ def _analyses(job: MeasuringJob) -> dict[str, Analysis[Any]]:
             return measure_texts(texts, experiment, found, jobs.store, jobs.encoders, Progress())
 
         steps = partial(join, found, experiment.view, measure)
-        known["joined"] = server.analyse_as(join, found, experiment.view, steps)
+        known["joined"] = server.analyse_as("join", found, experiment.view, steps)
     return known
 
 

@@ -163,7 +163,7 @@ def _is_more_to_come(job: MeasuringJob, experiment: Experiment) -> bool:
         return True
     if found is None:
         return False
-    shape = server.analyse(analysis.shapes, found, experiment.view)
+    shape = server.analyse("shapes", analysis.shapes, found, experiment.view)
     needs_all = st.session_state.get("how_measured") or shape.work.result is None  # its first step is for the answer
     return (needs_all and shape.state.is_active) or (
         bool(st.session_state.get("every_layer")) and _of_cutoffs(found, experiment).state.is_active
@@ -175,11 +175,11 @@ def _shape(job: MeasuringJob, experiment: Experiment) -> "Shape | None":
     found = watching.found(job, experiment)
     if found is None or job.state.is_active:
         return None
-    return server.analyse(analysis.shapes, found, experiment.view).work.result
+    return server.analyse("shapes", analysis.shapes, found, experiment.view).work.result
 
 
 def _of_cutoffs(found: Found, experiment: Experiment) -> "Analysis[pd.DataFrame]":
-    return server.compute(analysis.by_cutoff, found, replace(experiment.view, length_cutoff=MAX_LENGTH))
+    return server.compute("by_cutoff", analysis.by_cutoff, found, replace(experiment.view, length_cutoff=MAX_LENGTH))
 
 
 def _tools(

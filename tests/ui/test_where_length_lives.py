@@ -63,7 +63,7 @@ def test_the_page_says_where_length_is_and_draws_it(
     page = open_page(layer="1")
     found, experiment = job_of(page).work.found, page.session_state.written.experiment
     assert job_of(page).work.kind is Kind.VECTORS
-    profile = server.analyse(analysis.layers.profiles, found, experiment.view.of_all_vectors).work.result
+    profile = server.analyse("profiles", analysis.layers.profiles, found, experiment.view.of_all_vectors).work.result
     assert f"misses length by {profile.best.error:.1f} tokens" in answer(page)
     drawn = charts_by_key(page)
     assert drawn.keys() == {"lines", "cells", "scatter", "spread", "dimensions"}

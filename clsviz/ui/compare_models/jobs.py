@@ -268,7 +268,9 @@ def _with_probes(row: Row, found: Found, of_view: View, index: NDArray[np.intp])
     """The row with the probes so far; they continue only while somebody is looking."""
     index = index[index < len(found.measurements)]
     of_view, read = of_view.of_all_vectors, analysis.compare.read_vectors  # every layer is probed
-    probes = server.analyse_as(read, found, of_view, lambda: read(found, of_view, index), analysis.digest(index))
+    probes = server.analyse_as(
+        "read_vectors", found, of_view, lambda: read(found, of_view, index), analysis.digest(index)
+    )
     problem = str(probes.error or row.problem)
     return replace(row, profile=probes.work.result, is_read=not probes.state.is_active, problem=problem)
 
@@ -289,7 +291,7 @@ def _is_kept(found: Found, experiment: Experiment, norms: Sequence[MeasuringJob 
         return True
     index = analysis.compare.common(known, experiment.view)[0]
     digest = analysis.digest(index[index < len(found.measurements)])
-    return server.is_stored(analysis.compare.read_vectors, found, experiment.view.of_all_vectors, digest)
+    return server.is_stored("read_vectors", found, experiment.view.of_all_vectors, digest)
 
 
 @st.cache_resource(max_entries=24, show_spinner=False)

@@ -163,21 +163,24 @@ def hold_upload(name: str, watcher: Hashable, is_there: Callable[[], bool]) -> N
     _server().housekeeping.hold(name, watcher, is_there)
 
 
-def is_stored(work: Callable[..., object], found: Found, view: View, depends_on: str = "") -> bool:
-    """Whether the result of `work` is there without computing it."""
-    return analysis.result_key(work.__name__, found, view=view, depends_on=depends_on) in cache()
+def is_stored(name: str, found: Found, view: View, depends_on: str = "") -> bool:
+    """True if the result of this name is there without computing it."""
+    return analysis.result_key(name, found, view=view, depends_on=depends_on) in cache()
 
 
-def analyse(steps: Callable[[Found, View], Iterator[T]], found: Found, view: View) -> Analysis[T]:
-    """The job that takes `steps` with what was found and a view of it, shared by everyone who looks at the same."""
-    return analyse_as(steps, found, view, lambda: steps(found, view))
+def analyse(name: str, steps: Callable[[Found, View], Iterator[T]], found: Found, view: View) -> Analysis[T]:
+    """The job that takes `steps` with what was found and a view of it, shared by everyone who looks at the same.
+
+    name: under which the result is stored; shipped results are found by it, so that it outlives the function's own.
+    """
+    return analyse_as(name, found, view, lambda: steps(found, view))
 
 
 def analyse_as(
-    work: Callable[..., object], found: Found, view: View, steps: Callable[[], Iterator[T]], depends_on: str = ""
+    name: str, found: Found, view: View, steps: Callable[[], Iterator[T]], depends_on: str = ""
 ) -> Analysis[T]:
-    """As `analyse`, for the steps that `work` takes with more than that; depends_on: what else they depend on."""
-    key = analysis.result_key(work.__name__, found, view=view, depends_on=depends_on)
+    """As `analyse`, for steps that take more than that; depends_on: what else they depend on."""
+    key = analysis.result_key(name, found, view=view, depends_on=depends_on)
 
     def kept() -> Iterator[T]:
         result: T | None = None
@@ -190,13 +193,13 @@ def analyse_as(
 
 
 def analyse_pair(
-    steps: Callable[[Found, Found, View], Iterator[T]], found: Found, other: Found, view: View
+    name: str, steps: Callable[[Found, Found, View], Iterator[T]], found: Found, other: Found, view: View
 ) -> Analysis[T]:
     """As `analyse`, for two of what was found."""
-    key = steps.__name__, found.key, other.key, view
+    key = name, found.key, other.key, view
     return jobs().analyse(key, lambda: steps(found, other, view), visitor=visitor())
 
 
-def compute(work: Callable[[Found, View], T], found: Found, view: View) -> Analysis[T]:
+def compute(name: str, work: Callable[[Found, View], T], found: Found, view: View) -> Analysis[T]:
     """As `analyse`, for work that has a single result."""
-    return analyse_as(work, found, view, lambda: iter([work(found, view)]))
+    return analyse_as(name, found, view, lambda: iter([work(found, view)]))

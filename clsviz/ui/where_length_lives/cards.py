@@ -46,18 +46,18 @@ def other_corpus(experiment: Experiment) -> list[tuple[Experiment, Kind]]:
 
 def is_kept(found: Found, experiment: Experiment) -> bool:
     """True if all that the page shows is there without the vectors."""
-    layers, view, state = analysis.layers, experiment.view, st.session_state
-    works: dict[Callable[..., object], Any] = {
-        layers.profiles: view.of_all_vectors,
-        layers.classifications: view,
-        layers.norm_breakdown: view,
+    view, state = experiment.view, st.session_state
+    works: dict[str, Any] = {
+        "profiles": view.of_all_vectors,
+        "classifications": view,
+        "norm_breakdown": view,
     }
     if state.erase:
-        works[analysis.probes.erasures] = view
+        works["erasures"] = view
     if state.project:
-        works[analysis.layers.project] = view
+        works["project"] = view
     return not (state.travel_to or state.origin) and all(
-        server.is_stored(work, found, of_view) for work, of_view in works.items()
+        server.is_stored(name, found, of_view) for name, of_view in works.items()
     )
 
 
@@ -69,20 +69,21 @@ def analyses(
     They go on for as long as they are asked for. there: the job of the corpus that the probes travel to, if any.
     """
     layers, probes, state, view = analysis.layers, analysis.probes, st.session_state, experiment.view
-    known: dict[str, Analysis[Any]] = {"profile": server.analyse(layers.profiles, found, view.of_all_vectors)}
+    known: dict[str, Analysis[Any]] = {
+        "profile": server.analyse("profiles", layers.profiles, found, view.of_all_vectors)
+    }
     if job.state.is_active:  # the others would use only a fraction of the vectors that they need
         return known
-    known["sentlen"] = server.analyse(layers.classifications, found, view)
-    known["breakdown"] = server.compute(layers.norm_breakdown, found, view)
+    known["sentlen"] = server.analyse("classifications", layers.classifications, found, view)
+    known["breakdown"] = server.compute("norm_breakdown", layers.norm_breakdown, found, view)
     if state.erase:
-        known["erasure"] = server.analyse(probes.erasures, found, view)
-    project = analysis.layers.project
-    if state.project and (not found.is_outline or server.is_stored(project, found, view)):
-        known["projection"] = server.compute(project, found, view)
+        known["erasure"] = server.analyse("erasures", probes.erasures, found, view)
+    if state.project and (not found.is_outline or server.is_stored("project", found, view)):
+        known["projection"] = server.compute("project", layers.project, found, view)
     if n := min(state.origin, len(found.measurements)):
         known["origin"] = _alter(found, experiment, n)
     if other := _whole(there):
-        known["travel"] = server.analyse_pair(probes.travels, found, other, view.of_all_layers)
+        known["travel"] = server.analyse_pair("travels", probes.travels, found, other, view.of_all_layers)
     return known
 
 
