@@ -41,8 +41,8 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Found:
     return Extraction(Experiment(), store, Encoders(), kind=Kind.VECTORS).run(Progress())
 
 
-def of(work: Any, found: Found, view: View, depends_on: str = "") -> object:
-    result = CACHE.get(result_key(work.__name__, found, view=view, depends_on=depends_on))
+def of(name: str, found: Found, view: View, depends_on: str = "") -> Any:
+    result = CACHE.get(result_key(name, found, view=view, depends_on=depends_on))
     assert result is not None
     return result
 
@@ -61,15 +61,15 @@ def test_what_is_read_from_norms_is_read_anew(tmp_path: Path, pooling: Pooling) 
     for name in ("n", "n_clusters", "slope", "r_squared", "spearman", "slope_interval", "r_squared_interval", "t"):
         assert getattr(known.fit, name) == pytest.approx(getattr(shown.fit, name), rel=1e-6), name
     np.testing.assert_array_equal(known.clusters, shown.clusters)
-    assert of(analysis.quantiles, found, view).slopes == pytest.approx(analysis.quantiles(shown).slopes, rel=1e-3)
-    assert of(analysis.flat, found, view).r_squared == pytest.approx(analysis.flat(shown, view).r_squared, rel=1e-6)
+    assert of("quantiles", found, view).slopes == pytest.approx(analysis.quantiles(shown).slopes, rel=1e-3)
+    assert of("flat", found, view).r_squared == pytest.approx(analysis.flat(shown, view).r_squared, rel=1e-6)
     *_, shape = analysis.shapes(found, view)
-    known_shape = of(analysis.shapes, found, view)
+    known_shape = of("shapes", found, view)
     assert known_shape.curve_r_squared == pytest.approx(shape.curve_r_squared, rel=1e-4)
     assert known_shape.spread_ratio_interval == pytest.approx(shape.spread_ratio_interval, rel=1e-4)
     assert known_shape.mutual_information == pytest.approx(shape.mutual_information, abs=1e-4)
     whole = replace(view, length_cutoff=512)
-    np.testing.assert_allclose(of(analysis.by_cutoff, found, whole), analysis.by_cutoff(found, whole), rtol=1e-5)
+    np.testing.assert_allclose(of("by_cutoff", found, whole), analysis.by_cutoff(found, whole), rtol=1e-5)
 
 
 def test_measured_anew_the_norms_of_the_vectors_are_the_same(tmp_path: Path, here: Found) -> None:
@@ -86,7 +86,7 @@ def test_read_anew_from_vectors_measured_here_it_is_the_same(tmp_path: Path, her
     found, view = shipped(tmp_path, Kind.VECTORS), View()
     index, lengths = analysis.layers.used_sentences(here, view)
     folds = analysis.layers.folds(here, index)
-    profile = of(analysis.layers.profiles, found, view)
+    profile = of("profiles", found, view)
     assert isinstance(profile, Profile)
     assert profile.is_complete
     for pooling, layer in ((Pooling.CLS, 1), (Pooling.CLS, 6), (Pooling.MEAN, 6), (Pooling.POOLER, None)):
@@ -98,22 +98,22 @@ def test_read_anew_from_vectors_measured_here_it_is_the_same(tmp_path: Path, her
         assert reading.error == pytest.approx(probe.error, rel=1e-3)
     breakdown, known = (
         analysis.layers.norm_breakdown(here, replace(view, layer=3)),
-        of(analysis.layers.norm_breakdown, found, replace(view, layer=3)),
+        of("norm_breakdown", found, replace(view, layer=3)),
     )
     np.testing.assert_allclose(known.by_dimension.shares, breakdown.by_dimension.shares, rtol=1e-3)
     assert [row.norm_mean for row in known.layer_norm] == pytest.approx([r.norm_mean for r in breakdown.layer_norm])
     draw = next(analysis.layers.classifications(here, view))
-    task = of(analysis.layers.classifications, found, view)
+    task = of("classifications", found, view)
     assert task.vector.accuracy == pytest.approx(draw.vector.accuracy, abs=0.03)  # a few sentences may fall otherwise
     assert len(task.vector_draws) == 5
     first = next(analysis.probes.erasures(here, view))
-    erased = of(analysis.probes.erasures, found, view)
+    erased = of("erasures", found, view)
     assert erased.n_done == erased.n_folds
     for name, left in first.left.items():
         assert erased.left[name].linear[0] == pytest.approx(left.linear[0], abs=1e-3)
         assert erased.left[name].nonlinear[0] == pytest.approx(left.nonlinear[0], abs=1e-3)
     similarity = next(analysis.search.compare(here, view))
-    compared = of(analysis.search.compare, found, view)
+    compared = of("compare", found, view)
     np.testing.assert_allclose(compared.bias.cosine_by_length, similarity.bias.cosine_by_length, atol=1e-5)
     assert (compared.bias.neighbours == similarity.bias.neighbours).mean() > 0.999
     assert len(compared.remedies) == 4
@@ -123,9 +123,9 @@ def test_the_comparison_and_the_joined_sentences_are_there(tmp_path: Path) -> No
     found, control = (shipped(tmp_path, Kind.VECTORS, model) for model in ("minilm", "untrained:minilm"))
     for of_model in (found, control):
         index, _ = analysis.under_cutoff(of_model.vectors, View())
-        profile = of(analysis.compare.read_vectors, of_model, View(), analysis.digest(index))
+        profile = of("read_vectors", of_model, View(), analysis.digest(index))
         assert all(profile.line(Pooling.CLS, Readout.VECTOR))
-    assert [row.n_sentences for row in of(analysis.search.join, found, View())] == [1, 2, 4, 8]
+    assert [row.n_sentences for row in of("join", found, View())] == [1, 2, 4, 8]
 
 
 def test_the_examples_are_what_the_model_makes_of_them(minilm_encoder: Encoder) -> None:
