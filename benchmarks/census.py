@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from clsviz.measurements import Measurements
 from clsviz.progress import Progress
 from clsviz.settings import Pooling
-from clsviz.statistics import fit
+from clsviz.statistics.line import fit
 from clsviz.store import Counted, Key, Store, take_census
 
 T = TypeVar("T")

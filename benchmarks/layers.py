@@ -20,7 +20,8 @@ from clsviz.experiment import Experiment
 from clsviz.jobs import Encoders, Extraction, Found
 from clsviz.measurements import POOLED, Kind
 from clsviz.progress import Progress
-from clsviz.statistics import FEW_SENTENCES, Profile
+from clsviz.statistics.intervals import FEW_SENTENCES
+from clsviz.statistics.probes import Profile
 from clsviz.store import Store
 
 T = TypeVar("T")

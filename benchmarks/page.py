@@ -23,10 +23,11 @@ import psutil
 from playwright.sync_api import Browser, sync_playwright
 
 from benchmarks import touch
-from clsviz import analysis, figures, statistics
+from clsviz import analysis, figures
 from clsviz.experiment import Experiment, View
 from clsviz.jobs import Encoders, Extraction, Found
 from clsviz.progress import Progress
+from clsviz.statistics import lengths
 from clsviz.store import Store
 
 _ROUNDS = 7
@@ -77,7 +78,7 @@ def draw(found: Found, labels: figures.Labels, cutoff: int) -> bytes:
     drawn = figures.drawn(shown.lengths, shown.norms, len(found.measurements))
     numbers = shown.index[drawn.points]
     points = figures.Points(labels[numbers], shown.lengths[drawn.points], shown.norms[drawn.points])
-    bins = statistics.bins(shown.lengths, shown.norms)
+    bins = lengths.bins(shown.lengths, shown.norms)
     axes, palette = figures.Axes(), figures.Palette()
     figure = figures.scatter(points, axes, palette, density=drawn.density, fit=shown.fit, bins=bins)
     return figures.sent(figure, numbers, shown.fit, has_labels=False).encode()

@@ -7,7 +7,7 @@ from .api.similarity import SimilarityResult, similarity
 from .errors import ClsvizError
 from .experiment import Experiment
 from .settings import Pooling
-from .statistics import Fit, fit
+from .statistics.line import Fit, fit
 
 __all__ = [
     "ClsvizError",

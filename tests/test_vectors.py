@@ -15,7 +15,7 @@ from clsviz.jobs import Encoders, Extraction
 from clsviz.measurements import POOLED, Kind, Measurements
 from clsviz.progress import Progress
 from clsviz.settings import Pooling
-from clsviz.statistics import ridge_probe
+from clsviz.statistics.ridge import ridge_probe
 from clsviz.store import Key, Store
 from clsviz.vectors import Packed, Vectors
 

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clsviz import statistics
 from clsviz.analysis.view import ViewData, advised, lengths_of, near_duplicates, select_index, under_cutoff
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import View
@@ -16,7 +15,9 @@ from clsviz.jobs import Found
 from clsviz.measurements import Measurements
 from clsviz.settings import Pooling
 from clsviz.sources import models
-from clsviz.statistics import Fit, Profile, Readout
+from clsviz.statistics.line import Fit, r_squared
+from clsviz.statistics.probes import Profile, Readout, readings
+from clsviz.statistics.ridge import folds_of_clusters
 from clsviz.store.results import ResultCache
 
 Floats = NDArray[np.float64]
@@ -91,13 +92,13 @@ def norms_of(found: Found, view: View, index: NDArray[np.intp], cache: ResultCac
     """
     measurements = found.measurements
     shown = select_index(found, view, index, wait=False, cache=cache)
-    r_squared = [_r_squared(shown.lengths, measurements.cls_norms[index, k]) for k in range(measurements.n_layers + 1)]
-    return Norms(shown, measurements.n_tokens[index], np.array(r_squared))
+    of_layers = [_r_squared(shown.lengths, measurements.cls_norms[index, k]) for k in range(measurements.n_layers + 1)]
+    return Norms(shown, measurements.n_tokens[index], np.array(of_layers))
 
 
 def _r_squared(lengths: NDArray[np.int32], norms: NDArray[np.float32]) -> float:
     try:
-        return statistics.r_squared(lengths, norms)
+        return r_squared(lengths, norms)
     except UndefinedFitError:
         return np.nan
 
@@ -111,8 +112,8 @@ def read_vectors(found: Found, view: View, index: NDArray[np.intp]) -> Iterator[
     index = index[index < len(found.measurements)]
     clusters = near_duplicates(found)[index]
     with advised(found, view):
-        folds = statistics.folds_of_clusters(clusters)
-    for profile in statistics.readings(found.vectors, index, lengths_of(found, view, index), folds, clusters):
+        folds = folds_of_clusters(clusters)
+    for profile in readings(found.vectors, index, lengths_of(found, view, index), folds, clusters):
         yield profile
         if all(profile.line(Pooling.CLS, Readout.VECTOR)):
             return  # the other probes are not compared

@@ -7,23 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from clsviz import statistics
 from clsviz.analysis.view import advised, audit_of, check_layer, lengths_of, more_than, near_duplicates, under_cutoff
 from clsviz.errors import TooFewError, UndefinedFitError
 from clsviz.experiment import View
 from clsviz.jobs import Found
 from clsviz.settings import Lengths, Pooling
-from clsviz.statistics import (
-    MOST_PROJECTED,
-    Dimensions,
-    NormOf,
-    Probe,
-    Profile,
-    Projection,
-    Reading,
-    Readout,
-    Result,
-)
+from clsviz.statistics import line, probes, sentlen
+from clsviz.statistics.dimensions import Dimensions, NormOf, dimensions, without_layer_norm
+from clsviz.statistics.intervals import ROUNDING
+from clsviz.statistics.lengths import shuffled
+from clsviz.statistics.probes import MOST_PROJECTED, Profile, Projection, Reading, Readout, readings
+from clsviz.statistics.ridge import Probe, folds_of_clusters, ridge_probe
+from clsviz.statistics.sentlen import CHANCE, Code, Result, online_code
 
 if TYPE_CHECKING:
     from clsviz.statistics.sentlen import Task
@@ -103,9 +98,9 @@ def _after(found: Found, view: View, layer: int, index: NDArray[np.intp], length
     if found.audit is not None and (audit is None or not audit.keeps_r_squared):
         return replace(after, problem="not measurable")
     try:
-        r_squared = statistics.r_squared(lengths, norms)
+        r_squared = line.r_squared(lengths, norms)
     except UndefinedFitError:
-        return replace(after, problem="constant" if len(y) > 1 and sd <= statistics.ROUNDING * mean else "no line")
+        return replace(after, problem="constant" if len(y) > 1 and sd <= ROUNDING * mean else "no line")
     slope, at_mean = np.polyfit(lengths - lengths.mean(), y - mean, 1).tolist()
     return replace(after, r_squared=r_squared, slope=slope, intercept=mean + at_mean - slope * float(lengths.mean()))
 
@@ -128,8 +123,8 @@ class SentLen:
     problem: str = ""
     vector_draws: tuple[float, ...] = ()
     norm_draws: tuple[float, ...] = ()
-    vector_code: statistics.Code | None = None
-    norm_code: statistics.Code | None = None
+    vector_code: Code | None = None
+    norm_code: Code | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +148,7 @@ def head(found: Found, n: int) -> Found:
 def profiles(found: Found, view: View) -> Iterator[Profile]:
     """How well length is predicted from each vector, step by step (`statistics.readings`), for the sentences shown."""
     index, lengths = used_sentences(found, view)
-    yield from statistics.readings(found.vectors, index, lengths, folds(found, index), near_duplicates(found)[index])
+    yield from readings(found.vectors, index, lengths, folds(found, index), near_duplicates(found)[index])
 
 
 def shuffled_probe(found: Found, view: View, profile: Profile) -> Probe | None:
@@ -164,7 +159,7 @@ def shuffled_probe(found: Found, view: View, profile: Profile) -> Probe | None:
     index, lengths = used_sentences(found, view)
     vectors = found.vectors.of(Pooling.CLS, best.layer)[index]
     try:
-        return statistics.ridge_probe(vectors, statistics.shuffled(lengths), folds(found, index))
+        return ridge_probe(vectors, shuffled(lengths), folds(found, index))
     except UndefinedFitError:
         return None
 
@@ -184,23 +179,23 @@ def classifications(found: Found, view: View) -> Iterator[SentLen]:
         for seed in range(_DRAWS):
             task = _task(sentences, view, seed)
             first = first or task
-            of_vector = statistics.sentlen.classify(vectors, task)
+            of_vector = sentlen.classify(vectors, task)
             draws = (*result.vector_draws, of_vector.accuracy)
             result = replace(result, vector=result.vector or of_vector, vector_draws=draws)
             try:
-                of_norm = statistics.sentlen.classify(norms, task)
+                of_norm = sentlen.classify(norms, task)
                 draws = (*result.norm_draws, of_norm.accuracy)
                 result = replace(result, norm=result.norm or of_norm, norm_draws=draws)
             except UndefinedFitError as error:
                 result = replace(result, problem=str(error))
             yield result
         assert first is not None  # there is a draw
-        result = replace(result, vector_code=statistics.online_code(vectors, first))
+        result = replace(result, vector_code=online_code(vectors, first))
         if result.norm is not None:
-            result = replace(result, norm_code=statistics.online_code(norms, first))
+            result = replace(result, norm_code=online_code(norms, first))
         yield result
     except TooFewError as error:
-        more = more_than(found, view, statistics.sentlen.falls_short(sentences))
+        more = more_than(found, view, sentlen.falls_short(sentences))
         yield replace(result, problem=f"{error} {more.advice}")
     except UndefinedFitError as error:
         yield replace(result, problem=str(error))
@@ -213,12 +208,12 @@ def classify(found: Found, view: View) -> SentLen:
 
 
 def _task(sentences: list[str], view: View, seed: int) -> "Task":
-    task = statistics.sentlen.task(sentences, seed)
+    task = sentlen.task(sentences, seed)
     if view.lengths is not Lengths.SHUFFLED:
         return task
     labels = task.labels.copy()
     drawn = np.concatenate([task.train, task.dev, task.test])
-    labels[drawn] = statistics.shuffled(labels[drawn])
+    labels[drawn] = shuffled(labels[drawn])
     return replace(task, labels=labels)
 
 
@@ -228,13 +223,13 @@ def norm_breakdown(found: Found, view: View) -> NormBreakdown:
     vectors = found.vectors.of(view.pooling, view.layer)[index]
     by_dimension, layer_norm, problems = None, None, ["", ""]
     try:
-        by_dimension = statistics.dimensions(vectors, lengths)
+        by_dimension = dimensions(vectors, lengths)
     except UndefinedFitError as error:
         problems[0] = str(error)
     if view.pooling is Pooling.CLS:
         gain, bias = found.vectors.layer_norms[found.vectors.n_layers if view.layer is None else view.layer]
         try:
-            layer_norm = statistics.without_layer_norm(vectors, lengths, gain, bias)
+            layer_norm = without_layer_norm(vectors, lengths, gain, bias)
         except UndefinedFitError as error:
             problems[1] = str(error)
     else:
@@ -281,7 +276,7 @@ def summary(found: Found, view: View, profile: Profile) -> dict[str, object]:
         "sentlen_code_bits": task.vector_code and task.vector_code.bits,
         "sentlen_code_bits_norm_only": task.norm_code and task.norm_code.bits,
         "sentlen_code_bits_uniform": task.vector_code and task.vector_code.uniform_bits,
-        "sentlen_chance": statistics.CHANCE,
+        "sentlen_chance": CHANCE,
         "sentlen_n_train": task.vector and task.vector.n_train,
         "sentlen_n_test": task.vector and task.vector.n_test,
         "sentlen_problem": task.problem or None,
@@ -306,7 +301,7 @@ def used_sentences(found: Found, view: View) -> tuple[NDArray[np.intp], NDArray[
 def folds(found: Found, index: NDArray[np.intp]) -> NDArray[np.intp]:
     """The fold of each sentence; a single fold if there are too few sentences, which the probes then report."""
     try:
-        return statistics.folds_of_clusters(near_duplicates(found)[index])
+        return folds_of_clusters(near_duplicates(found)[index])
     except UndefinedFitError:
         return np.zeros(len(index), np.intp)
 
@@ -330,5 +325,5 @@ def project(found: Found, view: View) -> Projected:
     index, lengths = used_sentences(found, view)
     vectors = found.vectors.of(view.pooling, view.layer)[index]
     with advised(found, view):
-        projected = statistics.projection(vectors, lengths, folds(found, index))
+        projected = probes.projection(vectors, lengths, folds(found, index))
     return Projected(index[:MOST_PROJECTED], lengths[:MOST_PROJECTED], projected)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from clsviz import statistics
 from clsviz.analysis.layers import finite_or_none, folds, head, used_sentences
 from clsviz.analysis.view import advised, check_layer, check_pooling, near_duplicates
 from clsviz.errors import AlterationError, UndefinedFitError
@@ -15,12 +14,16 @@ from clsviz.experiment import View
 from clsviz.jobs import Found
 from clsviz.settings import Alteration, Lengths, Pooling, Unit
 from clsviz.sources.near_duplicates import canonical
-from clsviz.statistics import Erasure, Reading, Result, Travel
+from clsviz.statistics import probes, ridge, sentlen
+from clsviz.statistics.erasure import Erasure, erasure
+from clsviz.statistics.lengths import shuffled
+from clsviz.statistics.probes import Reading, Sentences, Travel, read_vector
+from clsviz.statistics.sentlen import Result
 from clsviz.vectors import Vectors
 
 if TYPE_CHECKING:
     from clsviz.sources.published_task import TaskFile
-    from clsviz.statistics import Sentences
+    from clsviz.statistics.probes import Sentences
 
 
 def erasures(found: Found, view: View) -> Iterator[Erasure]:
@@ -28,8 +31,8 @@ def erasures(found: Found, view: View) -> Iterator[Erasure]:
     index, lengths = used_sentences(found, view)
     vectors = found.vectors.of(view.pooling, view.layer)[index]
     with advised(found, view):
-        for erasure in statistics.erasure(vectors, lengths.tolist(), folds(found, index)):
-            yield replace(erasure, n_clusters=_n_clusters(found, index[: erasure.n]))
+        for erased in erasure(vectors, lengths.tolist(), folds(found, index)):
+            yield replace(erased, n_clusters=_n_clusters(found, index[: erased.n]))
 
 
 def _n_clusters(found: Found, index: NDArray[np.intp]) -> int:
@@ -66,7 +69,7 @@ def travels(found: Found, there: Found, view: View) -> Iterator[Travel]:
     """
     of_here, of_there = _sentences(found, view), _sentences(there, view, found)
     n_here, n_there = _n_clusters(found, of_here.index), _n_clusters(there, of_there.index)
-    for travel in statistics.travel(of_here, of_there, view.pooling):
+    for travel in probes.travel(of_here, of_there, view.pooling):
         yield replace(travel, n_clusters=n_here, n_clusters_there=n_there)
 
 
@@ -76,7 +79,7 @@ def _sentences(found: Found, view: View, other: Found | None = None) -> "Sentenc
         known = {canonical(other.sentences[i]) for i in used_sentences(other, view)[0]}
         new = np.array([canonical(found.sentences[i]) not in known for i in index], bool)
         index, lengths = index[new], lengths[new]
-    return statistics.Sentences(found.vectors, index, lengths, folds(found, index))
+    return Sentences(found.vectors, index, lengths, folds(found, index))
 
 
 def travel_summary(found: Travel, there: Found) -> dict[str, object]:
@@ -142,7 +145,7 @@ def origins(found: Found, view: View, n: int, measure: Callable[[Alteration], Ve
     first = head(found, n)
     index, lengths = used_sentences(first, replace(view, unit=Unit.TOKENS))
     of_folds = folds(first, index)
-    guess_error = statistics.guess_error(lengths, of_folds)
+    guess_error = ridge.guess_error(lengths, of_folds)
     n_different = len(np.unique(near_duplicates(first)[index]))
     origin = Origin(len(index), n_different, found.vectors.n_layers, found.vectors.width, guess_error)
     for natural in _probe_layers(first.vectors, index, lengths, of_folds):
@@ -167,7 +170,7 @@ def _probe_layers(
     readings: tuple[Reading, ...] = ()
     for layer in range(vectors.n_layers + 1):
         of_layer = vectors.of(Pooling.CLS, layer)[index]
-        readings = (*readings, statistics.read_vector(Pooling.CLS, layer, of_layer, lengths, of_folds))
+        readings = (*readings, read_vector(Pooling.CLS, layer, of_layer, lengths, of_folds))
         yield readings
 
 
@@ -237,8 +240,8 @@ def classify_published(
     train, dev, test = (np.flatnonzero(file.partitions == number) for number in range(3))
     if view.lengths is Lengths.SHUFFLED:
         for partition in (train, dev, test):
-            labels[partition] = statistics.shuffled(labels[partition])
-    task = statistics.sentlen.Task(labels, train, dev, test, int(file.counts[0].min()))
+            labels[partition] = shuffled(labels[partition])
+    task = sentlen.Task(labels, train, dev, test, int(file.counts[0].min()))
     known = {canonical(file.sentences[i]) for i in train}
     found = Published(
         file.name,
@@ -251,9 +254,9 @@ def classify_published(
         n_shared=sum(canonical(file.sentences[i]) in known for i in test),
     )
     try:
-        of_vector = statistics.sentlen.classify(vectors.of(view.pooling, view.layer), task, on_step)
+        of_vector = sentlen.classify(vectors.of(view.pooling, view.layer), task, on_step)
         found = replace(found, vector=of_vector)
-        return replace(found, norm=statistics.sentlen.classify(vectors.norms(view.pooling, view.layer), task, on_step))
+        return replace(found, norm=sentlen.classify(vectors.norms(view.pooling, view.layer), task, on_step))
     except UndefinedFitError as error:
         return replace(found, problem=str(error))
 

@@ -7,13 +7,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from clsviz import statistics
 from clsviz.analysis.view import advised, check_layer, check_pooling, lengths_of, under_cutoff
 from clsviz.errors import TooFewError, UndefinedFitError
 from clsviz.experiment import View
 from clsviz.jobs import Found
 from clsviz.settings import Pooling
-from clsviz.statistics import Chance, LengthBias, Remedy
+from clsviz.statistics import retrieval
+from clsviz.statistics.erasure import Remedy, fit_remedy
+from clsviz.statistics.retrieval import (
+    Chance,
+    LengthBias,
+    check_lengths,
+    first_of_each,
+    length_bias,
+    length_groups,
+    share_kept,
+    tf_idf,
+)
+from clsviz.statistics.ridge import unit
+from clsviz.statistics.similarity import Directions, directions_of, nearest_among
 from clsviz.vectors import Vectors
 
 if TYPE_CHECKING:
@@ -88,27 +100,27 @@ def compare(found: Found, view: View) -> Iterator[Similarity]:
     check_pooling(view, found.measurements)
     check_layer(view, found.vectors.n_layers)
     shown, n_truncated = under_cutoff(found.measurements, view)
-    index = shown[statistics.first_of_each([found.sentences[i] for i in shown])]
+    index = shown[first_of_each([found.sentences[i] for i in shown])]
     lengths = lengths_of(found, view, index)
     vectors = found.vectors.of(view.pooling, view.layer)[index]
     with advised(found, view):
-        statistics.check_lengths(lengths)
-    directions = statistics.directions_of(vectors)
-    bias = statistics.length_bias(directions, lengths)
+        check_lengths(lengths)
+    directions = directions_of(vectors)
+    bias = length_bias(directions, lengths)
     so_far = Similarity(
         index,
         len(shown) - len(index),
         n_truncated,
         lengths,
-        statistics.length_groups(lengths)[1],
+        length_groups(lengths)[1],
         bias,
-        statistics.chance(directions, lengths, bias.neighbours),
-        statistics.random_apart(lengths),
+        retrieval.chance(directions, lengths, bias.neighbours),
+        retrieval.random_apart(lengths),
     )
     yield so_far
     sentences = [found.sentences[i] for i in index]
     try:
-        by_words = statistics.length_bias(statistics.Directions.of_sparse(statistics.tf_idf(sentences)), lengths)
+        by_words = length_bias(Directions.of_sparse(tf_idf(sentences)), lengths)
         so_far = replace(so_far, by_words=by_words)
     except UndefinedFitError as error:
         so_far = replace(so_far, by_words_problem=str(error))
@@ -146,12 +158,12 @@ def _way(
 ) -> Way:
     """Another way to compare; before: what it is compared with."""
     try:
-        mended = vectors if remedy is None else statistics.fit_remedy(remedy, vectors, lengths)(vectors)
-        bias = statistics.length_bias(statistics.directions_of(mended), lengths)
+        mended = vectors if remedy is None else fit_remedy(remedy, vectors, lengths)(vectors)
+        bias = length_bias(directions_of(mended), lengths)
         held_out = _held_out(remedy, vectors, lengths)
     except UndefinedFitError as error:
         return Way(pooling, remedy, problem=str(error))
-    kept = statistics.share_kept(before.neighbours, bias.neighbours)
+    kept = share_kept(before.neighbours, bias.neighbours)
     numbers = bias.length_share, bias.neighbour_correlation, bias.lengths_apart
     return Way(pooling, remedy, *numbers, held_out, kept)
 
@@ -167,11 +179,11 @@ def _held_out(remedy: Remedy | None, vectors: NDArray[np.float32], lengths: NDAr
         if sum(map(len, own)) >= _ENOUGH_SEARCHES:
             break
         rest = np.delete(np.arange(len(vectors)), fifth)
-        mend: Map = np.asarray if remedy is None else statistics.fit_remedy(remedy, vectors[rest], lengths[rest])
-        nearest = statistics.nearest_among(mend(vectors[fifth]), mend(vectors[rest]))
+        mend: Map = np.asarray if remedy is None else fit_remedy(remedy, vectors[rest], lengths[rest])
+        nearest = nearest_among(mend(vectors[fifth]), mend(vectors[rest]))
         own.append(lengths[fifth])
         of_nearest.append(lengths[rest][nearest])
-    return statistics.neighbour_correlation(np.concatenate(own), np.concatenate(of_nearest))
+    return retrieval.neighbour_correlation(np.concatenate(own), np.concatenate(of_nearest))
 
 
 SIZES = (1, 2, 4, 8)
@@ -212,7 +224,7 @@ def join(found: Found, view: View, measure: Callable[[Sequence[str]], Vectors]) 
     check_pooling(view, found.measurements)
     check_layer(view, found.vectors.n_layers)
     shown, _ = under_cutoff(found.measurements, view)
-    index = shown[statistics.first_of_each([found.sentences[i] for i in shown])]
+    index = shown[first_of_each([found.sentences[i] for i in shown])]
     n = min(MOST_TEXTS, len(index) // SIZES[-1])
     groups = index[: n * SIZES[-1]].reshape(n, SIZES[-1])
     texts = {size: [" ".join(found.sentences[i] for i in group[:size]) for group in groups] for size in SIZES}
@@ -252,7 +264,7 @@ def _readable(
 def _words(texts: list[list[str]]) -> list[NDArray[np.float64]]:
     """The shared words of texts of every size, (n, words) each; none where there are no words."""
     try:
-        weights = statistics.tf_idf([text for of_size in texts for text in of_size])
+        weights = tf_idf([text for of_size in texts for text in of_size])
     except UndefinedFitError:
         return []
     return np.split(weights.toarray(), len(texts))
@@ -260,7 +272,7 @@ def _words(texts: list[list[str]]) -> list[NDArray[np.float64]]:
 
 def _mean_cosines(first: NDArray[np.floating], vectors: NDArray[np.floating]) -> tuple[float, float, float]:
     """The mean cosine of texts (n, width) with their own first sentence, that of another, and another text."""
-    sentences, texts = statistics.unit(first), statistics.unit(vectors)
+    sentences, texts = unit(first), unit(vectors)
     products, of_texts = texts @ sentences.T, texts @ texts.T
     others = ~np.eye(len(texts), dtype=bool)
     return float(np.diag(products).mean()), float(products[others].mean()), float(of_texts[others].mean())

@@ -10,11 +10,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from clsviz import statistics
 from clsviz.analysis.view import NOT_KNOWN, More, audit_of, lengths_of, more_than, under_cutoff, unmeasurable_layers
 from clsviz.experiment import View
 from clsviz.jobs import Found
 from clsviz.settings import Pooling
+from clsviz.statistics.dimensions import norms_of_directions
+from clsviz.statistics.lengths import bins, lengths_in
+from clsviz.statistics.similarity import percentiles_among_pairs, similarities
 from clsviz.vectors import Vectors, without_gain
 
 if TYPE_CHECKING:
@@ -74,7 +76,7 @@ def with_norms(texts: pd.DataFrame, vectors: Vectors, view: View) -> pd.DataFram
 
     vectors: of the texts, in their order.
     """
-    lengths = statistics.lengths_in(view.unit, texts["text"].tolist(), vectors.n_tokens)
+    lengths = lengths_in(view.unit, texts["text"].tolist(), vectors.n_tokens)
     return texts.assign(tokens=lengths, norm=vectors.norms(view.pooling, view.layer))
 
 
@@ -82,7 +84,7 @@ def length_band(lengths: ArrayLike, norms: ArrayLike, longest: int) -> pd.DataFr
     """Norm by length, as in `statistics.bins`, up to sentences of length `longest`; None if too few are that short."""
     x, y = np.asarray(lengths), np.asarray(norms)
     near = x <= max(longest * _BEYOND, longest + 2)
-    table = statistics.bins(x[near], y[near])
+    table = bins(x[near], y[near])
     return table if len(table) else None
 
 
@@ -219,7 +221,7 @@ class TypedSentences:
 
     def length(self, at: int, view: View) -> int:
         """The length of one sentence in the view's unit."""
-        lengths = statistics.lengths_in(view.unit, [self.sentences[at]], self.vectors.n_tokens[at : at + 1])
+        lengths = lengths_in(view.unit, [self.sentences[at]], self.vectors.n_tokens[at : at + 1])
         return int(lengths[0])
 
     def norm(self, at: int, view: View) -> float:
@@ -293,7 +295,7 @@ def similarity_table(typed: TypedSentences, corpus: Vectors, view: View) -> pd.D
     Columns: first and second (numbers from 1), first_sentence, second_sentence, similarity, percentile (percentage of
     all pairs of corpus sentences that are less alike).
     """
-    matrix = statistics.similarities(typed.vectors.of(view.pooling, view.layer))
+    matrix = similarities(typed.vectors.of(view.pooling, view.layer))
     first, second = np.triu_indices(len(matrix), 1)
     similarity = matrix[first, second]
     return pd.DataFrame(
@@ -303,7 +305,7 @@ def similarity_table(typed: TypedSentences, corpus: Vectors, view: View) -> pd.D
             "first_sentence": [typed.sentences[index] for index in first.tolist()],
             "second_sentence": [typed.sentences[index] for index in second.tolist()],
             "similarity": similarity,
-            "percentile": statistics.percentiles_among_pairs(similarity, corpus.of(view.pooling, view.layer)),
+            "percentile": percentiles_among_pairs(similarity, corpus.of(view.pooling, view.layer)),
         }
     )
 
@@ -369,7 +371,7 @@ def _of_layer(layer: int, vector: NDArray[np.float32], layer_norm: NDArray[np.fl
     if np.isnan(layer_norm).any() or len(gain) != len(vector):
         return OfLayer(layer, norm, np.nan, 0)
     n_gainless = int(np.count_nonzero(without_gain(gain)))
-    return OfLayer(layer, norm, float(statistics.norms_of_directions(vector[None], gain, bias)[0]), n_gainless)
+    return OfLayer(layer, norm, float(norms_of_directions(vector[None], gain, bias)[0]), n_gainless)
 
 
 def largest_error(anatomy: "Anatomy", check: Check) -> float | None:

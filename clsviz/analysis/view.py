@@ -10,14 +10,19 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from clsviz import statistics
 from clsviz.errors import SettingError, TooFewError, UndefinedFitError
 from clsviz.experiment import View
 from clsviz.jobs import Found
 from clsviz.measurements import MAX_LENGTH, Measurements
 from clsviz.settings import RANGES, Lengths, Pooling, Precision, Unit
 from clsviz.sources.models import Weights
-from clsviz.statistics import Audit, Fit
+from clsviz.statistics import line, shape
+from clsviz.statistics.intervals import FEWEST_OF_LINE
+from clsviz.statistics.lengths import lengths_in, shuffled
+from clsviz.statistics.line import Fit, Flat
+from clsviz.statistics.precision import Audit, audit
+from clsviz.statistics.shape import Quantiles, Shape
+from clsviz.statistics.summary import Census
 from clsviz.store.results import ResultCache, ResultKey
 from clsviz.vectors import Vectors
 
@@ -108,7 +113,7 @@ class ViewData:
     audit: Audit | None = None
     clusters: NDArray[np.intp] | None = None
     row_groups: NDArray[np.int64] | None = None
-    census: "statistics.Census | None" = None
+    census: "Census | None" = None
     length_cutoff: int = MAX_LENGTH + 1
     more: More = NOT_KNOWN
 
@@ -148,7 +153,7 @@ def select(found: Found, view: View, *, wait: bool = True, cache: ResultCache | 
     else:
         shown = select_index(found, view, index, wait=wait, cache=cache)
     shown = replace(shown, n_truncated=n_truncated, audit=audit, more=more_than(found, view))
-    if shown.problem and shown.n < statistics.FEWEST_OF_LINE:
+    if shown.problem and shown.n < FEWEST_OF_LINE:
         shown = replace(shown, problem=f"{shown.problem} {shown.more.advice}")
     if shown.problem and len(measurements) and measurements.truncated.all():
         shown = replace(shown, problem=_NONE_READ)
@@ -169,14 +174,14 @@ def select_index(
         clusters = _cached(cache, lambda: near_duplicates(found), "clusters", found)[index]
     row_groups = None if found.sample.row_groups is None else found.sample.row_groups[index]
 
-    def line() -> tuple[Fit | None, str]:
+    def regress() -> tuple[Fit | None, str]:
         try:
-            return statistics.fit(lengths, norms, clusters, row_groups), ""
+            return line.fit(lengths, norms, clusters, row_groups), ""
         except UndefinedFitError as error:
             return None, str(error)
 
     cache = None if clusters is None else cache
-    fit, problem = _cached(cache, line, "line", found, view, digest(index))
+    fit, problem = _cached(cache, regress, "line", found, view, digest(index))
     return ViewData(index, lengths, norms, fit, problem, clusters=clusters, row_groups=row_groups)
 
 
@@ -260,7 +265,7 @@ def near_duplicates(found: Found) -> NDArray[np.intp]:
     return clusters
 
 
-def shapes(found: Found, view: View) -> Iterator["statistics.Shape"]:
+def shapes(found: Found, view: View) -> Iterator["Shape"]:
     """How the norms of a view depend on length beyond the line, in the steps of `statistics.shapes`.
 
     Raises UndefinedFitError where that cannot be said.
@@ -269,41 +274,39 @@ def shapes(found: Found, view: View) -> Iterator["statistics.Shape"]:
     if shown.census is not None:
         raise UndefinedFitError("Curves are told of samples only: draw up to 1,000,000 sentences instead of all.")
     with advised(found, view):
-        yield from statistics.shapes(shown.lengths, shown.norms, shown.clusters)
+        yield from shape.shapes(shown.lengths, shown.norms, shown.clusters)
 
 
-def first_shape(
-    found: Found, view: View, shown: ViewData, cache: ResultCache | None = None
-) -> "statistics.Shape | None":
+def first_shape(found: Found, view: View, shown: ViewData, cache: ResultCache | None = None) -> "Shape | None":
     """The first step of `shapes`, which is enough for the answer; None where it cannot be said."""
     if shown.census is not None:
         return None
 
-    def first() -> "statistics.Shape | None":
+    def first() -> "Shape | None":
         try:
-            return next(statistics.shapes(shown.lengths, shown.norms, shown.clusters))
+            return next(shape.shapes(shown.lengths, shown.norms, shown.clusters))
         except UndefinedFitError:
             return None
 
     return _cached(cache, first, "first_shape", found, view)
 
 
-def quantiles(shown: ViewData) -> "statistics.Quantiles | None":
+def quantiles(shown: ViewData) -> "Quantiles | None":
     """The quantile curves of what is shown, or None where they are not defined."""
     try:
-        return statistics.quantiles(shown.lengths, shown.norms, shown.clusters)
+        return shape.quantiles(shown.lengths, shown.norms, shown.clusters)
     except UndefinedFitError:
         return None
 
 
-def flat(shown: ViewData, view: View) -> "statistics.Flat | None":
+def flat(shown: ViewData, view: View) -> "Flat | None":
     """R² on a flat distribution of lengths, or None where few sentences have them, or in characters."""
     if view.unit is Unit.CHARACTERS:
         return None
     try:
         if shown.census is not None:
             return shown.census.flat()
-        return statistics.flat(shown.lengths, shown.norms)
+        return line.flat(shown.lengths, shown.norms)
     except UndefinedFitError:
         return None
 
@@ -314,14 +317,14 @@ def by_cutoff(found: Found, view: View) -> "pd.DataFrame":
     if whole.census is not None:
         return whole.census.by_cutoff()
     n_tokens = found.measurements.n_tokens[whole.index]
-    return statistics.by_cutoff(n_tokens, whole.lengths, whole.norms, whole.clusters, whole.row_groups)
+    return line.by_cutoff(n_tokens, whole.lengths, whole.norms, whole.clusters, whole.row_groups)
 
 
 def lengths_of(found: Found, view: View, index: NDArray[np.intp]) -> NDArray[np.int32]:
     """Lengths of some of the measured sentences as the view counts them, int32 (len(index),)."""
     sentences = [] if view.unit is Unit.TOKENS else [found.sentences[i] for i in index]
-    counted = statistics.lengths_in(view.unit, sentences, found.measurements.n_tokens[index])
-    return np.asarray(statistics.shuffled(counted), np.int32) if view.lengths is Lengths.SHUFFLED else counted
+    counted = lengths_in(view.unit, sentences, found.measurements.n_tokens[index])
+    return np.asarray(shuffled(counted), np.int32) if view.lengths is Lengths.SHUFFLED else counted
 
 
 def check_pooling(view: View, measurements: Measurements) -> None:
@@ -360,7 +363,7 @@ def audit_of(found: Found, view: View) -> Audit | None:
     if not n:
         return None
     norms = (measurements.norms(view.pooling, view.layer)[index] for measurements in (exact, fast))
-    return statistics.audit(lengths_of(found.audit, view, index), *norms)
+    return audit(lengths_of(found.audit, view, index), *norms)
 
 
 def unmeasurable_layers(found: Found, view: View) -> list[int]:

@@ -25,7 +25,7 @@ from clsviz.jobs import Encoders, Found
 from clsviz.measurements import Kind
 from clsviz.progress import Progress
 from clsviz.settings import MOST_MODELS, Pooling, Precision
-from clsviz.statistics import Readout
+from clsviz.statistics.probes import Readout
 from clsviz.store import Store
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from clsviz.analysis.compare import Norms, Row
     from clsviz.figures import Figure
-    from clsviz.statistics import Fit
+    from clsviz.statistics.line import Fit
 
 
 _MOST_DRAWN = 2000

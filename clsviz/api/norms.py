@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from clsviz.figures import Figure
-    from clsviz.statistics import Fit, Flat, Shape
+    from clsviz.statistics.line import Fit, Flat
+    from clsviz.statistics.shape import Shape
 
 
 _RESULT = jinja2.Environment(autoescape=True).from_string("""\

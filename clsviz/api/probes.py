@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from clsviz import analysis, export, figures, jobs, statistics, words
+from clsviz import analysis, export, figures, jobs, words
 from clsviz.api.inputs import (
     DEFAULT_CORPUS,
     Bar,
@@ -29,6 +29,9 @@ from clsviz.measurements import Kind
 from clsviz.progress import Progress
 from clsviz.settings import ALTERED_DEFAULT, ALTERED_SIZES, Alteration
 from clsviz.sources import published_task
+from clsviz.statistics import sentlen
+from clsviz.statistics.probes import steps
+from clsviz.statistics.ridge import N_FOLDS
 from clsviz.store import Store
 from clsviz.vectors import Vectors
 
@@ -38,7 +41,9 @@ if TYPE_CHECKING:
     from clsviz.analysis.probes import Origin, Published
     from clsviz.figures import Figure
     from clsviz.sources.published_task import TaskFile
-    from clsviz.statistics import Erasure, Fit, Profile, Travel
+    from clsviz.statistics.erasure import Erasure
+    from clsviz.statistics.line import Fit
+    from clsviz.statistics.probes import Profile, Travel
 
 
 def open_task(path: Path, per_class: int | None) -> "TaskFile":
@@ -63,7 +68,7 @@ def classify_task(
     vectors = jobs.measure_texts(
         file.sentences, experiment, found, store, encoders, progress, f"task {file.fingerprint}"
     )
-    n_steps = len(statistics.sentlen.STRENGTHS)
+    n_steps = len(sentlen.STRENGTHS)
     progress.begin("Fitting classifiers", n_steps)
     return analysis.probes.classify_published(file, vectors, experiment.view, progress.advance)
 
@@ -272,7 +277,7 @@ def read_lengths(found: Found, experiment: Experiment, progress: Progress) -> "P
     """Fit every probe; raises SettingError where the model lacks the experiment's layer or pooling."""
     analysis.check_layer(experiment.view, found.vectors.n_layers)
     analysis.check_pooling(experiment.view, found.vectors)
-    n_steps = len(statistics.steps(found.vectors.n_layers, found.vectors.has_pooler, len(found.vectors.poolings)))
+    n_steps = len(steps(found.vectors.n_layers, found.vectors.has_pooler, len(found.vectors.poolings)))
     progress.begin("Fitting probes", n_steps)
     for profile in analysis.layers.profiles(found, experiment.view):
         progress.advance(len(profile.readings))
@@ -281,7 +286,7 @@ def read_lengths(found: Found, experiment: Experiment, progress: Progress) -> "P
 
 def erase_length(found: Found, experiment: Experiment, progress: Progress) -> "Erasure":
     """Erase the length from the vectors of the experiment's view, fold by fold; raises UndefinedFitError."""
-    progress.begin("Erasing the length", statistics.N_FOLDS)
+    progress.begin("Erasing the length", N_FOLDS)
     for erasure in analysis.probes.erasures(found, experiment.view):
         progress.advance(erasure.n_done)
     return erasure

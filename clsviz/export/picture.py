@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from clsviz import analysis, figures, statistics, words
+from clsviz import analysis, figures, words
 from clsviz.analysis import ViewData
 from clsviz.experiment import Experiment
 from clsviz.export import tables
@@ -14,6 +14,7 @@ from clsviz.export.groups import Groups
 from clsviz.export.tables import Table
 from clsviz.jobs import Found
 from clsviz.settings import DEFAULT_OVERLAYS, Overlay
+from clsviz.statistics.lengths import bins, slices
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +82,8 @@ def picture(experiment: Experiment, found: Found, shown: ViewData, seen: Seen | 
         density=of.density,
         fit=shown.fit,
         quantiles=quantiles,
-        bins=statistics.bins(shown.lengths, shown.norms) if has_medians else None,
-        slices=statistics.slices(shown.lengths, shown.norms) if Overlay.RANGES in seen.overlays else None,
+        bins=bins(shown.lengths, shown.norms) if has_medians else None,
+        slices=slices(shown.lengths, shown.norms) if Overlay.RANGES in seen.overlays else None,
         own=seen.own,
         selected=np.flatnonzero(np.isin(of.points, selected)) if len(selected) else None,
         **(seen.groups.look(shown.index, of.points) if seen.groups else {}),

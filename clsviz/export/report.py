@@ -4,12 +4,13 @@ import contextlib
 
 import jinja2
 
-from clsviz import analysis, figures, statistics, words
+from clsviz import analysis, figures, words
 from clsviz.analysis import ViewData
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment
 from clsviz.export.picture import Seen, legend, picture
 from clsviz.jobs import Found
+from clsviz.statistics.shape import shape as shape_of
 
 _REPORT = jinja2.Environment(autoescape=True).from_string("""\
 <!doctype html>
@@ -50,7 +51,7 @@ def report(experiment: Experiment, found: Found, shown: ViewData, seen: Seen | N
     shape = None
     if shown.census is None:  # curves are told of samples only, here as on the page
         with contextlib.suppress(UndefinedFitError):
-            shape = statistics.shape(shown.lengths, shown.norms, shown.clusters)
+            shape = shape_of(shown.lengths, shown.norms, shown.clusters)
     made_of = words.shareable(experiment, found)
     return _REPORT.render(
         question=words.question(experiment),

@@ -4,13 +4,14 @@ import math
 from dataclasses import asdict, fields
 from urllib.parse import urlencode
 
-from clsviz import analysis, statistics, words
+from clsviz import analysis, words
 from clsviz.analysis import ViewData, unmeasurable_layers
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment, View
 from clsviz.jobs import Found
 from clsviz.measurements import MAX_LENGTH
 from clsviz.settings import ALL, CORPUS_PARAMETER, FINGERPRINT_DIGITS, MODEL_PARAMETER
+from clsviz.statistics.shape import Shape
 
 
 def about(experiment: Experiment, found: Found) -> dict[str, object]:
@@ -82,7 +83,7 @@ def shape(found: Found, shown: ViewData, view: View) -> dict[str, object]:
         *_, whole = analysis.shapes(found, view)
         numbers, problem = asdict(whole), None
     except UndefinedFitError as error:
-        numbers, problem = dict.fromkeys(field.name for field in fields(statistics.Shape)), shown.problem or str(error)
+        numbers, problem = dict.fromkeys(field.name for field in fields(Shape)), shown.problem or str(error)
     for name in ("quantile_slopes", "quantile_intercepts"):
         numbers[name] = numbers[name] and {str(key): value for key, value in numbers[name].items()}
     flat = analysis.flat(shown, view)

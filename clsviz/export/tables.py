@@ -8,13 +8,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clsviz import statistics, words
+from clsviz import words
 from clsviz.analysis import ViewData
 from clsviz.analysis.layers import SentLen
 from clsviz.analysis.probes import Origin
 from clsviz.measurements import Measurements
 from clsviz.settings import Alteration, Pooling, Unit
-from clsviz.statistics import CHANCE, Dimensions, Erasure, Leg, NormOf, Profile, Reading, Readout, Travel
+from clsviz.statistics.dimensions import Dimensions, NormOf
+from clsviz.statistics.erasure import Erasure
+from clsviz.statistics.lengths import percentile_at_length
+from clsviz.statistics.probes import Leg, Profile, Reading, Readout, Travel
+from clsviz.statistics.sentlen import CHANCE
 
 if TYPE_CHECKING:
     from clsviz.analysis.probes import Published
@@ -269,7 +273,7 @@ def typed(
 ) -> pd.DataFrame:
     """One row per sentence of the visitor, set beside the line and the corpus."""
     among = [
-        statistics.percentile_at_length(int(length), float(norm), shown.lengths, shown.norms)
+        percentile_at_length(int(length), float(norm), shown.lengths, shown.norms)
         for length, norm in zip(lengths, norms, strict=True)
     ]
     return pd.DataFrame(

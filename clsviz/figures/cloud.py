@@ -27,7 +27,8 @@ from clsviz.figures.density import (
 from clsviz.figures.style import MOST_IN_FULL, Labels, Palette, Points, least_range
 
 if TYPE_CHECKING:
-    from clsviz.statistics import Fit, Quantiles
+    from clsviz.statistics.line import Fit
+    from clsviz.statistics.shape import Quantiles
 
 Figure: TypeAlias = go.Figure
 """What every function of this folder draws."""

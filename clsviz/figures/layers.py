@@ -13,7 +13,7 @@ from clsviz.figures.style import Floats, Labels, Palette, Points, hover_label, l
 
 if TYPE_CHECKING:
     from clsviz.analysis.layers import AfterLayer, EveryLayer
-    from clsviz.statistics import Fit
+    from clsviz.statistics.line import Fit
 
 
 PANEL_HEIGHT, PLAYED_HEIGHT = 190, 430

@@ -26,7 +26,7 @@ from clsviz.atomic import new_file, open_regular
 from clsviz.measurements import MAX_LENGTH, POOLED, Kind
 from clsviz.progress import Progress
 from clsviz.settings import Pooling
-from clsviz.statistics import Census, NormBins
+from clsviz.statistics.summary import Census, NormBins
 from clsviz.store.parts import Key, Part, Shape
 from clsviz.store.store import Store
 from clsviz.vectors import Vectors

@@ -43,8 +43,13 @@ MAX_FILES = 1000
 CLASSES = {
     "clsviz.settings": "Pooling Unit Lengths",
     "clsviz.vectors": "Vectors Packed",
-    "clsviz.statistics": "Fit Flat Extremes Quantiles Shape Readout Reading Profile Result Code Dimensions "
-    "NormOf Left Erasure LengthBias Chance Remedy Projection",
+    "clsviz.statistics.line": "Fit Flat",
+    "clsviz.statistics.shape": "Extremes Quantiles Shape",
+    "clsviz.statistics.probes": "Readout Reading Profile Projection",
+    "clsviz.statistics.sentlen": "Result Code",
+    "clsviz.statistics.dimensions": "Dimensions NormOf",
+    "clsviz.statistics.erasure": "Left Erasure Remedy",
+    "clsviz.statistics.retrieval": "LengthBias Chance",
     "clsviz.analysis.layers": "SentLen NormBreakdown Projected",
     "clsviz.analysis.search": "Similarity Way Joined",
     "clsviz.analysis.typed": "TypedSentences Check OfLayer",

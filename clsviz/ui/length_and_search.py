@@ -15,7 +15,7 @@ from clsviz.jobs import Analysis, Found, MeasuringJob, measure_texts
 from clsviz.measurements import Kind
 from clsviz.progress import Progress
 from clsviz.settings import Pooling, Precision
-from clsviz.statistics import Remedy
+from clsviz.statistics.erasure import Remedy
 from clsviz.ui import sidebar, view
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart, folded, head, plot, preview, redrawn, share

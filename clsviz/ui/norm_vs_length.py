@@ -8,12 +8,13 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from clsviz import analysis, export, figures, statistics, words
+from clsviz import analysis, export, figures, words
 from clsviz.experiment import Experiment
 from clsviz.jobs import Analysis, Found, MeasuringJob
 from clsviz.measurements import MAX_LENGTH, Kind, Measurements
 from clsviz.settings import Overlay, Pooling
-from clsviz.statistics import lengths_in
+from clsviz.statistics.intervals import FEW_SENTENCES
+from clsviz.statistics.lengths import lengths_in, slices
 from clsviz.ui import examples, sidebar, tour, view
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart, colouring, head, own, plot, preview, redrawn, selection, share
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from clsviz.analysis import ViewData
     from clsviz.encoder import AnyEncoder
-    from clsviz.statistics import Shape
+    from clsviz.statistics.shape import Shape
 
 PAGE = "norm-vs-length"
 
@@ -109,8 +110,8 @@ def _picture(job: MeasuringJob) -> None:
     label = "How to read this picture, and how it was measured"
     with st.expander(label, key="how_measured", on_change="rerun") as place:
         if place.open:
-            slices = statistics.slices(shown.lengths, shown.norms)
-            st.markdown(f"{words.HOW_TO_READ}\n\n{words.lengths_at_norms(slices, shown.lengths, experiment.unit)}")
+            by_norm = slices(shown.lengths, shown.norms)
+            st.markdown(f"{words.HOW_TO_READ}\n\n{words.lengths_at_norms(by_norm, shown.lengths, experiment.unit)}")
             numbers = words.key_numbers(
                 shown, experiment.unit, chart.flat(found, experiment, shown), _shape(job, experiment)
             )
@@ -137,7 +138,7 @@ def _answer(job: MeasuringJob, experiment: Experiment, found: Found | None, show
     is_pending = (
         shape is None
         and shown.fit is not None
-        and shown.fit.n_clusters >= statistics.FEW_SENTENCES
+        and shown.fit.n_clusters >= FEW_SENTENCES
         and _is_more_to_come(job, experiment)
     )
     head.show(

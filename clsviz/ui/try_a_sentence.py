@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from clsviz import analysis, export, figures, statistics, words
+from clsviz import analysis, export, figures, words
 from clsviz.analysis import CorpusContext
 from clsviz.analysis.typed import EXAMPLE, TypedSentences
 from clsviz.errors import SettingError
@@ -20,6 +20,8 @@ from clsviz.jobs import RATE_OF_VECTORS, Found, MeasuringJob, State
 from clsviz.measurements import POOLED, Kind
 from clsviz.settings import Lengths, Pooling, Precision, printable
 from clsviz.sources import models
+from clsviz.statistics.similarity import nearest as nearest_sentences
+from clsviz.statistics.similarity import typical_similarity
 from clsviz.ui import sidebar, status, view
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart, colouring, head, own, plot, redrawn, selection, share
@@ -356,7 +358,7 @@ def _show_nearest(typed: TypedSentences, at: int, jobs: list[MeasuringJob], expe
 
     def compute() -> tuple[pd.DataFrame, float, pd.DataFrame]:
         corpus = found.vectors.head(_TYPICAL_OF).of(of_view.pooling, of_view.layer)
-        typical = statistics.typical_similarity(corpus)
+        typical = typical_similarity(corpus)
         return _nearest_table(typed, at, found, of_view), typical, _similarity_table(typed, found, of_view)
 
     key = "similar", found.weights.fingerprint, *typed.sentences, at, found.key, of_view
@@ -414,9 +416,9 @@ def _cost_of_nearest(job: MeasuringJob, experiment: Experiment) -> str:
 
 
 def _nearest_table(typed: TypedSentences, at: int, found: Found, of_view: "View") -> pd.DataFrame:
-    """The corpus sentences nearest to one, as in `statistics.nearest`, among those whose vectors are measured."""
+    """The corpus sentences nearest to one, as in `similarity.nearest`, among those whose vectors are measured."""
     vector = typed.vectors.of(of_view.pooling, of_view.layer)[at]
-    return statistics.nearest(vector, found.vectors.of(of_view.pooling, of_view.layer), found.sentences, _NEAREST)
+    return nearest_sentences(vector, found.vectors.of(of_view.pooling, of_view.layer), found.sentences, _NEAREST)
 
 
 def _similarity_table(typed: TypedSentences, found: Found, of_view: "View") -> pd.DataFrame:

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import cachetools
 import numpy as np
 
-from clsviz import analysis, statistics, words
+from clsviz import analysis, words
 from clsviz.analysis import showcase
 from clsviz.cli.warming import read_wanted
 from clsviz.errors import ClsvizError, SettingError
@@ -20,6 +20,7 @@ from clsviz.measurements import Kind
 from clsviz.progress import Progress
 from clsviz.settings import CORPUS_PARAMETER, MODEL_PARAMETER, PAGE_PARAMETERS, TEXT_PARAMETER
 from clsviz.sources import catalogue, models
+from clsviz.statistics import line
 from clsviz.store import Store
 from clsviz.store.results import ResultCache
 from clsviz.ui.examples import Example
@@ -187,7 +188,7 @@ def _scatter(found: Found, asked: Experiment) -> static.Scatter | None:
     norms = found.measurements.norms(asked.pooling, asked.layer)[index]
     titles = words.length_title(asked.view), words.axis_title(asked)
     try:
-        r_squared = statistics.r_squared(lengths, norms)
+        r_squared = line.r_squared(lengths, norms)
     except ClsvizError:  # there is no line
         return static.Scatter(lengths, norms, *titles)
     intercept, slope = np.polynomial.Polynomial.fit(lengths, norms.astype(float), 1).convert().coef.tolist()

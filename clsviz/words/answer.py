@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clsviz import statistics
 from clsviz.experiment import Experiment
 from clsviz.jobs import Found
 from clsviz.settings import ALL, Lengths, Precision, Unit
 from clsviz.sources import models
+from clsviz.statistics.intervals import FEW_SENTENCES
+from clsviz.statistics.line import slope_within_ends
 from clsviz.words.numbers import between, counted, number, r_squared, share
 
 if TYPE_CHECKING:
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from clsviz.analysis import ViewData
-    from clsviz.statistics import Audit, Shape
+    from clsviz.statistics.precision import Audit
+    from clsviz.statistics.shape import Shape
 
 
 HARDLY = 0.05
@@ -98,7 +100,7 @@ def _spread(shape: "Shape", of: "ViewData") -> str:
     low, high = shape.spread_ratio_interval
     if not low <= high:
         return ""  # it is undefined
-    if statistics.slope_within_ends(of.lengths, of.norms) > _MOSTLY_SLOPE:
+    if slope_within_ends(of.lengths, of.norms) > _MOSTLY_SLOPE:
         return ""  # the slope may hide a difference, or be all of it
     if low <= 1 <= high:
         return "; no difference in spread shows"
@@ -121,7 +123,7 @@ def caveats(shown: "ViewData", experiment: Experiment, n_sampled: int) -> list[s
         if fit.norm_sd < SMALL_SPREAD * fit.norm_mean:
             spread, mean = (number(value, digits=2) for value in (fit.norm_sd, fit.norm_mean))
             texts.append(f"But the norm barely varies: its standard deviation is {spread}, around a mean of {mean}.")
-        if fit.n_clusters < statistics.FEW_SENTENCES:
+        if fit.n_clusters < FEW_SENTENCES:
             only = f"{fit.n_clusters} different sentences" if fit.n_clusters < fit.n else f"{fit.n} sentences"
             texts.append(f"With only {only}, curve and spread are not known; {_for_a_firm_answer(shown, n_sampled)}.")
         elif fit.rests_on_few and shown.clusters is not None:

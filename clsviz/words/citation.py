@@ -11,7 +11,7 @@ from clsviz.experiment import Experiment
 from clsviz.jobs import Found
 from clsviz.settings import DEFAULT_OVERLAYS, Lengths, Overlay
 from clsviz.sources import catalogue, models
-from clsviz.statistics import FEW_SENTENCES
+from clsviz.statistics.intervals import FEW_SENTENCES
 from clsviz.words.key_numbers import in_numbers
 from clsviz.words.labels import axis_title, is_imported
 from clsviz.words.provenance import command, corpus_name, origin, shareable

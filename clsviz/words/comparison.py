@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from clsviz import analysis, statistics
+from clsviz import analysis
 from clsviz.analysis.compare import Row
 from clsviz.experiment import Experiment, View
 from clsviz.jobs import Found, State
 from clsviz.settings import Lengths, Unit
 from clsviz.sources import models
+from clsviz.statistics.intervals import FEW_SENTENCES
+from clsviz.statistics.line import Fit
 from clsviz.words import provenance
 from clsviz.words.answer import HARDLY, NOT_TOLD, SHUFFLED, SMALL_SPREAD, UNTRAINED_NORM
 from clsviz.words.labels import axis_title, cutoff_units
@@ -41,7 +43,7 @@ def answer(rows: Sequence[Row], experiment: Experiment) -> str:
 
 def _few(rows: Sequence[Row]) -> str:
     """That there are too few different sentences for a firm answer, or ""."""
-    fits = [row.fit for row in rows if row.fit and row.fit.n_clusters < statistics.FEW_SENTENCES]
+    fits = [row.fit for row in rows if row.fit and row.fit.n_clusters < FEW_SENTENCES]
     if not fits:
         return ""
     repeats = [fit.n_clusters for fit in fits if fit.n_clusters < fit.n]
@@ -60,7 +62,7 @@ def headline(rows: Sequence[Row]) -> str:
     most, least = max(fits, key=lambda label: fits[label].r_squared), min(fits, key=lambda label: fits[label].r_squared)
     explained = f"{share(fits[most].r_squared)} of the differences between norms"
     fewest = min(fits.values(), key=lambda fit: fit.n_clusters)
-    are_few = fewest.n_clusters < statistics.FEW_SENTENCES
+    are_few = fewest.n_clusters < FEW_SENTENCES
     if len(fits) == 1:
         among = f" of only {counted(fewest.n, fewest.n_clusters)}" if are_few else ""
         untold = f", {NOT_TOLD}" if not are_few and fits[most].r_squared_interval[0] == 0 else ""
@@ -110,7 +112,7 @@ def _ranking(rows: Sequence[Row]) -> str:
     return text
 
 
-def _explained(fit: statistics.Fit, of: str = " of the norm’s variance") -> str:
+def _explained(fit: Fit, of: str = " of the norm’s variance") -> str:
     value, low, high = map(r_squared, (fit.r_squared, *fit.r_squared_interval))
     return f"{share(fit.r_squared)}{of} (R² {value}, 95% interval {low} to {high})"
 
@@ -185,7 +187,7 @@ def probe_curves(rows: Sequence[Row]) -> str:
     )
     text = f"From the whole [CLS] vector: cross-validated R² of a linear probe, {of}."
     fewest = min(profiles, key=lambda profile: profile.n_different, default=None)
-    if fewest is None or fewest.n_different >= statistics.FEW_SENTENCES:
+    if fewest is None or fewest.n_different >= FEW_SENTENCES:
         return text
     return (
         f"{text} {counted(fewest.n, fewest.n_different)} {'is' if fewest.n_different == 1 else 'are'} too few to tell."

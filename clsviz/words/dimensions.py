@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from clsviz.statistics import AS_IT_IS, WITHOUT_BIAS, WITHOUT_EITHER, WITHOUT_GAIN, Dimensions, NormOf
+from clsviz.statistics.dimensions import AS_IT_IS, WITHOUT_BIAS, WITHOUT_EITHER, WITHOUT_GAIN, Dimensions, NormOf
 from clsviz.words.numbers import number
 from clsviz.words.numbers import share as in_percent
 

@@ -3,7 +3,8 @@
 from clsviz.experiment import Experiment
 from clsviz.settings import Lengths, Pooling
 from clsviz.sources import models
-from clsviz.statistics import FEW_SENTENCES, Profile, Reading, Readout
+from clsviz.statistics.intervals import FEW_SENTENCES
+from clsviz.statistics.probes import Profile, Reading, Readout
 from clsviz.words.answer import HARDLY
 from clsviz.words.labels import cutoff_unit
 from clsviz.words.profile import in_brief

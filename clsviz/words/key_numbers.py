@@ -5,15 +5,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from clsviz import statistics
 from clsviz.experiment import Experiment
 from clsviz.settings import Unit
+from clsviz.statistics.line import FLAT_LENGTHS
 from clsviz.words.labels import cutoff_unit
 from clsviz.words.numbers import number, r_squared, runs
 
 if TYPE_CHECKING:
     from clsviz.analysis import ViewData
-    from clsviz.statistics import Flat, Shape
+    from clsviz.statistics.line import Flat
+    from clsviz.statistics.shape import Shape
 
 
 def in_numbers(shown: "ViewData", experiment: Experiment, n_sampled: int) -> str:
@@ -64,7 +65,7 @@ def key_numbers(
 
 
 def _flat(flat: "Flat") -> dict[str, str]:
-    lengths = statistics.FLAT_LENGTHS
+    lengths = FLAT_LENGTHS
     text = _r_squared(flat.r_squared)
     if absent := flat.absent:
         text += f" (no sentence is {runs(absent)} long)"

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from clsviz.analysis.probes import Origin
 from clsviz.settings import Alteration
-from clsviz.statistics import FEW_SENTENCES, Reading
+from clsviz.statistics.intervals import FEW_SENTENCES
+from clsviz.statistics.probes import Reading
 from clsviz.words.answer import HARDLY
 from clsviz.words.numbers import duration
 from clsviz.words.readings import clause, counted, is_few, known, untested

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from clsviz.statistics import AFTER, BEFORE, CONTROL, MOST_SENTENCES, Erasure, Left, Travel
+from clsviz.statistics.erasure import AFTER, BEFORE, CONTROL, MOST_SENTENCES, Erasure, Left
+from clsviz.statistics.probes import Travel
 from clsviz.words.readings import off_by, untested
 
 ABOUT_ERASING = (

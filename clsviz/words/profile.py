@@ -3,7 +3,8 @@
 from clsviz.experiment import Experiment
 from clsviz.settings import Lengths, Pooling
 from clsviz.sources import models
-from clsviz.statistics import FEW_SENTENCES, Profile, Reading, Readout
+from clsviz.statistics.intervals import FEW_SENTENCES
+from clsviz.statistics.probes import Profile, Reading, Readout
 from clsviz.words.answer import HARDLY, SMALL_SPREAD
 from clsviz.words.labels import POOLINGS
 from clsviz.words.numbers import number, r_squared

@@ -1,6 +1,6 @@
 """What two principal components of the vectors show of length."""
 
-from clsviz.statistics import MOST_PROJECTED, Projection
+from clsviz.statistics.probes import MOST_PROJECTED, Projection
 from clsviz.words.readings import untested
 
 ABOUT = (

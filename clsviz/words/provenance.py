@@ -21,7 +21,7 @@ from clsviz.settings import (
     printable,
 )
 from clsviz.sources import catalogue, models
-from clsviz.statistics import enough_row_groups
+from clsviz.statistics.intervals import enough_row_groups
 from clsviz.words.answer import precision
 from clsviz.words.labels import POOLINGS, cutoff_unit, is_imported
 from clsviz.words.numbers import counted

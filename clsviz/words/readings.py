@@ -1,7 +1,8 @@
 """What one reading of a vector says, in a few words."""
 
 from clsviz.settings import Pooling
-from clsviz.statistics import FEW_SENTENCES, Profile, Reading, Readout
+from clsviz.statistics.intervals import FEW_SENTENCES
+from clsviz.statistics.probes import Profile, Reading, Readout
 from clsviz.words import numbers
 
 FITTING = "Fitting probes…"

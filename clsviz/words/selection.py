@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clsviz import statistics
 from clsviz.errors import UndefinedFitError
 from clsviz.settings import Trait
+from clsviz.statistics import line
 from clsviz.words.numbers import number, r_squared
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def selected(shown: "ViewData", index: "NDArray[np.intp]") -> str:
     text = f"{len(index):,} selected · mean norm {mean}, of all {of_all}"
     try:
         clusters = None if shown.clusters is None else shown.clusters[index]
-        fit = statistics.fit(shown.lengths[index], norms, clusters)
+        fit = line.fit(shown.lengths[index], norms, clusters)
     except UndefinedFitError:
         return text
     return f"{text} · R² {r_squared(fit.r_squared)} among them"

@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clsviz.statistics import CHANCE
+from clsviz.statistics.sentlen import CHANCE
 from clsviz.words.numbers import duration
 
 if TYPE_CHECKING:
     from clsviz.analysis.layers import SentLen
     from clsviz.analysis.probes import Published
-    from clsviz.statistics import Result
+    from clsviz.statistics.sentlen import Result
 
 ABOUT = (
     "The SentLen task (Conneau et al. 2018): which of six bins does a sentence’s length in words fall into? Logistic "

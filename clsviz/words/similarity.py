@@ -8,7 +8,7 @@ from clsviz.experiment import Experiment
 from clsviz.jobs import Found
 from clsviz.settings import Lengths, Precision, Unit
 from clsviz.sources import models
-from clsviz.statistics import Remedy
+from clsviz.statistics.erasure import Remedy
 from clsviz.words.labels import cutoff_unit
 from clsviz.words.numbers import duration, number
 from clsviz.words.provenance import length, origin, used, vector

@@ -3,8 +3,8 @@
 import math
 from typing import TYPE_CHECKING
 
-from clsviz import statistics
 from clsviz.settings import Unit
+from clsviz.statistics.lengths import percentile_at_length
 from clsviz.words.numbers import between, number
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def facts(length: int, norm: float, unit: Unit, shown: "ViewData", *, is_truncat
 
 def among(length: int, norm: float, lengths: "NDArray[np.int32]", norms: "NDArray[np.float32]") -> str:
     """Where the norm lies among those (n,) of corpus sentences of about its length, or "" if these are too few."""
-    found = statistics.percentile_at_length(length, norm, lengths, norms)
+    found = percentile_at_length(length, norm, lengths, norms)
     if found is None:
         return ""
     percent, n = found

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from support.tiny import random_sentences, write_piecewise_bert
 
-from clsviz import analysis, statistics, words
+from clsviz import analysis, words
 from clsviz.analysis import ViewData
 from clsviz.analysis.compare import Norms, Row
 from clsviz.errors import UndefinedFitError
@@ -22,7 +22,8 @@ from clsviz.jobs import Encoders, Extraction, Found
 from clsviz.measurements import Kind, Measurements
 from clsviz.progress import Progress
 from clsviz.settings import Pooling, Unit
-from clsviz.statistics import STRENGTHS, folds_of, ridge_probe
+from clsviz.statistics import line as regression
+from clsviz.statistics.ridge import STRENGTHS, folds_of, ridge_probe
 from clsviz.store import Store
 
 CUTOFF = 20
@@ -130,7 +131,7 @@ def test_the_table_has_what_each_model_says_alone(
     for row, found, (_, cells) in zip(rows, founds[Kind.NORMS], analysis.compare.table(rows).iterrows(), strict=True):
         norms = found.measurements.cls_norms[index, -1].astype(float)
         line = LinearRegression().fit(lengths[:, None], norms)
-        fit = statistics.fit(lengths, norms)
+        fit = regression.fit(lengths, norms)
         assert (cells["model"], cells["label"], cells["n_sentences"]) == (row.model, row.label, len(index))
         assert cells["r_squared"] == pytest.approx(line.score(lengths[:, None], norms))
         assert cells["slope"] == pytest.approx(line.coef_[0])
@@ -216,7 +217,7 @@ def row_of(lengths: np.ndarray) -> Callable[..., Row]:
         norms = (7 + spread * (strength * (lengths - lengths.mean()) / lengths.std() + noise)).astype(np.float32)
         fit, problem = None, ""
         try:
-            fit = statistics.fit(lengths, norms)
+            fit = regression.fit(lengths, norms)
         except UndefinedFitError as error:
             problem = str(error)
         shown = ViewData(np.arange(500), lengths, norms, fit, problem, 0, clusters=np.arange(500))

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from support.measured import measurements
 
-from clsviz import statistics
 from clsviz.analysis import select, shapes
 from clsviz.analysis.view import More, advised, more_than
 from clsviz.errors import TooFewError, UndefinedFitError
@@ -14,6 +13,7 @@ from clsviz.measurements import Measurements
 from clsviz.settings import ALL, Pooling
 from clsviz.sources.catalogue import Corpus
 from clsviz.sources.sampling import Sample
+from clsviz.statistics.summary import Census
 
 N = 40
 """Sentences, of 0 to 39 tokens, all of which the model reads whole."""
@@ -59,9 +59,9 @@ class Counted:
 
     n = N + 1
 
-    def vector(self, pooling: Pooling, layer: int | None) -> statistics.Census:
+    def vector(self, pooling: Pooling, layer: int | None) -> Census:
         of = measurements(N)
-        return statistics.Census.of(np.append(of.n_tokens, 90), np.append(of.norms(pooling, layer), 1.0))
+        return Census.of(np.append(of.n_tokens, 90), np.append(of.norms(pooling, layer), 1.0))
 
     def n_truncated(self, _: int) -> int:
         return 0

@@ -18,7 +18,7 @@ from clsviz.jobs import Encoders, Extraction, Found
 from clsviz.measurements import Kind
 from clsviz.progress import Progress
 from clsviz.settings import Alteration, Lengths, Pooling, Unit
-from clsviz.statistics import STRENGTHS
+from clsviz.statistics.ridge import STRENGTHS
 from clsviz.store import Store
 from clsviz.vectors import Vectors
 

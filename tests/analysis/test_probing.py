@@ -16,7 +16,8 @@ from clsviz.jobs import Encoders, Extraction, Found
 from clsviz.measurements import Kind
 from clsviz.progress import Progress
 from clsviz.settings import Lengths, Pooling
-from clsviz.statistics import AFTER, BEFORE, CONTROL, STRENGTHS
+from clsviz.statistics.erasure import AFTER, BEFORE, CONTROL
+from clsviz.statistics.ridge import STRENGTHS
 from clsviz.store import Store
 
 

@@ -14,7 +14,7 @@ from clsviz.experiment import View
 from clsviz.jobs import Found
 from clsviz.settings import Pooling
 from clsviz.sources.models import Weights
-from clsviz.statistics import Remedy
+from clsviz.statistics.erasure import Remedy
 from clsviz.vectors import Vectors
 
 VIEW = View(length_cutoff=80)

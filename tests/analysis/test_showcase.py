@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clsviz import analysis, statistics
+from clsviz import analysis
 from clsviz.analysis import result_key, sentences_key, showcase
 from clsviz.analysis.typed import CHECK_EXAMPLE
 from clsviz.encoder import Encoder
@@ -16,7 +16,8 @@ from clsviz.jobs import SHOWCASE, Encoders, Extraction, Found
 from clsviz.measurements import POOLED, Kind
 from clsviz.progress import Progress
 from clsviz.settings import Pooling, Precision
-from clsviz.statistics import Profile, Readout
+from clsviz.statistics.probes import Profile, Readout
+from clsviz.statistics.ridge import ridge_probe
 from clsviz.store import Store
 from clsviz.store.results import ResultCache
 
@@ -90,7 +91,7 @@ def test_read_anew_from_vectors_measured_here_it_is_the_same(tmp_path: Path, her
     assert isinstance(profile, Profile)
     assert profile.is_complete
     for pooling, layer in ((Pooling.CLS, 1), (Pooling.CLS, 6), (Pooling.MEAN, 6), (Pooling.POOLER, None)):
-        probe = statistics.ridge_probe(here.vectors.of(pooling, layer)[index], lengths, folds)
+        probe = ridge_probe(here.vectors.of(pooling, layer)[index], lengths, folds)
         reading = profile.get(pooling, layer, Readout.VECTOR)
         assert reading is not None
         assert reading.r_squared == pytest.approx(probe.r_squared, abs=2e-4)

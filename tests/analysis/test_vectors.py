@@ -17,7 +17,8 @@ from clsviz.jobs import Encoders, Extraction, Found
 from clsviz.measurements import Kind
 from clsviz.progress import Progress
 from clsviz.settings import Lengths, Pooling
-from clsviz.statistics import STRENGTHS, Profile, Readout
+from clsviz.statistics.probes import Profile, Readout
+from clsviz.statistics.ridge import STRENGTHS
 from clsviz.store import Store
 
 

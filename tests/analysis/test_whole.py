@@ -3,12 +3,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from clsviz import analysis, statistics
+from clsviz import analysis
 from clsviz.experiment import View
 from clsviz.jobs import Found
 from clsviz.measurements import Measurements
 from clsviz.settings import Lengths, Pooling, Unit
 from clsviz.sources.sampling import Sample
+from clsviz.statistics.line import fit
+from clsviz.statistics.summary import Census
 
 N, DRAWN = 5_000, 1_000
 
@@ -28,8 +30,8 @@ class Counted:
     def __init__(self, measured) -> None:
         self.measured = measured
 
-    def vector(self, pooling: Pooling, layer: int | None) -> statistics.Census:
-        return statistics.Census.of(self.measured.n_tokens, self.measured.norms(pooling, layer))
+    def vector(self, pooling: Pooling, layer: int | None) -> Census:
+        return Census.of(self.measured.n_tokens, self.measured.norms(pooling, layer))
 
     def n_truncated(self, _: int) -> int:
         return 7
@@ -48,7 +50,7 @@ def test_the_line_is_of_all_and_the_points_are_of_the_sample(found: Found, cutof
     shown = analysis.select(found, view)
     whole = found.census.measured
     short = whole.n_tokens < cutoff
-    expected = statistics.fit(whole.n_tokens[short], whole.norms(Pooling.CLS, 1)[short])
+    expected = fit(whole.n_tokens[short], whole.norms(Pooling.CLS, 1)[short])
     assert shown.fit is not None
     assert (shown.n, shown.fit.r_squared, shown.fit.slope) == pytest.approx(
         (short.sum(), expected.r_squared, expected.slope)

@@ -10,9 +10,10 @@ from streamlit.proto.Element_pb2 import Element
 from benchmarks import load_table
 from benchmarks.visited import Held, Stored
 from benchmarks.visitors import Met, Visit, Visitor, has_points
-from clsviz import statistics, words
+from clsviz import words
 from clsviz.analysis import ViewData
 from clsviz.experiment import Experiment
+from clsviz.statistics.line import fit
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +82,7 @@ def test_a_visitor_reads_how_many_are_measured_and_not_how_many_are_short_enough
     lengths = np.random.default_rng(0).integers(3, 60, 512).astype(np.int32)
     norms = (7 - 0.01 * lengths).astype(np.float32)
     index = np.flatnonzero(lengths < 40)
-    shown = ViewData(index, lengths[index], norms[index], statistics.fit(lengths[index], norms[index]), "")
+    shown = ViewData(index, lengths[index], norms[index], fit(lengths[index], norms[index]), "")
     visitor, element = Visitor("http://127.0.0.1/", Visit(1)), Element()
     element.markdown.body = words.in_numbers(shown, Experiment(length_cutoff=40), 512)
     visitor._see(element)

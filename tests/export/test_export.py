@@ -9,12 +9,14 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from clsviz import export, figures, statistics
+from clsviz import export, figures
 from clsviz.analysis import ViewData, select
 from clsviz.experiment import Experiment
 from clsviz.jobs import Encoders, Extraction, Found
 from clsviz.progress import Progress
 from clsviz.settings import Lengths, Overlay
+from clsviz.statistics.line import fit
+from clsviz.statistics.summary import Census
 from clsviz.store import Store
 
 EVIL = ['<script>alert("x")</script>', 'comma, "quotes" and\ttab', "=1+1", "ünï 漢字 👋🏽", "the cat sat on the mat"]
@@ -89,9 +91,9 @@ def test_the_report_of_a_whole_corpus_has_no_curves_of_a_part(experiment: Experi
     lengths = random.integers(3, 60, 200).astype(np.int32)
     norms = (9 + lengths / 20 + random.standard_normal(200)).astype(np.float32)
     index = np.arange(200) % len(found.sentences)
-    of_sample = ViewData(index, lengths, norms, statistics.fit(lengths, norms), "")
+    of_sample = ViewData(index, lengths, norms, fit(lengths, norms), "")
     assert "R² of a curve" in export.report(experiment, found, of_sample).decode()
-    census = statistics.Census.of(lengths, norms)
+    census = Census.of(lengths, norms)
     of_all = replace(of_sample, fit=census.fit(), census=census)
     page = export.report(experiment, found, of_all).decode()
     assert f"{of_all.fit.r_squared:.4f}" in page
@@ -102,7 +104,7 @@ def test_the_report_of_a_whole_corpus_has_no_curves_of_a_part(experiment: Experi
 
 def test_the_line_of_a_whole_corpus_has_no_intervals(experiment: Experiment, found: Found, shown: ViewData) -> None:
     of_sample = export.summary(experiment, found, shown)
-    census = statistics.Census.of(shown.lengths, shown.norms)
+    census = Census.of(shown.lengths, shown.norms)
     of_all = export.summary(experiment, found, replace(shown, fit=census.fit(), census=census, clusters=None))
     intervals = [name for name in of_sample if name.endswith(("_interval", "_on_few"))]
     assert len(intervals) == 4

@@ -5,7 +5,10 @@ from clsviz import export, words
 from clsviz.analysis import ViewData
 from clsviz.analysis.layers import SentLen
 from clsviz.settings import Pooling, Unit
-from clsviz.statistics import NormOf, Profile, Reading, Readout, dimensions, fit, sentlen
+from clsviz.statistics import sentlen
+from clsviz.statistics.dimensions import NormOf, dimensions
+from clsviz.statistics.line import fit
+from clsviz.statistics.probes import Profile, Reading, Readout
 
 LENGTHS = np.arange(3, 53, dtype=np.int32)
 NORMS = (7 + 0.01 * LENGTHS + 0.05 * np.sin(LENGTHS)).astype(np.float32)

@@ -2,7 +2,7 @@ import numpy as np
 from support.lines import sample
 
 from clsviz.figures import Palette, cutoff_lines
-from clsviz.statistics import by_cutoff
+from clsviz.statistics.line import by_cutoff
 
 
 def test_every_cutoff_has_its_r_squared_with_interval_and_its_slope() -> None:

@@ -17,7 +17,9 @@ from clsviz.figures.density import (
     labels,
     n_sampled,
 )
-from clsviz.statistics import bins, fit, quantiles
+from clsviz.statistics.lengths import bins
+from clsviz.statistics.line import fit
+from clsviz.statistics.shape import quantiles
 
 N = 120_000
 RANDOM = np.random.default_rng(0)

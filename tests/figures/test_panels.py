@@ -3,7 +3,7 @@ import pytest
 from support.figures import PALETTE, PLACEHOLDERS, colours_of, ranges_of
 
 from clsviz.figures import Points, labels_of, small_multiples
-from clsviz.statistics import fit
+from clsviz.statistics.line import fit
 
 
 def points(n: int, slope: float = 0.02, seed: int = 0) -> Points:

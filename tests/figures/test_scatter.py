@@ -9,7 +9,9 @@ import pytest
 
 from clsviz import figures
 from clsviz.figures import Axes, Palette, Points, hover_label, labels_of, scatter, to_html
-from clsviz.statistics import bins, fit, quantiles, slices
+from clsviz.statistics.lengths import bins, slices
+from clsviz.statistics.line import fit
+from clsviz.statistics.shape import quantiles
 
 PALETTE = Palette()
 

@@ -9,7 +9,7 @@ from support.figures import places_of
 
 from clsviz import figures
 from clsviz.figures import Axes, Palette, Points, labels_of, scatter, sent
-from clsviz.statistics import fit
+from clsviz.statistics.line import fit
 
 
 def drawn(numbers: np.ndarray, **more: Any) -> tuple[Points, dict[str, Any]]:

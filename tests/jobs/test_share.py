@@ -9,7 +9,6 @@ from support.corpora import shrink
 from support.extracting import Steps, n_in_turns, run
 from support.waiting import wait_for
 
-from clsviz import statistics
 from clsviz.encoder import Encoder, has_fast_bfloat16
 from clsviz.errors import CancelledError, SettingError
 from clsviz.experiment import Experiment
@@ -17,6 +16,7 @@ from clsviz.jobs import Encoders, Extraction, Share, Worker
 from clsviz.measurements import MAX_LENGTH
 from clsviz.progress import Progress
 from clsviz.settings import ALL, Pooling, Precision
+from clsviz.statistics import line
 from clsviz.store import Store
 
 FIRST_BORDERS = [0, 32, 64, 128, 256]
@@ -121,7 +121,7 @@ def test_the_line_of_a_whole_corpus_is_that_of_all_its_sentences(
     assert found.census is not None
     assert (found.census.n, found.n_measured, found.n_missing) == (400, 400, 0)
     measured = tiny_encoder.measure(Path(whole.corpus).read_text().splitlines())
-    expected = statistics.fit(measured.n_tokens, measured.norms(Pooling.CLS, 1))
+    expected = line.fit(measured.n_tokens, measured.norms(Pooling.CLS, 1))
     fit = found.census.vector(Pooling.CLS, 1).fit(MAX_LENGTH + 1)
     assert (fit.n, fit.slope, fit.r_squared) == pytest.approx((400, expected.slope, expected.r_squared), rel=1e-5)
     again = Extraction(whole, store, Encoders())

@@ -9,13 +9,13 @@ from support.datasets import write
 from support.extracting import run
 from support.hub import Hub
 
-from clsviz import statistics
 from clsviz.encoder import Encoder
 from clsviz.experiment import Experiment
 from clsviz.jobs import Encoders, Extraction, Found, Machine, Share, plan
 from clsviz.measurements import MAX_LENGTH
 from clsviz.progress import Progress
 from clsviz.settings import ALL, Pooling
+from clsviz.statistics import line
 from clsviz.store import Store
 
 
@@ -39,7 +39,7 @@ def test_all_of_a_dataset_is_measured_like_a_file_of_its_sentences(
     assert found.census is not None
     assert (found.census.n, found.n_missing, len(found.sentences)) == (400, 0, 100)
     measured = tiny_encoder.measure(text_file.read_text(encoding="utf-8").splitlines())
-    expected = statistics.fit(measured.n_tokens, measured.norms(Pooling.CLS, 1))
+    expected = line.fit(measured.n_tokens, measured.norms(Pooling.CLS, 1))
     fit = found.census.vector(Pooling.CLS, 1).fit(MAX_LENGTH + 1)
     assert (fit.n, fit.slope, fit.r_squared) == pytest.approx((400, expected.slope, expected.r_squared), rel=1e-5)
     of_file, _ = run(Experiment(on_hub.model, str(text_file), sample_size=ALL), Store(tmp_path / "other"))

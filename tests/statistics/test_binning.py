@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from support.lines import sample
 
-from clsviz.statistics import bins, percentile_at_length, slices
+from clsviz.statistics.lengths import bins, percentile_at_length, slices
 
 
 def test_bins_hold_the_quartiles_of_their_lengths() -> None:

@@ -4,7 +4,7 @@ from scipy import stats
 from support.lines import sample
 
 from clsviz.errors import UndefinedFitError
-from clsviz.statistics import by_cutoff, fit, flat
+from clsviz.statistics.line import by_cutoff, fit, flat
 
 
 def test_each_cutoff_has_the_line_of_its_sentences() -> None:

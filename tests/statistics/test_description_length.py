@@ -6,8 +6,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from clsviz.statistics import online_code
-from clsviz.statistics.sentlen import STRENGTHS, Task
+from clsviz.statistics.sentlen import STRENGTHS, Task, online_code
 
 
 def task_of(n: int, k: int = 3, seed: int = 0) -> Task:

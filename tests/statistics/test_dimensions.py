@@ -8,7 +8,7 @@ from scipy import stats
 from clsviz import words
 from clsviz.errors import UndefinedFitError
 from clsviz.settings import Pooling
-from clsviz.statistics import (
+from clsviz.statistics.dimensions import (
     AS_IT_IS,
     WITHOUT_BIAS,
     WITHOUT_EITHER,

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from clsviz.statistics import norms_of_directions, unit
+from clsviz.statistics.dimensions import norms_of_directions
+from clsviz.statistics.ridge import unit
 
 RANDOM = np.random.default_rng(0)
 

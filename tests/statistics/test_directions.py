@@ -6,7 +6,8 @@ from sklearn.metrics.pairwise import cosine_similarity
 from support.searched import WIDTH, lengths, noise, with_length
 
 from clsviz.errors import UndefinedFitError
-from clsviz.statistics import Directions, directions_of, length_groups, mean_cosines, nearest_among, neighbours, tf_idf
+from clsviz.statistics.retrieval import length_groups, tf_idf
+from clsviz.statistics.similarity import Directions, directions_of, mean_cosines, nearest_among, neighbours
 
 
 def of_pairs(table: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray, float]:

@@ -3,7 +3,7 @@ import pytest
 from sklearn.model_selection import KFold
 
 from clsviz.errors import UndefinedFitError
-from clsviz.statistics import N_FOLDS, folds_of, ridge_probe
+from clsviz.statistics.ridge import N_FOLDS, folds_of, ridge_probe
 
 
 def test_sentences_that_differ_in_case_accents_or_white_space_share_a_fold() -> None:

@@ -5,8 +5,8 @@ from statsmodels.regression.linear_model import OLS
 from support.lines import sample
 
 from benchmarks import coverage
-from clsviz.statistics import by_cutoff, fit
 from clsviz.statistics.intervals import cluster_covariance, r_squared_interval
+from clsviz.statistics.line import by_cutoff, fit
 
 
 @pytest.mark.parametrize("n", [200, 20_000])

@@ -3,7 +3,7 @@ import pytest
 from scipy import linalg
 from sklearn.linear_model import LinearRegression, RidgeCV
 
-from clsviz.statistics import leace
+from clsviz.statistics.erasure import leace
 
 RANDOM = np.random.default_rng(0)
 N, WIDTH = 600, 12

@@ -6,18 +6,18 @@ from scipy import stats
 from support.searched import N, lengths, noise, with_length
 
 from clsviz.errors import UndefinedFitError
-from clsviz.statistics import (
+from clsviz.statistics.retrieval import (
+    Chance,
     LengthBias,
     chance,
     check_lengths,
-    directions_of,
     first_of_each,
     length_bias,
     length_groups,
     random_apart,
     share_kept,
 )
-from clsviz.statistics.retrieval import Chance
+from clsviz.statistics.similarity import directions_of
 
 
 def bias_of(vectors: np.ndarray) -> tuple[LengthBias, Chance]:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from clsviz.settings import Unit
-from clsviz.statistics import lengths_in
+from clsviz.statistics.lengths import lengths_in
 
 SENTENCES = ["One, two.", " a\tb \n c ", "Übergröße", ""]
 N_TOKENS = np.array([5, 3, 4, 0], np.int32)

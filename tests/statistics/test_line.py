@@ -6,8 +6,9 @@ from scipy import stats
 from support.lines import sample
 
 from clsviz.errors import UndefinedFitError
-from clsviz.statistics import Census, by_cutoff, fit, r_squared
 from clsviz.statistics.intervals import r_squared_interval
+from clsviz.statistics.line import by_cutoff, fit, r_squared
+from clsviz.statistics.summary import Census
 
 
 def test_the_line_is_the_least_squares_one() -> None:

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from clsviz.statistics import audit, fit
+from clsviz.statistics.line import fit
+from clsviz.statistics.precision import audit
 
 
 def test_an_audit_compares_the_same_sentences() -> None:

@@ -8,7 +8,8 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
 from clsviz.settings import Pooling
-from clsviz.statistics import Profile, Reading, Readout, folds_of, readings, ridge_probe, steps, unit
+from clsviz.statistics.probes import Profile, Reading, Readout, readings, steps
+from clsviz.statistics.ridge import folds_of, ridge_probe, unit
 from clsviz.vectors import Vectors
 
 N, WIDTH, LAST = 400, 24, 3

@@ -3,7 +3,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from clsviz.errors import UndefinedFitError
-from clsviz.statistics import MOST_PROJECTED, projection
+from clsviz.statistics.probes import MOST_PROJECTED, projection
 
 RANDOM = np.random.default_rng(0)
 N, WIDTH = 400, 8

@@ -4,7 +4,7 @@ from sklearn.linear_model import LinearRegression
 from support.searched import WIDTH, N, lengths, noise, with_length
 
 from clsviz.errors import UndefinedFitError
-from clsviz.statistics import Remedy, leace
+from clsviz.statistics.erasure import Remedy, leace
 from clsviz.statistics.erasure import fit_remedy as fit
 
 MIXED = with_length(1.5) @ np.random.default_rng(7).normal(size=(WIDTH, WIDTH)) + 3

@@ -10,8 +10,8 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from clsviz.errors import UndefinedFitError
-from clsviz.statistics import N_FOLDS, STRENGTHS, ridge_probe, shuffled, unit
-from clsviz.statistics.ridge import explain_untestable_lengths
+from clsviz.statistics.lengths import shuffled
+from clsviz.statistics.ridge import N_FOLDS, STRENGTHS, explain_untestable_lengths, ridge_probe, unit
 
 
 def sample(n: int, width: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

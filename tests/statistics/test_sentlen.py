@@ -7,8 +7,8 @@ from sklearn.model_selection import GridSearchCV, PredefinedSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from clsviz import statistics
 from clsviz.errors import UndefinedFitError
+from clsviz.statistics import sentlen
 from clsviz.statistics.sentlen import BINS, CHANCE, STRENGTHS, Task
 
 N_OF_BIN = (90, 80, 70, 60, 50, 40)
@@ -35,7 +35,7 @@ def sentences() -> list[str]:
 
 @pytest.fixture(scope="module")
 def split(sentences: list[str]) -> Task:
-    return statistics.sentlen.task(sentences)
+    return sentlen.task(sentences)
 
 
 @pytest.fixture(scope="module")
@@ -60,15 +60,13 @@ def test_classes_are_balanced_in_every_split(sentences: list[str], split: Task) 
 
 
 def test_which_sentences_are_drawn_depends_on_the_seed_alone(sentences: list[str], split: Task) -> None:
-    np.testing.assert_array_equal(statistics.sentlen.task(sentences).train, split.train)
-    assert set(statistics.sentlen.task(sentences, seed=1).test.tolist()) != set(split.test.tolist())
-    assert set(np.flatnonzero(statistics.sentlen.task(sentences, seed=1).labels == 0)) != set(
-        np.flatnonzero(split.labels == 0)
-    )
+    np.testing.assert_array_equal(sentlen.task(sentences).train, split.train)
+    assert set(sentlen.task(sentences, seed=1).test.tolist()) != set(split.test.tolist())
+    assert set(np.flatnonzero(sentlen.task(sentences, seed=1).labels == 0)) != set(np.flatnonzero(split.labels == 0))
 
 
 def test_a_class_is_bounded(sentences: list[str]) -> None:
-    small = statistics.sentlen.task(sentences, most_per_class=20)
+    small = sentlen.task(sentences, most_per_class=20)
     assert (small.n_per_class, len(small.train), len(small.dev), len(small.test)) == (20, 72, 24, 24)
 
 
@@ -79,7 +77,7 @@ EDGES = [(0, -1), (4, -1), (29, -1)] + [(n, label) for label, edges in enumerate
 def test_the_edges_of_the_bins(n_words: int, label: int) -> None:
     """In bins of ten, of which all are drawn, and the sentence in question the tenth."""
     others = sentences_of(tuple(10 - (index == label) for index in range(6)))
-    found = statistics.sentlen.task([*others, " \t".join(["one,"] * n_words)])
+    found = sentlen.task([*others, " \t".join(["one,"] * n_words)])
     assert found.n_per_class == 10
     assert found.labels[-1] == label
 
@@ -91,7 +89,7 @@ def test_the_bins_are_those_of_senteval() -> None:
 def test_of_sentences_that_are_all_but_the_same_only_the_first_is_taken() -> None:
     first = sentences_of((10,) * 6)
     again = [sentence.upper().replace("AND", "A\u0301ND").replace(" ", "  ") for sentence in first]
-    found = statistics.sentlen.task([*first, *again, *first])
+    found = sentlen.task([*first, *again, *first])
     assert found.n_per_class == 10
     assert (found.labels[:60] >= 0).all()
     assert (found.labels[60:] == -1).all()
@@ -107,12 +105,12 @@ def test_of_sentences_that_are_all_but_the_same_only_the_first_is_taken() -> Non
 )
 def test_too_few_sentences_of_a_bin(n_of_bin: tuple[int, ...], says: str) -> None:
     with pytest.raises(UndefinedFitError, match=says):
-        statistics.sentlen.task(sentences_of(n_of_bin))
+        sentlen.task(sentences_of(n_of_bin))
 
 
 def test_no_sentence_at_all_is_too_few() -> None:
     with pytest.raises(UndefinedFitError, match="none has 5 to 8 words"):
-        statistics.sentlen.task([])
+        sentlen.task([])
 
 
 def test_the_result_is_that_of_a_grid_search_on_dev_and_one_look_at_test(noisy: np.ndarray, split: Task) -> None:
@@ -121,7 +119,7 @@ def test_the_result_is_that_of_a_grid_search_on_dev_and_one_look_at_test(noisy: 
     pipeline = make_pipeline(StandardScaler(), LogisticRegression(max_iter=5000, tol=1e-6))
     grid = {"logisticregression__C": sorted(STRENGTHS)}
     search = GridSearchCV(pipeline, grid, cv=folds, refit=False).fit(noisy[rows].astype(float), split.labels[rows])
-    found = statistics.sentlen.classify(noisy, split)
+    found = sentlen.classify(noisy, split)
     assert found.strength == search.best_params_["logisticregression__C"]
     assert found.dev_accuracy == pytest.approx(search.best_score_)
     pipeline.set_params(**search.best_params_).fit(noisy[split.train].astype(float), split.labels[split.train])
@@ -133,7 +131,7 @@ def test_the_result_is_that_of_a_grid_search_on_dev_and_one_look_at_test(noisy: 
 
 
 def test_the_interval_is_wilsons(noisy: np.ndarray, split: Task) -> None:
-    found = statistics.sentlen.classify(noisy, split)
+    found = sentlen.classify(noisy, split)
     z, n, p = stats.norm.ppf(0.975), found.n_test, found.accuracy
     centre = (p + z**2 / (2 * n)) / (1 + z**2 / n)
     margin = z / (1 + z**2 / n) * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
@@ -143,8 +141,8 @@ def test_the_interval_is_wilsons(noisy: np.ndarray, split: Task) -> None:
 def test_the_choice_does_not_read_the_test_sentences(noisy: np.ndarray, split: Task) -> None:
     blind = noisy.copy()
     blind[split.test] = np.nan
-    choice = statistics.sentlen.choose(blind, split)
-    found = statistics.sentlen.classify(noisy, split)
+    choice = sentlen.choose(blind, split)
+    found = sentlen.classify(noisy, split)
     assert (choice.strength, choice.dev_accuracy) == (found.strength, found.dev_accuracy)
     accuracy = choice.model.score(noisy[split.test].astype(float), split.labels[split.test])
     assert accuracy == found.accuracy
@@ -153,7 +151,7 @@ def test_the_choice_does_not_read_the_test_sentences(noisy: np.ndarray, split: T
 def test_nor_is_the_scaling_found_on_others_than_the_train_sentences(noisy: np.ndarray, split: Task) -> None:
     shifted = noisy.copy()
     shifted[np.concatenate([split.dev, split.test])] += 1e3
-    scaler = statistics.sentlen.choose(shifted, split).model[0]
+    scaler = sentlen.choose(shifted, split).model[0]
     np.testing.assert_allclose(scaler.mean_, noisy[split.train].mean(axis=0, dtype=float))
 
 
@@ -168,7 +166,7 @@ def test_the_strength_is_that_of_dev_also_where_another_does_better_on_test(spli
             model.fit(vectors[split.train], split.labels[split.train])
             of_dev.append(model.score(vectors[split.dev], split.labels[split.dev]))
             of_test.append(model.score(vectors[split.test], split.labels[split.test]))
-        found = statistics.sentlen.classify(vectors, split)
+        found = sentlen.classify(vectors, split)
         best = int(np.argmax(of_dev))  # the first of equals
         assert found.strength == STRENGTHS[best]
         assert found.accuracy == pytest.approx(of_test[best])
@@ -179,7 +177,7 @@ def test_the_strength_is_that_of_dev_also_where_another_does_better_on_test(spli
 def test_of_strengths_that_do_equally_well_the_smallest_is_taken(sentences: list[str], split: Task) -> None:
     """As all do where the classes are far apart."""
     corners = np.eye(6)[split.labels] * 100
-    found = statistics.sentlen.classify(corners, split)
+    found = sentlen.classify(corners, split)
     assert (found.strength, found.accuracy) == (min(STRENGTHS), 1)
     assert list(STRENGTHS) == sorted(STRENGTHS)
 
@@ -188,31 +186,31 @@ def test_features_that_hold_the_class_are_read(split: Task) -> None:
     random = np.random.default_rng(0)
     vectors = random.normal(size=(len(split.labels), 40))
     vectors[:, :6] += 8 * np.eye(6)[split.labels]
-    found = statistics.sentlen.classify(vectors, split)
+    found = sentlen.classify(vectors, split)
     assert found.accuracy > 0.95
     np.testing.assert_array_equal(found.confusion.sum(axis=1), [8] * 6)
     assert np.trace(found.confusion) == round(found.accuracy * 48)
 
 
 def test_noise_is_read_as_often_as_by_guessing() -> None:
-    labels_of = statistics.sentlen.task(sentences_of((200,) * 6))
+    labels_of = sentlen.task(sentences_of((200,) * 6))
     vectors = np.random.default_rng(2).normal(size=(1200, 30))
-    found = statistics.sentlen.classify(vectors, labels_of)
+    found = sentlen.classify(vectors, labels_of)
     assert found.interval[0] < CHANCE < found.interval[1]
     assert pytest.approx(1 / 6) == CHANCE
 
 
 def test_one_number_can_be_enough(sentences: list[str], split: Task) -> None:
-    found = statistics.sentlen.classify(words_of(sentences), split)
+    found = sentlen.classify(words_of(sentences), split)
     assert found.accuracy > 0.9
-    reversed_and_far_off = statistics.sentlen.classify((1e3 - 0.01 * words_of(sentences)).astype(np.float32), split)
+    reversed_and_far_off = sentlen.classify((1e3 - 0.01 * words_of(sentences)).astype(np.float32), split)
     assert reversed_and_far_off.accuracy > 0.9
 
 
 def test_a_small_deviation_from_a_large_mean_is_read(sentences: list[str], split: Task) -> None:
     vectors = np.full((len(sentences), 5), 8.0)
     vectors[:, 2] += 1e-4 * words_of(sentences)
-    assert statistics.sentlen.classify(vectors.astype(np.float32), split).accuracy > 0.9
+    assert sentlen.classify(vectors.astype(np.float32), split).accuracy > 0.9
 
 
 @pytest.mark.parametrize(("width", "what"), [(None, "norm"), (7, "vector")])
@@ -220,12 +218,12 @@ def test_nothing_is_read_from_rounding(split: Task, width: int | None, what: str
     shape = (len(split.labels),) if width is None else (len(split.labels), width)
     features = 7 + 1e-7 * np.random.default_rng(0).normal(size=shape)
     with pytest.raises(UndefinedFitError, match=f"The {what} is the same for all sentences"):
-        statistics.sentlen.classify(features, split)
+        sentlen.classify(features, split)
 
 
 def test_what_would_be_in_the_rarest_bin_falls_short() -> None:
     sentences = [
         f"{'word ' * (low - 1)}n{copy}" for low in (5, 9, 13, 17, 21, 26) for copy in range(4 if low == 17 else 5)
     ]
-    falls_short = statistics.sentlen.falls_short(sentences)
+    falls_short = sentlen.falls_short(sentences)
     assert [n for n in range(1, 40) if falls_short("word " * n)] == [17, 18, 19, 20]

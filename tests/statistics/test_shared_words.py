@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from clsviz.errors import UndefinedFitError
-from clsviz.statistics import tf_idf
+from clsviz.statistics.retrieval import tf_idf
 
 
 def test_weights_are_those_of_the_formula() -> None:

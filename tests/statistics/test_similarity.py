@@ -11,7 +11,7 @@ from clsviz.errors import SettingError
 from clsviz.measurements import POOLED
 from clsviz.settings import Pooling
 from clsviz.sources import models
-from clsviz.statistics import nearest, percentiles_among_pairs, similarities, typical_similarity
+from clsviz.statistics.similarity import nearest, percentiles_among_pairs, similarities, typical_similarity
 
 
 def cosine(a: np.ndarray, b: np.ndarray) -> float:

@@ -9,9 +9,11 @@ from scipy import stats
 from support.censuses import CENSUS, EXACT, LENGTHS, NORMS, N, assert_same
 from support.lines import sample
 
-from clsviz import statistics
 from clsviz.errors import UndefinedFitError
-from clsviz.statistics import Census, NormBins
+from clsviz.statistics import line
+from clsviz.statistics.lengths import bins, percentile_at_length, slices
+from clsviz.statistics.line import flat, r_squared
+from clsviz.statistics.summary import Census, NormBins
 
 RANDOM = np.random.default_rng(0)
 
@@ -47,7 +49,7 @@ def test_extremes_are_exact() -> None:
 def test_the_line_is_that_of_the_sentences_themselves(cutoff: int) -> None:
     lengths, norms = LENGTHS, NORMS
     short = lengths < cutoff
-    assert_same(CENSUS.fit(cutoff), statistics.fit(lengths[short], norms[short]))
+    assert_same(CENSUS.fit(cutoff), line.fit(lengths[short], norms[short]))
 
 
 def test_spearman_is_that_of_scipy() -> None:
@@ -56,11 +58,11 @@ def test_spearman_is_that_of_scipy() -> None:
 
 def test_r_squared_on_flat_lengths_and_by_cutoff_is_as_of_the_sentences() -> None:
     lengths, norms = LENGTHS, NORMS
-    assert CENSUS.flat().r_squared == pytest.approx(statistics.flat(lengths, norms).r_squared, rel=1e-9)
+    assert CENSUS.flat().r_squared == pytest.approx(flat(lengths, norms).r_squared, rel=1e-9)
     gaps = lengths % 5 > 0
-    found, expected = (Census.of(lengths[gaps], norms[gaps]).flat(), statistics.flat(lengths[gaps], norms[gaps]))
+    found, expected = (Census.of(lengths[gaps], norms[gaps]).flat(), flat(lengths[gaps], norms[gaps]))
     assert (found.absent, found.r_squared) == (expected.absent, pytest.approx(expected.r_squared, rel=1e-9))
-    by_cutoff = statistics.by_cutoff(lengths, lengths, norms)
+    by_cutoff = line.by_cutoff(lengths, lengths, norms)
     pd.testing.assert_frame_equal(CENSUS.by_cutoff(), by_cutoff, rtol=1e-4)
     assert len(by_cutoff) > 5
 
@@ -84,13 +86,13 @@ def test_what_determines_no_line_says_why(lengths: list[int], norms: list[float]
         census.fit(40)
     if max(lengths, default=0) < 40:
         with pytest.raises(UndefinedFitError, match=reason):
-            statistics.fit(lengths, norms)
+            line.fit(lengths, norms)
 
 
 @pytest.mark.parametrize("lengths", [[5, 5, 5, 40], [4, 4, 5], [3, 3, 3, 3, 4]])
 def test_a_line_that_hangs_on_one_sentence_has_no_certain_slope(lengths: list[int]) -> None:
     norms = np.arange(len(lengths)) ** 2
-    found, expected = Census.of(lengths, norms).fit(), statistics.fit(lengths, norms)
+    found, expected = Census.of(lengths, norms).fit(), line.fit(lengths, norms)
     assert found.slope_interval == expected.slope_interval == (-np.inf, np.inf)
     assert found.slope == pytest.approx(expected.slope)
     assert np.isinf(found.covariance).all()
@@ -100,7 +102,7 @@ def test_a_line_that_hangs_on_one_sentence_has_no_certain_slope(lengths: list[in
 @pytest.mark.parametrize("n", [3, 4, 10, 50])
 def test_a_few_sentences_are_enough(n: int) -> None:
     lengths, norms = sample(n, seed=n)
-    assert_same(Census.of(lengths, norms).fit(), statistics.fit(lengths, norms), width=0.02)
+    assert_same(Census.of(lengths, norms).fit(), line.fit(lengths, norms), width=0.02)
 
 
 def test_the_line_keeps_its_digits_where_the_norm_hardly_varies() -> None:
@@ -109,7 +111,7 @@ def test_the_line_keeps_its_digits_where_the_norm_hardly_varies() -> None:
     norms = (8 + 8e-6 * (norms - norms.mean(dtype=float)) / norms.std(dtype=float)).astype(np.float32)
     assert 10 < len(np.unique(norms)) < 200
     census = Census.of(lengths, norms)
-    assert_same(census.fit(), statistics.fit(lengths, norms), width=1e-3)
+    assert_same(census.fit(), line.fit(lengths, norms), width=1e-3)
     np.testing.assert_allclose(
         census.quantiles([0.25, 0.5, 0.75]), np.quantile(norms.astype(float), [0.25, 0.5, 0.75]), atol=census.off_by
     )
@@ -122,7 +124,7 @@ def test_norms_far_outside_the_bins_count() -> None:
     norms[::1000] += np.geomspace(5, 40, 40).astype(np.float32)
     norms[500::4000] = 0
     census = Census.of(lengths, norms, NormBins.of(norms[1:500]))
-    fit, expected = census.fit(), statistics.fit(lengths, norms)
+    fit, expected = census.fit(), line.fit(lengths, norms)
     assert_same(fit, expected, width=0.002)
     assert census.extremes() == (0, norms.max())
     shares = np.linspace(0, 1, 5001)
@@ -135,7 +137,7 @@ def test_norms_far_outside_the_bins_count() -> None:
 def test_norms_all_outside_the_bins_still_have_a_line() -> None:
     lengths, norms = LENGTHS, NORMS
     fit = Census.of(lengths, norms, NormBins.of(np.array([1.0, 1.001]))).fit()
-    expected = statistics.fit(lengths, norms)
+    expected = line.fit(lengths, norms)
     for name in EXACT:
         np.testing.assert_allclose(getattr(fit, name), getattr(expected, name), rtol=1e-9, err_msg=name)
 
@@ -143,8 +145,8 @@ def test_norms_all_outside_the_bins_still_have_a_line() -> None:
 def test_a_nearly_perfect_line_keeps_its_interval() -> None:
     lengths, norms = sample(N)
     norms = (7 + 0.05 * lengths + 5e-3 * norms).astype(np.float32)
-    assert statistics.r_squared(lengths, norms) > 0.9999
-    assert_same(Census.of(lengths, norms).fit(), statistics.fit(lengths, norms), width=0.01, spearman=1e-4)
+    assert r_squared(lengths, norms) > 0.9999
+    assert_same(Census.of(lengths, norms).fit(), line.fit(lengths, norms), width=0.01, spearman=1e-4)
 
 
 def test_quantiles_are_off_by_no_more_than_they_say() -> None:
@@ -162,8 +164,8 @@ def test_what_lies_over_the_picture_is_as_of_the_sentences(cutoff: int) -> None:
     lengths, norms = LENGTHS, NORMS
     lengths, norms = lengths[lengths < cutoff], norms[lengths < cutoff]
     for found, expected in (
-        (CENSUS.bins_of_length(cutoff), statistics.bins(lengths, norms)),
-        (CENSUS.slices(cutoff), statistics.slices(lengths, norms)),
+        (CENSUS.bins_of_length(cutoff), bins(lengths, norms)),
+        (CENSUS.slices(cutoff), slices(lengths, norms)),
     ):
         is_of_lengths = "from_share" in expected
         for name in expected:
@@ -178,14 +180,14 @@ def test_what_lies_over_the_picture_is_as_of_the_sentences(cutoff: int) -> None:
 
 def test_without_sentences_nothing_lies_over_it() -> None:
     census = Census.none(NormBins(0.0, 1.0))
-    pd.testing.assert_frame_equal(census.bins_of_length(), statistics.bins([], []))
+    pd.testing.assert_frame_equal(census.bins_of_length(), bins([], []))
     assert census.slices().empty
     assert census.percentile_at_length(10, 7.0) is None
 
 
 def test_the_percentile_is_that_among_the_sentences() -> None:
     for length, norm in ((3, 7.0), (20, 7.5), (70, 7.31), (79, -1.0), (79, 1e9)):
-        share, n = statistics.percentile_at_length(length, norm, LENGTHS, NORMS)
+        share, n = percentile_at_length(length, norm, LENGTHS, NORMS)
         found, n_found = CENSUS.percentile_at_length(length, norm)
         assert n_found == n
         assert found == pytest.approx(share, abs=0.2)

@@ -6,8 +6,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from clsviz.settings import Pooling
-from clsviz.statistics import STRENGTHS, ridge_probe
 from clsviz.statistics.probes import Sentences, travel
+from clsviz.statistics.ridge import STRENGTHS, ridge_probe
 from clsviz.vectors import Vectors
 
 RANDOM = np.random.default_rng(0)

@@ -12,13 +12,13 @@ import pytest
 from support.lines import sample
 from support.tiny import random_sentences
 
-from clsviz import statistics
 from clsviz.encoder import Encoder
 from clsviz.errors import CancelledError
 from clsviz.measurements import POOLED, Kind, Measurements
 from clsviz.progress import Progress
 from clsviz.settings import Pooling
-from clsviz.statistics import NormBins
+from clsviz.statistics import line
+from clsviz.statistics.summary import NormBins
 from clsviz.store import Counted, Key, Store, census, take_census
 from clsviz.store.parts import Part
 
@@ -79,7 +79,7 @@ def assert_counted(counted: Counted | None, measured: Measurements) -> None:
         norms, found = measured.norms(pooling, layer), counted.vector(pooling, layer)
         for cutoff in (513, 30):
             shown = whole & (measured.n_tokens < cutoff)
-            fit, expected = found.fit(cutoff), statistics.fit(measured.n_tokens[shown], norms[shown])
+            fit, expected = found.fit(cutoff), line.fit(measured.n_tokens[shown], norms[shown])
             assert fit.n == expected.n
             for name in ("slope", "intercept", "r_squared", "norm_sd", "slope_interval"):
                 np.testing.assert_allclose(

@@ -13,14 +13,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from clsviz import analysis, statistics
+from clsviz import analysis
 from clsviz.analysis import result_key, sentences_key
 from clsviz.experiment import Experiment, View
 from clsviz.jobs import Encoders, Extraction, Found
 from clsviz.progress import Progress
 from clsviz.settings import Pooling, Precision
 from clsviz.sources import models
-from clsviz.statistics import Reading, Readout
+from clsviz.statistics.dimensions import dimensions
+from clsviz.statistics.line import by_cutoff, fit
+from clsviz.statistics.probes import Reading, Readout
+from clsviz.statistics.shape import shape
 from clsviz.store import Store, results
 from clsviz.store.results import Arrays, ResultCache, ResultKey, from_json, size_of, to_json, write
 
@@ -95,7 +98,7 @@ def test_a_value_is_as_large_as_all_that_it_holds() -> None:
 
 def test_a_stored_line_is_the_computed_one(found: Found, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = analysis.select(found, View(), cache=ResultCache(tmp_path))
-    monkeypatch.setattr("clsviz.statistics.fit", lambda *_: pytest.fail("it is computed again"))
+    monkeypatch.setattr("clsviz.statistics.line.fit", lambda *_: pytest.fail("it is computed again"))
     second = analysis.select(found, View(), cache=ResultCache(tmp_path))
     assert vars(second.fit).keys() == vars(first.fit).keys()
     assert second.fit.band([5, 9])[0].tolist() == first.fit.band([5, 9])[0].tolist()
@@ -195,9 +198,9 @@ VALUES = {
     "numbers": (1, 0.1, math.inf, -math.inf, math.nan, True, None, "“text”", [1, (2, [3])]),
     "keys that are no text": {(Pooling.CLS, None, Readout.NORM): 1.5, (Pooling.MAX, 3, Readout.VECTOR): 2.5, 0.05: 1},
     "arrays": ARRAYS,
-    "a line": statistics.fit(LENGTHS, NORMS),
-    "a shape": statistics.shape(LENGTHS, NORMS),
-    "dimensions": statistics.dimensions(random.normal(size=(50, 8)), LENGTHS[:50]),
+    "a line": fit(LENGTHS, NORMS),
+    "a shape": shape(LENGTHS, NORMS),
+    "dimensions": dimensions(random.normal(size=(50, 8)), LENGTHS[:50]),
 }
 
 
@@ -212,7 +215,7 @@ def test_numbers_and_tables_come_back_plain_and_small() -> None:
     arrays: Arrays = {}
     to_json([np.array([-128, 127]), np.array([0, 128]), np.array([0, 40_000])], arrays)
     assert [array.dtype for array in arrays.values()] == [np.int8, np.int16, np.int32]
-    table = statistics.by_cutoff(LENGTHS, LENGTHS, NORMS)
+    table = by_cutoff(LENGTHS, LENGTHS, NORMS)
     assert len(table) > 3
     pd.testing.assert_frame_equal(again(table), table)
     assert list(again(table[:0])) == list(table)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from clsviz.statistics import Census, Fit, NormBins
+from clsviz.statistics.line import Fit
+from clsviz.statistics.summary import Census, NormBins
 from support.lines import sample
 
 N = 40_000

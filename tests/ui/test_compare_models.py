@@ -16,11 +16,11 @@ from support.app import BOXES, answer, charts, linked, plain, redraw, settle, te
 from support.tiny import write_piecewise_bert
 from support.waiting import wait_for
 
-from clsviz import statistics
 from clsviz.encoder import Encoder
 from clsviz.jobs import Cost, Extraction, Job, State
 from clsviz.measurements import Kind
 from clsviz.settings import Pooling, Precision
+from clsviz.statistics import line
 from clsviz.ui.parts import share
 from clsviz.ui.state import server, session
 
@@ -80,7 +80,7 @@ def test_the_models_are_measured_on_the_same_sentences(open_page: Callable[..., 
     both = np.flatnonzero(np.all([found.measurements.n_tokens < 20 for found in founds], axis=0))
     assert 50 < len(both) < min(np.count_nonzero(founds[0].measurements.n_tokens < 20), 200)
     for label, found in zip(["tiny-bert", "by-pieces"], founds, strict=True):
-        fit = statistics.fit(found.measurements.n_tokens[both], found.measurements.cls_norms[both, -1])
+        fit = line.fit(found.measurements.n_tokens[both], found.measurements.cls_norms[both, -1])
         row = table(page).loc[label]
         assert (row["r_squared"], row["n_sentences"]) == (pytest.approx(fit.r_squared), len(both))
         assert row["probe_r_squared"] > row["r_squared"]

@@ -20,13 +20,16 @@ from support.hub import Hub
 from support.processor import needs_bfloat16
 from support.tiny import random_sentences
 
-from clsviz import statistics, words
+from clsviz import words
 from clsviz.encoder import Encoder
 from clsviz.errors import ModelError
 from clsviz.limits import PUBLIC
 from clsviz.settings import Pooling
 from clsviz.sources import uploads
 from clsviz.sources.near_duplicates import clusters_of
+from clsviz.statistics import line
+from clsviz.statistics.precision import Audit
+from clsviz.statistics.shape import shape as shape_of
 from clsviz.ui.state import server
 from clsviz.words.glossary import NORM_VS_LENGTH, TERMS
 from clsviz.words.tour import STEPS
@@ -56,10 +59,10 @@ def test_the_shape_the_cutoffs_and_every_layer_follow_and_the_picture_stays(open
     page = settle(page.run())
     found = job_of(page).work.found
     lengths, norms = found.measurements.n_tokens, found.measurements.cls_norms[:, -1]
-    shape = statistics.shape(lengths, norms, clusters_of(found.sentences[:300]))
+    shape = shape_of(lengths, norms, clusters_of(found.sentences[:300]))
     assert words.PENDING not in answer(page)
     assert f"**R² of a curve:** {words.number(shape.curve_r_squared)}" in texts(page)
-    by_cutoff = statistics.by_cutoff(lengths, lengths, norms, clusters_of(found.sentences))
+    by_cutoff = line.by_cutoff(lengths, lengths, norms, clusters_of(found.sentences))
     assert words.by_cutoff(by_cutoff) in texts(page)
     assert chart(page) == before
     panels = {f"layer_panel_{layer}" for layer in range(3)}
@@ -91,7 +94,7 @@ def test_a_layer_that_varies_less_than_the_error_of_the_fast_precision_is_marked
 ) -> None:
     page = finish(open_page(precision="fast"))
     assert "Computed in bfloat16. Compared with float32 on 256 sentences" in texts(page)
-    monkeypatch.setattr(statistics.Audit, "is_measurable", property(lambda audit: audit.largest_error == 0))
+    monkeypatch.setattr(Audit, "is_measurable", property(lambda audit: audit.largest_error == 0))
     page.select_slider(key="layer_2").set_value(1).run()
     assert page.select_slider(key="layer_2").options == ["0", "1 (not measurable)", "last (not measurable)"]
     assert answer(page).startswith("Not measurable in the fast precision: the norm varies by ")

@@ -14,12 +14,12 @@ from support.app import BOXES, answer, chart, charts_by_key, linked, settle, tex
 from support.processor import needs_bfloat16
 from support.tiny import write_bert
 
-from clsviz import statistics
 from clsviz.analysis.typed import EXAMPLE
 from clsviz.encoder import Encoder
 from clsviz.jobs import Job
 from clsviz.settings import Pooling
 from clsviz.sources import uploads
+from clsviz.statistics.precision import Audit
 
 pytestmark = pytest.mark.usefixtures("measured_before")
 
@@ -228,6 +228,6 @@ def test_every_table_says_in_which_numbers_it_was_measured(
     page.get_by_key("pooling").set_value("mean").run()
     assert known["Corpus by length"]["corpus_numbers"] == "float32"  # mean vectors are always measured exactly
     page.get_by_key("pooling").set_value("cls").run()
-    monkeypatch.setattr(statistics.Audit, "is_measurable", property(lambda audit: audit.largest_error == 0))
+    monkeypatch.setattr(Audit, "is_measurable", property(lambda audit: audit.largest_error == 0))
     page.select_slider(key="length_cutoff").set_value(75).run()
     assert "In fast precision the error exceeds the variation of the corpus’s norms" in answer(page)

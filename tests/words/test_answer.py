@@ -16,7 +16,9 @@ from clsviz.settings import Pooling, Unit
 from clsviz.sources.catalogue import Corpus
 from clsviz.sources.models import Weights
 from clsviz.sources.sampling import Sample
-from clsviz.statistics import by_cutoff, fit, flat, shape, shapes, slices
+from clsviz.statistics.lengths import slices
+from clsviz.statistics.line import by_cutoff, fit, flat
+from clsviz.statistics.shape import shape, shapes
 
 
 def shown_of(lengths: np.ndarray, norms: np.ndarray, clusters: np.ndarray | None = None) -> ViewData:

@@ -13,7 +13,7 @@ from clsviz.settings import Lengths, Overlay
 from clsviz.sources.catalogue import Corpus
 from clsviz.sources.models import Weights
 from clsviz.sources.sampling import Sample
-from clsviz.statistics import fit
+from clsviz.statistics.line import fit
 
 
 def found_of(experiment: Experiment) -> Found:

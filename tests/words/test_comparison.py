@@ -6,12 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from clsviz import statistics, words
+from clsviz import words
 from clsviz.analysis import ViewData
 from clsviz.analysis.compare import Norms, Row
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment
 from clsviz.settings import Lengths
+from clsviz.statistics import line
+from clsviz.statistics.probes import Profile
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +30,7 @@ def row_of(lengths: np.ndarray) -> Callable[..., Row]:
         norms = (7 + spread * (strength * (lengths - lengths.mean()) / lengths.std() + noise)).astype(np.float32)
         fit, problem = None, ""
         try:
-            fit = statistics.fit(lengths, norms)
+            fit = line.fit(lengths, norms)
         except UndefinedFitError as error:
             problem = str(error)
         shown = ViewData(np.arange(500), lengths, norms, fit, problem, 0, clusters=np.arange(500))
@@ -136,8 +138,8 @@ def test_copies_of_a_few_sentences_are_too_few(row_of: Callable[..., Row]) -> No
         assert row.norms is not None
         shown = row.norms.shown
         few = np.resize(shown.lengths[:6], 300), np.resize(shown.norms[:6], 300)
-        fit = statistics.fit(*few, np.resize(np.arange(6), 300))
-        profile = statistics.Profile(300, 16, 2, False, {}, n_clusters=6)
+        fit = line.fit(*few, np.resize(np.arange(6), 300))
+        profile = Profile(300, 16, 2, False, {}, n_clusters=6)
         return replace(row, profile=profile, norms=replace(row.norms, shown=replace(shown, fit=fit)))
 
     rows = [copies(row_of("strong", 1.0)), copies(row_of("weak", 0.1))]

@@ -3,7 +3,7 @@ import pytest
 from clsviz import words
 from clsviz.experiment import Experiment, View
 from clsviz.settings import Lengths, Overlay, Pooling, Unit
-from clsviz.statistics import Readout
+from clsviz.statistics.probes import Readout
 
 
 def test_every_pooling_has_its_labels_and_every_readout_of_cls_its_line() -> None:

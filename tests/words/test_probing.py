@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from clsviz import words
-from clsviz.statistics import AFTER, BEFORE, CONTROL, Erasure, Left, Leg, Travel
+from clsviz.statistics.erasure import AFTER, BEFORE, CONTROL, Erasure, Left
+from clsviz.statistics.probes import Leg, Travel
 
 NAN = float("nan")
 HERE, THERE = "Docs", "Novels"

@@ -8,7 +8,8 @@ import pytest
 from clsviz import words
 from clsviz.experiment import Experiment
 from clsviz.settings import Lengths, Pooling, Unit
-from clsviz.statistics import Profile, Reading, Readout, readings, unit
+from clsviz.statistics.probes import Profile, Reading, Readout, readings
+from clsviz.statistics.ridge import unit
 from clsviz.vectors import Vectors
 
 N, WIDTH = 500, 24

@@ -1,7 +1,7 @@
 import numpy as np
 
 from clsviz import words
-from clsviz.statistics import Projection
+from clsviz.statistics.probes import Projection
 
 
 def projected(r_squared: float, *shares: float) -> Projection:

@@ -6,8 +6,7 @@ import pytest
 from clsviz import words
 from clsviz.analysis.layers import SentLen
 from clsviz.analysis.probes import Published
-from clsviz.statistics import Code
-from clsviz.statistics.sentlen import Result
+from clsviz.statistics.sentlen import Code, Result
 
 
 def result(n_train: int = 600) -> Result:

@@ -3,9 +3,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from clsviz import export, statistics, words
+from clsviz import export, words
 from clsviz.analysis import ViewData
 from clsviz.settings import Unit
+from clsviz.statistics.line import fit
 
 LENGTHS = np.repeat(np.arange(5, 15, dtype=np.int32), 30)
 NORMS = np.linspace(6, 8, len(LENGTHS), dtype=np.float32)
@@ -52,7 +53,7 @@ def test_one_length_is_no_range() -> None:
 
 
 def test_the_line_predicts_only_where_there_are_sentences() -> None:
-    shown = replace(SHOWN, fit=statistics.fit(LENGTHS, NORMS))
+    shown = replace(SHOWN, fit=fit(LENGTHS, NORMS))
     slope, intercept = np.polyfit(LENGTHS, NORMS, 1)
     for length in (5, 14):
         said = f"the line predicts {intercept + slope * length:.4f} for this length"

@@ -9,17 +9,19 @@ import orjson
 import streamlit as st
 from numpy.typing import NDArray
 
-from clsviz import analysis, export, figures, statistics, words
+from clsviz import analysis, export, figures, words
 from clsviz.experiment import Experiment, View
 from clsviz.jobs import Found
 from clsviz.settings import Overlay, Unit
 from clsviz.sources import catalogue
+from clsviz.statistics.lengths import bins, slices
 from clsviz.ui.parts import colouring, marks, plot
 from clsviz.ui.state import links, server
 
 if TYPE_CHECKING:
     from clsviz.analysis import ViewData
-    from clsviz.statistics import Flat, Quantiles
+    from clsviz.statistics.line import Flat
+    from clsviz.statistics.shape import Quantiles
 
 HEIGHT = 470
 
@@ -235,8 +237,8 @@ def _over(found: Found, experiment: Experiment, shown: "ViewData", overlays: Seq
     """What is drawn over the sentences, as `scatter` takes it."""
     return {
         "quantiles": _quantiles(found, experiment.view, shown) if CURVES in overlays else None,
-        "bins": statistics.bins(shown.lengths, shown.norms) if MEDIANS in overlays else None,
-        "slices": statistics.slices(shown.lengths, shown.norms) if RANGES in overlays else None,
+        "bins": bins(shown.lengths, shown.norms) if MEDIANS in overlays else None,
+        "slices": slices(shown.lengths, shown.norms) if RANGES in overlays else None,
     }
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import importlib
 import io
 import math
 import os
@@ -14,13 +15,12 @@ from typing import Any, TypeVar
 import psutil
 import streamlit as st
 
-from clsviz import analysis, statistics
+from clsviz import analysis
 from clsviz.errors import CorpusError, ModelError
 from clsviz.experiment import Experiment, View
 from clsviz.jobs import SHOWCASE, Analysis, Found, Housekeeping, JobQueue, RemoteEncoders
 from clsviz.limits import Limits, limits_of
 from clsviz.sources import models, text_files, uploads
-from clsviz.sources.near_duplicates import clusters_of
 from clsviz.store import Store
 from clsviz.store.results import ResultCache
 from clsviz.ui.state import identity
@@ -39,6 +39,14 @@ _NEW_OBJECTS = 20_000
 
 _ROOM_FOR_A_MODEL = 4 * 2**30
 """Memory with which the built-in model is loaded before anybody asks for it."""
+
+_REGRESSIONS = (
+    "statsmodels.regression.quantile_regression",
+    "scipy.stats",
+    "sklearn.linear_model",
+    "sklearn.preprocessing",
+)
+"""What lines, curves and probes take."""
 
 _CROWD, _NICENESS = 3, 15
 """Pages of so many who wait for a measurement come after it: their threads have a few hundredths of a processor that is
@@ -103,7 +111,8 @@ def soon(action: Callable[[], object]) -> None:
 
 def _make_ready(queue: JobQueue) -> None:
     """Load what regressions and probes take, for the first change of a view, and the built-in model, for a sentence."""
-    _ = statistics.fit, statistics.shapes, statistics.readings, clusters_of
+    for name in _REGRESSIONS:
+        importlib.import_module(name)
     gc.freeze()  # what is loaded by now stays: no collection of garbage looks at it
     gc.set_threshold(_NEW_OBJECTS)
     if psutil.virtual_memory().available > _ROOM_FOR_A_MODEL:

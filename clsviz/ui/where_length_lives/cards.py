@@ -15,7 +15,7 @@ from clsviz.measurements import Kind
 from clsviz.progress import Progress
 from clsviz.settings import ALTERED_DEFAULT, ALTERED_SIZES, Alteration, Pooling
 from clsviz.sources import catalogue
-from clsviz.statistics import Readout
+from clsviz.statistics.probes import Readout
 from clsviz.ui import sidebar, status, view
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart, plot
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from clsviz.analysis.layers import NormBreakdown, Projected, SentLen
     from clsviz.analysis.probes import Origin
-    from clsviz.statistics import Erasure, Profile, Travel
+    from clsviz.statistics.erasure import Erasure
+    from clsviz.statistics.probes import Profile, Travel
 
 _HEIGHT_OF_PROJECTION, _HEIGHT_OF_ORIGIN, _HEIGHT_OF_TRAVEL, _HEIGHT_OF_ERASURE, _HEIGHT_OF_SHARES = (
     *(460, 230, 340, 320, 300),

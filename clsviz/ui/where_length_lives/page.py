@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from clsviz import export, figures, statistics, words
+from clsviz import export, figures, words
 from clsviz.experiment import Experiment
 from clsviz.jobs import Analysis, Found, MeasuringJob
 from clsviz.measurements import Kind
 from clsviz.settings import Pooling, Unit
 from clsviz.sources import models
+from clsviz.statistics.probes import Readout
 from clsviz.ui import sidebar, view
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart, colouring, folded, head, plot, preview, redrawn, selection, share
@@ -21,7 +22,7 @@ from clsviz.ui.where_length_lives import cards
 if TYPE_CHECKING:
     import pandas as pd
 
-    from clsviz.statistics import Profile
+    from clsviz.statistics.probes import Profile
 
 PAGE = "where-length-lives"
 
@@ -132,7 +133,7 @@ def _wait_for_norms(of_profile: "Analysis[Profile]") -> None:
     while of_profile.state.is_active and time.monotonic() < deadline:
         profile = of_profile.work.result
         if profile is not None:
-            norms = [step for step in profile.steps if step[2] is statistics.Readout.NORM]
+            norms = [step for step in profile.steps if step[2] is Readout.NORM]
             if len(profile.readings) >= len(norms):
                 return
         time.sleep(0.02)
@@ -244,7 +245,7 @@ def _show_cells(profile: "Profile", experiment: Experiment) -> None:
             required=True,
             label_visibility="collapsed",
         )
-    readout = statistics.Readout.VECTOR if st.session_state.heat else statistics.Readout.NORM
+    readout = Readout.VECTOR if st.session_state.heat else Readout.NORM
     poolings = [pooling for pooling in words.POOLINGS if profile.has_pooler or pooling is not Pooling.POOLER]
     layer = profile.n_layers if experiment.layer is None or experiment.pooling is Pooling.POOLER else experiment.layer
     marked = poolings.index(experiment.pooling), layer
