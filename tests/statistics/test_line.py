@@ -1,3 +1,5 @@
+"""The line, against least squares, HC3 and fractions written out; cutoffs and flat lengths."""
+
 from fractions import Fraction
 
 import numpy as np
@@ -7,7 +9,7 @@ from support.lines import sample
 
 from clsviz.errors import UndefinedFitError
 from clsviz.statistics.intervals import r_squared_interval
-from clsviz.statistics.line import by_cutoff, fit, r_squared
+from clsviz.statistics.line import by_cutoff, fit, flat, r_squared
 from clsviz.statistics.summary import Census
 
 
@@ -91,12 +93,6 @@ def test_what_determines_no_line_says_why(lengths: list[int], norms: list[float]
         fit(lengths, norms)
 
 
-def test_a_spread_above_rounding_is_one() -> None:
-    lengths = np.arange(3, 60)
-    norms = (9.714 + 5e-6 * lengths).astype(np.float32)
-    assert fit(lengths, norms).r_squared > 0.99
-
-
 def test_r_squared_alone_is_that_of_the_line() -> None:
     for n in (3, 50, 2000):
         lengths, norms = sample(n)
@@ -118,3 +114,39 @@ def test_the_line_keeps_its_digits_where_the_norm_hardly_varies(spread: float) -
     assert line.intercept == pytest.approx(float(mean_y - xy / xx * mean_x), rel=1e-13)
     assert line.r_squared == pytest.approx(float(xy**2 / xx / yy), rel=1e-10)
     assert r_squared(lengths, norms) == pytest.approx(float(xy**2 / xx / yy), rel=1e-10)
+
+
+def test_each_cutoff_has_the_line_of_its_sentences() -> None:
+    lengths, norms = sample(900)
+    clusters = np.random.default_rng(0).integers(0, 500, 900)
+    table = by_cutoff(lengths, 2 * lengths, norms, clusters)
+    assert table["length_cutoff"].tolist() == [10, 15, 20, 25, 30, 40, 50, 60, 80]  # no sentence has 80 tokens or more
+    for row in table.itertuples():
+        under = lengths < row.length_cutoff
+        line = fit(2 * lengths[under], norms[under], clusters[under])
+        assert row.n == line.n
+        assert row.slope == pytest.approx(line.slope)
+        assert row.r_squared == pytest.approx(line.r_squared)
+        assert (row.lower, row.upper) == pytest.approx(line.r_squared_interval)
+    assert by_cutoff(lengths, lengths, norms, cutoffs=[3]).empty
+
+
+def test_lengths_weighted_alike_are_as_if_drawn_alike() -> None:
+    random = np.random.default_rng(0)
+    few, many = np.repeat(np.arange(4, 40), 200), np.repeat(np.arange(4, 40), np.r_[4:40] ** 2)
+    lines = []
+    for lengths in (few, many, np.append(many, random.integers(40, 500, 5000))):
+        norms = lengths / 20 + random.normal(size=len(lengths))
+        lines.append(flat(lengths, norms))
+    assert all(line.absent == () for line in lines)
+    truth = 1 / (1 + 1 / (np.var(np.arange(4, 40)) / 400))
+    assert [line.r_squared for line in lines] == pytest.approx([truth] * 3, abs=0.03)
+    norms = few / 20 + random.normal(size=len(few))
+    assert flat(few, norms).r_squared == pytest.approx(stats.pearsonr(few, norms).statistic ** 2)  # all weigh the same
+
+
+def test_lengths_that_are_absent_are_named() -> None:
+    lengths, norms = sample(500)
+    assert flat(lengths[lengths < 36], norms[lengths < 36]).absent == (36, 37, 38, 39)
+    with pytest.raises(UndefinedFitError):
+        flat(np.full(9, 50), np.arange(9))

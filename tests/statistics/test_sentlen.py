@@ -1,3 +1,8 @@
+"""The SentLen task, against scikit-learn's own search and a code written out by hand."""
+
+import math
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -9,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from clsviz.errors import UndefinedFitError
 from clsviz.statistics import sentlen
-from clsviz.statistics.sentlen import BINS, CHANCE, STRENGTHS, Task
+from clsviz.statistics.sentlen import BINS, STRENGTHS, Task, online_code
 
 N_OF_BIN = (90, 80, 70, 60, 50, 40)
 
@@ -80,10 +85,6 @@ def test_the_edges_of_the_bins(n_words: int, label: int) -> None:
     found = sentlen.task([*others, " \t".join(["one,"] * n_words)])
     assert found.n_per_class == 10
     assert found.labels[-1] == label
-
-
-def test_the_bins_are_those_of_senteval() -> None:
-    assert BINS == ((5, 8), (9, 12), (13, 16), (17, 20), (21, 25), (26, 28))
 
 
 def test_of_sentences_that_are_all_but_the_same_only_the_first_is_taken() -> None:
@@ -182,24 +183,6 @@ def test_of_strengths_that_do_equally_well_the_smallest_is_taken(sentences: list
     assert list(STRENGTHS) == sorted(STRENGTHS)
 
 
-def test_features_that_hold_the_class_are_read(split: Task) -> None:
-    random = np.random.default_rng(0)
-    vectors = random.normal(size=(len(split.labels), 40))
-    vectors[:, :6] += 8 * np.eye(6)[split.labels]
-    found = sentlen.classify(vectors, split)
-    assert found.accuracy > 0.95
-    np.testing.assert_array_equal(found.confusion.sum(axis=1), [8] * 6)
-    assert np.trace(found.confusion) == round(found.accuracy * 48)
-
-
-def test_noise_is_read_as_often_as_by_guessing() -> None:
-    labels_of = sentlen.task(sentences_of((200,) * 6))
-    vectors = np.random.default_rng(2).normal(size=(1200, 30))
-    found = sentlen.classify(vectors, labels_of)
-    assert found.interval[0] < CHANCE < found.interval[1]
-    assert pytest.approx(1 / 6) == CHANCE
-
-
 def test_one_number_can_be_enough(sentences: list[str], split: Task) -> None:
     found = sentlen.classify(words_of(sentences), split)
     assert found.accuracy > 0.9
@@ -227,3 +210,49 @@ def test_what_would_be_in_the_rarest_bin_falls_short() -> None:
     ]
     falls_short = sentlen.falls_short(sentences)
     assert [n for n in range(1, 40) if falls_short("word " * n)] == [17, 18, 19, 20]
+
+
+def task_of(n: int, k: int = 3, seed: int = 0) -> Task:
+    """n training sentences of k classes, and half as many to choose on."""
+    labels = np.random.default_rng(seed).permutation(np.arange(n + n // 2) % k)
+    return Task(labels, np.arange(n), np.arange(n, len(labels)), np.arange(0), n // k)
+
+
+def test_the_bits_are_those_of_a_code_written_out_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = task_of(80)
+    random = np.random.default_rng(1)
+    x = random.standard_normal((120, 4)) + 2 * np.eye(3, 4)[task.labels]
+    monkeypatch.setattr("clsviz.statistics.sentlen.STRENGTHS", (1.0,))
+    order = np.random.default_rng(0).permutation(80)
+    x_train, labels = x[order], task.labels[order]
+    ends = [end for end in (1, 2, 3, 5, 10, 20, 40, 80) if set(labels[:end]) == {0, 1, 2}]
+    bits = ends[0] * math.log2(3)
+    for start, stop in pairwise(ends):
+        scaler = StandardScaler().fit(x_train[:start])
+        probe = LogisticRegression(C=1.0, max_iter=5000, tol=1e-8).fit(
+            scaler.transform(x_train[:start]), labels[:start]
+        )
+        for row, label in zip(x_train[start:stop], labels[start:stop], strict=True):
+            bits -= math.log2(probe.predict_proba(scaler.transform(row[None]))[0, label])
+    code = online_code(x, task)
+    assert code.bits == pytest.approx(bits, rel=1e-3)
+    assert code.uniform_bits == pytest.approx(80 * math.log2(3))
+    assert code.n == 80
+
+
+def test_the_penalty_is_the_one_with_the_least_loss_on_the_dev_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = task_of(200)
+    x = np.random.default_rng(3).standard_normal((300, 60)) + np.eye(3, 60)[task.labels]
+    chosen = online_code(x, task).bits
+    alone = []
+    for strength in STRENGTHS:
+        monkeypatch.setattr("clsviz.statistics.sentlen.STRENGTHS", (strength,))
+        alone.append(online_code(x, task).bits)
+    assert chosen < alone[-1]  # the weakest penalty fits noise
+    assert chosen <= min(alone) * 1.05
+
+
+def test_too_few_for_every_class_are_coded_as_equally_likely() -> None:
+    task = Task(np.array([0, 1, 2, 0, 1, 2]), np.arange(3), np.arange(3, 6), np.arange(0), 1)
+    code = online_code(np.arange(6.0), task)
+    assert code.bits == pytest.approx(code.uniform_bits) == pytest.approx(3 * math.log2(3))

@@ -1,3 +1,5 @@
+"""Curve, spread, quantiles and mutual information, against scikit-learn and the formulas written out."""
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -37,18 +39,6 @@ def test_a_u_of_the_length_is_a_curve_and_no_line() -> None:
     assert found.curve_r_squared == pytest.approx(explained, abs=0.02)
     assert found.curve_null < 0.01
     assert found.mutual_information > 3 * found.mutual_information_null
-
-
-def test_norms_without_a_relation_are_not_told_apart_from_nothing() -> None:
-    below = []
-    for seed in range(4):
-        found = shape(lengths(300, seed), 9 + noise(300, 100 + seed))
-        assert found.curve_r_squared < 0.03
-        assert -0.02 < found.curve_null < 0.03
-        low, high = found.spread_ratio_interval
-        assert low < found.spread_ratio < high
-        below.append(found.mutual_information <= found.mutual_information_null)
-    assert sum(below) >= 2  # 95 of 100 would be
 
 
 def test_a_funnel_is_seen_in_spread_quantiles_and_extremes() -> None:
@@ -92,17 +82,6 @@ def test_the_slopes_are_those_that_minimise_the_check_loss() -> None:
             intercept = np.quantile(y - other * np.log(x), quantile)
             assert loss(best) <= loss(np.array([intercept, other]))
         assert slope == pytest.approx(0.5 + 0.2 * stats.norm.ppf(quantile), abs=0.1)
-
-
-def test_shuffled_lengths_change_the_answer_and_the_scale_of_norms_does_not() -> None:
-    x = lengths(500)
-    y = 9 + x / 20 + noise(500)
-    found, scaled = quick(x, y), quick(x, 5 * y)
-    assert scaled.curve_r_squared == pytest.approx(found.curve_r_squared)
-    assert scaled.spread_ratio == pytest.approx(found.spread_ratio)
-    assert scaled.quantile_slopes[0.5] == pytest.approx(5 * found.quantile_slopes[0.5], rel=1e-3)
-    control = quick(np.random.default_rng(3).permutation(x), y)
-    assert control.curve_r_squared < 0.02 < found.curve_r_squared
 
 
 @pytest.mark.parametrize("copies", [1, 4])
@@ -166,21 +145,6 @@ def test_copies_make_a_spread_less_certain_and_a_curve_no_better() -> None:
     assert told.curve_r_squared < told.curve_null < 0.05
 
 
-def test_the_interval_of_the_spread_is_that_of_drawing_clusters() -> None:
-    x, y = lengths(1500), 9 + noise(1500) * (1 + 5 / lengths(1500))
-    clusters = np.random.default_rng(1).integers(0, 300, 1500)
-    members = [np.flatnonzero(clusters == cluster) for cluster in np.unique(clusters)]
-    low, high = np.quantile(x, [0.2, 0.8])
-    random, ratios = np.random.default_rng(2), []
-    for _ in range(600):
-        drawn = np.concatenate([members[i] for i in random.integers(0, len(members), len(members))])
-        ratios.append(y[drawn][x[drawn] <= low].std(ddof=1) / y[drawn][x[drawn] >= high].std(ddof=1))
-    found = quick(x, y, clusters)
-    assert found.spread_ratio == pytest.approx(y[x <= low].std(ddof=1) / y[x >= high].std(ddof=1))
-    width = np.ptp(np.quantile(ratios, [0.025, 0.975]))
-    np.testing.assert_allclose(found.spread_ratio_interval, np.quantile(ratios, [0.025, 0.975]), atol=0.15 * width)
-
-
 def test_the_interval_of_the_spread_leaves_out_one_sentence_at_a_time() -> None:
     x, y = lengths(150), 9 + np.random.default_rng(4).standard_t(4, 150)
     short, long = x <= np.quantile(x, 0.2), x >= np.quantile(x, 0.8)
@@ -215,13 +179,6 @@ def test_the_quantile_curves_have_their_share_of_norms_below_them() -> None:
     assert (found.slopes, found.intercepts) == (whole.quantile_slopes, whole.quantile_intercepts)
     for quantile in (0.05, 0.5, 0.95):
         assert np.mean(y < found.at(quantile, x)) == pytest.approx(quantile, abs=0.005)
-
-
-def test_the_mutual_information_comes_last() -> None:
-    first, whole = shapes(lengths(200), 9 + noise(200))
-    assert np.isnan([first.mutual_information, first.mutual_information_null]).all()
-    assert whole.curve_r_squared == first.curve_r_squared
-    assert np.isfinite([whole.mutual_information, whole.mutual_information_null]).all()
 
 
 def test_norms_that_are_all_the_same_at_one_end_have_no_spread_there() -> None:

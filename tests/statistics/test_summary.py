@@ -5,7 +5,6 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 from support.censuses import CENSUS, EXACT, LENGTHS, NORMS, N, assert_same
 from support.lines import sample
 
@@ -50,10 +49,6 @@ def test_the_line_is_that_of_the_sentences_themselves(cutoff: int) -> None:
     lengths, norms = LENGTHS, NORMS
     short = lengths < cutoff
     assert_same(CENSUS.fit(cutoff), line.fit(lengths[short], norms[short]))
-
-
-def test_spearman_is_that_of_scipy() -> None:
-    assert CENSUS.fit().spearman == pytest.approx(stats.spearmanr(LENGTHS, NORMS).statistic, abs=5e-6)
 
 
 def test_r_squared_on_flat_lengths_and_by_cutoff_is_as_of_the_sentences() -> None:

@@ -1,15 +1,30 @@
+"""Probes after each layer, on another corpus, and of two principal components."""
+
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.dummy import DummyRegressor
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, RidgeCV
+from sklearn.metrics import mean_absolute_error, r2_score
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
+from clsviz.errors import UndefinedFitError
 from clsviz.settings import Pooling
-from clsviz.statistics.probes import Profile, Reading, Readout, readings, steps
-from clsviz.statistics.ridge import folds_of, ridge_probe, unit
+from clsviz.statistics.probes import (
+    MOST_PROJECTED,
+    Profile,
+    Reading,
+    Readout,
+    Sentences,
+    projection,
+    readings,
+    steps,
+    travel,
+)
+from clsviz.statistics.ridge import STRENGTHS, folds_of, ridge_probe, unit
 from clsviz.vectors import Vectors
 
 N, WIDTH, LAST = 400, 24, 3
@@ -173,14 +188,6 @@ def test_no_sentence_at_all_is_a_problem_of_every_step() -> None:
     assert few.best is None
 
 
-def test_a_norm_that_varies_by_rounding_is_not_read() -> None:
-    pooled = POOLED.copy()
-    pooled[0, 1] = unit(pooled[0, 1]) * 9
-    reading = read(last_of(packed(pooled)), Pooling.CLS, 1, Readout.NORM)
-    assert reading.r_squared is None
-    assert "same for all" in reading.problem
-
-
 def test_the_rounding_of_16_bits_is_not_taken_for_a_direction() -> None:
     """Vectors of one direction, whose norm is the length: kept in 16 bits, their directions hold it too."""
     pooled = POOLED.copy()
@@ -198,15 +205,6 @@ def test_the_rounding_of_16_bits_is_not_taken_for_a_direction() -> None:
     assert read(profile, Pooling.CLS, 2, Readout.DIRECTION).r_squared == pytest.approx(
         ridge_probe(unit(pooled[0, 2]), LENGTHS, FOLDS).r_squared, abs=0.02
     )
-
-
-def test_vectors_that_are_not_finite_are_a_problem_and_no_crash() -> None:
-    exact = packed()
-    norms = exact.cls_norms.copy()
-    norms[3, 1] = np.nan
-    reading = read(last_of(replace(exact, cls_norms=norms)), Pooling.CLS, 1, Readout.NORM)
-    assert reading.r_squared is None
-    assert "not finite" in reading.problem
 
 
 def test_lines_and_the_best(profile: Profile) -> None:
@@ -245,3 +243,98 @@ def test_the_table_holds_every_reading(profile: Profile) -> None:
     assert undefined["problem"].startswith("The vector is the same")
     assert profile.table()["layer"].isna().sum() == 2  # norm and vector of the pooler output
     assert table.loc[("cls", 1, "norm")]["norm_mean"] == pytest.approx(np.linalg.norm(POOLED[0, 1], axis=1).mean())
+
+
+Z = (LENGTHS - LENGTHS.mean()) / LENGTHS.std()
+
+
+def scattered(*sizes: float) -> np.ndarray:
+    """Noise whose second dimension holds the length, far from the origin; sizes: of the first dimensions."""
+    made = 0.1 * RANDOM.normal(size=(N, 8))
+    made[:, 0] += sizes[0] * RANDOM.normal(size=N)
+    made[:, 1] += sizes[1] * Z
+    return (made + 50).astype(np.float32)
+
+
+def test_the_coordinates_and_shares_are_those_of_a_singular_value_decomposition() -> None:
+    made = scattered(5, 2)
+    found = projection(made, LENGTHS, FOLDS)
+    x = made.astype(float) - made.mean(axis=0, dtype=float)
+    left, values, _ = np.linalg.svd(x, full_matrices=False)
+    expected = left[:, :2] * values[:2]
+    signs = np.sign((expected * found.coordinates).sum(axis=0))
+    np.testing.assert_allclose(found.coordinates, expected * signs, atol=1e-4)
+    assert found.shares == pytest.approx(tuple(values[:2] ** 2 / (values**2).sum()), rel=1e-6)
+    assert (found.n, found.coordinates.dtype) == (N, np.float32)
+
+
+def test_r_squared_is_held_out_and_of_the_two_numbers_alone() -> None:
+    found = projection(made := scattered(5, 2), LENGTHS, FOLDS)
+    x = found.coordinates.astype(float)
+    scores = [
+        LinearRegression().fit(x[held != fold], LENGTHS[held != fold]).score(x[held == fold], LENGTHS[held == fold])
+        for held in [FOLDS]
+        for fold in range(5)
+    ]
+    assert found.r_squared == pytest.approx(np.mean(scores), abs=0.01)
+    assert found.r_squared > 0.9
+    assert len(found.fold_r_squared) == 5
+    made[:, 2] += 10 * RANDOM.normal(size=N)  # now the length is no longer among the first two
+    assert projection(made, LENGTHS, FOLDS).r_squared < 0.1
+
+
+def test_where_nothing_can_be_said_the_reason_is() -> None:
+    with pytest.raises(UndefinedFitError, match="the same for all"):
+        projection(np.full((N, 8), 3, np.float32), LENGTHS, FOLDS)
+    with pytest.raises(UndefinedFitError, match="only 4"):
+        projection(scattered(1, 1)[:4], LENGTHS[:4], FOLDS[:4])
+
+
+def test_no_more_are_projected_than_are_drawn() -> None:
+    n = MOST_PROJECTED + 10
+    made = RANDOM.normal(size=(n, 3)).astype(np.float32)
+    found = projection(made, np.arange(n) % 70, np.arange(n) % 5)
+    assert found.n == MOST_PROJECTED
+
+
+ALONG, OTHER = np.random.default_rng(7).normal(size=(2, 12))
+
+
+def sentences(n: int, *along: np.ndarray, mean: int = 20) -> Sentences:
+    """Vectors whose length stands in one direction per layer, kept in 16 bits."""
+    lengths = RANDOM.integers(mean - 15, mean + 15, n)
+    layers = np.stack([0.1 * np.outer(lengths, direction) + RANDOM.normal(size=(n, 12)) for direction in along])
+    pooled = np.stack([layers] * 3).astype(np.float32)
+    vectors = Vectors.pack(lengths.astype(np.int32), np.zeros(n, bool), pooled)
+    return Sentences(vectors, np.arange(n), lengths, np.arange(n) % 5)
+
+
+def test_a_direction_that_both_corpora_share_travels_and_another_does_not() -> None:
+    here, there = sentences(300, ALONG, ALONG), sentences(200, ALONG, OTHER, mean=40)
+    first, found = travel(here, there, Pooling.CLS)
+    assert not first.is_complete
+    assert found.is_complete
+    shared, other = found.legs
+    assert shared.across_r_squared > 0.5
+    assert other.across_r_squared < 0 < 0.5 < other.there_r_squared
+    for leg in found.legs:
+        x, z = (of.vectors.of(Pooling.CLS, leg.layer) for of in (here, there))
+        pipeline = make_pipeline(StandardScaler(), RidgeCV(STRENGTHS)).fit(x, here.lengths)
+        predicted = pipeline.predict(z)
+        assert leg.across_r_squared == pytest.approx(r2_score(there.lengths, predicted), abs=1e-3)
+        assert leg.across_error == pytest.approx(mean_absolute_error(there.lengths, predicted), rel=1e-3)
+        assert leg.within_error == ridge_probe(x, here.lengths, here.folds).error
+        assert leg.there_error == ridge_probe(z, there.lengths, there.folds).error
+    assert found.guess_error_across == pytest.approx(np.abs(there.lengths - here.lengths.mean()).mean())
+    assert found.guess_error_across > 15 > 8 > found.guess_error_there
+
+
+def test_what_cannot_be_read_is_missing() -> None:
+    here = sentences(300, 0 * ALONG)
+    constant = Vectors.pack(here.vectors.n_tokens, here.vectors.truncated, np.ones((3, 1, 300, 12), np.float32))
+    (found,) = travel(Sentences(constant, here.index, here.lengths, here.folds), here, Pooling.CLS)
+    assert np.isnan([found.legs[0].within_r_squared, found.legs[0].across_error, found.legs[0].there_error]).all()
+    few = Sentences(here.vectors, here.index[:4], here.lengths[:4], here.folds[:4])
+    (found,) = travel(here, few, Pooling.CLS)
+    assert np.isfinite(found.legs[0].within_r_squared)
+    assert np.isnan(found.legs[0].across_r_squared)

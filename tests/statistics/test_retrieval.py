@@ -1,9 +1,11 @@
+"""How far neighbours and cosines follow the length, against a look at each pair; shared words."""
+
 import itertools
 
 import numpy as np
 import pytest
 from scipy import stats
-from support.searched import N, lengths, noise, with_length
+from support.searched import N, lengths, with_length
 
 from clsviz.errors import UndefinedFitError
 from clsviz.statistics.retrieval import (
@@ -16,6 +18,7 @@ from clsviz.statistics.retrieval import (
     length_groups,
     random_apart,
     share_kept,
+    tf_idf,
 )
 from clsviz.statistics.similarity import directions_of
 
@@ -24,21 +27,6 @@ def bias_of(vectors: np.ndarray) -> tuple[LengthBias, Chance]:
     directions = directions_of(vectors)
     bias = length_bias(directions, lengths(len(vectors)))
     return bias, chance(directions, lengths(len(vectors)), bias.neighbours)
-
-
-def test_without_a_relation_neither_cosines_nor_neighbours_follow_length() -> None:
-    bias, control = bias_of(noise())
-    assert bias.length_share < 1.5 * control.length_share_limit
-    assert abs(bias.neighbour_correlation) < 1.5 * control.neighbour_correlation_limit
-    assert bias.lengths_apart == pytest.approx(random_apart(lengths()), rel=0.03)
-    assert bias.times_found.mean() == pytest.approx(10)
-
-
-def test_a_norm_that_is_the_length_bends_no_cosine() -> None:
-    bias, _ = bias_of(noise() * lengths()[:, None])
-    plain, _ = bias_of(noise())
-    np.testing.assert_allclose(bias.cosine_by_length, plain.cosine_by_length, atol=1e-12)
-    assert bias.neighbour_correlation == pytest.approx(plain.neighbour_correlation)
 
 
 def test_a_direction_of_the_length_bends_both() -> None:
@@ -95,3 +83,20 @@ def test_the_first_of_equal_sentences_stays() -> None:
 def test_what_cannot_be_said_is_explained(of: np.ndarray, why: str) -> None:
     with pytest.raises(UndefinedFitError, match=why):
         check_lengths(of)
+
+
+def test_weights_are_those_of_the_formula() -> None:
+    """Term frequency times 1 + ln((1 + n) / (1 + df)), divided by the norm."""
+    weights = tf_idf(["a cat sat", "A cat, a cat", "dogs ran"]).toarray()
+    rare, common = 1 + np.log(4 / 2), 1 + np.log(4 / 3)
+    first = np.array([common, common, rare])
+    second = np.array([2 * common, 2 * common])
+    cosine = (first[:2] @ second) / (np.linalg.norm(first) * np.linalg.norm(second))
+    assert weights[0] @ weights[1] == pytest.approx(cosine)
+    assert weights[0] @ weights[2] == 0
+    np.testing.assert_allclose(np.linalg.norm(weights, axis=1), 1)
+
+
+def test_without_words_there_is_no_baseline() -> None:
+    with pytest.raises(UndefinedFitError, match="no words"):
+        tf_idf(["?!", "…"])
