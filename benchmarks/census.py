@@ -117,8 +117,6 @@ def view(store: Store, rows: int) -> None:
     for cutoff in (80, 80, 40, 513):
         timed(f"  the line under {cutoff} tokens", functools.partial(census.fit, cutoff))
     timed("  another layer, and its line", lambda: found.vector(Pooling.CLS, 1).fit(80))
-    timed("  medians and ranges", lambda: (census.bins_of_length(80), census.slices(80)))
-    timed("  density of 512 bins", lambda: census.density(80, 512))
     timed("  R² by cutoff", census.by_cutoff)
     fitted = census.fit(80)
     print(f"  R² {fitted.r_squared:.6f}, {fitted.r_squared_interval}")
@@ -136,9 +134,6 @@ def check(store: Store, rows: int) -> None:
     for name in ("slope", "intercept", "r_squared", "norm_sd", "spearman", "slope_interval", "r_squared_interval"):
         off = np.abs(np.subtract(getattr(one, name), getattr(other, name))) / np.abs(getattr(other, name))
         print(f"  {name}: relative difference {off.max():.1e}")
-    shares = np.linspace(0, 1, 1001)
-    off = np.abs(census.quantiles(shares) - np.quantile(norms.astype(float), shares)) / other.norm_sd
-    print(f"  1,001 quantiles: off by {off.max():.1e} of the standard deviation at most")
 
 
 STEPS: dict[str, Callable[[Store, int], None]] = {"count": count, "view": view, "check": check, "added": count}

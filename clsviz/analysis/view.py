@@ -414,7 +414,7 @@ def cells_of_all(shown: ViewData, fewest_bins: int) -> Cells | None:
     census = shown.census
     if census is None or shown.fit is None:
         return None
-    counts, edges = census.density(shown.length_cutoff, census.bins.n)
+    counts, edges = census.between(0, shown.length_cutoff).counts[:, census.bins.inner], census.bins.edges
     occurring = np.flatnonzero(counts.any(axis=1))
     if not len(occurring):
         return None

@@ -36,15 +36,11 @@ def shuffled(lengths: ArrayLike, seed: int = 0) -> NDArray[np.generic]:
 _BIN_WIDTHS = (1, 2, 5, 10, 20, 50)
 
 
-_MOST_BINS, FEWEST_IN_BIN = 16, 5
+_MOST_BINS, _FEWEST_IN_BIN = 16, 5
 
 _SLICE_TAILS = (0.01, 0.05, 0.25)
 
-FEWEST_IN_TAIL = 10
-
-BIN_COLUMNS = ["first", "last", "length", "n", "lower", "median", "upper"]
-
-SLICE_COLUMNS = ["from_share", "to_share", "lowest", "highest", "n", "lower", "median", "upper"]
+_FEWEST_IN_TAIL = 10
 
 
 def bins(lengths: ArrayLike, norms: ArrayLike) -> pd.DataFrame:
@@ -55,8 +51,9 @@ def bins(lengths: ArrayLike, norms: ArrayLike) -> pd.DataFrame:
     """
     x, y = np.asarray(lengths, dtype=int), np.asarray(norms, dtype=float)
     if not len(x):
-        return pd.DataFrame(columns=BIN_COLUMNS, dtype=float)
-    width = bin_width(int(np.ptp(x)) + 1)
+        return pd.DataFrame(columns=["first", "last", "length", "n", "lower", "median", "upper"], dtype=float)
+    n_lengths = int(np.ptp(x)) + 1
+    width = next((width for width in _BIN_WIDTHS if n_lengths <= width * _MOST_BINS), _BIN_WIDTHS[-1])
     grouped = pd.DataFrame({"length": x, "norm": y}).groupby(x // width * width)
     table = (
         grouped["norm"].quantile(np.array([0.25, 0.5, 0.75])).unstack().set_axis(["lower", "median", "upper"], axis=1)
@@ -65,12 +62,7 @@ def bins(lengths: ArrayLike, norms: ArrayLike) -> pd.DataFrame:
     table.insert(1, "last", table.index + width - 1)
     table.insert(2, "length", grouped["length"].mean())
     table.insert(3, "n", grouped.size())
-    return table[table["n"] >= FEWEST_IN_BIN].reset_index(drop=True)
-
-
-def bin_width(n_lengths: int) -> int:
-    """How many lengths are in a bin, where there are so many from the shortest to the longest."""
-    return next((width for width in _BIN_WIDTHS if n_lengths <= width * _MOST_BINS), _BIN_WIDTHS[-1])
+    return table[table["n"] >= _FEWEST_IN_BIN].reset_index(drop=True)
 
 
 def slices(lengths: ArrayLike, norms: ArrayLike) -> pd.DataFrame:
@@ -88,27 +80,23 @@ def slices(lengths: ArrayLike, norms: ArrayLike) -> pd.DataFrame:
         inside = order[first:stop]
         lower, median, upper = np.quantile(x[inside], (0.05, 0.5, 0.95))
         rows.append((low, high, y[inside[0]], y[inside[-1]], len(inside), lower, median, upper))
-    return pd.DataFrame(rows, columns=SLICE_COLUMNS)
-
-
-def slice_edges(n: int) -> list[float]:
-    """The shares of n sentences between which the slices lie."""
-    tails = [tail for wider, tail in pairwise((0, *_SLICE_TAILS)) if (tail - wider) * n >= FEWEST_IN_TAIL]
-    return [0, *tails, *(1 - tail for tail in reversed(tails)), 1]
+    columns = ["from_share", "to_share", "lowest", "highest", "n", "lower", "median", "upper"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def _cuts(norms: NDArray[np.float64]) -> list[tuple[float, int]]:
     """The shares of ascending norms (n,) between which the slices lie, and how many norms are below each."""
     n = len(norms)
+    tails = [tail for wider, tail in pairwise((0, *_SLICE_TAILS)) if (tail - wider) * n >= _FEWEST_IN_TAIL]
     cuts: dict[int, float] = {}
-    for share in slice_edges(n):
+    for share in (0, *tails, *(1 - tail for tail in reversed(tails)), 1):
         at = round(share * n)
         if 0 < at < n and norms[at - 1] == norms[at]:
             ends = [int(np.searchsorted(norms, norms[at], side)) for side in ("left", "right")]
             outer, inner = ends if 2 * at < n else ends[::-1]
             at = inner if (2 * inner <= n) == (2 * at < n) else outer
             share = at / n
-            if 0 < min(at, n - at) < FEWEST_IN_TAIL:
+            if 0 < min(at, n - at) < _FEWEST_IN_TAIL:
                 continue
         cuts.setdefault(at, share)
     return [(share, at) for at, share in cuts.items()]
@@ -124,12 +112,7 @@ def percentile_at_length(length: int, norm: float, lengths: ArrayLike, norms: Ar
     similar = y[np.abs(x - length) <= max(1, round(length / 10))]
     if len(similar) < 20:
         return None
-    if is_the_same(norm, similar.min(), similar.max()):
+    if max(norm, similar.max()) - min(norm, similar.min()) <= 2 * ROUNDING * abs(norm):
         return math.nan, len(similar)
     below, not_above = (similar < norm).mean(), (similar <= norm).mean()
     return float(50 * (below + not_above)), len(similar)
-
-
-def is_the_same(norm: float, lowest: float, highest: float) -> bool:
-    """Whether a norm and those from the lowest to the highest differ by no more than rounding."""
-    return max(norm, highest) - min(norm, lowest) <= 2 * ROUNDING * abs(norm)

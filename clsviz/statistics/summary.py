@@ -1,9 +1,7 @@
 """Norms of any number of sentences, summed up by length: what is kept of them, and the numbers that follow from it."""
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Self
 
 import numpy as np
@@ -13,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from clsviz.errors import UndefinedFitError
 from clsviz.measurements import MAX_LENGTH
 from clsviz.statistics.intervals import CONFIDENCE, Floats, Interval, RSquaredInterval, agreeing, interval_of_sums
-from clsviz.statistics.lengths import BIN_COLUMNS, FEWEST_IN_BIN, SLICE_COLUMNS, bin_width, is_the_same, slice_edges
 from clsviz.statistics.line import CUTOFF_COLUMNS, CUTOFFS, FLAT_LENGTHS, Fit, Flat, explain_undefined_of
 
 N_LENGTHS = MAX_LENGTH + 1
@@ -114,11 +111,8 @@ class Census:
     in each bin, the outer ones included. sums, squares: float64 (l,), of the norms less `bins.middle`.
     lowest, highest: float64 (l,), norms; inf and -inf where no sentence has the length.
 
-    Lines, their intervals, means and extremes are exact: they follow from sums. Medians and other quantiles are off by
-    at most `off_by`, half the width of a bin, which is a thousandth of the spread of the norms that the bins were
-    decided from; if they are further from the middle of these than eight times the spread, by a hundredth of that
-    distance (`NormBins`). Spearman’s correlation, for which norms in one bin are the same, is off by about 1e-6 +
-    0.1 / n. A length cutoff restricts everything to the sentences of fewer tokens.
+    Lines and their intervals are exact: they follow from sums. Spearman’s correlation, for which norms in one bin are
+    the same, is off by about 1e-6 + 0.1 / n. A length cutoff restricts everything to the sentences of fewer tokens.
     """
 
     bins: NormBins
@@ -164,11 +158,6 @@ class Census:
         np.maximum.at(self.highest, x, y)
 
     @property
-    def off_by(self) -> float:
-        """How far a quantile of norms may be off, where it is in an inner bin."""
-        return self.bins.width / 2
-
-    @property
     def lengths(self) -> NDArray[np.intp]:
         """Intp (l,)."""
         return np.arange(self.first, self.first + len(self.n))
@@ -177,12 +166,6 @@ class Census:
     def total(self) -> int:
         """How many sentences there are."""
         return int(self.n.sum())
-
-    @property
-    def norms_by_bin(self) -> NDArray[np.int64]:
-        """How many norms are in each bin, the outer ones included, whatever the length: int64 (bins.n_columns,)."""
-        counts: NDArray[np.int64] = self.counts.sum(axis=0)
-        return counts
 
     def between(self, start: int, stop: int) -> Self:
         """Those of the lengths from `start` to `stop`, the latter not included, as far as they are here."""
@@ -194,11 +177,6 @@ class Census:
         """The sentences of fewer tokens than the cutoff, from the shortest length to the longest that occurs."""
         lengths = self.first + np.flatnonzero(self.n[: max(length_cutoff - self.first, 0)])
         return self.between(lengths[0], lengths[-1] + 1) if len(lengths) else self.between(0, 0)
-
-    def extremes(self, length_cutoff: int = N_LENGTHS) -> tuple[float, float]:
-        """The lowest and the highest norm; inf and -inf if there are no sentences."""
-        under = self.under(length_cutoff)
-        return float(under.lowest.min(initial=np.inf)), float(under.highest.max(initial=-np.inf))
 
     def fit(self, length_cutoff: int = N_LENGTHS) -> Fit:
         """The line, as `fit` gives it for the same norms if all sentences are independent.
@@ -254,109 +232,6 @@ class Census:
                 continue
             rows.append((cutoff, line.n, line.r_squared, *line.intervals()[0].ends, line.slope))
         return pd.DataFrame(rows, columns=CUTOFF_COLUMNS).astype({"length_cutoff": int, "n": int})
-
-    def quantiles(self, shares: ArrayLike, length_cutoff: int = N_LENGTHS) -> Floats:
-        """Quantiles of the norm, as `numpy.quantile` has them, each off by at most `off_by`: float64 (shares,).
-
-        NaN if there are no sentences.
-        """
-        under, shares = self.under(length_cutoff), np.asarray(shares, dtype=float)
-        if not under.total:
-            return np.full(shares.shape, np.nan)
-        positions = shares * (under.total - 1)
-        below, above = (under._norms_at(rounded(positions)) for rounded in (np.floor, np.ceil))
-        found: Floats = below + (positions - np.floor(positions)) * (above - below)
-        return found
-
-    def _norms_at(self, positions: Floats) -> Floats:
-        """The norms at some positions, from 0, among all in order: the first and the last, or the middle of a bin."""
-        number = np.searchsorted(np.cumsum(self.norms_by_bin), positions, side="right")
-        norms = self.bins.middle + self.bins.places[number]
-        norms = np.where(positions < 1, self.lowest.min(), np.clip(norms, self.lowest.min(), self.highest.max()))
-        return np.where(positions > self.total - 2, self.highest.max(), norms)
-
-    def bins_of_length(self, length_cutoff: int = N_LENGTHS) -> pd.DataFrame:
-        """As `statistics.bins`; quartiles are off by at most `off_by`, and all else is exact."""
-        under = self.under(length_cutoff)
-        if not under.total:
-            return pd.DataFrame(columns=BIN_COLUMNS, dtype=float)
-        width = bin_width(len(under.n))
-        rows = []
-        for first in range(under.first // width * width, under.first + len(under.n), width):
-            inside = under.between(first, first + width)
-            if (n := inside.total) >= FEWEST_IN_BIN:
-                length = float(inside.n @ inside.lengths) / n
-                rows.append((first, first + width - 1, length, n, *inside.quantiles((0.25, 0.5, 0.75)).tolist()))
-        return pd.DataFrame(rows, columns=BIN_COLUMNS)
-
-    def slices(self, length_cutoff: int = N_LENGTHS) -> pd.DataFrame:
-        """As `statistics.slices`; norms are off by at most `off_by`, so lengths are those of norms as near as that.
-
-        Where a slice ends within a bin, the sentences in it go to either side in the same proportion for all lengths.
-        """
-        under = self.under(length_cutoff)
-        n, by_bin = under.total, under.norms_by_bin
-        starts = np.concatenate([[0], np.cumsum(by_bin)])
-        rows = []
-        for low, high in pairwise(slice_edges(n)):
-            first, stop = round(low * n), round(high * n)
-            if first == stop:
-                continue
-            inside = np.clip(np.minimum(starts[1:], stop) - np.maximum(starts[:-1], first), 0, None)
-            shares = inside / np.maximum(by_bin, 1)
-            used = np.flatnonzero(shares)
-            times = np.cumsum(under.counts[:, used[0] : used[-1] + 1] @ shares[used[0] : used[-1] + 1])
-            lengths = []
-            for share in (0.05, 0.5, 0.95):
-                position = share * (times[-1] - 1)
-                below, above = (
-                    under.first + min(int(np.searchsorted(times, rounded(position) + 0.5)), len(times) - 1)
-                    for rounded in (np.floor, np.ceil)
-                )
-                lengths.append(float(below + (position - np.floor(position)) * (above - below)))
-            rows.append((low, high, *under._norms_at(np.array([first, stop - 1.0])).tolist(), stop - first, *lengths))
-        return pd.DataFrame(rows, columns=SLICE_COLUMNS)
-
-    def percentile_at_length(self, length: int, norm: float) -> tuple[float, int] | None:
-        """As `statistics.percentile_at_length`, off by at most half of the norms in one bin."""
-        away = max(1, round(length / 10))
-        similar = self.between(length - away, length + away + 1)
-        if (n := similar.total) < 20:
-            return None
-        if is_the_same(norm, float(similar.lowest.min()), float(similar.highest.max())):
-            return math.nan, n
-        counts = similar.norms_by_bin
-        number = int(similar.bins.numbers(np.array([norm]))[0])
-        return float(100 * (counts[:number].sum() + counts[number] / 2) / n), n
-
-    def density(
-        self,
-        length_cutoff: int,
-        n_bins: int,
-        norms: tuple[float, float] | None = None,
-        lengths: tuple[int, int] | None = None,
-    ) -> tuple[NDArray[np.int64], Floats]:
-        """How many sentences have each length and a norm in each of some bins: int64 (lengths, bins), and their edges.
-
-        n_bins: a divisor of `bins.n`: so many bins, over all that are kept. norms: the lowest and the highest norm of
-        interest: then as fine bins as `n_bins` allows, which cover these and begin where wider ones do. lengths: the
-        shortest and the longest to count; by default from 0 to what is under the cutoff. Norms in the outer bins are
-        left out. Raises ValueError where such bins cannot be made of those that are kept.
-        """
-        shortest, longest = lengths or (0, length_cutoff - 1)
-        counts, bins = self.between(shortest, min(longest + 1, length_cutoff)).counts[:, self.bins.inner], self.bins
-        if n_bins < 1 or bins.n % n_bins:
-            raise ValueError(f"{n_bins} bins cannot be made of {bins.n}")
-        low, high, factor = 0, bins.n, bins.n // n_bins
-        if norms is not None:
-            first, last = (bins.numbers(np.array(norms)).astype(int) - bins.inner.start).tolist()
-            low, high = min(max(first, 0), bins.n - 1), min(max(last + 1, 1), bins.n)
-            # the finest of which so many are enough
-            factor = next(2**power for power in range(64) if -(-high // 2**power) - low // 2**power <= n_bins)
-        first, stop = low // factor, max(-(-high // factor), low // factor + 1)
-        inner = counts[:, first * factor : stop * factor]
-        merged: NDArray[np.int64] = np.add.reduceat(inner, np.arange(0, inner.shape[1], factor), axis=1)
-        return merged, bins.edges[first * factor : stop * factor + 1 : factor]
 
 
 class _Line:
@@ -440,7 +315,7 @@ class _Line:
 
 def _spearman(census: Census) -> float:
     """Spearman’s rank correlation with mid-ranks, as if all norms in a bin were the same; NaN if all are in one."""
-    by_bin = census.norms_by_bin
+    by_bin = census.counts.sum(axis=0)
     used = np.flatnonzero(by_bin)
     inside = slice(used[0], used[-1] + 1)
     of_length, of_norm = (
