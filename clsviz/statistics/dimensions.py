@@ -6,14 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clsviz.errors import UndefinedFitError
-from clsviz.statistics.intervals import Floats
+from clsviz.statistics.intervals import ROUNDING, Floats
 from clsviz.statistics.line import explain_undefined, r_squared
 from clsviz.statistics.ridge import unit
 from clsviz.vectors import without_gain
 
 AS_IT_IS, WITHOUT_BIAS = "as it is", "without bias"
-
-
 WITHOUT_GAIN, WITHOUT_EITHER = "without gain", "without gain and bias"
 
 
@@ -96,13 +94,13 @@ def dimensions(vectors: ArrayLike, lengths: ArrayLike) -> Dimensions:
     shares = squares.sum(axis=0) / total.sum()
     order = np.argsort(-shares, kind="stable")
     dominant = tuple(int(d) for d in order[:MOST_DOMINANT] if shares[d] * x.shape[1] >= DOMINANT_TIMES)
-    errors = _errors(x)
+    errors, apart = _errors(x), total - total.mean()
     of_all = _norm_of(AS_IT_IS, x, errors, y)
     rest = np.setdiff1d(np.arange(x.shape[1]), dominant)
     of_rest = _norm_of("without the dominant dimensions", x[:, rest], errors[:, rest], y)
     return Dimensions(
         shares=shares,
-        variance_shares=_variance_shares(squares, total) if of_all.varies else None,
+        variance_shares=apart @ (squares - squares.mean(axis=0)) / (apart @ apart) if of_all.varies else None,
         order=order,
         dominant=dominant,
         r_squared=of_all.r_squared,
@@ -162,7 +160,10 @@ def _norm_of(name: str, vectors: Floats, errors: Floats, lengths: Floats, left_o
     """The norm of vectors with the given rounding errors, both (n, width), and its regression on length."""
     norms = np.linalg.norm(vectors, axis=1)
     mean, sd = float(norms.mean()), float(norms.std(ddof=1))
-    varies = not _is_constant(norms) and sd > _TIMES_ROUNDING * _rounding(vectors, norms, errors)
+    # the standard deviation of the norm's rounding error, propagated to first order from independent errors
+    directions = np.divide(vectors, norms[:, None], out=np.zeros_like(vectors), where=norms[:, None] > 0)
+    rounding = float(np.sqrt(((directions * errors) ** 2).sum(axis=1).mean()))
+    varies = norms.std() > ROUNDING * mean and sd > _TIMES_ROUNDING * rounding
     explained, problem = None, ""
     try:
         explained = r_squared(lengths, norms)
@@ -177,21 +178,6 @@ def _norm_of(name: str, vectors: Floats, errors: Floats, lengths: Floats, left_o
     return NormOf(name, mean, sd, explained, problem, varies, left_out)
 
 
-def _is_constant(norms: Floats) -> bool:
-    """Whether the norms are the same up to rounding, by the rule that `fit` applies."""
-    try:
-        explain_undefined(np.arange(len(norms), dtype=float), norms)
-    except UndefinedFitError:
-        return True
-    return False
-
-
-def _variance_shares(squares: Floats, total: Floats) -> Floats:
-    deviations = total - total.mean()
-    shares: Floats = deviations @ (squares - squares.mean(axis=0)) / (deviations @ deviations)
-    return shares
-
-
 def _errors(vectors: Floats) -> Floats:
     """Standard deviation of the rounding error in each number of the stored vectors, (n, width)."""
     deviations = vectors - vectors.mean(axis=0)
@@ -204,12 +190,6 @@ def _resolution(vectors: Floats) -> Floats:
     largest = np.abs(vectors - vectors.mean(axis=0)).max()
     resolution: Floats = _SINGLE_PRECISION * (largest + np.abs(vectors).max(axis=0))
     return resolution
-
-
-def _rounding(vectors: Floats, norms: Floats, errors: Floats) -> float:
-    """Standard deviation of the norm's rounding error, propagated to first order from independent `errors`."""
-    directions = np.divide(vectors, norms[:, None], out=np.zeros_like(vectors), where=norms[:, None] > 0)
-    return float(np.sqrt(((directions * errors) ** 2).sum(axis=1).mean()))
 
 
 def norms_of_directions(vectors: ArrayLike, gain: ArrayLike, bias: ArrayLike) -> Floats:

@@ -93,26 +93,6 @@ class Task:
         return int(self.labels.max()) + 1
 
 
-@dataclass(frozen=True, eq=False)
-class Choice:
-    """The model whose strength does best on the dev sentences, fitted on the train sentences alone.
-
-    model: a fitted StandardScaler and LogisticRegression. dev_accuracy: its accuracy on the dev sentences.
-    """
-
-    model: "Pipeline"
-    strength: float
-    dev_accuracy: float
-
-
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """Features (n, width) and classes (n,) of one split."""
-
-    features: Floats
-    labels: Indices
-
-
 def task(sentences: Sequence[str], seed: int = 0, most_per_class: int = _MOST_PER_CLASS) -> Task:
     """Draw the sentences of the task and split them; raises UndefinedFitError if a bin has too few.
 
@@ -125,7 +105,12 @@ def task(sentences: Sequence[str], seed: int = 0, most_per_class: int = _MOST_PE
     members = [random.permutation(np.flatnonzero(found == label)) for label in range(len(BINS))]
     rarest = min(range(len(BINS)), key=lambda label: len(members[label]))
     if len(members[rarest]) < FEWEST_PER_CLASS:
-        raise TooFewError(_too_few(rarest, len(members[rarest])))
+        n, (low, high) = len(members[rarest]), BINS[rarest]
+        count = f"only {n} has" if n == 1 else f"only {n} have" if n else "none has"
+        raise TooFewError(
+            f"Of the sentences under the length cutoff, {count} {low} to {high} words, and each of the six bins needs "
+            f"at least {FEWEST_PER_CLASS} different ones."
+        )
     n = min(most_per_class, len(members[rarest]))
     n_held_out = n // 5
     drawn = np.stack([mine[:n] for mine in members])
@@ -153,16 +138,16 @@ def classify(features: ArrayLike, task: Task, on_step: Callable[[int], None] = l
     from scipy import stats
     from sklearn.metrics import confusion_matrix
 
-    choice = choose(features, task, on_step)
-    test = _rows(features, task, task.test)
-    confusion = confusion_matrix(test.labels, choice.model.predict(test.features), labels=range(task.n_classes))
-    n_right, n_test = int(np.trace(confusion)), len(test.labels)
+    model, strength, dev_accuracy = choose(features, task, on_step)
+    predicted = model.predict(_rows(features, task.test))
+    confusion = confusion_matrix(task.labels[task.test], predicted, labels=range(task.n_classes))
+    n_right, n_test = int(np.trace(confusion)), len(task.test)
     ends = stats.binomtest(n_right, n_test).proportion_ci(CONFIDENCE, method="wilson")
     return Result(
         accuracy=n_right / n_test,
         interval=(float(ends.low), float(ends.high)),
-        dev_accuracy=choice.dev_accuracy,
-        strength=choice.strength,
+        dev_accuracy=dev_accuracy,
+        strength=strength,
         n_train=len(task.train),
         n_dev=len(task.dev),
         n_test=n_test,
@@ -170,50 +155,39 @@ def classify(features: ArrayLike, task: Task, on_step: Callable[[int], None] = l
     )
 
 
-def choose(features: ArrayLike, task: Task, on_step: Callable[[int], None] = lambda _: None) -> Choice:
-    """The model with the best accuracy on the dev sentences; never looks at the test sentences.
+def choose(
+    features: ArrayLike, task: Task, on_step: Callable[[int], None] = lambda _: None
+) -> tuple["Pipeline", float, float]:
+    """The scaling and regression that do best on the dev sentences, fitted on the train sentences; C, and how well.
 
-    Features and errors are as in `classify`.
-    """
-    with blas_threads().limit(limits=1, user_api="blas"):  # as in `ridge_probe`
-        return _search(_rows(features, task, task.train), _rows(features, task, task.dev), on_step)
-
-
-def _search(train: _Rows, dev: _Rows, on_step: Callable[[int], None]) -> Choice:
-    """Fit every strength on train and compare on dev; the smallest C wins a tie.
-
-    Each fit starts from the previous one, which takes fewer steps to the same minimum.
+    Never looks at the test sentences. The smallest C wins a tie. Each fit starts from the previous one, which takes
+    fewer steps to the same minimum. Features and errors are as in `classify`.
     """
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    _explain_constant(train.features)
-    scaler = StandardScaler().fit(train.features)
-    train_features, dev_features = scaler.transform(train.features), scaler.transform(dev.features)
-    regression = LogisticRegression(tol=_TOLERANCE, max_iter=_MOST_STEPS, warm_start=True)
-    best, best_accuracy = regression, -1.0
-    for done, strength in enumerate(STRENGTHS, start=1):
-        regression.set_params(C=strength).fit(train_features, train.labels)
-        accuracy = float(regression.score(dev_features, dev.labels))
-        if accuracy > best_accuracy:
-            best, best_accuracy = copy.deepcopy(regression), accuracy
-        on_step(done)
-    return Choice(make_pipeline(scaler, best), float(best.C), best_accuracy)
+    train, dev = _rows(features, task.train), _rows(features, task.dev)
+    with blas_threads().limit(limits=1, user_api="blas"):  # as in `ridge_probe`
+        if np.sqrt(train.var(axis=0).sum()) <= _CONSTANT * np.linalg.norm(train.mean(axis=0)):
+            what = "norm" if train.shape[1] == 1 else "vector"
+            raise UndefinedFitError(f"The {what} is the same for all sentences, so length cannot be predicted from it.")
+        scaler = StandardScaler().fit(train)
+        train, dev = scaler.transform(train), scaler.transform(dev)
+        regression = LogisticRegression(tol=_TOLERANCE, max_iter=_MOST_STEPS, warm_start=True)
+        best, best_accuracy = regression, -1.0
+        for done, strength in enumerate(STRENGTHS, start=1):
+            regression.set_params(C=strength).fit(train, task.labels[task.train])
+            accuracy = float(regression.score(dev, task.labels[task.dev]))
+            if accuracy > best_accuracy:
+                best, best_accuracy = copy.deepcopy(regression), accuracy
+            on_step(done)
+    return make_pipeline(scaler, best), float(best.C), best_accuracy
 
 
-def _rows(features: ArrayLike, task: Task, index: Indices) -> _Rows:
-    """One split, in double precision: in some layers the vectors are nearly the same."""
-    rows = np.asarray(features)[index].astype(np.float64)
-    return _Rows(rows.reshape(len(index), -1), task.labels[index])
-
-
-def _explain_constant(features: Floats) -> None:
-    """Raise UndefinedFitError if the features are the same for all sentences, up to rounding."""
-    spread = np.sqrt(features.var(axis=0).sum())
-    if spread <= _CONSTANT * np.linalg.norm(features.mean(axis=0)):
-        what = "norm" if features.shape[1] == 1 else "vector"
-        raise UndefinedFitError(f"The {what} is the same for all sentences, so length cannot be predicted from it.")
+def _rows(features: ArrayLike, index: Indices) -> Floats:
+    """One split, (n, width), in double precision: in some layers the vectors are nearly the same."""
+    return np.asarray(features)[index].astype(np.float64).reshape(len(index), -1)
 
 
 def _bins_of(sentences: Sequence[str]) -> Indices:
@@ -226,15 +200,6 @@ def _bins_of(sentences: Sequence[str]) -> Indices:
             found[index] = next((label for label, (low, high) in enumerate(BINS) if low <= n <= high), -1)
             seen.add(key)
     return found
-
-
-def _too_few(rarest: int, n: int) -> str:
-    low, high = BINS[rarest]
-    count = f"only {n} has" if n == 1 else f"only {n} have" if n else "none has"
-    return (
-        f"Of the sentences under the length cutoff, {count} {low} to {high} words, and each of the six bins needs at "
-        f"least {FEWEST_PER_CLASS} different ones."
-    )
 
 
 _PORTIONS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.0625, 0.125, 0.25, 0.5, 1.0)
@@ -251,16 +216,13 @@ def online_code(features: ArrayLike, task: Task) -> Code:
     x = np.asarray(features).reshape(len(task.labels), -1)
     order = np.random.default_rng(0).permutation(task.train)
     labels, k = task.labels[order], task.n_classes
-    ends = [end for end in _ends(len(order)) if len(set(labels[:end].tolist())) == k] or [len(order)]
+    portions = sorted({math.ceil(portion * len(order)) for portion in _PORTIONS})
+    ends = [end for end in portions if len(set(labels[:end].tolist())) == k] or [len(order)]
     bits = ends[0] * math.log2(k)
     with blas_threads().limit(limits=1, user_api="blas"):  # as in `ridge_probe`
         for start, stop in pairwise(ends):
             bits += _bits(x[order[:stop]].astype(float), labels[:stop], start, x[task.dev], task.labels[task.dev])
     return Code(len(order), bits, len(order) * math.log2(k))
-
-
-def _ends(n: int) -> list[int]:
-    return sorted({math.ceil(portion * n) for portion in _PORTIONS})
 
 
 def _bits(
