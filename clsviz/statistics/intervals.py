@@ -1,7 +1,6 @@
 """Intervals that know which sentences belong together."""
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,11 +42,6 @@ class RSquaredInterval:
     ends: Interval
     degrees_of_freedom: float
 
-    @property
-    def width(self) -> float:
-        """How far its ends lie apart."""
-        return self.ends[1] - self.ends[0]
-
     def rests_on_few(self, n: int) -> bool:
         """Whether few of the n sentences decide how wide it is: then it may be too narrow."""
         return self.degrees_of_freedom < min(FEW_DEGREES, n / 20)
@@ -64,11 +58,6 @@ def clusterings(clusters: Clusters | None, row_groups: Clusters | None) -> list[
     if clusters is not None and len(np.unique(clusters)) == len(clusters):
         clusters = None
     return [clusters, row_groups] if enough_row_groups(row_groups) else [clusters]
-
-
-def widest_interval(x: Floats, y: Floats, clusterings: Iterable[Clusters | None]) -> RSquaredInterval:
-    """The widest `r_squared_interval` by any of these clusterings."""
-    return max((r_squared_interval(x, y, clusters) for clusters in clusterings), key=lambda found: found.width)
 
 
 def r_squared_interval(x: Floats, y: Floats, clusters: Clusters | None = None) -> RSquaredInterval:

@@ -20,7 +20,7 @@ from clsviz.statistics.intervals import (
     cluster_covariance,
     cluster_sums,
     clusterings,
-    widest_interval,
+    r_squared_interval,
 )
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def fit(
     """Regress norms on lengths, both (n,), by ordinary least squares.
 
     clusters: of sentences that tell little more together than one of them alone, intp (n,), such as
-    `corpora.clusters_of` finds; None if all are independent. row_groups: int64 (n,), where the sentences come from; if
+    `clusters_of` finds; None if all are independent. row_groups: int64 (n,), where the sentences come from; if
     these are at least LEAST_ROW_GROUPS, each interval is the wider of those by clusters and by row groups.
     Raises UndefinedFitError where the sentences determine no line.
     """
@@ -166,9 +166,11 @@ def fit(
     model = OLS(y - mean, np.stack([np.ones_like(x), x], axis=1))
     line = model.fit()
     intercept, slope = map(float, line.params)
-    covariance, degrees, t = max((_errors(model, line.resid, groups) for groups in by), key=_width)
+    by_groups = (_errors(model, line.resid, groups) for groups in by)
+    covariance, degrees, t = max(by_groups, key=lambda errors: errors[2] ** 2 * errors[0][1, 1])  # the widest
     margins = (t * np.sqrt(np.diag(covariance))).tolist()
-    found = widest_interval(x, y, by)
+    intervals = (r_squared_interval(x, y, groups) for groups in by)
+    found = max(intervals, key=lambda interval: interval.ends[1] - interval.ends[0])
     of_r_squared, of_slope = agreeing(found.ends, (slope - margins[1], slope + margins[1]))
     return Fit(
         n=len(x),
@@ -190,30 +192,22 @@ def fit(
 
 
 def _errors(model: "OLS", residuals: Floats, clusters: Clusters | None) -> tuple[Floats, int, float]:
-    """The covariance of intercept and slope, (2, 2), its degrees of freedom, and Student’s t for them."""
+    """The covariance of intercept and slope, (2, 2), its degrees of freedom, and Student’s t for them.
+
+    Infinite where without some sentence, or some cluster of them, all others are of one length.
+    """
     from scipy import special
 
     x = model.exog[:, 1]
     degrees = max(len(x) - 2 if clusters is None else len(np.unique(clusters)) - 1, 1)
     t = float(special.stdtrit(degrees, (1 + CONFIDENCE) / 2))
-    if _is_held_by_one(x, clusters):  # whose own errors are unknown, at its end of the line
+    n, sx, _, sxx, *_ = cluster_sums(x, x, clusters).T
+    n, sx, sxx = n.sum() - n, sx.sum() - sx, sxx.sum() - sxx
+    if (n * sxx - sx**2 <= ROUNDING * n * np.var(x)).any():  # one whose own errors are unknown, at its end of the line
         return np.full((2, 2), np.inf), degrees, t
     if clusters is None:
         return model.fit(use_t=True, cov_type="HC3").cov_params(), degrees, t
     return cluster_covariance(x, residuals, clusters), degrees, t
-
-
-def _width(errors: tuple[Floats, int, float]) -> float:
-    """How wide the interval of the slope is that these errors give."""
-    covariance, _, t = errors
-    return float(t**2 * covariance[1, 1])
-
-
-def _is_held_by_one(x: Floats, clusters: Clusters | None) -> bool:
-    """Whether without some sentence, or some cluster of them, all others are of one length."""
-    n, sx, _, sxx, *_ = cluster_sums(x, x, clusters).T
-    n, sx, sxx = n.sum() - n, sx.sum() - sx, sxx.sum() - sxx
-    return bool((n * sxx - sx**2 <= ROUNDING * n * np.var(x)).any())
 
 
 def flat(lengths: ArrayLike, norms: ArrayLike) -> Flat:

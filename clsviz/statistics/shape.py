@@ -105,7 +105,7 @@ _ROUNDED = 1e-15
 def shape(lengths: ArrayLike, norms: ArrayLike, clusters: NDArray[np.intp] | None = None) -> Shape:
     """Describe how the norms (n,) of n sentences depend on their lengths (n,).
 
-    clusters: intp (n,), of sentences that are the same or nearly, as `corpora.clusters_of` finds them; None if all
+    clusters: intp (n,), of sentences that are the same or nearly, as `clusters_of` finds them; None if all
     differ. The sentences must be in random order, as those of a sample are. Raises UndefinedFitError where fewer than
     FEW_SENTENCES differ, or where they determine no line either.
     """
@@ -118,22 +118,21 @@ def shapes(lengths: ArrayLike, norms: ArrayLike, clusters: NDArray[np.intp] | No
     x, y = _checked(lengths, norms, clusters)
     clusters = np.arange(len(x)) if clusters is None else clusters
     y = y - (centre := y.mean())  # some norms vary so little that their mean would cost digits
-    curve, null = _curve_and_null(x, y, clusters)
+    curve = float(_curve(x, y[:, None], folds_of_clusters(clusters))[0])
+    alone = np.sort(np.unique(clusters, return_index=True)[1])[:_MOST_FOR_NULL]
+    shuffled = np.random.default_rng(0).permuted(np.tile(y[alone], (_PERMUTATIONS, 1)), axis=1).T
+    null = float(np.quantile(_curve(x[alone], shuffled, folds_of_clusters(np.arange(len(alone)))), 0.95))
     ratio, interval = spread(x, y, clusters, ROUNDING * abs(centre))
     curves = quantiles(x, y + centre)
-    found = Shape(curve, null, ratio, interval, curves.slopes, curves.intercepts, _extremes(x, y))
+    each = max(1, round(len(y) * EXTREME_SHARE / 2))
+    lowest, highest = np.partition(y, [each - 1, len(y) - each])[[each - 1, len(y) - each]]
+    extreme = (y <= lowest) | (y >= highest)  # all that tie, since none of them is more extreme
+    median = float(np.median(x))
+    extremes = Extremes(median, float(np.mean(x[extreme] < median)), float(np.mean(x < median)), int(extreme.sum()))
+    found = Shape(curve, null, ratio, interval, curves.slopes, curves.intercepts, extremes)
     yield found
     information, null = _information(x[:_MOST_FOR_INFORMATION], y[:_MOST_FOR_INFORMATION])
     yield replace(found, mutual_information=information, mutual_information_null=null)
-
-
-def _curve_and_null(x: Floats, y: Floats, clusters: NDArray[np.intp]) -> tuple[float, float]:
-    found = _curve(x, y[:, None], folds_of_clusters(clusters))
-    alone = np.sort(np.unique(clusters, return_index=True)[1])[:_MOST_FOR_NULL]
-    random = np.random.default_rng(0)
-    shuffled = random.permuted(np.tile(y[alone], (_PERMUTATIONS, 1)), axis=1).T
-    null = _curve(x[alone], shuffled, folds_of_clusters(np.arange(len(alone))))
-    return float(found[0]), float(np.quantile(null, 0.95))
 
 
 def _curve(x: Floats, y: Floats, folds: NDArray[np.intp]) -> Floats:
@@ -271,11 +270,3 @@ def _information(x: Floats, y: Floats) -> tuple[float, float]:
     random = np.random.default_rng(0)
     null = [estimate(random.permutation(x)) for _ in range(_PERMUTATIONS)]
     return estimate(x), float(np.quantile(null, 0.95))
-
-
-def _extremes(x: Floats, y: Floats) -> Extremes:
-    each = max(1, round(len(y) * EXTREME_SHARE / 2))
-    lowest, highest = np.partition(y, [each - 1, len(y) - each])[[each - 1, len(y) - each]]
-    extreme = (y <= lowest) | (y >= highest)  # all that tie, since none of them is more extreme
-    median = float(np.median(x))
-    return Extremes(median, float(np.mean(x[extreme] < median)), float(np.mean(x < median)), int(extreme.sum()))
