@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -92,15 +93,11 @@ def norms_of(found: Found, view: View, index: NDArray[np.intp], cache: ResultCac
     """
     measurements = found.measurements
     shown = select_index(found, view, index, wait=False, cache=cache)
-    of_layers = [_r_squared(shown.lengths, measurements.cls_norms[index, k]) for k in range(measurements.n_layers + 1)]
-    return Norms(shown, measurements.n_tokens[index], np.array(of_layers))
-
-
-def _r_squared(lengths: NDArray[np.int32], norms: NDArray[np.float32]) -> float:
-    try:
-        return r_squared(lengths, norms)
-    except UndefinedFitError:
-        return np.nan
+    of_layers = np.full(measurements.n_layers + 1, np.nan)
+    for layer in range(measurements.n_layers + 1):
+        with suppress(UndefinedFitError):
+            of_layers[layer] = r_squared(shown.lengths, measurements.cls_norms[index, layer])
+    return Norms(shown, measurements.n_tokens[index], of_layers)
 
 
 def read_vectors(found: Found, view: View, index: NDArray[np.intp]) -> Iterator[Profile]:

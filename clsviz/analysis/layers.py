@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +18,6 @@ from clsviz.statistics.lengths import shuffled
 from clsviz.statistics.probes import MOST_PROJECTED, Profile, Projection, Reading, Readout, readings
 from clsviz.statistics.ridge import Probe, folds_of_clusters, ridge_probe
 from clsviz.statistics.sentlen import CHANCE, Code, Result, online_code
-
-if TYPE_CHECKING:
-    from clsviz.statistics.sentlen import Task
-
 
 MOST_DRAWN = 400
 """Sentences drawn after each layer: a browser has as many pictures to draw as the model has layers."""
@@ -177,7 +172,11 @@ def classifications(found: Found, view: View) -> Iterator[SentLen]:
     first = None
     try:
         for seed in range(_DRAWS):
-            task = _task(sentences, view, seed)
+            task = sentlen.task(sentences, seed)
+            if view.lengths is Lengths.SHUFFLED:
+                labels, drawn = task.labels.copy(), np.concatenate([task.train, task.dev, task.test])
+                labels[drawn] = shuffled(labels[drawn])
+                task = replace(task, labels=labels)
             first = first or task
             of_vector = sentlen.classify(vectors, task)
             draws = (*result.vector_draws, of_vector.accuracy)
@@ -205,16 +204,6 @@ def classify(found: Found, view: View) -> SentLen:
     """The last of `classifications`."""
     *_, result = classifications(found, view)
     return result
-
-
-def _task(sentences: list[str], view: View, seed: int) -> "Task":
-    task = sentlen.task(sentences, seed)
-    if view.lengths is not Lengths.SHUFFLED:
-        return task
-    labels = task.labels.copy()
-    drawn = np.concatenate([task.train, task.dev, task.test])
-    labels[drawn] = shuffled(labels[drawn])
-    return replace(task, labels=labels)
 
 
 def norm_breakdown(found: Found, view: View) -> NormBreakdown:

@@ -23,7 +23,6 @@ from clsviz.vectors import Vectors
 
 if TYPE_CHECKING:
     from clsviz.sources.published_task import TaskFile
-    from clsviz.statistics.probes import Sentences
 
 
 def erasures(found: Found, view: View) -> Iterator[Erasure]:
@@ -73,7 +72,7 @@ def travels(found: Found, there: Found, view: View) -> Iterator[Travel]:
         yield replace(travel, n_clusters=n_here, n_clusters_there=n_there)
 
 
-def _sentences(found: Found, view: View, other: Found | None = None) -> "Sentences":
+def _sentences(found: Found, view: View, other: Found | None = None) -> Sentences:
     index, lengths = used_sentences(found, view)
     if other is not None:
         known = {canonical(other.sentences[i]) for i in used_sentences(other, view)[0]}

@@ -55,7 +55,9 @@ def grown(sentence: str, variant: Variant, *, seed: int = 0, word: str | None = 
         start = len(sentence) - len(sentence.lstrip())
         return [sentence[start : match.end()] for match in list(re.finditer(r"\S+", sentence))[:MOST_WORDS]]
     if variant is Variant.SHUFFLED:
-        words = _in_another_order(words, seed)
+        generator, typed = np.random.default_rng(seed), words
+        while words == typed and len(set(typed)) > 1:
+            words = [typed[place] for place in generator.permutation(len(typed))]
     if variant is Variant.REPEATED:
         words = [words[0] if word is None else word for _ in words]
     return [" ".join(words[:n]) for n in range(1, len(words) + 1)]
@@ -102,14 +104,6 @@ def layer_band(norms: NDArray[np.float32], unknown: Sequence[int] = ()) -> pd.Da
     return table
 
 
-def _in_another_order(words: list[str], seed: int) -> list[str]:
-    generator = np.random.default_rng(seed)
-    while True:
-        shuffled = [words[index] for index in generator.permutation(len(words))]
-        if shuffled != words or len(set(words)) < 2:
-            return shuffled
-
-
 class Missing(Enum):
     """Why the corpus's norms cannot be compared with."""
 
@@ -147,34 +141,25 @@ def corpus_context(norms: Found, vectors: Found | None, view: View) -> CorpusCon
     measurements = norms.measurements
     index, _ = under_cutoff(measurements, view)
     of_view = (vectors or norms) if view.pooling in (Pooling.MEAN, Pooling.MAX) else norms
-    missing = _missing(norms, vectors, view)
+    missing = None
+    if view.pooling in (Pooling.MEAN, Pooling.MAX):  # whose norms are always exact
+        missing = None if vectors else Missing.VECTORS
+    elif _is_unmeasurable(norms, view):
+        missing = Missing.PRECISION
     shown, _ = under_cutoff(of_view.measurements, view)
+    quartiles = {}
+    for pooling in (Pooling.CLS, *([Pooling.POOLER] if measurements.has_pooler else [])):
+        if len(index) >= 3 and not _is_unmeasurable(norms, replace(view, pooling=pooling, layer=None)):
+            low, high = np.quantile(measurements.norms(pooling, None)[index], (0.25, 0.75))
+            quartiles[pooling] = float(low), float(high)
     return CorpusContext(
         lengths_of(of_view, view, shown),
         None if missing else of_view.measurements.norms(view.pooling, view.layer)[shown],
         missing,
         layer_band(measurements.cls_norms[index], unmeasurable_layers(norms, view)),
-        _quartiles(norms, view, index),
+        quartiles,
         more_than(of_view, view),
     )
-
-
-def _quartiles(found: Found, view: View, index: NDArray[np.intp]) -> dict[Pooling, tuple[float, float]]:
-    if len(index) < 3:
-        return {}
-    measurements = found.measurements
-    quartiles = {}
-    for pooling in (Pooling.CLS, *([Pooling.POOLER] if measurements.has_pooler else [])):
-        if not _is_unmeasurable(found, replace(view, pooling=pooling, layer=None)):
-            low, high = np.quantile(measurements.norms(pooling, None)[index], (0.25, 0.75))
-            quartiles[pooling] = float(low), float(high)
-    return quartiles
-
-
-def _missing(norms: Found, vectors: Found | None, view: View) -> Missing | None:
-    if view.pooling in (Pooling.MEAN, Pooling.MAX):  # whose norms are always exact
-        return None if vectors else Missing.VECTORS
-    return Missing.PRECISION if _is_unmeasurable(norms, view) else None
 
 
 def _is_unmeasurable(found: Found, view: View) -> bool:

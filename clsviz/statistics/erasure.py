@@ -1,6 +1,7 @@
 """Taking the length out of vectors, what that leaves, and other remedies for a search that follows the length."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -130,10 +131,14 @@ def _with_fold(left: Left, x: Floats, y: Floats, held_out: NDArray[np.bool_]) ->
         linear = np.full(np.count_nonzero(held_out), y[~held_out].mean())
     with blas_threads().limit(limits=1, user_api="blas"):  # as in `ridge_probe`
         nonlinear = _nonlinear(x, y, held_out)
+    near = np.nan  # where it is undefined
+    if np.count_nonzero(held_out) > N_NEIGHBOURS:
+        with suppress(UndefinedFitError):
+            near = neighbour_correlation(y[held_out], y[held_out][neighbours(directions_of(x[held_out]))])
     return Left(
         (*left.linear, float(r2_score(y[held_out], linear))),
         (*left.nonlinear, float(r2_score(y[held_out], nonlinear))),
-        (*left.neighbours, _neighbours(x[held_out], y[held_out])),
+        (*left.neighbours, near),
     )
 
 
@@ -159,16 +164,6 @@ def _nonlinear(x: Floats, y: Floats, held_out: NDArray[np.bool_]) -> Floats:
     probe = KernelRidge(alpha=min(_PENALTIES, key=errors), kernel="precomputed").fit(inner, target)
     predicted: Floats = probe.predict(kernel[held_out]) + y[train].mean()
     return predicted
-
-
-def _neighbours(x: Floats, y: Floats) -> float:
-    """Spearman's ρ of the lengths with the mean lengths of the nearest by cosine; NaN where it is undefined."""
-    if len(x) <= N_NEIGHBOURS:
-        return np.nan
-    try:
-        return neighbour_correlation(y, y[neighbours(directions_of(x))])
-    except UndefinedFitError:
-        return np.nan
 
 
 class Remedy(StrEnum):
