@@ -231,7 +231,11 @@ def join(found: Found, view: View, measure: Callable[[Sequence[str]], Vectors]) 
     with advised(found, view):
         sizes, longest = _readable(texts, measure)
     whole = np.flatnonzero(~longest.truncated)
-    words = _words([texts[size] for size in sizes])
+    try:
+        weights = tf_idf([text for size in sizes for text in texts[size]]).toarray()
+        words = np.split(weights, len(sizes))  # (n, words) each
+    except UndefinedFitError:  # there are none
+        words = []
     first = found.vectors.of(view.pooling, view.layer)[groups[:, 0]]
     rows: tuple[Joined, ...] = ()
     for size in sizes:
@@ -259,15 +263,6 @@ def _readable(
     raise UndefinedFitError(
         f"Joining sentences takes at least {_LEAST_TEXTS} pairs that the model can read whole. Lower the length cutoff."
     )
-
-
-def _words(texts: list[list[str]]) -> list[NDArray[np.float64]]:
-    """The shared words of texts of every size, (n, words) each; none where there are no words."""
-    try:
-        weights = tf_idf([text for of_size in texts for text in of_size])
-    except UndefinedFitError:
-        return []
-    return np.split(weights.toarray(), len(texts))
 
 
 def _mean_cosines(first: NDArray[np.floating], vectors: NDArray[np.floating]) -> tuple[float, float, float]:

@@ -344,19 +344,15 @@ class Check:
 def check(encoder: "AnyEncoder", sentence: str) -> Check:
     """Measure the sentence; raises ModelError where the encoder cannot."""
     cls, pooler = encoder.cls_and_pooler([sentence])
-    layers = [
-        _of_layer(layer, vectors[0], encoder.layer_norms[layer])
-        for layer, vectors in enumerate(encoder.cls_by_layer([sentence]))
-    ]
+    layers = []
+    for layer, vectors in enumerate(encoder.cls_by_layer([sentence])):
+        norm, (gain, bias) = float(np.linalg.norm(vectors[0])), encoder.layer_norms[layer]
+        if np.isnan(encoder.layer_norms[layer]).any() or len(gain) != vectors.shape[1]:
+            layers.append(OfLayer(layer, norm, np.nan, 0))
+        else:
+            n_gainless = int(np.count_nonzero(without_gain(gain)))
+            layers.append(OfLayer(layer, norm, float(norms_of_directions(vectors, gain, bias)[0]), n_gainless))
     return Check(sentence, encoder.framed_tokens(sentence), cls[0], pooler[0], layers)
-
-
-def _of_layer(layer: int, vector: NDArray[np.float32], layer_norm: NDArray[np.float32]) -> OfLayer:
-    norm, (gain, bias) = float(np.linalg.norm(vector)), layer_norm
-    if np.isnan(layer_norm).any() or len(gain) != len(vector):
-        return OfLayer(layer, norm, np.nan, 0)
-    n_gainless = int(np.count_nonzero(without_gain(gain)))
-    return OfLayer(layer, norm, float(norms_of_directions(vector[None], gain, bias)[0]), n_gainless)
 
 
 def largest_error(anatomy: "Anatomy", check: Check) -> float | None:

@@ -149,7 +149,18 @@ def select(found: Found, view: View, *, wait: bool = True, cache: ResultCache | 
         )
     index, n_truncated = under_cutoff(measurements, view)
     if found.census is not None and view.unit is Unit.TOKENS and view.lengths is Lengths.TRUE:
-        shown, n_truncated = _select_of_census(found, view, index), found.census.n_truncated(view.length_cutoff)
+        n_truncated, census = (
+            found.census.n_truncated(view.length_cutoff),
+            found.census.vector(view.pooling, view.layer),
+        )
+        norms = measurements.norms(view.pooling, view.layer)[index]
+        shown = ViewData(
+            index, lengths_of(found, view, index), norms, None, "", census=census, length_cutoff=view.length_cutoff
+        )
+        try:
+            shown = replace(shown, fit=census.fit(view.length_cutoff))
+        except UndefinedFitError as error:
+            shown = replace(shown, problem=str(error))
     else:
         shown = select_index(found, view, index, wait=wait, cache=cache)
     shown = replace(shown, n_truncated=n_truncated, audit=audit, more=more_than(found, view))
@@ -183,19 +194,6 @@ def select_index(
     cache = None if clusters is None else cache
     fit, problem = _cached(cache, regress, "line", found, view, digest(index))
     return ViewData(index, lengths, norms, fit, problem, clusters=clusters, row_groups=row_groups)
-
-
-def _select_of_census(found: Found, view: View, index: NDArray[np.intp]) -> ViewData:
-    """The sentences in `index`, and the line through all sentences of a whole corpus."""
-    assert found.census is not None  # the caller checked
-    census = found.census.vector(view.pooling, view.layer)
-    fit, problem = None, ""
-    try:
-        fit = census.fit(view.length_cutoff)
-    except UndefinedFitError as error:
-        problem = str(error)
-    of_index = lengths_of(found, view, index), found.measurements.norms(view.pooling, view.layer)[index]
-    return ViewData(index, *of_index, fit, problem, census=census, length_cutoff=view.length_cutoff)
 
 
 def is_stored(found: Found, view: View, cache: ResultCache) -> bool:

@@ -82,7 +82,7 @@ def length_bias(of: Directions, lengths: ArrayLike) -> LengthBias:
         share,
         nearest,
         neighbour_correlation(values, values[nearest]),
-        lengths_apart(values, nearest),
+        float(np.abs(values[nearest] - values[:, None]).mean()),
         np.bincount(groups[nearest.ravel()], minlength=N_GROUPS) / np.bincount(groups, minlength=N_GROUPS),
     )
 
@@ -106,11 +106,6 @@ def neighbour_correlation(lengths: NDArray[Any], of_nearest: NDArray[Any]) -> fl
     if np.ptp(means) == 0:
         raise UndefinedFitError("The nearest neighbours of all sentences have one and the same mean length.")
     return float(stats.spearmanr(lengths, means).statistic)
-
-
-def lengths_apart(lengths: Floats, nearest: NDArray[np.intp]) -> float:
-    """How far the lengths (n,) of a sentence and one of its nearest, intp (n, k), are apart, on average."""
-    return float(np.abs(lengths[nearest] - lengths[:, None]).mean())
 
 
 def random_apart(lengths: ArrayLike) -> float:
