@@ -10,6 +10,7 @@ from support.hub import Hub
 
 from clsviz import export
 from clsviz.encoder import Encoder
+from clsviz.errors import ModelError
 from clsviz.ui.state import server
 
 
@@ -45,7 +46,11 @@ def test_a_reload_finds_what_was_measured(open_page: Callable[..., AppTest], mon
     first = figures(finish(open_page()))
     server.jobs().close()
     st.cache_resource.clear()  # as a restart of the server does
-    monkeypatch.setattr(Encoder, "__init__", None)
+
+    def refuse(*_: object) -> None:
+        raise ModelError("Nothing is measured here.")
+
+    monkeypatch.setattr(Encoder, "__init__", refuse)
     assert figures(finish(open_page())) == first
 
 
