@@ -141,7 +141,7 @@ def head(found: Found, n: int) -> Found:
 
 
 def profiles(found: Found, view: View) -> Iterator[Profile]:
-    """How well length is predicted from each vector, step by step (`statistics.readings`), for the sentences shown."""
+    """How well length is predicted from each vector, step by step (`probes.readings`), for the sentences shown."""
     index, lengths = used_sentences(found, view)
     yield from readings(found.vectors, index, lengths, folds(found, index), near_duplicates(found)[index])
 

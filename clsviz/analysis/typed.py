@@ -83,7 +83,7 @@ def with_norms(texts: pd.DataFrame, vectors: Vectors, view: View) -> pd.DataFram
 
 
 def length_band(lengths: ArrayLike, norms: ArrayLike, longest: int) -> pd.DataFrame | None:
-    """Norm by length, as in `statistics.bins`, up to sentences of length `longest`; None if too few are that short."""
+    """Norm by length, as in `lengths.bins`, up to sentences of length `longest`; None if too few are that short."""
     x, y = np.asarray(lengths), np.asarray(norms)
     near = x <= max(longest * _BEYOND, longest + 2)
     table = bins(x[near], y[near])

@@ -113,7 +113,7 @@ class ViewData:
     audit: Audit | None = None
     clusters: NDArray[np.intp] | None = None
     row_groups: NDArray[np.int64] | None = None
-    census: "Census | None" = None
+    census: Census | None = None
     length_cutoff: int = MAX_LENGTH + 1
     more: More = NOT_KNOWN
 
@@ -149,10 +149,8 @@ def select(found: Found, view: View, *, wait: bool = True, cache: ResultCache | 
         )
     index, n_truncated = under_cutoff(measurements, view)
     if found.census is not None and view.unit is Unit.TOKENS and view.lengths is Lengths.TRUE:
-        n_truncated, census = (
-            found.census.n_truncated(view.length_cutoff),
-            found.census.vector(view.pooling, view.layer),
-        )
+        n_truncated = found.census.n_truncated(view.length_cutoff)
+        census = found.census.vector(view.pooling, view.layer)
         norms = measurements.norms(view.pooling, view.layer)[index]
         shown = ViewData(
             index, lengths_of(found, view, index), norms, None, "", census=census, length_cutoff=view.length_cutoff
@@ -263,8 +261,8 @@ def near_duplicates(found: Found) -> NDArray[np.intp]:
     return clusters
 
 
-def shapes(found: Found, view: View) -> Iterator["Shape"]:
-    """How the norms of a view depend on length beyond the line, in the steps of `statistics.shapes`.
+def shapes(found: Found, view: View) -> Iterator[Shape]:
+    """How the norms of a view depend on length beyond the line, in the steps of `shape.shapes`.
 
     Raises UndefinedFitError where that cannot be said.
     """
@@ -275,12 +273,12 @@ def shapes(found: Found, view: View) -> Iterator["Shape"]:
         yield from shape.shapes(shown.lengths, shown.norms, shown.clusters)
 
 
-def first_shape(found: Found, view: View, shown: ViewData, cache: ResultCache | None = None) -> "Shape | None":
+def first_shape(found: Found, view: View, shown: ViewData, cache: ResultCache | None = None) -> Shape | None:
     """The first step of `shapes`, which is enough for the answer; None where it cannot be said."""
     if shown.census is not None:
         return None
 
-    def first() -> "Shape | None":
+    def first() -> Shape | None:
         try:
             return next(shape.shapes(shown.lengths, shown.norms, shown.clusters))
         except UndefinedFitError:
@@ -289,7 +287,7 @@ def first_shape(found: Found, view: View, shown: ViewData, cache: ResultCache | 
     return _cached(cache, first, "first_shape", found, view)
 
 
-def quantiles(shown: ViewData) -> "Quantiles | None":
+def quantiles(shown: ViewData) -> Quantiles | None:
     """The quantile curves of what is shown, or None where they are not defined."""
     try:
         return shape.quantiles(shown.lengths, shown.norms, shown.clusters)
@@ -297,7 +295,7 @@ def quantiles(shown: ViewData) -> "Quantiles | None":
         return None
 
 
-def flat(shown: ViewData, view: View) -> "Flat | None":
+def flat(shown: ViewData, view: View) -> Flat | None:
     """R² on a flat distribution of lengths, or None where few sentences have them, or in characters."""
     if view.unit is Unit.CHARACTERS:
         return None
@@ -310,7 +308,7 @@ def flat(shown: ViewData, view: View) -> "Flat | None":
 
 
 def by_cutoff(found: Found, view: View) -> "pd.DataFrame":
-    """The line at each of several cutoffs, whatever the view's own, as in `statistics.by_cutoff`."""
+    """The line at each of several cutoffs, whatever the view's own, as in `line.by_cutoff`."""
     whole = select(found, replace(view, length_cutoff=MAX_LENGTH + 1))
     if whole.census is not None:
         return whole.census.by_cutoff()

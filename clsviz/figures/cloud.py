@@ -376,7 +376,7 @@ def add_quantiles(figure: go.Figure, quantiles: "Quantiles", points: Points, pal
 
 
 def medians(bins: pd.DataFrame, palette: Palette, unit: str) -> go.Scattergl:
-    """Medians of the norm by bin of lengths, from `statistics.bins`, with whiskers over the middle half."""
+    """Medians of the norm by bin of lengths, from `lengths.bins`, with whiskers over the middle half."""
     return go.Scattergl(
         x=bins["length"],
         y=bins["median"],
@@ -401,7 +401,7 @@ def medians(bins: pd.DataFrame, palette: Palette, unit: str) -> go.Scattergl:
 
 
 def ranges(slices: pd.DataFrame, palette: Palette, unit: str) -> go.Scattergl:
-    """Ranges of lengths by slice of norms, from `statistics.slices`."""
+    """Ranges of lengths by slice of norms, from `lengths.slices`."""
     return go.Scattergl(
         x=slices["median"],
         y=(slices["lowest"] + slices["highest"]) / 2,

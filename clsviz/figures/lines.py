@@ -279,7 +279,7 @@ def cutoff_lines(
 ) -> go.Figure:
     """R² with its interval above, the slope below, by cutoff; the current one is marked.
 
-    table: length_cutoff, n, r_squared, lower, upper, slope, as `statistics.by_cutoff` makes it. unit: of the slope.
+    table: length_cutoff, n, r_squared, lower, upper, slope, as `line.by_cutoff` makes it. unit: of the slope.
     cutoff_unit: what the cutoff is in.
     """
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)

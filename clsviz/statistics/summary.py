@@ -208,7 +208,7 @@ class Census:
         )
 
     def flat(self) -> Flat:
-        """As `statistics.flat`, and exact; raises UndefinedFitError as that does."""
+        """As `line.flat`, and exact; raises UndefinedFitError as that does."""
         inside = self.between(FLAT_LENGTHS.start, FLAT_LENGTHS.stop)
         absent = tuple(length for length, n in zip(inside.lengths.tolist(), inside.n.tolist(), strict=True) if not n)
         _Line(inside)  # raises where there is none
@@ -220,7 +220,7 @@ class Census:
         return Flat(float(x @ y) ** 2 / float(x @ x) / yy, absent)
 
     def by_cutoff(self, cutoffs: Iterable[int] = CUTOFFS) -> pd.DataFrame:
-        """As `statistics.by_cutoff`, by lengths in tokens."""
+        """As `line.by_cutoff`, by lengths in tokens."""
         rows: list[tuple[float, ...]] = []
         for cutoff in sorted(set(cutoffs)):
             under = self.between(0, cutoff)

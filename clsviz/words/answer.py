@@ -184,7 +184,7 @@ def notes(experiment: Experiment, found: Found) -> list[str]:
 
 
 def lengths_at_norms(slices: "pd.DataFrame", lengths: "NDArray[np.int32]", unit: Unit) -> str:
-    """What the norm says about the length, from `statistics.slices`, beside the lengths of all sentences."""
+    """What the norm says about the length, from `lengths.slices`, beside the lengths of all sentences."""
     if len(lengths) and np.ptp(lengths) == 0:
         same = counted(int(lengths[0]), unit.singular)
         return f"The other way round, no norm goes with other lengths than another: all sentences have {same}."
@@ -213,7 +213,7 @@ def lengths_at_norms(slices: "pd.DataFrame", lengths: "NDArray[np.int32]", unit:
 
 
 def by_cutoff(table: "pd.DataFrame", unit: Unit = Unit.TOKENS) -> str:
-    """What the cutoff changes, from `statistics.by_cutoff`; unit: what the cutoff is in."""
+    """What the cutoff changes, from `line.by_cutoff`; unit: what the cutoff is in."""
     if table.empty:
         return "At no cutoff is there a line."
     by_r_squared = table.sort_values("r_squared")
