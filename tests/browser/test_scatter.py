@@ -207,6 +207,7 @@ def test_what_a_visitor_did_stays_through_redraws_and_pages_and_a_click_opens_a_
     expect(page.get_by_role("heading", name="Norm of the mean-pooled vector, layer 2")).to_be_visible()
     expect(page).to_have_url(re.compile("layer=2&pooling=mean"))
     page.go_back()
+    settle(page)  # the page's own link has no selection, and none was changed while it was open
     page.get_by_role("link", name="Norm vs length").click()
     expect(plot(page).locator(".gl-canvas").first).to_be_visible()
     settle(page)

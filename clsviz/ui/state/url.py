@@ -40,7 +40,8 @@ def restore(page: str) -> None:
     if {"zoom", "selected"} & query.keys():
         st.session_state.pop("marked_in", None)  # the link's view is theirs
     for name, read in EXTRAS.items():
-        if name in query or written is None or written.page == page:  # another page's link does not have them
+        # A link has only what its page shows: what neither this one nor the last has was not changed between them.
+        if name in query or written is None or (written.page == page and name in written.query):
             st.session_state[name] = read(query.pop(name, ""), problems.append)
     st.session_state.models = visitor.admitted_models(st.session_state.models, problems.append)
     st.session_state.travel_to = visitor.admitted_corpus(st.session_state.travel_to, problems.append)
