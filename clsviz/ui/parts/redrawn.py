@@ -59,5 +59,6 @@ def show(
             st.rerun()
 
     repeat(keep_up, seconds if was_active and not news else None)
-    if news and was_active:
-        repeat(look, seconds)
+    with st.container():  # always, as a part is known by its place: a click on its way to one below would be dropped
+        if news and was_active:
+            repeat(look, seconds)
