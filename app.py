@@ -9,7 +9,7 @@ from clsviz.errors import SettingError
 from clsviz.ui import failures
 
 if TYPE_CHECKING:
-    from clsviz.ui.examples import Example
+    from clsviz.ui.first_steps import Example
 
 if __name__ == "__main__":  # Streamlit runs this file for a visitor
     from clsviz.ui.app import main

@@ -16,7 +16,7 @@ from clsviz.sources import models
 from clsviz.sources.models import Weights
 from clsviz.ui import sidebar, status
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart, head, own, plot, share
+from clsviz.ui.parts import chart, layout, own, plot, share
 from clsviz.ui.state import session, url, visitor, watching
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def page() -> None:
         with st.sidebar:
             sidebar.show_model()
         url.write(experiment, PAGE)
-        head.show(question, words.imported.NO_PAGE, None)
+        layout.head(question, words.imported.NO_PAGE, None)
         return
     weights, job, error = _weights_or_job(experiment.model)
     anatomy = None
@@ -78,7 +78,7 @@ def page() -> None:
         answer = "This model is not loaded yet: progress, or the error, is shown beside it."
     else:
         answer = words.anatomy.answer(anatomy)
-    head.show(question, answer, None, terms=words.glossary.INSIDE_THE_MODEL)
+    layout.head(question, answer, None, terms=words.glossary.INSIDE_THE_MODEL)
     if weights is None or anatomy is None:
         return
     tools_place = st.container(key="tools", height=40, border=False, horizontal=True, horizontal_alignment="right")

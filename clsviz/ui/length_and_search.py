@@ -18,7 +18,7 @@ from clsviz.settings import Pooling, Precision
 from clsviz.statistics.erasure import Remedy
 from clsviz.ui import sidebar, view
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart, folded, head, plot, preview, redrawn, share
+from clsviz.ui.parts import chart, layout, plot, preview, redrawn, share
 from clsviz.ui.state import server, session, url, watching
 from clsviz.vectors import Vectors
 
@@ -98,7 +98,7 @@ def _show(job: MeasuringJob) -> None:
         answer = words.similarity.answer(similarity, experiment)
         numbers = words.similarity.quiet_line(similarity, experiment)
     terms = words.glossary.of_page(words.glossary.LENGTH_AND_SEARCH, experiment)
-    head.show(words.similarity.QUESTION, answer, numbers, terms=terms)
+    layout.head(words.similarity.QUESTION, answer, numbers, terms=terms)
     _show_map(similarity, experiment)
     with view.strip(3):
         view.controls(job.work.found, _POOLINGS)
@@ -113,7 +113,7 @@ def _show(job: MeasuringJob) -> None:
         return
     st.subheader("What helps, and what does it cost?", anchor=False)
     _show_remedies(similarity, is_imported=words.is_imported(experiment))
-    folded.show("Which lengths are found more often?", "times_found", lambda: _show_times_found(similarity, experiment))
+    layout.box("Which lengths are found more often?", "times_found", lambda: _show_times_found(similarity, experiment))
     if not (job.state.is_active or compared.state.is_active):
         with st.expander("What if sentences are joined?", expanded=st.session_state.joined):
             _show_joined(found, analyses.get("joined"))

@@ -15,9 +15,9 @@ from clsviz.measurements import MAX_LENGTH, Kind, Measurements
 from clsviz.settings import Overlay, Pooling
 from clsviz.statistics.intervals import FEW_SENTENCES
 from clsviz.statistics.lengths import lengths_in, slices
-from clsviz.ui import examples, sidebar, tour, view
+from clsviz.ui import first_steps, sidebar, view
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart, colouring, head, own, plot, preview, redrawn, selection, share
+from clsviz.ui.parts import chart, colouring, layout, own, plot, preview, redrawn, selection, share
 from clsviz.ui.state import server, session, url, watching
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def page() -> None:
         lambda: (watching.news_of_points(job), colouring.news(job.work.found, session.experiment())),
     )
     preview.explain(job)
-    examples.show()
+    first_steps.show_examples()
 
 
 def _picture(job: MeasuringJob) -> None:
@@ -128,11 +128,11 @@ def _answer(job: MeasuringJob, experiment: Experiment, found: Found | None, show
     """The question, and its answer as far as it is known, or where the job stands while there are no points."""
     is_imported = words.is_imported(experiment)
     terms = words.glossary.of_page(words.glossary.NORM_VS_LENGTH, experiment)
-    beside = None if is_imported else tour.button
+    beside = None if is_imported else first_steps.tour_button
     question = words.question(experiment)
     if found is None or shown is None:
         waiting = words.waiting.for_points(job, server.jobs().n_ahead(job))
-        head.show(question, waiting, terms=terms, beside=beside)
+        layout.head(question, waiting, terms=terms, beside=beside)
         return
     shape, n_measured = _shape(job, experiment), found.n_measured
     is_pending = (
@@ -141,7 +141,7 @@ def _answer(job: MeasuringJob, experiment: Experiment, found: Found | None, show
         and shown.fit.n_clusters >= FEW_SENTENCES
         and _is_more_to_come(job, experiment)
     )
-    head.show(
+    layout.head(
         question,
         words.answer(shown, experiment.unit, shape) if shown.fit else shown.problem,
         words.in_numbers(shown, experiment, n_measured),
@@ -151,7 +151,7 @@ def _answer(job: MeasuringJob, experiment: Experiment, found: Found | None, show
         beside=beside,
     )
     if not is_imported:
-        tour.show()
+        first_steps.show_tour()
 
 
 def _is_more_to_come(job: MeasuringJob, experiment: Experiment) -> bool:

@@ -20,7 +20,7 @@ from clsviz.sources.catalogue import Corpus
 from clsviz.sources.segmentation import LONG_TEXT
 from clsviz.ui import status, view
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import folded, preview, redrawn
+from clsviz.ui.parts import layout, preview, redrawn
 from clsviz.ui.state import server, session, visitor
 
 INSTANT = Experiment()
@@ -165,7 +165,7 @@ def show_corpus(job: MeasuringJob) -> None:
     is_lost = catalogue.is_upload(state.corpus) and isinstance(job.error, CorpusError)
     if is_lost and state.get("lost") != state.corpus:
         state.lost, state.own_file = state.corpus, True
-    folded.show(
+    layout.box(
         "Use your own text",
         "own_file",
         _upload,
@@ -302,7 +302,7 @@ def show_settings(*, of_vectors: bool, has_presets: bool = False) -> None:
         is_open = has_presets and bool(st.session_state.get("settings"))
         return is_open and server.jobs().estimate(ORIGINAL, now=False) is None
 
-    folded.show(
+    layout.box(
         "Settings",
         "settings",
         draw,

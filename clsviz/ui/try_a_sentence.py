@@ -24,7 +24,7 @@ from clsviz.statistics.similarity import nearest as nearest_sentences
 from clsviz.statistics.similarity import typical_similarity
 from clsviz.ui import sidebar, status, view
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart, colouring, head, own, plot, redrawn, selection, share
+from clsviz.ui.parts import chart, colouring, layout, own, plot, redrawn, selection, share
 from clsviz.ui.state import server, session, url, watching
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _show(jobs: list[MeasuringJob]) -> None:
     sidebar.show_notes_of_view()
     question = words.question_of_sentence(experiment)
     if words.is_imported(experiment):
-        head.show(question, words.imported.NO_SENTENCE)
+        layout.head(question, words.imported.NO_SENTENCE)
         url.write(experiment, PAGE, **_query())
         return
     # A height makes them there while they are empty; the style says which.
@@ -114,7 +114,7 @@ def _show(jobs: list[MeasuringJob]) -> None:
             at = int(st.session_state.sentence) - 1
             answer = words.try_a_sentence.answer(typed, at, corpus, experiment.view)
             about = "" if sentences else words.try_a_sentence.EXAMPLE
-        head.show(question, answer, about, terms=words.glossary.TRY_A_SENTENCE)
+        layout.head(question, answer, about, terms=words.glossary.TRY_A_SENTENCE)
     with picture_place:
         _show_picture(typed, jobs, experiment)
     if found is None or typed is None:

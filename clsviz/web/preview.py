@@ -23,7 +23,7 @@ from clsviz.sources import catalogue, models
 from clsviz.statistics import line
 from clsviz.store import Store
 from clsviz.store.results import ResultCache
-from clsviz.ui.examples import Example
+from clsviz.ui.first_steps import Example
 from clsviz.ui.state import server, visitor
 from clsviz.web.page import PICTURE, SIZE, query_of_picture
 

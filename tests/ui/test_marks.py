@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from support.app import chart, finish, job_of, texts, unfold
 
 from clsviz.analysis import ViewData
-from clsviz.ui.parts import marks
+from clsviz.ui.parts import selection
 
 pytestmark = pytest.mark.usefixtures("measured_before")
 
@@ -25,16 +25,16 @@ SHOWN = ViewData(
 
 
 def test_points_are_numbers_of_sentences() -> None:
-    assert marks.marked("points:6,14", SHOWN).tolist() == [3, 7]
-    assert marks.marked("points:7", SHOWN).tolist() == []  # not shown
-    assert marks.marked("", SHOWN).tolist() == []
+    assert selection.marked("points:6,14", SHOWN).tolist() == [3, 7]
+    assert selection.marked("points:7", SHOWN).tolist() == []  # not shown
+    assert selection.marked("", SHOWN).tolist() == []
 
 
 def test_a_box_holds_what_lies_in_it_whichever_way_it_was_drawn() -> None:
     x, y = SHOWN.lengths, SHOWN.norms
     wanted = (x >= 9.12346) & (x <= 30.25) & (y >= 6.5) & (y <= 7.75)
     assert 50 < wanted.sum() < 450
-    assert marks.marked("box:30.25,9.12346,6.5,7.75", SHOWN).tolist() == np.flatnonzero(wanted).tolist()
+    assert selection.marked("box:30.25,9.12346,6.5,7.75", SHOWN).tolist() == np.flatnonzero(wanted).tolist()
 
 
 def test_a_lasso_holds_what_lies_in_it() -> None:
@@ -45,7 +45,7 @@ def test_a_lasso_holds_what_lies_in_it() -> None:
     on_an_edge = np.isclose(np.abs(y - 7), (x - 20) / 15) | (x == 5) | (x == 35)
     assert not on_an_edge[wanted].any()
     assert 50 < wanted.sum() < 450
-    found = np.isin(np.arange(500), marks.marked("lasso:5,6,35,6,20,7,35,8,5,8", SHOWN))
+    found = np.isin(np.arange(500), selection.marked("lasso:5,6,35,6,20,7,35,8,5,8", SHOWN))
     np.testing.assert_array_equal(found[~on_an_edge], wanted[~on_an_edge])
 
 

@@ -20,7 +20,7 @@ from clsviz.settings import Pooling, Unit
 from clsviz.sources import models
 from clsviz.sources.own_vectors import Rows
 from clsviz.store import Store
-from clsviz.ui.examples import Example, markup
+from clsviz.ui.first_steps import Example, markup
 from clsviz.ui.parts import share
 from clsviz.ui.state import session
 from clsviz.web.preview import examples

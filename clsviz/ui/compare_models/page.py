@@ -21,7 +21,7 @@ from clsviz.ui import sidebar, view
 from clsviz.ui.compare_models import jobs
 from clsviz.ui.compare_models.jobs import Compared
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart, head, plot, preview, redrawn, share
+from clsviz.ui.parts import chart, layout, plot, preview, redrawn, share
 from clsviz.ui.state import session, url
 
 PAGE = "compare-models"
@@ -122,7 +122,7 @@ def _show(
     rows = jobs.rows(compared, experiment)
     founds = [job.work.found for job in compared.norms]
     waiting = words.comparison.waiting([job.state for job in compared.all])
-    head.show(
+    layout.head(
         words.question_of_models(experiment),
         words.comparison.headline(rows) or waiting,
         words.comparison.answer(rows, experiment),

@@ -15,7 +15,7 @@ from clsviz.jobs import Found
 from clsviz.settings import Overlay, Unit
 from clsviz.sources import catalogue
 from clsviz.statistics.lengths import bins, slices
-from clsviz.ui.parts import colouring, marks, plot
+from clsviz.ui.parts import colouring, plot, selection
 from clsviz.ui.state import links, server
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def seen(
     found: Found, experiment: Experiment, shown: "ViewData", own: "figures.Points | None", overlays: Sequence[str]
 ) -> "export.Seen":
     """What the visitor sees in the picture, for its downloads."""
-    selected, groups = marks.marked(st.session_state.selected, shown), colouring.groups(found, experiment)
+    selected, groups = selection.marked(st.session_state.selected, shown), colouring.groups(found, experiment)
     return export.Seen(own, tuple(overlays), tuple(st.session_state.zoom), selected, groups)
 
 
@@ -145,7 +145,7 @@ def link() -> dict[str, str]:
     return {
         "overlays": links.overlays_text(st.session_state.overlays),
         "zoom": ",".join(f"{end:.6g}" for end in st.session_state.zoom),
-        "selected": marks.in_link(),
+        "selected": selection.in_link(),
         "colour": st.session_state.colour or "",
         "find": st.session_state.find,
     }
@@ -166,7 +166,7 @@ def show(
     around = axes_of(experiment, shown)
     is_dense = figures.is_dense(len(shown.index), len(found.measurements))
     part = tuple(st.session_state.zoom) if is_dense else ()
-    marked = marks.marked(st.session_state.selected, shown)
+    marked = selection.marked(st.session_state.selected, shown)
     selected = _found_in(marked, found, shown)
     groups = colouring.groups(found, experiment)
 
@@ -251,7 +251,7 @@ def show_empty(experiment: Experiment, alt: str) -> None:
 
 def follow(experiment: Experiment) -> None:
     """Keep what is selected when the view changes, before anything is drawn."""
-    marks.follow(zoom_of(experiment), _drawn_from(experiment))
+    selection.follow(zoom_of(experiment), _drawn_from(experiment))
 
 
 def selected_sentences(found: Found, experiment: Experiment) -> NDArray[np.intp]:

@@ -14,7 +14,7 @@ from clsviz.sources import catalogue, files, local_files
 from clsviz.sources.local_files import Preview
 from clsviz.sources.segmentation import LONG_TEXT
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart, into_view, plot
+from clsviz.ui.parts import assist, chart, plot
 from clsviz.ui.state import server, session, watching
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def show(job: MeasuringJob) -> None:
     with st.container():
         if _comes_first(job):
             _show(job)
-            into_view.bring(["preview"], st.session_state.corpus)
+            assist.bring_into_view(["preview"], st.session_state.corpus)
 
 
 def explain(job: MeasuringJob) -> None:

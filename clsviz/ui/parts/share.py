@@ -12,7 +12,7 @@ from clsviz.experiment import Experiment
 from clsviz.jobs import Found
 from clsviz.sources.hub import shortened
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart, folded
+from clsviz.ui.parts import chart, layout
 from clsviz.ui.state import serving
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def menu(draw: Callable[[], object], n_tables: int, *, is_disabled: bool = False
     """A button that opens the downloads of a page. draw: draws them, of so many tables."""
     height = n_tables * _HEIGHT_OF_TABLE + _HEIGHT_BELOW
     with st.container(width="content"):
-        folded.menu(
+        layout.menu(
             "Download",
             "downloads",
             draw,
@@ -232,9 +232,9 @@ def about(experiment: Experiment, found: Found) -> dict[str, object]:
 
 def explain(how_to_read: str, how_it_was_measured: Callable[[], None] | None) -> None:
     """Two boxes: how to read the page, and what the other draws, if there is anything to say of it."""
-    folded.show("How to read this page", "how_to_read", lambda: st.markdown(how_to_read))
+    layout.box("How to read this page", "how_to_read", lambda: st.markdown(how_to_read))
     if how_it_was_measured:
-        folded.show("How it was measured", "how_it_was_measured", how_it_was_measured)
+        layout.box("How it was measured", "how_it_was_measured", how_it_was_measured)
 
 
 def provenance(rows: Mapping[str, str], experiment: Experiment, found: Found, name: str) -> None:

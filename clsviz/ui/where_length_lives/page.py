@@ -15,7 +15,7 @@ from clsviz.sources import models
 from clsviz.statistics.probes import Readout
 from clsviz.ui import sidebar, view
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart, colouring, folded, head, plot, preview, redrawn, selection, share
+from clsviz.ui.parts import chart, colouring, layout, plot, preview, redrawn, selection, share
 from clsviz.ui.state import server, session, url, watching
 from clsviz.ui.where_length_lives import cards
 
@@ -88,7 +88,7 @@ def _show(job: MeasuringJob, there: MeasuringJob | None) -> None:
         answer = str(of_profile.error or words.headline.answer(profile, experiment))
         numbers = words.headline.in_numbers(profile, experiment)
     terms = words.glossary.of_page(words.glossary.WHERE_LENGTH_LIVES, experiment)
-    head.show(words.question_of_layers(experiment), answer, numbers, terms=terms)
+    layout.head(words.question_of_layers(experiment), answer, numbers, terms=terms)
     if words.is_imported(experiment):
         _show_readouts(profile, experiment)
     else:
@@ -104,7 +104,7 @@ def _show(job: MeasuringJob, there: MeasuringJob | None) -> None:
     label = "In full: the best and the last layer, norm or direction, other vectors, what to keep in mind"
     label = "In full: norm or direction" if words.is_imported(experiment) else label
     paragraphs = words.profile.in_full(profile, experiment) if profile else []
-    folded.show(label, "in_full", lambda: st.markdown("\n".join(f"- {escape(text)}" for text in paragraphs)))
+    layout.box(label, "in_full", lambda: st.markdown("\n".join(f"- {escape(text)}" for text in paragraphs)))
     if found is None or profile is None:
         return
     if not profile.is_of_one_vector:

@@ -10,13 +10,13 @@ from clsviz.ui.markdown import escape
 
 HEAD = """
 import streamlit as st
-from clsviz.ui.parts import head
-head.show(*st.session_state.texts, pending="More :blue[soon].")
+from clsviz.ui.parts import layout
+layout.head(*st.session_state.texts, pending="More :blue[soon].")
 """
 
 BOX = """
 import streamlit as st
-from clsviz.ui.parts import folded
+from clsviz.ui.parts import layout
 
 state = st.session_state
 state.n_pages = state.get("n_pages", 0) + 1
@@ -26,7 +26,7 @@ def draw():
     st.number_input("Within", key="within", value=state.get("within", 0), persist_state="session")
     st.number_input("Corpus", key="corpus", value=state.get("corpus", 0), persist_state="session")
 
-folded.show("A box", "box", draw, height=80, chosen=lambda: state.get("corpus", 0))
+layout.box("A box", "box", draw, height=80, chosen=lambda: state.get("corpus", 0))
 """
 
 
