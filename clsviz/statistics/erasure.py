@@ -94,7 +94,7 @@ class Erasure:
 _KERNEL_SCALE = 0.3
 """Times the squared distance of two standardised vectors over their width, which is 2 on average."""
 
-_PENALTIES = (0.01, 0.1, 1.0)
+_PENALTIES = (0.01, 0.1, 1.0, np.inf)
 
 
 def erasure(vectors: NDArray[np.floating], lengths: Sequence[float], folds: NDArray[np.intp]) -> Iterator[Erasure]:
@@ -102,7 +102,7 @@ def erasure(vectors: NDArray[np.floating], lengths: Sequence[float], folds: NDAr
 
     The eraser (`leace`), like the probes, is fitted on the sentences outside the fold, and the first 2,500 sentences
     are used. The nonlinear probe is a kernel ridge regression with a Gaussian kernel on standardised dimensions, whose
-    penalty is chosen on the last fifth of the training sentences. Raises UndefinedFitError as `ridge_probe` does.
+    penalty is chosen between the other folds, as `ridge_probe` chooses it. Raises UndefinedFitError as that does.
     """
     x, y = np.asarray(vectors, dtype=float)[:MOST_SENTENCES], np.asarray(lengths, dtype=float)[:MOST_SENTENCES]
     folds = folds[:MOST_SENTENCES]
@@ -117,20 +117,21 @@ def erasure(vectors: NDArray[np.floating], lengths: Sequence[float], folds: NDAr
             AFTER: leace(x[~held_out], y[~held_out]).erase(x),
             CONTROL: leace(x[~held_out], shuffled(y[~held_out])).erase(x),
         }
-        left = {name: _with_fold(found.left[name], erased, y, held_out) for name, erased in versions.items()}
+        left = {name: _with_fold(found.left[name], erased, y, folds, fold) for name, erased in versions.items()}
         found = replace(found, n_done=n_done, left=left)
         yield found
 
 
-def _with_fold(left: Left, x: Floats, y: Floats, held_out: NDArray[np.bool_]) -> Left:
+def _with_fold(left: Left, x: Floats, y: Floats, folds: NDArray[np.intp], fold: int) -> Left:
     from sklearn.metrics import r2_score
 
+    held_out = folds == fold
     try:
-        linear = ridge_predict(x, y, held_out)
+        linear = ridge_predict(x, y, folds, fold)
     except UndefinedFitError:
         linear = np.full(np.count_nonzero(held_out), y[~held_out].mean())
     with blas_threads().limit(limits=1, user_api="blas"):  # as in `ridge_probe`
-        nonlinear = _nonlinear(x, y, held_out)
+        nonlinear = _nonlinear(x, y, folds, fold)
     near = np.nan  # where it is undefined
     if np.count_nonzero(held_out) > N_NEIGHBOURS:
         with suppress(UndefinedFitError):
@@ -142,27 +143,37 @@ def _with_fold(left: Left, x: Floats, y: Floats, held_out: NDArray[np.bool_]) ->
     )
 
 
-def _nonlinear(x: Floats, y: Floats, held_out: NDArray[np.bool_]) -> Floats:
-    """The held-out lengths as kernel ridge regression predicts them from the others."""
-    from sklearn.kernel_ridge import KernelRidge
+def _nonlinear(x: Floats, y: Floats, folds: NDArray[np.intp], fold: int) -> Floats:
+    """The lengths of a fold as kernel ridge regression predicts them from the others."""
     from sklearn.metrics.pairwise import rbf_kernel
 
-    train = ~held_out
+    train = folds != fold
     mean, sd = x[train].mean(axis=0), x[train].std(axis=0)
     varies = sd > 1e-6 * np.abs(mean)
     if not varies.any():
-        return np.full(np.count_nonzero(held_out), y[train].mean())
+        return np.full(np.count_nonzero(~train), y[train].mean())
     z = (x[:, varies] - mean[varies]) / sd[varies]
     kernel = rbf_kernel(z, z[train], gamma=_KERNEL_SCALE / z.shape[1])
-    inner, target = kernel[train], y[train] - y[train].mean()
-    n_fitted = len(target) - len(target) // 5
+    lengths, others = y[train], folds[train]
+    errors = dict.fromkeys(_PENALTIES, 0.0)
+    for inner in np.unique(others):
+        fitted, tested = others != inner, others == inner
+        among, across = kernel[train][np.ix_(fitted, fitted)], kernel[train][np.ix_(tested, fitted)]
+        for penalty in _PENALTIES:
+            predicted = _kernel_ridge(among, lengths[fitted], across, penalty)
+            errors[penalty] += float(((predicted - lengths[tested]) ** 2).sum())
+    return _kernel_ridge(kernel[train], lengths, kernel[~train], min(_PENALTIES, key=lambda one: errors[one]))
 
-    def errors(penalty: float) -> float:
-        probe = KernelRidge(alpha=penalty, kernel="precomputed").fit(inner[:n_fitted, :n_fitted], target[:n_fitted])
-        return float(((probe.predict(inner[n_fitted:, :n_fitted]) - target[n_fitted:]) ** 2).sum())
 
-    probe = KernelRidge(alpha=min(_PENALTIES, key=errors), kernel="precomputed").fit(inner, target)
-    predicted: Floats = probe.predict(kernel[held_out]) + y[train].mean()
+def _kernel_ridge(among: Floats, lengths: Floats, across: Floats, penalty: float) -> Floats:
+    """The lengths of others, from the kernels among those fitted (n, n) and of the others with these (n_others, n)."""
+    from sklearn.kernel_ridge import KernelRidge
+
+    mean = lengths.mean()
+    if np.isinf(penalty):
+        return np.full(len(across), mean)
+    probe = KernelRidge(alpha=penalty, kernel="precomputed").fit(among, lengths - mean)
+    predicted: Floats = probe.predict(across) + mean
     return predicted
 
 

@@ -383,8 +383,8 @@ def _leg(here: Sentences, there: Sentences, pooling: Pooling, layer: int) -> Leg
         probe = ridge_probe(z, there.lengths, there.folds)
     except UndefinedFitError:
         return leg  # there is nothing to train on, or to compare with
-    lengths = np.concatenate([here.lengths, there.lengths])
-    predicted = ridge_predict(np.concatenate([x, z]), lengths, np.arange(len(lengths)) >= len(x))
+    lengths, folds = (np.concatenate(both) for both in ((here.lengths, there.lengths), (here.folds, [-1] * len(z))))
+    predicted = ridge_predict(np.concatenate([x, z]), lengths, folds, -1)
     return replace(
         leg,
         across_r_squared=float(r2_score(there.lengths, predicted)),

@@ -1,8 +1,9 @@
 """How well a linear probe predicts the length of a sentence from its vector: cross-validated ridge regression."""
 
 import functools
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -66,8 +67,14 @@ class Probe:
     strengths: tuple[float, ...]
 
 
-STRENGTHS = tuple(float(strength) for strength in np.logspace(-3, 6, 19))
-"""Ridge penalties to choose from, for vectors whose every dimension is scaled to a variance of 1."""
+STRENGTHS = (*np.logspace(-3, 6, 19).tolist(), math.inf)
+"""Ridge penalties to choose from, for vectors whose every dimension is scaled to a variance of 1.
+
+The last predicts the mean length of whoever was trained on, and is the best where vectors tell nothing.
+"""
+
+_FEWEST_FOLDS = 3
+"""One to test on, one to choose the penalty on, one to train on."""
 
 _CONSTANT = 1e-6
 """A spread below this fraction of the size is rounding: float32 vectors carry relative errors near 1e-7."""
@@ -79,28 +86,56 @@ _CANCELLED = 1e-6
 def ridge_probe(vectors: ArrayLike, lengths: ArrayLike, folds: NDArray[np.intp]) -> Probe:
     """Predict lengths (n,) from vectors (n, width) by ridge regression, each fold by a probe of the others.
 
-    Scaling and penalty are chosen on the training sentences alone, the penalty by generalised cross-validation (Golub,
-    Heath and Wahba 1979). folds: intp (n,), from `folds_of`. Raises UndefinedFitError where the vectors or the lengths
-    allow no probe, or no test of one.
+    Scaling and penalty are chosen on the training sentences alone: the penalty by cross-validation between the other
+    folds, so that sentences that are the same or nearly are kept apart there as well. (Generalised cross-validation
+    takes copies for new sentences, and almost no penalty where about as many sentences are trained on as the vectors
+    have dimensions.) folds: intp (n,), from `folds_of`. Raises UndefinedFitError where the vectors or the lengths allow
+    no probe, or no test of one.
     """
-    y, x = np.asarray(lengths, dtype=float), np.asarray(vectors)
+    from sklearn.metrics import r2_score
+
+    y = np.asarray(lengths, dtype=float)
     explain_untestable_lengths(y, folds)
-    with blas_threads().limit(
-        limits=1, user_api="blas"
-    ):  # more threads gain little on matrices this small, and stall on busy cores
-        return _probe(x, y, folds)
+    # more threads gain little on matrices this small, and stall on busy cores
+    with blas_threads().limit(limits=1, user_api="blas"):
+        ridges = _Ridges(np.asarray(vectors), y, folds)
+        errors = {fold: np.zeros(len(STRENGTHS)) for fold in ridges.rows}
+        for one, other in itertools.combinations(ridges.rows, 2):  # without them it serves for either
+            predict = ridges.without(one, other)
+            for held_out, tested in ((one, other), (other, one)):
+                errors[held_out] += _squared_errors(predict(tested), y[ridges.rows[tested]])
+        predictions, strengths, scores = np.empty(len(y)), [], []
+        for fold, rows in ridges.rows.items():
+            best = int(np.argmin(errors[fold]))
+            predictions[rows] = ridges.without(fold)(fold)[:, best]
+            strengths.append(STRENGTHS[best])
+            if np.ptp(y[rows]) > 0:
+                scores.append(float(r2_score(y[rows], predictions[rows])))
+    error = float(np.abs(predictions - y).mean())
+    return Probe(float(np.mean(scores)), tuple(scores), predictions, error, tuple(strengths))
 
 
-def ridge_predict(vectors: ArrayLike, lengths: ArrayLike, held_out: NDArray[np.bool_]) -> Floats:
-    """The lengths of held-out sentences as a probe of the others predicts them, float64 (n_held_out,).
+def ridge_predict(vectors: ArrayLike, lengths: ArrayLike, folds: NDArray[np.intp], held_out: int) -> Floats:
+    """The lengths of the sentences of one fold as a probe of the others predicts them, float64 (n_held_out,).
 
-    vectors (n, width), lengths (n,) and held_out (n,) are of all sentences; otherwise as in `ridge_probe`. Raises
+    vectors (n, width), lengths (n,) and folds (n,) are of all sentences; otherwise as in `ridge_probe`. Raises
     UndefinedFitError where the vectors do not vary.
     """
-    y, vectors = np.asarray(lengths, dtype=float), np.asarray(vectors)
+    y = np.asarray(lengths, dtype=float)
     with blas_threads().limit(limits=1, user_api="blas"):
-        x, gram, centre = _centred(vectors)
-        return _predict_fold(x, y, held_out, gram, centre)[0]
+        ridges = _Ridges(np.asarray(vectors), y, folds)
+        errors = np.zeros(len(STRENGTHS))
+        for inner in ridges.rows:
+            if inner != held_out:
+                errors += _squared_errors(ridges.without(held_out, inner)(inner), y[ridges.rows[inner]])
+        predicted: Floats = ridges.without(held_out)(held_out)[:, int(np.argmin(errors))]
+    return predicted
+
+
+def _squared_errors(predictions: Floats, lengths: Floats) -> Floats:
+    """Of predictions (n, strengths), summed over the sentences."""
+    errors: Floats = ((predictions - lengths[:, None]) ** 2).sum(axis=0)
+    return errors
 
 
 @functools.cache
@@ -111,36 +146,12 @@ def blas_threads() -> "ThreadpoolController":
     return ThreadpoolController()
 
 
-def _probe(vectors: NDArray[np.floating], y: Floats, folds: NDArray[np.intp]) -> Probe:
-    from sklearn.metrics import r2_score
-
-    x, gram, centre = _centred(vectors)
-    predictions, strengths, scores = np.empty(len(y)), [], []
-    for fold in np.unique(folds):
-        held_out = folds == fold
-        predictions[held_out], strength = _predict_fold(x, y, held_out, gram, centre)
-        strengths.append(strength)
-        if np.ptp(y[held_out]) > 0:
-            scores.append(float(r2_score(y[held_out], predictions[held_out])))
-    error = float(np.abs(predictions - y).mean())
-    return Probe(float(np.mean(scores)), tuple(scores), predictions, error, tuple(strengths))
-
-
 def guess_error(lengths: ArrayLike, folds: NDArray[np.intp]) -> float:
     """Mean absolute error of guessing, for each fold, the mean length of the others; NaN where there is no other."""
     y = np.asarray(lengths, dtype=float)
     if len(np.unique(folds)) < 2:
         return math.nan
     return float(np.mean(np.concatenate([np.abs(y[folds == f] - y[folds != f].mean()) for f in np.unique(folds)])))
-
-
-def _centred(vectors: NDArray[np.floating]) -> tuple[Floats, Floats, Floats]:
-    """The vectors minus their mean, their Gram matrix and the mean; raises UndefinedFitError where they do not vary."""
-    centre = vectors.mean(axis=0, dtype=float)
-    x = vectors - centre  # once, in float64: a large offset would cost digits in the sums of squares
-    gram = x.T @ x
-    _explain_constant_vectors(gram, centre, len(x))
-    return x, gram, centre
 
 
 def unit(vectors: ArrayLike) -> Floats:
@@ -159,74 +170,82 @@ def explain_untestable_lengths(lengths: Floats, folds: NDArray[np.intp]) -> None
         raise TooFewError(f"A probe needs at least {2 * N_FOLDS} sentences, and there {there}.")
     if np.ptp(lengths) == 0:
         raise UndefinedFitError(f"All {n:,} sentences have the same length, so there is nothing to predict.")
-    if len(np.unique(folds)) < 2:
-        raise TooFewError("All sentences are in one fold, so no probe can be tested.")
+    if len(np.unique(folds)) < _FEWEST_FOLDS:
+        raise TooFewError("All sentences are in one or two folds, so no probe can be trained and tested.")
     if all(np.ptp(lengths[folds == fold]) == 0 for fold in np.unique(folds)):
         raise TooFewError("Within every fold all sentences have the same length, so no probe can be tested.")
 
 
 def explain_constant_vectors(vectors: NDArray[np.floating]) -> None:
     """Raise UndefinedFitError where vectors (n, width) are not finite or do not vary."""
-    _centred(vectors)
-
-
-def _explain_constant_vectors(gram: Floats, centre: Floats, n: int) -> None:
-    """Raise UndefinedFitError where n vectors with this Gram matrix and mean are not finite or do not vary."""
-    variance, size = np.trace(gram) / n, float(centre @ centre)
+    centre = vectors.mean(axis=0, dtype=float)
+    variance, size = float(((vectors - centre) ** 2).sum() / len(vectors)), float(centre @ centre)
     if not np.isfinite(variance):
         raise UndefinedFitError("The vectors hold numbers that are not finite, so they predict nothing.")
     if variance <= _CONSTANT**2 * (size + variance):
         raise UndefinedFitError("The vector is the same for all sentences, so length cannot be predicted from it.")
 
 
-def _predict_fold(
-    x: Floats, y: Floats, held_out: NDArray[np.bool_], gram: Floats, centre: Floats
-) -> tuple[Floats, float]:
-    """The lengths of the held-out sentences, predicted by a probe trained on the others, and its ridge penalty.
+class _Ridges:
+    """Ridge regressions of lengths (n,) on vectors (n, width), each trained without some of the folds.
 
-    x: all vectors minus their mean `centre`. gram: x.T @ x; the held-out sentences are subtracted from it.
+    rows: which sentences each fold has. Where there are more of them than dimensions, a regression is solved from sums
+    of products, which are summed once for each fold and added up for each regression.
     """
-    tested, n = x[held_out], len(x) - int(np.count_nonzero(held_out))
-    mean, mean_length = -tested.sum(axis=0) / n, y[~held_out].mean()  # the sum of all x is 0
-    deviations = np.where(held_out, 0, y - mean_length)
-    if n > x.shape[1]:
-        inner = gram - tested.T @ tested - n * np.outer(mean, mean)
-        weights = _scales(np.diag(inner) / n, np.diag(gram) / n, centre + mean)
-        values, slopes = _solve(inner * weights[:, None] * weights, weights * (x.T @ deviations))
-    else:  # the products of sentences make a smaller matrix with the same nonzero eigenvalues
-        trained = x[~held_out] - mean
-        weights = _scales((trained**2).mean(axis=0), np.diag(gram) / n, centre + mean)
-        trained *= weights
-        values, shares = _solve(trained @ trained.T, deviations[~held_out])
-        slopes = trained.T @ shares
-    slopes *= weights[:, None]
-    predicted = x @ slopes - mean @ slopes  # (all sentences, strengths)
-    residuals = deviations[~held_out, None] - predicted[~held_out]
-    best = int(np.argmin(_generalised_errors(values, residuals)))
-    return mean_length + predicted[held_out, best], STRENGTHS[best]
+
+    def __init__(self, vectors: NDArray[np.floating], lengths: Floats, folds: NDArray[np.intp]) -> None:
+        explain_constant_vectors(vectors)
+        self._lengths = lengths
+        self._centre = vectors.mean(axis=0, dtype=float)
+        self._x = vectors - self._centre  # once, in float64: a large offset would cost digits in the sums of squares
+        self._variances = (self._x**2).mean(axis=0)
+        self.rows = {int(fold): np.flatnonzero(folds == fold) for fold in np.unique(folds)}
+        self._products: dict[int, tuple[Floats, Floats]] = {}
+        if len(lengths) > vectors.shape[1]:
+            for fold, rows in self.rows.items():
+                x = self._x[rows]
+                self._products[fold] = x.T @ x, x.T @ lengths[rows]
+
+    def without(self, *left_out: int) -> Callable[[int], Floats]:
+        """Train on the other folds; gives what predicts the lengths of a fold, (n_fold, strengths)."""
+        used = [fold for fold in self.rows if fold not in left_out]
+        rows = np.concatenate([self.rows[fold] for fold in used])
+        n, mean, mean_length = len(rows), self._x[rows].mean(axis=0), self._lengths[rows].mean()
+        if n > len(mean):
+            gram = sum(self._products[fold][0] for fold in used) - n * np.outer(mean, mean)
+            weights = self._scales(np.diag(gram) / n, mean)
+            right = sum(self._products[fold][1] for fold in used) - n * mean_length * mean
+            slopes = _solve(gram * weights[:, None] * weights, weights * right)
+        else:  # the products of sentences make a smaller matrix with the same nonzero eigenvalues
+            trained = self._x[rows] - mean
+            weights = self._scales((trained**2).mean(axis=0), mean)
+            trained *= weights
+            slopes = trained.T @ _solve(trained @ trained.T, self._lengths[rows] - mean_length)
+        slopes *= weights[:, None]
+        return lambda fold: mean_length + (self._x[self.rows[fold]] - mean) @ slopes
+
+    def _scales(self, variances: Floats, mean: Floats) -> Floats:
+        """The factors that scale the dimensions to a variance of 1; 0 where a dimension varies by rounding alone.
+
+        StandardScaler leaves such a dimension unscaled; as it is 0 throughout once centred, it predicts nothing there
+        either.
+        """
+        rounding = np.maximum(_CONSTANT**2 * (self._centre + mean) ** 2, _CANCELLED * self._variances)
+        varies = variances > rounding
+        return np.divide(1, np.sqrt(np.where(varies, variances, 1)), out=np.zeros_like(variances), where=varies)
 
 
-def _scales(variances: Floats, before: Floats, means: Floats) -> Floats:
-    """The factors that scale the dimensions to a variance of 1; 0 where a dimension varies by rounding alone.
-
-    StandardScaler leaves such a dimension unscaled; as it is 0 throughout once centred, it predicts nothing there
-    either. before: the variances that `variances` were computed from, by subtracting the held-out sentences.
-    """
-    varies = variances > np.maximum(_CONSTANT**2 * means**2, _CANCELLED * before)
-    return np.divide(1, np.sqrt(np.where(varies, variances, 1)), out=np.zeros_like(variances), where=varies)
-
-
-def _solve(matrix: Floats, right: Floats) -> tuple[Floats, Floats]:
+def _solve(matrix: Floats, right: Floats) -> Floats:
     """Solve (matrix + strength * identity) @ solution = right for every strength, for a symmetric matrix (k, k).
 
-    Gives the eigenvalues that are not 0 up to rounding, and the solutions (k, strengths). Reducing the matrix to three
-    diagonals by Householder reflections serves as well as diagonalising it, in a third of the time.
+    Gives the solutions (k, strengths). Reducing the matrix to three diagonals by Householder reflections serves as well
+    as diagonalising it, in a third of the time.
     """
-    from scipy import linalg
     from scipy.linalg import lapack
 
+    finite, none = STRENGTHS[:-1], np.zeros((len(matrix), 1))
     if len(matrix) == 1:
-        return matrix[matrix > 0], right[:, None] / (matrix + np.array(STRENGTHS))
+        return np.hstack([right[:, None] / (matrix + np.array(finite)), none])
     work = int(lapack.dsytrd_lwork(len(matrix), lower=1)[0])
     reflected, diagonal, off_diagonal, factors, _ = lapack.dsytrd(matrix, lower=1, lwork=work)
     reflections = np.asfortranarray(reflected[1:, :-1])  # below the first row, in the layout of a QR decomposition
@@ -236,20 +255,6 @@ def _solve(matrix: Floats, right: Floats) -> tuple[Floats, Floats]:
         turned[1:] = lapack.dormqr("L", transpose, reflections, factors, columns[1:], 64 * len(matrix))[0]
         return turned
 
-    values = linalg.eigvalsh_tridiagonal(diagonal, off_diagonal, check_finite=False)
     turned = reflect(right[:, None], "T")
-    solutions = [lapack.dptsv(diagonal + strength, off_diagonal, turned)[2] for strength in STRENGTHS]
-    kept = values > values[-1] * len(values) * np.finfo(float).eps
-    return values[kept], reflect(np.hstack(solutions), "N")
-
-
-def _generalised_errors(values: Floats, residuals: Floats) -> Floats:
-    """The generalised cross-validation error of each strength: n |residual|² / (n - trace of the hat matrix)².
-
-    values: eigenvalues of the Gram matrix of the n standardised training vectors. residuals: of the training lengths,
-    (n, strengths). The mean length takes one more degree of freedom than the values show.
-    """
-    n = len(residuals)
-    traces = [1 + (values / (values + strength)).sum() for strength in STRENGTHS]
-    errors: Floats = n * (residuals**2).sum(axis=0) / (n - np.array(traces)) ** 2
-    return errors
+    solutions = [lapack.dptsv(diagonal + strength, off_diagonal, turned)[2] for strength in finite]
+    return np.hstack([reflect(np.hstack(solutions), "N"), none])

@@ -2,16 +2,17 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.metrics import r2_score
-from sklearn.model_selection import PredefinedSplit, cross_val_score
+from sklearn.model_selection import LeaveOneGroupOut, PredefinedSplit, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from clsviz.errors import UndefinedFitError
 from clsviz.statistics.lengths import shuffled
-from clsviz.statistics.ridge import N_FOLDS, STRENGTHS, explain_untestable_lengths, ridge_probe, unit
+from clsviz.statistics.ridge import N_FOLDS, STRENGTHS, explain_untestable_lengths, ridge_predict, ridge_probe, unit
 
 
 def sample(n: int, width: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -43,7 +44,8 @@ def test_every_fold_is_read_as_scikit_learn_reads_it(n: int, width: int) -> None
     probe = ridge_probe(vectors, lengths, folds)
     for fold in range(N_FOLDS):
         train, test = folds != fold, folds == fold
-        ridge = make_pipeline(StandardScaler(), Ridge(alpha=probe.strengths[fold]))
+        strength = probe.strengths[fold]
+        ridge = make_pipeline(StandardScaler(), DummyRegressor() if np.isinf(strength) else Ridge(alpha=strength))
         read = ridge.fit(vectors[train].astype(float), lengths[train]).predict(vectors[test].astype(float))
         np.testing.assert_allclose(probe.predictions[test], read, rtol=1e-6, atol=1e-6)
         assert probe.fold_r_squared[fold] == pytest.approx(r2_score(lengths[test], read), rel=1e-6)
@@ -51,26 +53,41 @@ def test_every_fold_is_read_as_scikit_learn_reads_it(n: int, width: int) -> None
 
 
 @pytest.mark.parametrize(("n", "width"), SHAPES)
-def test_the_strength_has_the_smallest_generalised_cross_validation_error(n: int, width: int) -> None:
-    """Golub, Heath and Wahba's criterion, with the hat matrix written out."""
+def test_the_strength_is_the_one_that_does_best_between_the_other_folds(n: int, width: int) -> None:
     vectors, lengths, folds = sample(n, width, seed=1)
     probe = ridge_probe(vectors, lengths, folds)
     for fold in range(N_FOLDS):
-        x = StandardScaler().fit_transform(vectors[folds != fold].astype(float))
-        y = lengths[folds != fold]
-        errors = []
-        for strength in STRENGTHS:
-            inverse = np.linalg.inv(x @ x.T + strength * np.eye(len(x)))
-            left = strength * inverse  # 1 - hat matrix, of centred lengths
-            residuals = left @ (y - y.mean())
-            errors.append(len(x) * (residuals @ residuals) / (np.trace(left) - 1) ** 2)
+        x, y, others = vectors[folds != fold].astype(float), lengths[folds != fold], folds[folds != fold]
+        errors = np.zeros(len(STRENGTHS))
+        for train, test in LeaveOneGroupOut().split(x, groups=others):
+            ridges = [make_pipeline(StandardScaler(), Ridge(alpha=strength)) for strength in STRENGTHS[:-1]]
+            for at, ridge in enumerate([*ridges, DummyRegressor()]):
+                errors[at] += ((ridge.fit(x[train], y[train]).predict(x[test]) - y[test]) ** 2).sum()
         assert probe.strengths[fold] == STRENGTHS[int(np.argmin(errors))]
+        own = ridge_predict(vectors, lengths, folds, fold)
+        np.testing.assert_allclose(own, probe.predictions[folds == fold], rtol=1e-9)
+
+
+@pytest.mark.parametrize(("n", "width"), [(400, 60), (150, 110), (60, 200)])
+@pytest.mark.parametrize("times", [2, 5])
+def test_copies_of_every_sentence_change_next_to_nothing(n: int, width: int, times: int) -> None:
+    vectors, lengths, folds = sample(n, width, seed=4)
+    once = ridge_probe(vectors, lengths, folds)
+    copied = ridge_probe(*(np.repeat(one, times, axis=0) for one in (vectors, lengths, folds)))
+    assert copied.r_squared == pytest.approx(once.r_squared, abs=0.05)
+
+
+@pytest.mark.parametrize(("n", "width"), [(300, 40), (48, 40), (60, 200)])
+def test_vectors_that_tell_nothing_predict_the_mean_and_not_worse(n: int, width: int) -> None:
+    random = np.random.default_rng(6)
+    vectors, lengths, folds = random.normal(size=(n, width)), random.integers(3, 80, n), np.arange(n) % N_FOLDS
+    assert -0.2 < ridge_probe(vectors, lengths, folds).r_squared < 0.1
 
 
 @pytest.mark.parametrize(("n", "width"), [(600, 40), (400, 300), (150, 200)])
 def test_r_squared_is_that_of_a_cross_validated_ridgecv(n: int, width: int) -> None:
     vectors, lengths, folds = sample(n, width, seed=2)
-    ridge = make_pipeline(StandardScaler(), RidgeCV(STRENGTHS))
+    ridge = make_pipeline(StandardScaler(), RidgeCV(STRENGTHS[:-1]))
     scores = cross_val_score(ridge, vectors.astype(float), lengths, cv=PredefinedSplit(folds))
     probe = ridge_probe(vectors, lengths, folds)
     assert 0.3 < scores.mean() < 0.99
@@ -139,8 +156,8 @@ def test_what_cannot_be_probed_says_why() -> None:
         ridge_probe(vectors[:9], lengths[:9], folds[:9])
     with pytest.raises(UndefinedFitError, match="not finite"):
         ridge_probe(np.where(np.eye(100, 5) > 0, np.nan, vectors), lengths, folds)
-    with pytest.raises(UndefinedFitError, match="in one fold"):
-        ridge_probe(vectors, lengths, np.zeros(100, np.intp))
+    with pytest.raises(UndefinedFitError, match="in one or two folds"):
+        ridge_probe(vectors, lengths, np.arange(100) % 2)
     with pytest.raises(UndefinedFitError, match="Within every fold all sentences have the same length"):
         ridge_probe(vectors, folds + 3, folds)
 
