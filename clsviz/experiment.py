@@ -11,6 +11,7 @@ from clsviz.settings import (
     NAME_SETTINGS,
     RANGES,
     Lengths,
+    NearDuplicates,
     Pooling,
     Precision,
     Reading,
@@ -48,6 +49,7 @@ class View:
     pooling: Pooling = Pooling.CLS
     unit: Unit = Unit.TOKENS
     lengths: Lengths = Lengths.TRUE
+    near_duplicates: NearDuplicates = NearDuplicates.GROUPED
 
     @property
     def of_all_layers(self) -> "View":
@@ -82,6 +84,7 @@ class Experiment:
     pooling: the vector whose norm is taken.
     unit: what lengths are counted in; the length cutoff is always in tokens.
     lengths: the sentences' own, or shuffled among them as a control.
+    near_duplicates: whether intervals and probes keep sentences together that are the same or nearly.
 
     Raises SettingError where a value is out of range.
     """
@@ -102,6 +105,7 @@ class Experiment:
     pooling: Pooling = Pooling.CLS
     unit: Unit = Unit.TOKENS
     lengths: Lengths = Lengths.TRUE
+    near_duplicates: NearDuplicates = NearDuplicates.GROUPED
 
     def __post_init__(self) -> None:
         for name in NAME_SETTINGS:

@@ -46,6 +46,13 @@ class Lengths(StrEnum):
     SHUFFLED = "shuffled"
 
 
+class NearDuplicates(StrEnum):
+    """How sentences count that are the same or nearly: as one where it matters, or each as a sentence of its own."""
+
+    GROUPED = "grouped"
+    INDEPENDENT = "independent"
+
+
 class Segmentation(StrEnum):
     """Whether the texts of a corpus are cut into sentences."""
 
@@ -152,6 +159,7 @@ CHOICES: dict[str, type[StrEnum]] = {
     "pooling": Pooling,
     "unit": Unit,
     "lengths": Lengths,
+    "near_duplicates": NearDuplicates,
 }
 """The settings with a fixed set of values."""
 

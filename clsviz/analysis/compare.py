@@ -107,7 +107,7 @@ def read_vectors(found: Found, view: View, index: NDArray[np.intp]) -> Iterator[
     Raises UndefinedFitError if too few of the sentences differ.
     """
     index = index[index < len(found.measurements)]
-    clusters = near_duplicates(found)[index]
+    clusters = near_duplicates(found, view)[index]
     with advised(found, view):
         folds = folds_of_clusters(clusters)
     for profile in readings(found.vectors, index, lengths_of(found, view, index), folds, clusters):

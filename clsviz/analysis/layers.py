@@ -143,7 +143,7 @@ def head(found: Found, n: int) -> Found:
 def profiles(found: Found, view: View) -> Iterator[Profile]:
     """How well length is predicted from each vector, step by step (`probes.readings`), for the sentences shown."""
     index, lengths = used_sentences(found, view)
-    yield from readings(found.vectors, index, lengths, folds(found, index), near_duplicates(found)[index])
+    yield from readings(found.vectors, index, lengths, folds(found, view, index), near_duplicates(found, view)[index])
 
 
 def shuffled_probe(found: Found, view: View, profile: Profile) -> Probe | None:
@@ -154,7 +154,7 @@ def shuffled_probe(found: Found, view: View, profile: Profile) -> Probe | None:
     index, lengths = used_sentences(found, view)
     vectors = found.vectors.of(Pooling.CLS, best.layer)[index]
     try:
-        return ridge_probe(vectors, shuffled(lengths), folds(found, index))
+        return ridge_probe(vectors, shuffled(lengths), folds(found, view, index))
     except UndefinedFitError:
         return None
 
@@ -287,10 +287,10 @@ def used_sentences(found: Found, view: View) -> tuple[NDArray[np.intp], NDArray[
     return index, lengths_of(found, view, index)
 
 
-def folds(found: Found, index: NDArray[np.intp]) -> NDArray[np.intp]:
+def folds(found: Found, view: View, index: NDArray[np.intp]) -> NDArray[np.intp]:
     """The fold of each sentence; a single fold if there are too few sentences, which the probes then report."""
     try:
-        return folds_of_clusters(near_duplicates(found)[index])
+        return folds_of_clusters(near_duplicates(found, view)[index])
     except UndefinedFitError:
         return np.zeros(len(index), np.intp)
 
@@ -314,5 +314,5 @@ def project(found: Found, view: View) -> Projected:
     index, lengths = used_sentences(found, view)
     vectors = found.vectors.of(view.pooling, view.layer)[index]
     with advised(found, view):
-        projected = probes.projection(vectors, lengths, folds(found, index))
+        projected = probes.projection(vectors, lengths, folds(found, view, index))
     return Projected(index[:MOST_PROJECTED], lengths[:MOST_PROJECTED], projected)

@@ -30,12 +30,12 @@ def erasures(found: Found, view: View) -> Iterator[Erasure]:
     index, lengths = used_sentences(found, view)
     vectors = found.vectors.of(view.pooling, view.layer)[index]
     with advised(found, view):
-        for erased in erasure(vectors, lengths.tolist(), folds(found, index)):
-            yield replace(erased, n_clusters=_n_clusters(found, index[: erased.n]))
+        for erased in erasure(vectors, lengths.tolist(), folds(found, view, index)):
+            yield replace(erased, n_clusters=_n_different(found, view, index[: erased.n]))
 
 
-def _n_clusters(found: Found, index: NDArray[np.intp]) -> int:
-    return len(np.unique(near_duplicates(found)[index]))
+def _n_different(found: Found, view: View, index: NDArray[np.intp]) -> int:
+    return len(np.unique(near_duplicates(found, view)[index]))
 
 
 def erasure_summary(found: Erasure) -> dict[str, object]:
@@ -67,7 +67,7 @@ def travels(found: Found, there: Found, view: View) -> Iterator[Travel]:
     trained on.
     """
     of_here, of_there = _sentences(found, view), _sentences(there, view, found)
-    n_here, n_there = _n_clusters(found, of_here.index), _n_clusters(there, of_there.index)
+    n_here, n_there = _n_different(found, view, of_here.index), _n_different(there, view, of_there.index)
     for travel in probes.travel(of_here, of_there, view.pooling):
         yield replace(travel, n_clusters=n_here, n_clusters_there=n_there)
 
@@ -78,7 +78,7 @@ def _sentences(found: Found, view: View, other: Found | None = None) -> Sentence
         known = {canonical(other.sentences[i]) for i in used_sentences(other, view)[0]}
         new = np.array([canonical(found.sentences[i]) not in known for i in index], bool)
         index, lengths = index[new], lengths[new]
-    return Sentences(found.vectors, index, lengths, folds(found, index))
+    return Sentences(found.vectors, index, lengths, folds(found, view, index))
 
 
 def travel_summary(found: Travel, there: Found) -> dict[str, object]:
@@ -143,9 +143,9 @@ def origins(found: Found, view: View, n: int, measure: Callable[[Alteration], Ve
     """
     first = head(found, n)
     index, lengths = used_sentences(first, replace(view, unit=Unit.TOKENS))
-    of_folds = folds(first, index)
+    of_folds = folds(first, view, index)
     guess_error = ridge.guess_error(lengths, of_folds)
-    n_different = len(np.unique(near_duplicates(first)[index]))
+    n_different = len(np.unique(near_duplicates(first, view)[index]))
     origin = Origin(len(index), n_different, found.vectors.n_layers, found.vectors.width, guess_error)
     for natural in _probe_layers(first.vectors, index, lengths, of_folds):
         origin = replace(origin, natural=natural)

@@ -14,7 +14,7 @@ from clsviz.errors import SettingError, TooFewError, UndefinedFitError
 from clsviz.experiment import View
 from clsviz.jobs import Found
 from clsviz.measurements import MAX_LENGTH, Measurements
-from clsviz.settings import RANGES, Lengths, Pooling, Precision, Unit
+from clsviz.settings import RANGES, Lengths, NearDuplicates, Pooling, Precision, Unit
 from clsviz.sources.models import Weights
 from clsviz.statistics import line, shape
 from clsviz.statistics.intervals import FEWEST_OF_LINE
@@ -85,7 +85,7 @@ T = TypeVar("T")
 _NONE_READ = "The model reads only the beginning of every sentence, and only whole ones are compared. Cut them shorter."
 
 MOST_AT_ONCE = 20_000
-"""Sentences among which those that are alike are found in well under a second."""
+"""Sentences among which near-duplicates are found in well under a second."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,8 +179,10 @@ def select_index(
     lengths = lengths_of(found, view, index)
     norms = found.measurements.norms(view.pooling, view.layer)[index]
     clusters = None
-    if wait or clusters_ready(found):
-        clusters = _cached(cache, lambda: near_duplicates(found), "clusters", found)[index]
+    if view.near_duplicates is NearDuplicates.INDEPENDENT:
+        clusters = near_duplicates(found, view)[index]
+    elif wait or clusters_ready(found, view):
+        clusters = _cached(cache, lambda: near_duplicates(found, view), "clusters", found)[index]
     row_groups = None if found.sample.row_groups is None else found.sample.row_groups[index]
 
     def regress() -> tuple[Fit | None, str]:
@@ -197,7 +199,9 @@ def select_index(
 def is_stored(found: Found, view: View, cache: ResultCache) -> bool:
     """Whether the line that `select` gives is there without computing it."""
     index, _ = under_cutoff(found.measurements, view)
-    keys = result_key("clusters", found), result_key("line", found, view=view, depends_on=digest(index))
+    keys = [result_key("line", found, view=view, depends_on=digest(index))]
+    if view.near_duplicates is NearDuplicates.GROUPED:
+        keys.append(result_key("clusters", found))
     return all(key in cache for key in keys)
 
 
@@ -250,13 +254,16 @@ def digest(index: NDArray[np.intp]) -> str:
     return hashlib.sha256(index.tobytes()).hexdigest()
 
 
-def clusters_ready(found: Found) -> bool:
-    """Whether it is known which of the sentences are alike, or can be in no time."""
-    return len(found.sentences) <= MOST_AT_ONCE or found.sample.knows_clusters
+def clusters_ready(found: Found, view: View) -> bool:
+    """Whether it is known which of the sentences are near-duplicates, or can be in no time."""
+    is_grouped = view.near_duplicates is NearDuplicates.GROUPED
+    return not is_grouped or len(found.sentences) <= MOST_AT_ONCE or found.sample.knows_clusters
 
 
-def near_duplicates(found: Found) -> NDArray[np.intp]:
-    """The cluster of sentences that are the same or nearly, of each sentence of the sample: intp (n,)."""
+def near_duplicates(found: Found, view: View) -> NDArray[np.intp]:
+    """The group of near-duplicates that each sentence of the sample counts as one of, intp (n,)."""
+    if view.near_duplicates is NearDuplicates.INDEPENDENT:
+        return np.arange(len(found.sentences))
     clusters: NDArray[np.intp] = found.sample.clusters
     return clusters
 

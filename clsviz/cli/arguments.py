@@ -18,6 +18,7 @@ from clsviz.settings import (
     MOST_MODELS,
     PAGE_PARAMETERS,
     TEXT_PARAMETER,
+    NearDuplicates,
     Pooling,
     Unit,
     printable,
@@ -46,6 +47,8 @@ _HELP = {
     "pooling": f"the vector that is looked at: {', '.join(Pooling)}; mean and max only with probe and similarity",
     "unit": f"what lengths are counted in: {', '.join(Unit)}; the length cutoff is always in tokens",
     "lengths": "“true”, or “shuffled” as a control, which should leave nothing to find",
+    "near_duplicates": "“grouped” keeps sentences together that are the same or nearly, in intervals and probes; "
+    "“independent” does not",
 }
 
 
@@ -226,6 +229,13 @@ def _add_settings(command: _Parser, without: Iterable[str] = ()) -> None:
         default = "last" if field.name == "layer" else field.default
         text = _HELP[field.name] + (f" (default: {default})" if default != "" else "")
         command.add_argument(f"--{field.name.replace('_', '-')}", metavar="X", help=text)
+    command.add_argument(
+        "--independent",
+        action="store_const",
+        const=NearDuplicates.INDEPENDENT.value,
+        dest="near_duplicates",
+        help="the same as --near-duplicates independent",
+    )
     command.add_argument(
         "--query", metavar="LINK", help="take the settings of a shared link, in quotes; other flags override it"
     )

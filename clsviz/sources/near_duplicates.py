@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,41 +13,47 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-LEAST_SHARED = 0.7
-"""Sentences are alike if the words they share are at least this much of the words that either has (Jaccard)."""
+LEAST_SHARED = 0.9
+"""Sentences are near-duplicates if the pairs of neighbouring words that they share are at least this much of those that
+either has (Jaccard): one word in 37 may be another one. With less, sentences made from a template would not be told
+apart, which differ in a single word; docs/method.md has what was measured."""
 
-_BANDS, _ROWS = 20, 4
-"""Of MinHash: they find a pair that shares 0.7 of its words with a probability of 0.996."""
+_BANDS, _ROWS = 10, 5
+"""Of MinHash: they find a pair that shares 0.9 with a probability of 0.9999."""
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+
 
 def clusters_of(sentences: Sequence[str]) -> NDArray[np.intp]:
-    """The number of the cluster that each of n sentences belongs to: intp (n,), from 0, in order of appearance.
+    """The number of the group of near-duplicates that each of n sentences belongs to: intp (n,), from 0, in order.
 
-    Two sentences share a cluster if the sets of their words have a Jaccard similarity of at least LEAST_SHARED, and so
-    do those that a chain of such pairs connects. Case, accents, punctuation and the order and number of words do not
-    count; sentences without any word are compared as they are.
+    Every sentence of a group is a near copy of the first of it: the same words in the same order, whatever their case
+    and accents, the spaces and punctuation between them, and the digits of numbers; or words that differ so little that
+    the pairs of neighbouring ones, with the sentence's beginning and end, have a Jaccard similarity of at least
+    LEAST_SHARED. A sentence that is near to several firsts belongs to the earliest. Sentences without any word are
+    compared as they are.
 
     Pairs are looked for by MinHash (Broder 1997) in bands (Leskovec, Rajaraman and Ullman 2020, chapter 3), and then
-    compared word by word, so no pair that is found is a wrong one.
+    compared, so no pair that is found is a wrong one.
     """
-    from scipy.sparse import coo_array, csgraph
-
-    numbers: dict[frozenset[str], int] = {}
+    numbers: dict[tuple[str, ...], int] = {}
     of_sentence = np.empty(len(sentences), np.intp)
     for index, sentence in enumerate(sentences):
         of_sentence[index] = numbers.setdefault(_words(sentence), len(numbers))
     if len(numbers) < 2:
         return of_sentence
-    sets = _matrix(list(numbers))
+    sets = _matrix([{f"{one} {other}" for one, other in pairwise(("", *words, ""))} for words in numbers])
     first, second = _candidates(sets)
     sizes = np.diff(sets.indptr)
     shared = sets[first].multiply(sets[second]).sum(axis=1)
-    alike = shared >= LEAST_SHARED * (sizes[first] + sizes[second] - shared) - 1e-9
-    pairs = coo_array((np.ones(alike.sum(), bool), (first[alike], second[alike])), shape=(len(numbers),) * 2)
-    _, cluster = csgraph.connected_components(pairs, directed=False)
-    return numbered(cluster[of_sentence])
+    is_near = shared >= LEAST_SHARED * (sizes[first] + sizes[second] - shared) - 1e-9
+    first_of_group = np.arange(len(numbers))
+    for later, earlier in sorted(zip(second[is_near].tolist(), first[is_near].tolist(), strict=True)):
+        if first_of_group[later] == later and first_of_group[earlier] == earlier:
+            first_of_group[later] = earlier
+    return numbered(first_of_group[of_sentence])
 
 
 def numbered(labels: NDArray[np.integer]) -> NDArray[np.intp]:
@@ -65,34 +72,39 @@ def canonical(sentence: str) -> str:
     return " ".join(sentence.casefold().split())
 
 
-def _words(sentence: str) -> frozenset[str]:
+def _words(sentence: str) -> tuple[str, ...]:
     text = canonical(sentence)
-    return frozenset(re.findall(r"\w+", text)) or frozenset([text])
+    return tuple(re.findall(r"\w+", _NUMBER.sub("0", text))) or (text,)
 
 
-def _matrix(sets: list[frozenset[str]]) -> "csr_array":
-    """One row per set, one column per word, 1 where the set has the word."""
+def _matrix(sets: list[set[str]]) -> "csr_array":
+    """One row per set, one column per pair of words, 1 where the set has it."""
     from scipy.sparse import csr_array
 
     numbers: dict[str, int] = {}
     columns: list[int] = []
-    for words in sets:
-        columns += [numbers.setdefault(word, len(numbers)) for word in sorted(words)]
+    for pairs in sets:
+        columns += [numbers.setdefault(pair, len(numbers)) for pair in sorted(pairs)]
     starts = np.cumsum([0, *map(len, sets)])
     return csr_array((np.ones(len(columns), np.int32), columns, starts), shape=(len(sets), len(numbers)))
 
 
 def _candidates(sets: "csr_array") -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Pairs of rows that may be alike: neighbours among those that agree in the least words of some band."""
-    n, n_words = sets.shape
+    """Rows that may be near another, (n_pairs,) each, the earlier one first.
+
+    Of those that agree in the least columns of some band: each with the first of them, and with the one before it.
+    """
+    n, n_columns = sets.shape
     random = np.random.default_rng(0)
     found = []
     for _ in range(_BANDS):
         band = np.zeros(n, np.uint64)
         for _ in range(_ROWS):
-            ranks = random.permutation(n_words).astype(np.uint32)
+            ranks = random.permutation(n_columns).astype(np.uint32)
             band = band * _MULTIPLIER + np.minimum.reduceat(ranks[sets.indices], sets.indptr[:-1])
-        order = np.argsort(band, kind="stable")
-        agree = np.flatnonzero(band[order[1:]] == band[order[:-1]])
-        found.append(order[agree] * n + order[agree + 1])  # the sort is stable: the first is the smaller
+        order = np.argsort(band, kind="stable")  # which leaves those that agree in their order
+        agrees = band[order[1:]] == band[order[:-1]]
+        starts = np.maximum.accumulate(np.where(np.append(False, agrees), 0, np.arange(n)))
+        later = 1 + np.flatnonzero(agrees)
+        found += [order[earlier] * n + order[later] for earlier in (starts[later], later - 1)]
     return np.divmod(np.unique(np.concatenate(found)), n)

@@ -41,7 +41,7 @@ MAX_FILES = 1000
 """In a user's store; those that were longest unused are removed."""
 
 CLASSES = {
-    "clsviz.settings": "Pooling Unit Lengths",
+    "clsviz.settings": "Pooling Unit Lengths NearDuplicates",
     "clsviz.vectors": "Vectors Packed",
     "clsviz.statistics.line": "Fit Flat",
     "clsviz.statistics.shape": "Extremes Quantiles Shape",

@@ -158,9 +158,11 @@ def _is_more_to_come(job: MeasuringJob, experiment: Experiment) -> bool:
     """True while points, the shape or what an open box needs is still being computed."""
     found = watching.found(job, experiment)
     if job.state.is_active:
-        if found and not analysis.clusters_ready(found):  # in time for the end of the measurement
+        if found and not analysis.clusters_ready(found, experiment.view):  # in time for the end of the measurement
             key = "alike", found.key
-            server.jobs().analyse(key, lambda: iter([analysis.near_duplicates(found)]), visitor=server.visitor())
+            server.jobs().analyse(
+                key, lambda: iter([analysis.near_duplicates(found, experiment.view)]), visitor=server.visitor()
+            )
         return True
     if found is None:
         return False

@@ -32,7 +32,7 @@ _SIZES = (200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
 
 _PROBE_SIZES = (200, 500, 1_000, 2_000, 5_000, 10_000, 20_000)
 
-_HEIGHT_OF_UPLOAD, _HEIGHT_OF_SETTINGS, _HEIGHT_OF_PRESETS = 234, 304, 195
+_HEIGHT_OF_UPLOAD, _HEIGHT_OF_SETTINGS, _HEIGHT_OF_PRESETS = 234, 384, 195
 """What opens in the sidebar, about, in pixels."""
 
 _TEXT_HELP = {
@@ -297,6 +297,7 @@ def show_settings(*, of_vectors: bool, has_presets: bool = False) -> None:
             _presets()
         _sample(of_vectors=of_vectors)
         view.unit()
+        view.near_duplicates()
 
     def is_estimating() -> bool:
         is_open = has_presets and bool(st.session_state.get("settings"))
@@ -308,7 +309,7 @@ def show_settings(*, of_vectors: bool, has_presets: bool = False) -> None:
         draw,
         icon=":material/tune:",
         height=_HEIGHT_OF_SETTINGS + _HEIGHT_OF_PRESETS * has_presets,
-        chosen=lambda: (session.measured(), st.session_state.probe_size, st.session_state.unit),
+        chosen=lambda: (session.measured(), *map(st.session_state.get, ("probe_size", "unit", "near_duplicates"))),
         is_active=is_estimating,
     )
 

@@ -9,7 +9,7 @@ import streamlit as st
 from clsviz import analysis, words
 from clsviz.experiment import Experiment
 from clsviz.jobs import Found, MeasuringJob
-from clsviz.settings import Lengths, Pooling, Unit
+from clsviz.settings import Lengths, NearDuplicates, Pooling, Unit
 from clsviz.ui.state import session, watching
 
 T = TypeVar("T")
@@ -121,6 +121,22 @@ def unit() -> None:
         required=True,
         help="Tokens are what this model’s tokenizer splits a sentence into. Words (separated by white space) and "
         "characters are the same for all models.",
+    )
+
+
+def near_duplicates() -> None:
+    """The control of whether near-duplicates count as one."""
+    st.segmented_control(
+        "Near-duplicates",
+        list(NearDuplicates),
+        default=st.session_state.near_duplicates,
+        format_func=str.capitalize,
+        key="near_duplicates",
+        persist_state="session",
+        required=True,
+        help="Sentences that are the same but for case, punctuation or numbers, or long and nearly the same. Grouped, "
+        "intervals count them as one, and probes are never tested on a copy of what they were trained on. Independent, "
+        "each counts as a sentence of its own.",
     )
 
 

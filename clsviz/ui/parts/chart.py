@@ -42,7 +42,7 @@ def palette() -> "figures.Palette":
 def view_of(found: Found, experiment: Experiment) -> "ViewData":
     """What the experiment's view shows of what is measured so far."""
     view = experiment.view
-    key = "shown", found.key, view, analysis.clusters_ready(found)
+    key = "shown", found.key, view, analysis.clusters_ready(found, view)
     return server.cache().get_or_compute(key, lambda: analysis.select(found, view, wait=False, cache=server.cache()))
 
 
@@ -175,7 +175,7 @@ def show(
         return _draw(found, experiment, shown, around, part, selected, groups, over)
 
     of = around, tuple(overlays), st.session_state.colour, groups is None, part, selected.tobytes() if is_dense else b""
-    key = "drawing", found.key, experiment.view, analysis.clusters_ready(found), of
+    key = "drawing", found.key, experiment.view, analysis.clusters_ready(found, experiment.view), of
     # What a visitor typed is seen by nobody else.
     drawn, drawing = draw() if own else server.cache().get_or_compute(key, draw)
     against = f"{words.axis_title(experiment)} against sentence length for {shown.n:,} sentences. "
