@@ -35,9 +35,9 @@ def folds_of_clusters(clusters: NDArray[np.intp], seed: int = 0) -> NDArray[np.i
 
     n_clusters = len(np.unique(clusters))
     if n_clusters < N_FOLDS:
-        different = "All of these sentences are alike but for a few words"
+        different = "All of these sentences are near-duplicates"
         if n_clusters != 1:
-            different = f"Only {n_clusters} of these sentences differ by more than a few words"
+            different = f"These sentences are near-duplicates of only {n_clusters}"
         raise TooFewError(
             f"{different}; at least {N_FOLDS} must differ, because a probe is tested on sentences it has not seen."
         )

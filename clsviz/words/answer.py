@@ -7,7 +7,7 @@ import numpy as np
 
 from clsviz.experiment import Experiment
 from clsviz.jobs import Found
-from clsviz.settings import ALL, Lengths, Precision, Unit
+from clsviz.settings import ALL, Lengths, NearDuplicates, Precision, Unit
 from clsviz.sources import models
 from clsviz.statistics.intervals import FEW_SENTENCES
 from clsviz.statistics.line import slope_within_ends
@@ -46,6 +46,9 @@ UNTRAINED_NORM = (
     " In many models the last LayerNorm gives every vector the same norm until it is trained. Look at the pooler "
     "output instead, if there is one."
 )
+
+
+NOT_GROUPED = "Near-duplicates are not grouped: if there are any, the intervals are too narrow."
 
 
 SHUFFLED = " As a control, lengths are shuffled across sentences, so any R² that remains is chance."
@@ -127,7 +130,11 @@ def caveats(shown: "ViewData", experiment: Experiment, n_sampled: int) -> list[s
             only = f"{fit.n_clusters} different sentences" if fit.n_clusters < fit.n else f"{fit.n} sentences"
             texts.append(f"With only {only}, curve and spread are not known; {_for_a_firm_answer(shown, n_sampled)}.")
         elif fit.rests_on_few and shown.clusters is not None:
-            texts.append("The interval of R² rests on a few sentences, or groups of alike ones; it may be too narrow.")
+            texts.append(
+                "The interval of R² rests on a few sentences, or groups of near-duplicates; it may be too narrow."
+            )
+    if fit and not shown.census and experiment.near_duplicates is NearDuplicates.INDEPENDENT:
+        texts.append(NOT_GROUPED)
     if fit and shown.census:
         texts.append(
             f"All {n_sampled:,} sentences of the corpus were measured, so no interval of drawing them is told; points, "

@@ -7,12 +7,12 @@ from clsviz import analysis
 from clsviz.analysis.compare import Row
 from clsviz.experiment import Experiment, View
 from clsviz.jobs import Found, State
-from clsviz.settings import Lengths, Unit
+from clsviz.settings import Lengths, NearDuplicates, Unit
 from clsviz.sources import models
 from clsviz.statistics.intervals import FEW_SENTENCES
 from clsviz.statistics.line import Fit
 from clsviz.words import provenance
-from clsviz.words.answer import HARDLY, NOT_TOLD, SHUFFLED, SMALL_SPREAD, UNTRAINED_NORM
+from clsviz.words.answer import HARDLY, NOT_GROUPED, NOT_TOLD, SHUFFLED, SMALL_SPREAD, UNTRAINED_NORM
 from clsviz.words.labels import axis_title, cutoff_units
 from clsviz.words.numbers import number, r_squared, share
 from clsviz.words.readings import counted
@@ -31,8 +31,10 @@ def answer(rows: Sequence[Row], experiment: Experiment) -> str:
         f"under {experiment.length_cutoff} {cutoff_units(row.model for row in whole)} for every model."
     )
     text += _few(whole)
-    if not _knows_alike(whole):
-        text += " Alike sentences are not looked for among so many: if there are any, the intervals are too narrow."
+    if not _knows_near_duplicates(whole):
+        text += " Near-duplicates are not looked for among so many: if there are any, the intervals are too narrow."
+    if experiment.near_duplicates is NearDuplicates.INDEPENDENT:
+        text += f" {NOT_GROUPED}"
     if experiment.lengths is Lengths.SHUFFLED:
         text += SHUFFLED
     partly = [row.label for row in rows if row not in whole]
@@ -68,13 +70,13 @@ def headline(rows: Sequence[Row]) -> str:
         untold = f", {NOT_TOLD}" if not are_few and fits[most].r_squared_interval[0] == 0 else ""
         return f"In {most}, a straight line in length explains {explained}{among}{untold}."
     is_told = fits[most].r_squared_interval[0] > fits[least].r_squared_interval[1]
-    told = "Told apart" if _knows_alike(rows) else "Told apart if no sentences are alike"
+    told = "Told apart" if _knows_near_duplicates(rows) else "Told apart if there are no near-duplicates"
     lead = "Too few sentences to tell" if are_few else told if is_told else "Not told apart"
     return f"{lead}: a line in length explains {explained} in {most}, {share(fits[least].r_squared)} in {least}."
 
 
-def _knows_alike(rows: Sequence[Row]) -> bool:
-    """Whether it was found out which sentences are alike; if not, intervals take all of them for different ones."""
+def _knows_near_duplicates(rows: Sequence[Row]) -> bool:
+    """Whether near-duplicates were looked for; if not, intervals treat all sentences as different ones."""
     return all(row.norms.shown.clusters is not None for row in rows if row.is_whole and row.norms and row.fit)
 
 

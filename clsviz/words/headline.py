@@ -1,7 +1,7 @@
 """The answer about the layers in one sentence, and the numbers below it."""
 
 from clsviz.experiment import Experiment
-from clsviz.settings import Lengths, Pooling
+from clsviz.settings import Lengths, NearDuplicates, Pooling
 from clsviz.sources import models
 from clsviz.statistics.intervals import FEW_SENTENCES
 from clsviz.statistics.probes import Profile, Reading, Readout
@@ -94,5 +94,6 @@ def in_numbers(profile: Profile | None, experiment: Experiment) -> str:
         f"{r_squared_of(last)} after the last" if last and last.r_squared is not None and last is not best else "",
         f"a line on {of_norm} {r_squared_of(norm)}, not held out" if norm and norm.r_squared is not None else "",
         f"{used}, errors are means",
+        "near-duplicates are not grouped" if experiment.near_duplicates is NearDuplicates.INDEPENDENT else "",
     ]
     return " · ".join(filter(None, parts))

@@ -51,7 +51,7 @@ def key_numbers(
     fit = shown.fit
     is_known = shown.clusters is not None
 
-    alike = f", in {fit.n_clusters:,} groups of alike" if fit.n_clusters < fit.n else ""
+    groups = f", in {fit.n_clusters:,} groups of near-duplicates" if fit.n_clusters < fit.n else ""
     return {
         "R²": _with_interval(fit.r_squared, fit.r_squared_interval, _r_squared, is_known=is_known),
         **(_flat(flat) if flat else {}),
@@ -60,7 +60,7 @@ def key_numbers(
         "Spearman’s ρ": number(fit.spearman),
         **(_shape_numbers(shape, unit) if shape else {}),
         "Norm": f"mean {number(fit.norm_mean)}, standard deviation {number(fit.norm_sd)}",
-        "Sentences": f"{fit.n:,}{alike}",
+        "Sentences": f"{fit.n:,}{groups}",
     }
 
 

@@ -1,7 +1,7 @@
 """What a profile of the layers says: an answer of two sentences, and the rest, that hold for any model."""
 
 from clsviz.experiment import Experiment
-from clsviz.settings import Lengths, Pooling
+from clsviz.settings import Lengths, NearDuplicates, Pooling
 from clsviz.sources import models
 from clsviz.statistics.intervals import FEW_SENTENCES
 from clsviz.statistics.probes import Profile, Reading, Readout
@@ -67,7 +67,11 @@ def _with_controls(text: str, experiment: Experiment) -> str:
         *(["lengths shuffled across sentences"] if experiment.lengths is Lengths.SHUFFLED else []),
         *(["random weights"] if models.Name.parse(experiment.model).untrained else []),
     ]
-    return f"Control, with {' and '.join(controls)}: {text[0].lower()}{text[1:]}" if controls else text
+    if controls:
+        text = f"Control, with {' and '.join(controls)}: {text[0].lower()}{text[1:]}"
+    if experiment.near_duplicates is NearDuplicates.INDEPENDENT:
+        text += " Near-duplicates are not grouped, so probes may be tested on copies of what they were trained on."
+    return text
 
 
 def in_brief(profile: Profile, model: str, unit: str = "tokens") -> str:

@@ -15,6 +15,7 @@ from clsviz.settings import (
     FINGERPRINT_DIGITS,
     MODEL_PARAMETER,
     Lengths,
+    NearDuplicates,
     Pooling,
     Precision,
     Segmentation,
@@ -97,15 +98,15 @@ _LINE_OF_ALL = (
 
 
 _LINE = (
-    "ordinary least squares; the intervals take sentences that share at least 0.7 of their words for one: "
-    "those of slope and intercept are a jackknife of these clusters (CV3), or where all sentences differ robust to "
+    "ordinary least squares; the intervals count near-duplicates as one sentence: "
+    "those of slope and intercept are a jackknife of these groups (CV3), or where all sentences differ robust to "
     "unequal spread (HC3); that of R² is a jackknife of Fisher’s z"
 )
 
 
 _LINE_OF_MANY = (
-    "ordinary least squares; the intervals take all sentences for different ones, as those that are alike are not "
-    "looked for: those of slope and intercept are robust to unequal spread (HC3); that of R² is a jackknife of "
+    "ordinary least squares; the intervals treat all sentences as different ones, as near-duplicates are not "
+    "{}: those of slope and intercept are robust to unequal spread (HC3); that of R² is a jackknife of "
     "Fisher’s z"
 )
 
@@ -128,17 +129,22 @@ def settings(experiment: Experiment, found: Found, shown: "ViewData") -> dict[st
         "Vector": f"L2 norm of {vector(experiment, found)}" + ("" if found.weights.imported else _READ),
         "Precision": precision(shown.audit) if shown.audit else Precision.EXACT.numbers,
         **({"Speed": f"a slower path was used: {found.slow_path_reason}"} if found.slow_path_reason else {}),
-        "Line": _line(found, shown),
+        "Line": _line(experiment, found, shown),
     }
 
 
-def _line(found: Found, shown: "ViewData") -> str:
+def _line(experiment: Experiment, found: Found, shown: "ViewData") -> str:
     """How line and intervals were computed, and what the intervals are for."""
     if shown.census:
         return _LINE_OF_ALL
-    line = _LINE if shown.clusters is not None else _LINE_OF_MANY
+    line = _LINE if shown.clusters is not None else _LINE_OF_MANY.format("looked for")
+    if experiment.near_duplicates is NearDuplicates.INDEPENDENT:
+        line = _LINE_OF_MANY.format("grouped")
     line += _BY_ROW_GROUPS if enough_row_groups(shown.row_groups) else ""
     return line + (_OF_MORE if found.is_of_all and found.sample.whole is None else "")
+
+
+_IN_FOLDS = {NearDuplicates.GROUPED: "share a fold", NearDuplicates.INDEPENDENT: "are not grouped"}
 
 
 def probe_settings(experiment: Experiment, found: Found, n_used: int, n_truncated: int) -> dict[str, str]:
@@ -153,9 +159,8 @@ def probe_settings(experiment: Experiment, found: Found, n_used: int, n_truncate
         "Norm alone": "R² of the line of norm on length over all sentences, as on the main page; its band spans the R² "
         "within each fold",
         "Probe": "ridge regression of length on the dimensions, each scaled to unit variance; fitted on four fifths of "
-        "the sentences and tested on the held-out fifth, five times; the penalty is chosen by generalised "
-        "cross-validation within the four fifths. Sentences that share at least 0.7 of their words share a "
-        "fold. R² is the mean of the five; the band runs from the lowest to the highest",
+        "the sentences and tested on the held-out fifth, five times; the penalty is chosen by cross-validation "
+        f"between the other folds. Near-duplicates {_IN_FOLDS[experiment.near_duplicates]}. R² is the mean of the five; the band runs from the lowest to the highest",
         "Direction alone": "the same probe on the vector divided by its norm",
     }
 
