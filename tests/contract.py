@@ -21,7 +21,7 @@ from clsviz import settings
 from clsviz.cli import arguments
 from clsviz.cli.main import main
 
-SENTENCES = [" ".join(["word"] * (3 + n % 9) + [f"number{n}."]) for n in range(240)]
+SENTENCES = [" ".join(["word"] * (3 + n % 9) + [f"number{chr(97 + n % 24)}{chr(97 + n // 24)}."]) for n in range(240)]
 COMMANDS = {
     "measure": [],
     "probe": ["--erase", "--origin", "120", "--travel-to", "python-docs"],

@@ -160,7 +160,8 @@ def probe_settings(experiment: Experiment, found: Found, n_used: int, n_truncate
         "within each fold",
         "Probe": "ridge regression of length on the dimensions, each scaled to unit variance; fitted on four fifths of "
         "the sentences and tested on the held-out fifth, five times; the penalty is chosen by cross-validation "
-        f"between the other folds. Near-duplicates {_IN_FOLDS[experiment.near_duplicates]}. R² is the mean of the five; the band runs from the lowest to the highest",
+        f"between the other folds. Near-duplicates {_IN_FOLDS[experiment.near_duplicates]}. R² is the mean of the "
+        "five; the band runs from the lowest to the highest",
         "Direction alone": "the same probe on the vector divided by its norm",
     }
 

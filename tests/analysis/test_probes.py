@@ -111,7 +111,7 @@ def test_each_alteration_is_probed_as_natural_sentences_are(found: Found, tiny_e
     short = np.flatnonzero(found.vectors.n_tokens[:250] < 25)
     lengths = found.vectors.n_tokens[short]  # in tokens, whatever the unit of the view
     first = analysis.layers.head(found, 250)
-    folds = analysis.layers.folds(first, short)
+    folds = analysis.layers.folds(first, View(), short)
     for name in (None, Alteration.REPEATED):
         encoder = tiny_encoder if name is None else tiny_encoder.altered(name, 0)
         x = encoder.cls_by_layer([found.sentences[i] for i in short])[1]

@@ -86,7 +86,7 @@ def test_measured_anew_the_norms_of_the_vectors_are_the_same(tmp_path: Path, her
 def test_read_anew_from_vectors_measured_here_it_is_the_same(tmp_path: Path, here: Found) -> None:
     found, view = shipped(tmp_path, Kind.VECTORS), View()
     index, lengths = analysis.layers.used_sentences(here, view)
-    folds = analysis.layers.folds(here, index)
+    folds = analysis.layers.folds(here, view, index)
     profile = of("profiles", found, view)
     assert isinstance(profile, Profile)
     assert profile.is_complete

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support import measured as made_up
+from support.tiny import different_sentences
 
 from clsviz import analysis
 from clsviz.analysis import select, shapes, unmeasurable_layers
@@ -29,7 +30,7 @@ def measurements(n: int, start: int = 0) -> Measurements:
 
 def found(measured: Measurements, exact: Measurements | None = None) -> Found:
     """As an extraction has it; fast where what is `exact` is given as well."""
-    sample = Sample(None, [f"sentence {number}" for number in range(len(measured))], "")
+    sample = Sample(None, different_sentences(len(measured)), "")
     if exact is None:
         return Found(None, sample, measurements=measured)
     audit = Found(None, sample.head(len(exact)), measurements=exact)
@@ -171,7 +172,7 @@ SIZE = 40
 def drawn(of: Measurements | None = None, n_sentences: int | None = SIZE, **others: object) -> Found:
     of = made_up.measurements(SIZE) if of is None else of
     corpus = Corpus(Selection("x.txt"), "x", "f" * 64, n_sentences, "x.txt")
-    return Found(None, Sample(corpus, [f"sentence {i}" for i in range(SIZE)], ""), measurements=of, **others)
+    return Found(None, Sample(corpus, different_sentences(SIZE), ""), measurements=of, **others)
 
 
 @pytest.mark.parametrize(
@@ -248,8 +249,8 @@ def test_where_there_are_too_few_the_view_and_the_sample_decide_what_is_advised(
 
 def test_only_sentences_of_those_that_are_too_few_are_a_reason_to_raise_the_cutoff() -> None:
     of = drawn(n_sentences=SIZE)
-    assert more_than(of, View(length_cutoff=39), lambda text: text == "sentence 39").by_cutoff
-    assert not more_than(of, View(length_cutoff=39), lambda text: text == "sentence 38").by_cutoff
+    assert more_than(of, View(length_cutoff=39), lambda text: text == different_sentences(40)[39]).by_cutoff
+    assert not more_than(of, View(length_cutoff=39), lambda text: text == different_sentences(40)[38]).by_cutoff
 
 
 N, DRAWN = 5_000, 1_000

@@ -1,61 +1,100 @@
 import random
+from itertools import pairwise
 
 import numpy as np
 import pytest
-from support.tiny import random_sentences
+from support.tiny import different_sentences, random_sentences
 
-from clsviz.sources.near_duplicates import canonical, clusters_of
+from clsviz.sources.near_duplicates import LEAST_SHARED, canonical, clusters_of
 from clsviz.sources.sampling import Sample
+from clsviz.statistics.line import fit
 
 
-def test_sentences_that_share_most_of_their_words_are_one_cluster() -> None:
+def test_what_differs_in_case_spacing_punctuation_or_digits_is_a_near_duplicate() -> None:
     licence = "Permission is hereby granted, free of charge, to any person obtaining a copy of this software"
     sentences = [
         licence,
         "Nothing like it.",
-        f"{licence.upper()}!",
-        f"{licence} and files",  # 15 of 17 words
-        "Pérmission  is granted to nobody.",
+        f"  {licence.upper()}!",
+        licence.replace("any person", "another person"),
+        "Version 3.14 of 12 May.",
+        "version 4, of 3 May",
+        "Anna saw Ben.",
+        "Ben saw Anna.",
         "«…»",
         "—",
         "«…»",
     ]
-    assert clusters_of(sentences).tolist() == [0, 1, 0, 0, 2, 3, 4, 3]
+    assert clusters_of(sentences).tolist() == [0, 1, 0, 2, 3, 3, 4, 5, 6, 7, 6]
 
 
-def test_a_chain_of_pairs_is_one_cluster() -> None:
-    words = [f"w{number}" for number in range(30)]
-    chain = [" ".join(words[start : start + 12]) for start in range(0, 18, 2)]  # each pair shares 10 of 14
-    assert clusters_of(chain).tolist() == [0] * 9
-    loose = [" ".join(words[start : start + 12]) for start in range(0, 18, 3)]  # 9 of 15
-    assert clusters_of(loose).tolist() == list(range(6))
+@pytest.mark.parametrize(("n_words", "is_near"), [(36, False), (37, True), (80, True)])
+def test_one_word_may_differ_in_long_sentences(n_words: int, is_near: bool) -> None:
+    words = random.Random(0).sample([f"{one}{other}" for one in "abcdefghij" for other in "klmnopqrst"], n_words)
+    other = [*words[:10], "another", *words[11:]]
+    assert (len(set(clusters_of([" ".join(words), " ".join(other)]))) == 1) == is_near
 
 
-def test_pairs_are_found_as_by_comparing_all_of_them() -> None:
+def test_no_chain_joins_what_is_far_apart() -> None:
+    words = [f"{one}{other}" for one in "abcdefghij" for other in "klmnopqrst"][:60]
+    chain = [" ".join([*["changed"] * step, *words[step:]]) for step in range(20)]  # each near the one before it
+    groups = clusters_of(chain)
+    assert len(set(groups)) > 4
+    firsts = [chain[np.flatnonzero(groups == group)[0]].split() for group in groups]
+    for text, first in zip(chain, firsts, strict=True):
+        one, other = (set(pairwise(["", *of, ""])) for of in (text.split(), first))
+        assert len(one & other) >= LEAST_SHARED * len(one | other)
+
+
+def test_sentences_made_from_a_template_stay_separate() -> None:
     choose = random.Random(0)
-    sentences = random_sentences(300, seed=2)
+    parts = [
+        ["Anna", "Ben", "Carla", "David", "Emma", "Frank"],
+        ["saw", "sold", "painted", "bought"],
+        ["the", "a"],
+        ["big", "small", "old", "new"],
+        ["red", "blue", "green", "grey"],
+        ["house", "car", "boat", "dog"],
+        ["near the river", "by the old mill in the quiet valley on a cold and windy winter evening"],
+    ]
+    texts = list(dict.fromkeys(" ".join(map(choose.choice, parts)) for _ in range(2000)))[:800]
+    assert len(texts) == 800
+    assert len(set(clusters_of(texts))) >= 0.95 * 800
+
+
+def test_each_sentence_is_near_the_first_of_its_group_and_pairs_are_found_as_by_comparing_all_of_them() -> None:
+    choose = random.Random(0)
+    sentences = random_sentences(200, seed=2, longest=90)
     for sentence in sentences[:150]:
         words = sentence.split()
         words[choose.randrange(len(words))] = "another"
         sentences.append(" ".join(words))
-    sets = [frozenset(sentence.replace(".", "").split()) or frozenset([sentence]) for sentence in sentences]
-    parents = list(range(len(sets)))
+    sets = [set(pairwise(["", *sentence.replace(".", "").split(), ""])) for sentence in sentences]
+    firsts: list[int] = []
+    expected = []
+    for of in sets:
+        near = [first for first in firsts if len(of & sets[first]) >= LEAST_SHARED * len(of | sets[first])]
+        if not near:
+            firsts.append(len(expected))
+        expected.append(firsts.index(near[0]) if near else len(firsts) - 1)
+    assert 200 < len(firsts) < 300
+    assert clusters_of(sentences).tolist() == expected
 
-    def root(index: int) -> int:
-        while parents[index] != index:
-            index = parents[index]
-        return index
 
-    n_pairs = 0
-    for one, words in enumerate(sets):
-        for other in range(one):
-            if len(words & sets[other]) >= 0.7 * len(words | sets[other]):
-                parents[root(one)] = root(other)
-                n_pairs += 1
-    expected = [root(index) for index in range(len(sets))]
-    found = clusters_of(sentences)
-    assert n_pairs > 100
-    assert len({*zip(found.tolist(), expected, strict=True)}) == len({*expected}) == len({*found.tolist()})
+def test_with_copies_intervals_cover_the_slope_as_often_as_they_say() -> None:
+    """Of 60 different sentences three in ten are there up to five times, in other case and with other numbers."""
+    random = np.random.default_rng(0)
+    slope, n_covered, n_draws = 0.05, 0, 500
+    for _ in range(n_draws):
+        lengths = random.integers(3, 60, 60)
+        norms = 9 + slope * lengths + random.standard_normal(60)
+        times = np.where(random.random(60) < 0.3, random.integers(2, 6, 60), 1)
+        texts = [f"{text} {{}}" for text in different_sentences(60)]
+        copies = [text.format(n) for text, many in zip(texts, times, strict=True) for n in range(many)]
+        found = fit(np.repeat(lengths, times), np.repeat(norms, times), clusters_of(copies))
+        low, high = found.slope_interval
+        n_covered += low <= slope <= high
+    assert n_covered >= 0.92 * n_draws
 
 
 def test_clusters_are_numbered_from_0_and_always_the_same() -> None:

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from sklearn.model_selection import KFold
+from support.tiny import different_sentences
 
 from clsviz.errors import UndefinedFitError
 from clsviz.statistics.ridge import N_FOLDS, folds_of, ridge_probe
@@ -12,7 +13,7 @@ def test_sentences_that_differ_in_case_accents_or_white_space_share_a_fold() -> 
         ["Straße", "STRASSE", "strasse "],
         ["ﬁne", "fine"],
     ]
-    sentences = [*(f"sentence {number}" for number in range(40)), *(text for group in alike for text in group)]
+    sentences = [*different_sentences(40), *(text for group in alike for text in group)]
     for seed in range(20):
         of = dict(zip(sentences, folds_of(sentences, seed).tolist(), strict=True))
         assert all(len({of[text] for text in group}) == 1 for group in alike)
@@ -21,7 +22,7 @@ def test_sentences_that_differ_in_case_accents_or_white_space_share_a_fold() -> 
 
 
 def test_folds_hold_about_as_many_sentences() -> None:
-    folds = folds_of([f"sentence {number}" for number in range(1003)])
+    folds = folds_of(different_sentences(1003))
     assert folds.dtype == np.intp
     assert sorted(np.bincount(folds).tolist()) == [200, 200, 201, 201, 201]
 
@@ -29,7 +30,7 @@ def test_folds_hold_about_as_many_sentences() -> None:
 def test_duplicates_across_folds_would_inflate_r_squared() -> None:
     """What `folds_of` is for: vectors of pure noise, every sentence three times."""
     random = np.random.default_rng(0)
-    texts = [f"Sentence {number}" for number in range(100)]
+    texts = different_sentences(100)
     sentences = [*texts, *(text.upper() for text in texts), *(text.replace(" ", "  ") for text in texts)]
     vectors, lengths = np.tile(random.normal(size=(100, 150)), (3, 1)), np.tile(random.integers(3, 80, 100), 3)
     leaking = np.empty(300, np.intp)
@@ -40,12 +41,12 @@ def test_duplicates_across_folds_would_inflate_r_squared() -> None:
 
 
 def test_too_few_different_sentences_make_no_folds() -> None:
-    with pytest.raises(UndefinedFitError, match="Only 4 of these sentences differ by more than a few words"):
+    with pytest.raises(UndefinedFitError, match="These sentences are near-duplicates of only 4; at least 5"):
         folds_of(["one", "two", "three", "four", "FOUR", "öne"])
-    with pytest.raises(UndefinedFitError, match="Only 0 of"):
+    with pytest.raises(UndefinedFitError, match="near-duplicates of only 0"):
         folds_of([])
 
 
 def test_copies_of_one_sentence_are_not_said_to_differ() -> None:
-    with pytest.raises(UndefinedFitError, match="All of these sentences are alike but for a few words; at least 5"):
+    with pytest.raises(UndefinedFitError, match="All of these sentences are near-duplicates; at least 5"):
         folds_of(["One and the same sentence."] * 20)

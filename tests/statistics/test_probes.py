@@ -10,6 +10,7 @@ from sklearn.metrics import mean_absolute_error, r2_score
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from support.tiny import different_sentences
 
 from clsviz.errors import UndefinedFitError
 from clsviz.settings import Pooling
@@ -30,7 +31,7 @@ from clsviz.vectors import Vectors
 N, WIDTH, LAST = 400, 24, 3
 RANDOM = np.random.default_rng(0)
 LENGTHS = RANDOM.integers(3, 80, N)
-FOLDS = folds_of([f"sentence {number}" for number in range(N)])
+FOLDS = folds_of(different_sentences(N))
 ALL = np.arange(N)
 
 

@@ -119,6 +119,11 @@ def random_sentences(n: int, seed: int, longest: int = 30) -> list[str]:
     return list(found)
 
 
+def different_sentences(n: int) -> list[str]:
+    """Short sentences no two of which are near-duplicates, as they would be if they differed in a number alone."""
+    return [f"sentence {str(number).translate(str.maketrans('0123456789', 'abcdefghij'))}" for number in range(n)]
+
+
 def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 

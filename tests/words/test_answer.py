@@ -12,7 +12,7 @@ from clsviz.analysis.view import More
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment
 from clsviz.jobs import Found
-from clsviz.settings import Pooling, Unit
+from clsviz.settings import NearDuplicates, Pooling, Unit
 from clsviz.sources.catalogue import Corpus
 from clsviz.sources.models import Weights
 from clsviz.sources.sampling import Sample
@@ -152,7 +152,7 @@ def test_what_copies_alone_show_is_not_told_apart_from_nothing() -> None:
 def test_an_interval_that_a_few_sentences_decide_is_said_to() -> None:
     lengths, norms = np.append(random_lengths(1500) % 3 + 5, [60, 61]), np.append(9 + noise(1500), [12.0, 13.0])
     assert words.caveats(shown_of(lengths, norms), Experiment(), 1502) == [
-        "The interval of R² rests on a few sentences, or groups of alike ones; it may be too narrow."
+        "The interval of R² rests on a few sentences, or groups of near-duplicates; it may be too narrow."
     ]
 
 
@@ -265,7 +265,7 @@ def test_the_numbers_are_those_of_line_and_shape() -> None:
     absent = words.key_numbers(shown, Unit.TOKENS, flat(lengths[short], shown.norms[short]))
     assert absent["R² if each length from 4 to 39 counted alike"].endswith("(no sentence is 35 to 39 long)")
     alike = shown_of(lengths, shown.norms, np.arange(1500) // 2)
-    assert words.key_numbers(alike, Unit.TOKENS)["Sentences"] == "1,500, in 750 groups of alike"
+    assert words.key_numbers(alike, Unit.TOKENS)["Sentences"] == "1,500, in 750 groups of near-duplicates"
     low, high = shown.fit.r_squared_interval
     low_slope, high_slope = shown.fit.slope_interval
     assert words.in_numbers(shown, Experiment(), 1600) == (
@@ -484,7 +484,7 @@ def test_the_intervals_of_a_sample_that_is_all_of_its_corpus_are_said_to_be_for_
 def test_the_intervals_are_said_to_be_as_they_were_computed() -> None:
     shown, found = shown_of(random_lengths(), 9 + noise()), of(Experiment())
     line = words.settings(Experiment(), found, shown)["Line"]
-    assert "0.7 of their words" in line
+    assert "count near-duplicates as one" in line
     assert "row groups" not in line
     few, many = (replace(shown, row_groups=np.arange(1500) % n) for n in (9, 10))
     assert words.settings(Experiment(), found, few)["Line"] == line
@@ -492,5 +492,6 @@ def test_the_intervals_are_said_to_be_as_they_were_computed() -> None:
     by_row_groups = fit(shown.lengths, shown.norms, shown.clusters, many.row_groups)
     assert by_row_groups.r_squared_interval != fit(shown.lengths, shown.norms, shown.clusters).r_squared_interval
     unknown = words.settings(Experiment(), found, replace(shown, clusters=None))["Line"]
-    assert "take all sentences for different ones" in unknown
-    assert "0.7" not in unknown
+    assert "treat all sentences as different ones, as near-duplicates are not looked for" in unknown
+    independent = words.settings(Experiment(near_duplicates=NearDuplicates.INDEPENDENT), found, shown)["Line"]
+    assert "near-duplicates are not grouped" in independent

@@ -127,7 +127,7 @@ def test_nothing_is_told_apart_for_sure_where_it_is_not_known_which_sentences_ar
     known = [row_of("strong", 1.0), row_of("weak", 0.1)]
     rows = list(map(of_many, known))
     assert words.comparison.headline(rows).startswith(
-        "Told apart if no sentences are alike: a line in length explains "
+        "Told apart if there are no near-duplicates: a line in length explains "
     )
     assert "if there are any, the intervals are too narrow." in words.comparison.answer(rows, Experiment())
     assert "narrow" not in words.comparison.answer(known, Experiment())
