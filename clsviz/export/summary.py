@@ -38,6 +38,7 @@ def about(experiment: Experiment, found: Found) -> dict[str, object]:
         "pooling": experiment.pooling,
         "unit": experiment.unit,
         "lengths": experiment.lengths,
+        "near_duplicates": experiment.near_duplicates,
         "max_length": None if found.weights.imported else MAX_LENGTH,
         "precision": found.precision,
         "numbers": found.precision.numbers,
