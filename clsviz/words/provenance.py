@@ -70,6 +70,8 @@ def origin(found: Found) -> dict[str, str]:
         corpus.append(f"lines wrapped at about {found.corpus.width} characters joined into paragraphs")
     if selection.segmentation is Segmentation.SENTENCES:
         corpus.append("texts cut into sentences")
+    elif catalogue.is_own(selection.corpus) and not found.corpus.width:
+        corpus.append("one sentence per row" if selection.column else "one sentence per line")
     kind = "imported vectors, " if found.weights.imported else ""
     return {
         "Model": f"{found.weights.label} ({kind}{found.weights.pinned}), fingerprint {found.weights.fingerprint[:16]}",

@@ -115,7 +115,7 @@ def test_an_uploaded_file_goes_by_its_own_name_and_its_command_still_works() -> 
     experiment = Experiment(corpus=upload)
     found = found_of(experiment)
     caption = words.citation.caption(experiment, found, shown_of(LENGTHS))
-    assert f"Corpus: A & B (400 sentences), fingerprint {'c' * 16}" in caption
+    assert f"Corpus: A & B (400 sentences, one sentence per line), fingerprint {'c' * 16}" in caption
     assert upload not in caption
     entry = words.citation.bibtex(experiment, found)
     assert entry.startswith("@software{clsviz-minilm-a-b-0123,\n")
