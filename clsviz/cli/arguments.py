@@ -111,6 +111,9 @@ def _add_measure(commands: "argparse._SubParsersAction[_Parser]") -> None:
     )
     _add_settings(command)
     _add_workers(command)
+    command.add_argument(
+        "--plot", type=Path, metavar="FILE", help="write the scatter with its line to a .png, .svg or .pdf file"
+    )
     _add_output(command, "one row per sentence")
 
 

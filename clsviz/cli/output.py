@@ -6,11 +6,11 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clsviz import export
+from clsviz import analysis, export, words
 from clsviz.atomic import new_file
 from clsviz.errors import SettingError
 from clsviz.progress import Progress
@@ -18,6 +18,8 @@ from clsviz.settings import printable
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from clsviz.api.norms import NormResult
 
 
 class Lines(Progress):
@@ -76,20 +78,36 @@ def print_json(result: Mapping[str, object]) -> None:
     print(json.dumps(result, ensure_ascii=False, allow_nan=False))
 
 
-def check(path: Path | None) -> None:
-    """Raise SettingError, before any work, where the output could not be written after it."""
+def check(path: Path | None, flag: str = "--output", suffixes: Sequence[str] = (".parquet", ".csv")) -> None:
+    """Raise SettingError, before any work, where the file of the flag could not be written after it."""
     if path is None:
         return
     if len(os.fsencode(path.name)) > 200:
-        raise SettingError("--output has a name of over 200 bytes. Choose a shorter one.")
-    if path.suffix not in (".csv", ".parquet"):
-        raise SettingError(f"--output {path} must end in .parquet or .csv.")
+        raise SettingError(f"{flag} has a name of over 200 bytes. Choose a shorter one.")
+    if path.suffix not in suffixes:
+        raise SettingError(f"{flag} {path} must end in {', '.join(suffixes[:-1])} or {suffixes[-1]}.")
     if os.path.isdir(path) or not os.path.isdir(path.parent) or not os.access(path.parent, os.W_OK):
-        raise SettingError(f"--output {path} cannot be written. Name a file in a folder that exists and is writable.")
+        raise SettingError(f"{flag} {path} cannot be written. Name a file in a folder that exists and is writable.")
 
 
 def write(path: Path, table: "pd.DataFrame", about: Mapping[str, object]) -> None:
     """Write the table as CSV, or as Parquet with what it is about in its metadata."""
     content = export.to_csv(table) if path.suffix == ".csv" else export.to_parquet(table, about)
+    with new_file(path) as temporary:
+        temporary.write_bytes(content)
+
+
+def write_plot(path: Path, result: "NormResult") -> None:
+    """Write the scatter with the line that the answer is about, as an image of the kind that the file's name says."""
+    from clsviz.figures import static  # plotly comes with it
+
+    shown, experiment = analysis.select(result.found, result.experiment.view, cache=result.kept), result.experiment
+    line, r_squared = None, None
+    if shown.fit:
+        line, r_squared = (shown.fit.intercept, shown.fit.slope), shown.fit.r_squared
+    titles = words.length_title(experiment.view), words.axis_title(experiment)
+    scatter = static.Scatter(shown.lengths, shown.norms, *titles, line, r_squared)
+    kind = path.suffix.removeprefix(".")
+    content = static.image(scatter, words.question(experiment), result.answer, words.sharing.SITE, kind=kind)
     with new_file(path) as temporary:
         temporary.write_bytes(content)

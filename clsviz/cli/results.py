@@ -40,6 +40,7 @@ def measure(options: argparse.Namespace) -> int:
             "or pooler."
         )
     output.check(options.output)
+    output.check(options.plot, "--plot", (".png", ".svg", ".pdf"))
     began = time.monotonic()
     store = Store(options.store)
     if options.dry_run:
@@ -55,6 +56,8 @@ def measure(options: argparse.Namespace) -> int:
     summary = result.summary() if options.output or options.json else {}  # it takes a second
     if options.output:
         output.write(options.output, result.table(), summary)
+    if options.plot:
+        output.write_plot(options.plot, result)
     if options.json:
         output.print_json(summary | _speed(extraction, found, seconds))
     else:

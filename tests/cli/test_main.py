@@ -27,6 +27,8 @@ from clsviz.cli.main import main
         (["--output={tmp}/out.xlsx"], ".parquet or .csv"),
         (["--output={tmp}/nowhere/out.csv"], "cannot be written"),
         (["--output={tmp}"], "must end in"),
+        (["--plot={tmp}/out.jpg"], "--plot {tmp}/out.jpg must end in .png, .svg or .pdf."),
+        (["--plot={tmp}/nowhere/out.png"], "--plot {tmp}/nowhere/out.png cannot be written"),
         (["--colour=red"], "--colour"),
         (["--store={tmp}/empty.txt/store"], "empty.txt"),
         (["--store=s3://"], "s3:// names no bucket"),
@@ -53,7 +55,7 @@ def test_a_mistake_is_one_line_and_status_2_and_writes_nothing(
     assert captured.out == ""
     assert len(captured.err.splitlines()) == 1
     assert captured.err.startswith("clsviz: ")
-    assert named in captured.err
+    assert named.format(tmp=tmp_path) in captured.err
     assert not output.exists()
 
 

@@ -1,3 +1,4 @@
+import io
 import json
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from PIL import Image
 from support.hub import Hub
 from support.processor import needs_bfloat16
 from support.programs import BRIEF
@@ -15,6 +17,7 @@ from support.tiny import random_sentences, write_dataset, write_model
 
 from clsviz.cli.main import main
 from clsviz.encoder import Encoder
+from clsviz.figures.static import Scatter, image
 from clsviz.sources.near_duplicates import clusters_of
 
 
@@ -122,6 +125,39 @@ def test_without_json_the_answer_is_in_words(arguments: list[str], capsys: pytes
     assert ", a curve " in answer
     assert numbers.startswith("R² ")
     assert numbers.endswith(" of 200 sentences, those under 80 tokens")
+
+
+def test_the_scatter_is_written_with_the_line_of_the_answer(
+    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table, plot = tmp_path / "out.parquet", tmp_path / "out.png"
+    for flags, column in ((["--layer=1", "--length-cutoff=20"], "cls_1"), (["--layer=0"], "cls_0")):
+        assert main([*arguments, f"--output={table}", f"--plot={plot}", *flags]) == 0
+        question, answer = capsys.readouterr().out.splitlines()[:2]
+        rows = pd.read_parquet(table)
+        rows = rows[rows["n_tokens"] < 20] if column == "cls_1" else rows
+        lengths, norms = rows["n_tokens"].to_numpy(), rows[column].to_numpy()
+        line = r_squared = None  # as after layer 0, where all norms are the same
+        if column == "cls_1":
+            slope, intercept = np.polyfit(lengths, norms, 1)
+            line, r_squared = (intercept, slope), np.corrcoef(lengths, norms)[0, 1] ** 2
+        scatter = Scatter(lengths, norms, "Length", "Norm", line, r_squared)
+        expected = np.asarray(Image.open(io.BytesIO(image(scatter, question, answer))), int)
+        with Image.open(plot) as drawn:
+            assert (drawn.format, drawn.size) == ("PNG", (1200, 630))
+            differences = np.abs(np.asarray(drawn, int) - expected)
+        assert differences[:, 120:].max(axis=2)[:545].max() < 8  # without the titles of the axes
+        red = np.abs(expected[..., :3] - (214, 39, 40)).max(axis=2) < 24
+        assert red.any() == (line is not None)
+
+
+@pytest.mark.parametrize(("ending", "start"), [("svg", b"<?xml"), ("pdf", b"%PDF")])
+def test_the_ending_says_what_kind_of_picture_is_written(
+    arguments: list[str], tmp_path: Path, ending: str, start: bytes
+) -> None:
+    path = tmp_path / f"out.{ending}"
+    assert main([*arguments, f"--plot={path}"]) == 0
+    assert path.read_bytes().startswith(start)
 
 
 def test_a_shared_link_is_replayed_and_flags_go_before_it(
