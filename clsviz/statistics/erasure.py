@@ -154,15 +154,15 @@ def _nonlinear(x: Floats, y: Floats, folds: NDArray[np.intp], fold: int) -> Floa
         return np.full(np.count_nonzero(~train), y[train].mean())
     z = (x[:, varies] - mean[varies]) / sd[varies]
     kernel = rbf_kernel(z, z[train], gamma=_KERNEL_SCALE / z.shape[1])
-    lengths, others = y[train], folds[train]
+    known, lengths, others = kernel[train], y[train], folds[train]
     errors = dict.fromkeys(_PENALTIES, 0.0)
     for inner in np.unique(others):
         fitted, tested = others != inner, others == inner
-        among, across = kernel[train][np.ix_(fitted, fitted)], kernel[train][np.ix_(tested, fitted)]
+        among, across = known[np.ix_(fitted, fitted)], known[np.ix_(tested, fitted)]
         for penalty in _PENALTIES:
             predicted = _kernel_ridge(among, lengths[fitted], across, penalty)
             errors[penalty] += float(((predicted - lengths[tested]) ** 2).sum())
-    return _kernel_ridge(kernel[train], lengths, kernel[~train], min(_PENALTIES, key=lambda one: errors[one]))
+    return _kernel_ridge(known, lengths, kernel[~train], min(_PENALTIES, key=lambda one: errors[one]))
 
 
 def _kernel_ridge(among: Floats, lengths: Floats, across: Floats, penalty: float) -> Floats:

@@ -179,7 +179,11 @@ def explain_untestable_lengths(lengths: Floats, folds: NDArray[np.intp]) -> None
 def explain_constant_vectors(vectors: NDArray[np.floating]) -> None:
     """Raise UndefinedFitError where vectors (n, width) are not finite or do not vary."""
     centre = vectors.mean(axis=0, dtype=float)
-    variance, size = float(((vectors - centre) ** 2).sum() / len(vectors)), float(centre @ centre)
+    _explain_constant(((vectors - centre) ** 2).mean(axis=0), centre)
+
+
+def _explain_constant(variances: Floats, centre: Floats) -> None:
+    variance, size = float(variances.sum()), float(centre @ centre)
     if not np.isfinite(variance):
         raise UndefinedFitError("The vectors hold numbers that are not finite, so they predict nothing.")
     if variance <= _CONSTANT**2 * (size + variance):
@@ -190,34 +194,38 @@ class _Ridges:
     """Ridge regressions of lengths (n,) on vectors (n, width), each trained without some of the folds.
 
     rows: which sentences each fold has. Where there are more of them than dimensions, a regression is solved from sums
-    of products, which are summed once for each fold and added up for each regression.
+    and sums of products, which are taken once for each fold and added up for each regression.
     """
 
     def __init__(self, vectors: NDArray[np.floating], lengths: Floats, folds: NDArray[np.intp]) -> None:
-        explain_constant_vectors(vectors)
         self._lengths = lengths
         self._centre = vectors.mean(axis=0, dtype=float)
         self._x = vectors - self._centre  # once, in float64: a large offset would cost digits in the sums of squares
         self._variances = (self._x**2).mean(axis=0)
+        _explain_constant(self._variances, self._centre)
         self.rows = {int(fold): np.flatnonzero(folds == fold) for fold in np.unique(folds)}
-        self._products: dict[int, tuple[Floats, Floats]] = {}
+        self._sums: dict[int, tuple[Floats, Floats, Floats]] = {}
         if len(lengths) > vectors.shape[1]:
             for fold, rows in self.rows.items():
                 x = self._x[rows]
-                self._products[fold] = x.T @ x, x.T @ lengths[rows]
+                self._sums[fold] = x.sum(axis=0), x.T @ x, x.T @ lengths[rows]
 
     def without(self, *left_out: int) -> Callable[[int], Floats]:
         """Train on the other folds; gives what predicts the lengths of a fold, (n_fold, strengths)."""
         used = [fold for fold in self.rows if fold not in left_out]
         rows = np.concatenate([self.rows[fold] for fold in used])
-        n, mean, mean_length = len(rows), self._x[rows].mean(axis=0), self._lengths[rows].mean()
-        if n > len(mean):
-            gram = sum(self._products[fold][0] for fold in used) - n * np.outer(mean, mean)
+        n, mean_length = len(rows), self._lengths[rows].mean()
+        if n > self._x.shape[1]:
+            total, gram, right = (sum(sums) for sums in zip(*(self._sums[fold] for fold in used), strict=True))
+            mean = total / n
+            gram -= n * np.outer(mean, mean)
             weights = self._scales(np.diag(gram) / n, mean)
-            right = sum(self._products[fold][1] for fold in used) - n * mean_length * mean
+            right -= n * mean_length * mean
             slopes = _solve(gram * weights[:, None] * weights, weights * right)
         else:  # the products of sentences make a smaller matrix with the same nonzero eigenvalues
-            trained = self._x[rows] - mean
+            trained = self._x[rows]
+            mean = trained.mean(axis=0)
+            trained -= mean
             weights = self._scales((trained**2).mean(axis=0), mean)
             trained *= weights
             slopes = trained.T @ _solve(trained @ trained.T, self._lengths[rows] - mean_length)
