@@ -145,7 +145,7 @@ def origins(found: Found, view: View, n: int, measure: Callable[[Alteration], Ve
     index, lengths = used_sentences(first, replace(view, unit=Unit.TOKENS))
     of_folds = folds(first, view, index)
     guess_error = ridge.guess_error(lengths, of_folds)
-    n_different = len(np.unique(near_duplicates(first, view)[index]))
+    n_different = _n_different(first, view, index)
     origin = Origin(len(index), n_different, found.vectors.n_layers, found.vectors.width, guess_error)
     for natural in _probe_layers(first.vectors, index, lengths, of_folds):
         origin = replace(origin, natural=natural)

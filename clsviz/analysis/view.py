@@ -179,10 +179,8 @@ def select_index(
     lengths = lengths_of(found, view, index)
     norms = found.measurements.norms(view.pooling, view.layer)[index]
     clusters = None
-    if view.near_duplicates is NearDuplicates.INDEPENDENT:
-        clusters = near_duplicates(found, view)[index]
-    elif wait or clusters_ready(found, view):
-        clusters = _cached(cache, lambda: near_duplicates(found, view), "clusters", found)[index]
+    if wait or clusters_ready(found, view):
+        clusters = near_duplicates(found, view, cache)[index]
     row_groups = None if found.sample.row_groups is None else found.sample.row_groups[index]
 
     def regress() -> tuple[Fit | None, str]:
@@ -260,12 +258,14 @@ def clusters_ready(found: Found, view: View) -> bool:
     return not is_grouped or len(found.sentences) <= MOST_AT_ONCE or found.sample.knows_clusters
 
 
-def near_duplicates(found: Found, view: View) -> NDArray[np.intp]:
-    """The group of near-duplicates that each sentence of the sample counts as one of, intp (n,)."""
+def near_duplicates(found: Found, view: View, cache: ResultCache | None = None) -> NDArray[np.intp]:
+    """The group of near-duplicates that each sentence of the sample counts as one of, intp (n,).
+
+    cache: where those of the sample are looked for first.
+    """
     if view.near_duplicates is NearDuplicates.INDEPENDENT:
         return np.arange(len(found.sentences))
-    clusters: NDArray[np.intp] = found.sample.clusters
-    return clusters
+    return _cached(cache, lambda: found.sample.clusters, "clusters", found)
 
 
 def shapes(found: Found, view: View) -> Iterator[Shape]:
