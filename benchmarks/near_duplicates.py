@@ -22,10 +22,16 @@ LENGTHS = ((10, 15), (15, 25), (25, 40), (40, 200))
 """Words from and to, of the sentences of which one word is changed."""
 
 
+def from_template(n: int, choose: np.random.Generator) -> list[str]:
+    """Different sentences that differ in single words."""
+    made = (" ".join(part[choose.integers(len(part))] for part in PARTS) for _ in range(2000))
+    return list(dict.fromkeys(made))[:n]
+
+
 def main() -> None:
     """Print the table that docs/method.md has."""
     choose = np.random.default_rng(0)
-    made = list(dict.fromkeys(" ".join(part[choose.integers(len(part))] for part in PARTS) for _ in range(2000)))[:800]
+    made = from_template(800, choose)
     shipped = catalogue.CORPORA["python-docs"]
     assert isinstance(shipped, catalogue.Shipped)
     docstrings = pd.read_parquet(shipped.file).iloc[:, 0].tolist()

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from support.tiny import different_sentences, random_sentences
 
+from benchmarks.near_duplicates import from_template
 from clsviz.sources.near_duplicates import LEAST_SHARED, canonical, clusters_of
 from clsviz.sources.sampling import Sample
 from clsviz.statistics.line import fit
@@ -47,17 +48,7 @@ def test_no_chain_joins_what_is_far_apart() -> None:
 
 
 def test_sentences_made_from_a_template_stay_separate() -> None:
-    choose = random.Random(0)
-    parts = [
-        ["Anna", "Ben", "Carla", "David", "Emma", "Frank"],
-        ["saw", "sold", "painted", "bought"],
-        ["the", "a"],
-        ["big", "small", "old", "new"],
-        ["red", "blue", "green", "grey"],
-        ["house", "car", "boat", "dog"],
-        ["near the river", "by the old mill in the quiet valley on a cold and windy winter evening"],
-    ]
-    texts = list(dict.fromkeys(" ".join(map(choose.choice, parts)) for _ in range(2000)))[:800]
+    texts = from_template(800, np.random.default_rng(0))
     assert len(texts) == 800
     assert len(set(clusters_of(texts))) >= 0.95 * 800
 
