@@ -1,13 +1,12 @@
-"""What every page is made of: its head, boxes that unfold, and tables.
+"""What every page is made of: its head, and boxes that unfold.
 
 What nobody has opened takes neither the server nor the browser anything. What was open once is drawn ever after, so
 that nothing in it is lost, and nothing flickers, when it is closed and opened again.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from clsviz import words
@@ -95,12 +94,3 @@ def _fill(place: Any, key: str, draw: Callable[[], object], height: int, width: 
         draw()
     elif height:
         st.skeleton(height, width=width or "stretch")
-
-
-def table(data: pd.DataFrame, alt: str, columns: Mapping[str, Any], **how: Any) -> None:
-    """A table; columns: how those are shown that need it: the format of numbers, or a configuration of Streamlit."""
-    configured = {
-        name: st.column_config.NumberColumn(format=column) if isinstance(column, str) else column
-        for name, column in columns.items()
-    }
-    st.dataframe(data, hide_index=True, column_config=configured, placeholder="–", alt=alt, **how)
