@@ -261,14 +261,11 @@ def _texts(corpus: Corpus | None) -> None:
             )
         if has_preview:
             return
-        st.segmented_control(
+        view.choice(
             "Cut into sentences",
-            list(Segmentation),
-            default=state.segmentation,
-            format_func=words.reading.SEGMENTATIONS.__getitem__,
-            key="segmentation",
-            persist_state="session",
-            required=True,
+            "segmentation",
+            Segmentation,
+            words.reading.SEGMENTATIONS.__getitem__,
             help="Cut texts into sentences, with rules for English. Auto does so if they average more than "
             f"{LONG_TEXT} characters.",
         )
@@ -376,14 +373,10 @@ def _sample(*, of_vectors: bool) -> None:
             help="A different seed draws different sentences.",
         )
     if not of_vectors and (not is_imported or state.precision is not Precision.EXACT):
-        st.segmented_control(
+        view.choice(
             "Precision",
-            list(Precision),
-            default=state.precision,
-            format_func=str.capitalize,
-            key="precision",
-            persist_state="session",
-            required=True,
+            "precision",
+            Precision,
             help="Exact computes in float32. Fast multiplies matrices in bfloat16 and measures some sentences both "
             "ways to report its error. A norm that varies by less than that error is not shown.",
         )

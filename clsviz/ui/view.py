@@ -1,8 +1,8 @@
 """The controls of the view, which are instant: layer, cutoff, vector and unit, and the switches of controls."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import streamlit as st
 
@@ -32,6 +32,22 @@ def including(chosen: T, options: Iterable[T], *, in_order: bool = False) -> lis
     return offered
 
 
+def choice(
+    label: str, setting: str, options: Iterable[Any], name: Callable[[Any], str] = str.capitalize, **how: Any
+) -> None:
+    """The control of a setting that is one of a few; name: what an option is called. how: as Streamlit has it."""
+    st.segmented_control(
+        label,
+        list(options),
+        default=st.session_state[setting],
+        format_func=name,
+        key=setting,
+        persist_state="session",
+        required=True,
+        **how,
+    )
+
+
 @contextmanager
 def strip(n: int = 4) -> Iterator[None]:
     """The place of the controls that lie on a picture: n in a row, two on a phone."""
@@ -47,14 +63,11 @@ def controls(found: Found | None, poolings: Sequence[Pooling] = CLS_AND_POOLER) 
         return
     _layer(found)
     _cutoff()
-    st.segmented_control(
+    choice(
         "Vector",
-        list(poolings),
-        default=st.session_state.pooling,
-        format_func=lambda pooling: words.POOLINGS[pooling].short,
-        key="pooling",
-        persist_state="session",
-        required=True,
+        "pooling",
+        poolings,
+        lambda pooling: words.POOLINGS[pooling].short,
         help="[CLS] is the vector of the token that stands for the whole sentence. The pooler output is [CLS] from "
         "the last layer, passed through a dense layer and tanh."
         + (" Mean and max are taken over all token vectors." if Pooling.MEAN in poolings else ""),
@@ -111,14 +124,10 @@ def _n_layers(found: Found | None) -> int | None:
 def unit() -> None:
     """The control of what lengths are counted in."""
     in_words = words.cutoff_unit(session.experiment()) is Unit.WORDS
-    st.segmented_control(
+    choice(
         "Count length in",
-        [Unit.WORDS, Unit.CHARACTERS] if in_words else list(Unit),
-        default=st.session_state.unit,
-        format_func=str.capitalize,
-        key="unit",
-        persist_state="session",
-        required=True,
+        "unit",
+        [Unit.WORDS, Unit.CHARACTERS] if in_words else Unit,
         help="Tokens are what this model’s tokenizer splits a sentence into. Words (separated by white space) and "
         "characters are the same for all models.",
     )
@@ -126,14 +135,10 @@ def unit() -> None:
 
 def near_duplicates() -> None:
     """The control of whether near-duplicates count as one."""
-    st.segmented_control(
+    choice(
         "Near-duplicates",
-        list(NearDuplicates),
-        default=st.session_state.near_duplicates,
-        format_func=str.capitalize,
-        key="near_duplicates",
-        persist_state="session",
-        required=True,
+        "near_duplicates",
+        NearDuplicates,
         help="Sentences that are the same but for case, punctuation or numbers, or long and nearly the same. Grouped, "
         "intervals count them as one, and probes are never tested on a copy of what they were trained on. Independent, "
         "each counts as a sentence of its own.",

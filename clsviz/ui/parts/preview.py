@@ -13,6 +13,7 @@ from clsviz.settings import Reading, Segmentation
 from clsviz.sources import catalogue, files, local_files
 from clsviz.sources.local_files import Preview
 from clsviz.sources.segmentation import LONG_TEXT
+from clsviz.ui import view
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import assist, chart, plot
 from clsviz.ui.state import server, session, watching
@@ -108,26 +109,20 @@ def _examples(preview: Preview) -> None:
 def _controls(*, is_plain: bool) -> None:
     """How it could be read otherwise; is_plain: whether the file is plain text."""
     if is_plain:
-        st.segmented_control(
+        view.choice(
             "How the file is read",
-            list(Reading),
-            default=st.session_state.reading,
-            format_func=words.reading.READINGS.__getitem__,
-            key="reading",
-            persist_state="session",
-            required=True,
+            "reading",
+            Reading,
+            words.reading.READINGS.__getitem__,
             on_change=session.hold,
             help="Books in plain text have their lines wrapped at some width: these are joined into paragraphs. "
             "Other files have one text on each line.",
         )
-    st.segmented_control(
+    view.choice(
         "Cut into sentences",
-        list(Segmentation),
-        default=st.session_state.segmentation,
-        format_func=words.reading.SEGMENTATIONS.__getitem__,
-        key="segmentation",
-        persist_state="session",
-        required=True,
+        "segmentation",
+        Segmentation,
+        words.reading.SEGMENTATIONS.__getitem__,
         on_change=session.hold,
         help="Cut texts into sentences, with rules for English. Auto does so with wrapped paragraphs, and with "
         f"texts that average more than {LONG_TEXT} characters.",

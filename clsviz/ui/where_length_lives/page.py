@@ -235,14 +235,11 @@ def _show_cells(profile: "Profile", experiment: Experiment) -> None:
     """R² by layer and pooling, one cell each; a click on a cell makes it the view."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
         st.subheader("R² by vector", anchor=False)
-        st.segmented_control(
+        view.choice(
             "Predict length from",
+            "heat",
             [False, True],
-            default=st.session_state.heat,
-            format_func={False: "The norm alone", True: "The whole vector"}.__getitem__,
-            key="heat",
-            persist_state="session",
-            required=True,
+            {False: "The norm alone", True: "The whole vector"}.__getitem__,
             label_visibility="collapsed",
         )
     readout = Readout.VECTOR if st.session_state.heat else Readout.NORM
