@@ -140,7 +140,7 @@ def near_duplicates() -> None:
         "near_duplicates",
         NearDuplicates,
         help="Sentences that are the same but for case, punctuation or numbers, or long and nearly the same. Grouped, "
-        "intervals count them as one, and probes are never tested on a copy of what they were trained on. Independent, "
+        "intervals count them as one, and a probe is trained on all of a group or tested on all of it. Independent, "
         "each counts as a sentence of its own.",
     )
 
