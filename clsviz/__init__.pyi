@@ -9,6 +9,8 @@ from .experiment import Experiment
 from .settings import Pooling
 from .statistics.line import Fit, fit
 
+__version__: str
+
 __all__ = [
     "ClsvizError",
     "Comparison",

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Unpack
 from clsviz import analysis, export, figures, words
 from clsviz.api.inputs import (
     DEFAULT_CORPUS,
-    DEFAULT_N,
     Bar,
     Corpus,
     Settings,
@@ -16,6 +15,8 @@ from clsviz.api.inputs import (
     extract,
     open_store,
     question,
+    read_corpus,
+    spelled_out,
     with_view,
 )
 from clsviz.api.norms import check_pooling, to_html
@@ -166,14 +167,16 @@ class Comparison:
         return norms_of(self.founds, experiment)
 
 
+@spelled_out
 def compare(
     models: Sequence[str],
     corpus: Corpus = DEFAULT_CORPUS,
     *,
-    n: int = DEFAULT_N,
+    text: str = "",
+    n: int | None = None,
     seed: int = 0,
     store: str | os.PathLike[str] | None = None,
-    progress: bool = True,
+    progress: bool | None = None,
     **settings: Unpack[Settings],
 ) -> Comparison:
     """Measure the same sentences with two to six models, and compare how much of the length each encodes.
@@ -196,7 +199,7 @@ def compare(
     """
     opened = open_store(store)
     check_models(models)
-    experiment = question(models[0], corpus, n, seed, opened, settings)
+    experiment = question(models[0], read_corpus(corpus, opened, text), n, seed, settings)
     with Bar(progress) as bar:
         return compare_models(experiment, models, opened, bar)
 

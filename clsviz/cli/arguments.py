@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 from urllib.parse import parse_qsl
 
+import clsviz
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment, parse_setting
 from clsviz.settings import (
@@ -83,6 +84,7 @@ def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
         "dashboard starts.",
     )
     parser.set_defaults(command="app")
+    parser.add_argument("--version", action="version", version=f"clsviz {clsviz.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", prog=parser.prog)
     commands.add_parser(
         "app",
@@ -247,6 +249,9 @@ def _add_settings(command: _Parser, without: Iterable[str] = ()) -> None:
 def _add_output(command: _Parser, rows: str) -> None:
     command.add_argument("--output", type=Path, metavar="FILE", help=f"write {rows} to a .parquet or .csv file")
     command.add_argument("--json", action="store_true", help="print the result as one JSON object")
+    command.add_argument(
+        "--no-shipped", action="store_true", help="measure here what comes with clsviz, measured on another machine"
+    )
     _add_store(command)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from clsviz import analysis, export, jobs, words
 from clsviz.api.comparison import compare_models
-from clsviz.api.inputs import Bar, extract
+from clsviz.api.inputs import Bar, extract, open_store, results_of
 from clsviz.api.norms import NormResult
 from clsviz.api.probes import (
     ProbeResult,
@@ -28,7 +28,6 @@ from clsviz.measurements import Kind
 from clsviz.settings import Pooling, Precision, shown
 from clsviz.sources import published_task
 from clsviz.store import Store
-from clsviz.store.results import ResultCache
 
 
 def measure(options: argparse.Namespace) -> int:
@@ -42,16 +41,16 @@ def measure(options: argparse.Namespace) -> int:
     output.check(options.output)
     output.check(options.plot, "--plot", (".png", ".svg", ".pdf"))
     began = time.monotonic()
-    store = Store(options.store)
+    store = _store_of(options)
     if options.dry_run:
-        return workers.dry_run(experiment, store, options)
+        return workers.dry_run(experiment, store.own, options)
     if options.rank is not None or options.of is not None:
-        return workers.measure_share(experiment, store, options)
+        return workers.measure_share(experiment, store.own, options)
     workers.measure_in_parallel(experiment, store, options)
     with output.progress(options) as bar:
         extraction, found = extract(experiment, Kind.NORMS, store, bar)
     seconds = time.monotonic() - began
-    result = NormResult(experiment, found, ResultCache(store.results))
+    result = NormResult(experiment, found, results_of(store))
     _print_notes(found, result.notes, made_with)
     summary = result.summary() if options.output or options.json else {}  # it takes a second
     if options.output:
@@ -75,7 +74,7 @@ def probe(options: argparse.Namespace) -> int:
     if options.sentlen_file is not None and size is not None and not size.isdecimal():
         raise SettingError(f"sentlen_size is “{shown(size)}”; it must be a whole number.")
     task = options.sentlen_file and open_task(options.sentlen_file, None if size is None else int(size))
-    store, began = Store(options.store), time.monotonic()
+    store, began = _store_of(options), time.monotonic()
     with Bar() as bar:
         extraction, found = extract(experiment, Kind.VECTORS, store, bar)
         seconds = time.monotonic() - began
@@ -128,7 +127,7 @@ def similarity(options: argparse.Namespace) -> int:
     """Measure vectors, and tell whether length bends a search; the exit status. Raises ClsvizError."""
     experiment, made_with = arguments.experiment_of(options)
     output.check(options.output)
-    store, encoders, began = Store(options.store), jobs.Encoders(), time.monotonic()
+    store, encoders, began = _store_of(options), jobs.Encoders(), time.monotonic()
     with Bar() as bar:
         extraction, found = extract(experiment, Kind.VECTORS, store, bar, encoders)
         seconds = time.monotonic() - began
@@ -150,7 +149,7 @@ def compare(options: argparse.Namespace) -> int:
     output.check(options.output)
     began = time.monotonic()
     with Bar() as bar:
-        result = compare_models(replace(experiment, model=models[0]), models, Store(options.store), bar)
+        result = compare_models(replace(experiment, model=models[0]), models, _store_of(options), bar)
     seconds = time.monotonic() - began
     found = result.founds[0]
     output.print_notes([*words.reading.notes(found.corpus), *result.notes, *words.differences(made_with, found)])
@@ -166,9 +165,17 @@ def compare(options: argparse.Namespace) -> int:
     return 0
 
 
+def _store_of(options: argparse.Namespace) -> Store:
+    """The store that the flags name, with what comes with clsviz unless they say otherwise."""
+    store = open_store(options.store)
+    return store.own if options.no_shipped else store
+
+
 def _print_notes(found: Found, notes: Sequence[str], made_with: dict[str, str]) -> None:
     """Print what else to know; made_with: the fingerprints of a shared link."""
     output.print_notes([*words.reading.notes(found.corpus), *notes, *words.differences(made_with, found)])
+    if found.n_shipped:
+        output.print_notes([f"{words.shipped(found.n_shipped, len(found.measurements))} --no-shipped measures here."])
     if reason := found.slow_path_reason:
         output.print_notes([f"Not measured in the fastest way: {output.one_line(reason)}."])
 

@@ -17,7 +17,7 @@ from clsviz.settings import Reading, Segmentation, printable
 from clsviz.sources import docstrings, files, segmentation, sentence_files, tables
 from clsviz.sources.catalogue import CORPORA, Corpus, Shipped, Source, is_built_in, is_upload, label, refuse_reading
 from clsviz.sources.sentence_files import Numbered
-from clsviz.sources.uploads import short_digest, upload_label, upload_name
+from clsviz.sources.uploads import IN_MEMORY, short_digest, upload_label, upload_name
 
 
 @dataclass(frozen=True)
@@ -110,6 +110,7 @@ def make_corpus(selection: Selection, folder: Path, progress: Progress) -> tuple
     else:
         file, made_label = place_of(selection, folder)
         path, about = _made_of_file(selection, file, made_label, folder, progress)
+        made_label = Path(IN_MEMORY).stem if made_label == IN_MEMORY else made_label
         mark_used(path)
     cut = Segmentation.SENTENCES if about.cut else Segmentation.NONE
     decided = replace(selection, column=about.column, segmentation=cut, reading=Reading(about.reading))

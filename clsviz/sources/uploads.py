@@ -21,6 +21,9 @@ from clsviz.sources import files, text_files
 UPLOAD, UPLOAD_LENGTH = "upload-", 39
 """How the names of uploads, and of what is made of them, begin; and how long an upload's is."""
 
+IN_MEMORY = "texts in memory.jsonl"
+"""The file that a list of texts is kept in; people read its name without the ending."""
+
 
 def keep_upload(
     content: io.BytesIO | io.BufferedReader | io.BufferedRandom,
