@@ -44,7 +44,7 @@ def test_each_pin_is_inside_its_range(name: str) -> None:
 
 def test_the_pin_of_each_extra_is_inside_its_range() -> None:
     for extra, (text,) in PROJECT["optional-dependencies"].items():
-        lines = (ROOT / f"requirements-{extra}.txt").read_text(encoding="utf-8").splitlines()
+        lines = (ROOT / "deploy" / f"requirements-{extra}.txt").read_text(encoding="utf-8").splitlines()
         (pinned,) = [Requirement(line) for line in lines if not line.startswith("#")]
         asked = Requirement(text)
         assert (pinned.name, pinned.extras) == (asked.name, asked.extras)

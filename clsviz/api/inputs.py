@@ -182,6 +182,7 @@ def read_corpus(corpus: Corpus, store: Store, text: str = "") -> Given:
 
     import pandas as pd
 
+    assert not isinstance(corpus, os.PathLike)
     texts = [_text(number, item) for number, item in enumerate(corpus, 1)]
     is_kept = np.array([text != "" for text in texts], np.bool_)
     if not is_kept.any():

@@ -98,7 +98,7 @@ def test_the_ray_job_has_a_head_that_measures_nothing_and_nodes_of_the_pinned_ve
     job = content("ray/rayjob.yaml")
     assert (job["apiVersion"], job["kind"]) == ("ray.io/v1", "RayJob")
     cluster = job["spec"]["rayClusterSpec"]
-    (pin,) = Requirement((DEPLOY.parent / "requirements-ray.txt").read_text().splitlines()[-1]).specifier
+    (pin,) = Requirement((DEPLOY / "requirements-ray.txt").read_text().splitlines()[-1]).specifier
     assert cluster["rayVersion"] == pin.version
     assert f"FROM rayproject/ray:{pin.version}-" in (DEPLOY / "ray/Dockerfile").read_text(encoding="utf-8")
     head, (nodes,) = cluster["headGroupSpec"], cluster["workerGroupSpecs"]
