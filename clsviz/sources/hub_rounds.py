@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from clsviz.atomic import mark_used, new_file
 from clsviz.sources.hub_files import RowGroup
 
-DRAWING = 1
+DRAWING = 2
 """Increase it when the same seed draws different sentences from the same files."""
 
 SCHEMA = 2
@@ -42,7 +42,7 @@ class Limits:
 
     round_texts: int = 20_000
     round_bytes: int = 32 * 2**20
-    files_at_once: int = 16
+    files_at_once: int = 64
     group_bytes: int = 512 * 2**20
 
 
