@@ -16,6 +16,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
+from clsviz.atomic import open_regular
 from clsviz.errors import CorpusError, first_line
 from clsviz.settings import is_name, printable, shown
 from clsviz.sources.parquet_files import is_text, opened
@@ -65,7 +66,7 @@ class Array:
                     stream.read(self.start)
                 else:
                     # Not mapped into memory: a file that another program cuts short would end this one.
-                    stream = stack.enter_context(self.path.open("rb"))
+                    stream = stack.enter_context(open_regular(self.path))
                     stream.seek(self.start)
                 for first in range(0, self.shape[0], n):
                     n_now = min(n, self.shape[0] - first)
@@ -99,7 +100,7 @@ def damaged(name: str, error: Exception) -> CorpusError:
 def open_npy(path: Path, name: str) -> list[Array]:
     """The array in a .npy file; raises CorpusError if it is damaged."""
     try:
-        with path.open("rb") as stream:
+        with open_regular(path) as stream:
             return [_described(_ONLY, stream, path, name, path.stat().st_size)]
     except (OSError, *_DAMAGE) as error:
         raise damaged(name, error) from None
@@ -125,7 +126,7 @@ def open_safetensors(path: Path, name: str) -> list[Array]:
     try:
         with safe_open(path, framework="numpy"):
             pass  # it checks that the header is sound, and that the tensors fill the file
-        with path.open("rb") as stream:
+        with open_regular(path) as stream:
             length = int.from_bytes(stream.read(8), "little")
             header = json.loads(stream.read(length))
     except (OSError, RecursionError, *_DAMAGE) as error:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from clsviz.atomic import mark_used, new_file
+from clsviz.atomic import mark_used, new_file, open_regular
 from clsviz.sources.hub_files import RowGroup
 
 DRAWING = 2
@@ -208,7 +208,8 @@ class Storage:
     def _load(self, name: str) -> tuple[bytes, int] | None:
         for path in self._folder.glob(f"{name}-*.parquet"):
             with contextlib.suppress(OSError):
-                content, match = path.read_bytes(), _KEPT.fullmatch(path.name)
+                with open_regular(path) as file:
+                    content, match = file.read(), _KEPT.fullmatch(path.name)
                 if match and hashlib.sha256(content).hexdigest()[:16] == match["digest"]:
                     mark_used(path)
                     return content, int(match["n_bytes"])

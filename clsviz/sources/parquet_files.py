@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as compute
 import pyarrow.parquet as pq
 
+from clsviz.atomic import open_regular
 from clsviz.errors import CorpusError, first_line
 from clsviz.settings import printable
 from clsviz.sources.tables import BATCH_SIZE, SAMPLE_ROWS, Table, Values, check_width, text_columns
@@ -148,7 +149,7 @@ def opened(file: TextFile, column: str = "") -> Iterator[Any]:
     """
     try:
         with (
-            file.path.open("rb") as stream,
+            open_regular(file.path) as stream,
             # Without buffering ahead, which would read a whole row group.
             pq.ParquetFile(
                 stream,

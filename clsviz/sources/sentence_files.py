@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from clsviz.atomic import new_file
+from clsviz.atomic import new_file, open_regular
 from clsviz.errors import CancelledError
 from clsviz.settings import Reading
 from clsviz.sources.paragraphs import Wrapped
@@ -117,7 +117,8 @@ def n_batches_before(unfinished: Path) -> int:
     """How many batches were written before a cancellation, 0 if none are there; what is damaged is deleted."""
     digest, n_sentences = hashlib.sha256(), 0
     try:
-        n_batches, expected = pq.read_metadata(unfinished).metadata[_UNFINISHED.encode()].decode().split()
+        with open_regular(unfinished) as stream:
+            n_batches, expected = pq.read_metadata(stream).metadata[_UNFINISHED.encode()].decode().split()
         for table in _tables(unfinished):
             n_sentences += _digest_more(digest, table["sentence"].to_pylist(), is_first=not n_sentences)
         if digest.hexdigest() == expected:
@@ -132,7 +133,7 @@ def n_batches_before(unfinished: Path) -> int:
 
 
 def _tables(path: Path) -> Iterator[pa.Table]:
-    with pq.ParquetFile(path, page_checksum_verification=True) as file:
+    with open_regular(path) as stream, pq.ParquetFile(stream, page_checksum_verification=True) as file:
         for group in range(file.num_row_groups):
             yield file.read_row_group(group)
 
@@ -146,7 +147,8 @@ def _digest_more(digest: "hashlib._Hash", sentences: list[str], *, is_first: boo
 def about(path: Path) -> About | None:
     """What is known of the file at `path`; None if there is none or it is damaged."""
     try:
-        return _about(pq.read_metadata(path))
+        with open_regular(path) as stream:
+            return _about(pq.read_metadata(stream))
     except (OSError, pa.ArrowException, ValueError, LookupError, TypeError):
         return None
 
@@ -179,7 +181,7 @@ def rows_of_table(path: Path, order: NDArray[np.intp]) -> NDArray[np.int64] | No
 
 def _taken(path: Path, order: NDArray[np.intp], name: str) -> list[Any] | None:
     try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        with open_regular(path) as stream, pq.ParquetFile(stream, page_checksum_verification=True) as file:
             sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
             stops = np.cumsum(sizes, dtype=np.intp)
             ascending = np.argsort(order, kind="stable")

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from clsviz.atomic import open_regular
 from clsviz.errors import CorpusError, first_line
 from clsviz.settings import Reading
 
@@ -48,7 +49,7 @@ class TextFile:
         """The file's content, unpacked; raises CorpusError if it cannot be read or unpacks to too much."""
         n_bytes = 0
         try:
-            with gzip.open(self.path) if self.is_packed else self.path.open("rb") as stream:
+            with open_regular(self.path) as file, gzip.open(file) if self.is_packed else file as stream:
                 while chunk := stream.read(self.limits.chunk_bytes):
                     n_bytes += len(chunk)
                     if n_bytes > self.limits.text_bytes:

@@ -13,7 +13,7 @@ import shutil
 import time
 from pathlib import Path
 
-from clsviz.atomic import mark_used, new_file
+from clsviz.atomic import mark_used, new_file, open_regular
 from clsviz.errors import CorpusError
 from clsviz.settings import printable
 from clsviz.sources import files, text_files
@@ -53,7 +53,8 @@ def upload_label(name: str, folder: Path) -> str:
     try:
         if not (folder / name).is_file():
             raise FileNotFoundError
-        return str(json.loads((folder / f"{name}.json").read_bytes())["file_name"])
+        with open_regular(folder / f"{name}.json") as about:
+            return str(json.load(about)["file_name"])
     except (OSError, ValueError, LookupError, TypeError):
         raise not_here(name) from None
 

@@ -170,7 +170,7 @@ def test_a_short_interruption_is_not_noticed(hub: Hub, repo: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("name", ["round-000001-*", "footer-*", "listing-*"])
-@pytest.mark.parametrize("damage", ["truncated", "flipped", "emptied", "removed"])
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "emptied", "removed", "a pipe"])
 def test_what_is_kept_and_damaged_is_fetched_again(
     hub: Hub, repo: str, tmp_path: Path, kept: Path, name: str, damage: str
 ) -> None:
@@ -186,8 +186,10 @@ def test_what_is_kept_and_damaged_is_fetched_again(
                 "flipped": content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :],
             }.get(damage, b"")
         )
-        if damage == "removed":
+        if damage in ("removed", "a pipe"):
             path.unlink()
+        if damage == "a pipe":
+            os.mkfifo(path)
     assert draw(opened(repo, kept, limits=SMALL)) == whole
     assert {path: path.read_bytes() for path in kept.rglob(name)} == before
 

@@ -236,6 +236,34 @@ def test_a_pipe_is_refused_without_waiting_for_it(tmp_path: Path, kept: Path) ->
         opened(str(path), kept)
 
 
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("pattern", ["file-*.parquet", "file-*.unfinished", "small-*.unfinished"])
+@pytest.mark.parametrize("device", ["", "/dev/zero"])
+def test_what_is_kept_is_not_read_from_a_pipe_or_a_device(
+    small_source: Path, tmp_path: Path, kept: Path, pattern: str, device: str
+) -> None:
+    name = "small"
+    if pattern.startswith("file"):
+        name = str(tmp_path / "hundred.csv")
+        Path(name).write_bytes(content_of(".csv", SENTENCES))
+    expected = sentences_of(name, kept)
+    (path,) = kept.glob("*.parquet")
+    path.unlink()
+    path = path.with_suffix(Path(pattern).suffix)
+    path.symlink_to(device) if device else os.mkfifo(path)
+    assert sentences_of(name, kept) == expected
+
+
+@pytest.mark.timeout(20)
+def test_the_shipped_sentences_are_not_read_from_a_pipe(
+    tmp_path: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(tmp_path / "pipe.parquet")
+    monkeypatch.setitem(catalogue.CORPORA, "piped", Shipped("Piped", "", tmp_path / "pipe.parquet"))
+    with pytest.raises(CorpusError, match=r"missing or damaged\. Install clsviz again"):
+        opened("piped", kept)
+
+
 def test_a_file_of_ones_own_may_be_of_any_size_and_an_upload_may_not(tmp_path: Path, kept: Path) -> None:
     path = tmp_path / "text.txt"
     with path.open("wb") as file:
