@@ -1,30 +1,218 @@
 """Corpora of this machine, from docstrings or from a file: their sentences are kept in one Parquet file."""
 
+import contextlib
+import hashlib
 import itertools
+import json
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from clsviz.atomic import mark_used, sha256
-from clsviz.errors import CorpusError
+from clsviz.atomic import mark_used, new_file, open_regular, sha256
+from clsviz.errors import CancelledError, CorpusError
 from clsviz.experiment import Selection
 from clsviz.progress import Progress
 from clsviz.settings import Reading, Segmentation, printable
-from clsviz.sources import docstrings, files, segmentation, sentence_files, tables
+from clsviz.sources import docstrings, files, segmentation, tables
 from clsviz.sources.catalogue import CORPORA, Corpus, Shipped, Source, is_built_in, is_upload, label, refuse_reading
-from clsviz.sources.sentence_files import Numbered
+from clsviz.sources.paragraphs import Wrapped
 from clsviz.sources.uploads import short_digest, upload_label, upload_name
+
+_ROW_GROUP = 10_000
+
+_SENTENCE = pa.field("sentence", pa.large_string(), nullable=False)
+
+_UNFINISHED = "clsviz-unfinished"
+"""What a file says whose batches were cancelled: how many there were, and the digest of their sentences."""
+
+_ROW = pa.field("row", pa.int64(), nullable=False)
+
+
+class Numbered(NamedTuple):
+    """Sentences, and the row of a table that each comes from."""
+
+    sentences: list[str]
+    rows: list[int]
+
+
+@dataclass(frozen=True)
+class About:
+    """What is known of a file of sentences.
+
+    fingerprint: SHA-256 of the sentences, in hexadecimal. columns: those that could have been chosen in the file that
+    the sentences come from. column: the one that was. cut: whether texts were cut into sentences. reading: what was
+    one text in a plain text file. width: at which its lines were wrapped, in characters, if they were joined to
+    paragraphs. n_left_out: its lines that are in no paragraph. fields: the columns of a table that have a value beside
+    each sentence, whose rows are kept then.
+    """
+
+    fingerprint: str
+    n_sentences: int
+    columns: list[str]
+    column: str
+    cut: bool
+    reading: str = Reading.AUTO
+    width: int = 0
+    n_left_out: int = 0
+    fields: list[str] = field(default_factory=list)
+
+
+def write_sentences(
+    batches: Iterable[list[str] | Numbered],
+    path: Path,
+    *,
+    columns: list[str],
+    column: str,
+    cut: bool,
+    reading: Reading = Reading.AUTO,
+    wrapped: Wrapped | None = None,
+    fields: Sequence[str] = (),
+    unfinished: Path | None = None,
+    n_before: int = 0,
+) -> About:
+    """Write the sentences of all batches to `path`; raises StoreError if that fails.
+
+    wrapped: how the lines that they come from are wrapped; it is asked after the last batch. fields: the columns of the
+    table that they come from; if there are any, the batches are `Numbered`. unfinished: where what was written is kept
+    if the batches are cancelled; n_before: how many are there, which come before the batches.
+    """
+    digest = hashlib.sha256()
+    schema = pa.schema([_SENTENCE, _ROW] if fields else [_SENTENCE])
+    n_sentences, n_batches = 0, n_before
+    with (
+        new_file(path) as temporary,
+        pq.ParquetWriter(
+            temporary, schema, use_dictionary=False, write_page_checksum=True, write_statistics=False
+        ) as writer,
+    ):
+        if unfinished is not None and n_before:
+            for table in _tables(unfinished):
+                n_sentences += _digest_more(digest, table["sentence"].to_pylist(), is_first=not n_sentences)
+                writer.write_table(table.cast(schema), row_group_size=_ROW_GROUP)
+        try:
+            for batch in batches:
+                sentences, *rows = batch if isinstance(batch, Numbered) else (batch,)
+                n_batches += 1
+                if sentences:
+                    n_sentences += _digest_more(digest, sentences, is_first=not n_sentences)
+                    writer.write_table(pa.table([sentences, *rows], schema=schema), row_group_size=_ROW_GROUP)
+        except CancelledError:
+            if unfinished is not None and n_sentences:
+                writer.add_key_value_metadata({_UNFINISHED: f"{n_batches} {digest.hexdigest()}"})
+                writer.close()
+                os.replace(temporary, unfinished)
+            raise
+        if unfinished is not None:
+            unfinished.unlink(missing_ok=True)
+        width, n_left_out = (wrapped.width, wrapped.n_left_out) if wrapped else (0, 0)
+        of_file = columns, column, cut, reading, width, n_left_out, list(fields)
+        about = About(digest.hexdigest(), n_sentences, *of_file)
+        described = json.dumps(asdict(about))
+        writer.add_key_value_metadata({"clsviz": described, "clsviz-digest": _digest(described.encode())})
+    return about
+
+
+def n_batches_before(unfinished: Path) -> int:
+    """How many batches were written before a cancellation, 0 if none are there; what is damaged is deleted."""
+    digest, n_sentences = hashlib.sha256(), 0
+    try:
+        with open_regular(unfinished) as stream:
+            n_batches, expected = pq.read_metadata(stream).metadata[_UNFINISHED.encode()].decode().split()
+        for table in _tables(unfinished):
+            n_sentences += _digest_more(digest, table["sentence"].to_pylist(), is_first=not n_sentences)
+        if digest.hexdigest() == expected:
+            return int(n_batches)
+    except FileNotFoundError:
+        return 0
+    except (OSError, pa.ArrowException, ValueError, LookupError, TypeError):
+        pass
+    with contextlib.suppress(OSError):  # of a store that cannot be used: whoever writes to it says so
+        unfinished.unlink(missing_ok=True)
+    return 0
+
+
+def _tables(path: Path) -> Iterator[pa.Table]:
+    with open_regular(path) as stream, pq.ParquetFile(stream, page_checksum_verification=True) as file:
+        for group in range(file.num_row_groups):
+            yield file.read_row_group(group)
+
+
+def _digest_more(digest: "hashlib._Hash", sentences: list[str], *, is_first: bool) -> int:
+    """Add sentences to the digest of all, and return how many they are."""
+    digest.update(("" if is_first else "\n").encode() + "\n".join(sentences).encode())
+    return len(sentences)
+
+
+def read_about(path: Path) -> About | None:
+    """What is known of the file at `path`; None if there is none or it is damaged."""
+    try:
+        with open_regular(path) as stream:
+            return _about(pq.read_metadata(stream))
+    except (OSError, pa.ArrowException, ValueError, LookupError, TypeError):
+        return None
+
+
+def _about(metadata: pq.FileMetaData) -> About:
+    """What a file says of itself; raises one of many errors if it is damaged."""
+    described = metadata.metadata[b"clsviz"]
+    if metadata.metadata[b"clsviz-digest"].decode() != _digest(described):
+        raise ValueError("its description is damaged")
+    about = About(**json.loads(described))
+    if about.n_sentences != metadata.num_rows:
+        raise ValueError("its sentences are not all here")
+    return about
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def read_sentences(path: Path, order: NDArray[np.intp]) -> list[str] | None:
+    """The sentences with these numbers, int (n,), in this order; None if the file is damaged."""
+    return _taken(path, order, "sentence")
+
+
+def read_rows(path: Path, order: NDArray[np.intp]) -> NDArray[np.int64] | None:
+    """Which row of the table each of these sentences comes from, int64 (n,); None if the file is damaged."""
+    found = _taken(path, order, "row")
+    return None if found is None else np.array(found, np.int64)
+
+
+def _taken(path: Path, order: NDArray[np.intp], name: str) -> list[Any] | None:
+    try:
+        with open_regular(path) as stream, pq.ParquetFile(stream, page_checksum_verification=True) as file:
+            sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
+            stops = np.cumsum(sizes, dtype=np.intp)
+            ascending = np.argsort(order, kind="stable")
+            wanted = order[ascending]
+            found: list[Any] = []
+            for group, stop in enumerate(stops):
+                inside = wanted[np.searchsorted(wanted, stop - sizes[group]) : np.searchsorted(wanted, stop)]
+                if len(inside):
+                    column = file.read_row_group(group).column(name)
+                    found += column.take(pa.array(inside - (stop - sizes[group]))).to_pylist()
+    except (OSError, pa.ArrowException, UnicodeDecodeError, KeyError):
+        return None
+    if len(found) != len(order):
+        return None
+    values: list[Any] = [None] * len(order)
+    for place, value in zip(ascending.tolist(), found, strict=True):
+        values[place] = value
+    return values
 
 
 @dataclass(frozen=True)
 class OwnFile:
     """A file that was opened. column: the one that is read, "" if it has none. cut: whether texts are cut."""
 
-    table: tables.Table
+    table: files.Table
     column: str
     cut: bool
     texts: Iterator[tuple[list[str], list[int]]]
@@ -72,7 +260,7 @@ def open_file(selection: Selection, file: Path, name: str) -> OwnFile:
 
     Paragraphs whose lines were joined are cut into sentences, other texts where they are long.
     """
-    table = files.open_table(file, name, reading=selection.reading)
+    table = tables.open_table(file, name, reading=selection.reading)
     batches = table.numbered_texts(selection.column)
     first = next(batches)
     how = selection.segmentation
@@ -139,8 +327,8 @@ def discard(path: Path, folder: Path) -> None:
     path.unlink(missing_ok=True)
 
 
-def _about_shipped(source: Shipped) -> sentence_files.About:
-    about = sentence_files.about(source.file)
+def _about_shipped(source: Shipped) -> About:
+    about = read_about(source.file)
     if about is None:
         raise _damaged_installation(source.file)
     return about
@@ -150,22 +338,18 @@ def _damaged_installation(path: Path) -> CorpusError:
     return CorpusError(f"{path.name}, which comes with clsviz, is missing or damaged. Install clsviz again.")
 
 
-def _made_of_docstrings(
-    name: str, source: Source, folder: Path, progress: Progress
-) -> tuple[Path, sentence_files.About]:
+def _made_of_docstrings(name: str, source: Source, folder: Path, progress: Progress) -> tuple[Path, About]:
     path = _source_path(name, source, folder)
-    about = sentence_files.about(path)
+    about = read_about(path)
     if about is None:
         sentences = docstrings.gather(source.files(), progress, path.with_suffix(".unfinished"))
         if not sentences:
             raise CorpusError(f"No docstrings were found for “{name}”: this Python comes without its sources.")
-        about = sentence_files.keep([sentences], path, columns=[], column="", cut=False)
+        about = write_sentences([sentences], path, columns=[], column="", cut=False)
     return path, about
 
 
-def _made_of_file(
-    selection: Selection, file: Path, name: str, folder: Path, progress: Progress
-) -> tuple[Path, sentence_files.About]:
+def _made_of_file(selection: Selection, file: Path, name: str, folder: Path, progress: Progress) -> tuple[Path, About]:
     progress.begin(f"Reading {printable(name)}")
     files.check(file, name)
     suffix = files.suffix(name)
@@ -178,7 +362,7 @@ def _made_of_file(
     wanted = (digest, suffix, selection.column, selection.segmentation.value, selection.reading.value)
     made_of = selection.corpus if is_upload(selection.corpus) else "file"
     path = folder / f"{made_of}-{short_digest(*wanted, segmentation.VERSION, str(_SCHEMA))}.parquet"
-    about = sentence_files.about(path)
+    about = read_about(path)
     if about is None:
         about = _keep_file(selection, file, name, path, progress)
     if not about.n_sentences:
@@ -186,7 +370,7 @@ def _made_of_file(
     return path, about
 
 
-def _keep_file(selection: Selection, file: Path, name: str, path: Path, progress: Progress) -> sentence_files.About:
+def _keep_file(selection: Selection, file: Path, name: str, path: Path, progress: Progress) -> About:
     """Keep the sentences of a file at `path`.
 
     What was read before a cancellation is kept beside it, by the digest of the file. Where in the file that was, a
@@ -194,16 +378,16 @@ def _keep_file(selection: Selection, file: Path, name: str, path: Path, progress
     """
     opened = open_file(selection, file, name)
     table, unfinished = opened.table, path.with_suffix(".unfinished")
-    n_before = sentence_files.n_batches_before(unfinished)
+    n_before = n_batches_before(unfinished)
 
-    def sentences() -> Iterator[list[str] | sentence_files.Numbered]:
+    def sentences() -> Iterator[list[str] | Numbered]:
         for _ in itertools.islice(opened.texts, n_before):
             progress.check()
         for found in opened.numbered_sentences() if table.fields else opened.sentences():
             progress.check()
             yield found
 
-    return sentence_files.keep(
+    return write_sentences(
         sentences(),
         path,
         columns=list(table.columns),

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from clsviz.errors import CorpusError
 from clsviz.settings import printable, shown
 from clsviz.sources import files
-from clsviz.sources.text_files import Limits, TextFile, decoded, find_encoding, megabytes
+from clsviz.sources.files import Limits, TextFile, decoded, find_encoding, megabytes
 
 PARTITIONS = {"tr": "training", "va": "validation", "te": "test"}
 """What the first field of a line is, and what it means; in the order of their numbers."""

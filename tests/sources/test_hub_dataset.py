@@ -22,9 +22,8 @@ from support.hub import Hub
 from benchmarks import corpora as benchmark
 from clsviz.errors import CancelledError, CorpusError
 from clsviz.progress import Progress
-from clsviz.sources import hub_files
-from clsviz.sources.hub_dataset import Limits, Split
-from clsviz.sources.hub_listing import NotKeptError, open_listing
+from clsviz.sources import hub_rounds
+from clsviz.sources.hub_dataset import Limits, NotKeptError, Split, open_listing
 
 
 @pytest.mark.parametrize(
@@ -223,7 +222,7 @@ class LocalFile(io.FileIO):
 def without_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Draws from files of this machine that do not wait for the disk."""
     monkeypatch.setattr(os, "fsync", lambda _: None)
-    monkeypatch.setattr(hub_files, "RemoteFile", lambda _, file: LocalFile(tmp_path / "own" / file.path))
+    monkeypatch.setattr(hub_rounds, "RemoteFile", lambda _, file: LocalFile(tmp_path / "own" / file.path))
 
 
 @pytest.mark.usefixtures("without_network")

@@ -18,11 +18,10 @@ from clsviz.errors import CancelledError, CorpusError
 from clsviz.experiment import Selection
 from clsviz.progress import Progress
 from clsviz.settings import Reading, Segmentation
-from clsviz.sources import catalogue, files, local_files, sampling, segmentation, sentence_files, text_files, uploads
+from clsviz.sources import catalogue, files, local_files, sampling, segmentation, uploads
 from clsviz.sources.catalogue import Shipped
-from clsviz.sources.local_files import PREVIEW_CHARACTERS, open_file
+from clsviz.sources.local_files import PREVIEW_CHARACTERS, About, open_file
 from clsviz.sources.segmentation import MAX_CHARACTERS
-from clsviz.sources.sentence_files import About
 from clsviz.sources.uploads import keep_upload
 
 
@@ -56,7 +55,7 @@ def test_the_corpus_that_comes_with_clsviz_is_always_the_same(kept: Path) -> Non
     assert corpus.fingerprint == "6761c073fb76715d0de9a07d5aa14d19e49c11d4a44b923328277c7c9ca1f66d"
     assert corpus.selection == Selection("python-docs", segmentation=Segmentation.NONE)
     file = catalogue.CORPORA["python-docs"].file
-    sentences = sentence_files.rows(file, np.arange(11_858))
+    sentences = local_files.read_sentences(file, np.arange(11_858))
     assert hashlib.sha256("\n".join(sentences).encode()).hexdigest() == corpus.fingerprint
     assert sorted(sentences_of("python-docs", kept)) == sorted(set(sentences))
     assert not kept.exists()
@@ -72,7 +71,7 @@ def test_a_damaged_installation_is_named_and_left_alone(
     monkeypatch.setitem(catalogue.CORPORA, "shipped", Shipped("Shipped", "", file))
     with pytest.raises(CorpusError, match=r"installed\.parquet, which comes with clsviz, is missing or damaged"):
         opened("shipped", kept)
-    sentence_files.keep([["The first sentence.", "The second one."]], file, columns=[], column="", cut=False)
+    local_files.write_sentences([["The first sentence.", "The second one."]], file, columns=[], column="", cut=False)
     content = file.read_bytes().replace(b"second", b"Second")
     file.write_bytes(content)
     with pytest.raises(CorpusError, match="Install clsviz again"):
@@ -269,7 +268,7 @@ def test_a_file_of_ones_own_may_be_of_any_size_and_an_upload_may_not(tmp_path: P
     with path.open("wb") as file:
         file.truncate(2**34)  # takes no room on the disk
     files.check(path, path.name)
-    limits = text_files.Limits(file_bytes=200 * 2**20)
+    limits = files.Limits(file_bytes=200 * 2**20)
     with path.open("rb") as file, pytest.raises(CorpusError, match=r"mine\.txt is larger than 200 MB"):
         keep_upload(file, "mine.txt", kept, limits)
     assert not kept.exists() or not list(kept.iterdir())
@@ -436,12 +435,12 @@ def path(tmp_path: Path) -> Path:
     """Of three row groups, as of three batches; two hold nothing."""
     place = tmp_path / "kept" / "sentences.parquet"
     batches = [[], KEPT_SENTENCES[:10], KEPT_SENTENCES[10:15], [], KEPT_SENTENCES[15:]]
-    assert sentence_files.keep(batches, place, columns=["text", "title"], column="text", cut=True) == ABOUT
+    assert local_files.write_sentences(batches, place, columns=["text", "title"], column="text", cut=True) == ABOUT
     return place
 
 
 def test_what_is_kept_is_known_and_nothing_else_is_left(path: Path) -> None:
-    assert sentence_files.about(path) == ABOUT
+    assert local_files.read_about(path) == ABOUT
     assert [file.name for file in path.parent.iterdir()] == ["sentences.parquet"]
     assert pq.read_table(path)["sentence"].to_pylist() == KEPT_SENTENCES
 
@@ -449,7 +448,7 @@ def test_what_is_kept_is_known_and_nothing_else_is_left(path: Path) -> None:
 def test_rows_come_in_any_order_with_repeats(path: Path) -> None:
     random = np.random.default_rng(0)
     for order in (random.permutation(60), random.integers(0, 60, 200), np.arange(60)[::-1], np.array([15, 14, 9, 10])):
-        assert sentence_files.rows(path, order) == [KEPT_SENTENCES[index] for index in order]
+        assert local_files.read_sentences(path, order) == [KEPT_SENTENCES[index] for index in order]
 
 
 def test_damage_is_noticed_wherever_it_is(path: Path) -> None:
@@ -457,13 +456,13 @@ def test_damage_is_noticed_wherever_it_is(path: Path) -> None:
     order = np.arange(60)[::-1]
     for place in range(len(content)):
         path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
-        found = sentence_files.about(path)
+        found = local_files.read_about(path)
         assert found in (None, ABOUT), place
-        assert found is None or sentence_files.rows(path, order) in (None, KEPT_SENTENCES[::-1]), place
+        assert found is None or local_files.read_sentences(path, order) in (None, KEPT_SENTENCES[::-1]), place
     for size in range(0, len(content), 7):
         path.write_bytes(content[:size])
-        assert sentence_files.about(path) is None
-        assert sentence_files.rows(path, order) is None
+        assert local_files.read_about(path) is None
+        assert local_files.read_sentences(path, order) is None
 
 
 def test_what_fails_while_it_is_written_leaves_nothing(path: Path) -> None:
@@ -473,5 +472,5 @@ def test_what_fails_while_it_is_written_leaves_nothing(path: Path) -> None:
 
     other = path.with_name("other.parquet")
     with pytest.raises(KeyboardInterrupt):
-        sentence_files.keep(batches(), other, columns=[], column="", cut=False)
+        local_files.write_sentences(batches(), other, columns=[], column="", cut=False)
     assert [file.name for file in path.parent.iterdir()] == ["sentences.parquet"]

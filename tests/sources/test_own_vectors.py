@@ -12,9 +12,20 @@ from numpy.typing import NDArray
 from safetensors import numpy as safetensors
 
 from clsviz.errors import CorpusError
-from clsviz.sources import text_files
-from clsviz.sources.arrays import Array, column_batches, columns_of, open_npy, open_npz, open_safetensors
-from clsviz.sources.own_vectors import Chosen, Rows, VectorFile, checked, open_vectors
+from clsviz.sources import files
+from clsviz.sources.own_vectors import (
+    Array,
+    Chosen,
+    Rows,
+    VectorFile,
+    checked,
+    column_batches,
+    columns_of,
+    open_npy,
+    open_npz,
+    open_safetensors,
+    open_vectors,
+)
 
 N = 2500
 VECTORS = np.random.default_rng(0).normal(size=(N, 3)).astype(np.float32)
@@ -285,9 +296,9 @@ TYPES = {
 }
 
 
-def written(path: Path, **columns: object) -> "text_files.TextFile":
+def written(path: Path, **columns: object) -> "files.TextFile":
     pq.write_table(pa.table(columns), path, row_group_size=20)
-    return text_files.TextFile(path, path.name, is_packed=False, limits=text_files.Limits())
+    return files.TextFile(path, path.name, is_packed=False, limits=files.Limits())
 
 
 def test_columns_are_told_apart_by_what_they_may_be(tmp_path: Path) -> None:
@@ -342,4 +353,4 @@ def test_a_row_that_is_unlike_the_others_is_named(column: list[object], problem:
 def test_what_is_no_parquet_file_ends_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "a.parquet").write_bytes(b"PAR1 and no more")
     with pytest.raises(CorpusError, match="not a Parquet file"):
-        columns_of(text_files.TextFile(tmp_path / "a.parquet", "a.parquet", False, text_files.Limits()))
+        columns_of(files.TextFile(tmp_path / "a.parquet", "a.parquet", False, files.Limits()))

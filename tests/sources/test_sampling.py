@@ -19,7 +19,7 @@ from clsviz.errors import CancelledError, CorpusError
 from clsviz.experiment import Selection
 from clsviz.progress import Progress
 from clsviz.settings import Segmentation
-from clsviz.sources import hub_dataset, sampling, sentence_files
+from clsviz.sources import hub_dataset, local_files, sampling
 from clsviz.sources.hub_dataset import Limits
 from clsviz.sources.sampling import Sample
 
@@ -55,7 +55,7 @@ def test_a_damaged_copy_of_a_file_is_made_again(hundred: str, kept: Path) -> Non
 def test_a_folder_that_damages_what_it_keeps_is_named(
     hundred: str, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clsviz.sources.sentence_files.rows", lambda *_: None)
+    monkeypatch.setattr("clsviz.sources.local_files.read_sentences", lambda *_: None)
     with pytest.raises(CorpusError, match=r"hundred\.txt cannot be kept in .*Choose another place for the store"):
         sentences_of(hundred, kept)
 
@@ -323,13 +323,13 @@ def test_a_file_that_has_changed_since_is_not_taken_for_the_same(tmp_path: Path,
 def test_what_was_kept_without_rows_is_read_again(tmp_path: Path, kept: Path) -> None:
     sample, _ = draw(write_csv(tmp_path / "a.csv"), kept)
     (path,) = kept.glob("file-*.parquet")
-    about = sentence_files.about(path)
+    about = local_files.read_about(path)
     assert about is not None
-    batches = [sentence_files.rows(path, np.arange(about.n_sentences)) or []]
-    sentence_files.keep(batches, path, columns=about.columns, column=about.column, cut=about.cut)
+    batches = [local_files.read_sentences(path, np.arange(about.n_sentences)) or []]
+    local_files.write_sentences(batches, path, columns=about.columns, column=about.column, cut=about.cut)
     with_rows = pq.read_table(path).column_names
     assert with_rows == ["sentence"]
-    assert sentence_files.rows_of_table(path, np.arange(3)) is None
+    assert local_files.read_rows(path, np.arange(3)) is None
     again, _ = draw(tmp_path / "a.csv", kept)
     assert again.sentences == sample.sentences
     assert again.corpus.fingerprint == sample.corpus.fingerprint  # so that what was measured of them stays
