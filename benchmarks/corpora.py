@@ -29,7 +29,8 @@ import pyarrow.parquet as pq
 from clsviz.experiment import Selection
 from clsviz.progress import Progress
 from clsviz.sources import sampling
-from clsviz.sources.hub_dataset import Split, open_listing
+from clsviz.sources.hub_dataset import Split
+from clsviz.sources.hub_listing import open_listing
 from clsviz.sources.hub_rounds import Limits
 
 _DATASET = "owner/large"

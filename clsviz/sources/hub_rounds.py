@@ -1,4 +1,7 @@
-"""The rounds in which the row groups of a dataset are drawn, and what is kept of them."""
+"""The rounds in which row groups of a dataset on the Hub are drawn, how they are read, and what is kept of them.
+
+Of a Parquet file on the Hub only what is read is fetched: its footer, and one column of some row groups.
+"""
 
 import contextlib
 import hashlib
@@ -25,6 +28,12 @@ from clsviz.sources import files, hub, tables
 
 T = TypeVar("T")
 
+DRAWING = 2
+"""Increase it when the same seed draws different sentences from the same files."""
+
+SCHEMA = 2
+"""Increase it when the meaning of what is kept changes."""
+
 _MAX_GROUPS = 100
 """Row groups from which a mean is taken."""
 
@@ -42,6 +51,27 @@ _WHOLE_TEXTS, _WHOLE_BYTES = 1000, 2**20
 
 _THREADS = 8
 
+_KEPT = re.compile(
+    r"(footer-\d{6}|round-\d{6}|head-[0-9a-f]{16}|values-[0-9a-f]{16}-\d{6})"
+    r"-(?P<n_bytes>\d+)-(?P<digest>[0-9a-f]{16})\.parquet"
+)
+"""A file's name: what it holds, how many bytes were read over the network for it, and the digest of its content."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much of a dataset is mixed at once, and how much of it fits into memory.
+
+    round_texts, round_bytes: rows, or bytes of text when unpacked, that fill a round. files_at_once: files, chosen at
+    random, that are sampled together, since looking into each takes requests. group_bytes: the largest row group that
+    is read, unpacked. Different limits draw different sentences.
+    """
+
+    round_texts: int = 20_000
+    round_bytes: int = 32 * 2**20
+    files_at_once: int = 64
+    group_bytes: int = 512 * 2**20
+
 
 class RowGroup(NamedTuple):
     """A row group of a file of the split, both by number."""
@@ -58,6 +88,121 @@ class RowGroup(NamedTuple):
     def of(cls, id: int) -> "RowGroup":  # noqa: A002
         """The row group with this `id`."""
         return cls(id >> 32, id & 0xFFFFFFFF)
+
+
+def windows(sizes: Sequence[int], seed: int, files_at_once: int) -> Iterator[list[tuple[int, int, int]]]:
+    """The files with these sizes in random order, a few parts at a time: (file, number of the part, number of parts).
+
+    Large files come in parts about as large as a typical file; otherwise sentences in small files would be likelier to
+    be drawn.
+    """
+    unit = max(statistics.median(sizes), sum(sizes) / (len(sizes) * files_at_once), 1)
+    counts = [max(1, round(size / unit)) if len(sizes) > files_at_once else 1 for size in sizes]
+    parts = [(file, number, count) for file, count in enumerate(counts) for number in range(count)]
+    order = np.random.RandomState(seed).permutation(len(parts)).tolist()
+    for start in range(0, len(order), files_at_once):
+        yield [parts[index] for index in order[start : start + files_at_once]]
+
+
+def row_groups_of(part: tuple[int, int, int], n_row_groups: int, seed: int) -> list[RowGroup]:
+    """The row groups in a part, as `windows` gives it, of a file that has `n_row_groups`."""
+    file, number, n_parts = part
+    order = list(range(n_row_groups))
+    if n_parts > 1:
+        order = np.random.RandomState([seed, file, 1]).permutation(n_row_groups).tolist()
+    start, stop = (at * n_row_groups // n_parts for at in (number, number + 1))
+    return [RowGroup(file, group) for group in order[start:stop]]
+
+
+def filled_rounds(
+    groups: Sequence[RowGroup],
+    size_of: Callable[[RowGroup], tuple[int, int]],
+    random: np.random.RandomState,
+    limits: Limits,
+) -> Iterator[list[RowGroup]]:
+    """The row groups in random order, as many at a time as fill a round.
+
+    size_of: how many texts, and how many bytes of text, a row group holds.
+    """
+    picked: list[RowGroup] = []
+    n_texts = n_bytes = 0
+    for index in random.permutation(len(groups)):
+        picked.append(groups[index])
+        texts, size = size_of(groups[index])
+        n_texts += texts
+        n_bytes += size
+        if n_texts >= limits.round_texts or n_bytes >= limits.round_bytes:
+            yield picked
+            picked, n_texts, n_bytes = [], 0, 0
+    if picked:
+        yield picked
+
+
+class Storage:
+    """A folder that keeps what was read, each under a name and with the bytes that it took to read it.
+
+    A damaged file counts as missing and is removed.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._footers: dict[int, pq.FileMetaData] = {}
+
+    def below(self, name: str) -> "Storage":
+        """Storage in a subfolder."""
+        return Storage(self._folder / name)
+
+    def footer(self, file: int) -> pq.FileMetaData | None:
+        """The footer of the file with this number."""
+        if file not in self._footers and (kept := self.load(f"footer-{file:06}")):
+            self._footers[file] = pq.read_metadata(pa.BufferReader(kept[0]))
+        return self._footers.get(file)
+
+    def keep_footer(self, file: int, footer: pq.FileMetaData, n_bytes: int) -> None:
+        """Keep the footer of a file."""
+        content = io.BytesIO()
+        footer.write_metadata_file(content)
+        self.keep(f"footer-{file:06}", content.getvalue(), n_bytes)
+        self._footers[file] = footer
+
+    def table(self, name: str) -> tuple[pa.Table, int] | None:
+        """A table that is kept, and the bytes it took."""
+        kept = self.load(name)
+        return kept and (pq.read_table(pa.BufferReader(kept[0])), kept[1])
+
+    def keep_table(self, name: str, table: pa.Table, n_bytes: int) -> None:
+        """Keep a table."""
+        content = io.BytesIO()
+        pq.write_table(table, content, use_dictionary=False)
+        self.keep(name, content.getvalue(), n_bytes)
+
+    def bytes_looked_into(self, files: Iterable[int]) -> int:
+        """How many bytes were read for the footers of files and the lengths of texts."""
+        patterns = [*(f"footer-{file:06}-*" for file in files), "head-*"]
+        matches = [_KEPT.fullmatch(path.name) for pattern in patterns for path in self._folder.glob(pattern)]
+        return sum(int(match["n_bytes"]) for match in matches if match)
+
+    def keep(self, name: str, content: bytes, n_bytes: int) -> None:
+        """Keep some bytes."""
+        digest = hashlib.sha256(content).hexdigest()[:16]
+        path = self._folder / f"{name}-{n_bytes}-{digest}.parquet"
+        with new_file(path) as temporary:
+            temporary.write_bytes(content)
+        for before in self._folder.glob(f"{name}-*.parquet"):
+            if before != path:
+                before.unlink(missing_ok=True)
+
+    def load(self, name: str) -> tuple[bytes, int] | None:
+        """What `keep` was given under this name."""
+        for path in self._folder.glob(f"{name}-*.parquet"):
+            with contextlib.suppress(OSError):
+                with open_regular(path) as file:
+                    content, match = file.read(), _KEPT.fullmatch(path.name)
+                if match and hashlib.sha256(content).hexdigest()[:16] == match["digest"]:
+                    mark_used(path)
+                    return content, int(match["n_bytes"])
+                path.unlink()
+        return None
 
 
 class RemoteFile(io.RawIOBase):
@@ -116,7 +261,7 @@ def fields_of(footer: pq.FileMetaData, repo: str) -> tuple[str, ...]:
     """The columns that have a number, a time or a short text in each row; raises CorpusError."""
     with reporting_damage(repo):
         texts = _columns(footer, tables.is_text)
-        leaves = _columns(footer, _is_field)
+        leaves = _columns(footer, tables.is_field)
         return files.usable_fields(
             name for name, leaf in leaves.items() if name not in texts or _mean_bytes(footer, leaf) <= _SHORT_BYTES
         )
@@ -128,7 +273,7 @@ def group_sizes(footer: pq.FileMetaData, column: str, repo: str, *, is_field: bo
     is_field: True if numbers, truth values and times will do.
     """
     with reporting_damage(repo):
-        leaf = _columns(footer, _is_field if is_field else tables.is_text).get(column)
+        leaf = _columns(footer, tables.is_field if is_field else tables.is_text).get(column)
         if leaf is not None:
             groups = map(footer.row_group, range(footer.num_row_groups))
             return [group.column(leaf).total_uncompressed_size for group in groups]
@@ -155,10 +300,6 @@ def _columns(footer: pq.FileMetaData, is_one: Callable[[pa.DataType], bool]) -> 
         leaves.setdefault(footer.schema.column(index).path, index)
     names = [field.name for field in footer.schema.to_arrow_schema() if is_one(field.type)]
     return {name: leaves[name] for name in names if name in leaves and is_name(name)}
-
-
-def _is_field(kind: pa.DataType) -> bool:
-    return tables.is_text(kind) or tables.is_plain(kind)
 
 
 def _mean_bytes(footer: pq.FileMetaData, leaf: int) -> float:
@@ -210,7 +351,7 @@ class Reader:
                 lengths = [
                     len(text)
                     for batch in itertools.islice(batches, 1)
-                    for text in tables.values_of(batch, column).to_pylist()
+                    for text in tables.column_of(batch, column).to_pylist()
                     if text
                 ]
                 return sum(lengths) / max(1, len(lengths)), stream.n_bytes
@@ -227,20 +368,10 @@ class Reader:
         """
 
         def read(group: RowGroup) -> tuple[list[tuple[int, str]], int]:
-            texts: list[tuple[int, str]] = []
-            n_bytes = n_rows = 0
-            with (
-                self._opened(group.file) as stream,
-                pq.ParquetFile(
-                    stream, metadata=footers[group.file], page_checksum_verification=True, read_dictionary=[column]
-                ) as table,
-            ):
-                for batch in table.iter_batches(_BATCH_TEXTS, row_groups=[group.number], columns=[column]):
-                    values = tables.values_of(batch, column)
-                    n_bytes = checked_group_size(n_bytes + tables.n_bytes_of(values), self._group_bytes, self._repo)
-                    texts += [(row, text) for row, text in enumerate(values.to_pylist(), n_rows) if text]
-                    n_rows += len(values)
-            return texts, stream.n_bytes
+            with self._opened(group.file) as stream:
+                runs = self._runs(stream, group, footers[group.file], column, _BATCH_TEXTS)
+                found = [(row, text) for first, run in runs for row, text in enumerate(run.to_pylist(), first) if text]
+                return found, stream.n_bytes
 
         return self._each(groups, read, progress)
 
@@ -259,30 +390,29 @@ class Reader:
 
         def read(group: RowGroup) -> tuple[list[str | None], int]:
             found: list[str | None] = []
-            n_bytes = n_rows = 0
             footer = footers[group.file]
             names = tables.class_names(footer, field)
-            schema = footer.schema.to_arrow_schema()
-            is_text = any(column.name == field and tables.is_text(column.type) for column in schema)
-            with (
-                self._opened(group.file) as stream,
-                pq.ParquetFile(
-                    stream,
-                    metadata=footer,
-                    page_checksum_verification=True,
-                    read_dictionary=[field] if is_text else None,
-                ) as table,
-            ):
-                for batch in table.iter_batches(_BATCH_VALUES, row_groups=[group.number], columns=[field]):
-                    values = tables.values_of(batch, field) if is_text else tables.plain_values_of(batch, field)
-                    n_bytes = checked_group_size(n_bytes + tables.n_bytes_of(values), self._group_bytes, self._repo)
-                    first, last = np.searchsorted(rows[group], [n_rows, n_rows + len(values)])
-                    taken = values.take(pa.array(rows[group][first:last] - n_rows))
+            with self._opened(group.file) as stream:
+                for first, run in self._runs(stream, group, footer, field, _BATCH_VALUES):
+                    start, stop = np.searchsorted(rows[group], [first, first + len(run)])
+                    taken = run.take(pa.array(rows[group][start:stop] - first))
                     found += files.short_values(tables.as_text(taken, names))
-                    n_rows += len(values)
-            return found, stream.n_bytes
+                return found, stream.n_bytes
 
         return self._each([*rows], read, progress)
+
+    def _runs(
+        self, stream: RemoteFile, group: RowGroup, footer: pq.FileMetaData, column: str, n: int
+    ) -> Iterator[tuple[int, pa.Array]]:
+        """The values of a row group's column, n at a time, with the row of the first; repeated texts are held once."""
+        coded = [column] if column in _columns(footer, tables.is_text) else None
+        n_bytes = n_rows = 0
+        with pq.ParquetFile(stream, metadata=footer, page_checksum_verification=True, read_dictionary=coded) as table:
+            for batch in table.iter_batches(n, row_groups=[group.number], columns=[column]):
+                run = tables.column_of(batch, column)
+                n_bytes = checked_group_size(n_bytes + tables.n_bytes_of(run), self._group_bytes, self._repo)
+                yield n_rows, run
+                n_rows += len(run)
 
     def _each(self, items: Sequence[int] | Sequence[RowGroup], read: Callable[..., T], progress: Progress) -> list[T]:
         """What is read of each of some files or row groups."""
@@ -309,14 +439,11 @@ class Reader:
         """The texts of a file, in their order, some at a time. All of it is fetched first."""
         which = f"{self._repo}, file {file + 1:,} of {len(self._files):,}"
         folder = hub.fetch(self._repository, [self._files[file]], progress, stage=f"Downloading {which}")
-        return self._texts_of(folder / self._files[file].path, column, f"Reading {which}", progress)
-
-    def _texts_of(self, path: Path, column: str, stage: str, progress: Progress) -> Iterator[list[str]]:
         n_done = 0
         with (
             reporting_damage(self._repo),
             pq.ParquetFile(
-                path,
+                folder / self._files[file].path,
                 buffer_size=_WHOLE_BYTES,
                 pre_buffer=False,
                 page_checksum_verification=True,
@@ -324,217 +451,10 @@ class Reader:
             ) as table,
         ):
             group_sizes(table.metadata, column, self._repo)  # raises where there is no such column
-            progress.begin(stage, table.metadata.num_rows, unit="texts")
+            progress.begin(f"Reading {which}", table.metadata.num_rows, unit="texts")
             for batch in table.iter_batches(_WHOLE_TEXTS, columns=[column]):
-                values = tables.values_of(batch, column)
+                values = tables.column_of(batch, column)
                 checked_group_size(tables.n_bytes_of(values), self._group_bytes, self._repo)
                 n_done += len(values)
                 yield [*filter(None, values.to_pylist())]
                 progress.advance(n_done)
-
-
-DRAWING = 2
-"""Increase it when the same seed draws different sentences from the same files."""
-
-SCHEMA = 2
-"""Increase it when the meaning of what is kept changes."""
-
-_KEPT = re.compile(
-    r"(footer-\d{6}|round-\d{6}|head-[0-9a-f]{16}|values-[0-9a-f]{16}-\d{6})"
-    r"-(?P<n_bytes>\d+)-(?P<digest>[0-9a-f]{16})\.parquet"
-)
-"""A file's name: what it holds, how many bytes were read over the network for it, and the digest of its content."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How much of a dataset is mixed at once, and how much of it fits into memory.
-
-    round_texts, round_bytes: rows, or bytes of text when unpacked, that fill a round. files_at_once: files, chosen at
-    random, that are sampled together, since looking into each takes requests. group_bytes: the largest row group that
-    is read, unpacked. Different limits draw different sentences.
-    """
-
-    round_texts: int = 20_000
-    round_bytes: int = 32 * 2**20
-    files_at_once: int = 64
-    group_bytes: int = 512 * 2**20
-
-
-class FilePart(NamedTuple):
-    """A random part of a file's row groups: number `number` of `n_parts` of about the same size."""
-
-    file: int
-    number: int
-    n_parts: int
-
-
-class Round(NamedTuple):
-    """Row groups that are mixed; n_row_groups in `files` are known by then."""
-
-    groups: list[RowGroup]
-    n_row_groups: int
-    files: frozenset[int]
-
-
-def windows(sizes: Sequence[int], seed: int, files_at_once: int) -> Iterator[list[FilePart]]:
-    """The files with these sizes in random order, a few at a time.
-
-    Large files come in parts about as large as a typical file; otherwise sentences in small files would be likelier to
-    be drawn.
-    """
-    unit = max(statistics.median(sizes), sum(sizes) / (len(sizes) * files_at_once), 1)
-    counts = [max(1, round(size / unit)) if len(sizes) > files_at_once else 1 for size in sizes]
-    parts = [FilePart(file, number, count) for file, count in enumerate(counts) for number in range(count)]
-    order = np.random.RandomState(seed).permutation(len(parts)).tolist()
-    for start in range(0, len(order), files_at_once):
-        yield [parts[index] for index in order[start : start + files_at_once]]
-
-
-def row_groups_of(part: FilePart, n_row_groups: int, seed: int) -> list[int]:
-    """The numbers of the row groups in a part of a file that has `n_row_groups`."""
-    if part.n_parts == 1:
-        return list(range(n_row_groups))
-    order = np.random.RandomState([seed, part.file, 1]).permutation(n_row_groups).tolist()
-    start, stop = (number * n_row_groups // part.n_parts for number in (part.number, part.number + 1))
-    return [int(number) for number in order[start:stop]]
-
-
-def filled_rounds(
-    groups: Sequence[RowGroup],
-    size_of: Callable[[RowGroup], tuple[int, int]],
-    random: np.random.RandomState,
-    limits: Limits,
-) -> Iterator[list[RowGroup]]:
-    """The row groups in random order, as many at a time as fill a round.
-
-    size_of: how many texts, and how many bytes of text, a row group holds.
-    """
-    picked: list[RowGroup] = []
-    n_texts = n_bytes = 0
-    for index in random.permutation(len(groups)):
-        picked.append(groups[index])
-        texts, size = size_of(groups[index])
-        n_texts += texts
-        n_bytes += size
-        if n_texts >= limits.round_texts or n_bytes >= limits.round_bytes:
-            yield picked
-            picked, n_texts, n_bytes = [], 0, 0
-    if picked:
-        yield picked
-
-
-class KeptRound(NamedTuple):
-    """What is kept of a round.
-
-    sentences: in random order. row_groups: int64 (n,), the `RowGroup.id` of each, or None where it is not known.
-    n_bytes: read for them. rows: int64 (n,), the row of each in its row group, or None where it is not known.
-    """
-
-    sentences: list[str]
-    row_groups: NDArray[np.int64] | None
-    n_bytes: int
-    rows: NDArray[np.int64] | None = None
-
-
-class Storage:
-    """A folder that keeps what was read; a damaged file counts as missing and is removed."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._footers: dict[int, pq.FileMetaData] = {}
-
-    def below(self, name: str) -> "Storage":
-        """Storage in a subfolder."""
-        return Storage(self._folder / name)
-
-    def footer(self, file: int) -> pq.FileMetaData | None:
-        """The footer of the file with this number."""
-        if file not in self._footers and (kept := self._load(f"footer-{file:06}")):
-            self._footers[file] = pq.read_metadata(pa.BufferReader(kept[0]))
-        return self._footers.get(file)
-
-    def keep_footer(self, file: int, footer: pq.FileMetaData, n_bytes: int) -> None:
-        """Keep the footer of a file; reading it took `n_bytes`."""
-        content = io.BytesIO()
-        footer.write_metadata_file(content)
-        self._keep(f"footer-{file:06}", n_bytes, content.getvalue())
-        self._footers[file] = footer
-
-    def mean_characters(self, column: str) -> float | None:
-        """The mean length of a column's first texts."""
-        kept = self._load(_head(column))
-        return kept and float(kept[0])
-
-    def keep_mean_characters(self, column: str, mean: float, n_bytes: int) -> None:
-        """Keep the mean length of a column's first texts; reading them took `n_bytes`."""
-        self._keep(_head(column), n_bytes, str(mean).encode())
-
-    def round(self, number: int) -> KeptRound | None:
-        """What is kept of a round."""
-        kept = self._load(f"round-{number:06}")
-        if kept is None:
-            return None
-        table = pq.read_table(pa.BufferReader(kept[0]))
-        # Rounds that an earlier version kept have no row groups, or no rows in them.
-        row_groups, rows = (
-            table[name].to_numpy() if name in table.column_names else None for name in ("row_group", "row")
-        )
-        return KeptRound(table["sentence"].to_pylist(), row_groups, kept[1], rows)
-
-    def keep_round(self, number: int, kept: KeptRound) -> None:
-        """Keep a round."""
-        content = io.BytesIO()
-        columns = {
-            "sentence": pa.array(kept.sentences, pa.large_string()),
-            "row_group": pa.array(kept.row_groups),
-            "row": pa.array(kept.rows),
-        }
-        pq.write_table(pa.table(columns), content, use_dictionary=False)
-        self._keep(f"round-{number:06}", kept.n_bytes, content.getvalue())
-
-    def values(self, field: str, number: int) -> list[str | None] | None:
-        """What another column has beside each sentence of a round; None where that is not kept."""
-        kept = self._load(f"{_values(field)}-{number:06}")
-        values: list[str | None] | None = kept and pq.read_table(pa.BufferReader(kept[0]))["value"].to_pylist()
-        return values
-
-    def keep_values(self, field: str, number: int, values: list[str | None], n_bytes: int) -> None:
-        """Keep what another column has beside each sentence of a round; reading it took `n_bytes`."""
-        content = io.BytesIO()
-        pq.write_table(pa.table({"value": pa.array(values, pa.string())}), content)
-        self._keep(f"{_values(field)}-{number:06}", n_bytes, content.getvalue())
-
-    def bytes_looked_into(self, files: Iterable[int]) -> int:
-        """How many bytes were read for the footers of files and the lengths of texts."""
-        patterns = [*(f"footer-{file:06}-*" for file in files), "head-*"]
-        matches = [_KEPT.fullmatch(path.name) for pattern in patterns for path in self._folder.glob(pattern)]
-        return sum(int(match["n_bytes"]) for match in matches if match)
-
-    def _keep(self, name: str, n_bytes: int, content: bytes) -> None:
-        digest = hashlib.sha256(content).hexdigest()[:16]
-        path = self._folder / f"{name}-{n_bytes}-{digest}.parquet"
-        with new_file(path) as temporary:
-            temporary.write_bytes(content)
-        for before in self._folder.glob(f"{name}-*.parquet"):
-            if before != path:
-                before.unlink(missing_ok=True)
-
-    def _load(self, name: str) -> tuple[bytes, int] | None:
-        for path in self._folder.glob(f"{name}-*.parquet"):
-            with contextlib.suppress(OSError):
-                with open_regular(path) as file:
-                    content, match = file.read(), _KEPT.fullmatch(path.name)
-                if match and hashlib.sha256(content).hexdigest()[:16] == match["digest"]:
-                    mark_used(path)
-                    return content, int(match["n_bytes"])
-                path.unlink()
-        return None
-
-
-def _head(column: str) -> str:
-    return f"head-{hashlib.sha256(column.encode()).hexdigest()[:16]}"
-
-
-def _values(field: str) -> str:
-    return f"values-{hashlib.sha256(field.encode()).hexdigest()[:16]}"

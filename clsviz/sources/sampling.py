@@ -22,7 +22,8 @@ from clsviz.progress import Progress
 from clsviz.settings import ALL, Segmentation, printable, shown
 from clsviz.sources import hub, local_files, segmentation, tables
 from clsviz.sources.catalogue import Corpus, is_on_hub, label, not_downloaded
-from clsviz.sources.hub_dataset import NotKeptError, Split, forget_listing, open_split
+from clsviz.sources.hub_dataset import Split, open_split
+from clsviz.sources.hub_listing import NotKeptError, forget_listing
 from clsviz.sources.local_files import discard, make_corpus, place_of
 from clsviz.sources.near_duplicates import clusters_of
 from clsviz.sources.uploads import short_digest
@@ -349,8 +350,7 @@ def _of_dataset(
     groups = f"{found.n_row_groups:,} of {found.n_row_groups_known:,} row groups{of_files}{conversion}"
     megabytes = f"{found.n_bytes / 1e6:,.1f} of {split.n_bytes / 1e6:,.1f} MB were read"
     drawn = f"from {groups} in random order, each round of them shuffled, seed {seed}; {megabytes}"
-    row_groups = None if found.row_groups is None else np.array(found.row_groups, np.int64)
-    return Sample(corpus, found.sentences, drawn, row_groups)
+    return Sample(corpus, found.sentences, drawn, np.array(found.row_groups, np.int64))
 
 
 def _local(selection: Selection, size: int, seed: int, folder: Path, progress: Progress) -> Sample:

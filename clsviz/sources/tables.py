@@ -11,7 +11,7 @@ import itertools
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -275,7 +275,7 @@ def open_parquet(file: TextFile) -> Table:
     with opened(file) as table:
         check_width(len(table.schema_arrow), file)
         names = [column.name for column in table.schema_arrow if is_text(column.type)]
-        fields = [column.name for column in table.schema_arrow if is_text(column.type) or is_plain(column.type)]
+        fields = [column.name for column in table.schema_arrow if is_field(column.type)]
         groups = [table.metadata.row_group(index) for index in range(table.num_row_groups)]
         n_bytes = sum(group.total_byte_size for group in groups)
         chunks = (group.column(index) for group in groups for index in range(group.num_columns))
@@ -309,7 +309,7 @@ def _values(file: TextFile, batch_size: int, column: str, *, only_counted: bool 
     n_bytes = 0
     with opened(file, column) as table:
         for batch in table.iter_batches(batch_size, columns=[column]):
-            values = values_of(batch, column)
+            values = column_of(batch, column)
             n_bytes_here = n_bytes_of(values)
             if n_bytes_here > file.limits.batch_bytes:
                 limit = megabytes(file.limits.batch_bytes)
@@ -329,7 +329,7 @@ def _plain_values(file: TextFile, batch_size: int, column: str) -> Values:
             return
         names = class_names(table.metadata, column)
         for batch in table.iter_batches(batch_size, columns=[column]):
-            yield as_text(plain_values_of(batch, column), names)
+            yield as_text(column_of(batch, column), names)
 
 
 def class_names(footer: pq.FileMetaData, column: str) -> list[str]:
@@ -357,11 +357,12 @@ def is_text(kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
-def is_plain(kind: pa.DataType) -> bool:
-    """Whether a column of this Arrow type holds numbers, truth values or times."""
+def is_field(kind: pa.DataType) -> bool:
+    """Whether a column of this Arrow type holds text, numbers, truth values or times."""
     types = pa.types
     return bool(
-        types.is_integer(kind)
+        is_text(kind)
+        or types.is_integer(kind)
         or types.is_floating(kind)
         or types.is_boolean(kind)
         or types.is_decimal(kind)
@@ -370,19 +371,11 @@ def is_plain(kind: pa.DataType) -> bool:
     )
 
 
-def values_of(batch: pa.RecordBatch, column: str) -> pa.Array:
-    """A column of texts; a path into a nested column may read like its name."""
-    return _column_of(batch, column, is_text)
-
-
-def plain_values_of(batch: pa.RecordBatch, column: str) -> pa.Array:
-    """The same of numbers, truth values or times."""
-    return _column_of(batch, column, is_plain)
-
-
-def _column_of(batch: pa.RecordBatch, column: str, is_one: Callable[[pa.DataType], bool]) -> pa.Array:
+def column_of(batch: pa.RecordBatch, column: str) -> pa.Array:
+    """A column of texts, else of numbers, truth values or times; a path into a nested one may read like its name."""
     fields = zip(batch.schema, batch.columns, strict=True)
-    return next(values for field, values in fields if field.name == column and is_one(field.type))
+    found = [(field.type, values) for field, values in fields if field.name == column and is_field(field.type)]
+    return next((values for kind, values in found if is_text(kind)), found[0][1])
 
 
 def n_bytes_of(values: pa.Array) -> int:

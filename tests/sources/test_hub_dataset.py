@@ -23,7 +23,9 @@ from benchmarks import corpora as benchmark
 from clsviz.errors import CancelledError, CorpusError
 from clsviz.progress import Progress
 from clsviz.sources import hub_rounds
-from clsviz.sources.hub_dataset import Limits, NotKeptError, Split, open_listing
+from clsviz.sources.hub_dataset import Split
+from clsviz.sources.hub_listing import NotKeptError, open_listing
+from clsviz.sources.hub_rounds import Limits
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,4 @@
 import gzip
-import hashlib
-import io
 import json
 import threading
 import time
@@ -20,7 +18,7 @@ from clsviz.experiment import Selection
 from clsviz.progress import Progress
 from clsviz.settings import Segmentation
 from clsviz.sources import hub_dataset, local_files, sampling
-from clsviz.sources.hub_dataset import Limits
+from clsviz.sources.hub_rounds import Limits
 from clsviz.sources.sampling import Sample
 
 
@@ -254,25 +252,6 @@ def test_a_part_of_the_dataset_is_read_for_a_part_of_its_sentences(
     n_read = len(hub.requests) - before
     assert n_read < 7
     assert sample.drawn.startswith(f"from {n_read} of 7 row groups")
-
-
-def test_rounds_that_an_earlier_version_kept_are_read_again_with_their_rows(
-    hub: Hub, repo: str, tmp_path: Path, kept: Path
-) -> None:
-    publish_table(hub, repo, tmp_path / "own")
-    sample = fetched(repo, kept)
-    (path,) = kept.rglob("round-000000-*")
-    content = io.BytesIO()
-    pq.write_table(pq.read_table(path).drop_columns(["row"]), content)
-    digest = hashlib.sha256(content.getvalue()).hexdigest()[:16]
-    path.unlink()
-    path.with_name(f"round-000000-7-{digest}.parquet").write_bytes(content.getvalue())
-    assert fetched(repo, kept).sentences == sample.sentences
-    found = sampling.values_beside(sample, Selection(repo), 0, "class", kept, Progress())
-    assert found == [CLASSES[TEXTS.index(sentence)] for sentence in sample.sentences]
-    (again,) = kept.rglob("round-000000-*")
-    assert "row" in pq.read_table(again).column_names
-    assert fetched(repo, kept).sentences == sample.sentences
 
 
 def test_a_dataset_that_cannot_be_reached_or_has_no_such_column_is_one_sentence(
