@@ -42,6 +42,14 @@ class Numbered(NamedTuple):
     rows: list[int]
 
 
+class DamagedFileError(CorpusError):
+    """The file of sentences at `path` is damaged, or no longer there."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path} was changed or deleted while it was being read. Run the same command again.")
+        self.path = path
+
+
 @dataclass(frozen=True)
 class About:
     """What is known of a file of sentences.
@@ -68,9 +76,9 @@ def write_sentences(
     batches: Iterable[list[str] | Numbered],
     path: Path,
     *,
-    columns: list[str],
-    column: str,
-    cut: bool,
+    columns: Sequence[str] = (),
+    column: str = "",
+    cut: bool = False,
     reading: Reading = Reading.AUTO,
     wrapped: Wrapped | None = None,
     fields: Sequence[str] = (),
@@ -112,7 +120,7 @@ def write_sentences(
         if unfinished is not None:
             unfinished.unlink(missing_ok=True)
         width, n_left_out = (wrapped.width, wrapped.n_left_out) if wrapped else (0, 0)
-        of_file = columns, column, cut, reading, width, n_left_out, list(fields)
+        of_file = list(columns), column, cut, reading, width, n_left_out, list(fields)
         about = About(digest.hexdigest(), n_sentences, *of_file)
         described = json.dumps(asdict(about))
         writer.add_key_value_metadata({"clsviz": described, "clsviz-digest": _digest(described.encode())})
@@ -174,38 +182,28 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def read_sentences(path: Path, order: NDArray[np.intp]) -> list[str] | None:
-    """The sentences with these numbers, int (n,), in this order; None if the file is damaged."""
-    return _taken(path, order, "sentence")
+def read_column(path: Path, order: NDArray[np.intp], name: str) -> list[Any]:
+    """The sentences with these numbers, int (n,), in this order; or, named “row”, the row of a table each is from.
 
-
-def read_rows(path: Path, order: NDArray[np.intp]) -> NDArray[np.int64] | None:
-    """Which row of the table each of these sentences comes from, int64 (n,); None if the file is damaged."""
-    found = _taken(path, order, "row")
-    return None if found is None else np.array(found, np.int64)
-
-
-def _taken(path: Path, order: NDArray[np.intp], name: str) -> list[Any] | None:
+    Raises DamagedFileError.
+    """
+    found: list[Any] = []
+    ascending = np.argsort(order, kind="stable")
     try:
         with open_regular(path) as stream, pq.ParquetFile(stream, page_checksum_verification=True) as file:
-            sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
-            stops = np.cumsum(sizes, dtype=np.intp)
-            ascending = np.argsort(order, kind="stable")
-            wanted = order[ascending]
-            found: list[Any] = []
-            for group, stop in enumerate(stops):
-                inside = wanted[np.searchsorted(wanted, stop - sizes[group]) : np.searchsorted(wanted, stop)]
+            stop = 0
+            for group in range(file.num_row_groups):
+                start, stop = stop, stop + file.metadata.row_group(group).num_rows
+                inside = order[ascending][slice(*np.searchsorted(order[ascending], [start, stop]))]
                 if len(inside):
-                    column = file.read_row_group(group).column(name)
-                    found += column.take(pa.array(inside - (stop - sizes[group]))).to_pylist()
+                    found += file.read_row_group(group).column(name).take(pa.array(inside - start)).to_pylist()
     except (OSError, pa.ArrowException, UnicodeDecodeError, KeyError):
-        return None
+        raise DamagedFileError(path) from None
     if len(found) != len(order):
-        return None
-    values: list[Any] = [None] * len(order)
-    for place, value in zip(ascending.tolist(), found, strict=True):
-        values[place] = value
-    return values
+        raise DamagedFileError(path)
+    values = np.empty(len(order), object)
+    values[ascending] = found
+    return list(values.tolist())
 
 
 @dataclass(frozen=True)
@@ -287,37 +285,45 @@ def make_corpus(selection: Selection, folder: Path, progress: Progress) -> tuple
     """The file that holds a corpus's sentences, made now in `folder` if it is missing, and what is known of it."""
     name = selection.corpus
     source = CORPORA.get(name)
-    _refuse_settings(selection)
+    if is_built_in(name.partition("@")[0]) and "@" in name:
+        raise CorpusError(
+            f"{label(name)} is not on the Hugging Face Hub and has no revisions. Leave out the @ and what follows it."
+        )
+    for setting in ("configuration", "split", "column") if source else ("configuration", "split"):
+        if value := getattr(selection, setting):
+            raise CorpusError(f"{label(name)} has no {setting} “{printable(value)}”. Leave that setting out.")
+    if source:
+        refuse_reading(selection)
     if isinstance(source, Shipped):
         made_label, path = source.label, source.file
-        about = _about_shipped(source)
+        about = read_about(path)
+        if about is None:
+            raise _damaged_installation(path)
     elif isinstance(source, Source):
-        made_label = source.label
-        path, about = _made_of_docstrings(name, source, folder, progress)
+        made_label, path = source.label, _source_path(name, source, folder)
+        about = read_about(path)
+        if about is None:
+            sentences = docstrings.gather(source.files(), progress, path.with_suffix(".unfinished"))
+            if not sentences:
+                raise CorpusError(f"No docstrings were found for “{name}”: this Python comes without its sources.")
+            about = write_sentences([sentences], path)
         mark_used(path)
     else:
         file, made_label = place_of(selection, folder)
         path, about = _made_of_file(selection, file, made_label, folder, progress)
         mark_used(path)
     cut = Segmentation.SENTENCES if about.cut else Segmentation.NONE
-    decided = replace(selection, column=about.column, segmentation=cut, reading=Reading(about.reading))
-    corpus = Corpus(decided, made_label, about.fingerprint, about.n_sentences, name, columns=tuple(about.columns))
-    fields = tuple(field for field in about.fields if field != about.column)
-    return path, replace(corpus, width=about.width, n_left_out=about.n_left_out, fields=fields)
-
-
-def _refuse_settings(selection: Selection) -> None:
-    """Raise CorpusError at a setting that a corpus of this machine does not have."""
-    name = selection.corpus
-    if is_built_in(name.partition("@")[0]) and "@" in name:
-        raise CorpusError(
-            f"{label(name)} is not on the Hugging Face Hub and has no revisions. Leave out the @ and what follows it."
-        )
-    for setting in ("configuration", "split", "column") if name in CORPORA else ("configuration", "split"):
-        if value := getattr(selection, setting):
-            raise CorpusError(f"{label(name)} has no {setting} “{printable(value)}”. Leave that setting out.")
-    if name in CORPORA:
-        refuse_reading(selection)
+    return path, Corpus(
+        replace(selection, column=about.column, segmentation=cut, reading=Reading(about.reading)),
+        made_label,
+        about.fingerprint,
+        about.n_sentences,
+        name,
+        columns=tuple(about.columns),
+        width=about.width,
+        n_left_out=about.n_left_out,
+        fields=tuple(field for field in about.fields if field != about.column),
+    )
 
 
 def discard(path: Path, folder: Path) -> None:
@@ -327,26 +333,8 @@ def discard(path: Path, folder: Path) -> None:
     path.unlink(missing_ok=True)
 
 
-def _about_shipped(source: Shipped) -> About:
-    about = read_about(source.file)
-    if about is None:
-        raise _damaged_installation(source.file)
-    return about
-
-
 def _damaged_installation(path: Path) -> CorpusError:
     return CorpusError(f"{path.name}, which comes with clsviz, is missing or damaged. Install clsviz again.")
-
-
-def _made_of_docstrings(name: str, source: Source, folder: Path, progress: Progress) -> tuple[Path, About]:
-    path = _source_path(name, source, folder)
-    about = read_about(path)
-    if about is None:
-        sentences = docstrings.gather(source.files(), progress, path.with_suffix(".unfinished"))
-        if not sentences:
-            raise CorpusError(f"No docstrings were found for “{name}”: this Python comes without its sources.")
-        about = write_sentences([sentences], path, columns=[], column="", cut=False)
-    return path, about
 
 
 def _made_of_file(selection: Selection, file: Path, name: str, folder: Path, progress: Progress) -> tuple[Path, About]:
@@ -364,41 +352,34 @@ def _made_of_file(selection: Selection, file: Path, name: str, folder: Path, pro
     path = folder / f"{made_of}-{short_digest(*wanted, segmentation.VERSION, str(_SCHEMA))}.parquet"
     about = read_about(path)
     if about is None:
-        about = _keep_file(selection, file, name, path, progress)
+        opened = open_file(selection, file, name)
+        table, unfinished = opened.table, path.with_suffix(".unfinished")
+        n_before = n_batches_before(unfinished)
+
+        def batches() -> Iterator[list[str] | Numbered]:
+            # Where in the file it was cancelled, a packed one or a table does not tell: it is gone through again, which
+            # takes little, but not cut into sentences.
+            for _ in itertools.islice(opened.texts, n_before):
+                progress.check()
+            for found in opened.numbered_sentences() if table.fields else opened.sentences():
+                progress.check()
+                yield found
+
+        about = write_sentences(
+            batches(),
+            path,
+            columns=table.columns,
+            column=opened.column,
+            cut=opened.cut,
+            reading=table.reading,
+            wrapped=table.wrapped,
+            fields=table.fields,
+            unfinished=unfinished,
+            n_before=n_before,
+        )
     if not about.n_sentences:
         raise no_sentence(name)
     return path, about
-
-
-def _keep_file(selection: Selection, file: Path, name: str, path: Path, progress: Progress) -> About:
-    """Keep the sentences of a file at `path`.
-
-    What was read before a cancellation is kept beside it, by the digest of the file. Where in the file that was, a
-    packed file or a table does not tell: it is gone through again, which takes little, but not cut into sentences.
-    """
-    opened = open_file(selection, file, name)
-    table, unfinished = opened.table, path.with_suffix(".unfinished")
-    n_before = n_batches_before(unfinished)
-
-    def sentences() -> Iterator[list[str] | Numbered]:
-        for _ in itertools.islice(opened.texts, n_before):
-            progress.check()
-        for found in opened.numbered_sentences() if table.fields else opened.sentences():
-            progress.check()
-            yield found
-
-    return write_sentences(
-        sentences(),
-        path,
-        columns=list(table.columns),
-        column=opened.column,
-        cut=opened.cut,
-        reading=table.reading,
-        wrapped=table.wrapped,
-        fields=table.fields,
-        unfinished=unfinished,
-        n_before=n_before,
-    )
 
 
 def _source_path(name: str, source: Source, folder: Path) -> Path:

@@ -14,7 +14,7 @@ def main() -> None:
     corpus = CORPORA["python-docs"]
     assert isinstance(corpus, Shipped)
     sentences = docstrings.gather(python_library(), Progress())
-    about = local_files.write_sentences([sentences], corpus.file, columns=[], column="", cut=False)
+    about = local_files.write_sentences([sentences], corpus.file)
     print(f"{about.n_sentences:,} sentences of Python {sys.version.split()[0]}, fingerprint {about.fingerprint}")
 
 

@@ -1,3 +1,4 @@
+import contextlib
 import gzip
 import hashlib
 import io
@@ -20,7 +21,7 @@ from clsviz.progress import Progress
 from clsviz.settings import Reading, Segmentation
 from clsviz.sources import catalogue, files, local_files, sampling, segmentation, uploads
 from clsviz.sources.catalogue import Shipped
-from clsviz.sources.local_files import PREVIEW_CHARACTERS, About, open_file
+from clsviz.sources.local_files import PREVIEW_CHARACTERS, About, DamagedFileError, open_file
 from clsviz.sources.segmentation import MAX_CHARACTERS
 from clsviz.sources.uploads import keep_upload
 
@@ -55,7 +56,7 @@ def test_the_corpus_that_comes_with_clsviz_is_always_the_same(kept: Path) -> Non
     assert corpus.fingerprint == "6761c073fb76715d0de9a07d5aa14d19e49c11d4a44b923328277c7c9ca1f66d"
     assert corpus.selection == Selection("python-docs", segmentation=Segmentation.NONE)
     file = catalogue.CORPORA["python-docs"].file
-    sentences = local_files.read_sentences(file, np.arange(11_858))
+    sentences = local_files.read_column(file, np.arange(11_858), "sentence")
     assert hashlib.sha256("\n".join(sentences).encode()).hexdigest() == corpus.fingerprint
     assert sorted(sentences_of("python-docs", kept)) == sorted(set(sentences))
     assert not kept.exists()
@@ -448,7 +449,7 @@ def test_what_is_kept_is_known_and_nothing_else_is_left(path: Path) -> None:
 def test_rows_come_in_any_order_with_repeats(path: Path) -> None:
     random = np.random.default_rng(0)
     for order in (random.permutation(60), random.integers(0, 60, 200), np.arange(60)[::-1], np.array([15, 14, 9, 10])):
-        assert local_files.read_sentences(path, order) == [KEPT_SENTENCES[index] for index in order]
+        assert local_files.read_column(path, order, "sentence") == [KEPT_SENTENCES[index] for index in order]
 
 
 def test_damage_is_noticed_wherever_it_is(path: Path) -> None:
@@ -458,11 +459,13 @@ def test_damage_is_noticed_wherever_it_is(path: Path) -> None:
         path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
         found = local_files.read_about(path)
         assert found in (None, ABOUT), place
-        assert found is None or local_files.read_sentences(path, order) in (None, KEPT_SENTENCES[::-1]), place
+        with contextlib.suppress(DamagedFileError):
+            assert found is None or local_files.read_column(path, order, "sentence") == KEPT_SENTENCES[::-1], place
     for size in range(0, len(content), 7):
         path.write_bytes(content[:size])
         assert local_files.read_about(path) is None
-        assert local_files.read_sentences(path, order) is None
+        with pytest.raises(DamagedFileError):
+            local_files.read_column(path, order, "sentence")
 
 
 def test_what_fails_while_it_is_written_leaves_nothing(path: Path) -> None:
@@ -472,5 +475,5 @@ def test_what_fails_while_it_is_written_leaves_nothing(path: Path) -> None:
 
     other = path.with_name("other.parquet")
     with pytest.raises(KeyboardInterrupt):
-        local_files.write_sentences(batches(), other, columns=[], column="", cut=False)
+        local_files.write_sentences(batches(), other)
     assert [file.name for file in path.parent.iterdir()] == ["sentences.parquet"]

@@ -19,6 +19,7 @@ from clsviz.progress import Progress
 from clsviz.settings import Segmentation
 from clsviz.sources import hub_dataset, local_files, sampling
 from clsviz.sources.hub_rounds import Limits
+from clsviz.sources.local_files import DamagedFileError
 from clsviz.sources.sampling import Sample
 
 
@@ -53,7 +54,10 @@ def test_a_damaged_copy_of_a_file_is_made_again(hundred: str, kept: Path) -> Non
 def test_a_folder_that_damages_what_it_keeps_is_named(
     hundred: str, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clsviz.sources.local_files.read_sentences", lambda *_: None)
+    def read(path: Path, *_: object) -> list[str]:
+        raise DamagedFileError(path)
+
+    monkeypatch.setattr(sampling, "read_column", read)
     with pytest.raises(CorpusError, match=r"hundred\.txt cannot be kept in .*Choose another place for the store"):
         sentences_of(hundred, kept)
 
@@ -304,11 +308,12 @@ def test_what_was_kept_without_rows_is_read_again(tmp_path: Path, kept: Path) ->
     (path,) = kept.glob("file-*.parquet")
     about = local_files.read_about(path)
     assert about is not None
-    batches = [local_files.read_sentences(path, np.arange(about.n_sentences)) or []]
+    batches = [local_files.read_column(path, np.arange(about.n_sentences), "sentence")]
     local_files.write_sentences(batches, path, columns=about.columns, column=about.column, cut=about.cut)
     with_rows = pq.read_table(path).column_names
     assert with_rows == ["sentence"]
-    assert local_files.read_rows(path, np.arange(3)) is None
+    with pytest.raises(DamagedFileError):
+        local_files.read_column(path, np.arange(3), "row")
     again, _ = draw(tmp_path / "a.csv", kept)
     assert again.sentences == sample.sentences
     assert again.corpus.fingerprint == sample.corpus.fingerprint  # so that what was measured of them stays

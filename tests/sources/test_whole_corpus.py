@@ -65,8 +65,8 @@ def test_the_first_sentences_are_read_without_the_others(
     assert whole(hundred, kept).sentences == expected()
     (head,) = kept.glob("*-head-*")
     read: list[Path] = []
-    rows = local_files.read_sentences
-    monkeypatch.setattr(local_files, "read_sentences", lambda path, order: read.append(path) or rows(path, order))
+    column = local_files.read_column
+    monkeypatch.setattr(sampling, "read_column", lambda path, *rest: read.append(path) or column(path, *rest))
     again = whole(hundred, kept)
     assert again.sentences == expected()
     assert read == [head]

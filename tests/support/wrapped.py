@@ -18,9 +18,7 @@ re-use it under the terms of the licence that is included with it."""
 @cache
 def sentences(n: int = 1500) -> list[str]:
     """Real sentences: the first of the corpus that comes with the package."""
-    found = local_files.read_sentences(catalogue.CORPORA["python-docs"].file, np.arange(n))
-    assert found is not None
-    return found
+    return local_files.read_column(catalogue.CORPORA["python-docs"].file, np.arange(n), "sentence")
 
 
 def paragraphs(n: int = 200) -> list[str]:
