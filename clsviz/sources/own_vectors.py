@@ -21,9 +21,14 @@ from clsviz.atomic import open_regular
 from clsviz.errors import CorpusError, first_line
 from clsviz.settings import Reading, is_name, printable, shown
 from clsviz.sources import files, tables
-from clsviz.sources.files import TextFile, check_width
+from clsviz.sources.files import Limits, TextFile, check_width
 from clsviz.sources.segmentation import MAX_CHARACTERS
 from clsviz.sources.tables import is_text, opened
+
+MOST_ROWS, MOST_DIMENSIONS = 100_000_000, 16_384
+"""The most rows that a file may have, and the most numbers a vector."""
+
+_AT_ONCE = 1024
 
 _MOST_ARRAYS = 1000
 
@@ -99,42 +104,29 @@ def damaged(name: str, error: Exception) -> CorpusError:
     return CorpusError(f"{name} cannot be read ({printable(first_line(error))}). Write or copy it again.")
 
 
-def open_npy(path: Path, name: str) -> list[Array]:
-    """The array in a .npy file; raises CorpusError if it is damaged."""
-    try:
-        with open_regular(path) as stream:
-            return [_described(_ONLY, stream, path, name, path.stat().st_size)]
-    except (OSError, *_DAMAGE) as error:
-        raise damaged(name, error) from None
-
-
-def open_npz(path: Path, name: str) -> list[Array]:
-    """The arrays in a .npz file; raises CorpusError if it is damaged."""
+def _arrays_in(path: Path, name: str, ending: str) -> list[Array]:
+    """The arrays in a .npy, .npz or .safetensors file; raises CorpusError if it is damaged."""
     arrays = []
     try:
-        with zipfile.ZipFile(path) as archive:
-            members = [member for member in archive.infolist() if member.filename.endswith(".npy")]
-            for member in members[:_MOST_ARRAYS]:
-                with archive.open(member) as stream:
-                    of = member.filename.removesuffix(".npy")
-                    arrays.append(_described(of, stream, path, name, member.file_size, member.filename))
-    except (OSError, EOFError, *_DAMAGE) as error:
-        raise damaged(name, error) from None
-    return arrays
-
-
-def open_safetensors(path: Path, name: str) -> list[Array]:
-    """The tensors in a .safetensors file; raises CorpusError if it is damaged."""
-    try:
+        if ending == ".npy":
+            with open_regular(path) as stream:
+                return [_described(_ONLY, stream, path, name, path.stat().st_size)]
+        if ending == ".npz":
+            with zipfile.ZipFile(path) as archive:
+                members = [member for member in archive.infolist() if member.filename.endswith(".npy")]
+                for member in members[:_MOST_ARRAYS]:
+                    with archive.open(member) as stream:
+                        of = member.filename.removesuffix(".npy")
+                        arrays.append(_described(of, stream, path, name, member.file_size, member.filename))
+            return arrays
         with safe_open(path, framework="numpy"):
             pass  # it checks that the header is sound, and that the tensors fill the file
         with open_regular(path) as stream:
             length = int.from_bytes(stream.read(8), "little")
             header = json.loads(stream.read(length))
-    except (OSError, RecursionError, *_DAMAGE) as error:
+    except (OSError, EOFError, RecursionError, *_DAMAGE) as error:
         raise damaged(name, error) from None
     header.pop("__metadata__", None)
-    arrays = []
     for of, about in [*header.items()][:_MOST_ARRAYS]:
         dtype, start, kind = _TYPES.get(about["dtype"]), 8 + length + about["data_offsets"][0], about["dtype"]
         problem = "" if dtype else f"“{shown(of)}” of {name} holds {kind}. Save it as float32."
@@ -160,28 +152,6 @@ def _described(array_name: str, stream: IO[bytes], path: Path, name: str, size: 
     if not problem and size < array.start + array.n_bytes:
         raise cut_short(name)
     return array
-
-
-class Columns(NamedTuple):
-    """The columns of a table by what they may be: texts, vectors, numbers."""
-
-    n_rows: int
-    texts: tuple[str, ...]
-    vectors: tuple[str, ...]
-    numbers: tuple[str, ...]
-
-
-def columns_of(file: TextFile) -> Columns:
-    """What its columns may be; raises CorpusError if it is no Parquet file or a damaged one."""
-    with opened(file) as table:
-        check_width(len(table.schema_arrow), file)
-        fields = {field.name: field.type for field in table.schema_arrow if is_name(field.name)}
-        n_rows = int(table.metadata.num_rows)
-
-    def those(holds: Any) -> tuple[str, ...]:
-        return tuple(name for name, kind in fields.items() if holds(kind))
-
-    return Columns(n_rows, those(is_text), those(_is_of_vectors), those(_is_of_numbers))
 
 
 def column_batches(file: TextFile, names: Sequence[str], n: int) -> Iterator[list[Any]]:
@@ -237,14 +207,6 @@ def _is_of_vectors(kind: Any) -> bool:
     types = pa.types
     is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
     return bool(is_list and _is_of_numbers(kind.value_type))
-
-
-MOST_ROWS, MOST_DIMENSIONS = 100_000_000, 16_384
-"""The most rows that a file may have, and the most numbers a vector."""
-
-_AT_ONCE = 1024
-
-_ARRAYS = {".npy": open_npy, ".npz": open_npz, ".safetensors": open_safetensors}
 
 
 class Rows(NamedTuple):
@@ -315,21 +277,17 @@ class VectorFile:
             if name and name not in of_kind:
                 raise CorpusError(self.problems.get(name) or self._lacks(name, what, of_kind))
         if chosen.texts_file is None:
-            if not text and len(self.texts) == 1:
-                text = self.texts[0]
-            elif not text or text not in self.texts:
-                raise CorpusError(self._lacks_text(text))
+            if not text and not self.texts:
+                raise CorpusError(f"{self.name} holds no texts. Give them in a file of their own, one for each row.")
+            if not text and len(self.texts) > 1:
+                raise CorpusError(f"Say which column holds the texts. {self._there(self.texts)}")
+            text = text or self.texts[0]
+            if text not in self.texts:
+                raise CorpusError(self._lacks(text, "texts", self.texts))
         return replace(chosen, vectors=vectors, norms=norms, text=text)
 
     def _lacks(self, name: str, what: str, of_kind: Sequence[str]) -> str:
         return f"{self.name} has no {what} under “{shown(name)}”. {self._there(of_kind)}"
-
-    def _lacks_text(self, text: str) -> str:
-        if text:
-            return self._lacks(text, "texts", self.texts)
-        if self.texts:
-            return f"Say which column holds the texts. {self._there(self.texts)}"
-        return f"{self.name} holds no texts. Give them in a file of their own, one for each row."
 
     def _there(self, of_kind: Sequence[str]) -> str:
         if of_kind:
@@ -368,7 +326,7 @@ class VectorFile:
 
     def _columns(self, names: Sequence[str], n: int) -> Iterator[list[Any]]:
         if not self._arrays:
-            yield from column_batches(_as_file(self.path, self.name), names, _AT_ONCE)
+            yield from column_batches(TextFile(self.path, self.name, is_packed=False, limits=Limits()), names, _AT_ONCE)
             return
         arrays = [self._arrays[name] for name in names]
         for array in arrays:
@@ -392,28 +350,29 @@ def open_vectors(path: Path, name: str = "") -> VectorFile:
         )
     files.check(path, name)
     if ending == ".parquet":
-        columns = columns_of(_as_file(path, name))
-        of_kinds = columns.texts, columns.vectors, columns.numbers
-        found = VectorFile(path, name, *of_kinds, _n_rows=columns.n_rows)
-    else:
-        found = _of_arrays(path, name, _ARRAYS[ending](path, name))
-    if not found.vectors and not found.numbers:
-        problem = next(
-            iter(found.problems.values()), f"{name} holds neither vectors nor norms. Give a file of numbers."
+        file = TextFile(path, name, is_packed=False, limits=Limits())
+        with opened(file) as table:
+            check_width(len(table.schema_arrow), file)
+            kinds = {field.name: field.type for field in table.schema_arrow if is_name(field.name)}
+            n_rows = int(table.metadata.num_rows)
+        texts, vectors, numbers = (
+            tuple(column for column, kind in kinds.items() if holds(kind))
+            for holds in (is_text, _is_of_vectors, _is_of_numbers)
         )
-        raise CorpusError(problem)
+        found = VectorFile(path, name, texts, vectors, numbers, _n_rows=n_rows)
+    else:
+        arrays = _arrays_in(path, name, ending)
+        problems = {array.name: problem for array in arrays if (problem := array.problem or _misshapen(array))}
+        fit = {array.name: array for array in arrays if array.name not in problems}
+        texts, vectors, numbers = (
+            tuple(of for of, array in fit.items() if array.dtype.kind in kinds and len(array.shape) == n_dimensions)
+            for kinds, n_dimensions in (("U", 1), ("fiu", 2), ("fiu", 1))
+        )
+        found = VectorFile(path, name, texts, vectors, numbers, problems, fit)
+    if not found.vectors and not found.numbers:
+        nothing = f"{name} holds neither vectors nor norms. Give a file of numbers."
+        raise CorpusError(next(iter(found.problems.values()), nothing))
     return found
-
-
-def _of_arrays(path: Path, name: str, arrays: "Sequence[Array]") -> VectorFile:
-    problems = {array.name: array.problem or _misshapen(array) for array in arrays}
-    fit = {array.name: array for array in arrays if not problems[array.name]}
-
-    def those(kinds: str, n_dimensions: int) -> tuple[str, ...]:
-        return tuple(of for of, array in fit.items() if array.dtype.kind in kinds and len(array.shape) == n_dimensions)
-
-    kept = {of: problem for of, problem in problems.items() if problem}
-    return VectorFile(path, name, those("U", 1), those("fiu", 2), those("fiu", 1), kept, fit)
 
 
 def _misshapen(array: "Array") -> str:
@@ -435,40 +394,28 @@ def _too_wide(width: int, name: str) -> str:
     return ""
 
 
-def _as_file(path: Path, name: str) -> "files.TextFile":
-    return files.TextFile(path, name, is_packed=False, limits=files.Limits())
-
-
 def _with_texts(columns: Iterator[list[Any]], chosen: Chosen, n: int, name: str) -> Iterator[list[Any]]:
     """The columns with the texts of another file beside them; raises CorpusError unless there are as many."""
     assert chosen.texts_file is not None  # the caller checked
     texts_name = printable(chosen.texts_name or chosen.texts_file.name)
-    texts = _texts(chosen.texts_file, texts_name, chosen.text)
+    reading = Reading.LINES if files.is_plain_text(texts_name) else Reading.AUTO
+    table = tables.open_table(chosen.texts_file, texts_name, reading=reading)
+    runs = table.numbered_texts(chosen.text)
+    numbered = itertools.chain.from_iterable(zip(*run, strict=True) for run in runs)
+    remedy = "Give one text for each row, in the same order."
     n_before = 0
     for batch in columns:
-        found = [*itertools.islice(texts, len(batch[0]))]
-        n_before += len(found)
-        if len(found) < len(batch[0]):
-            raise _unequal(f"{texts_name} has {n_before:,} texts", f"{name} has {n:,} rows")
-        yield [*batch, found]
-    if next(texts, None) is not None:
-        raise _unequal(f"{texts_name} has more than {n:,} texts", f"{name} has {n:,} rows")
-
-
-def _unequal(some: str, others: str) -> CorpusError:
-    return CorpusError(f"{some}, and {others}. Give one text for each row, in the same order.")
-
-
-def _texts(path: Path, name: str, column: str) -> Iterator[str]:
-    """The texts of a file, one for each of its lines or rows."""
-    table = tables.open_table(path, name, reading=Reading.LINES if files.is_plain_text(name) else Reading.AUTO)
-    n_before = 0
-    for texts, rows in table.numbered_texts(column):
-        for text, row in zip(texts, rows, strict=True):
+        found = []
+        for text, row in itertools.islice(numbered, len(batch[0])):
             if row != n_before:
-                raise _no_text(n_before, name)
+                raise _no_text(n_before, texts_name)
             n_before += 1
-            yield text
+            found.append(text)
+        if len(found) < len(batch[0]):
+            raise CorpusError(f"{texts_name} has {n_before:,} texts, and {name} has {n:,} rows. {remedy}")
+        yield [*batch, found]
+    if next(numbered, None) is not None:
+        raise CorpusError(f"{texts_name} has more than {n:,} texts, and {name} has {n:,} rows. {remedy}")
 
 
 def _no_text(row: int, name: str) -> CorpusError:
