@@ -266,33 +266,12 @@ class Table:
         if there is no such column, and while reading if the file is damaged or the column holds no text at all.
         """
         if column and column not in self.columns:
-            raise CorpusError(
-                f"{printable(self.name)} has no column “{shown(column)}” that holds text. {self._choices()}"
-            )
-        return self._batches(column or next(iter(self.columns), ""))
-
-    def values(self, field: str) -> Values:
-        """What every row has in one of the `fields`, as text of up to 100 characters; None where it is blank.
-
-        Raises CorpusError if there is no such field, and while reading if the file is damaged.
-        """
-        if field not in self.fields or self._read_field is None:
-            raise CorpusError(f"{printable(self.name)} has no column “{shown(field)}”.")
-        return self._short_values(self._read_field(field))
-
-    def _short_values(self, pieces: Values) -> Values:
-        return (short_values(values) for values in pieces)
-
-    def _choices(self) -> str:
-        if not self.columns:
-            return "It has no columns: each line is a text."
-        more = len(self.columns) - _SHOWN_COLUMNS
-        names = ", ".join(map(shown, self.columns[:_SHOWN_COLUMNS])) + (f" and {more:,} more" if more > 0 else "")
-        return f"Choose one of these: {names}."
-
-    def _batches(self, column: str) -> Iterator[tuple[list[str], list[int]]]:
+            more = len(self.columns) - _SHOWN_COLUMNS
+            names = ", ".join(map(shown, self.columns[:_SHOWN_COLUMNS])) + (f" and {more:,} more" if more > 0 else "")
+            choices = f"Choose one of these: {names}." if names else "It has no columns: each line is a text."
+            raise CorpusError(f"{printable(self.name)} has no column “{shown(column)}” that holds text. {choices}")
         is_empty, n_before = True, 0
-        for values in self._read(column):
+        for values in self._read(column or next(iter(self.columns), "")):
             for start in range(0, len(values), BATCH_SIZE):
                 texts = [" ".join(value.split()) if value else "" for value in values[start : start + BATCH_SIZE]]
                 rows = [row for row, text in enumerate(texts, n_before + start) if text]
@@ -306,6 +285,16 @@ class Table:
             )
         if is_empty:
             raise no_text(printable(self.name))
+
+    def values(self, field: str) -> Values:
+        """What every row has in one of the `fields`, as text of up to 100 characters; None where it is blank.
+
+        Raises CorpusError if there is no such field, and while reading if the file is damaged.
+        """
+        if field not in self.fields or self._read_field is None:
+            raise CorpusError(f"{printable(self.name)} has no column “{shown(field)}”.")
+        for values in self._read_field(field):
+            yield short_values(values)
 
 
 def usable_fields(names: Iterable[str]) -> tuple[str, ...]:
@@ -328,19 +317,12 @@ def text_columns(sample: Mapping[str, Iterable[str | None]], name: str) -> tuple
     """The columns whose first values hold text, likeliest first; raises CorpusError if there is none."""
     ranks: dict[str, tuple[int, float]] = {}
     for column, values in sample.items():
-        if not is_name(column):
-            continue  # no setting could hold such a name
-        texts = _texts(values)
-        if 2 * sum(any(map(str.isalpha, text)) for text in texts) > len(texts):
-            ranks[column] = rank(column, sum(map(len, texts)) / len(texts))
+        texts = [text for value in values if value and (text := " ".join(value.split()))]
+        if is_name(column) and 2 * sum(any(map(str.isalpha, text)) for text in texts) > len(texts):
+            ranks[column] = rank(column, sum(map(len, texts)) / len(texts))  # no setting could hold another name
     if not ranks:
         raise no_text(name)
     return tuple(sorted(ranks, key=ranks.__getitem__))
-
-
-def _texts(values: Iterable[str | None]) -> list[str]:
-    """The values that are not blank, with every run of white space made one space."""
-    return [text for value in values if value and (text := " ".join(value.split()))]
 
 
 def check_width(n_columns: int, file: TextFile) -> None:

@@ -49,6 +49,117 @@ from clsviz.sources.files import (
 )
 from clsviz.sources.paragraphs import SAMPLE_CHARACTERS, Wrapped, is_wrapped
 
+
+def open_table(path: Path, name: str = "", limits: Limits | None = None, reading: Reading = Reading.AUTO) -> Table:
+    """The texts of the file at `path`, in the format that the ending of `name`, or else of its own name, tells.
+
+    Texts are read only when asked for, except that .txt, .csv and .tsv are gone through once to find their encoding.
+    reading: what is one text in plain text. Raises CorpusError if the file cannot be read, is too large, damaged, in no
+    known format, or holds no text.
+    """
+    name, limits = name or path.name, limits or Limits()
+    check(path, name, limits)
+    ending = suffix(name)
+    file = TextFile(path, printable(name), ending.endswith(".gz"), limits, reading)
+    if reading is not Reading.AUTO and not is_plain_text(name):
+        raise CorpusError(f"{file.name} is a table, which is not read in {reading}. Leave out the setting reading.")
+    match ending.removesuffix(".gz"):
+        case ".txt":
+            return open_lines(file)
+        case ".csv" | ".tsv" as kind:
+            return open_csv(file, "" if kind == ".csv" else "\t")
+        case ".parquet":
+            return open_parquet(file)
+    return open_json_lines(file)
+
+
+def check_whole(path: Path, name: str, limits: Limits) -> None:
+    """Raise CorpusError if the file at `path` holds more than `limits` allow when unpacked, having read no more.
+
+    Also if it cannot be unpacked to its end, or cannot be opened.
+    """
+    check(path, name, limits)
+    ending = suffix(name)
+    file = TextFile(path, printable(name), ending.endswith(".gz"), limits)
+    if file.is_packed:
+        for _ in file.chunks():
+            pass
+    if ending == ".parquet":  # a text that repeats takes no room in it
+        with opened(file) as table:
+            check_width(len(table.schema_arrow), file)
+            names = [column.name for column in table.schema_arrow if is_text(column.type)]
+        for column in dict.fromkeys(names):
+            for _ in _values(file, BATCH_SIZE, column, only_counted=True):
+                pass
+
+
+def open_lines(file: TextFile) -> Table:
+    """The lines of a text file, or its paragraphs, as `file.reading` says.
+
+    Raises CorpusError if it is in no known encoding or holds no text.
+    """
+    encoding = find_encoding(file)
+    characters = partial(decoded, file, encoding)
+    beginning = _first_lines(file, encoding, SAMPLE_CHARACTERS + 1)
+    if file.reading is Reading.LINES or (file.reading is Reading.AUTO and not is_wrapped(beginning)):
+        return Table(file.path, file.name, encoding, (), lambda _: lines(characters(), "\n", file))
+    wrapped = Wrapped(beginning)
+    return Table(
+        file.path, file.name, encoding, (), lambda _: wrapped.paragraphs(lines(characters(), "\n", file)), wrapped
+    )
+
+
+def open_json_lines(file: TextFile) -> Table:
+    """A file of JSON objects, their keys being the columns; raises CorpusError if none holds text."""
+    sample: dict[str, list[str]] = {}
+    fields: dict[str, None] = {}  # keys of strings, numbers and truth values
+    for found in itertools.islice(itertools.chain.from_iterable(_objects(file)), SAMPLE_ROWS):
+        for key, value in found.items():
+            if isinstance(value, str):
+                sample.setdefault(key, []).append(value)
+            if isinstance(value, str | int | float):
+                fields[key] = None
+    check_width(len(sample), file)
+    columns = text_columns(sample, file.name)
+    read, read_field = partial(_json_values, file, str), partial(_json_values, file, str | int | float)
+    return Table(file.path, file.name, "utf-8", columns, read, None, [*fields], read_field)
+
+
+def _json_values(file: TextFile, kinds: Any, key: str) -> Values:
+    for objects in _objects(file):
+        yield [str(value) if isinstance(value := found.get(key), kinds) else None for found in objects]
+
+
+def _objects(file: TextFile) -> Iterator[list[dict[str, Any]]]:
+    """The objects of a file, as many at a time as a chunk holds; raises CorpusError at a line that is not one."""
+    number = 0
+    for found in lines(file.chunks(), b"\n", file):
+        objects = []
+        for line in found:
+            number += 1
+            if number == 1:
+                line = line.removeprefix(codecs.BOM_UTF8)
+            if line and not line.isspace():
+                objects.append(_object(line, number, file.name))
+        yield objects
+
+
+def _object(line: bytes, number: int, name: str) -> dict[str, Any]:
+    try:
+        value = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        try:
+            line.decode()
+        except UnicodeDecodeError as fault:
+            raise BadByteError(name, "utf-8", line[fault.start], number) from None
+        problem = f"is not valid JSON at its character {error.colno:,}"
+    else:
+        if isinstance(value, dict):
+            return value
+        problem = "is not a JSON object"
+    raise CorpusError(f'Line {number:,} of {name} {problem}. Give one object per line, as in {{"text": "…"}}.')
+
+
 _DELIMITERS = ",;\t|"
 
 _SAID = re.compile(rf'"?sep=([{_DELIMITERS}])"?', re.IGNORECASE)
@@ -154,28 +265,26 @@ class _Utf8(io.RawIOBase):
         return size
 
 
-def open_csv(file: TextFile) -> Table:
-    """A table whose delimiter is found in its first lines; raises CorpusError if it cannot be read or has no text."""
-    encoding = find_encoding(file)
-    piece = _first_lines(file, encoding)
-    if len(piece) > 1 and (said := _SAID.fullmatch(piece[0])):
-        return _opened(file, encoding, said[1], piece[1:], n_skipped=1)
-    return _opened(file, encoding, _find_delimiter(piece), piece)
+def open_csv(file: TextFile, delimiter: str = "") -> Table:
+    """A table with this delimiter, or the one found in its first lines.
 
-
-def open_tsv(file: TextFile) -> Table:
-    """A table with tabs between its columns; raises CorpusError if it cannot be read or has no text."""
-    encoding = find_encoding(file)
-    return _opened(file, encoding, "\t", _first_lines(file, encoding))
-
-
-def _opened(file: TextFile, encoding: str, delimiter: str, piece: Sequence[str], n_skipped: int = 0) -> Table:
-    """A table that begins with the lines `piece`."""
+    Raises CorpusError if it cannot be read or has no text.
+    """
+    encoding, n_skipped = find_encoding(file), 0
+    piece = [line for line in _first_lines(file, encoding, PIECE_BYTES) if line]
+    if not delimiter and len(piece) > 1 and (said := _SAID.fullmatch(piece[0])):
+        delimiter, piece, n_skipped = said[1], piece[1:], 1
+    delimiter = delimiter or _find_delimiter(piece)
     table = _Csv(file, encoding, delimiter, not _has_mere_quotes(piece, delimiter), n_skipped)
     check_width(piece[0].count(delimiter) // 2, file)  # roughly, since some may be quoted; building them takes memory
     n_columns = next(table.batches()).num_columns
     check_width(n_columns, file)
-    sample = _first_rows(table, n_columns)
+    sample: list[list[str]] = [[] for _ in range(n_columns)]
+    for batch in table.batches(range(n_columns)):
+        for values, column in zip(sample, batch.columns, strict=True):
+            values += column.slice(0, 1 + SAMPLE_ROWS - len(values)).to_pylist()
+        if len(sample[0]) > SAMPLE_ROWS:
+            break
     above = _rows_above(list(zip(*sample, strict=True)))
     names = _unique_names([values[above] for values in sample])
     columns = text_columns({name: values[above + 1 :] for name, values in zip(names, sample, strict=True)}, file.name)
@@ -184,17 +293,6 @@ def _opened(file: TextFile, encoding: str, delimiter: str, piece: Sequence[str],
         return _csv_values(table, names.index(column), n_columns, above)
 
     return Table(file.path, file.name, encoding, columns, read, None, names, read)
-
-
-def _first_rows(table: _Csv, n_columns: int) -> list[list[str]]:
-    """The header and the first rows of a table, column by column."""
-    rows: list[list[str]] = [[] for _ in range(n_columns)]
-    for batch in table.batches(range(n_columns)):
-        for values, column in zip(rows, batch.columns, strict=True):
-            values += column.slice(0, 1 + SAMPLE_ROWS - len(values)).to_pylist()
-        if len(rows[0]) > SAMPLE_ROWS:
-            break
-    return rows
 
 
 def _rows_above(rows: Sequence[Sequence[str]]) -> int:
@@ -222,15 +320,14 @@ def _csv_values(table: _Csv, column: int, n_columns: int, above: int) -> Values:
         )
 
 
-def _first_lines(file: TextFile, encoding: str) -> list[str]:
-    """The whole lines at the beginning of a file, without blank ones."""
+def _first_lines(file: TextFile, encoding: str, n: int) -> list[str]:
+    """The whole lines at the beginning of a file, from the first that is not blank on, of n characters or more."""
     piece = ""
     for text in decoded(file, encoding):
         piece = (piece + text).lstrip("\n")
-        if len(piece) >= PIECE_BYTES:
-            piece = piece[: piece.rfind("\n") + 1] or piece
-            break
-    return [line for line in piece.split("\n") if line]
+        if len(piece) >= n:
+            return piece.split("\n")[:-1] or [piece]
+    return piece.split("\n")
 
 
 def _find_delimiter(lines: Sequence[str]) -> str:
@@ -292,16 +389,6 @@ def open_parquet(file: TextFile) -> Table:
     columns = text_columns(sample, file.name)
     read, read_field = partial(_values, file, batch_size), partial(_plain_values, file, batch_size)
     return Table(file.path, file.name, "utf-8", columns, read, None, fields, read_field)
-
-
-def check_decoded(file: TextFile) -> None:
-    """Raise CorpusError if a column of text holds more than `text_bytes`: what repeats takes no room in the file."""
-    with opened(file) as table:
-        check_width(len(table.schema_arrow), file)
-        names = [column.name for column in table.schema_arrow if is_text(column.type)]
-    for name in dict.fromkeys(names):
-        for _ in _values(file, BATCH_SIZE, name, only_counted=True):
-            pass
 
 
 def _values(file: TextFile, batch_size: int, column: str, *, only_counted: bool = False) -> Values:
@@ -412,129 +499,3 @@ def opened(file: TextFile, column: str = "") -> Iterator[Any]:
             f"{file.name} is not a Parquet file, or a damaged one ({printable(first_line(error))}). Write or copy it "
             "again."
         ) from None
-
-
-def open_table(path: Path, name: str = "", limits: Limits | None = None, reading: Reading = Reading.AUTO) -> Table:
-    """The texts of the file at `path`, in the format that the ending of `name`, or else of its own name, tells.
-
-    Texts are read only when asked for, except that .txt, .csv and .tsv are gone through once to find their encoding.
-    reading: what is one text in plain text. Raises CorpusError if the file cannot be read, is too large, damaged, in no
-    known format, or holds no text.
-    """
-    name, limits = name or path.name, limits or Limits()
-    check(path, name, limits)
-    ending = suffix(name)
-    file = TextFile(path, printable(name), ending.endswith(".gz"), limits, reading)
-    if reading is not Reading.AUTO and not is_plain_text(name):
-        raise CorpusError(f"{file.name} is a table, which is not read in {reading}. Leave out the setting reading.")
-    match ending.removesuffix(".gz"):
-        case ".txt":
-            return open_lines(file)
-        case ".csv" | ".tsv" as kind:
-            return open_csv(file) if kind == ".csv" else open_tsv(file)
-        case ".parquet":
-            return open_parquet(file)
-    return open_json_lines(file)
-
-
-def check_whole(path: Path, name: str, limits: Limits) -> None:
-    """Raise CorpusError if the file at `path` holds more than `limits` allow when unpacked, having read no more.
-
-    Also if it cannot be unpacked to its end, or cannot be opened.
-    """
-    check(path, name, limits)
-    ending = suffix(name)
-    file = TextFile(path, printable(name), ending.endswith(".gz"), limits)
-    if file.is_packed:
-        for _ in file.chunks():
-            pass
-    if ending == ".parquet":
-        check_decoded(file)
-
-
-def open_lines(file: TextFile) -> Table:
-    """The lines of a text file, or its paragraphs, as `file.reading` says.
-
-    Raises CorpusError if it is in no known encoding or holds no text.
-    """
-    encoding = find_encoding(file)
-    characters = partial(decoded, file, encoding)
-    beginning = _beginning(characters())
-    if file.reading is Reading.LINES or (file.reading is Reading.AUTO and not is_wrapped(beginning)):
-        return Table(file.path, file.name, encoding, (), lambda _: lines(characters(), "\n", file))
-    wrapped = Wrapped(beginning)
-    return Table(
-        file.path, file.name, encoding, (), lambda _: wrapped.paragraphs(lines(characters(), "\n", file)), wrapped
-    )
-
-
-def _beginning(chunks: Iterable[str]) -> list[str]:
-    """The whole lines at the beginning of a file."""
-    piece = ""
-    for chunk in chunks:
-        piece += chunk
-        if len(piece) > SAMPLE_CHARACTERS:
-            return piece.split("\n")[:-1]
-    return piece.split("\n")
-
-
-def open_json_lines(file: TextFile) -> Table:
-    """A file of JSON objects, their keys being the columns; raises CorpusError if none holds text."""
-    sample, fields = _json_sample(file)
-    columns = text_columns(sample, file.name)
-    read, read_field = partial(_json_values, file), partial(_plain_json_values, file)
-    return Table(file.path, file.name, "utf-8", columns, read, None, fields, read_field)
-
-
-def _json_sample(file: TextFile) -> tuple[dict[str, list[str]], list[str]]:
-    """The strings in the first lines, by their keys; and the keys of strings, numbers and truth values."""
-    sample: dict[str, list[str]] = {}
-    fields: dict[str, None] = {}
-    for found in itertools.islice(itertools.chain.from_iterable(_objects(file)), SAMPLE_ROWS):
-        for key, value in found.items():
-            if isinstance(value, str):
-                sample.setdefault(key, []).append(value)
-            if isinstance(value, str | int | float):
-                fields[key] = None
-    check_width(len(sample), file)
-    return sample, [*fields]
-
-
-def _json_values(file: TextFile, key: str) -> Values:
-    for objects in _objects(file):
-        yield [value if isinstance(value := found.get(key), str) else None for found in objects]
-
-
-def _plain_json_values(file: TextFile, key: str) -> Values:
-    for objects in _objects(file):
-        yield [str(value) if isinstance(value := found.get(key), str | int | float) else None for found in objects]
-
-
-def _objects(file: TextFile) -> Iterator[list[dict[str, Any]]]:
-    """The objects of a file, as many at a time as a chunk holds; raises CorpusError at a line that is not one."""
-    number = 0
-    for found in lines(file.chunks(), b"\n", file):
-        objects = []
-        for line in found:
-            number += 1
-            if number == 1:
-                line = line.removeprefix(codecs.BOM_UTF8)
-            if line and not line.isspace():
-                objects.append(_object(line, number, file.name))
-        yield objects
-
-
-def _object(line: bytes, number: int, name: str) -> dict[str, Any]:
-    try:
-        value = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
-        try:
-            line.decode()
-        except UnicodeDecodeError as fault:
-            raise BadByteError(name, "utf-8", line[fault.start], number) from None
-        problem = f"is not valid JSON at its character {error.colno:,}"
-    else:
-        if isinstance(value, dict):
-            return value
-        problem = "is not a JSON object"
-    raise CorpusError(f'Line {number:,} of {name} {problem}. Give one object per line, as in {{"text": "…"}}.')
