@@ -1,6 +1,5 @@
 """The models: the catalogue, what a model's name means, and its files on this machine or on the Hugging Face Hub."""
 
-import contextlib
 import fnmatch
 import functools
 import hashlib
@@ -10,141 +9,16 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from clsviz.atomic import sha256
-from clsviz.errors import ModelError, first_line
+from clsviz.errors import ModelError
 from clsviz.experiment import Experiment
 from clsviz.progress import Progress, interruptible
 from clsviz.settings import Unit, printable
-from clsviz.sources import hub
-
-WEIGHTS = ("*.safetensors", "*.safetensors.index.json")
-
-TOKENIZER_SETTINGS = "tokenizer_config.json"
-
-TOKENIZER = (
-    "tokenizer.json", TOKENIZER_SETTINGS, "special_tokens_map.json", "added_tokens.json",
-    "vocab.txt", "vocab.json", "merges.txt", "bpe.codes", "*.model",
-)  # fmt: skip
-
-VOCABULARY = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
-"""Without one of these, the other files do not make a tokenizer."""
-
-FILES = ("config.json", *TOKENIZER, *WEIGHTS)
-
-DAMAGE = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
-"""What reading a file raises if it does not hold what it should."""
-
-_DECODER = re.compile(r".*ForCausalLM|(?!XLNet|.*With).*LMHeadModel")
-"""Classes that predict the next token. XLNet's and XLM's have such names too, but see both sides of a token."""
-
-
-def transformer_path(folder: Path) -> str:
-    """The subfolder that modules.json names for the transformer, ending in “/”, or "" if it names none.
-
-    Repositories of sentence-transformers may have the model in a folder of its own.
-    """
-    try:
-        if not (folder / "modules.json").is_file():
-            return ""
-        modules = json.loads((folder / "modules.json").read_bytes())
-        paths = [str(module["path"]) for module in modules if str(module["type"]).endswith(".Transformer")]
-    except DAMAGE:
-        return ""
-    is_plain = bool(paths) and re.fullmatch(r"\w[\w.-]*", paths[0]) is not None
-    return f"{paths[0]}/" if is_plain else ""
-
-
-def refuse_lacking(name: str, has_configuration: bool, has_vocabulary: bool) -> None:
-    """Raise ModelError if the configuration or the tokenizer is missing."""
-    if not has_configuration:
-        raise ModelError(f"{name} is not a model: it has no config.json. Choose another.")
-    if not has_vocabulary:
-        raise ModelError(
-            f"{name} has no tokenizer beside its weights. Choose another, or save its tokenizer there too."
-        )
-
-
-def refuse_pickle(name: str, weights: list[str], all_files: list[str]) -> None:
-    """Raise ModelError if no weights are safetensors; `all_files` are searched for other formats."""
-    if any(path.endswith(".safetensors") for path in weights):
-        return
-    if not any(path.endswith((".bin", ".pt", ".h5", ".ckpt", ".msgpack")) for path in all_files):
-        raise ModelError(f"{name} holds no model weights: it has no model.safetensors. Choose another.")
-    raise ModelError(
-        f"{name} has no weights in the safetensors format. Other formats can run code when loaded, so they are "
-        "refused. Look on its page for a pull request that adds model.safetensors and name it with @refs/pr/ and its "
-        "number, or convert them with transformers' save_pretrained."
-    )
-
-
-def refuse_decoder(name: str, path: Path) -> None:
-    """Raise ModelError if the configuration alone shows that this is not an encoder, before its weights are fetched."""
-    try:
-        config = json.loads(path.read_bytes())
-    except (ValueError, RecursionError):
-        return  # loading it tells what is wrong
-    if not isinstance(config, dict):
-        return
-    architectures = config.get("architectures") or []
-    kinds = [str(kind) for kind in architectures] if isinstance(architectures, list) else []
-    if config.get("is_encoder_decoder") or any(kind.endswith("ForConditionalGeneration") for kind in kinds):
-        raise ModelError(f"{name} is an encoder with a decoder. Choose an encoder, such as bert-base-uncased.")
-    if config.get("is_decoder") or any(_DECODER.fullmatch(kind) for kind in kinds):
-        raise ModelError(f"{name} is a decoder, which has no [CLS]. Choose an encoder, such as bert-base-uncased.")
-
-
-def checked_files(name: str, folder: Path, untrained: bool) -> list[Path]:
-    """The files that a model in `folder` is loaded from, sorted; raises ModelError if one is missing or damaged."""
-    if not os.path.isdir(folder):
-        raise ModelError(f"There is no folder {name}.")
-    refuse_lacking(name, (folder / "config.json").is_file(), bool(matching(folder, VOCABULARY)))
-    if not untrained:
-        refuse_pickle(name, [path.name for path in matching(folder, WEIGHTS[:1])], os.listdir(folder))
-    from safetensors import SafetensorError, safe_open
-
-    patterns = ("config.json", *TOKENIZER) if untrained else FILES
-    files = matching(folder, patterns)
-    try:
-        strangers = weight_files_named(folder) - {path.name for path in files}
-        for path in matching(folder, () if untrained else WEIGHTS[:1]):
-            with safe_open(path, framework="numpy"):
-                pass  # only to see that its header can be read
-    except (*DAMAGE, SafetensorError) as error:
-        raise ModelError(f"{name} is damaged ({first_line(error)}). Fetch its files again.") from error
-    if strangers and not untrained:
-        raise ModelError(f"{name} names weights that are not in its folder: {', '.join(sorted(strangers))}.")
-    # Some programs fetch other vocabularies beside a tokenizer.json too, and the fingerprint must not depend on that.
-    has_all = any(path.name == "tokenizer.json" for path in files)
-    unread = [pattern for pattern in (*VOCABULARY, "merges.txt", "bpe.codes") if pattern != "tokenizer.json"]
-    return [path for path in files if not (has_all and any(path.match(pattern) for pattern in unread))]
-
-
-def weight_files_named(folder: Path) -> set[str]:
-    """Names of the files that hold the weights, as the configuration and the indexes say."""
-    config = json.loads((folder / "config.json").read_bytes())
-    if not isinstance(config, dict):
-        raise ValueError("its config.json holds no settings")
-    names = {config.get("transformers_weights")} - {None}
-    for index in matching(folder, WEIGHTS[1:]):
-        names |= set(json.loads(index.read_bytes())["weight_map"].values())
-    return set(map(str, names))
-
-
-def matching(folder: Path, patterns: Iterable[str]) -> list[Path]:
-    """The files directly in `folder` that match any of the patterns, sorted."""
-    return sorted({path for pattern in patterns for path in folder.glob(pattern) if path.is_file()})
-
-
-def fingerprint_of(files: Iterable[Path]) -> str:
-    """SHA-256 over the names and contents of files, in hexadecimal."""
-    digests = {path.name: sha256(path) for path in files}
-    return hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()
-
+from clsviz.sources import hub, model_files
 
 UNTRAINED = "untrained:"
 """Put before a model's name: its architecture with random weights."""
@@ -345,12 +219,12 @@ class Weights:
         """Number of the last layer, or None if the configuration does not say it in a usual way."""
         if self.imported:
             return 0
-        return _number(self._config, "num_hidden_layers", "n_layers")
+        return self._number("num_hidden_layers", "n_layers")
 
     @functools.cached_property
     def width(self) -> int | None:
         """Dimensions of a vector, or None if the configuration does not say it in a usual way."""
-        return None if self.imported else _number(self._config, "hidden_size", "dim", "d_model")
+        return None if self.imported else self._number("hidden_size", "dim", "d_model")
 
     @functools.cached_property
     def n_parameters(self) -> int:
@@ -366,19 +240,17 @@ class Weights:
             n += sum(math.prod(shape) for shape in shapes if len(shape) == 2)
         if n and "num_hidden_groups" not in self._config:  # ALBERT runs the same layer several times
             return n
-        width = _number(self._config, "hidden_size", "dim") or 768
-        inner = _number(self._config, "intermediate_size", "hidden_dim") or 4 * width
+        width = self._number("hidden_size", "dim") or 768
+        inner = self._number("intermediate_size", "hidden_dim") or 4 * width
         return (self.n_layers or 12) * (4 * width**2 + 2 * width * inner)
+
+    def _number(self, *names: str) -> int | None:
+        return next((self._config[name] for name in names if isinstance(self._config.get(name), int)), None)
 
     @functools.cached_property
     def _config(self) -> dict[str, Any]:
         config: dict[str, Any] = json.loads((self.folder / "config.json").read_bytes())
         return config
-
-
-def _number(config: dict[str, Any], *names: str) -> int | None:
-    found = [config[name] for name in names if isinstance(config.get(name), int)]
-    return found[0] if found else None
 
 
 def n_parameters(name: str) -> int:
@@ -396,7 +268,7 @@ def find(name: str) -> Weights:
     Raises NotDownloadedError where the weights have to be downloaded first, and ModelError where there is no such model
     or its files are unusable.
     """
-    return _weights(name, _cached)
+    return _weights(name, None)
 
 
 def fetch(name: str, progress: Progress | None = None) -> Weights:
@@ -405,17 +277,11 @@ def fetch(name: str, progress: Progress | None = None) -> Weights:
     Raises ModelError as `find` does and where the download fails, and CancelledError as soon as `progress` is told to
     stop.
     """
-
-    def cached_or_downloaded(parsed: Name) -> Path:
-        with contextlib.suppress(NotDownloadedError):
-            return _cached(parsed)
-        return _downloaded(parsed, progress or Progress())
-
-    return _weights(name, cached_or_downloaded)
+    return _weights(name, progress or Progress())
 
 
-def _weights(name: str, folder_of: Callable[[Name], Path]) -> Weights:
-    """The weights of `name`; `folder_of` gives the folder in the cache of a model on the Hub."""
+def _weights(name: str, progress: Progress | None) -> Weights:
+    """The weights of `name`; downloaded if there is a `progress` to tell of it."""
     if imported := Imported.parse(name):
         return Weights(name, imported.label, Path(), imported.fingerprint)
     parsed = checked_name(name)
@@ -430,11 +296,16 @@ def _weights(name: str, folder_of: Callable[[Name], Path]) -> Weights:
     elif is_folder(parsed.base):
         folder = Path(os.path.expanduser(parsed.base))
     else:
-        folder = folder_of(parsed)
+        try:
+            folder = _cached(parsed)
+        except NotDownloadedError:
+            if progress is None:
+                raise
+            folder = _downloaded(parsed, progress)
         commit = next((part for part in folder.parts[::-1] if hub.COMMIT.fullmatch(part)), "")
-    folder = folder / transformer_path(folder)
-    files = checked_files(printable(str(replace(parsed, untrained=False))), folder, parsed.untrained)
-    fingerprint = fingerprint_of(files)
+    folder = folder / model_files.transformer_path(folder)
+    files = model_files.checked_files(printable(str(replace(parsed, untrained=False))), folder, parsed.untrained)
+    fingerprint = model_files.fingerprint(files)
     if parsed.untrained:  # random weights also depend on the libraries that draw them
         versions = [f"{package} {importlib.metadata.version(package)}" for package in ("torch", "transformers")]
         fingerprint = hashlib.sha256("\n".join(["untrained", fingerprint, *versions]).encode()).hexdigest()
@@ -465,18 +336,18 @@ def _cached(name: Name) -> Path:
 
 def _is_complete(folder: Path, name: Name) -> bool:
     """True if the cache holds all of a model, in the `folder` of its commit: other programs may have left a part."""
-    below = transformer_path(folder)
+    below = model_files.transformer_path(folder)
     part = folder / below
-    if not all(matching(part, patterns) for patterns in (["config.json"], VOCABULARY)):
+    if not all(model_files.matching(part, patterns) for patterns in (["config.json"], model_files.VOCABULARY)):
         return False
-    settings = TOKENIZER_SETTINGS
+    settings = model_files.TOKENIZER_SETTINGS
     if not (part / settings).is_file() and hub.look_up(name.repo, below + settings, folder.name):
         return False  # some programs read the vocabulary alone
     try:
-        named = weight_files_named(part) or {"model.safetensors"}
-    except DAMAGE:
+        named = model_files.weight_files_named(part) or {"model.safetensors"}
+    except model_files.DAMAGE:
         return True  # loading it tells what is wrong
-    return name.untrained or named <= {path.name for path in matching(part, WEIGHTS[:1])}
+    return name.untrained or named <= {path.name for path in model_files.matching(part, model_files.WEIGHTS[:1])}
 
 
 def _downloaded(name: Name, progress: Progress) -> Path:
@@ -484,11 +355,11 @@ def _downloaded(name: Name, progress: Progress) -> Path:
     repository, below, files = _needed(name, progress)
     n_settings = sum(not fnmatch.fnmatch(file.path, "*.safetensors*") for file in files)
     folder = hub.fetch(repository, files[:n_settings], progress)
-    refuse_decoder(str(name), folder / below / "config.json")
+    model_files.refuse_decoder(str(name), folder / below / "config.json")
     if len(files) > n_settings:
         hub.fetch(repository, files[n_settings:], progress)
-    if not repository.matching([below + TOKENIZER_SETTINGS]):
-        hub.note(repository, repository.commit, below + TOKENIZER_SETTINGS)
+    if not repository.matching([below + model_files.TOKENIZER_SETTINGS]):
+        hub.note(repository, repository.commit, below + model_files.TOKENIZER_SETTINGS)
     if name.revision != repository.commit:
         hub.note(repository, name.revision or None, below + "config.json")
     return folder
@@ -509,17 +380,17 @@ def _needed(name: Name, progress: Progress) -> "tuple[hub.Repository, str, list[
     repository = replace(found, name=name.repo)
     paths = [file.path for file in repository.files]
     if not name.untrained:
-        refuse_pickle(str(name), paths, paths)
+        model_files.refuse_pickle(str(name), paths, paths)
     below = ""
     if modules := repository.matching(["modules.json"]):
-        below = transformer_path(hub.fetch(repository, modules, progress))
+        below = model_files.transformer_path(hub.fetch(repository, modules, progress))
     tokenizer, configuration, index, weights = (
         repository.matching(below + pattern for pattern in patterns)
-        for patterns in (TOKENIZER, ["config.json"], WEIGHTS[1:], WEIGHTS[:1])
+        for patterns in (model_files.TOKENIZER, ["config.json"], model_files.WEIGHTS[1:], model_files.WEIGHTS[:1])
     )
-    has_vocabulary = bool(repository.matching(below + pattern for pattern in VOCABULARY))
-    refuse_lacking(str(name), bool(configuration), has_vocabulary)
+    has_vocabulary = bool(repository.matching(below + pattern for pattern in model_files.VOCABULARY))
+    model_files.refuse_lacking(str(name), bool(configuration), has_vocabulary)
     if name.untrained:
         return repository, below, tokenizer + configuration
-    refuse_pickle(str(name), [file.path for file in weights], paths)
+    model_files.refuse_pickle(str(name), [file.path for file in weights], paths)
     return repository, below, tokenizer + configuration + index + weights
