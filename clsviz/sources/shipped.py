@@ -3,7 +3,7 @@
 import sys
 
 from clsviz.progress import Progress
-from clsviz.sources import docstrings, sentence_files
+from clsviz.sources import docstrings, local_files
 from clsviz.sources.catalogue import CORPORA, Shipped, python_library
 
 
@@ -14,7 +14,7 @@ def main() -> None:
     corpus = CORPORA["python-docs"]
     assert isinstance(corpus, Shipped)
     sentences = docstrings.gather(python_library(), Progress())
-    about = sentence_files.keep([sentences], corpus.file, columns=[], column="", cut=False)
+    about = local_files.write_sentences([sentences], corpus.file)
     print(f"{about.n_sentences:,} sentences of Python {sys.version.split()[0]}, fingerprint {about.fingerprint}")
 
 
