@@ -1,8 +1,6 @@
-import json
-
 import numpy as np
 import pytest
-from support.figures import EVIL, PALETTE, PLACEHOLDERS
+from support.figures import EVIL, PALETTE
 
 from clsviz.analysis.layers import AfterLayer, EveryLayer
 from clsviz.figures import labels_of, layer_panel, played_layers
@@ -73,19 +71,3 @@ def test_it_begins_at_the_first_layer_with_a_line_and_moves_only_by_its_controls
     assert (play.method, pause.method) == ("animate", "animate")
     assert play.args[1]["fromcurrent"]
     assert list(pause.args[0]) == [None]
-
-
-def test_nothing_to_draw_still_makes_the_figures() -> None:
-    layers = tuple(AfterLayer(layer, np.empty(0, np.float32), 0.0, 0.0, problem="no line") for layer in range(2))
-    nothing = EveryLayer(0, np.empty(0, np.intp), np.empty(0, np.int32), layers)
-    for figure in (layer_panel(nothing, 1, LABELS[:0], PALETTE), played_layers(nothing, LABELS[:0], PALETTE)):
-        assert "NaN" not in json.dumps(json.loads(figure.to_json()))
-
-
-def test_colours_are_those_of_the_palette_so_that_a_theme_can_exchange_them() -> None:
-    text = played_layers(every_layer(), LABELS, PLACEHOLDERS).to_json()
-    colours = (PALETTE.points, PALETTE.line, PALETTE.summary, PALETTE.background)
-    assert not any(colour in json.dumps(json.loads(text)["frames"]) for colour in colours)
-    of_controls = json.dumps([json.loads(text)["layout"][name] for name in ("sliders", "updatemenus")])
-    assert PLACEHOLDERS.summary in of_controls
-    assert not any(colour in of_controls for colour in colours)

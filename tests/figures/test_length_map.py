@@ -47,14 +47,6 @@ def test_remedies_are_bars_over_the_band_of_chance() -> None:
     assert high > 0.5
 
 
-def test_times_found_stand_beside_those_of_words() -> None:
-    figure = figures.times_found(np.arange(10.0), np.full(10, 10.0), SPANS, PALETTE, "tokens")
-    vectors, by_words = figure.data
-    assert list(vectors.y) == list(range(10))
-    assert set(by_words.y) == {10}
-    assert figure.layout.shapes[0].y0 == 10
-
-
 def test_joined_texts_are_three_lines_and_three_of_words() -> None:
     table = pd.DataFrame({"sentences": [1, 2, 4, 8], "tokens": [10, 20, 40, 80]})
     for kind in ("cosine", "tfidf"):

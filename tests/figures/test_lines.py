@@ -1,11 +1,10 @@
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import pytest
-from support.figures import EVIL, PALETTE, PLACEHOLDERS, colours_of, ranges_of
+from support.figures import EVIL, PALETTE
 
 from clsviz import figures
 
@@ -133,12 +132,6 @@ def test_the_spread_is_a_share_of_the_mean_and_none_is_marked_as_such() -> None:
     assert [note.text for note in figure.layout.annotations] == ["▽ the same for every sentence"]
 
 
-def test_a_spread_that_varies_everywhere_needs_no_note() -> None:
-    figure = figures.norm_spread(spread_table([7, 8], [0.1, 0.1]), PALETTE)
-    assert not figure.layout.annotations
-    assert not len(figure.data[1].x)
-
-
 def test_the_largest_shares_come_first() -> None:
     shares = np.array([0.1, 0.5, 0.05, 0.35])
     figure = figures.dimension_shares(shares, np.argsort(-shares), PALETTE, n=3)
@@ -169,15 +162,6 @@ def test_growth_shows_each_word_over_the_corpus_of_its_lengths() -> None:
     assert 20 < end < 22
 
 
-@pytest.mark.parametrize("unit", ["tokens", "words"])
-def test_growth_speaks_of_its_unit(unit: str) -> None:
-    figure = figures.growth(growing("as typed", ["a", "b"], [1, 2]), QUARTILES, PALETTE, "Norm", unit=unit)
-    assert figure.layout.xaxis.title.text == f"Length (in {unit})"
-    pointed_at = [trace.hovertemplate for trace in figure.data if trace.hovertemplate]
-    assert len(pointed_at) == 2
-    assert all(f"%{{x}} {unit}<br>" in template for template in pointed_at)
-
-
 def test_growth_without_a_corpus_has_no_band() -> None:
     figure = figures.growth(growing("as typed", ["a"], [1]), None, PALETTE, "Norm")
     assert list(lines_of(figure)) == ["as typed"]
@@ -198,13 +182,6 @@ def test_paths_of_the_visitors_sentences_lie_over_the_band_of_the_corpus() -> No
     assert not bands_of(figures.layer_path(path_of("one", [6, 7]), None, PALETTE))
 
 
-def test_many_paths_are_told_apart_by_pointing_at_them() -> None:
-    figure = figures.layer_path(pd.concat([path_of(f"Sentence {at}", [7, 8]) for at in range(20)]), None, PALETTE)
-    assert len(figure.data) == 20
-    assert not any(trace.showlegend for trace in figure.data)
-    assert figure.data[19].hovertemplate.startswith("Sentence 19<br>")
-
-
 def test_models_of_different_depth_share_an_axis() -> None:
     figure = figures.relative_depth(depths({"bert": 12, EVIL: 3, "one layer": 1}), PALETTE, y_title="R²")
     bert, evil, shallow = figure.data
@@ -213,36 +190,3 @@ def test_models_of_different_depth_share_an_axis() -> None:
     np.testing.assert_allclose(shallow.y, [1, 0.5])
     assert "<" not in evil.name
     assert len({(trace.line.color, trace.line.dash, trace.marker.symbol) for trace in figure.data}) == 3
-
-
-NOTHING: dict[str, Callable[[], go.Figure]] = {
-    "layer_lines": lambda: figures.layer_lines(profile({}), PALETTE),
-    "layer_lines of one layer": lambda: figures.layer_lines(profile({"norm": [0.5]}), PALETTE),
-    "layer_lines of nothing defined": lambda: figures.layer_lines(profile({"norm": [np.nan, np.nan]}), PALETTE),
-    "norm_spread": lambda: figures.norm_spread(spread_table([], []), PALETTE),
-    "norm_spread of one layer": lambda: figures.norm_spread(spread_table([7], [0]), PALETTE),
-    "norm_spread of nothing": lambda: figures.norm_spread(spread_table([np.nan, 0], [np.nan, 0]), PALETTE),
-    "dimension_shares": lambda: figures.dimension_shares(np.empty(0), np.empty(0, np.intp), PALETTE),
-    "growth": lambda: figures.growth(growing("", [], []), None, PALETTE, "Norm"),
-    "growth of the corpus alone": lambda: figures.growth(growing("", [], []), QUARTILES, PALETTE, "Norm"),
-    "layer_path": lambda: figures.layer_path(path_of("", []), None, PALETTE),
-    "relative_depth": lambda: figures.relative_depth(depths({}), PALETTE, y_title="R²"),
-}
-
-
-@pytest.mark.parametrize("draw", NOTHING.values(), ids=NOTHING.keys())
-def test_little_or_nothing_to_draw_still_makes_a_figure(draw: Callable[[], go.Figure]) -> None:
-    assert np.isfinite(ranges_of(draw())).all()
-
-
-def test_colours_are_those_of_the_palette_so_that_a_theme_can_exchange_them() -> None:
-    table = profile({"norm": [0.5, 0.4], "direction": [0.9, 0.8]})
-    drawn = [
-        figures.layer_lines(table, PLACEHOLDERS),
-        figures.norm_spread(spread_table([7, 8], [0, 0.1]), PLACEHOLDERS),
-        figures.growth(growing("as typed", ["a", "b"], [1, 2]), QUARTILES, PLACEHOLDERS, "Norm"),
-    ]
-    given = {PLACEHOLDERS.points, PLACEHOLDERS.line, PLACEHOLDERS.summary, PLACEHOLDERS.own}
-    for figure in drawn:
-        assert colours_of(figure)
-        assert colours_of(figure) <= given

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from support.figures import PALETTE, PLACEHOLDERS, colours_of, ranges_of
+from support.figures import PALETTE
 
 from clsviz.figures import Points, labels_of, small_multiples
 from clsviz.statistics.line import fit
@@ -81,26 +81,6 @@ def test_rounding_is_not_magnified_and_no_points_add_nothing_to_an_axis() -> Non
 def test_a_long_name_takes_two_lines_of_which_the_second_tells_it_apart(label: str, lines: str) -> None:
     title, _ = small_multiples([(label, points(5), None)], PALETTE, shared_y=True).layout.annotations
     assert title.text == lines
-
-
-@pytest.mark.parametrize("unit", ["tokens", "characters"])
-def test_panels_speak_of_their_unit(unit: str) -> None:
-    figure = small_multiples([("a", points(9), None), ("b", points(9), None)], PALETTE, shared_y=True, unit=unit)
-    assert [text.text for text in figure.layout.annotations] == ["a", "b", f"Length (in {unit})"]
-    assert all(f"%{{x}} {unit}<br>" in trace.hovertemplate for trace in figure.data)
-
-
-def test_little_or_nothing_to_draw_still_makes_a_figure() -> None:
-    nothing = small_multiples([], PALETTE, shared_y=True)
-    no_points = small_multiples([("bert", points(0), None)], PALETTE, shared_y=False)
-    for figure in (nothing, no_points):
-        assert np.isfinite(ranges_of(figure)).all()
-
-
-def test_colours_are_those_of_the_palette_so_that_a_theme_can_exchange_them() -> None:
-    cloud = points(9)
-    figure = small_multiples([("bert", cloud, fit(cloud.lengths, cloud.norms))], PLACEHOLDERS, shared_y=True)
-    assert colours_of(figure) == {PLACEHOLDERS.points, PLACEHOLDERS.line}
 
 
 def test_scaled_norms_are_distances_in_standard_deviations_and_a_constant_is_said_to_be_one() -> None:
