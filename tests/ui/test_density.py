@@ -1,6 +1,6 @@
 """The picture of very many sentences, without a browser: as if a few hundred were very many."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,6 @@ from support.app import chart, finish, job_of, settle, texts
 
 from clsviz.figures import hover_label
 from clsviz.ui.parts import chart as chart_
-from clsviz.ui.parts import share
 
 BOX = "box:2,9,-1000,1000"
 
@@ -50,15 +49,6 @@ def test_from_the_threshold_on_it_is_a_density_with_a_sample_of_points(open_page
     assert "drawn at random" not in texts(below)
 
 
-def test_a_view_of_few_of_many_sentences_shows_each(open_page: Callable[..., AppTest]) -> None:
-    page = finish(open_page())
-    few = int(np.flatnonzero(np.cumsum(np.bincount(tokens(page))) < 100)[-1]) + 1
-    page = finish(open_page(length_cutoff=str(few)))
-    cloud = chart(page)["data"][0]
-    assert cloud["type"] == "scattergl"
-    assert len(cloud["text"]) == (tokens(page) < few).sum() < 100
-
-
 def test_zooming_in_makes_finer_cells_and_other_points_and_back_again(open_page: Callable[..., AppTest]) -> None:
     page = finish(open_page())
     whole = chart(page)
@@ -78,14 +68,6 @@ def test_zooming_in_makes_finer_cells_and_other_points_and_back_again(open_page:
     assert chart(zoom(page)) == whole
 
 
-def test_another_view_begins_with_all_of_it(open_page: Callable[..., AppTest]) -> None:
-    page = zoom(finish(open_page()), 0.0, 80.0, *np.quantile(norms(finish(open_page())), [0.4, 0.6]).tolist())
-    assert "in this part" in texts(page)
-    page.select_slider(key="layer_2").set_value(1).run()
-    assert "in this part" not in texts(page)
-    assert "50 of the 300" in texts(page)
-
-
 def test_what_is_marked_or_found_is_found_among_all_and_drawn(open_page: Callable[..., AppTest]) -> None:
     page = finish(open_page(selected=BOX))
     inside = (tokens(page) >= 2) & (tokens(page) <= 9)
@@ -103,22 +85,6 @@ def test_what_is_marked_or_found_is_found_among_all_and_drawn(open_page: Callabl
     assert sorted(cloud["text"][at] for at in cloud["selectedpoints"]) == sorted(
         hover_label(sentences[at], 2) for at in held
     )
-
-
-def test_its_cells_can_be_taken_along(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: dict[str, Any] = {}
-
-    def take(label: str, name: str, table: Callable[[], Any], about: Callable[[], Mapping[str, object]]) -> None:
-        taken[label] = name, table(), about()
-
-    monkeypatch.setattr(share, "table_downloads", take)
-    page = open_page()
-    page.session_state["export"] = True
-    finish(page)
-    name, table, about = taken["Density"]
-    assert name.endswith("-density")
-    assert table["sentences"].sum() == 300
-    assert about["n_sampled"] == 300
 
 
 @pytest.mark.parametrize(

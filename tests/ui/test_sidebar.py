@@ -18,7 +18,6 @@ from support.wrapped import book, paragraphs
 
 from clsviz.encoder import Encoder
 from clsviz.errors import ClsvizError, CorpusError, ModelError, SettingError, StoreError, UnexpectedError
-from clsviz.experiment import Experiment
 from clsviz.jobs import Cost, Extraction, State
 from clsviz.progress import Progress
 from clsviz.settings import Reading, Segmentation
@@ -178,18 +177,6 @@ def test_what_is_wrong_with_a_model_of_the_hub_stands_under_its_box(
     assert not finish(page).error
 
 
-def test_a_name_that_cannot_be_used_is_refused_with_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    class State(dict[str, object]):
-        __getattr__ = dict.__getitem__
-        __setattr__ = dict.__setitem__  # type: ignore[assignment]
-
-    state = State(model="x" * 600)
-    monkeypatch.setattr("streamlit.session_state", state)
-    sidebar._choose_model()
-    assert state.model == Experiment().model
-    assert "model is “xxx" in state.model_message
-
-
 def test_what_takes_long_states_its_cost_and_waits_for_run(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -266,25 +253,6 @@ def test_a_public_server_stops_a_run_that_is_left(
     page.run()
     assert job.state is State.CANCELLED
     gate.set()
-
-
-def test_a_run_that_nobody_watches_any_more_can_be_stopped_by_whoever_waits_for_it(
-    open_page: Callable[..., AppTest], tiny_folder: Path, corpus: str, gate: threading.Event
-) -> None:
-    left = server.jobs().open(Experiment(model=str(tiny_folder), corpus=corpus, sample_size=300, seed=5))
-    wait_for(lambda: left.state is State.RUNNING)
-    is_there = True
-    left.watch("somebody", lambda: is_there)
-    page = open_page(seed="6")
-    wait_for(lambda: job_of(page).state is State.QUEUED)
-    assert "stop" not in [button.key for button in page.run().button]
-    is_there = False
-    stop = page.run().button(key="stop")
-    assert "tiny\\-bert on Uploaded file" in stop.help
-    stop.click().run()
-    assert left.state is State.CANCELLED
-    gate.set()
-    finish(page)
 
 
 def test_the_original_is_two_clicks_away_with_its_cost_stated_before(
