@@ -13,11 +13,13 @@ from clsviz.analysis.layers import SentLen
 from clsviz.analysis.probes import Published
 from clsviz.experiment import Experiment
 from clsviz.settings import Lengths, Pooling, Unit
+from clsviz.statistics.dimensions import AS_IT_IS, WITHOUT_BIAS, WITHOUT_EITHER, WITHOUT_GAIN, Dimensions, NormOf
 from clsviz.statistics.erasure import AFTER, BEFORE, CONTROL, Erasure, Left
 from clsviz.statistics.probes import Leg, Profile, Projection, Readout, Travel
 from clsviz.statistics.sentlen import Code, Result
 
 NAN = float("nan")
+WITH_AND_WITHOUT = AS_IT_IS, WITHOUT_BIAS, WITHOUT_GAIN, WITHOUT_EITHER
 VECTOR: Values = (None, 0.99, 0.62)
 ABOUT_NORM = Pooling.CLS, 1, Readout.NORM
 
@@ -172,5 +174,40 @@ def test_what_the_published_task_says() -> None:
             "a file, worse": of_file(0.05, 0.15),
             "few to train on": words.sentlen.caveat(SentLen(384, replace(result, n_train=246), None)),
             "as many as that said": words.sentlen.caveat(SentLen(384, replace(result, n_train=8 * 246), None)),
+        },
+    )
+
+
+def test_which_dimensions_hold_the_norm_and_what_gain_and_bias_do_to_it() -> None:
+    def dominated(shares: Sequence[float], of_variance: Sequence[float] | None, *dominant: int) -> str:
+        of = np.array([*shares, *[(1 - sum(shares)) / (32 - len(shares))] * (32 - len(shares))])
+        varies = None if of_variance is None else np.array([*of_variance, *[0.0] * (32 - len(of_variance))])
+        r_squared = None if varies is None else 0.25
+        found = Dimensions(of, varies, np.argsort(-of), dominant, r_squared, "", 0.75, "", 7.0, 0.5, 6.0, 0.4)
+        return words.dimensions.dimensions_sentence(found)
+
+    few = Dimensions(np.array([0.01, 0.97]), None, np.array([1, 0]), (), None, "", None, "", 7.0, 0.5, 7.0, 0.5)
+    plain = {name: NormOf(name, 7.0, 0.3 + at / 10, 0.1 * at, "", True) for at, name in enumerate(WITH_AND_WITHOUT)}
+
+    def normed(**changes: object) -> str:
+        rows = [replace(row, **changes) if row.name == WITHOUT_EITHER else row for row in plain.values()]  # type: ignore[arg-type]
+        return words.dimensions.layer_norm_sentence(rows)
+
+    constant = [replace(row, varies=False) for row in plain.values()]
+    assert_said(
+        "layers_dimensions",
+        {
+            "one": dominated([0.4], [0.5], 0),
+            "one that is all of the variance": dominated([0.4], [1.0], 0),
+            "two that are none of it": dominated([0.3, 0.3], [0.0, 0.0], 0, 1),
+            "one that evens it out": dominated([0.4], [-1.0], 0),
+            "three, much less of the variance": dominated([0.3, 0.2, 0.2], [0.1, 0.1, 0.1], 0, 1, 2),
+            "the norm does not vary": dominated([0.4], None, 0),
+            "none": dominated([], []),
+            "nearly all, of few": words.dimensions.dimensions_sentence(few),
+            "gain and bias are all of the variation": normed(varies=False, norm_sd=0.0, r_squared=None),
+            "the norm varies without them": normed(),
+            "the gain erases dimensions": [normed(left_out=1), normed(left_out=3)],
+            "nothing varies": words.dimensions.layer_norm_sentence(constant),
         },
     )
