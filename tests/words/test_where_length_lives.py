@@ -10,12 +10,12 @@ from support.snapshots import assert_said
 
 from clsviz import words
 from clsviz.analysis.layers import SentLen
-from clsviz.analysis.probes import Published
+from clsviz.analysis.probes import Origin, Published
 from clsviz.experiment import Experiment
-from clsviz.settings import Lengths, Pooling, Unit
+from clsviz.settings import Alteration, Lengths, Pooling, Unit
 from clsviz.statistics.dimensions import AS_IT_IS, WITHOUT_BIAS, WITHOUT_EITHER, WITHOUT_GAIN, Dimensions, NormOf
 from clsviz.statistics.erasure import AFTER, BEFORE, CONTROL, Erasure, Left
-from clsviz.statistics.probes import Leg, Profile, Projection, Readout, Travel
+from clsviz.statistics.probes import Leg, Profile, Projection, Reading, Readout, Travel
 from clsviz.statistics.sentlen import Code, Result
 
 NAN = float("nan")
@@ -209,5 +209,32 @@ def test_which_dimensions_hold_the_norm_and_what_gain_and_bias_do_to_it() -> Non
             "the norm varies without them": normed(),
             "the gain erases dimensions": [normed(left_out=1), normed(left_out=3)],
             "nothing varies": words.dimensions.layer_norm_sentence(constant),
+        },
+    )
+
+
+def test_where_a_probe_gets_the_length_from() -> None:
+    def readings(*values: float | None) -> tuple[Reading, ...]:
+        return tuple(
+            Reading(Pooling.CLS, layer, Readout.VECTOR, value, (), "" if value else "All 250 are equal, so no.")
+            for layer, value in enumerate(values)
+        )
+
+    altered = {alteration: readings(None, 0.5 + at / 10, -0.2) for at, alteration in enumerate(Alteration)}
+    found = Origin(250, 250, 2, 24, 9.0, readings(None, 0.9, 0.6), altered)
+    so_far = replace(found, altered={Alteration.SHUFFLED: altered[Alteration.SHUFFLED][:2]})
+    assert list(words.origin.LABELS) == list(Alteration)
+    assert all("Catches a probe that needs" in label.catches for label in words.origin.LABELS.values())
+    assert_said(
+        "layers_origin",
+        {
+            "in full": words.origin.answer(found),
+            "so far": words.origin.answer(so_far),
+            "the last is the best": words.origin.answer(replace(found, natural=readings(None, 0.5, 0.6))),
+            "hardly read": words.origin.answer(replace(found, natural=readings(None, 0.04, 0.03))),
+            "no probe": words.origin.answer(replace(found, natural=readings(None, None, None))),
+            "few": words.origin.answer(replace(found, n_clusters=99)),
+            "being fitted": [words.origin.answer(None), words.origin.answer(replace(so_far, natural=()))],
+            "how many": [words.origin.note(found), words.origin.note(replace(found, width=768))],
         },
     )
