@@ -1,8 +1,16 @@
-"""What holds for every figure: its colours, its texts, its unit, and that there may be next to nothing to draw."""
+"""What holds for every figure: its colours, texts and unit, and that there may be next to nothing to draw.
 
+How figures are drawn is kept in `drawn`: SNAPSHOTS=write pytest tests/figures writes that anew.
+"""
+
+import base64
 import json
+import os
+import re
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -180,3 +188,98 @@ def test_little_or_nothing_to_draw_still_makes_a_figure(draw: Callable[[], go.Fi
     figure = draw()
     assert np.isfinite(ranges_of(figure)).all()
     assert "NaN" not in drawn(figure)
+
+
+FEW = slice(0, 12)
+NAN = float("nan")
+PROFILE = pd.concat(
+    [
+        profile(NAN, 0.9, NAN, 0.4, line="whole vector"),
+        profile(0.5, 0.4, 0.3, 0.2),
+        profile(0.4, line="pooler output").assign(layer=3),
+    ]
+)
+CLOUDS = [
+    Points(labels_of([f"Sentence {at}." for at in range(9)]), LENGTHS[at : at + 9], NORMS[at : at + 9]) for at in (0, 9)
+]
+BAND = pd.DataFrame({"layer": [0, 1, 2], "lower": [6, 7, 8], "median": [6.5, 7.5, 8.5], "upper": [7, 8, 9]})
+COSINES = np.linspace(0.1, 0.7, 100).reshape(10, 10)
+VALUES = np.array([[NAN, 0.987, -0.041], [0.2, 1, 0.5]])
+POOLINGS = ["[CLS]", "mean of tokens"]
+
+DRAWN: dict[str, Callable[[], go.Figure]] = {
+    "lines": lambda: figures.layer_lines(PROFILE.sample(frac=1, random_state=1), PALETTE),
+    "lines, some of them yet": lambda: figures.layer_lines(PROFILE[PROFILE["layer"] == 1], PALETTE, n_layers=3),
+    "lines of before": lambda: figures.layer_lines(profile(0.5, -7), PALETTE, faded="Of before"),
+    "lines, just below nothing": lambda: figures.layer_lines(profile(0.5, -0.05), PALETTE),
+    "six lines": lambda: figures.layer_lines(pd.concat([profile(0.1, 0.2, line=f"{n}") for n in range(6)]), PALETTE),
+    "spread": lambda: figures.norm_spread(spread([7, 8, 10, 16], [0, 0.0004, 0.02, 0.4]), PALETTE),
+    "spread everywhere": lambda: figures.norm_spread(spread([7, 8], [0.1, 0.1]), PALETTE),
+    "dimensions": lambda: figures.dimension_shares(
+        np.array([0.1, 0.5, 0.05, 0.35]), np.array([1, 3, 0, 2]), PALETTE, n=3
+    ),
+    "growth": lambda: figures.growth(
+        pd.concat([grown("The", EVIL, "sat"), grown("a", "a").assign(variant="one word")]), QUARTILES, PALETTE, "Norm"
+    ),
+    "growth alone": lambda: figures.growth(grown("a"), None, PALETTE, "Norm", unit="words"),
+    "paths": lambda: figures.layer_path(pd.concat([path(EVIL, 7, 8, 9), path("two", 6, 6, 6)]), BAND, PALETTE),
+    "many paths": lambda: figures.layer_path(pd.concat([path(f"{n}", 7, 8) for n in range(20)]), None, PALETTE),
+    "depths": lambda: figures.relative_depth(
+        pd.concat([depths("bert", 1, 0.5, 0.25, 0.1), depths("one layer", 1, 0.5)]), PALETTE, y_title="R²"
+    ),
+    "cutoffs": lambda: figures.cutoff_lines(by_cutoff(LENGTHS, LENGTHS, NORMS), 30, PALETTE, unit="word"),
+    "a cutoff above all": lambda: figures.cutoff_lines(by_cutoff(LENGTHS, LENGTHS, NORMS), 400, PALETTE),
+    "weights": lambda: figures.weights_by_group(GROUPS, PALETTE),
+    "heat map": lambda: figures.heat_map(VALUES, POOLINGS, ["0", "1", "2"], PALETTE, marked=(1, 2)),
+    "a wide heat map": lambda: figures.heat_map(np.full((1, 25), 0.5), ["a"], [f"{n}" for n in range(25)], PALETTE),
+    "map": lambda: figures.length_map(COSINES, SPANS, PALETTE, "words"),
+    "map of nearly the same": lambda: figures.length_map(
+        0.9 + COSINES / 1e5, [f"{n}–{n + 1}" for n in range(10)], PALETTE
+    ),
+    "remedies": lambda: figures.remedy_bars(WAYS, PALETTE, 0.03),
+    "times found": lambda: figures.times_found(np.arange(10.0), np.full(10, 10.0), SPANS, PALETTE, "tokens"),
+    "joined": lambda: figures.joined(JOINED, PALETTE),
+    "panels": lambda: figures.small_multiples(
+        [("one", CLOUDS[0], fit(LENGTHS, NORMS)), ("two", CLOUDS[1], None), ("none", points("", 0), None)],
+        PALETTE,
+        shared_y=False,
+    ),
+    "panels of one axis": lambda: figures.small_multiples(
+        [(f"{n}", CLOUDS[n % 2], None) for n in range(5)], PALETTE, shared_y=True, is_scaled=True
+    ),
+    "a layer": lambda: figures.layer_panel(every_layer(12), 1, labels_of(["A sentence."] * 12), PALETTE, "words"),
+    "a layer without a line": lambda: figures.layer_panel(every_layer(12), 0, labels_of(["A."] * 12), PALETTE),
+    "layers played": lambda: figures.played_layers(every_layer(12), labels_of(["A sentence."] * 12), PALETTE),
+    "projection": lambda: figures.projection(
+        np.stack([NORMS, NORMS + 1], axis=1)[FEW],
+        np.append(LENGTHS[:11], 500).astype(np.int32),
+        labels_of(["a"] * 12),
+        PALETTE,
+        shares=(0.234, 0.05),
+    ),
+}
+
+
+def readable(value: Any) -> Any:
+    """Arrays as lists, and numbers to the digits that every machine agrees on."""
+    if isinstance(value, dict) and "bdata" in value:
+        found = np.frombuffer(base64.b64decode(value["bdata"]), value["dtype"])
+        shape = [int(n) for n in str(value.get("shape", len(found))).split(",")]
+        return readable(found.reshape(shape).tolist())
+    if isinstance(value, dict):
+        return {name: readable(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [readable(item) for item in value]
+    return float(f"{value:.5g}") if isinstance(value, float) else value
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_figures_are_drawn_as_they_were(name: str) -> None:
+    kept = Path(__file__).parent / "drawn" / f"{name}.json"
+    found = readable(json.loads(drawn(DRAWN[name]())))
+    if os.environ.get("SNAPSHOTS") == "write":
+        kept.parent.mkdir(exist_ok=True)
+        text = json.dumps(found, ensure_ascii=False, indent=1)
+        short = re.sub(r"[\[{]\n[^\[\]{}]*[\]}]", lambda flat: re.sub(r"\n +", " ", flat[0]).replace("\n", " "), text)
+        kept.write_text(short + "\n", encoding="utf-8")
+    assert json.loads(json.dumps(found)) == json.loads(kept.read_text(encoding="utf-8"))

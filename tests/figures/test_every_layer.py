@@ -21,21 +21,6 @@ def every_layer(n: int = 50, n_layers: int = 3) -> EveryLayer:
 LABELS = labels_of([EVIL] * 50)
 
 
-def test_a_panel_has_the_norms_of_its_layer_and_its_line() -> None:
-    every = every_layer()
-    figure = layer_panel(every, 2, LABELS, PALETTE, "words")
-    cloud, line = figure.data
-    np.testing.assert_array_equal(cloud.x, every.lengths)
-    np.testing.assert_array_equal(cloud.y, every.layers[2].norms)
-    np.testing.assert_allclose(line.y, np.polyval(np.polyfit(every.lengths, every.layers[2].norms, 1), line.x))
-    assert (line.x[0], line.x[1]) == (every.lengths.min(), every.lengths.max())
-    (title,) = figure.layout.annotations
-    assert "Layer 2" in title.text
-    assert f"R² {every.layers[2].r_squared:.3f}" in title.text
-    assert "%{x} words" in cloud.hovertemplate
-    assert "&lt;b&gt;bold" in cloud.text[0]
-
-
 def test_rounding_is_not_magnified() -> None:
     figure = layer_panel(every_layer(), 0, LABELS, PALETTE)
     assert figure.layout.yaxis.autorangeoptions.include == pytest.approx((7 * (1 - 1e-5), 7 * (1 + 1e-5)))

@@ -13,46 +13,6 @@ def points(n: int, slope: float = 0.02, seed: int = 0) -> Points:
     return Points(labels_of([f"Sentence {index}." for index in range(n)]), lengths, norms)
 
 
-def test_every_panel_has_its_points_its_line_and_its_name() -> None:
-    clouds = [points(300, slope, seed) for seed, slope in enumerate((0, 0.02, 0.05))]
-    line = fit(clouds[1].lengths, clouds[1].norms)
-    panels = [("hub/<i>a-name", clouds[0], None), ("bert", clouds[1], line), ("roberta", clouds[2], None)]
-    figure = small_multiples(panels, PALETTE, shared_y=False)
-    shown = [trace for trace in figure.data if trace.mode == "markers"]
-    (straight,) = [trace for trace in figure.data if trace.mode == "lines"]
-    for trace, cloud in zip(shown, clouds, strict=True):
-        assert trace.type == "scatter"  # no WebGL
-        np.testing.assert_array_equal(trace.x, cloud.lengths)
-        np.testing.assert_array_equal(trace.y, cloud.norms)
-    assert len({trace.xaxis for trace in shown}) == 3
-    assert straight.xaxis == shown[1].xaxis
-    slope = np.polyfit(clouds[1].lengths, clouds[1].norms, 1)[0]
-    assert np.diff(straight.y)[0] / np.diff(straight.x)[0] == pytest.approx(slope, rel=1e-4)
-    texts = [annotation.text for annotation in figure.layout.annotations]
-    assert texts[:3] == ["hub/&lt;i&gt;a-name", "bert", "roberta"]
-    squared = np.corrcoef(clouds[1].lengths, clouds[1].norms)[0, 1] ** 2
-    assert texts[3:] == ["Length (in tokens)", f"R² {squared:.3f}"]
-
-
-@pytest.mark.parametrize("n", [1, 2, 4, 5, 6])
-def test_axes_are_shared_where_asked_for(n: int) -> None:
-    panels = [(f"model {at}", points(20, seed=at), None) for at in range(n)]
-    shared = small_multiples(panels, PALETTE, shared_y=True)
-    free = small_multiples(panels, PALETTE, shared_y=False)
-    assert sum(axis.matches is not None for axis in shared.select_yaxes()) == n - 1
-    assert not any(axis.matches for axis in free.select_yaxes())
-    assert len({tuple(axis.range) for axis in free.select_xaxes()}) == 1
-
-
-def test_numbers_of_free_axes_stand_outside_where_a_phone_has_room_for_them() -> None:
-    panels = [(f"model {at}", points(20, seed=at), None) for at in range(5)]
-    free = list(small_multiples(panels, PALETTE, shared_y=False).select_yaxes())
-    assert [axis.side or "left" for axis in free] == ["left", "right", "left", "right", "left"]
-    assert [axis.title.text for axis in free] == ["Norm", None, "Norm", None, "Norm"]
-    shared = list(small_multiples(panels, PALETTE, shared_y=True).select_yaxes())
-    assert [axis.side for axis in shared] == [None] * 5
-
-
 def test_rounding_is_not_magnified_and_no_points_add_nothing_to_an_axis() -> None:
     lengths = np.arange(3, 53, dtype=np.int32)
     norms = (19.5959 + 1e-6 * np.sin(lengths)).astype(np.float32)
