@@ -1,6 +1,5 @@
 """The page “Compare models”."""
 
-import re
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -9,12 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 from support.app import BOXES, answer, charts, linked, plain, settle, texts
 from support.tiny import write_piecewise_bert
 
-from clsviz.jobs import Cost, Extraction, Job, State
+from clsviz.jobs import Cost, Extraction, Job
 from clsviz.measurements import Kind
 from clsviz.settings import Pooling, Precision
 from clsviz.statistics import line
@@ -135,26 +133,6 @@ def test_a_model_that_fails_says_why_in_its_row_and_the_others_go_on(
     assert not page.error
 
 
-def test_errors_about_the_corpus_and_the_store_stand_once_where_their_cause_is(
-    open_page: Callable[..., AppTest], tmp_path: Path
-) -> None:
-    (tmp_path / "empty.txt").write_text("\n")
-    page = open_page(corpus=str(tmp_path / "empty.txt"))
-    (error,) = page.sidebar.error
-    order = [element.key or element.type for element in page.sidebar if element.key or element.type == "error"]
-    assert order.index("models") < order.index("corpus") < order.index("error") < order.index("sample_size")
-    assert "empty.txt" in plain(error.value)
-    server.jobs().close()
-    st.cache_resource.clear()  # another server
-    for folder in (tmp_path / "store").glob("norms-*"):
-        shutil.rmtree(folder)
-        folder.write_text("no folder")
-    page = open_page()
-    (error,) = page.sidebar.error  # the same for both models
-    assert re.match("tiny-bert, by-pieces: .* cannot be used", plain(error.value))
-    assert table(page)["problem"].str.contains("cannot be used").all()
-
-
 def test_names_that_cannot_be_compared_are_refused_and_two_are_asked_for(
     link_to: Callable[..., AppTest], folders: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,17 +150,6 @@ def test_names_that_cannot_be_compared_are_refused_and_two_are_asked_for(
     page.multiselect(key="models").set_value([]).run()
     assert not page.exception
     assert "Choose at least two models" in page.info[0].value
-
-
-def test_one_button_starts_all_that_waits(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Extraction, "look_up", lambda self, progress: Cost(60.0, 100))
-    page = open_page(seed="1")
-    assert page.button(key="run").label == "Run all · about 4 min · 200 MB"
-    assert "Press Run all" in texts(page)
-    page.button(key="run").click().run()
-    page = settle(page)
-    assert all(job.state is State.DONE for job in jobs_of(page))
-    assert table(page)["probe_r_squared"].notna().all()
 
 
 def test_the_view_is_brought_back_to_what_all_models_have(open_page: Callable[..., AppTest]) -> None:

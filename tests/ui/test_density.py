@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.app import chart, finish, job_of, settle, texts
+from support.app import chart, finish, job_of, texts
 
 from clsviz.figures import hover_label
 from clsviz.ui.parts import chart as chart_
@@ -24,16 +24,6 @@ def tokens(page: AppTest) -> np.ndarray:
     return np.asarray(job_of(page).work.found.measurements.n_tokens)
 
 
-def norms(page: AppTest) -> np.ndarray:
-    return np.asarray(job_of(page).work.found.measurements.cls_norms[:, -1])
-
-
-def zoom(page: AppTest, *ends: float) -> AppTest:
-    """As if the browser had told that this is seen."""
-    page.session_state["zoom"] = ends
-    return settle(page.run())
-
-
 def test_from_the_threshold_on_it_is_a_density_with_a_sample_of_points(open_page: Callable[..., AppTest]) -> None:
     page = finish(open_page())
     cells, cloud, *_ = chart(page)["data"]
@@ -47,25 +37,6 @@ def test_from_the_threshold_on_it_is_a_density_with_a_sample_of_points(open_page
     below = finish(open_page(sample_size="299"))
     assert chart(below)["data"][0]["type"] == "scattergl"
     assert "drawn at random" not in texts(below)
-
-
-def test_zooming_in_makes_finer_cells_and_other_points_and_back_again(open_page: Callable[..., AppTest]) -> None:
-    page = finish(open_page())
-    whole = chart(page)
-    low, high = np.quantile(norms(page), [0.4, 0.6]).tolist()
-    ends = (0.0, 80.0, low, high)
-    inside = (low <= norms(page)) & (norms(page) <= high)
-    page = zoom(page, *ends)
-    part = chart(page)
-    cells, cloud, *_ = part["data"]
-    assert len(cells["z"]) > len(whole["data"][0]["z"])
-    assert np.sum(cells["z"]) == 300
-    sentences = job_of(page).work.found.sentences
-    assert cloud["text"] == [hover_label(sentences[at], 2) for at in np.flatnonzero(inside)[:50]]
-    assert f"the points are 50 of the {inside.sum()} in this part, drawn at random." in texts(page)
-    assert part["layout"]["xaxis"] == whole["layout"]["xaxis"]  # where the browser is it knows itself
-    assert part["layout"]["yaxis"] == whole["layout"]["yaxis"]
-    assert chart(zoom(page)) == whole
 
 
 def test_what_is_marked_or_found_is_found_among_all_and_drawn(open_page: Callable[..., AppTest]) -> None:

@@ -17,7 +17,7 @@ from support.waiting import wait_for
 from support.wrapped import book, paragraphs
 
 from clsviz.encoder import Encoder
-from clsviz.errors import ClsvizError, CorpusError, ModelError, SettingError, StoreError, UnexpectedError
+from clsviz.errors import ClsvizError, CorpusError, ModelError, StoreError, UnexpectedError
 from clsviz.jobs import Cost, Extraction, State
 from clsviz.progress import Progress
 from clsviz.settings import Reading, Segmentation
@@ -148,33 +148,6 @@ def test_an_error_stands_where_its_cause_is(
     main = list(page.main)
     assert main.index(repeated) < main.index(page.title[0])
     assert ("bees" in message.value) != (error is UnexpectedError)
-
-
-def test_an_error_about_the_settings_stands_above_the_picture(
-    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(extraction: Extraction, progress: Progress) -> Cost:
-        raise SettingError("The layer is one too many.")
-
-    monkeypatch.setattr(Extraction, "look_up", fail)
-    page = finish(open_page())
-    assert [error.value for error in page.main.error] == ["The layer is one too many."]
-    assert not page.sidebar.error
-
-
-@pytest.mark.parametrize(("how", "said"), [("404", "has no model owner/other"), ("500", "at the moment (500)")])
-def test_what_is_wrong_with_a_model_of_the_hub_stands_under_its_box(
-    hub: Hub, open_page: Callable[..., AppTest], tiny_folder: Path, how: str, said: str
-) -> None:
-    hub.add("owner/other", tiny_folder)
-    hub.misbehave("/api/*", how)
-    page = finish(open_page(model="owner/other"))
-    assert [said in plain(error.value) for error in page.sidebar.error] == [True]
-    hub.behave()
-    page.button(key="run").click().run()
-    if job_of(finish(page)).state is State.WAITING:  # its size was not known before
-        page.button(key="run").click().run()
-    assert not finish(page).error
 
 
 def test_what_takes_long_states_its_cost_and_waits_for_run(

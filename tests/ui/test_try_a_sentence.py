@@ -140,19 +140,6 @@ def test_nearest_sentences_are_measured_when_asked_for(
     assert "nearest" not in page.query_params
 
 
-def test_what_has_to_be_fetched_or_takes_long_waits_for_a_word(
-    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    page = open_page(model="bert-base-uncased", text=TYPED)
-    assert answer(page).startswith("Press Run")
-    assert page.text_area(key="text_area").value == TYPED
-    monkeypatch.setattr("clsviz.jobs.queue.FREE_SECONDS", -1.0)
-    page = open_page(text=TYPED, nearest="yes", seed="1")
-    assert "The corpus to compare it with has not been measured yet" in answer(page)
-    assert "growth" in charts_by_key(page)
-    assert "Press Run to measure the corpus’s vectors" in texts(page)
-
-
 def test_odd_text_is_shown_as_it_is(open_page: Callable[..., AppTest]) -> None:
     page = open_page(text="**bold** :material/check: [a](http://b)\n$x$ <i> ``` # c\n" + "a " * 700)
     assert answer(page).startswith("“**bold** :material/check: [a](http://b)” has")
