@@ -1,6 +1,6 @@
 """Faults put into the code on purpose, one at a time: whether the tests of their topic catch them.
 
-python tests/faults.py [--root FOLDER] [NUMBER ...]: FOLDER is the checkout to spoil a copy of, by default this one.
+python -m benchmarks.faults [--root FOLDER] [NUMBER ...]: FOLDER is the checkout to spoil a copy of, by default this.
 Each fault replaces one text of one file by another and runs the tests of its topic; those that a checkout does not have
 are left out. Ends with 1 where a fault is not caught, or where its text is no longer in the file.
 """
