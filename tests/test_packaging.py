@@ -98,17 +98,14 @@ def test_the_library_finds_its_lazy_parts(site: Path, tmp_path: Path) -> None:
     assert ran.stdout.startswith(str(site))
 
 
-@pytest.mark.parametrize("command", [[], ["app"]])
-def test_the_command_alone_starts_the_dashboard_with_its_settings(
-    command: list[str], site: Path, tmp_path: Path
-) -> None:
+def test_the_command_alone_starts_the_dashboard_with_its_settings(site: Path, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     address = f"http://127.0.0.1:{port}"
     flags = [f"--server.port={port}", "--server.headless=true", "--server.address=127.0.0.1"]
     with (tmp_path / "log").open("w") as log:
         process = subprocess.Popen(
-            [site / "bin" / "clsviz", *command, *flags],
+            [site / "bin" / "clsviz", *flags],
             cwd=tmp_path,
             env=environment(site) | {"CLSVIZ_STORE": str(tmp_path / "store"), "PYTHONWARNINGS": "default"},
             stdout=log,

@@ -23,7 +23,7 @@ from clsviz.measurements import Kind
 from clsviz.progress import Progress
 from clsviz.settings import RANGES, Segmentation, shown
 from clsviz.sources import models, segmentation, uploads
-from clsviz.sources.whole_corpus import sample_order
+from clsviz.sources.sampling import sample_order
 from clsviz.store import Store, is_url
 from clsviz.store.results import ResultCache
 

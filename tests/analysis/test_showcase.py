@@ -21,6 +21,8 @@ from clsviz.statistics.ridge import ridge_probe
 from clsviz.store import Store
 from clsviz.store.results import ResultCache
 
+pytestmark = pytest.mark.slow
+
 CACHE = ResultCache(None, SHOWCASE / "results")
 
 MOST_MEGABYTES = 3.0

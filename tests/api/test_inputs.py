@@ -2,7 +2,6 @@
 
 import inspect
 import re
-import time
 from pathlib import Path
 
 import numpy as np
@@ -17,22 +16,19 @@ from clsviz.sources import catalogue
 from clsviz.store import Store
 
 
-def test_a_stage_that_takes_longer_than_a_second_has_a_bar(capsys: pytest.CaptureFixture[str]) -> None:
-    with Bar(is_shown=True) as bar:
+@pytest.mark.parametrize("is_shown", [True, False])
+def test_a_stage_that_takes_longer_than_a_second_has_a_bar_where_one_is_wanted(
+    is_shown: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 0.0
+    monkeypatch.setattr("tqdm.std.time", lambda: now)
+    with Bar(is_shown=is_shown) as bar:
         bar.begin("Measuring", total=10, unit=" sentences")
         bar.advance(1)
         assert capsys.readouterr().err == ""
-        time.sleep(1.2)
+        now = 1.2
         bar.advance(10)
-    assert "Measuring" in capsys.readouterr().err
-
-
-def test_no_bar_is_shown_where_nobody_watches(capsys: pytest.CaptureFixture[str]) -> None:
-    with Bar() as bar:
-        bar.begin("Measuring", total=10, unit=" sentences")
-        time.sleep(1.2)
-        bar.advance(10)
-    assert capsys.readouterr().err == ""
+    assert ("Measuring" in capsys.readouterr().err) == is_shown
 
 
 def test_a_store_is_named_by_a_folder_or_a_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

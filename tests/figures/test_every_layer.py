@@ -1,8 +1,6 @@
-import json
-
 import numpy as np
 import pytest
-from support.figures import EVIL, PALETTE, PLACEHOLDERS
+from support.figures import EVIL, PALETTE
 
 from clsviz.analysis.layers import AfterLayer, EveryLayer
 from clsviz.figures import labels_of, layer_panel, played_layers
@@ -21,21 +19,6 @@ def every_layer(n: int = 50, n_layers: int = 3) -> EveryLayer:
 
 
 LABELS = labels_of([EVIL] * 50)
-
-
-def test_a_panel_has_the_norms_of_its_layer_and_its_line() -> None:
-    every = every_layer()
-    figure = layer_panel(every, 2, LABELS, PALETTE, "words")
-    cloud, line = figure.data
-    np.testing.assert_array_equal(cloud.x, every.lengths)
-    np.testing.assert_array_equal(cloud.y, every.layers[2].norms)
-    np.testing.assert_allclose(line.y, np.polyval(np.polyfit(every.lengths, every.layers[2].norms, 1), line.x))
-    assert (line.x[0], line.x[1]) == (every.lengths.min(), every.lengths.max())
-    (title,) = figure.layout.annotations
-    assert "Layer 2" in title.text
-    assert f"R² {every.layers[2].r_squared:.3f}" in title.text
-    assert "%{x} words" in cloud.hovertemplate
-    assert "&lt;b&gt;bold" in cloud.text[0]
 
 
 def test_rounding_is_not_magnified() -> None:
@@ -73,19 +56,3 @@ def test_it_begins_at_the_first_layer_with_a_line_and_moves_only_by_its_controls
     assert (play.method, pause.method) == ("animate", "animate")
     assert play.args[1]["fromcurrent"]
     assert list(pause.args[0]) == [None]
-
-
-def test_nothing_to_draw_still_makes_the_figures() -> None:
-    layers = tuple(AfterLayer(layer, np.empty(0, np.float32), 0.0, 0.0, problem="no line") for layer in range(2))
-    nothing = EveryLayer(0, np.empty(0, np.intp), np.empty(0, np.int32), layers)
-    for figure in (layer_panel(nothing, 1, LABELS[:0], PALETTE), played_layers(nothing, LABELS[:0], PALETTE)):
-        assert "NaN" not in json.dumps(json.loads(figure.to_json()))
-
-
-def test_colours_are_those_of_the_palette_so_that_a_theme_can_exchange_them() -> None:
-    text = played_layers(every_layer(), LABELS, PLACEHOLDERS).to_json()
-    colours = (PALETTE.points, PALETTE.line, PALETTE.summary, PALETTE.background)
-    assert not any(colour in json.dumps(json.loads(text)["frames"]) for colour in colours)
-    of_controls = json.dumps([json.loads(text)["layout"][name] for name in ("sliders", "updatemenus")])
-    assert PLACEHOLDERS.summary in of_controls
-    assert not any(colour in of_controls for colour in colours)

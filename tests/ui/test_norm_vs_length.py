@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block
-from support.app import answer, chart, charts, charts_by_key, drawn, figures, finish, job_of, settle, texts, unfold
+from support.app import answer, chart, charts_by_key, drawn, figures, finish, job_of, settle, texts, unfold
 from support.corpora import shrink
 from support.hub import Hub
 from support.processor import needs_bfloat16
@@ -24,7 +24,6 @@ from clsviz import words
 from clsviz.encoder import Encoder
 from clsviz.errors import ModelError
 from clsviz.limits import PUBLIC
-from clsviz.settings import Pooling
 from clsviz.sources import uploads
 from clsviz.sources.near_duplicates import clusters_of
 from clsviz.statistics import line
@@ -285,11 +284,3 @@ def test_what_is_looked_for_is_selected(open_page: Callable[..., AppTest]) -> No
     assert f"{n} selected" in texts(page)
     page.text_input(key="find").set_value("nowhere to be found").run()
     assert "Nothing found." in texts(page)
-
-
-def test_an_untrained_model_is_a_choice(open_page: Callable[..., AppTest], tiny_folder: Path) -> None:
-    page = finish(open_page(model=f"untrained:{tiny_folder}", pooling="pooler"))
-    assert "Does untrained tiny-bert encode" in texts(page)
-    assert len(charts(page)) == 1
-    page.segmented_control(key="pooling").set_value(Pooling.CLS).run()
-    assert "until it is trained" in texts(page)

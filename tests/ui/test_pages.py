@@ -23,7 +23,6 @@ from clsviz.store import Store
 from clsviz.ui.first_steps import Example, markup
 from clsviz.ui.parts import share
 from clsviz.ui.state import session
-from clsviz.web.preview import examples
 
 PAGES = ("", "where_length_lives", "length_and_search", "try_a_sentence", "compare_models", "inside_the_model")
 OF_A_CORPUS = PAGES[:5]
@@ -219,20 +218,6 @@ def test_a_selection_stands_out_on_every_page(open_page: Callable[..., AppTest])
     clouds = [trace for figure in charts(page) for trace in figure["data"] if trace.get("selectedpoints")]
     assert clouds
     assert all(selected(cloud) == expected for cloud in clouds)
-
-
-def test_the_examples_take_nothing_until_they_are_opened(
-    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[object] = []
-    monkeypatch.setattr("clsviz.ui.state.session.examples", lambda: (asked.append(1), examples())[1])
-    page = finish(open_page())
-    assert not asked
-    page.session_state["examples"] = True
-    page.run()
-    assert asked
-    drawn = "".join(element.proto.body for element in page.get("html") if "<img" in element.proto.body)
-    assert [html.unescape(link) for link in re.findall('href="(.+?)"', drawn)] == [one.link for one in examples()]
 
 
 def test_whatever_a_name_of_an_example_holds_is_text() -> None:
