@@ -165,14 +165,14 @@ def classifications(found: Found, view: View) -> Iterator[SentLen]:
     With shuffled lengths, the classes are shuffled among the sentences of the task.
     """
     index, _ = under_cutoff(found.measurements, view)
-    sentences = [found.sentences[i] for i in index]
+    sentences, clusters = [found.sentences[i] for i in index], near_duplicates(found, view)[index]
     vectors = found.vectors.of(view.pooling, view.layer)[index]
     norms = found.vectors.norms(view.pooling, view.layer)[index]
     result = SentLen(found.vectors.width, None, None)
     first = None
     try:
         for seed in range(_DRAWS):
-            task = sentlen.task(sentences, seed)
+            task = sentlen.task(sentences, seed, clusters=clusters)
             if view.lengths is Lengths.SHUFFLED:
                 labels, drawn = task.labels.copy(), np.concatenate([task.train, task.dev, task.test])
                 labels[drawn] = shuffled(labels[drawn])
@@ -194,7 +194,7 @@ def classifications(found: Found, view: View) -> Iterator[SentLen]:
             result = replace(result, norm_code=online_code(norms, first))
         yield result
     except TooFewError as error:
-        more = more_than(found, view, sentlen.falls_short(sentences))
+        more = more_than(found, view, sentlen.falls_short(sentences, clusters))
         yield replace(result, problem=f"{error} {more.advice}")
     except UndefinedFitError as error:
         yield replace(result, problem=str(error))
