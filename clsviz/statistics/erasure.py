@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from clsviz.errors import UndefinedFitError
 from clsviz.statistics.intervals import Floats
 from clsviz.statistics.lengths import shuffled
-from clsviz.statistics.retrieval import neighbour_correlation
+from clsviz.statistics.retrieval import lengths_of_nearest, neighbour_correlation
 from clsviz.statistics.ridge import blas_threads, explain_constant_vectors, explain_untestable_lengths, ridge_predict
 from clsviz.statistics.similarity import N_NEIGHBOURS, directions_of, neighbours
 
@@ -135,7 +135,8 @@ def _with_fold(left: Left, x: Floats, y: Floats, folds: NDArray[np.intp], fold: 
     near = np.nan  # where it is undefined
     if np.count_nonzero(held_out) > N_NEIGHBOURS:
         with suppress(UndefinedFitError):
-            near = neighbour_correlation(y[held_out], y[held_out][neighbours(directions_of(x[held_out]))])
+            nearest = neighbours(directions_of(x[held_out])).index
+            near = neighbour_correlation(y[held_out], lengths_of_nearest(y[held_out], nearest))
     return Left(
         (*left.linear, float(r2_score(y[held_out], linear))),
         (*left.nonlinear, float(r2_score(y[held_out], nonlinear))),

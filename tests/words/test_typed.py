@@ -5,8 +5,10 @@ import pytest
 
 from clsviz import export, words
 from clsviz.analysis import ViewData
+from clsviz.experiment import View
 from clsviz.settings import Unit
 from clsviz.statistics.line import fit
+from clsviz.statistics.similarity import nearest
 
 LENGTHS = np.repeat(np.arange(5, 15, dtype=np.int32), 30)
 NORMS = np.linspace(6, 8, len(LENGTHS), dtype=np.float32)
@@ -30,6 +32,16 @@ def test_a_norm_is_higher_than_all_only_if_it_is() -> None:
     lengths, norms = np.full(1000, 9, np.int32), np.arange(1000, dtype=np.float32)
     said = [words.typed.among(9, norm, lengths, norms).split(" of ")[0] for norm in (-1, 0.5, 500.5, 998.5, 1000)]
     assert said == [f"higher than {percent}%" for percent in ("0", "0.1", "50", "99.9", "100")]
+
+
+def test_ties_and_zero_vectors_are_told_beside_the_nearest() -> None:
+    vectors = np.array([[1, 0], [1, 1], [1, 1], [1, 1], [0, 0]], np.float32)
+    near = nearest(np.array([1, 0], np.float32), vectors, list("abcde"), n=2)
+    text = words.try_a_sentence.nearest("A.", View(), near, float("nan"))
+    assert "among 4 sentences. A tie: 2 more sentences are as near as the last one listed." in text
+    assert text.endswith(" One sentence has a zero vector, which is near nothing.")
+    near = nearest(np.array([1, 0], np.float32), vectors[:2], ["a", "b"], n=2)
+    assert words.try_a_sentence.nearest("A.", View(), near, float("nan")).endswith("among 2 sentences.")
 
 
 @pytest.mark.parametrize(
