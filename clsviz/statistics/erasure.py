@@ -80,6 +80,7 @@ class Left:
 class Erasure:
     """What is left of the length before and after erasing it, and after erasing shuffled lengths in its place.
 
+    Lengths are shuffled anew for each fold, so that the folds show how far the control depends on the draw.
     n: sentences used. left: by version, with one number for each of the n_done folds. n_clusters: how many of the
     sentences differ by more than a few words; None in a result that was kept without it.
     """
@@ -115,7 +116,7 @@ def erasure(vectors: NDArray[np.floating], lengths: Sequence[float], folds: NDAr
         versions = {
             BEFORE: x,
             AFTER: leace(x[~held_out], y[~held_out]).erase(x),
-            CONTROL: leace(x[~held_out], shuffled(y[~held_out])).erase(x),
+            CONTROL: leace(x[~held_out], shuffled(y[~held_out], seed=n_done)).erase(x),
         }
         left = {name: _with_fold(found.left[name], erased, y, folds, fold) for name, erased in versions.items()}
         found = replace(found, n_done=n_done, left=left)

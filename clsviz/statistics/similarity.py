@@ -170,7 +170,8 @@ def directions_of(vectors: ArrayLike) -> Directions:
 
 def _has_direction(vectors: NDArray[np.floating]) -> NDArray[np.bool_]:
     """Which of vectors (n, width) are not zero: bool (n,)."""
-    return np.linalg.norm(vectors, axis=1) > 0
+    found: NDArray[np.bool_] = np.linalg.norm(vectors, axis=1) > 0
+    return found
 
 
 def mean_cosines(of: Directions, groups: NDArray[np.intp]) -> tuple[Floats, float]:
