@@ -100,16 +100,13 @@ def _after(found: Found, view: View, layer: int, index: NDArray[np.intp], length
     return replace(after, r_squared=r_squared, slope=slope, intercept=mean + at_mean - slope * float(lengths.mean()))
 
 
-_DRAWS = 5
-"""Balanced classes drawn anew, split anew: with few sentences in the rarest bin, one draw's accuracy says little."""
-
-
 @dataclass(frozen=True, eq=False)
 class SentLen:
     """The SentLen task on a vector of that width, and on its norm alone; None if undefined, and `problem` says why.
 
-    vector, norm: of the first draw of sentences. vector_draws, norm_draws: the accuracies of each of `_DRAWS` draws, as
-    far as they are made. vector_code, norm_code: the bits that the classes of the first draw's training sentences take.
+    vector, norm: of the first draw of sentences. vector_draws, norm_draws: the accuracies of each of `DRAWS` draws, as
+    far as they are made: with few sentences in the rarest bin, one draw's accuracy says little. vector_code, norm_code:
+    the bits that the classes of the first draw's training sentences take.
     """
 
     width: int
@@ -146,17 +143,22 @@ def profiles(found: Found, view: View) -> Iterator[Profile]:
     yield from readings(found.vectors, index, lengths, folds(found, view, index), near_duplicates(found, view)[index])
 
 
-def shuffled_probe(found: Found, view: View, profile: Profile) -> Probe | None:
-    """The best layer's [CLS] probe with the lengths shuffled among the sentences: its R² should be about 0."""
+DRAWS = 5
+"""Of a control that is drawn at random: one draw alone may be a lucky one."""
+
+
+def shuffled_probes(found: Found, view: View, profile: Profile) -> list[Probe]:
+    """The best layer's [CLS] probe with the lengths shuffled among the sentences, five times: R² should be about 0."""
     best = profile.best
     if best is None:
-        return None
+        return []
     index, lengths = used_sentences(found, view)
     vectors = found.vectors.of(Pooling.CLS, best.layer)[index]
+    of_folds = folds(found, view, index)
     try:
-        return ridge_probe(vectors, shuffled(lengths), folds(found, view, index))
+        return [ridge_probe(vectors, shuffled(lengths, seed), of_folds) for seed in range(DRAWS)]
     except UndefinedFitError:
-        return None
+        return []
 
 
 def classifications(found: Found, view: View) -> Iterator[SentLen]:
@@ -165,14 +167,14 @@ def classifications(found: Found, view: View) -> Iterator[SentLen]:
     With shuffled lengths, the classes are shuffled among the sentences of the task.
     """
     index, _ = under_cutoff(found.measurements, view)
-    sentences = [found.sentences[i] for i in index]
+    sentences, clusters = [found.sentences[i] for i in index], near_duplicates(found, view)[index]
     vectors = found.vectors.of(view.pooling, view.layer)[index]
     norms = found.vectors.norms(view.pooling, view.layer)[index]
     result = SentLen(found.vectors.width, None, None)
     first = None
     try:
-        for seed in range(_DRAWS):
-            task = sentlen.task(sentences, seed)
+        for seed in range(DRAWS):
+            task = sentlen.task(sentences, seed, clusters=clusters)
             if view.lengths is Lengths.SHUFFLED:
                 labels, drawn = task.labels.copy(), np.concatenate([task.train, task.dev, task.test])
                 labels[drawn] = shuffled(labels[drawn])
@@ -194,7 +196,7 @@ def classifications(found: Found, view: View) -> Iterator[SentLen]:
             result = replace(result, norm_code=online_code(norms, first))
         yield result
     except TooFewError as error:
-        more = more_than(found, view, sentlen.falls_short(sentences))
+        more = more_than(found, view, sentlen.falls_short(sentences, clusters))
         yield replace(result, problem=f"{error} {more.advice}")
     except UndefinedFitError as error:
         yield replace(result, problem=str(error))
@@ -239,15 +241,16 @@ def summary(found: Found, view: View, profile: Profile) -> dict[str, object]:
             "norm_mean": finite_or_none(norm.norm_mean),
             "norm_sd": finite_or_none(norm.norm_sd),
             **_read("norm", norm),
-            **_read("probe", profile.get(Pooling.CLS, layer, Readout.VECTOR)),
-            **_read("direction", direction),
+            **_read_vector("probe", profile.get(Pooling.CLS, layer, Readout.VECTOR)),
+            **_read_vector("direction", direction),
             "norm_from_direction_r_squared": finite_or_none(direction.norm_r_squared),
             "norm_from_direction_fold_r_squared": list(direction.norm_fold_r_squared),
-            **_read("mean_pool_probe", profile.get(Pooling.MEAN, layer, Readout.VECTOR)),
-            **_read("max_pool_probe", profile.get(Pooling.MAX, layer, Readout.VECTOR)),
+            **_read_vector("mean_pool_probe", profile.get(Pooling.MEAN, layer, Readout.VECTOR)),
+            **_read_vector("max_pool_probe", profile.get(Pooling.MAX, layer, Readout.VECTOR)),
+            **linear_summary(profile.get(Pooling.CLS, layer, Readout.VECTOR)),
         }
 
-    control = shuffled_probe(found, view, profile)
+    controls = shuffled_probes(found, view, profile)
     task = classify(found, view)
     return {
         "n_used": profile.n,
@@ -255,8 +258,18 @@ def summary(found: Found, view: View, profile: Profile) -> dict[str, object]:
         "layers": [row(layer) for layer in range(profile.n_layers + 1)],
         "best_layer": profile.best.layer if profile.best else None,
         "guess_error": finite_or_none(profile.guess_error),
-        **_read("pooler_probe", profile.get(Pooling.POOLER, None, Readout.VECTOR)),
-        **_read("shuffled_probe", control),
+        **_read_vector("pooler_probe", profile.get(Pooling.POOLER, None, Readout.VECTOR)),
+        "learning_curves": {
+            name: curve_summary(profile.get(pooling, None, Readout.VECTOR))
+            for name, pooling in (
+                ("probe", Pooling.CLS),
+                ("mean_pool_probe", Pooling.MEAN),
+                ("max_pool_probe", Pooling.MAX),
+                ("pooler_probe", Pooling.POOLER),
+            )
+        },
+        **_read("shuffled_probe", controls[0] if controls else None),
+        "shuffled_probe_draws": [control.r_squared for control in controls],
         "sentlen_accuracy": task.vector and task.vector.accuracy,
         "sentlen_interval": task.vector and list(task.vector.interval),
         "sentlen_draws": list(task.vector_draws),
@@ -279,6 +292,28 @@ def _read(name: str, reading: Reading | Probe | None) -> dict[str, object]:
         f"{name}_fold_r_squared": list(reading.fold_r_squared) if reading else [],
         f"{name}_error": finite_or_none(reading.error) if reading else None,
     }
+
+
+def _read_vector(name: str, reading: Reading | None) -> dict[str, object]:
+    """The same of a probe, with the 95% interval of R²."""
+    interval = reading.interval if reading else None
+    return {**_read(name, reading), f"{name}_interval": interval and list(interval)}
+
+
+def linear_summary(reading: Reading | None) -> dict[str, object]:
+    """How much of the variance of a vector is linear in length, ready for JSON."""
+    return {
+        "linear_share": finite_or_none(reading.linear_share) if reading else None,
+        "linear_over_squared_mean": finite_or_none(reading.linear_over_mean) if reading else None,
+    }
+
+
+def curve_summary(reading: Reading | None) -> list[dict[str, object]]:
+    """The learning curve of a reading, ready for JSON; empty where there is none."""
+    return [
+        {"n": point.n, "r_squared": point.r_squared, "interval": list(point.interval), "error": point.error}
+        for point in (reading.curve if reading else ())
+    ]
 
 
 def used_sentences(found: Found, view: View) -> tuple[NDArray[np.intp], NDArray[np.int32]]:

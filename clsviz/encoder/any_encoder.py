@@ -25,6 +25,7 @@ class AnyEncoder(Protocol):
     has_pooler: bool
     layer_norms: NDArray[np.float32]
     slow_path_reason: str
+    drawn: str
 
     @property
     def anatomy(self) -> "Anatomy":

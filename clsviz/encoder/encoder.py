@@ -42,6 +42,7 @@ class Encoder:
     anatomy: what the model is made of, and how it reads a sentence.
     layer_norms: float32 (n_layers + 1, 2, width), as in `Vectors`.
     slow_path_reason: why the fastest forward pass does not apply to this model, or "".
+    drawn: the digest of the random weights of an untrained model, or "".
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class Encoder:
             ) from error
         self.anatomy = loaded.anatomy
         self.has_pooler = loaded.has_pooler
+        self.drawn = loaded.drawn
         self.max_length = loaded.tokenizer.max_length
         self.n_layers = choice.n_layers
         self.layer_norms = choice.layer_norms

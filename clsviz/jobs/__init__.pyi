@@ -1,3 +1,4 @@
+from .drawn import REDRAWN, encoder_of, identified
 from .estimate import LOAD_SECONDS, RATE_OF_VECTORS, Cost, Machine, gigabytes_of
 from .extraction import Extraction, measure_altered, measure_texts
 from .housekeeping import Housekeeping
@@ -15,6 +16,7 @@ __all__ = [
     "GPU_RATE",
     "LOAD_SECONDS",
     "RATE_OF_VECTORS",
+    "REDRAWN",
     "SHOWCASE",
     "Analysis",
     "Cost",
@@ -36,7 +38,9 @@ __all__ = [
     "Steps",
     "Worker",
     "WorkerLostError",
+    "encoder_of",
     "gigabytes_of",
+    "identified",
     "import_rows",
     "list_imports",
     "measure_altered",

@@ -14,6 +14,7 @@ import filelock
 
 from clsviz.errors import ModelError, StoreError
 from clsviz.experiment import Experiment
+from clsviz.jobs.drawn import RedrawnError, encoder_of, identified
 from clsviz.jobs.imports import check_asked
 from clsviz.jobs.measurement import Found, LookUp, go_together, with_audit
 from clsviz.jobs.share import Run, Share, Worker, measure_parts
@@ -35,7 +36,17 @@ class Extraction(LookUp):
     """The measurement of one experiment."""
 
     def run(self, progress: Progress) -> Found:
-        """Complete the experiment, storing it part by part; raises ClsvizError, and CancelledError if cancelled."""
+        """Complete the experiment, storing it part by part; raises ClsvizError, and CancelledError if cancelled.
+
+        What is stored of an untrained model is left where its weights turn out to be others, and measured again.
+        """
+        try:
+            return self._run(progress)
+        except RedrawnError:
+            self.found = None
+            return self._run(progress)
+
+    def _run(self, progress: Progress) -> Found:
         found = self._prepare(progress)
         if found.sample.whole is not None:
             return self._complete_whole(found, progress)
@@ -54,8 +65,11 @@ class Extraction(LookUp):
 
     def _fetch_weights(self, progress: Progress) -> models.Weights:
         progress.begin("Looking for the model")
-        weights = models.fetch(self.experiment.model, progress)
+        weights = identified(models.fetch(self.experiment.model, progress), self._store)
         check_asked(weights, self.experiment)
+        if weights.untrained and not weights.drawn:  # what is stored of them depends on it
+            self._loaded(weights, Precision.EXACT, progress)
+            weights = identified(weights, self._store)
         return weights
 
     def _prepare(self, progress: Progress) -> Found:
@@ -88,10 +102,13 @@ class Extraction(LookUp):
         pool.shutdown(wait=False)
 
     def _worker(self, found: Found, progress: Progress, share: Share | None = None) -> Worker:
-        progress.begin(f"Loading {found.weights.label}")
-        get = functools.partial(self._encoders.get, found.weights, found.precision)
-        encoder = interruptible(get, progress, daemon=False)
+        encoder = self._loaded(found.weights, found.precision, progress)
         return Worker(found.sample, self.key_of(found), encoder, self._store, progress, share)
+
+    def _loaded(self, weights: models.Weights, precision: Precision, progress: Progress) -> "AnyEncoder":
+        progress.begin(f"Loading {weights.label}")
+        get = functools.partial(encoder_of, weights, self._encoders, self._store, precision)
+        return interruptible(get, progress, daemon=False)
 
     def _complete_whole(self, found: Found, progress: Progress) -> Found:
         """Measure what is missing of a whole corpus, and count it."""
@@ -125,9 +142,7 @@ class Extraction(LookUp):
         return found
 
     def _encoder(self, found: Found, progress: Progress) -> "AnyEncoder":
-        progress.begin(f"Loading {found.weights.label}")
-        get = functools.partial(self._encoders.get, found.weights, found.precision)
-        encoder = interruptible(get, progress, daemon=False)
+        encoder = self._loaded(found.weights, found.precision, progress)
         return encoder if self._alteration is None else encoder.altered(self._alteration, self.experiment.seed)
 
     def _measure(
@@ -212,7 +227,7 @@ def _measure(
     encoders: Encoders,
     progress: Progress,
 ) -> Vectors:
-    if models.fetch(experiment.model, progress).fingerprint != found.weights.fingerprint:
+    if identified(models.fetch(experiment.model, progress), store).fingerprint != found.weights.fingerprint:
         raise ModelError(f"The files of {found.weights.label} were changed meanwhile. Reload the page.")
     nothing_yet = Found(found.weights, sample, measurements=Vectors.none(), seed=experiment.seed)
     extraction = Extraction(experiment, store, encoders, nothing_yet, kind=Kind.VECTORS, alteration=alteration)

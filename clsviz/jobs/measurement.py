@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clsviz.experiment import Experiment
+from clsviz.jobs.drawn import identified
 from clsviz.jobs.estimate import LOAD_SECONDS, RATE_OF_VECTORS, TYPICAL_CHARACTERS, Cost, Machine, operations_of
 from clsviz.jobs.imports import check_asked, check_found, max_length
 from clsviz.jobs.worker_process import Encoders
@@ -275,7 +276,7 @@ class LookUp:
 
     def _weights_here(self) -> models.Weights | None:
         try:
-            weights = models.find(self.experiment.model)
+            weights = identified(models.find(self.experiment.model), self._store)
         except models.NotDownloadedError:
             return None
         check_asked(weights, self.experiment)

@@ -53,7 +53,7 @@ _IDLE_SECONDS, _SMALL_MEMORY = 60, 4 * 2**30
 _TRIM_SECONDS = 10.0
 """After so long without a call the worker gives freed memory back; a crowd's calls follow each other sooner."""
 
-_FACTS = "max_length", "n_layers", "has_pooler", "layer_norms", "slow_path_reason"
+_FACTS = "max_length", "n_layers", "has_pooler", "layer_norms", "slow_path_reason", "drawn"
 """Of an encoder, known here once it is loaded there."""
 
 
@@ -86,7 +86,7 @@ class Encoders:
 
     def has(self, weights: Weights, precision: Precision = Precision.EXACT) -> bool:
         """True if the encoder with these weights is in memory."""
-        return (weights.fingerprint, precision) in self._loaded
+        return (weights.recipe or weights.fingerprint, precision) in self._loaded
 
     def product_rate(self, seconds: float) -> float:
         """Floating-point operations per second of a large float32 product, measured for so many seconds."""
@@ -116,7 +116,7 @@ class RemoteEncoders(Encoders):
         self, weights: Weights, precision: Precision, alteration: Alteration | None = None, seed: int = 0
     ) -> "RemoteEncoder":
         """An encoder that is loaded there, and changes sentences before it reads them if an alteration is given."""
-        key = weights.fingerprint, precision, alteration, seed
+        key = weights.recipe or weights.fingerprint, precision, alteration, seed
         remote = RemoteEncoder(self, weights, precision, alteration, seed)
         with self._lock:
             if not self.has(weights, precision):
@@ -131,7 +131,8 @@ class RemoteEncoders(Encoders):
 
     def has(self, weights: Weights, precision: Precision = Precision.EXACT) -> bool:
         """True if the encoder with these weights is in the worker's memory."""
-        is_known = any(key[:2] == (weights.fingerprint, precision) for key in self._facts)
+        loaded = weights.recipe or weights.fingerprint, precision
+        is_known = any(key[:2] == loaded for key in self._facts)
         return is_known and self.pid is not None and psutil.pid_exists(self.pid)
 
     def product_rate(self, seconds: float) -> float:
@@ -197,6 +198,7 @@ class RemoteEncoder:
     has_pooler: bool
     layer_norms: "Floats"
     slow_path_reason: str
+    drawn: str
 
     def __init__(
         self,
@@ -287,7 +289,7 @@ class RemoteEncoder:
 def _get_loaded(
     loaded: "LRUCache[tuple[str, Precision], Encoder]", weights: Weights, precision: Precision
 ) -> "Encoder":
-    key = weights.fingerprint, precision
+    key = weights.recipe or weights.fingerprint, precision
     if key not in loaded:
         while len(loaded) >= loaded.maxsize:  # before another takes its memory
             loaded.popitem()

