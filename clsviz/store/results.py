@@ -41,7 +41,7 @@ MAX_FILES = 1000
 """In a user's store; those that were longest unused are removed."""
 
 CLASSES = {
-    "clsviz.settings": "Pooling Unit Lengths NearDuplicates",
+    "clsviz.settings": "Pooling Unit Lengths NearDuplicates SimilarityFunction Task Fix",
     "clsviz.vectors": "Vectors Packed",
     "clsviz.statistics.line": "Fit Flat",
     "clsviz.statistics.shape": "Extremes Quantiles Shape",
@@ -50,8 +50,10 @@ CLASSES = {
     "clsviz.statistics.dimensions": "Dimensions NormOf",
     "clsviz.statistics.erasure": "Left Erasure Remedy",
     "clsviz.statistics.retrieval": "LengthBias Chance",
+    "clsviz.statistics.exposure": "Fifth Ranking FixResult",
     "clsviz.analysis.layers": "SentLen NormBreakdown Projected",
     "clsviz.analysis.search": "Similarity Way Joined",
+    "clsviz.analysis.search_test": "SearchTest Ranker Consequences Advice Correction Example FoundText Threshold",
     "clsviz.analysis.typed": "TypedSentences Check OfLayer",
     "clsviz.encoder": "Anatomy Architecture TokenizerFacts SpecialToken PoolerWeights Parameter",
 }
