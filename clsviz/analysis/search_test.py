@@ -77,13 +77,12 @@ class Correction:
 class Consequences:
     """What is told of one ranker: what fixes do to it, what to do, where length went wrong most, and thresholds.
 
-    fixes: by fix; one that cannot be fitted is left out. advised: the ranking with the advised fix, None without one.
+    fixes: by fix; one that cannot be fitted is left out. correction: the advised fix as a formula, None without one.
     """
 
     fixes: Mapping[Fix, FixResult]
     advice: Advice
     correction: Correction | None
-    advised: FixResult | None
     examples: tuple[Example, ...]
     threshold: Threshold
 

@@ -95,13 +95,10 @@ class Ranking:
 class FixResult:
     """A ranking with a fix, fitted to half of the searches and tested on the other half, both ways round.
 
-    recall_at_10: over all searches. difference: less the recall without it; interval: 95%, of the same resampled
-    searches. exposure: of each fifth, the shortest first; None where nothing in it is right.
-    exposure_interval: 95% for each, or None, as in `Fifth`.
+    ranking: of all searches, each by the fix that was fitted to the other half.
+    difference: its recall@10 less the recall without the fix; interval: 95%, of the same resampled searches.
     """
 
-    recall_at_10: float
+    ranking: Ranking
     difference: float
     interval: Interval
-    exposure: tuple[float | None, ...]
-    exposure_interval: tuple[Interval | None, ...]

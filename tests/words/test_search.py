@@ -25,7 +25,7 @@ def ranking(*exposures: Exposure, recall: Interval = (0.9, 0.96), against: Inter
 
 
 def searched(*exposures: Exposure, bm25: Exposure = FAIR, **other: Interval) -> SearchTest:
-    nothing = Consequences({}, Advice(None), None, None, (), Threshold(0.5, (0.01,) * 5))
+    nothing = Consequences({}, Advice(None), None, (), Threshold(0.5, (0.01,) * 5))
     return SearchTest(
         *(Task.TITLES, 420, 420, 0.0, True, Pooling.MEAN, None),
         {Ranker(Pooling.MEAN, None, s): ranking(*exposures, **other) for s in SimilarityFunction},
