@@ -75,17 +75,18 @@ class Table:
             )
         return self._batches(column or next(iter(self.columns), ""))
 
-    def values(self, field: str) -> Values:
-        """What every row has in one of the `fields`, as text of up to 100 characters; None where it is blank.
+    def cells(self, field: str) -> Values:
+        """What every row has in one of the `fields`, as text; None where it is blank.
 
         Raises CorpusError if there is no such field, and while reading if the file is damaged.
         """
         if field not in self.fields or self._read_field is None:
             raise CorpusError(f"{printable(self.name)} has no column “{shown(field)}”.")
-        return self._short_values(self._read_field(field))
+        return self._read_field(field)
 
-    def _short_values(self, pieces: Values) -> Values:
-        return (short_values(values) for values in pieces)
+    def values(self, field: str) -> Values:
+        """The same, each as one line of up to 100 characters."""
+        return (short_values(values) for values in self.cells(field))
 
     def _choices(self) -> str:
         if not self.columns:

@@ -1,0 +1,255 @@
+"""Searches whose right texts are known: from titles, from halves of texts, from sentences of a book, or given.
+
+Texts are taken whole: they are not cut into sentences, and whatever the model does not read of them is cut off there.
+"""
+
+import hashlib
+import itertools
+import json
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from clsviz.errors import CorpusError, UnsearchableError
+from clsviz.experiment import Selection
+from clsviz.progress import Progress
+from clsviz.settings import Segmentation, Task, printable, shown
+from clsviz.sources import files, segmentation
+from clsviz.sources.catalogue import CORPORA, Shipped, is_own, label
+from clsviz.sources.local_files import place_of
+from clsviz.sources.sampling import fetch_sample
+from clsviz.sources.tables import Table
+
+FEWEST_SEARCHES = 100
+"""Fewer tell nothing of fifths."""
+
+MOST_TEXTS, MOST_SEARCHES = 100_000, 5_000
+"""The most texts that are indexed, and the most searches among them; of more, so many are drawn."""
+
+WINDOWS = 2, 3, 5, 9
+"""Sentences of a window of an inverse cloze, the one that searches included."""
+
+TITLE_COLUMNS = ("title", "headline", "heading", "subject", "summary", "name", "question")
+"""Names of columns that are taken for titles, likeliest first."""
+
+ID_COLUMN = "id"
+
+
+@dataclass(frozen=True, eq=False)
+class Searches:
+    """Queries, the texts that they search, and the places of the right ones for each query.
+
+    label: of the corpus. queries: different ones. texts: in the order of the corpus, with repetitions.
+    right: for each query, places in `texts`; copies of a right text are right.
+    """
+
+    task: Task
+    label: str
+    queries: list[str]
+    texts: list[str]
+    right: list[list[int]]
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 in hexadecimal of all of it."""
+        return hashlib.sha256(json.dumps([self.task, self.queries, self.texts, self.right]).encode()).hexdigest()
+
+
+def find_searches(
+    selection: Selection,
+    folder: Path,
+    progress: Progress,
+    *,
+    titles: str = "",
+    judged: Path | None = None,
+    seed: int = 0,
+    most_texts: int = MOST_TEXTS,
+) -> Searches:
+    """The searches that a corpus gives, or that `judged` names right texts of the corpus for.
+
+    titles: the column that searches; by default one that is called as titles tend to be. judged: a table of `query` and
+    `text`, or of `query` and `ids`, separated by spaces, of the corpus's column `id`. seed: of what is drawn.
+    most_texts: that are indexed. Raises CorpusError where a file or a column cannot be used, and UnsearchableError
+    where the texts give no searches, or too few.
+    """
+    progress.begin("Reading the texts")
+    name = label(selection.corpus)
+    shipped = CORPORA.get(selection.corpus)
+    if isinstance(shipped, Shipped) and "title" in pq.read_schema(shipped.file).names:
+        table = pq.read_table(shipped.file)
+        texts, columns = table["sentence"].to_pylist(), {"title": table["title"].to_pylist()}
+    elif is_own(selection.corpus):
+        opened = files.open_table(*place_of(selection, folder), reading=selection.reading)
+        name = opened.name
+        if judged is not None:
+            ids = _cells(opened, ID_COLUMN, progress) if ID_COLUMN in opened.fields else None
+            pairs = list(_texts(opened, selection.column, progress))
+            return _capped(_judged(judged, pairs, ids, name, progress), seed, most_texts)
+        if not titles:
+            titles = _title_column(opened, selection.column)
+        if not titles:
+            pairs = list(_texts(opened, selection.column, progress))
+            return _without_titles([text for text, _ in pairs], opened, name, seed, most_texts, progress)
+        texts = _filled(_texts(opened, selection.column, progress))
+        columns = {titles: _cells(opened, titles, progress)}
+    else:
+        whole = Selection(**{**vars(selection), "segmentation": Segmentation.NONE})
+        texts = fetch_sample(whole, most_texts, seed, folder, progress).sentences
+        columns = {}
+    if judged is not None:
+        return _capped(_judged(judged, [(t, i) for i, t in enumerate(texts)], None, name, progress), seed, most_texts)
+    if titles and titles not in columns:
+        raise CorpusError(f"{printable(name)} has no column “{shown(titles)}”. Give a table that has one.")
+    if not columns:
+        return _capped(of_halves(texts, name, progress), seed, most_texts)
+    (found,) = columns.values()
+    rows = [(title, text) for title, text in zip(found, texts, strict=True) if title and text]
+    return _capped(of_pairs(Task.TITLES, rows, name), seed, most_texts)
+
+
+def of_pairs(task: Task, rows: Iterable[tuple[str, str]], name: str) -> Searches:
+    """Searches by queries, each with a text that is right; a query that comes several times is one search."""
+    texts: list[str] = []
+    of_query: dict[str, set[str]] = defaultdict(set)
+    for query, text in rows:
+        texts.append(text)
+        of_query[query].add(text)
+    return _of_texts(task, of_query, texts, name)
+
+
+def of_halves(texts: Sequence[str], name: str, progress: Progress) -> Searches:
+    """First halves search second halves: each text is cut at the boundary of sentences that is nearest its middle."""
+    rows = []
+    for text in texts:
+        progress.check()
+        sentences = segmentation.sentences([text], cut=True)
+        if len(sentences) > 1:
+            starts = list(itertools.accumulate(len(sentence) + 1 for sentence in sentences))
+            middle = min(range(len(sentences) - 1), key=lambda i: abs(starts[i] - starts[-1] / 2)) + 1
+            rows.append((" ".join(sentences[:middle]), " ".join(sentences[middle:])))
+    if len(rows) < FEWEST_SEARCHES:
+        raise UnsearchableError(
+            f"Only {len(rows):,} of these texts have two sentences or more, and {FEWEST_SEARCHES} are needed for one "
+            "half to search for the other. Give titles or searches, or choose python-api."
+        )
+    return of_pairs(Task.HALVES, rows, name)
+
+
+def of_windows(sentences: Sequence[str], name: str, seed: int) -> Searches:
+    """Inverse cloze: a sentence searches for the window of sentences that it was taken out of.
+
+    Windows follow each other; their sizes, and the sentence that is taken out of each, are drawn by the seed.
+    """
+    rng = random.Random(seed)  # noqa: S311  (nothing is secret)
+    rows, start = [], 0
+    while start + (size := rng.choice(WINDOWS)) <= len(sentences):
+        window = list(sentences[start : start + size])
+        query = window.pop(rng.randrange(size))
+        rows.append((query, " ".join(window)))
+        start += size
+    return of_pairs(Task.INVERSE_CLOZE, rows, name)
+
+
+def _of_texts(task: Task, of_query: dict[str, set[str]], texts: list[str], name: str) -> Searches:
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, text in enumerate(texts):
+        places[text].append(place)
+    right = [sorted(itertools.chain.from_iterable(places[text] for text in found)) for found in of_query.values()]
+    searches = Searches(task, name, list(of_query), texts, right)
+    if len(searches.queries) < FEWEST_SEARCHES:
+        n = len(searches.queries)
+        only = "Only 1 search" if n == 1 else f"Only {n:,} searches"
+        raise UnsearchableError(
+            f"{only} can be made of these texts, and {FEWEST_SEARCHES} are needed. Give more texts or searches."
+        )
+    if sum(len(text.split()) > 1 for text in texts) < len(texts) / 2:
+        raise UnsearchableError("Most of these texts are single words, which say too little to be searched for.")
+    return searches
+
+
+def _capped(searches: Searches, seed: int, most_texts: int) -> Searches:
+    """The same with no more texts and searches than are looked at, drawn by the seed."""
+    rng = random.Random(seed)  # noqa: S311  (nothing is secret)
+    texts, right, queries = searches.texts, searches.right, searches.queries
+    if len(texts) > most_texts:
+        kept = sorted(rng.sample(range(len(texts)), most_texts))
+        new_place = {old: new for new, old in enumerate(kept)}
+        texts = [texts[old] for old in kept]
+        right = [[new_place[old] for old in of if old in new_place] for of in right]
+    some = [index for index, of in enumerate(right) if of]
+    if len(some) > MOST_SEARCHES:
+        some = sorted(rng.sample(some, MOST_SEARCHES))
+    return Searches(searches.task, searches.label, [queries[i] for i in some], texts, [right[i] for i in some])
+
+
+def _without_titles(
+    texts: Sequence[str], opened: Table, name: str, seed: int, most_texts: int, progress: Progress
+) -> Searches:
+    """Halves of the texts of a table; of plain text, which has an order, inverse cloze if its texts are sentences."""
+    if opened.columns:
+        return _capped(of_halves(texts, name, progress), seed, most_texts)
+    if not opened.wrapped:
+        try:
+            return _capped(of_halves(texts, name, progress), seed, most_texts)
+        except UnsearchableError:
+            pass
+    sentences = [text for text in segmentation.sentences(texts, cut=True) if any(map(str.isalpha, text))]
+    return _capped(of_windows(sentences, name, seed), seed, most_texts)
+
+
+def _title_column(opened: Table, column: str) -> str:
+    """The column that is called as titles tend to be, or ""."""
+    text = column or next(iter(opened.columns), "")
+    names = {name.strip().casefold(): name for name in opened.columns if name != text}
+    return next((names[name] for name in TITLE_COLUMNS if name in names), "")
+
+
+def _texts(opened: Table, column: str, progress: Progress) -> Iterator[tuple[str, int]]:
+    """Each text with its row."""
+    for texts, rows in opened.numbered_texts(column):
+        progress.check()
+        yield from zip(texts, rows, strict=True)
+
+
+def _filled(texts: Iterable[tuple[str, int]]) -> list[str]:
+    """A text for every row up to the last that has one, "" for those without."""
+    found: list[str] = []
+    for text, row in texts:
+        found += [""] * (row - len(found))
+        found.append(text)
+    return found
+
+
+def _cells(opened: Table, column: str, progress: Progress) -> list[str]:
+    found = []
+    for values in opened.cells(column):
+        progress.check()
+        found += [" ".join((value or "").split()) for value in values]
+    return found
+
+
+def _judged(path: Path, texts: list[tuple[str, int]], ids: list[str] | None, name: str, progress: Progress) -> Searches:
+    """Searches of a file, for texts of a corpus: each with its row, to which the ids belong."""
+    opened = files.open_table(path)
+    if "query" not in opened.fields or not {"text", "ids"} & set(opened.fields):
+        raise CorpusError(f"{opened.name} must have a column query, and one named text or ids.")
+    queries = _cells(opened, "query", progress)
+    there = {text for text, _ in texts}
+    of_query: dict[str, set[str]] = defaultdict(set)
+    if "ids" in opened.fields:
+        if ids is None:
+            raise CorpusError(f"{printable(name)} has no column “{ID_COLUMN}”, which {opened.name} refers to.")
+        of_id = {ids[row]: text for text, row in texts}
+        for query, found in zip(queries, _cells(opened, "ids", progress), strict=True):
+            of_query[query] |= {of_id[one] for one in found.split() if one in of_id}
+    else:
+        for row, (query, text) in enumerate(zip(queries, _cells(opened, "text", progress), strict=True), 1):
+            if text and text not in there:
+                raise CorpusError(f"The text in row {row:,} of {opened.name} is not in {printable(name)}. Add it.")
+            of_query[query] |= {text} - {""}
+    of_query = {query: found for query, found in of_query.items() if query and found}
+    return _of_texts(Task.JUDGED, of_query, [text for text, _ in texts], name)
