@@ -3,13 +3,15 @@
 Texts are taken whole: they are not cut into sentences, and whatever the model does not read of them is cut off there.
 """
 
+import contextlib
+import functools
 import hashlib
 import itertools
 import json
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -17,9 +19,9 @@ import pyarrow.parquet as pq
 from clsviz.errors import CorpusError, UnsearchableError
 from clsviz.experiment import Selection
 from clsviz.progress import Progress
-from clsviz.settings import Segmentation, Task, printable, shown
+from clsviz.settings import Reading, Segmentation, Task, printable, shown
 from clsviz.sources import files, segmentation
-from clsviz.sources.catalogue import CORPORA, Shipped, is_own, label
+from clsviz.sources.catalogue import CORPORA, Corpus, Shipped, is_own, label
 from clsviz.sources.local_files import place_of
 from clsviz.sources.sampling import fetch_sample
 from clsviz.sources.tables import Table
@@ -43,20 +45,25 @@ ID_COLUMN = "id"
 class Searches:
     """Queries, the texts that they search, and the places of the right ones for each query.
 
-    label: of the corpus. queries: different ones. texts: in the order of the corpus, with repetitions.
-    right: for each query, places in `texts`; copies of a right text are right.
+    selection: of the corpus, with what was left open decided. label: of the corpus. queries: different ones.
+    texts: in the order of the corpus, with repetitions. right: for each query, places in `texts`; copies of a right
+    text are right. titles: the column that searches, if there is one.
     """
 
     task: Task
+    selection: Selection
     label: str
     queries: list[str]
     texts: list[str]
     right: list[list[int]]
+    titles: str = ""
 
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 in hexadecimal of all of it."""
-        return hashlib.sha256(json.dumps([self.task, self.queries, self.texts, self.right]).encode()).hexdigest()
+    @functools.cached_property
+    def corpus(self) -> Corpus:
+        """The corpus that the texts are; its fingerprint is of texts, queries and what is right."""
+        content = json.dumps([self.task, self.queries, self.texts, self.right]).encode()
+        digest = hashlib.sha256(content).hexdigest()
+        return Corpus(self.selection, self.label, digest, len(self.texts), self.selection.corpus)
 
 
 def find_searches(
@@ -77,51 +84,48 @@ def find_searches(
     where the texts give no searches, or too few.
     """
     progress.begin("Reading the texts")
-    name = label(selection.corpus)
-    shipped = CORPORA.get(selection.corpus)
+    name, shipped = label(selection.corpus), CORPORA.get(selection.corpus)
     if isinstance(shipped, Shipped) and "title" in pq.read_schema(shipped.file).names:
         table = pq.read_table(shipped.file)
         texts, columns = table["sentence"].to_pylist(), {"title": table["title"].to_pylist()}
     elif is_own(selection.corpus):
         opened = files.open_table(*place_of(selection, folder), reading=selection.reading)
-        name = opened.name
-        if judged is not None:
-            ids = _cells(opened, ID_COLUMN, progress) if ID_COLUMN in opened.fields else None
-            pairs = list(_texts(opened, selection.column, progress))
-            return _capped(_judged(judged, pairs, ids, name, progress), seed, most_texts)
-        if not titles:
-            titles = _title_column(opened, selection.column)
-        if not titles:
-            pairs = list(_texts(opened, selection.column, progress))
-            return _without_titles([text for text, _ in pairs], opened, name, seed, most_texts, progress)
-        texts = _filled(_texts(opened, selection.column, progress))
-        columns = {titles: _cells(opened, titles, progress)}
+        name, column = opened.name, selection.column or next(iter(opened.columns), "")
+        selection = replace(selection, column=column, reading=opened.reading)
+        titles = titles or ("" if judged else _title_column(opened, column))
+        texts = _filled(opened, column, progress)
+        columns = {found: _cells(opened, found, progress) for found in {titles, ID_COLUMN} & {*opened.fields}}
+        if not (titles or judged or opened.columns):
+            return _capped(_in_order(selection, [*filter(None, texts)], name, seed, progress), seed, most_texts)
     else:
-        whole = Selection(**{**vars(selection), "segmentation": Segmentation.NONE})
-        texts = fetch_sample(whole, most_texts, seed, folder, progress).sentences
-        columns = {}
+        whole = replace(selection, segmentation=Segmentation.NONE)
+        sample = fetch_sample(whole, most_texts, seed, folder, progress)
+        selection, texts, columns = sample.corpus.selection, sample.sentences, {}
+    selection = replace(selection, segmentation=Segmentation.NONE)
     if judged is not None:
-        return _capped(_judged(judged, [(t, i) for i, t in enumerate(texts)], None, name, progress), seed, most_texts)
-    if titles and titles not in columns:
+        found = _judged(selection, judged, texts, columns.get(ID_COLUMN), name, progress)
+    elif titles and titles not in columns:
         raise CorpusError(f"{printable(name)} has no column “{shown(titles)}”. Give a table that has one.")
-    if not columns:
-        return _capped(of_halves(texts, name, progress), seed, most_texts)
-    (found,) = columns.values()
-    rows = [(title, text) for title, text in zip(found, texts, strict=True) if title and text]
-    return _capped(of_pairs(Task.TITLES, rows, name), seed, most_texts)
+    elif titles or "title" in columns:
+        titles = titles or "title"
+        rows = [(title, text) for title, text in zip(columns[titles], texts, strict=False) if title and text]
+        found = replace(of_pairs(Task.TITLES, rows, selection, name), titles=titles)
+    else:
+        found = of_halves([*filter(None, texts)], selection, name, progress)
+    return _capped(found, seed, most_texts)
 
 
-def of_pairs(task: Task, rows: Iterable[tuple[str, str]], name: str) -> Searches:
+def of_pairs(task: Task, rows: Iterable[tuple[str, str]], selection: Selection, name: str) -> Searches:
     """Searches by queries, each with a text that is right; a query that comes several times is one search."""
     texts: list[str] = []
     of_query: dict[str, set[str]] = defaultdict(set)
     for query, text in rows:
         texts.append(text)
         of_query[query].add(text)
-    return _of_texts(task, of_query, texts, name)
+    return _of_texts(task, of_query, texts, selection, name)
 
 
-def of_halves(texts: Sequence[str], name: str, progress: Progress) -> Searches:
+def of_halves(texts: Sequence[str], selection: Selection, name: str, progress: Progress) -> Searches:
     """First halves search second halves: each text is cut at the boundary of sentences that is nearest its middle."""
     rows = []
     for text in texts:
@@ -136,10 +140,10 @@ def of_halves(texts: Sequence[str], name: str, progress: Progress) -> Searches:
             f"Only {len(rows):,} of these texts have two sentences or more, and {FEWEST_SEARCHES} are needed for one "
             "half to search for the other. Give titles or searches, or choose python-api."
         )
-    return of_pairs(Task.HALVES, rows, name)
+    return of_pairs(Task.HALVES, rows, selection, name)
 
 
-def of_windows(sentences: Sequence[str], name: str, seed: int) -> Searches:
+def of_windows(sentences: Sequence[str], selection: Selection, name: str, seed: int) -> Searches:
     """Inverse cloze: a sentence searches for the window of sentences that it was taken out of.
 
     Windows follow each other; their sizes, and the sentence that is taken out of each, are drawn by the seed.
@@ -151,15 +155,15 @@ def of_windows(sentences: Sequence[str], name: str, seed: int) -> Searches:
         query = window.pop(rng.randrange(size))
         rows.append((query, " ".join(window)))
         start += size
-    return of_pairs(Task.INVERSE_CLOZE, rows, name)
+    return of_pairs(Task.INVERSE_CLOZE, rows, selection, name)
 
 
-def _of_texts(task: Task, of_query: dict[str, set[str]], texts: list[str], name: str) -> Searches:
+def _of_texts(task: Task, of_query: dict[str, set[str]], texts: list[str], selection: Selection, name: str) -> Searches:
     places: dict[str, list[int]] = defaultdict(list)
     for place, text in enumerate(texts):
         places[text].append(place)
     right = [sorted(itertools.chain.from_iterable(places[text] for text in found)) for found in of_query.values()]
-    searches = Searches(task, name, list(of_query), texts, right)
+    searches = Searches(task, selection, name, list(of_query), texts, right)
     if len(searches.queries) < FEWEST_SEARCHES:
         n = len(searches.queries)
         only = "Only 1 search" if n == 1 else f"Only {n:,} searches"
@@ -183,22 +187,16 @@ def _capped(searches: Searches, seed: int, most_texts: int) -> Searches:
     some = [index for index, of in enumerate(right) if of]
     if len(some) > MOST_SEARCHES:
         some = sorted(rng.sample(some, MOST_SEARCHES))
-    return Searches(searches.task, searches.label, [queries[i] for i in some], texts, [right[i] for i in some])
+    return replace(searches, queries=[queries[i] for i in some], texts=texts, right=[right[i] for i in some])
 
 
-def _without_titles(
-    texts: Sequence[str], opened: Table, name: str, seed: int, most_texts: int, progress: Progress
-) -> Searches:
-    """Halves of the texts of a table; of plain text, which has an order, inverse cloze if its texts are sentences."""
-    if opened.columns:
-        return _capped(of_halves(texts, name, progress), seed, most_texts)
-    if not opened.wrapped:
-        try:
-            return _capped(of_halves(texts, name, progress), seed, most_texts)
-        except UnsearchableError:
-            pass
+def _in_order(selection: Selection, texts: Sequence[str], name: str, seed: int, progress: Progress) -> Searches:
+    """Of plain text: halves of its lines, or, where these are sentences or were joined to paragraphs, inverse cloze."""
+    if selection.reading is not Reading.PARAGRAPHS:
+        with contextlib.suppress(UnsearchableError):
+            return of_halves(texts, selection, name, progress)
     sentences = [text for text in segmentation.sentences(texts, cut=True) if any(map(str.isalpha, text))]
-    return _capped(of_windows(sentences, name, seed), seed, most_texts)
+    return of_windows(sentences, selection, name, seed)
 
 
 def _title_column(opened: Table, column: str) -> str:
@@ -208,19 +206,14 @@ def _title_column(opened: Table, column: str) -> str:
     return next((names[name] for name in TITLE_COLUMNS if name in names), "")
 
 
-def _texts(opened: Table, column: str, progress: Progress) -> Iterator[tuple[str, int]]:
-    """Each text with its row."""
+def _filled(opened: Table, column: str, progress: Progress) -> list[str]:
+    """The text of every row up to the last that has one, "" of those without."""
+    found: list[str] = []
     for texts, rows in opened.numbered_texts(column):
         progress.check()
-        yield from zip(texts, rows, strict=True)
-
-
-def _filled(texts: Iterable[tuple[str, int]]) -> list[str]:
-    """A text for every row up to the last that has one, "" for those without."""
-    found: list[str] = []
-    for text, row in texts:
-        found += [""] * (row - len(found))
-        found.append(text)
+        for text, row in zip(texts, rows, strict=True):
+            found += [""] * (row - len(found))
+            found.append(text)
     return found
 
 
@@ -232,24 +225,26 @@ def _cells(opened: Table, column: str, progress: Progress) -> list[str]:
     return found
 
 
-def _judged(path: Path, texts: list[tuple[str, int]], ids: list[str] | None, name: str, progress: Progress) -> Searches:
-    """Searches of a file, for texts of a corpus: each with its row, to which the ids belong."""
+def _judged(
+    selection: Selection, path: Path, texts: Sequence[str], ids: list[str] | None, name: str, progress: Progress
+) -> Searches:
+    """Searches of a file for texts of a corpus; ids: of the texts, if it has them."""
     opened = files.open_table(path)
-    if "query" not in opened.fields or not {"text", "ids"} & set(opened.fields):
+    if "query" not in opened.fields or not {"text", "ids"} & {*opened.fields}:
         raise CorpusError(f"{opened.name} must have a column query, and one named text or ids.")
     queries = _cells(opened, "query", progress)
-    there = {text for text, _ in texts}
     of_query: dict[str, set[str]] = defaultdict(set)
     if "ids" in opened.fields:
         if ids is None:
             raise CorpusError(f"{printable(name)} has no column “{ID_COLUMN}”, which {opened.name} refers to.")
-        of_id = {ids[row]: text for text, row in texts}
-        for query, found in zip(queries, _cells(opened, "ids", progress), strict=True):
-            of_query[query] |= {of_id[one] for one in found.split() if one in of_id}
+        of_id = {one: text for one, text in zip(ids, texts, strict=False) if text}
+        for query, asked in zip(queries, _cells(opened, "ids", progress), strict=True):
+            of_query[query] |= {of_id[one] for one in asked.split() if one in of_id}
     else:
+        there = {*texts}
         for row, (query, text) in enumerate(zip(queries, _cells(opened, "text", progress), strict=True), 1):
-            if text and text not in there:
+            if text not in there:
                 raise CorpusError(f"The text in row {row:,} of {opened.name} is not in {printable(name)}. Add it.")
             of_query[query] |= {text} - {""}
-    of_query = {query: found for query, found in of_query.items() if query and found}
-    return _of_texts(Task.JUDGED, of_query, [text for text, _ in texts], name)
+    found = {query: right for query, right in of_query.items() if query and right}
+    return _of_texts(Task.JUDGED, found, [*filter(None, texts)], selection, name)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from clsviz.errors import UndefinedFitError
 from clsviz.statistics.intervals import Floats
@@ -186,7 +186,8 @@ class Outcome:
         cells = relevance.searches * N_FIFTHS + fifths[relevance.texts]
 
         def by_fifth(weights: Floats) -> Floats:
-            return np.bincount(cells, weights, minlength=n * N_FIFTHS).reshape(n, N_FIFTHS)
+            sums: Floats = np.bincount(cells, weights, minlength=n * N_FIFTHS).astype(float).reshape(n, N_FIFTHS)
+            return sums
 
         places = np.stack([(fifths[found] == fifth).mean(axis=1) for fifth in range(N_FIFTHS)], axis=1)
         return cls(
@@ -222,7 +223,7 @@ def paired_interval(differences: Floats, resamples: NDArray[np.float32]) -> Inte
     return _percentiles(resamples @ differences / len(differences))
 
 
-def _percentiles(values: ArrayLike) -> Interval:
+def _percentiles(values: Floats) -> Interval:
     low, high = np.percentile(values, [2.5, 97.5])
     return float(low), float(high)
 

@@ -72,8 +72,7 @@ def rank_by_words(
     try:
         counts = counter.fit_transform(texts).tocsr()
     except ValueError:  # no text has a word
-        counts = sparse.csr_matrix((len(texts), 1), dtype=np.float32)
-        asked = sparse.csr_matrix((len(queries), 1), dtype=np.float32)
+        counts, asked = (sparse.csr_matrix(np.zeros((len(of), 1), np.float32)) for of in (texts, queries))
     else:
         asked = counter.transform(queries).tocsr()
     n_words = np.asarray(counts.sum(axis=1)).ravel()
