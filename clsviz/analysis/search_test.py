@@ -167,10 +167,17 @@ class SearchVectors(Protocol):
     poolings: those that there are.
     """
 
-    n_tokens: NDArray[np.int32]
-    truncated: NDArray[np.bool_]
-    normalizes: bool | None
-    poolings: Sequence[Pooling]
+    @property
+    def n_tokens(self) -> NDArray[np.int32]: ...  # noqa: D102  (told above)
+
+    @property
+    def truncated(self) -> NDArray[np.bool_]: ...  # noqa: D102
+
+    @property
+    def normalizes(self) -> bool | None: ...  # noqa: D102
+
+    @property
+    def poolings(self) -> Sequence[Pooling]: ...  # noqa: D102
 
     def texts(self, pooling: Pooling) -> NDArray[np.float32]:
         """Of the texts: float32 (n_texts, width)."""

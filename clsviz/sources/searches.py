@@ -115,14 +115,32 @@ def find_searches(
     return _capped(found, seed, most_texts)
 
 
-def of_pairs(task: Task, rows: Iterable[tuple[str, str]], selection: Selection, name: str) -> Searches:
-    """Searches by queries, each with a text that is right; a query that comes several times is one search."""
-    texts: list[str] = []
-    of_query: dict[str, set[str]] = defaultdict(set)
+def of_pairs(task: Task, rows: Sequence[tuple[str, str]], selection: Selection, name: str) -> Searches:
+    """Searches by queries, each with a text that is right, among all these texts."""
+    return of_rows(task, rows, [text for _, text in rows], selection, name)
+
+
+def of_rows(
+    task: Task, rows: Iterable[tuple[str, str]], texts: Sequence[str], selection: Selection, name: str
+) -> Searches:
+    """Searches among texts by queries, each with one that is right; a query that comes several times is one search.
+
+    Raises UnsearchableError where there are under 100, or most texts are single words.
+    """
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, text in enumerate(texts):
+        places[text].append(place)
+    right: dict[str, set[int]] = defaultdict(set)
     for query, text in rows:
-        texts.append(text)
-        of_query[query].add(text)
-    return _of_texts(task, of_query, texts, selection, name)
+        right[query].update(places[text])
+    if len(right) < FEWEST_SEARCHES:
+        only = "Only 1 search" if len(right) == 1 else f"Only {len(right):,} searches"
+        raise UnsearchableError(
+            f"{only} can be made of these texts, and {FEWEST_SEARCHES} are needed. Give more texts or searches."
+        )
+    if sum(len(text.split()) > 1 for text in texts) < len(texts) / 2:
+        raise UnsearchableError("Most of these texts are single words, which say too little to be searched for.")
+    return Searches(task, selection, name, [*right], [*texts], [sorted(of) for of in right.values()])
 
 
 def of_halves(texts: Sequence[str], selection: Selection, name: str, progress: Progress) -> Searches:
@@ -156,23 +174,6 @@ def of_windows(sentences: Sequence[str], selection: Selection, name: str, seed: 
         rows.append((query, " ".join(window)))
         start += size
     return of_pairs(Task.INVERSE_CLOZE, rows, selection, name)
-
-
-def _of_texts(task: Task, of_query: dict[str, set[str]], texts: list[str], selection: Selection, name: str) -> Searches:
-    places: dict[str, list[int]] = defaultdict(list)
-    for place, text in enumerate(texts):
-        places[text].append(place)
-    right = [sorted(itertools.chain.from_iterable(places[text] for text in found)) for found in of_query.values()]
-    searches = Searches(task, selection, name, list(of_query), texts, right)
-    if len(searches.queries) < FEWEST_SEARCHES:
-        n = len(searches.queries)
-        only = "Only 1 search" if n == 1 else f"Only {n:,} searches"
-        raise UnsearchableError(
-            f"{only} can be made of these texts, and {FEWEST_SEARCHES} are needed. Give more texts or searches."
-        )
-    if sum(len(text.split()) > 1 for text in texts) < len(texts) / 2:
-        raise UnsearchableError("Most of these texts are single words, which say too little to be searched for.")
-    return searches
 
 
 def _capped(searches: Searches, seed: int, most_texts: int) -> Searches:
@@ -233,18 +234,17 @@ def _judged(
     if "query" not in opened.fields or not {"text", "ids"} & {*opened.fields}:
         raise CorpusError(f"{opened.name} must have a column query, and one named text or ids.")
     queries = _cells(opened, "query", progress)
-    of_query: dict[str, set[str]] = defaultdict(set)
+    asked: list[tuple[str, str]] = []
     if "ids" in opened.fields:
         if ids is None:
             raise CorpusError(f"{printable(name)} has no column “{ID_COLUMN}”, which {opened.name} refers to.")
         of_id = {one: text for one, text in zip(ids, texts, strict=False) if text}
-        for query, asked in zip(queries, _cells(opened, "ids", progress), strict=True):
-            of_query[query] |= {of_id[one] for one in asked.split() if one in of_id}
+        for query, right in zip(queries, _cells(opened, "ids", progress), strict=True):
+            asked += [(query, of_id[one]) for one in right.split() if query and one in of_id]
     else:
         there = {*texts}
         for row, (query, text) in enumerate(zip(queries, _cells(opened, "text", progress), strict=True), 1):
             if text not in there:
                 raise CorpusError(f"The text in row {row:,} of {opened.name} is not in {printable(name)}. Add it.")
-            of_query[query] |= {text} - {""}
-    found = {query: right for query, right in of_query.items() if query and right}
-    return _of_texts(Task.JUDGED, found, [*filter(None, texts)], selection, name)
+            asked += [(query, text)] if query and text else []
+    return of_rows(Task.JUDGED, asked, [*filter(None, texts)], selection, name)

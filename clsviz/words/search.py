@@ -5,6 +5,7 @@ from clsviz.settings import Fix, Pooling, SimilarityFunction, Task
 from clsviz.statistics.exposure import N_PLACES, Fifth, Ranking
 from clsviz.words.labels import POOLINGS
 from clsviz.words.numbers import counted
+from clsviz.words.similarity import span
 
 QUESTION = "Does length bend my search?"
 
@@ -156,6 +157,21 @@ def advice(advice: Advice) -> str:
 def ranker(pooling: Pooling, similarity: SimilarityFunction) -> str:
     """What a way to rank is called, such as “Mean, cosine”."""
     return f"{POOLINGS[pooling].short}, {BY[similarity].removeprefix('by ')}"
+
+
+def lines(test: SearchTest, similarity: SimilarityFunction) -> dict[str, Ranking]:
+    """What the picture shows, by name: the ranking asked for, the other similarity, BM25, and the advised fix."""
+    other = next(one for one in SimilarityFunction if one is not similarity)
+    found = {ranker(test.pooling, one): test.ranking(one) for one in (similarity, other)} | {"BM25": test.bm25}
+    of = test.consequences[similarity]
+    if of.advice.fix not in (None, Fix.NORMALIZED):  # normalised, the dot product is the cosine
+        found[FIXES[of.advice.fix]] = of.fixes[of.advice.fix].ranking
+    return found
+
+
+def spans(test: SearchTest) -> list[str]:
+    """The token range of each fifth, the shortest first."""
+    return [span((fifth.from_tokens, fifth.to_tokens)) for fifth in test.bm25.fifths]
 
 
 def python_lines(correction: Correction) -> str:
