@@ -138,8 +138,7 @@ def of_rows(
         raise UnsearchableError(
             f"{only} can be made of these texts, and {FEWEST_SEARCHES} are needed. Give more texts or searches."
         )
-    if sum(len(text.split()) > 1 for text in texts) < len(texts) / 2:
-        raise UnsearchableError("Most of these texts are single words, which say too little to be searched for.")
+    _refuse_words(texts)
     return Searches(task, selection, name, [*right], [*texts], [sorted(of) for of in right.values()])
 
 
@@ -166,6 +165,7 @@ def of_windows(sentences: Sequence[str], selection: Selection, name: str, seed: 
 
     Windows follow each other; their sizes, and the sentence that is taken out of each, are drawn by the seed.
     """
+    _refuse_words(sentences)
     rng = random.Random(seed)  # noqa: S311  (nothing is secret)
     rows, start = [], 0
     while start + (size := rng.choice(WINDOWS)) <= len(sentences):
@@ -174,6 +174,11 @@ def of_windows(sentences: Sequence[str], selection: Selection, name: str, seed: 
         rows.append((query, " ".join(window)))
         start += size
     return of_pairs(Task.INVERSE_CLOZE, rows, selection, name)
+
+
+def _refuse_words(texts: Sequence[str]) -> None:
+    if sum(len(text.split()) > 1 for text in texts) < len(texts) / 2:
+        raise UnsearchableError("Most of these texts are single words, which say too little to be searched for.")
 
 
 def _capped(searches: Searches, seed: int, most_texts: int) -> Searches:
