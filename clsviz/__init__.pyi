@@ -3,6 +3,7 @@ from .api.encoder import Encoder
 from .api.importing import import_vectors
 from .api.norms import NormResult, measure
 from .api.probes import ProbeResult, probe
+from .api.search import SearchTestResult, search_test, search_test_vectors
 from .api.similarity import SimilarityResult, similarity
 from .errors import ClsvizError
 from .experiment import Experiment
@@ -20,11 +21,14 @@ __all__ = [
     "NormResult",
     "Pooling",
     "ProbeResult",
+    "SearchTestResult",
     "SimilarityResult",
     "compare",
     "fit",
     "import_vectors",
     "measure",
     "probe",
+    "search_test",
+    "search_test_vectors",
     "similarity",
 ]

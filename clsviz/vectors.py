@@ -224,5 +224,17 @@ class Vectors(Measurements):
         )
 
 
+@dataclass(frozen=True, eq=False)
+class PooledVectors:
+    """Vectors of n texts after one layer, exactly as computed, of some poolings only.
+
+    n_tokens, truncated: as in `Measurements`. vectors: float32 (n, width) by pooling.
+    """
+
+    n_tokens: NDArray[np.int32]
+    truncated: NDArray[np.bool_]
+    vectors: Mapping[Pooling, NDArray[np.float32]]
+
+
 KINDS: dict[Kind, type[Measurements]] = {Kind.NORMS: Measurements, Kind.VECTORS: Vectors}
 """The class that holds each kind of measurement."""

@@ -1,4 +1,4 @@
-from . import compare, fields, layers, probes, search, typed
+from . import compare, fields, layers, probes, search, search_test, typed
 from .typed import CorpusContext, Missing, corpus_context
 from .view import (
     Cells,
@@ -49,6 +49,7 @@ __all__ = [
     "quantiles",
     "result_key",
     "search",
+    "search_test",
     "select",
     "sentences_key",
     "shapes",

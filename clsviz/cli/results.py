@@ -1,4 +1,4 @@
-"""`clsviz measure`, `probe`, `similarity` and `compare`: measure, print and write a result."""
+"""`clsviz measure`, `probe`, `similarity`, `search-test` and `compare`: measure, print and write a result."""
 
 import argparse
 import time
@@ -19,13 +19,15 @@ from clsviz.api.probes import (
     read_elsewhere,
     read_lengths,
 )
+from clsviz.api.search import SEARCH_CORPUS, run_test
 from clsviz.api.similarity import compare_lengths
+from clsviz.atomic import new_file
 from clsviz.cli import arguments, output, workers
 from clsviz.errors import SettingError, UndefinedFitError
 from clsviz.experiment import parse_setting
 from clsviz.jobs import Extraction, Found
 from clsviz.measurements import Kind
-from clsviz.settings import Pooling, Precision, shown
+from clsviz.settings import Pooling, Precision, SimilarityFunction, shown
 from clsviz.sources import published_task
 from clsviz.store import Store
 
@@ -140,6 +142,47 @@ def similarity(options: argparse.Namespace) -> int:
     else:
         print(result.question, result.answer, sep="\n")
     return 0
+
+
+def search_test(options: argparse.Namespace) -> int:
+    """Test a search; the exit status, 1 where an exposure is surely beyond --max-exposure. Raises ClsvizError."""
+    options.corpus = options.corpus or arguments.of_page(options, "corpus") or SEARCH_CORPUS
+    options.pooling = options.pooling or arguments.of_page(options, "pooling") or Pooling.MEAN.value
+    experiment, made_with = arguments.experiment_of(options)
+    output.check(options.output)
+    output.check(options.plot, "--plot", (".png", ".svg", ".pdf"))
+    began = time.monotonic()
+    with Bar() as bar:
+        result = run_test(
+            experiment,
+            Store(options.store),
+            jobs.Encoders(),
+            bar,
+            titles=options.titles,
+            judged=options.searches,
+            similarity=SimilarityFunction(options.similarity),
+            length_power=options.length_power,
+        )
+    assert result.found is not None  # the model is known
+    output.print_notes([*result.notes, *words.differences(made_with, result.found)])
+    summary = result.summary()
+    if options.output:
+        output.write(options.output, result.table(), summary)
+    if options.plot:
+        with new_file(options.plot) as temporary:
+            temporary.write_bytes(result.image(options.plot.suffix.removeprefix(".")))
+    if options.json:
+        output.print_json(summary | {"seconds": time.monotonic() - began})
+    else:
+        print(result.question, result.answer, result.evidence, result.advice, sep="\n")
+        if result.correction and result.correction.coefficients:
+            print(result.correction.formula)
+    most = options.max_exposure
+    beyond = most is not None and any(
+        low > most or high < 1 / most
+        for low, high in filter(None, (f.exposure_interval for f in result.test.ranking(result.similarity).fifths))
+    )
+    return int(beyond)
 
 
 def compare(options: argparse.Namespace) -> int:

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz.measurements import Kind, Measurements
-from clsviz.settings import Alteration, Precision
+from clsviz.settings import Alteration, Pooling, Precision
 from clsviz.sources.models import Weights
-from clsviz.vectors import Vectors
+from clsviz.vectors import PooledVectors, Vectors
 
 if TYPE_CHECKING:
     from clsviz.encoder.anatomy import Anatomy
@@ -45,6 +45,9 @@ class AnyEncoder(Protocol):
 
     def vectors(self, sentences: Sequence[str]) -> Vectors:
         """The vectors of each sentence, by pooling and layer."""
+
+    def pooled(self, texts: Sequence[str], poolings: Sequence[Pooling], layer: int | None = None) -> PooledVectors:
+        """The vectors of texts by some poolings after one layer."""
 
     def stream(
         self, parts: Iterable[Sequence[str]], on_batch: Callable[[int], None] | None = None, kind: Kind = Kind.NORMS

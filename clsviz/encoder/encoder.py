@@ -24,10 +24,10 @@ from clsviz.encoder.load import load
 from clsviz.encoder.tokenize import Tokens
 from clsviz.encoder.verify import choose, norms_of
 from clsviz.errors import ModelError
-from clsviz.measurements import Kind, Measurements
-from clsviz.settings import Alteration, Precision
+from clsviz.measurements import POOLED, Kind, Measurements
+from clsviz.settings import Alteration, Pooling, Precision
 from clsviz.sources.models import Weights
-from clsviz.vectors import Vectors
+from clsviz.vectors import PooledVectors, Vectors
 
 T = TypeVar("T")
 
@@ -153,6 +153,27 @@ class Encoder:
             torch.cat(pooler_outputs).cpu().numpy()[order] if pooler_outputs else None,
             self.layer_norms,
         )
+
+    def pooled(self, texts: Sequence[str], poolings: Sequence[Pooling], layer: int | None = None) -> PooledVectors:
+        """The vectors of texts by some poolings after one layer (None: the last), exactly as computed.
+
+        Raises ModelError as `measure` does, and IndexError where the model has no such layer, or no pooler.
+        """
+        at = range(self.n_layers + 1)[self.n_layers if layer is None else layer]
+        if Pooling.POOLER in poolings and not self.has_pooler:
+            raise IndexError("this model has no pooler")
+
+        def compute(ids: Tensor, lengths: list[int]) -> Tensor:
+            pooled, pooler = self._forward.pooled(ids, lengths)
+            rows = [pooler if pooling is Pooling.POOLER else pooled[POOLED.index(pooling), at] for pooling in poolings]
+            return torch.stack([row for row in rows if row is not None]).float()
+
+        tokens = self.tokenize(texts)
+        results, done = self._in_batches(tokens, compute)
+        vectors = torch.cat(results, dim=1).cpu().numpy()[:, np.argsort(done)[tokens.order]]
+        self._check(vectors)
+        by_pooling = dict(zip(poolings, vectors, strict=True))
+        return PooledVectors(tokens.n_tokens[tokens.order], self._tokenizer.is_truncated(tokens), by_pooling)
 
     def stream(
         self,

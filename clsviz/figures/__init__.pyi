@@ -6,13 +6,16 @@ from .colouring import Key
 from .density import N_BINS, Density, Drawn, drawn, is_dense, n_sampled
 from .layers import PANEL_HEIGHT, PLAYED_HEIGHT, layer_panel, played_layers, small_multiples
 from .lines import cutoff_lines, error_lines, growth, joined, layer_lines, layer_path, norm_spread, relative_depth
+from .search import SEARCH_HEIGHT, ByFifth, exposure_by_fifth
 from .style import Labels, Palette, Points, hover_label, labels_of
 
 __all__ = [
     "N_BINS",
     "PANEL_HEIGHT",
     "PLAYED_HEIGHT",
+    "SEARCH_HEIGHT",
     "Axes",
+    "ByFifth",
     "Density",
     "Drawn",
     "Figure",
@@ -27,6 +30,7 @@ __all__ = [
     "empty",
     "erasure",
     "error_lines",
+    "exposure_by_fifth",
     "growth",
     "heat_map",
     "histogram",

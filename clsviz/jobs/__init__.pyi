@@ -6,6 +6,7 @@ from .imports import Import, import_rows, list_imports
 from .job import Job, State, Steps
 from .measurement import AUDIT_SIZE, Found, measurement_key
 from .plan import GPU_RATE, Plan, plan, planned
+from .pooled import ModelVectors, PooledTexts
 from .queue import Analysis, JobQueue, Lane, MeasuringJob
 from .share import Share, Worker, measure_parts
 from .showcase import SHOWCASE, Origin, measure_showcase, origin
@@ -30,8 +31,10 @@ __all__ = [
     "Lane",
     "Machine",
     "MeasuringJob",
+    "ModelVectors",
     "Origin",
     "Plan",
+    "PooledTexts",
     "RemoteEncoders",
     "Share",
     "State",

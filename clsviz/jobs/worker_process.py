@@ -24,9 +24,9 @@ from cachetools import LRUCache
 from clsviz import encoder
 from clsviz.errors import ModelError
 from clsviz.measurements import Kind, Measurements
-from clsviz.settings import Alteration, Precision
+from clsviz.settings import Alteration, Pooling, Precision
 from clsviz.sources.models import Weights
-from clsviz.vectors import KINDS, Vectors
+from clsviz.vectors import KINDS, PooledVectors, Vectors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -248,6 +248,11 @@ class RemoteEncoder:
         """The vectors of each sentence, by pooling and layer."""
         measured: Vectors = self.call("vectors", list(sentences))
         return measured
+
+    def pooled(self, texts: Sequence[str], poolings: Sequence[Pooling], layer: int | None = None) -> PooledVectors:
+        """The vectors of texts by some poolings after one layer."""
+        vectors: PooledVectors = self.call("pooled", list(texts), list(poolings), layer, seconds=len(texts))
+        return vectors
 
     def stream(
         self, parts: Iterable[Sequence[str]], on_batch: Callable[[int], None] | None = None, kind: Kind = Kind.NORMS

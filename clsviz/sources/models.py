@@ -259,6 +259,17 @@ class Weights:
         return next((self._config[name] for name in names if isinstance(self._config.get(name), int)), None)
 
     @functools.cached_property
+    def normalizes(self) -> bool | None:
+        """True if the model's own pipeline divides vectors by their norms; None where it has none (modules.json)."""
+        for folder in (self.folder, self.folder.parent):
+            try:
+                modules = json.loads((folder / "modules.json").read_bytes())
+                return str(modules[-1]["type"]).endswith(".Normalize")
+            except (*model_files.DAMAGE, IndexError):
+                continue
+        return None
+
+    @functools.cached_property
     def _config(self) -> dict[str, Any]:
         config: dict[str, Any] = json.loads((self.folder / "config.json").read_bytes())
         return config
