@@ -44,7 +44,7 @@ def test_a_newcomer_sees_the_answer_on_real_data_and_nothing_is_asked_of_the_hub
         page.get_by_text(re.compile(r"The original downloads 4\d\d MB and takes about [\d.]+ (s|min|h)"))
     ).to_be_visible()
     page.get_by_role("button", name="The original").click()
-    expect(page.get_by_role("button", name="Run · about")).to_be_visible()
+    expect(page.get_by_role("button", name=re.compile("^Measure · about"))).to_be_visible()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Does BERT base, uncased encode")
     assert not hub.requests
 
@@ -232,7 +232,7 @@ def check_that_a_dataset_is_typed_by_its_id_and_offers_its_configurations(page: 
     corpus.press("Enter")
     expect(page.get_by_role("combobox", name="Configuration")).to_be_visible()
     choose(page, "Configuration", "second")
-    page.get_by_role("button", name="Run").click()
+    page.get_by_role("button", name=re.compile("^Measure")).click()
     expect(page.get_by_text("300 sentences measured")).to_be_visible()
     settle(page)
     assert "configuration=second" in page.url
@@ -263,7 +263,7 @@ def check_that_a_text_file_can_be_uploaded(page: Page, tmp_path: Path) -> None:
 
 def test_a_run_can_be_cancelled_and_goes_on_later(visit: Callable[..., Page]) -> None:
     page = visit("?sample_size=10000&seed=5")
-    run, cancel = page.get_by_role("button", name=re.compile("Run|Continue")), page.get_by_role("button", name="Cancel")
+    run, cancel = page.get_by_role("button", name=re.compile("^Measure")), page.get_by_role("button", name="Cancel")
     measuring = sidebar(page).get_by_text(re.compile(r"Measuring [\d,]+ of 10,000"))
     begin(page, measuring)
     expect(measuring).to_be_visible()
@@ -322,14 +322,14 @@ def test_downloads_hold_what_is_shown(visit: Callable[..., Page], browser: Brows
 def test_a_download_shows_its_progress_can_be_cancelled_and_goes_on(visit: Callable[..., Page], hub: Hub) -> None:
     hub.misbehave("*.safetensors", "slow", seconds=0.2)
     page = visit("?model=bert-base-uncased&corpus=bookcorpus&sample_size=500")
-    page.get_by_role("button", name="Run").click()
+    page.get_by_role("button", name=re.compile("^Measure")).click()
     expect(sidebar(page).locator("[data-testid=stProgress]")).to_contain_text(
         re.compile(r"Downloading google-bert/bert-base-uncased [1-9]\d* of \d+ MB")
     )
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_text("Stopped before the first sentences were measured")).to_be_visible()
     hub.behave()
-    page.get_by_role("button", name="Continue").click()
+    page.get_by_role("button", name=re.compile("^Measure")).click()
     measured(page)
     assert any(request.range for request in hub.requests if request.path.endswith(".safetensors"))
     page.get_by_text("How to read this picture, and how it was measured").click()

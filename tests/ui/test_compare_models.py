@@ -142,7 +142,7 @@ def test_a_model_that_fails_says_why_in_its_row_and_the_others_go_on(
     assert plain(error.value).startswith("empty: ")
     assert [repeated.value for repeated in page.main.error] == [error.value]  # for phones
     write_piecewise_bert(empty)
-    page.button(key="run").click().run()  # Try again
+    page.button(key="run").click().run()  # again
     page = settle(page)
     assert table(page)["r_squared"].notna().all()
     assert not page.error
@@ -190,8 +190,8 @@ def test_names_that_cannot_be_compared_are_refused_and_two_are_asked_for(
 def test_one_button_starts_all_that_waits(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Extraction, "look_up", lambda self, progress: Cost(60.0, 100))
     page = open_page(seed="1")
-    assert page.button(key="run").label == "Run all · about 4 min · 200 MB"
-    assert "Press Run all" in texts(page)
+    assert page.button(key="run").label == "Measure · about 4 min · 200 MB"
+    assert "Press Measure" in texts(page)
     page.button(key="run").click().run()
     page = settle(page)
     assert all(job.state is State.DONE for job in jobs_of(page))
@@ -216,7 +216,7 @@ def test_cancelling_keeps_what_is_measured(
         page.run()
         page.button(key="cancel").click().run()
         page = settle(page)
-    assert page.button(key="run").label == "Continue"
+    assert page.button(key="run").label == "Measure"
     assert "by-pieces: stopped at 64 of 200 norms" in texts(page)
     page.button(key="run").click().run()
     assert table(settle(page))["r_squared"].notna().all()

@@ -147,7 +147,7 @@ def test_a_run_whose_time_is_up_says_so_and_goes_on_when_asked(
     wait_for(lambda: job_of(page).state is State.CANCELLED)
     page.run()
     assert "Stopped after 1 s, which is as long as one run may take on this server." in texts(page)
-    assert page.button(key="run").label.startswith("Continue")
+    assert page.button(key="run").label.startswith("Measure")
     gate.set()
     while job_of(page).state is not State.DONE:  # on a busy machine its time may be up again
         page.button(key="run").click().run()

@@ -147,13 +147,13 @@ def test_what_has_to_be_fetched_or_takes_long_waits_for_a_word(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = open_page(model="bert-base-uncased", text=TYPED)
-    assert answer(page).startswith("Press Run")
+    assert answer(page).startswith("Press Measure")
     assert page.text_area(key="text_area").value == TYPED
     monkeypatch.setattr("clsviz.jobs.queue.FREE_SECONDS", -1.0)
     page = open_page(text=TYPED, nearest="yes", seed="1")
     assert "The corpus to compare it with has not been measured yet" in answer(page)
     assert "growth" in charts_by_key(page)
-    assert "Press Run to measure the corpus’s vectors" in texts(page)
+    assert "Press Measure for the corpus’s vectors" in texts(page)
 
 
 def test_no_page_waits_while_the_sentences_are_measured(

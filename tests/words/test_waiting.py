@@ -36,7 +36,7 @@ def test_points_are_promised_in_seconds_only_where_nothing_comes_first(job: Job[
 def test_a_run_whose_time_was_up_can_be_continued(job: Job[Extraction]) -> None:
     job.state, job.error = State.CANCELLED, OutOfTimeError("Stopped after 300 s.")
     assert waiting.for_points(job) == (
-        "The time of this run was up before the first sentences were measured. Press Continue to resume."
+        "The time of this run was up before the first sentences were measured. Press Measure to continue."
     )
     job.error = None
     assert waiting.for_points(job).startswith("Stopped before")
@@ -47,4 +47,4 @@ def test_a_visitor_with_too_many_runs_is_told_what_to_do(job: Job[Extraction]) -
     job.is_held = False
     assert "as many runs as one visitor may have" in waiting.for_points(job)
     assert "you have 3 runs going or waiting" in waiting.refused(3)
-    assert "Press Run when one of them has ended" in waiting.refused(3)
+    assert "Press Measure when one of them has ended" in waiting.refused(3)
