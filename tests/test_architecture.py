@@ -81,12 +81,15 @@ def test_the_public_names_are_these() -> None:
         "NormResult",
         "Pooling",
         "ProbeResult",
+        "SearchTestResult",
         "SimilarityResult",
         "compare",
         "fit",
         "import_vectors",
         "measure",
         "probe",
+        "search_test",
+        "search_test_vectors",
         "similarity",
     ]
     assert all(getattr(clsviz, name).__module__.startswith("clsviz.") for name in clsviz.__all__)

@@ -20,7 +20,7 @@ from clsviz.errors import CorpusError, UnsearchableError
 from clsviz.experiment import Selection
 from clsviz.progress import Progress
 from clsviz.settings import Reading, Segmentation, Task, printable, shown
-from clsviz.sources import files, segmentation
+from clsviz.sources import segmentation, tables
 from clsviz.sources.catalogue import CORPORA, Corpus, Shipped, is_own, label
 from clsviz.sources.files import Table
 from clsviz.sources.local_files import place_of
@@ -89,7 +89,7 @@ def find_searches(
         table = pq.read_table(shipped.file)
         texts, columns = table["sentence"].to_pylist(), {"title": table["title"].to_pylist()}
     elif is_own(selection.corpus):
-        opened = files.open_table(*place_of(selection, folder), reading=selection.reading)
+        opened = tables.open_table(*place_of(selection, folder), reading=selection.reading)
         name, column = opened.name, selection.column or next(iter(opened.columns), "")
         selection = replace(selection, column=column, reading=opened.reading)
         titles = titles or ("" if judged else _title_column(opened, column))
@@ -235,7 +235,7 @@ def _judged(
     selection: Selection, path: Path, texts: Sequence[str], ids: list[str] | None, name: str, progress: Progress
 ) -> Searches:
     """Searches of a file for texts of a corpus; ids: of the texts, if it has them."""
-    opened = files.open_table(path)
+    opened = tables.open_table(path)
     if "query" not in opened.fields or not {"text", "ids"} & {*opened.fields}:
         raise CorpusError(f"{opened.name} must have a column query, and one named text or ids.")
     queries = _cells(opened, "query", progress)

@@ -10,15 +10,17 @@ from numpy.typing import NDArray
 
 from clsviz import analysis, export, figures, words
 from clsviz.experiment import Experiment
-from clsviz.jobs import Analysis, Found, MeasuringJob
+from clsviz.jobs import Analysis, Extraction, Found, MeasuringJob
 from clsviz.measurements import MAX_LENGTH, Kind, Measurements
 from clsviz.settings import Overlay, Pooling
 from clsviz.statistics.intervals import FEW_SENTENCES
 from clsviz.statistics.lengths import lengths_in, slices
+from clsviz.store.outline import read_outline
 from clsviz.ui import first_steps, sidebar, view
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart, colouring, layout, own, plot, preview, redrawn, selection, share
+from clsviz.ui.parts import chart, colouring, layout, own, plot, preview, redrawn, selection, share, thumbnails
 from clsviz.ui.state import server, session, url, watching
+from clsviz.vectors import Vectors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from clsviz.statistics.shape import Shape
 
 PAGE = "norm-vs-length"
+
+_POOLINGS = view.CLS_AND_POOLER
 
 _LOOK_SECONDS = 0.3
 """How often to look for what the answer lacks, which takes about as long."""
@@ -57,7 +61,7 @@ def page() -> None:
 
 def _picture(job: MeasuringJob) -> None:
     """The answer, the picture with its controls, and what can be done with it."""
-    experiment = view.fit(job.work.found)
+    experiment = view.fit(job.work.found, _POOLINGS)
     is_imported = words.is_imported(experiment)
     chart.follow(experiment)
     query = url.write(experiment, PAGE, **chart.link())
@@ -79,11 +83,13 @@ def _picture(job: MeasuringJob) -> None:
         show_answer()
     picture_place = st.container(key="picture", height=chart.HEIGHT, border=False)
     with view.strip():
-        view.controls(job.work.found)
+        view.controls(job.work.found, _POOLINGS)
         if is_imported:
             st.caption(words.imported.NO_SENTENCE)
         else:
             own.line()
+    if found is not None and shown is not None and not is_imported:
+        _every_layer(found, experiment)
     if found is None or shown is None:
         with picture_place:
             chart.show_empty(experiment, "No points yet.")
@@ -101,12 +107,9 @@ def _picture(job: MeasuringJob) -> None:
         selection.show(experiment, found, shown, selected, share.file_name(experiment, found))
     if typed is not None:
         _show_typed(typed, experiment, shown)
-    label = "Every cutoff" if is_imported else "Every layer, every cutoff"
-    with st.expander(label, key="every_layer", on_change="rerun") as place:
+    with st.expander("Every cutoff", key="every_cutoff", on_change="rerun") as place:
         if place.open:
             _cutoffs(job, experiment)
-            if not is_imported:
-                _every_layer(found, experiment)
     label = "How to read this picture, and how it was measured"
     with st.expander(label, key="how_measured", on_change="rerun") as place:
         if place.open:
@@ -169,7 +172,7 @@ def _is_more_to_come(job: MeasuringJob, experiment: Experiment) -> bool:
     shape = server.analyse("shapes", analysis.shapes, found, experiment.view)
     needs_all = st.session_state.get("how_measured") or shape.work.result is None  # its first step is for the answer
     return (needs_all and shape.state.is_active) or (
-        bool(st.session_state.get("every_layer")) and _of_cutoffs(found, experiment).state.is_active
+        bool(st.session_state.get("every_cutoff")) and _of_cutoffs(found, experiment).state.is_active
     )
 
 
@@ -231,33 +234,45 @@ def _cutoffs(job: MeasuringJob, experiment: Experiment) -> None:
 
 
 def _every_layer(found: Found, experiment: Experiment) -> None:
-    """Norm against length after every layer: a picture that plays through them, and a small one for each."""
-    layers = analysis.layers
+    """Norm against length after every layer, and mean-pooled, in small: a click shows it large."""
     of_cls = replace(experiment.view, pooling=Pooling.CLS, layer=None)  # which play no part
-    every = server.cache().get_or_compute(("every layer", found.key, of_cls), lambda: layers.every_layer(found, of_cls))
     selected = chart.selected_sentences(found, experiment)
-    every = layers.with_others(every, found, of_cls, selected)
-    drawn = np.flatnonzero(np.isin(every.index, selected))
-    labels = figures.labels_of([found.sentences[at] for at in every.index])
-    findings = words.every_layer.said(every)
-    st.markdown(escape(findings))
-    plot.show(
-        figures.played_layers(every, labels, chart.palette(), experiment.unit, drawn),
-        height=figures.PLAYED_HEIGHT,
-        key="played_layers",
-        alt=f"Norm of [CLS] against length, layer by layer. {findings}",
+    pooled = _pooled(found, experiment)
+    every = server.cache().get_or_compute(
+        ("every layer", found.key, of_cls, pooled is None, selected.tobytes()),
+        lambda: analysis.layers.every_layer(found, of_cls, pooled, selected),
     )
-    st.caption(words.every_layer.ABOUT_PLAYING)
-    with st.grid(4, min_column_width=150):
-        for at, after in enumerate(every.layers):
-            r_squared = after.problem if after.r_squared is None else f"R² {after.r_squared:.3f}"
-            plot.show(
-                figures.layer_panel(every, at, labels, chart.palette(), experiment.unit, drawn),
-                height=figures.PANEL_HEIGHT,
-                key=f"layer_panel_{after.layer}",
-                alt=f"Norm of [CLS] against length, layer {after.layer}: {r_squared}.",
-            )
-    st.caption(escape(words.every_layer.about_panels(every, experiment.unit)))
+    n_layers, marked = found.measurements.n_layers, np.flatnonzero(np.isin(every.index, selected))
+    chosen = experiment.pooling, n_layers if experiment.layer is None else experiment.layer
+    drawn = [at for at, after in enumerate(every.layers) if after.layer or after.r_squared is not None]
+    pictures = [
+        thumbnails.Thumbnail(
+            words.every_layer.name(after),
+            words.every_layer.result(after),
+            figures.thumbnail(every, at, marked),
+            is_chosen=(after.pooling, after.layer) == chosen,
+        )
+        for at in drawn
+        for after in [every.layers[at]]
+    ]
+
+    def choose(at: int) -> None:
+        after = every.layers[drawn[at]]
+        st.session_state.pooling = after.pooling
+        st.session_state.layer = session.LAST if after.layer == n_layers else after.layer
+
+    thumbnails.show(pictures, words.every_layer.said(every), "thumbnails", choose)
+
+
+def _pooled(found: Found, experiment: Experiment) -> Vectors | None:
+    """The norms of mean-pooled vectors of the same sentences, where they are measured or came with clsviz."""
+    if isinstance(found.measurements, Vectors):
+        return found.measurements
+    store, encoders = server.jobs().store, server.jobs().encoders
+    if not found.n_shipped or store.shipped is None or Pooling.MEAN not in _POOLINGS:
+        return None
+    key = Extraction(experiment, store, encoders, kind=Kind.VECTORS).key_of(found)
+    return read_outline(store.shipped, key)
 
 
 @dataclass(frozen=True, eq=False)

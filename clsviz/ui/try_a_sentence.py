@@ -35,9 +35,9 @@ PAGE = "try-a-sentence"
 _POOLINGS = (*POOLED, Pooling.POOLER)
 
 _NOTHING_YET = {
-    State.WAITING: "Press Run. The model or the corpus has to be downloaded or built first.",
+    State.WAITING: "Press Measure. The model or the corpus has to be downloaded or built first.",
     State.FAILED: "Nothing was measured; the error says why.",
-    State.CANCELLED: "Stopped before the model was ready. Press Continue to resume.",
+    State.CANCELLED: "Stopped before the model was ready. Press Measure to continue.",
 }
 
 _NO_NORMS = (
@@ -351,7 +351,7 @@ def _show_nearest(typed: TypedSentences, at: int, jobs: list[MeasuringJob], expe
     found = watching.found(job, experiment)
     if found is None:
         if job.state is State.WAITING:
-            st.caption("Press Run to measure the corpus’s vectors.")
+            st.caption("Press Measure for the corpus’s vectors.")
         elif job.state.is_active:
             st.caption("The first results appear as soon as some of the corpus’s vectors are measured.")
         return

@@ -85,12 +85,6 @@ FIGURES: dict[str, Callable[[Palette, str, str], go.Figure]] = {
     "panels": lambda palette, text, unit: figures.small_multiples(
         [(text, points(text), fit(LENGTHS, NORMS)), (text, points(text), None)], palette, shared_y=True, unit=unit
     ),
-    "a layer": lambda palette, text, unit: figures.layer_panel(
-        every_layer(), 1, labels_of([text] * 300), palette, unit
-    ),
-    "layers played": lambda palette, text, unit: figures.played_layers(
-        every_layer(), labels_of([text] * 300), palette, unit
-    ),
     "cutoffs": lambda palette, text, unit: figures.cutoff_lines(
         by_cutoff(LENGTHS, LENGTHS, NORMS), 30, palette, unit=unit.removesuffix("s")
     ),
@@ -123,7 +117,7 @@ HAS_TEXT = (
     "heat map",
     "projection",
 )
-HAS_UNIT = ("scatter", "panels", "a layer", "growth", "map", "times found", "projection")
+HAS_UNIT = ("scatter", "panels", "growth", "map", "times found", "projection")
 
 
 def drawn(figure: go.Figure) -> str:
@@ -159,8 +153,6 @@ NOTHING: dict[str, Callable[[], go.Figure]] = {
     "scatter": lambda: figures.empty(Axes()),
     "no panels": lambda: figures.small_multiples([], PALETTE, shared_y=True),
     "panels of nothing": lambda: figures.small_multiples([("bert", points("", 0), None)], PALETTE, shared_y=False),
-    "a layer": lambda: figures.layer_panel(every_layer(0), 1, labels_of([]), PALETTE),
-    "layers played": lambda: figures.played_layers(every_layer(0), labels_of([]), PALETTE),
     "no lines": lambda: figures.layer_lines(profile(), PALETTE),
     "lines of one layer": lambda: figures.layer_lines(profile(0.5), PALETTE),
     "lines of nothing defined": lambda: figures.layer_lines(profile(np.nan, np.nan), PALETTE),
@@ -247,9 +239,6 @@ DRAWN: dict[str, Callable[[], go.Figure]] = {
     "panels of one axis": lambda: figures.small_multiples(
         [(f"{n}", CLOUDS[n % 2], None) for n in range(5)], PALETTE, shared_y=True, is_scaled=True
     ),
-    "a layer": lambda: figures.layer_panel(every_layer(12), 1, labels_of(["A sentence."] * 12), PALETTE, "words"),
-    "a layer without a line": lambda: figures.layer_panel(every_layer(12), 0, labels_of(["A."] * 12), PALETTE),
-    "layers played": lambda: figures.played_layers(every_layer(12), labels_of(["A sentence."] * 12), PALETTE),
     "projection": lambda: figures.projection(
         np.stack([NORMS, NORMS + 1], axis=1)[FEW],
         np.append(LENGTHS[:11], 500).astype(np.int32),

@@ -127,7 +127,7 @@ def test_a_model_that_fails_says_why_in_its_row_and_the_others_go_on(
     assert plain(error.value).startswith("empty: ")
     assert [repeated.value for repeated in page.main.error] == [error.value]  # for phones
     write_piecewise_bert(empty)
-    page.button(key="run").click().run()  # Try again
+    page.button(key="run").click().run()  # again
     page = settle(page)
     assert table(page)["r_squared"].notna().all()
     assert not page.error

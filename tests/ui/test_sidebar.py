@@ -155,8 +155,8 @@ def test_what_takes_long_states_its_cost_and_waits_for_run(
 ) -> None:
     monkeypatch.setattr(Extraction, "look_up", lambda self, progress: Cost(240.0, 1234))
     page = finish(open_page())
-    assert page.button(key="run").label == "Run · about 4 min"
-    assert "Press Run" in answer(page)
+    assert page.button(key="run").label == "Measure · about 4 min"
+    assert "Press Measure" in answer(page)
     assert re.search("300 sentences, about [0-9,]+ tokens; keeps .* kB", texts(page))
     page.button(key="run").click().run()
     assert figures(finish(page))["Sentences"] == "300"
@@ -188,7 +188,7 @@ def test_cancelling_keeps_the_picture(open_page: Callable[..., AppTest], gate: t
     page.button(key="cancel").click().run()
     assert job_of(page).state is State.CANCELLED
     assert re.search("[0-9]+ of 300 sentences measured so far.", texts(page))
-    assert page.button(key="run").label == "Continue"
+    assert page.button(key="run").label == "Measure"
     gate.set()
     page.button(key="run").click().run()
     assert figures(finish(page))["Sentences"] == "300"

@@ -238,9 +238,6 @@ def test_what_is_said_of_every_layer() -> None:
             "the embeddings are the best": words.every_layer.said(every(0.5, 0.1, None)),
             "the last is the best": words.every_layer.said(every(0.1, 0.2)),
             "no line": words.every_layer.said(every(None, None)),
-            "some are drawn": words.every_layer.about_panels(every(0.1), Unit.TOKENS),
-            "all are": words.every_layer.about_panels(every(0.1, n=400), Unit.TOKENS),
-            "one sentence": words.every_layer.about_panels(every(0.1, n=1), Unit.TOKENS),
         },
     )
 
