@@ -100,7 +100,7 @@ def test_a_damaged_part_of_vectors_is_dropped(tiny_encoder: Encoder, store: Stor
 
 
 def test_norms_and_vectors_of_the_same_are_kept_apart(store: Store) -> None:
-    norms, vectors = (Key("model", "corpus", 0, 512, "float32", kind) for kind in Kind)
+    norms, vectors = (Key("model", "corpus", 0, 512, "float32", kind) for kind in (Kind.NORMS, Kind.VECTORS))
     assert norms.folder_name.startswith("norms-")
     assert vectors.folder_name.startswith("vectors-")
 

@@ -58,7 +58,7 @@ class EveryLayer:
 
 
 def every_layer(found: Found, view: View) -> EveryLayer:
-    """Norm against length after each layer, for the sentences that the view shows; its own layer plays no part."""
+    """Norm against length after each layer, for the sentences and the vector of the view; its layer plays no part."""
     index, _ = under_cutoff(found.measurements, view)
     lengths = lengths_of(found, view, index)
     layers = range(found.measurements.n_layers + 1)
@@ -77,7 +77,7 @@ def with_others(every: EveryLayer, found: Found, view: View, sentences: NDArray[
         return every
     more = index[places]
     layers = tuple(
-        replace(after, norms=np.concatenate([after.norms, found.measurements.norms(Pooling.CLS, after.layer)[more]]))
+        replace(after, norms=np.concatenate([after.norms, found.measurements.norms(view.pooling, after.layer)[more]]))
         for after in every.layers
     )
     lengths = np.concatenate([every.lengths, lengths_of(found, view, index)[places]])
@@ -85,11 +85,11 @@ def with_others(every: EveryLayer, found: Found, view: View, sentences: NDArray[
 
 
 def _after(found: Found, view: View, layer: int, index: NDArray[np.intp], lengths: NDArray[np.int32]) -> AfterLayer:
-    norms = found.measurements.norms(Pooling.CLS, layer)[index]
+    norms = found.measurements.norms(view.pooling, layer)[index]
     y = norms.astype(float)
     mean, sd = (float(y.mean()), float(y.std(ddof=1))) if len(y) > 1 else (0.0, 0.0)
     after = AfterLayer(layer, norms[:MOST_DRAWN], mean, sd)
-    audit = audit_of(found, replace(view, pooling=Pooling.CLS, layer=layer))
+    audit = audit_of(found, replace(view, layer=layer))
     if found.audit is not None and (audit is None or not audit.keeps_r_squared):
         return replace(after, problem="not measurable")
     try:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from clsviz.measurements import Kind, Measurements
+from clsviz.measurements import Kind, Means, Measurements
 from clsviz.settings import Alteration, Precision
 from clsviz.sources.models import Weights
 from clsviz.vectors import Vectors
@@ -45,6 +45,9 @@ class AnyEncoder(Protocol):
 
     def vectors(self, sentences: Sequence[str]) -> Vectors:
         """The vectors of each sentence, by pooling and layer."""
+
+    def means(self, sentences: Sequence[str]) -> Means:
+        """The norms of each sentence that need the vectors of all its tokens."""
 
     def stream(
         self, parts: Iterable[Sequence[str]], on_batch: Callable[[int], None] | None = None, kind: Kind = Kind.NORMS

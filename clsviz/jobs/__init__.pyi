@@ -4,7 +4,7 @@ from .extraction import Extraction, measure_altered, measure_texts
 from .housekeeping import Housekeeping
 from .imports import Import, import_rows, list_imports
 from .job import Job, State, Steps
-from .measurement import AUDIT_SIZE, Found, measurement_key
+from .measurement import AUDIT_SIZE, Found, kind_of_norms, measurement_key
 from .plan import GPU_RATE, Plan, plan, planned
 from .queue import Analysis, JobQueue, Lane, MeasuringJob
 from .share import Share, Worker, measure_parts
@@ -42,6 +42,7 @@ __all__ = [
     "gigabytes_of",
     "identified",
     "import_rows",
+    "kind_of_norms",
     "list_imports",
     "measure_altered",
     "measure_parts",

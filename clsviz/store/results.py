@@ -44,6 +44,7 @@ CLASSES = {
     "clsviz.settings": "Pooling Unit Lengths NearDuplicates",
     "clsviz.vectors": "Vectors Packed",
     "clsviz.statistics.line": "Fit Flat",
+    "clsviz.statistics.means": "Averaging Trend",
     "clsviz.statistics.shape": "Extremes Quantiles Shape",
     "clsviz.statistics.probes": "Readout Reading Profile Projection",
     "clsviz.statistics.sentlen": "Result Code",

@@ -1,5 +1,6 @@
 from . import (
     anatomy,
+    averaging,
     citation,
     comparison,
     dimensions,
@@ -64,6 +65,7 @@ __all__ = [
     "POOLINGS",
     "anatomy",
     "answer",
+    "averaging",
     "axis_title",
     "by_cutoff",
     "caveats",
