@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from clsviz import analysis, export, words
 from clsviz.analysis import search_test as tests
 from clsviz.analysis.search_test import Correction, SearchTest
-from clsviz.api.inputs import Bar, Corpus, Settings, open_store, question
+from clsviz.api.inputs import Bar, Corpus, Settings, open_store, question, read_corpus, spelled_out
 from clsviz.api.norms import numbers_table, to_html
 from clsviz.errors import CorpusError, SettingError
 from clsviz.experiment import Experiment, Selection
@@ -145,6 +145,7 @@ class SearchTestResult:
         return about | export.search.summary(self.test, self.similarity)
 
 
+@spelled_out
 def search_test(
     model: str | Experiment = "minilm",
     corpus: Corpus = SEARCH_CORPUS,
@@ -155,7 +156,7 @@ def search_test(
     length_power: float | None = None,
     seed: int = 0,
     store: str | os.PathLike[str] | None = None,
-    progress: bool = True,
+    progress: bool | None = None,
     **settings: Unpack[Settings],
 ) -> SearchTestResult:
     """Search a corpus with queries whose right texts are known, and tell whether texts of some lengths are favoured.
@@ -180,7 +181,7 @@ def search_test(
         experiment = model
     else:
         chosen: Any = {"pooling": Pooling.MEAN.value, **settings}
-        experiment = question(model, corpus, Experiment.probe_size, seed, opened, chosen, of_vectors=True)
+        experiment = question(model, read_corpus(corpus, opened), None, seed, chosen, of_vectors=True)
     with Bar(progress) as bar:
         return run_test(
             experiment,
@@ -280,7 +281,7 @@ def search_test_vectors(
     n_tokens: ArrayLike | None = None,
     similarity: str = "cosine",
     length_power: float | None = None,
-    progress: bool = True,
+    progress: bool | None = None,
 ) -> SearchTestResult:
     """The same test of vectors from any model or API; no model is loaded.
 
