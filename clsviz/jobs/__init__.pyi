@@ -1,12 +1,10 @@
-from .estimate import LOAD_SECONDS, RATE_OF_VECTORS, Cost, Machine, gigabytes_of
-from .extraction import Extraction, measure_altered, measure_texts
+from .estimate import GPU_RATE, LOAD_SECONDS, RATE_OF_VECTORS, Cost, Machine, Plan, gigabytes_of, plan, planned
+from .extraction import AUDIT_SIZE, Extraction, Found, measure_altered, measure_texts, measurement_key
 from .housekeeping import Housekeeping
 from .imports import Import, import_rows, list_imports
 from .job import Job, State, Steps
-from .measurement import AUDIT_SIZE, Found, measurement_key
-from .plan import GPU_RATE, Plan, plan, planned
 from .queue import Analysis, JobQueue, Lane, MeasuringJob
-from .share import Share, Worker, measure_parts
+from .share import Share, Worker
 from .showcase import SHOWCASE, Origin, measure_showcase, origin
 from .worker_process import Encoders, RemoteEncoders, WorkerLostError
 
@@ -40,7 +38,6 @@ __all__ = [
     "import_rows",
     "list_imports",
     "measure_altered",
-    "measure_parts",
     "measure_showcase",
     "measure_texts",
     "measurement_key",

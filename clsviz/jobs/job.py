@@ -7,15 +7,11 @@ import time
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from clsviz.errors import CancelledError, ClsvizError, OutOfTimeError, Subject, TooManyError, UnexpectedError
-from clsviz.jobs.estimate import Cost
+from clsviz.jobs.estimate import Cost, Plan
 from clsviz.progress import Progress
-
-if TYPE_CHECKING:
-    from clsviz.jobs.plan import Plan
-
 
 _log = logging.getLogger(__name__)
 
