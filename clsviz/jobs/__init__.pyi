@@ -2,7 +2,7 @@ from .estimate import GPU_RATE, LOAD_SECONDS, RATE_OF_VECTORS, Cost, Machine, Pl
 from .extraction import AUDIT_SIZE, Extraction, Found, measure_altered, measure_texts, measurement_key
 from .housekeeping import Housekeeping
 from .imports import Import, import_rows, list_imports
-from .job import Job, State, Steps
+from .job import Job, State, Steps, Watcher
 from .queue import Analysis, JobQueue, Lane, MeasuringJob
 from .share import Share, Worker
 from .showcase import SHOWCASE, Origin, measure_showcase, origin
@@ -32,6 +32,7 @@ __all__ = [
     "Share",
     "State",
     "Steps",
+    "Watcher",
     "Worker",
     "WorkerLostError",
     "gigabytes_of",

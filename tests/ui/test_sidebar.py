@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from support.app import answer, figures, finish, job_of, linked, plain, texts, unfold
 from support.hub import Hub
 from support.tiny import random_sentences, write_dataset
-from support.waiting import wait_for
+from support.waiting import Somebody, wait_for
 from support.wrapped import book, paragraphs
 
 from clsviz.encoder import Encoder
@@ -273,12 +273,12 @@ def test_a_run_that_nobody_watches_any_more_can_be_stopped_by_whoever_waits_for_
 ) -> None:
     left = server.jobs().open(Experiment(model=str(tiny_folder), corpus=corpus, sample_size=300, seed=5))
     wait_for(lambda: left.state is State.RUNNING)
-    is_there = True
-    left.watch("somebody", lambda: is_there)
+    somebody = Somebody()
+    left.watch(somebody)
     page = open_page(seed="6")
     wait_for(lambda: job_of(page).state is State.QUEUED)
     assert "stop" not in [button.key for button in page.run().button]
-    is_there = False
+    somebody.is_connected = False
     stop = page.run().button(key="stop")
     assert "tiny\\-bert on Uploaded file" in stop.help
     stop.click().run()
