@@ -46,7 +46,7 @@ def main() -> None:
         found = timed("from the store", lambda: stored(experiment, store))
         print_size(found, Path(folder))
         profile = predict(found, experiment)
-        timed("lengths shuffled", lambda: analysis.layers.shuffled_probe(found, experiment.view, profile))
+        timed("lengths shuffled", lambda: analysis.layers.shuffled_probes(found, experiment.view, profile))
         timed("SentLen", lambda: analysis.layers.classify(found, experiment.view))
         timed("dimensions, gain and bias", lambda: analysis.layers.norm_breakdown(found, experiment.view))
         if len(found.vectors) >= FEW_SENTENCES:

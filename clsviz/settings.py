@@ -79,6 +79,42 @@ class Alteration(StrEnum):
     NO_SEPARATOR = "no_separator"
 
 
+class SimilarityFunction(StrEnum):
+    """What ranks texts for a query: the cosine of two vectors, or the dot product of vectors as pooling gives them."""
+
+    COSINE = "cosine"
+    DOT = "dot"
+
+
+class Task(StrEnum):
+    """Where the searches of a test come from, and so which texts are right for each."""
+
+    TITLES = "titles"
+    HALVES = "halves"
+    INVERSE_CLOZE = "inverse cloze"
+    JUDGED = "judged"
+
+
+class Fix(StrEnum):
+    """What can be done to vectors or scores, where texts of some lengths are found too often.
+
+    NORMALIZED: vectors divided by their norms. CENTRED: their mean taken away. ERASED: LEACE of log length. WHITENED:
+    correlations between dimensions taken away. CALIBRATED: scores in standard deviations from what texts of their
+    length get from other queries. SQRT_TOKENS, TOKENS_TENTH, TOKENS_POWER: scores times a power of the length (½, 0.1,
+    or one of the user's own). MEAN_POOLED: vectors of mean pooling instead.
+    """
+
+    NORMALIZED = "normalized"
+    CENTRED = "centred"
+    ERASED = "leace"
+    WHITENED = "whitened"
+    CALIBRATED = "calibrated"
+    MEAN_POOLED = "mean_pooled"
+    SQRT_TOKENS = "tokens^0.5"
+    TOKENS_TENTH = "tokens^0.1"
+    TOKENS_POWER = "tokens^p"
+
+
 class Overlay(StrEnum):
     """What can be drawn over the sentences of the main picture."""
 

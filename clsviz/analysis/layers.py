@@ -10,6 +10,7 @@ from clsviz.analysis.view import advised, audit_of, check_layer, lengths_of, mor
 from clsviz.errors import TooFewError, UndefinedFitError
 from clsviz.experiment import View
 from clsviz.jobs import Found
+from clsviz.measurements import Measurements
 from clsviz.settings import Lengths, Pooling
 from clsviz.statistics import line, probes, sentlen
 from clsviz.statistics.dimensions import Dimensions, NormOf, dimensions, without_layer_norm
@@ -19,16 +20,14 @@ from clsviz.statistics.probes import MOST_PROJECTED, Profile, Projection, Readin
 from clsviz.statistics.ridge import Probe, folds_of_clusters, ridge_probe
 from clsviz.statistics.sentlen import CHANCE, Code, Result, online_code
 
-MOST_DRAWN = 400
-"""Sentences drawn after each layer: a browser has as many pictures to draw as the model has layers."""
-
-MOST_ADDED = 200
-"""Sentences that are drawn beside these because they are selected."""
+MOST_DRAWN = 200
+"""Sentences drawn after each layer: a browser has as many pictures to draw as the model has layers. And of those that
+are selected, as many more."""
 
 
 @dataclass(frozen=True, eq=False)
 class AfterLayer:
-    """The norms after one layer, and the line through them.
+    """The norms of one vector after one layer, and the line through them.
 
     norms: float32 (n_drawn,). mean, sd: of all sentences. r_squared, slope (norm per unit of length), intercept: of the
     line through all; None if there is none, and `problem` then says why, in two words.
@@ -42,11 +41,12 @@ class AfterLayer:
     slope: float | None = None
     intercept: float | None = None
     problem: str = ""
+    pooling: Pooling = Pooling.CLS
 
 
 @dataclass(frozen=True, eq=False)
 class EveryLayer:
-    """The same n sentences after every layer.
+    """The same n sentences after every layer, and mean-pooled after the last where that is known.
 
     index: intp (n_drawn,), the sentences that are drawn, among those measured. lengths: int32 (n_drawn,).
     """
@@ -57,39 +57,39 @@ class EveryLayer:
     layers: tuple[AfterLayer, ...]
 
 
-def every_layer(found: Found, view: View) -> EveryLayer:
-    """Norm against length after each layer, for the sentences that the view shows; its own layer plays no part."""
+def every_layer(
+    found: Found, view: View, pooled: Measurements | None = None, selected: NDArray[np.intp] | None = None
+) -> EveryLayer:
+    """Norm against length after each layer, for the sentences that the view shows; its layer and pooling play no part.
+
+    pooled: of the same sentences, for the norms of their mean-pooled vectors. selected: sentences that are drawn in any
+    case, intp (n,), among those measured.
+    """
     index, _ = under_cutoff(found.measurements, view)
     lengths = lengths_of(found, view, index)
-    layers = range(found.measurements.n_layers + 1)
-    drawn = slice(0, MOST_DRAWN)  # the sample is in random order
-    return EveryLayer(
-        len(index), index[drawn], lengths[drawn], tuple(_after(found, view, layer, index, lengths) for layer in layers)
-    )
+    is_drawn = np.arange(len(index)) < MOST_DRAWN  # the sample is in random order
+    if selected is not None:
+        is_drawn[np.flatnonzero(np.isin(index, selected) & ~is_drawn)[:MOST_DRAWN]] = True
+
+    def after(found: Found, pooling: Pooling, layer: int) -> AfterLayer:
+        return _after(found, replace(view, pooling=pooling, layer=layer), index, lengths, is_drawn)
+
+    n_layers = found.measurements.n_layers
+    layers = [after(found, Pooling.CLS, layer) for layer in range(n_layers + 1)]
+    if pooled is not None and len(pooled) >= len(found.measurements):
+        layers.append(after(replace(found, measurements=pooled, audit=None), Pooling.MEAN, n_layers))
+    return EveryLayer(len(index), index[is_drawn], lengths[is_drawn], tuple(layers))
 
 
-def with_others(every: EveryLayer, found: Found, view: View, sentences: NDArray[np.intp]) -> EveryLayer:
-    """The same with those of `sentences` that the view shows and that were not drawn: 200 more at most."""
-    index, _ = under_cutoff(found.measurements, view)
-    places = np.flatnonzero(np.isin(index, sentences))
-    places = places[places >= len(every.index)][:MOST_ADDED]  # the first are drawn
-    if not len(places):
-        return every
-    more = index[places]
-    layers = tuple(
-        replace(after, norms=np.concatenate([after.norms, found.measurements.norms(Pooling.CLS, after.layer)[more]]))
-        for after in every.layers
-    )
-    lengths = np.concatenate([every.lengths, lengths_of(found, view, index)[places]])
-    return replace(every, index=np.concatenate([every.index, more]), lengths=lengths, layers=layers)
-
-
-def _after(found: Found, view: View, layer: int, index: NDArray[np.intp], lengths: NDArray[np.int32]) -> AfterLayer:
-    norms = found.measurements.norms(Pooling.CLS, layer)[index]
+def _after(
+    found: Found, view: View, index: NDArray[np.intp], lengths: NDArray[np.int32], is_drawn: NDArray[np.bool_]
+) -> AfterLayer:
+    assert view.layer is not None  # each has its number
+    norms = found.measurements.norms(view.pooling, view.layer)[index]
     y = norms.astype(float)
     mean, sd = (float(y.mean()), float(y.std(ddof=1))) if len(y) > 1 else (0.0, 0.0)
-    after = AfterLayer(layer, norms[:MOST_DRAWN], mean, sd)
-    audit = audit_of(found, replace(view, pooling=Pooling.CLS, layer=layer))
+    after = AfterLayer(view.layer, norms[is_drawn], mean, sd, pooling=view.pooling)
+    audit = audit_of(found, view)
     if found.audit is not None and (audit is None or not audit.keeps_r_squared):
         return replace(after, problem="not measurable")
     try:
@@ -100,16 +100,13 @@ def _after(found: Found, view: View, layer: int, index: NDArray[np.intp], length
     return replace(after, r_squared=r_squared, slope=slope, intercept=mean + at_mean - slope * float(lengths.mean()))
 
 
-_DRAWS = 5
-"""Balanced classes drawn anew, split anew: with few sentences in the rarest bin, one draw's accuracy says little."""
-
-
 @dataclass(frozen=True, eq=False)
 class SentLen:
     """The SentLen task on a vector of that width, and on its norm alone; None if undefined, and `problem` says why.
 
-    vector, norm: of the first draw of sentences. vector_draws, norm_draws: the accuracies of each of `_DRAWS` draws, as
-    far as they are made. vector_code, norm_code: the bits that the classes of the first draw's training sentences take.
+    vector, norm: of the first draw of sentences. vector_draws, norm_draws: the accuracies of each of `DRAWS` draws, as
+    far as they are made: with few sentences in the rarest bin, one draw's accuracy says little. vector_code, norm_code:
+    the bits that the classes of the first draw's training sentences take.
     """
 
     width: int
@@ -146,17 +143,22 @@ def profiles(found: Found, view: View) -> Iterator[Profile]:
     yield from readings(found.vectors, index, lengths, folds(found, view, index), near_duplicates(found, view)[index])
 
 
-def shuffled_probe(found: Found, view: View, profile: Profile) -> Probe | None:
-    """The best layer's [CLS] probe with the lengths shuffled among the sentences: its R² should be about 0."""
+DRAWS = 5
+"""Of a control that is drawn at random: one draw alone may be a lucky one."""
+
+
+def shuffled_probes(found: Found, view: View, profile: Profile) -> list[Probe]:
+    """The best layer's [CLS] probe with the lengths shuffled among the sentences, five times: R² should be about 0."""
     best = profile.best
     if best is None:
-        return None
+        return []
     index, lengths = used_sentences(found, view)
     vectors = found.vectors.of(Pooling.CLS, best.layer)[index]
+    of_folds = folds(found, view, index)
     try:
-        return ridge_probe(vectors, shuffled(lengths), folds(found, view, index))
+        return [ridge_probe(vectors, shuffled(lengths, seed), of_folds) for seed in range(DRAWS)]
     except UndefinedFitError:
-        return None
+        return []
 
 
 def classifications(found: Found, view: View) -> Iterator[SentLen]:
@@ -165,14 +167,14 @@ def classifications(found: Found, view: View) -> Iterator[SentLen]:
     With shuffled lengths, the classes are shuffled among the sentences of the task.
     """
     index, _ = under_cutoff(found.measurements, view)
-    sentences = [found.sentences[i] for i in index]
+    sentences, clusters = [found.sentences[i] for i in index], near_duplicates(found, view)[index]
     vectors = found.vectors.of(view.pooling, view.layer)[index]
     norms = found.vectors.norms(view.pooling, view.layer)[index]
     result = SentLen(found.vectors.width, None, None)
     first = None
     try:
-        for seed in range(_DRAWS):
-            task = sentlen.task(sentences, seed)
+        for seed in range(DRAWS):
+            task = sentlen.task(sentences, seed, clusters=clusters)
             if view.lengths is Lengths.SHUFFLED:
                 labels, drawn = task.labels.copy(), np.concatenate([task.train, task.dev, task.test])
                 labels[drawn] = shuffled(labels[drawn])
@@ -194,7 +196,7 @@ def classifications(found: Found, view: View) -> Iterator[SentLen]:
             result = replace(result, norm_code=online_code(norms, first))
         yield result
     except TooFewError as error:
-        more = more_than(found, view, sentlen.falls_short(sentences))
+        more = more_than(found, view, sentlen.falls_short(sentences, clusters))
         yield replace(result, problem=f"{error} {more.advice}")
     except UndefinedFitError as error:
         yield replace(result, problem=str(error))
@@ -239,15 +241,16 @@ def summary(found: Found, view: View, profile: Profile) -> dict[str, object]:
             "norm_mean": finite_or_none(norm.norm_mean),
             "norm_sd": finite_or_none(norm.norm_sd),
             **_read("norm", norm),
-            **_read("probe", profile.get(Pooling.CLS, layer, Readout.VECTOR)),
-            **_read("direction", direction),
+            **_read_vector("probe", profile.get(Pooling.CLS, layer, Readout.VECTOR)),
+            **_read_vector("direction", direction),
             "norm_from_direction_r_squared": finite_or_none(direction.norm_r_squared),
             "norm_from_direction_fold_r_squared": list(direction.norm_fold_r_squared),
-            **_read("mean_pool_probe", profile.get(Pooling.MEAN, layer, Readout.VECTOR)),
-            **_read("max_pool_probe", profile.get(Pooling.MAX, layer, Readout.VECTOR)),
+            **_read_vector("mean_pool_probe", profile.get(Pooling.MEAN, layer, Readout.VECTOR)),
+            **_read_vector("max_pool_probe", profile.get(Pooling.MAX, layer, Readout.VECTOR)),
+            **linear_summary(profile.get(Pooling.CLS, layer, Readout.VECTOR)),
         }
 
-    control = shuffled_probe(found, view, profile)
+    controls = shuffled_probes(found, view, profile)
     task = classify(found, view)
     return {
         "n_used": profile.n,
@@ -255,8 +258,18 @@ def summary(found: Found, view: View, profile: Profile) -> dict[str, object]:
         "layers": [row(layer) for layer in range(profile.n_layers + 1)],
         "best_layer": profile.best.layer if profile.best else None,
         "guess_error": finite_or_none(profile.guess_error),
-        **_read("pooler_probe", profile.get(Pooling.POOLER, None, Readout.VECTOR)),
-        **_read("shuffled_probe", control),
+        **_read_vector("pooler_probe", profile.get(Pooling.POOLER, None, Readout.VECTOR)),
+        "learning_curves": {
+            name: curve_summary(profile.get(pooling, None, Readout.VECTOR))
+            for name, pooling in (
+                ("probe", Pooling.CLS),
+                ("mean_pool_probe", Pooling.MEAN),
+                ("max_pool_probe", Pooling.MAX),
+                ("pooler_probe", Pooling.POOLER),
+            )
+        },
+        **_read("shuffled_probe", controls[0] if controls else None),
+        "shuffled_probe_draws": [control.r_squared for control in controls],
         "sentlen_accuracy": task.vector and task.vector.accuracy,
         "sentlen_interval": task.vector and list(task.vector.interval),
         "sentlen_draws": list(task.vector_draws),
@@ -279,6 +292,28 @@ def _read(name: str, reading: Reading | Probe | None) -> dict[str, object]:
         f"{name}_fold_r_squared": list(reading.fold_r_squared) if reading else [],
         f"{name}_error": finite_or_none(reading.error) if reading else None,
     }
+
+
+def _read_vector(name: str, reading: Reading | None) -> dict[str, object]:
+    """The same of a probe, with the 95% interval of R²."""
+    interval = reading.interval if reading else None
+    return {**_read(name, reading), f"{name}_interval": interval and list(interval)}
+
+
+def linear_summary(reading: Reading | None) -> dict[str, object]:
+    """How much of the variance of a vector is linear in length, ready for JSON."""
+    return {
+        "linear_share": finite_or_none(reading.linear_share) if reading else None,
+        "linear_over_squared_mean": finite_or_none(reading.linear_over_mean) if reading else None,
+    }
+
+
+def curve_summary(reading: Reading | None) -> list[dict[str, object]]:
+    """The learning curve of a reading, ready for JSON; empty where there is none."""
+    return [
+        {"n": point.n, "r_squared": point.r_squared, "interval": list(point.interval), "error": point.error}
+        for point in (reading.curve if reading else ())
+    ]
 
 
 def used_sentences(found: Found, view: View) -> tuple[NDArray[np.intp], NDArray[np.int32]]:

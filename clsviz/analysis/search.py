@@ -174,15 +174,15 @@ def _held_out(remedy: Remedy | None, vectors: NDArray[np.float32], lengths: NDAr
     Each fifth in turn, until there have been enough searches; the sentences are in random order.
     """
     own: list[NDArray[np.int32]] = []
-    of_nearest: list[NDArray[np.int32]] = []
+    of_nearest: list[NDArray[np.float64]] = []
     for fifth in np.array_split(np.arange(len(vectors)), _FIFTHS):
         if sum(map(len, own)) >= _ENOUGH_SEARCHES:
             break
         rest = np.delete(np.arange(len(vectors)), fifth)
         mend: Map = np.asarray if remedy is None else fit_remedy(remedy, vectors[rest], lengths[rest])
-        nearest = nearest_among(mend(vectors[fifth]), mend(vectors[rest]))
+        nearest = nearest_among(mend(vectors[fifth]), mend(vectors[rest])).index
         own.append(lengths[fifth])
-        of_nearest.append(lengths[rest][nearest])
+        of_nearest.append(retrieval.lengths_of_nearest(lengths[rest], nearest))
     return retrieval.neighbour_correlation(np.concatenate(own), np.concatenate(of_nearest))
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Unpack
 from clsviz import analysis, export, figures, words
 from clsviz.api.inputs import (
     DEFAULT_CORPUS,
-    DEFAULT_N,
     Bar,
     Corpus,
     Settings,
@@ -16,9 +15,11 @@ from clsviz.api.inputs import (
     extract,
     open_store,
     question,
+    read_corpus,
+    spelled_out,
     with_view,
 )
-from clsviz.api.norms import check_pooling, to_html
+from clsviz.api.norms import to_html
 from clsviz.errors import SettingError, UndefinedFitError
 from clsviz.experiment import Experiment
 from clsviz.jobs import Encoders, Found
@@ -166,14 +167,16 @@ class Comparison:
         return norms_of(self.founds, experiment)
 
 
+@spelled_out
 def compare(
     models: Sequence[str],
     corpus: Corpus = DEFAULT_CORPUS,
     *,
-    n: int = DEFAULT_N,
+    text: str = "",
+    n: int | None = None,
     seed: int = 0,
     store: str | os.PathLike[str] | None = None,
-    progress: bool = True,
+    progress: bool | None = None,
     **settings: Unpack[Settings],
 ) -> Comparison:
     """Measure the same sentences with two to six models, and compare how much of the length each encodes.
@@ -196,7 +199,7 @@ def compare(
     """
     opened = open_store(store)
     check_models(models)
-    experiment = question(models[0], corpus, n, seed, opened, settings)
+    experiment = question(models[0], read_corpus(corpus, opened, text), n, seed, settings)
     with Bar(progress) as bar:
         return compare_models(experiment, models, opened, bar)
 
@@ -210,7 +213,8 @@ def check_models(models: Sequence[str]) -> None:
 def compare_models(experiment: Experiment, models: Sequence[str], store: Store, progress: Progress) -> Comparison:
     """Measure norms and vectors by every model, and compare them; whatever the experiment says, exactly."""
     check_models(models)
-    check_pooling(experiment)
+    if experiment.pooling in (Pooling.MEAN, Pooling.MAX):
+        raise SettingError(f"pooling is {experiment.pooling}, but models are compared by the norm of cls or pooler.")
     experiment = replace(experiment, precision=Precision.EXACT)
     encoders = Encoders()
     extracted, vectors = [], []

@@ -23,7 +23,7 @@ class Encoder:
     model: a name as `measure` takes it.
     precision: “exact” (float32) or “fast” (bfloat16).
     device: “cpu”, “cuda” or “mps”; by default the best there is.
-    progress: whether to show a bar on stderr while the model is downloaded.
+    progress: whether to show a bar on stderr while the model is downloaded; by default on terminals and in notebooks.
 
     It has these attributes:
 
@@ -56,7 +56,7 @@ class Encoder:
         *,
         precision: str = Precision.EXACT,
         device: str | None = None,
-        progress: bool = True,
+        progress: bool | None = None,
     ) -> None:
         with Bar(progress) as bar:
             weights = models.fetch(parse_setting("model", model), progress=bar)

@@ -1,5 +1,6 @@
 """Loading a model and its tokenizer by transformers, from local files; code that comes with a model is never run."""
 
+import hashlib
 import json
 import math
 from dataclasses import dataclass
@@ -17,9 +18,8 @@ from clsviz.encoder.tokenize import Tokenizer, frame_of
 from clsviz.errors import ModelError, first_line
 from clsviz.measurements import MAX_LENGTH
 from clsviz.settings import printable
-from clsviz.sources.models import Weights
+from clsviz.sources.models import UNTRAINED_SEED, Weights
 
-_UNTRAINED_SEED = 0
 _MEMORY_FACTOR = 1.5
 """Memory to load and run a model, relative to the size of its float32 weights."""
 _CONTROL_GROUP = Path("/sys/fs/cgroup")
@@ -31,7 +31,8 @@ class Loaded:
     """A model loaded from its files, and what it takes to run it.
 
     name: what messages call it. model: of transformers, in float32, on the CPU, in evaluation mode.
-    pooler: None where the model has no pooler, or one not built like BERT's.
+    pooler: None where the model has no pooler, or one not built like BERT's. drawn: the digest of random weights, "" of
+    trained ones.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Loaded:
     has_pooler: bool
     pooler: PoolerSteps | None
     anatomy: Anatomy
+    drawn: str = ""
 
 
 def load(weights: Weights) -> Loaded:
@@ -86,7 +88,22 @@ def load(weights: Weights) -> Loaded:
         has_pooler=getattr(model, "pooler", None) is not None,
         pooler=pooler,
         anatomy=describe(model, tokenizer, frame, max_length, pooler),
+        drawn=digest_of(model) if weights.untrained else "",
     )
+
+
+def digest_of(model: torch.nn.Module) -> str:
+    """A digest of the weights of a model, the same on machines that draw the same ones up to rounding.
+
+    Processors round the logarithms and cosines of a normal draw differently in the last bit. So of each weight tensor
+    its name, its shape, its norm and the first of its numbers count, both to three digits.
+    """
+    digest = hashlib.sha256()
+    for name, weight in model.state_dict().items():
+        numbers = weight.double().flatten()
+        first = float(numbers[0]) if len(numbers) else 0.0
+        digest.update(f"{name} {tuple(weight.shape)} {float(numbers.norm()):.3g} {first:.3g}\n".encode())
+    return digest.hexdigest()
 
 
 def _read(weights: Weights) -> tuple[Any, Any, dict[str, Any]]:
@@ -126,7 +143,7 @@ def _read(weights: Weights) -> tuple[Any, Any, dict[str, Any]]:
         tokenizer.backend_tokenizer.no_padding()
     with torch.random.fork_rng(devices=[]):  # loading does not disturb other random numbers
         if weights.untrained:
-            torch.manual_seed(_UNTRAINED_SEED)
+            torch.manual_seed(UNTRAINED_SEED)
             model = transformers.AutoModel.from_config(config, dtype=torch.float32, **own_code)
             return tokenizer, model, {"missing_keys": [], "mismatched_keys": []}
         model, loading = transformers.AutoModel.from_pretrained(

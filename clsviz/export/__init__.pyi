@@ -1,4 +1,4 @@
-from . import similarity, tables
+from . import search, similarity, tables
 from .formats import to_csv, to_parquet
 from .groups import Groups, entries_of
 from .picture import Seen, cells, drawn, legend, picture
@@ -18,6 +18,7 @@ __all__ = [
     "link",
     "picture",
     "report",
+    "search",
     "shape",
     "similarity",
     "summary",

@@ -8,6 +8,7 @@ import pandas as pd
 from clsviz import words
 from clsviz.analysis.search import Joined, Similarity, Way
 from clsviz.jobs import Found
+from clsviz.statistics.retrieval import lengths_of_nearest
 
 
 def pairs(found: Similarity) -> pd.DataFrame:
@@ -69,11 +70,11 @@ def _numbers(way: Way) -> tuple[float | None, ...]:
 
 def neighbours(found: Found, similarity: Similarity) -> pd.DataFrame:
     """One row per sentence compared: itself, its length, and the mean length of its ten nearest."""
-    means = similarity.lengths[similarity.bias.neighbours].mean(axis=1)
+    means = lengths_of_nearest(similarity.lengths, similarity.bias.neighbours).mean(axis=1)
     table = pd.DataFrame({"sentence": [found.sentences[i] for i in similarity.index], "length": similarity.lengths})
     table["mean_length_of_neighbors"] = means
     if similarity.by_words:
-        by_words = similarity.lengths[similarity.by_words.neighbours].mean(axis=1)
+        by_words = lengths_of_nearest(similarity.lengths, similarity.by_words.neighbours).mean(axis=1)
         table["mean_length_of_neighbors_by_shared_words"] = by_words
     return table
 
@@ -115,8 +116,12 @@ def summary(found: Similarity, joined: Sequence[Joined], joined_problem: str) ->
         "neighbor_length_difference": bias.lengths_apart,
         "random_length_difference": found.random_apart,
         "found_as_neighbor": bias.times_found.tolist(),
+        "n_without_neighbors": bias.n_without,
+        "n_tied_neighbors": bias.n_tied,
         "tfidf_share": by_words and by_words.length_share,
         "tfidf_neighbor_length_correlation": by_words and by_words.neighbour_correlation,
+        "tfidf_n_without_neighbors": by_words and by_words.n_without,
+        "tfidf_n_tied_neighbors": by_words and by_words.n_tied,
         "tfidf_problem": found.by_words_problem or None,
         "remedies": [{"remedy": way.remedy or "none"} | _way(way) for way in found.remedies],
         "poolings": [{"pooling": way.pooling} | _way(way) for way in found.poolings],

@@ -1,14 +1,16 @@
-"""The scatter with its line as an image, drawn without a browser: for previews of links, and for `--plot FILE`."""
+"""The scatter with its line, or exposure by fifths, as an image: for previews of links, and for `--plot FILE`."""
 
 import io
 import textwrap
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clsviz.figures.search import LEAST_EXPOSURE, TICKS, ByFifth
 from clsviz.figures.style import Palette, least_range
 
 if TYPE_CHECKING:
@@ -25,6 +27,14 @@ _WIDTHS = {"normal": 0.6, "bold": 0.7}
 """Of most letters, as shares of the size of their font."""
 
 
+@dataclass(frozen=True)
+class Exposures:
+    """Exposure and recall by fifths, as `search.exposure_by_fifth` draws them. spans: the token range of each fifth."""
+
+    rows: Sequence[ByFifth]
+    spans: Sequence[str]
+
+
 @dataclass(frozen=True, eq=False)
 class Scatter:
     """Sentences and the line through them: lengths int32 (n,), norms float32 (n,). line: intercept and slope."""
@@ -38,7 +48,13 @@ class Scatter:
 
 
 def image(
-    scatter: Scatter | None, question: str, answer: str = "", site: str = "", *, kind: str = "png", width: int = 1200
+    scatter: Scatter | Exposures | None,
+    question: str,
+    answer: str = "",
+    site: str = "",
+    *,
+    kind: str = "png",
+    width: int = 1200,
 ) -> bytes:
     """The question, the answer, and the picture below them, if there are sentences; `kind`: png, svg or pdf.
 
@@ -52,7 +68,9 @@ def image(
     top = _write(figure, question, 0.94, (30, 26, 22), "bold", width)
     top = _write(figure, answer, top - 0.02, (20, 17), "normal", width)
     figure.text(right, 0.03, site, color=_BRAND, fontsize=19, weight="bold", ha="right", va="bottom", parse_math=False)
-    if scatter is not None and len(scatter.lengths):
+    if isinstance(scatter, Exposures):
+        _draw_exposures(figure, scatter, palette, left + 0.055, right, top)
+    elif scatter is not None and len(scatter.lengths):
         axes = figure.add_axes((left + 0.055, 0.145, right - left - 0.055, max(top - 0.19, 0.3)))
         axes.spines[:].set_visible(False)
         axes.grid(axis="y", color=_GRID, linewidth=1)
@@ -88,6 +106,52 @@ def image(
         warnings.simplefilter("ignore")  # a letter that the font lacks is a box
         figure.savefig(content, format=kind, metadata={"Date": None} if kind == "svg" else {})
     return content.getvalue()
+
+
+def _draw_exposures(
+    figure: "Figure", drawn: Exposures, palette: Palette, left: float, right: float, top: float
+) -> None:
+    """Exposure above recall, with a label at the end of each line."""
+    width, room = right - left - 0.14, max(top - 0.19, 0.3)
+    above = figure.add_axes((left, 0.145 + 0.36 * room, width, 0.64 * room))
+    below = figure.add_axes((left, 0.145, width, 0.3 * room), sharex=above)
+    above.set_yscale("log")
+    above.axhline(1, color=palette.summary, linewidth=1, linestyle=":")
+    colours = (palette.points, palette.line, palette.summary, palette.own, palette.other)
+    for row, colour in zip(drawn.rows, colours, strict=False):
+        style = "--" if row.name.startswith("BM25") else "-"
+        y = [np.nan if value is None else max(value, LEAST_EXPOSURE) for value in row.exposure]
+        recall = [np.nan if value is None else value for value in row.recall]
+        above.plot(y, style, color=colour, linewidth=2.5, marker="o", markersize=6)
+        bounds = [(value, value) if of is None else of for value, of in zip(y, row.interval, strict=True)]
+        low, high = ([max(bound[end], LEAST_EXPOSURE) for bound in bounds] for end in (0, 1))
+        above.fill_between(range(len(y)), low, high, color=colour, alpha=0.15, linewidth=0)
+        below.plot(recall, style, color=colour, linewidth=2.5, marker="o", markersize=4)
+        above.annotate(
+            row.name,
+            (len(y) - 1, y[-1]),
+            (8, 0),
+            "data",
+            "offset points",
+            color=colour,
+            fontsize=12,
+            va="center",
+            parse_math=False,
+        )
+    ticks = [tick for tick in TICKS if above.get_ylim()[0] <= tick <= above.get_ylim()[1]]
+    above.set_yticks(ticks, [f"{tick:g}" for tick in ticks], minor=False)
+    above.set_yticks([], minor=True)
+    below.set_ylim(0, 1.05)
+    below.set_yticks([0, 0.5, 1], ["0%", "50%", "100%"])
+    below.set_xticks(range(len(drawn.spans)), [*drawn.spans])
+    above.tick_params(labelbottom=False)
+    for axes, title in ((above, "Exposure"), (below, "Recall")):
+        axes.spines[:].set_visible(False)
+        axes.grid(axis="y", color=_GRID, linewidth=1)
+        axes.set_axisbelow(True)
+        axes.tick_params(colors=_QUIET, labelsize=13, length=0)
+        axes.set_ylabel(title, color=_QUIET, fontsize=14)
+    below.set_xlabel("Tokens of the searched text, by fifths", color=_QUIET, fontsize=14)
 
 
 def _write(figure: "Figure", text: str, top: float, sizes: tuple[int, ...], weight: str, width: int) -> float:

@@ -1,8 +1,10 @@
+from .drawn import REDRAWN, encoder_of, identified
 from .estimate import GPU_RATE, LOAD_SECONDS, RATE_OF_VECTORS, Cost, Machine, Plan, gigabytes_of, plan, planned
-from .extraction import AUDIT_SIZE, Extraction, Found, measure_altered, measure_texts, measurement_key
+from .extraction import AUDIT_SIZE, Extraction, Found, kind_of_norms, measure_altered, measure_texts, measurement_key
 from .housekeeping import Housekeeping
 from .imports import Import, import_rows, list_imports
 from .job import Job, State, Steps, Watcher
+from .pooled import ModelVectors, PooledTexts
 from .queue import Analysis, JobQueue, Lane, MeasuringJob
 from .share import Share, Worker
 from .showcase import SHOWCASE, Origin, measure_showcase, origin
@@ -13,6 +15,7 @@ __all__ = [
     "GPU_RATE",
     "LOAD_SECONDS",
     "RATE_OF_VECTORS",
+    "REDRAWN",
     "SHOWCASE",
     "Analysis",
     "Cost",
@@ -26,8 +29,10 @@ __all__ = [
     "Lane",
     "Machine",
     "MeasuringJob",
+    "ModelVectors",
     "Origin",
     "Plan",
+    "PooledTexts",
     "RemoteEncoders",
     "Share",
     "State",
@@ -35,8 +40,11 @@ __all__ = [
     "Watcher",
     "Worker",
     "WorkerLostError",
+    "encoder_of",
     "gigabytes_of",
+    "identified",
     "import_rows",
+    "kind_of_norms",
     "list_imports",
     "measure_altered",
     "measure_showcase",

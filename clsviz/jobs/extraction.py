@@ -15,11 +15,12 @@ import numpy as np
 
 from clsviz.errors import ModelError, StoreError
 from clsviz.experiment import Experiment
+from clsviz.jobs.drawn import RedrawnError, encoder_of, identified
 from clsviz.jobs.estimate import LOAD_SECONDS, RATE_OF_VECTORS, TYPICAL_CHARACTERS, Cost, Machine, operations_of
 from clsviz.jobs.imports import check_asked, check_found, max_length
 from clsviz.jobs.share import Share, Worker
 from clsviz.jobs.worker_process import Encoders
-from clsviz.measurements import Kind, Measurements
+from clsviz.measurements import Kind, Measurements, kind_of
 from clsviz.progress import Progress, interruptible
 from clsviz.settings import ALL, RANGES, Alteration, Precision
 from clsviz.sources import catalogue, local_files, models, sampling
@@ -29,6 +30,7 @@ from clsviz.store.store import Store
 from clsviz.vectors import KINDS, Vectors
 
 if TYPE_CHECKING:
+    from clsviz.encoder import AnyEncoder
     from clsviz.store.census import Counted
 
 AUDIT_SIZE = 256
@@ -123,6 +125,11 @@ class Found:
 def measurement_key(experiment: Experiment, kind: Kind) -> Hashable:
     """What is to be measured: equal for two experiments whose measurements of this kind are the same."""
     return kind, (experiment.for_vectors if kind is Kind.VECTORS else experiment).measurement_key
+
+
+def kind_of_norms(experiment: Experiment) -> Kind:
+    """What is measured for the norm that the experiment asks for; of imported vectors there is one kind."""
+    return Kind.NORMS if models.Imported.parse(experiment.model) else kind_of(experiment.pooling)
 
 
 def state_of_files(experiment: Experiment) -> tuple[tuple[str, int, int], ...]:
@@ -226,8 +233,15 @@ class Extraction:
         return self._publish(self._stored(weights, self._draw(sampling.fetch_sample, progress)))
 
     def run(self, progress: Progress) -> Found:
-        """Complete the experiment, storing it part by part; raises ClsvizError, and CancelledError if cancelled."""
-        return self._complete(self._prepare(progress), progress)
+        """Complete the experiment, storing it part by part; raises ClsvizError, and CancelledError if cancelled.
+
+        What is stored of an untrained model is left where its weights turn out to be others, and measured again.
+        """
+        try:
+            return self._complete(self._prepare(progress), progress)
+        except RedrawnError:
+            self.found = None
+            return self._complete(self._prepare(progress), progress)
 
     def worker(self, progress: Progress, share: Share | None = None) -> Worker:
         """One of several that measure the same together, each in a process of its own; raises as `run` does.
@@ -252,7 +266,7 @@ class Extraction:
 
     def _weights_here(self) -> models.Weights | None:
         try:
-            weights = models.find(self.experiment.model)
+            weights = identified(models.find(self.experiment.model), self._store)
         except models.NotDownloadedError:
             return None
         check_asked(weights, self.experiment)
@@ -260,8 +274,11 @@ class Extraction:
 
     def _fetch_weights(self, progress: Progress) -> models.Weights:
         progress.begin("Looking for the model")
-        weights = models.fetch(self.experiment.model, progress)
+        weights = identified(models.fetch(self.experiment.model, progress), self._store)
         check_asked(weights, self.experiment)
+        if weights.untrained and not weights.drawn:  # what is stored of them depends on it
+            self._loaded(weights, Precision.EXACT, progress)
+            weights = identified(weights, self._store)
         return weights
 
     def _forget_unless_of(self, weights: models.Weights | None) -> None:
@@ -391,14 +408,17 @@ class Extraction:
 
     def _worker(self, found: Found, progress: Progress, share: Share | None = None) -> Worker:
         """What measures the parts that are missing, once the model is loaded."""
-        progress.begin(f"Loading {found.weights.label}")
-        get = functools.partial(self._encoders.get, found.weights, found.precision)
-        encoder = interruptible(get, progress, daemon=False)
+        encoder = self._loaded(found.weights, found.precision, progress)
         if self._alteration is not None:
             encoder = encoder.altered(self._alteration, self.experiment.seed)
         stage = "Measuring" if found.precision is self.experiment.precision else "Measuring a few exactly"
-        stage = "Measuring vectors" if self.kind is Kind.VECTORS else stage
+        stage = {Kind.VECTORS: "Measuring vectors", Kind.MEANS: "Measuring means"}.get(self.kind, stage)
         return Worker(found.sample, self.key_of(found), encoder, self._store, progress, share, stage)
+
+    def _loaded(self, weights: models.Weights, precision: Precision, progress: Progress) -> "AnyEncoder":
+        progress.begin(f"Loading {weights.label}")
+        get = functools.partial(encoder_of, weights, self._encoders, self._store, precision)
+        return interruptible(get, progress, daemon=False)
 
     def _publish(self, found: Found) -> Found:
         self.found = found
@@ -416,13 +436,13 @@ class Extraction:
         if not n_sentences:
             return 0
         rate = self._measured_rate(weights, self.kind)
-        if rate is None and self.kind is Kind.VECTORS:
+        if rate is None and self.kind is not Kind.NORMS:
             norms_rate = self._measured_rate(weights, Kind.NORMS)
             rate = norms_rate and norms_rate * RATE_OF_VECTORS
         if rate is None:
             n_parameters = weights.n_parameters if weights else models.n_parameters(self.experiment.model)
             rate = self._machine.rate / operations_of(n_parameters, n_characters)
-            rate *= RATE_OF_VECTORS if self.kind is Kind.VECTORS else 1
+            rate *= 1 if self.kind is Kind.NORMS else RATE_OF_VECTORS
         is_loaded = weights is not None and self._encoders.has(weights, self.experiment.precision)
         return (0 if is_loaded else LOAD_SECONDS) + n_sentences / rate
 
@@ -488,7 +508,7 @@ def _measure(
     encoders: Encoders,
     progress: Progress,
 ) -> Vectors:
-    if models.fetch(experiment.model, progress).fingerprint != found.weights.fingerprint:
+    if identified(models.fetch(experiment.model, progress), store).fingerprint != found.weights.fingerprint:
         raise ModelError(f"The files of {found.weights.label} were changed meanwhile. Reload the page.")
     sample = sampling.Sample(replace(found.corpus, fingerprint=fingerprint), texts, "")
     nothing_yet = Found(found.weights, sample, measurements=Vectors.none(), seed=experiment.seed)

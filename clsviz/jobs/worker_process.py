@@ -23,10 +23,10 @@ from cachetools import LRUCache
 
 from clsviz import encoder
 from clsviz.errors import ModelError
-from clsviz.measurements import Kind, Measurements
-from clsviz.settings import Alteration, Precision
+from clsviz.measurements import DEALT, Kind, Means, Measurements
+from clsviz.settings import Alteration, Pooling, Precision
 from clsviz.sources.models import Weights
-from clsviz.vectors import KINDS, Vectors
+from clsviz.vectors import KINDS, PooledVectors, Vectors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,7 +54,7 @@ _IDLE_SECONDS, _SMALL_MEMORY = 60, 4 * 2**30
 _TRIM_SECONDS = 10.0
 """After so long without a call the worker gives freed memory back; a crowd's calls follow each other sooner."""
 
-_FACTS = "max_length", "n_layers", "has_pooler", "layer_norms", "slow_path_reason"
+_FACTS = "max_length", "n_layers", "has_pooler", "layer_norms", "slow_path_reason", "drawn"
 """Of an encoder, known here once it is loaded there."""
 
 
@@ -87,7 +87,7 @@ class Encoders:
 
     def has(self, weights: Weights, precision: Precision = Precision.EXACT) -> bool:
         """True if the encoder with these weights is in memory."""
-        return (weights.fingerprint, precision) in self._loaded
+        return (weights.recipe or weights.fingerprint, precision) in self._loaded
 
     def product_rate(self, seconds: float) -> float:
         """Floating-point operations per second of a large float32 product, measured for so many seconds."""
@@ -120,7 +120,7 @@ class RemoteEncoders(Encoders):
         self, weights: Weights, precision: Precision, alteration: Alteration | None = None, seed: int = 0
     ) -> "RemoteEncoder":
         """An encoder that is loaded there, and changes sentences before it reads them if an alteration is given."""
-        key = weights.fingerprint, precision, alteration, seed
+        key = weights.recipe or weights.fingerprint, precision, alteration, seed
         remote = RemoteEncoder(self, weights, precision, alteration, seed)
         with self._lock:
             if not self.has(weights, precision):
@@ -135,7 +135,8 @@ class RemoteEncoders(Encoders):
 
     def has(self, weights: Weights, precision: Precision = Precision.EXACT) -> bool:
         """True if the encoder with these weights is in the worker's memory."""
-        is_known = any(key[:2] == (weights.fingerprint, precision) for key in self._facts)
+        loaded = weights.recipe or weights.fingerprint, precision
+        is_known = any(key[:2] == loaded for key in self._facts)
         return is_known and self.pid is not None and psutil.pid_exists(self.pid)
 
     def product_rate(self, seconds: float) -> float:
@@ -199,6 +200,7 @@ class RemoteEncoder:
     has_pooler: bool
     layer_norms: "Floats"
     slow_path_reason: str
+    drawn: str
 
     def __init__(
         self,
@@ -249,17 +251,25 @@ class RemoteEncoder:
         measured: Vectors = self.call("vectors", list(sentences))
         return measured
 
+    def pooled(self, texts: Sequence[str], poolings: Sequence[Pooling], layer: int | None = None) -> PooledVectors:
+        """The vectors of texts by some poolings after one layer."""
+        vectors: PooledVectors = self.call("pooled", list(texts), list(poolings), layer, seconds=len(texts))
+        return vectors
+
     def stream(
         self, parts: Iterable[Sequence[str]], on_batch: Callable[[int], None] | None = None, kind: Kind = Kind.NORMS
     ) -> Iterator[Measurements]:
-        """Measure runs of sentences: those of norms in slices of about SLICE_SECONDS, as runs of vectors are small."""
-        method, n_done = "vectors" if kind is Kind.VECTORS else "measure", 0
+        """Measure runs of sentences in slices: of norms of about SLICE_SECONDS, of vectors whole, of means of DEALT."""
+        method, n_done = {Kind.NORMS: "measure", Kind.VECTORS: "vectors", Kind.MEANS: "means"}[kind], 0
         for sentences in parts:
             measured: list[Any] = []
             at = 0
             while at < len(sentences):
-                size = len(sentences) if kind is Kind.VECTORS else max(_FIRST_SLICE, int(self._rate * SLICE_SECONDS))
-                if size < len(sentences) - at < 2 * size:  # two halves, not one slice and a few left over
+                by_speed = max(_FIRST_SLICE, int(self._rate * SLICE_SECONDS))
+                size = {Kind.NORMS: by_speed, Kind.VECTORS: len(sentences), Kind.MEANS: DEALT}[kind]
+                if (
+                    kind is Kind.NORMS and size < len(sentences) - at < 2 * size
+                ):  # two halves, not one slice and a few left over
                     size = (len(sentences) - at + 1) // 2
                 part = list(sentences[at : at + size])
                 began = time.monotonic()
@@ -269,6 +279,11 @@ class RemoteEncoder:
                 if on_batch is not None:
                     on_batch(n_done)
             yield measured[0] if len(measured) == 1 else KINDS[kind].concatenate(measured)
+
+    def means(self, sentences: Sequence[str]) -> Means:
+        """The norms of each sentence that need the vectors of all its tokens."""
+        measured: Means = self.call("means", list(sentences))
+        return measured
 
     def cls_and_pooler(self, sentences: Sequence[str]) -> "tuple[Floats, Floats]":
         """[CLS] after the last layer and the pooler output, exactly as computed."""
@@ -289,7 +304,7 @@ class RemoteEncoder:
 def _get_loaded(
     loaded: "LRUCache[tuple[str, Precision], Encoder]", weights: Weights, precision: Precision
 ) -> "Encoder":
-    key = weights.fingerprint, precision
+    key = weights.recipe or weights.fingerprint, precision
     if key not in loaded:
         while len(loaded) >= loaded.maxsize:  # before another takes its memory
             loaded.popitem()

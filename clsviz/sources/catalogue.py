@@ -86,6 +86,12 @@ CORPORA: dict[str, Shipped | Source | Dataset] = {
         "the same on every machine.",
         Path(__file__).parent / "data" / "python-docs.parquet",
     ),
+    "python-api": Shipped(
+        "Python 3.11 API",
+        "What the docstrings of Python 3.11's standard library say after their summary lines, which are titles to "
+        "search with. They come with clsviz, so they are the same on every machine.",
+        Path(__file__).parent / "data" / "python-api.parquet",
+    ),
     "this-python-docs": Source(
         "Documentation of this Python",
         "English sentences from the docstrings of Python's standard library, as installed here.",
@@ -136,7 +142,7 @@ CORPORA: dict[str, Shipped | Source | Dataset] = {
         bytes_per_sentence=20,
     ),
 }
-"""The first three need no network."""
+"""The first four need no network."""
 
 
 def is_in_catalogue(name: str) -> bool:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from clsviz.errors import CorpusError
 from clsviz.settings import printable, shown
 from clsviz.sources import files
-from clsviz.sources.text_files import Limits, TextFile, decoded, find_encoding, megabytes
+from clsviz.sources.files import Limits, TextFile, decoded, find_encoding, lines
 
 PARTITIONS = {"tr": "training", "va": "validation", "te": "test"}
 """What the first field of a line is, and what it means; in the order of their numbers."""
@@ -91,7 +91,8 @@ def read_task(path: Path, name: str = "", limits: Limits | None = None) -> TaskF
 
 def _rows(file: TextFile) -> Iterator[tuple[str, str, str]]:
     """Partition, class and sentence of every line that is not blank."""
-    for number, line in enumerate(_lines(file), start=1):
+    found = lines(decoded(file, find_encoding(file)), "\n", file)
+    for number, line in enumerate(itertools.chain.from_iterable(found), start=1):
         if number > _MOST_LINES:
             raise CorpusError(f"{file.name} has over {_MOST_LINES:,} lines. Take a part of it.")
         if not line.strip():
@@ -109,17 +110,6 @@ def _rows(file: TextFile) -> Iterator[tuple[str, str, str]]:
         if not label or not sentence:
             raise CorpusError(f"{where} has no {'sentence' if label else 'class'}. Complete it, or leave it out.")
         yield partition, label, sentence
-
-
-def _lines(file: TextFile) -> Iterator[str]:
-    rest = ""
-    for text in itertools.chain(decoded(file, find_encoding(file)), ["\n"]):
-        *lines, rest = (rest + text).split("\n")
-        yield from lines
-        if len(rest) > file.limits.row_bytes:
-            raise CorpusError(
-                f"{file.name} has a line of over {megabytes(file.limits.row_bytes)}, so it is no such file."
-            )
 
 
 def _classes(labels: list[str]) -> tuple[str, ...]:

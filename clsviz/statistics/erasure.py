@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from clsviz.errors import UndefinedFitError
 from clsviz.statistics.intervals import Floats
 from clsviz.statistics.lengths import shuffled
-from clsviz.statistics.retrieval import neighbour_correlation
+from clsviz.statistics.retrieval import lengths_of_nearest, neighbour_correlation
 from clsviz.statistics.ridge import blas_threads, explain_constant_vectors, explain_untestable_lengths, ridge_predict
 from clsviz.statistics.similarity import N_NEIGHBOURS, directions_of, neighbours
 
@@ -80,6 +80,7 @@ class Left:
 class Erasure:
     """What is left of the length before and after erasing it, and after erasing shuffled lengths in its place.
 
+    Lengths are shuffled anew for each fold, so that the folds show how far the control depends on the draw.
     n: sentences used. left: by version, with one number for each of the n_done folds. n_clusters: how many of the
     sentences differ by more than a few words; None in a result that was kept without it.
     """
@@ -115,7 +116,7 @@ def erasure(vectors: NDArray[np.floating], lengths: Sequence[float], folds: NDAr
         versions = {
             BEFORE: x,
             AFTER: leace(x[~held_out], y[~held_out]).erase(x),
-            CONTROL: leace(x[~held_out], shuffled(y[~held_out])).erase(x),
+            CONTROL: leace(x[~held_out], shuffled(y[~held_out], seed=n_done)).erase(x),
         }
         left = {name: _with_fold(found.left[name], erased, y, folds, fold) for name, erased in versions.items()}
         found = replace(found, n_done=n_done, left=left)
@@ -135,7 +136,8 @@ def _with_fold(left: Left, x: Floats, y: Floats, folds: NDArray[np.intp], fold: 
     near = np.nan  # where it is undefined
     if np.count_nonzero(held_out) > N_NEIGHBOURS:
         with suppress(UndefinedFitError):
-            near = neighbour_correlation(y[held_out], y[held_out][neighbours(directions_of(x[held_out]))])
+            nearest = neighbours(directions_of(x[held_out])).index
+            near = neighbour_correlation(y[held_out], lengths_of_nearest(y[held_out], nearest))
     return Left(
         (*left.linear, float(r2_score(y[held_out], linear))),
         (*left.nonlinear, float(r2_score(y[held_out], nonlinear))),

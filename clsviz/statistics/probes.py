@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from clsviz.errors import UndefinedFitError
 from clsviz.measurements import POOLED
 from clsviz.settings import Pooling
-from clsviz.statistics.intervals import Floats
+from clsviz.statistics.bootstrap import Bootstrap
+from clsviz.statistics.intervals import Floats, Interval
 from clsviz.statistics.line import explain_undefined, r_squared
 from clsviz.statistics.ridge import (
     blas_threads,
@@ -38,6 +39,16 @@ Step = tuple[Pooling, int | None, Readout]
 """Pooling, layer and readout to predict length from; the layer of the pooler output is None."""
 
 
+@dataclass(frozen=True)
+class CurvePoint:
+    """What a probe reads with the first n sentences alone: held-out R², its 95% interval, and the mean error."""
+
+    n: int
+    r_squared: float
+    interval: Interval
+    error: float
+
+
 @dataclass(frozen=True, eq=False)
 class Reading:
     """How well length can be predicted from one readout of one vector.
@@ -54,6 +65,12 @@ class Reading:
     norm_r_squared: for the direction, R² of the same probe of the norm in the place of the length: how far the
         direction alone tells the norm. NaN where that is undefined, and for the other readouts. norm_fold_r_squared: of
         every fold.
+    interval: of the R² of a probe, at 95%, by drawing other sentences to test it on (`Bootstrap.r_squared`); None where
+        it is not known. beyond_cls: of how much higher that R² is than that of the whole [CLS] vector after the same
+        layer, on the same sentences; None where it is not known, and of that vector itself.
+    linear_share: of the variance of whole vectors, the share that is linear in length; linear_over_mean: that variance
+        relative to the squared norm of the mean vector. NaN for the other readouts.
+    curve: after the last layer, what a probe reads with fewer sentences, and with all.
     """
 
     pooling: Pooling
@@ -68,6 +85,11 @@ class Reading:
     error: float = np.nan
     norm_r_squared: float = np.nan
     norm_fold_r_squared: tuple[float, ...] = ()
+    interval: Interval | None = None
+    beyond_cls: Interval | None = None
+    linear_share: float = np.nan
+    linear_over_mean: float = np.nan
+    curve: tuple[CurvePoint, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,8 +156,9 @@ class Profile:
     def table(self) -> pd.DataFrame:
         """One row per reading, in the order they were made.
 
-        Columns: layer (Int64, missing for the pooler output), pooling, readout, r_squared, lowest_fold, highest_fold,
-        error, guess_error, norm_mean, norm_sd, norm_r_squared (NaN where undefined) and problem.
+        Columns: layer (Int64, missing for the pooler output), pooling, readout, r_squared, lower, upper (its 95%
+        interval), lowest_fold, highest_fold, error, guess_error, norm_mean, norm_sd, norm_r_squared, linear_share,
+        linear_over_mean (NaN where undefined) and problem.
         """
         rows = [
             {
@@ -143,6 +166,8 @@ class Profile:
                 "pooling": str(reading.pooling),
                 "readout": str(reading.readout),
                 "r_squared": np.nan if reading.r_squared is None else reading.r_squared,
+                "lower": reading.interval[0] if reading.interval else np.nan,
+                "upper": reading.interval[1] if reading.interval else np.nan,
                 "lowest_fold": min(reading.fold_r_squared, default=np.nan),
                 "highest_fold": max(reading.fold_r_squared, default=np.nan),
                 "error": reading.error,
@@ -150,12 +175,15 @@ class Profile:
                 "norm_mean": reading.norm_mean,
                 "norm_sd": reading.norm_sd,
                 "norm_r_squared": reading.norm_r_squared,
+                "linear_share": reading.linear_share,
+                "linear_over_mean": reading.linear_over_mean,
                 "problem": reading.problem,
             }
             for reading in self.readings.values()
         ]
-        columns = ["layer", "pooling", "readout", "r_squared", "lowest_fold", "highest_fold", "error", "guess_error"]
-        columns += ["norm_mean", "norm_sd", "norm_r_squared", "problem"]
+        columns = ["layer", "pooling", "readout", "r_squared", "lower", "upper", "lowest_fold", "highest_fold"]
+        columns += ["error", "guess_error", "norm_mean", "norm_sd", "norm_r_squared", "linear_share"]
+        columns += ["linear_over_mean", "problem"]
         return pd.DataFrame(rows, columns=columns).astype({"layer": "Int64"})
 
 
@@ -193,7 +221,8 @@ def readings(
     sentences. clusters: intp (n,), of those that are the same or nearly; None if all differ.
     """
     guessing = guess_error(lengths, folds)
-    n_different = len(index) if clusters is None else len(np.unique(clusters))
+    clusters = np.arange(len(index)) if clusters is None else clusters
+    bootstrap, n_different = Bootstrap(clusters), len(np.unique(clusters))
     of = len(index), vectors.width, vectors.n_layers, vectors.has_pooler
     profile = Profile(*of, {}, guessing, n_different, len(vectors.poolings))
     for step in profile.steps:
@@ -202,12 +231,56 @@ def readings(
         if readout is Readout.NORM:
             reading = _norm_reading(step, norms, lengths, folds)
         else:
-            reading = _probe_reading(step, vectors.of(pooling, layer)[index], lengths, folds)
+            of_step = vectors.of(pooling, layer)[index]
+            reading = _with_intervals(_probe_reading(step, of_step, lengths, folds), lengths, folds, bootstrap, profile)
+            if readout is Readout.VECTOR and layer in (None, vectors.n_layers) and reading.r_squared is not None:
+                curve = learning_curve(of_step, lengths, folds, clusters, reading)
+                reading = replace(reading, curve=curve)
         if readout is Readout.DIRECTION and reading.r_squared is not None:
             of_norm, of_folds = _norm_from(vectors.of(pooling, layer)[index], norms, folds)
             reading = replace(reading, norm_r_squared=of_norm, norm_fold_r_squared=of_folds)
         profile = replace(profile, readings={**profile.readings, step: reading})
         yield profile
+
+
+def _with_intervals(
+    reading: Reading, lengths: NDArray[np.integer], folds: NDArray[np.intp], bootstrap: Bootstrap, profile: Profile
+) -> Reading:
+    """The reading with the interval of its R², and of how much that is beyond the whole [CLS] vector’s."""
+    predictions, cls = reading.predictions, profile.get(Pooling.CLS, reading.layer, Readout.VECTOR)
+    if predictions is None:
+        return reading
+    beyond = None
+    if cls is not None and cls.predictions is not None:
+        beyond = bootstrap.r_squared_difference(lengths, predictions, cls.predictions, folds)
+    return replace(reading, interval=bootstrap.r_squared(lengths, predictions, folds), beyond_cls=beyond)
+
+
+CURVE_SIZES = (350, 600, 1000, 2000)
+"""How many sentences a learning curve has points for, beside all."""
+
+
+def learning_curve(
+    vectors: NDArray[np.float32],
+    lengths: NDArray[np.integer],
+    folds: NDArray[np.intp],
+    clusters: NDArray[np.intp],
+    whole: Reading,
+) -> tuple[CurvePoint, ...]:
+    """What probes read from the first 350, 600, 1,000 and 2,000 of n vectors (n, width), and from all.
+
+    Each is a part of the next, with the same folds. lengths, folds, clusters: (n,). whole: the reading of all, with its
+    interval. Sizes of which no probe can be fitted are left out.
+    """
+    points = []
+    for n in [size for size in CURVE_SIZES if size < len(lengths)]:
+        with suppress(UndefinedFitError):
+            probe = ridge_probe(vectors[:n], lengths[:n], folds[:n])
+            interval = Bootstrap(clusters[:n]).r_squared(lengths[:n], probe.predictions, folds[:n])
+            points.append(CurvePoint(n, probe.r_squared, interval, probe.error))
+    assert whole.r_squared is not None  # there is one
+    assert whole.interval is not None
+    return (*points, CurvePoint(len(lengths), whole.r_squared, whole.interval, whole.error))
 
 
 def _norm_reading(
@@ -266,6 +339,22 @@ def read_vector(
     return _probe_reading((pooling, layer, Readout.VECTOR), vectors, lengths, folds)
 
 
+def linear_variance(vectors: NDArray[np.float32], lengths: NDArray[np.integer]) -> tuple[float, float]:
+    """Of the variance of vectors (n, width) the share that is linear in lengths (n,); and relative to the mean vector.
+
+    Regressed on length, every dimension has a slope; the variance that is linear in length is the squared norm of the
+    slopes times the variance of the lengths. It is set beside the variance of the vectors, and beside the squared norm
+    of their mean. Of vectors that know no length the share is 1/(n − 1) on average. NaN where it is undefined.
+    """
+    x, y = np.asarray(vectors, dtype=float), np.asarray(lengths, dtype=float)
+    if len(y) < 2 or np.ptp(y) == 0:
+        return np.nan, np.nan
+    mean, y = x.mean(axis=0), y - y.mean()
+    linear = float(((y @ x) ** 2).sum() / (y @ y) / len(y))  # as y is centred, x need not be
+    total, of_mean = float(x.var(axis=0).sum()), float(mean @ mean)
+    return (linear / total if total > 0 else np.nan), (linear / of_mean if of_mean > 0 else np.nan)
+
+
 def _probe_reading(
     step: Step, vectors: NDArray[np.float32], lengths: NDArray[np.integer], folds: NDArray[np.intp]
 ) -> Reading:
@@ -274,7 +363,11 @@ def _probe_reading(
         probe = ridge_probe(features, lengths, folds)
     except UndefinedFitError as error:
         return Reading(*step, problem=str(error))
-    return Reading(*step, probe.r_squared, probe.fold_r_squared, predictions=probe.predictions, error=probe.error)
+    reading = Reading(*step, probe.r_squared, probe.fold_r_squared, predictions=probe.predictions, error=probe.error)
+    if step[2] is not Readout.VECTOR:
+        return reading
+    share, over_mean = linear_variance(vectors, lengths)
+    return replace(reading, linear_share=share, linear_over_mean=over_mean)
 
 
 def _directions(vectors: NDArray[np.float32]) -> Floats:

@@ -26,10 +26,12 @@ class LengthBias:
 
     cosine_by_length: float64 (10, 10), the mean cosine of two sentences by the tenths that their lengths are in.
     length_share: R² of the cosines of all pairs on the two tenths.
-    neighbours: intp (n, 10), the nearest other sentences of each.
+    neighbours: intp (n, 10), the nearest other sentences of each; -1 for those whose vector is zero.
     neighbour_correlation: Spearman's ρ of a sentence's length with the mean length of those ten.
     lengths_apart: how far the lengths of a sentence and one of its ten nearest are apart, on average.
     times_found: float64 (10,), how often a sentence of each tenth is among the ten nearest of another, on average.
+    n_without: sentences whose vector is zero: they have no neighbours, and are nobody's.
+    n_tied: sentences for which more than ten are as near as the tenth, so that which of them count is arbitrary.
     """
 
     cosine_by_length: Floats
@@ -38,6 +40,8 @@ class LengthBias:
     neighbour_correlation: float
     lengths_apart: float
     times_found: Floats
+    n_without: int = 0
+    n_tied: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,15 +80,24 @@ def length_bias(of: Directions, lengths: ArrayLike) -> LengthBias:
     check_lengths(values)
     groups, _ = length_groups(values)
     cosines, share = mean_cosines(of, groups)
-    nearest = neighbours(of)
+    found = neighbours(of)
+    nearest = found.index
+    of_nearest, listed = lengths_of_nearest(values, nearest), nearest[nearest >= 0]
     return LengthBias(
         cosines,
         share,
         nearest,
-        neighbour_correlation(values, values[nearest]),
-        float(np.abs(values[nearest] - values[:, None]).mean()),
-        np.bincount(groups[nearest.ravel()], minlength=N_GROUPS) / np.bincount(groups, minlength=N_GROUPS),
+        neighbour_correlation(values, of_nearest),
+        float(np.nanmean(np.abs(of_nearest - values[:, None]))),
+        np.bincount(groups[listed], minlength=N_GROUPS) / np.bincount(groups, minlength=N_GROUPS),
+        int(np.count_nonzero(~of.has_direction)),
+        int(np.count_nonzero(found.is_tied)),
     )
+
+
+def lengths_of_nearest(lengths: ArrayLike, nearest: NDArray[np.intp]) -> Floats:
+    """The lengths (n,) of the nearest, intp (m, k): float64 (m, k), NaN for sentences without neighbours."""
+    return np.where(nearest >= 0, np.asarray(lengths, float)[nearest], np.nan)
 
 
 def check_lengths(lengths: NDArray[Any]) -> None:
@@ -99,13 +112,17 @@ def check_lengths(lengths: NDArray[Any]) -> None:
 
 
 def neighbour_correlation(lengths: NDArray[Any], of_nearest: NDArray[Any]) -> float:
-    """Spearman's ρ of lengths (n,) with the mean of those of the nearest, (n, k); raises UndefinedFitError."""
+    """Spearman's ρ of lengths (n,) with the mean of those of the nearest, (n, k); raises UndefinedFitError.
+
+    Sentences whose nearest are NaN, as they have none, are left out.
+    """
     from scipy import stats
 
-    means = of_nearest.mean(axis=1)
-    if np.ptp(means) == 0:
+    has_any = ~np.isnan(of_nearest).any(axis=1)
+    means = of_nearest[has_any].mean(axis=1)
+    if not len(means) or np.ptp(means) == 0 or np.ptp(lengths[has_any]) == 0:
         raise UndefinedFitError("The nearest neighbours of all sentences have one and the same mean length.")
-    return float(stats.spearmanr(lengths, means).statistic)
+    return float(stats.spearmanr(lengths[has_any], means).statistic)
 
 
 def random_apart(lengths: ArrayLike) -> float:
@@ -117,7 +134,8 @@ def random_apart(lengths: ArrayLike) -> float:
 
 def share_kept(before: NDArray[np.intp], after: NDArray[np.intp]) -> float:
     """The share of the nearest neighbours, intp (n, k), that are still among them."""
-    return float((before[:, :, None] == after[:, None, :]).any(axis=2).mean())
+    has_any = before[:, 0] >= 0
+    return float((before[has_any, :, None] == after[has_any, None, :]).any(axis=2).mean())
 
 
 def chance(of: Directions, lengths: ArrayLike, nearest: NDArray[np.intp]) -> Chance:
@@ -129,7 +147,7 @@ def chance(of: Directions, lengths: ArrayLike, nearest: NDArray[np.intp]) -> Cha
         means, share = mean_cosines(of, length_groups(random)[0])
         cosines.append(means)
         shares.append(share)
-        correlations.append(neighbour_correlation(random, random[nearest]))
+        correlations.append(neighbour_correlation(random, lengths_of_nearest(random, nearest)))
     return Chance(
         cosines[0],
         float(np.mean(shares)),

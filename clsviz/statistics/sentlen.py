@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clsviz.errors import TooFewError, UndefinedFitError
-from clsviz.sources.near_duplicates import canonical
+from clsviz.sources.near_duplicates import clusters_of
 from clsviz.statistics.intervals import CONFIDENCE, Floats, Interval
 from clsviz.statistics.lengths import n_words
 from clsviz.statistics.ridge import blas_threads
@@ -93,15 +93,21 @@ class Task:
         return int(self.labels.max()) + 1
 
 
-def task(sentences: Sequence[str], seed: int = 0, most_per_class: int = _MOST_PER_CLASS) -> Task:
+def task(
+    sentences: Sequence[str],
+    seed: int = 0,
+    most_per_class: int = _MOST_PER_CLASS,
+    clusters: NDArray[np.intp] | None = None,
+) -> Task:
     """Draw the sentences of the task and split them; raises UndefinedFitError if a bin has too few.
 
-    Words are counted by `n_words`. Of sentences that differ only in case, accents or white space, the first is used, so
-    that none is in two splits. Every class gets as many sentences as the rarest bin has, at most `most_per_class`,
-    which bounds the time.
+    Words are counted by `n_words`. Of near-duplicates the first is used, so that no sentence is tested or chosen on of
+    which a near copy was trained on. Every class gets as many sentences as the rarest bin has, at most
+    `most_per_class`, which bounds the time. clusters: the group of near-duplicates of each sentence, by default those
+    of `clusters_of`.
     """
     random = np.random.default_rng(seed)
-    found = _bins_of(sentences)
+    found = _bins_of(sentences, clusters)
     members = [random.permutation(np.flatnonzero(found == label)) for label in range(len(BINS))]
     rarest = min(range(len(BINS)), key=lambda label: len(members[label]))
     if len(members[rarest]) < FEWEST_PER_CLASS:
@@ -121,9 +127,9 @@ def task(sentences: Sequence[str], seed: int = 0, most_per_class: int = _MOST_PE
     return Task(labels, train, dev, test, n)
 
 
-def falls_short(sentences: Sequence[str]) -> Callable[[str], bool]:
+def falls_short(sentences: Sequence[str], clusters: NDArray[np.intp] | None = None) -> Callable[[str], bool]:
     """What tells whether a sentence would be in the bin that has the fewest of these."""
-    found = _bins_of(sentences)
+    found = _bins_of(sentences, clusters)
     low, high = min(enumerate(BINS), key=lambda one: np.count_nonzero(found == one[0]))[1]
     return lambda sentence: low <= n_words(sentence) <= high
 
@@ -190,15 +196,13 @@ def _rows(features: ArrayLike, index: Indices) -> Floats:
     return np.asarray(features)[index].astype(np.float64).reshape(len(index), -1)
 
 
-def _bins_of(sentences: Sequence[str]) -> Indices:
-    """The bin of each sentence, (n,); -1 if it is in no bin, or repeats an earlier sentence."""
-    seen: set[str] = set()
+def _bins_of(sentences: Sequence[str], clusters: NDArray[np.intp] | None) -> Indices:
+    """The bin of each sentence, (n,); -1 if it is in no bin, or a near-duplicate of an earlier sentence."""
+    _, first = np.unique(clusters_of(sentences) if clusters is None else clusters, return_index=True)
     found = np.full(len(sentences), -1, np.intp)
-    for index, sentence in enumerate(sentences):
-        n, key = n_words(sentence), canonical(sentence)
-        if key not in seen:
-            found[index] = next((label for label, (low, high) in enumerate(BINS) if low <= n <= high), -1)
-            seen.add(key)
+    for index in first.tolist():
+        n = n_words(sentences[index])
+        found[index] = next((label for label, (low, high) in enumerate(BINS) if low <= n <= high), -1)
     return found
 
 

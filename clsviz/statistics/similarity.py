@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from clsviz.errors import SettingError, UndefinedFitError
+from clsviz.errors import SettingError, TooFewError, UndefinedFitError
 from clsviz.statistics.intervals import Floats
 from clsviz.statistics.ridge import unit
 
@@ -60,13 +60,28 @@ def percentiles_among_pairs(values: Floats, vectors: NDArray[np.float32]) -> Flo
     return np.where(np.isfinite(values), percentages, np.nan)
 
 
+@dataclass(frozen=True, eq=False)
+class Nearest:
+    """The sentences that are nearest to one by cosine.
+
+    table: sentence, similarity, times (how often the sentence occurs), the nearest first. n_compared: sentences it was
+    compared with. n_without: others, whose vectors are zero and so are near nothing. n_tied: different sentences that
+    are not listed although they are as near as the last one listed.
+    """
+
+    table: pd.DataFrame
+    n_compared: int
+    n_without: int
+    n_tied: int
+
+
 def nearest(
     vector: NDArray[np.float32], vectors: NDArray[np.float32], sentences: Sequence[str], n: int = 10
-) -> pd.DataFrame:
-    """The n sentences whose vectors (n_sentences, width) are nearest by cosine: sentence, similarity, times.
+) -> Nearest:
+    """The n sentences whose vectors (n_sentences, width) are nearest by cosine.
 
-    A sentence that occurs several times is listed once, with its count. Zero vectors are near nothing.
-    Raises SettingError if `vector`, (width,), is zero.
+    A sentence that occurs several times is listed once, with its count. Raises SettingError if `vector`, (width,), is
+    zero.
     """
     from sklearn.metrics.pairwise import cosine_similarity
 
@@ -74,16 +89,21 @@ def nearest(
         raise SettingError(
             "The vector of this sentence is zero, so it has no direction. Choose another layer or vector."
         )
-    if not len(vectors):
-        return pd.DataFrame({"sentence": [], "similarity": [], "times": []})
-    similarity = np.clip(cosine_similarity(vector[None], vectors)[0], -1, 1).astype(np.float64)
-    has_direction = np.flatnonzero(np.asarray(vectors).any(axis=1))
-    near = [sentences[index] for index in has_direction.tolist()]
-    table = pd.DataFrame({"sentence": near, "similarity": similarity[has_direction]})
+    has_direction = np.flatnonzero(_has_direction(vectors))
+    n_without = len(vectors) - len(has_direction)
+    if not len(has_direction):
+        return Nearest(pd.DataFrame({"sentence": [], "similarity": [], "times": []}), 0, n_without, 0)
+    similarity = np.clip(cosine_similarity(vector[None], vectors[has_direction])[0], -1, 1).astype(np.float64)
+    table = pd.DataFrame({"sentence": [sentences[i] for i in has_direction.tolist()], "similarity": similarity})
     table["times"] = table.groupby("sentence")["sentence"].transform("size")
-    ordered = table.sort_values("similarity", ascending=False, kind="stable")
-    return ordered.drop_duplicates("sentence").head(n).reset_index(drop=True)
+    ordered = table.sort_values("similarity", ascending=False, kind="stable").drop_duplicates("sentence")
+    listed, others = ordered.head(n).reset_index(drop=True), ordered.iloc[n:]
+    n_tied = int((others["similarity"] >= listed["similarity"].iloc[-1] - _COSINE_ROUNDING).sum())
+    return Nearest(listed, len(has_direction), n_without, n_tied)
 
+
+_COSINE_ROUNDING = 1e-6
+"""Cosines of float32 vectors that differ by less are the same."""
 
 N_NEIGHBOURS = 10
 
@@ -99,17 +119,18 @@ class Directions:
     that are all near 1 lose no digits.
 
     deviations: float64 (n, width), dense or sparse. along: float64 (n,), their products with the centre.
-    offset: the squared norm of the centre.
+    offset: the squared norm of the centre. has_direction: bool (n,), False for zero vectors.
     """
 
     deviations: Any
     along: Floats
     offset: float
+    has_direction: NDArray[np.bool_]
 
     @classmethod
     def of_sparse(cls, vectors: "sparse.csr_matrix") -> Self:
         """Those of sparse vectors of norm 1 or 0, around 0, so that they stay sparse."""
-        return cls(vectors, np.zeros(vectors.shape[0]), 0.0)
+        return cls(vectors, np.zeros(vectors.shape[0]), 0.0, np.diff(vectors.indptr) > 0)
 
     @functools.cached_property
     def own(self) -> Floats:
@@ -144,7 +165,13 @@ def directions_of(vectors: ArrayLike) -> Directions:
     deviations = of_norm_one - centre
     if (deviations**2).sum(axis=1).mean() <= _CONSTANT**2:
         raise UndefinedFitError("The vectors of all sentences have the same direction, so none is nearer than another.")
-    return Directions(deviations, deviations @ centre, float(centre @ centre))
+    return Directions(deviations, deviations @ centre, float(centre @ centre), _has_direction(of_norm_one))
+
+
+def _has_direction(vectors: NDArray[np.floating]) -> NDArray[np.bool_]:
+    """Which of vectors (n, width) are not zero: bool (n,)."""
+    found: NDArray[np.bool_] = np.linalg.norm(vectors, axis=1) > 0
+    return found
 
 
 def mean_cosines(of: Directions, groups: NDArray[np.intp]) -> tuple[Floats, float]:
@@ -174,29 +201,64 @@ def mean_cosines(of: Directions, groups: NDArray[np.intp]) -> tuple[Floats, floa
     return cells + of.offset, float(between / variance) if variance > 0 else 0.0
 
 
-def neighbours(of: Directions, n: int = N_NEIGHBOURS) -> NDArray[np.intp]:
-    """The n nearest other sentences of each by cosine, the nearest first: intp (n_sentences, n), exact.
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """The nearest by cosine of each of n sentences, exact.
 
-    Between vectors of one norm, Euclidean distances have the order of cosines, wherever the origin lies.
+    index: intp (n, k), the nearest first; -1 throughout for a zero vector, which has no neighbours and is nobody's.
+    is_tied: bool (n,), whether one more sentence is as near as the last, so that which of them is listed is arbitrary.
     """
-    return _nearest(of.deviations, n)
+
+    index: NDArray[np.intp]
+    is_tied: NDArray[np.bool_]
 
 
-def nearest_among(queries: Any, vectors: Any, n: int = N_NEIGHBOURS) -> NDArray[np.intp]:
-    """The n vectors (n_vectors, width) that are nearest to each query (n_queries, width): intp (n_queries, n)."""
-    directions = unit(vectors)
+def neighbours(of: Directions, n: int = N_NEIGHBOURS) -> Neighbours:
+    """The n nearest other sentences of each; raises UndefinedFitError where no more than n have a direction.
+
+    Between vectors of norm 1 Euclidean distances have the order of cosines, wherever the origin lies.
+    """
+    return _nearest(of.deviations, of.has_direction, n)
+
+
+def nearest_among(queries: ArrayLike, vectors: ArrayLike, n: int = N_NEIGHBOURS) -> Neighbours:
+    """The n vectors (n_vectors, width) that are nearest to each query (n_queries, width), as `neighbours`."""
+    directions, asked = unit(vectors), unit(queries)
     centre = directions.mean(axis=0)
-    return _nearest(directions - centre, n, unit(queries) - centre)
+    return _nearest(directions - centre, _has_direction(directions), n, asked - centre, _has_direction(asked))
 
 
-def _nearest(deviations: Any, n: int, queries: Any = None) -> NDArray[np.intp]:
+_DISTANCE_ROUNDING = 2e-7
+"""Squared distances that differ by a smaller share are the same: deviations are searched in float32."""
+
+
+def _nearest(
+    deviations: Any,
+    has_direction: NDArray[np.bool_],
+    n: int,
+    queries: Any = None,
+    asks: NDArray[np.bool_] | None = None,
+) -> Neighbours:
     """The n nearest deviations to each query; by default to each of themselves, which then is not counted."""
     from sklearn.neighbors import NearestNeighbors
 
-    search = NearestNeighbors(n_neighbors=n, metric="euclidean", algorithm="brute").fit(_to_search(deviations))
-    asked = None if queries is None else _to_search(queries)
-    nearest: NDArray[np.intp] = search.kneighbors(asked, return_distance=False)
-    return nearest
+    places = np.flatnonzero(has_direction)
+    n_found = min(n + 1, len(places) - (asks is None))  # one more shows whether the last is tied
+    if n_found < n:
+        raise TooFewError(f"Only {len(places):,} of the vectors have a direction, too few for {n} neighbours of each.")
+    search = NearestNeighbors(n_neighbors=n_found, metric="euclidean", algorithm="brute")
+    search.fit(_to_search(deviations[places]))
+    if asks is None:
+        asks = has_direction
+        distances, found = search.kneighbors()
+    else:
+        distances, found = search.kneighbors(_to_search(queries[np.flatnonzero(asks)]))
+    index, is_tied = np.full((len(asks), n), -1, np.intp), np.zeros(len(asks), bool)
+    index[asks] = places[found[:, :n]]
+    if n_found > n:
+        last, next_one = distances[:, n - 1] ** 2, distances[:, n] ** 2
+        is_tied[asks] = next_one - last <= _DISTANCE_ROUNDING * next_one
+    return Neighbours(index, is_tied)
 
 
 def _to_search(deviations: Any) -> Any:

@@ -10,14 +10,14 @@ from clsviz import analysis, figures, words
 from clsviz.analysis.typed import CHECK_EXAMPLE, Check
 from clsviz.errors import ClsvizError, ModelError, Subject
 from clsviz.experiment import Experiment
-from clsviz.jobs import MeasuringJob, State
+from clsviz.jobs import MeasuringJob, State, identified
 from clsviz.measurements import Kind
 from clsviz.sources import models
 from clsviz.sources.models import Weights
 from clsviz.ui import sidebar, status
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart, layout, own, plot, share
-from clsviz.ui.state import session, url, visitor, watching
+from clsviz.ui.state import server, session, url, visitor, watching
 
 if TYPE_CHECKING:
     from clsviz.encoder import Anatomy
@@ -110,7 +110,7 @@ def _weights_or_job(name: str) -> tuple[Weights | None, MeasuringJob | None, Cls
     try:
         if problem := visitor.model_problem(name):
             raise ModelError(problem)
-        weights = models.find(name)
+        weights = identified(models.find(name), server.jobs().store)
     except models.NotDownloadedError:
         # The smallest job that fetches a model: it measures one sentence of a corpus that needs no network.
         (job,) = watching.watch((Experiment(model=name, sample_size=1), Kind.NORMS))

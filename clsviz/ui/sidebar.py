@@ -320,7 +320,7 @@ def _presets() -> None:
             "history_edu",
             ORIGINAL,
             f"BERT base on {ORIGINAL.sample_size:,} sentences of BookCorpus, keeping those under "
-            f"{ORIGINAL.length_cutoff} tokens: the 2021 experiment. Nothing starts until you press Run.",
+            f"{ORIGINAL.length_cutoff} tokens: the 2021 experiment. Nothing starts until you press Measure.",
         ),
     )
     with st.container(horizontal=True):

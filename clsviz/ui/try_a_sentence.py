@@ -20,8 +20,8 @@ from clsviz.jobs import RATE_OF_VECTORS, Found, MeasuringJob, State
 from clsviz.measurements import POOLED, Kind
 from clsviz.settings import Lengths, Pooling, Precision, printable
 from clsviz.sources import models
-from clsviz.statistics.similarity import nearest as nearest_sentences
-from clsviz.statistics.similarity import typical_similarity
+from clsviz.statistics import similarity
+from clsviz.statistics.similarity import Nearest
 from clsviz.ui import sidebar, status, view
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart, colouring, layout, own, plot, redrawn, selection, share
@@ -35,9 +35,9 @@ PAGE = "try-a-sentence"
 _POOLINGS = (*POOLED, Pooling.POOLER)
 
 _NOTHING_YET = {
-    State.WAITING: "Press Run. The model or the corpus has to be downloaded or built first.",
+    State.WAITING: "Press Measure. The model or the corpus has to be downloaded or built first.",
     State.FAILED: "Nothing was measured; the error says why.",
-    State.CANCELLED: "Stopped before the model was ready. Press Continue to resume.",
+    State.CANCELLED: "Stopped before the model was ready. Press Measure to continue.",
 }
 
 _NO_NORMS = (
@@ -351,15 +351,15 @@ def _show_nearest(typed: TypedSentences, at: int, jobs: list[MeasuringJob], expe
     found = watching.found(job, experiment)
     if found is None:
         if job.state is State.WAITING:
-            st.caption("Press Run to measure the corpus’s vectors.")
+            st.caption("Press Measure for the corpus’s vectors.")
         elif job.state.is_active:
             st.caption("The first results appear as soon as some of the corpus’s vectors are measured.")
         return
 
-    def compute() -> tuple[pd.DataFrame, float, pd.DataFrame]:
+    def compute() -> tuple[Nearest, float, pd.DataFrame]:
         corpus = found.vectors.head(_TYPICAL_OF).of(of_view.pooling, of_view.layer)
-        typical = typical_similarity(corpus)
-        return _nearest_table(typed, at, found, of_view), typical, _similarity_table(typed, found, of_view)
+        typical = similarity.typical_similarity(corpus)
+        return _nearest(typed, at, found, of_view), typical, _similarity_table(typed, found, of_view)
 
     key = "similar", found.weights.fingerprint, *typed.sentences, at, found.key, of_view
     try:
@@ -368,14 +368,14 @@ def _show_nearest(typed: TypedSentences, at: int, jobs: list[MeasuringJob], expe
         st.info(escape(error))
         return
     sentence = typed.sentences[at]
-    st.markdown(escape(words.try_a_sentence.nearest(sentence, of_view, len(found.measurements), typical)))
-    similarity = st.column_config.NumberColumn(format="%.4f", width="small")
+    st.markdown(escape(words.try_a_sentence.nearest(sentence, of_view, nearest, typical)))
+    four_digits = st.column_config.NumberColumn(format="%.4f", width="small")
     st.dataframe(
-        nearest.rename(columns={"sentence": "Sentence", "similarity": "Similarity", "times": "Count"}),
+        nearest.table.rename(columns={"sentence": "Sentence", "similarity": "Similarity", "times": "Count"}),
         hide_index=True,
         column_config={
             "Sentence": st.column_config.TextColumn(width="large"),
-            "Similarity": similarity,
+            "Similarity": four_digits,
             "Count": st.column_config.NumberColumn(
                 width="small", help="How often this exact sentence occurs among those compared."
             ),
@@ -392,7 +392,7 @@ def _show_nearest(typed: TypedSentences, at: int, jobs: list[MeasuringJob], expe
             hide_index=True,
             column_config={
                 "Sentence": st.column_config.TextColumn(width="medium"),
-                "Similarity": similarity,
+                "Similarity": four_digits,
                 "Less alike": st.column_config.NumberColumn(
                     format="%.1f%%",
                     width="small",
@@ -415,10 +415,10 @@ def _cost_of_nearest(job: MeasuringJob, experiment: Experiment) -> str:
     return words.try_a_sentence.nearest_cost(n, n / rate if rate else None)
 
 
-def _nearest_table(typed: TypedSentences, at: int, found: Found, of_view: "View") -> pd.DataFrame:
+def _nearest(typed: TypedSentences, at: int, found: Found, of_view: "View") -> Nearest:
     """The corpus sentences nearest to one, as in `similarity.nearest`, among those whose vectors are measured."""
     vector = typed.vectors.of(of_view.pooling, of_view.layer)[at]
-    return nearest_sentences(vector, found.vectors.of(of_view.pooling, of_view.layer), found.sentences, _NEAREST)
+    return similarity.nearest(vector, found.vectors.of(of_view.pooling, of_view.layer), found.sentences, _NEAREST)
 
 
 def _similarity_table(typed: TypedSentences, found: Found, of_view: "View") -> pd.DataFrame:
@@ -454,7 +454,7 @@ def _downloads(
             )
     tables["Pooler"] = lambda: analysis.typed.pooler_table(typed), None
     if vectors is not None:
-        tables["Nearest"] = lambda: _nearest_table(typed, at, vectors, of_view), vectors
+        tables["Nearest"] = lambda: _nearest(typed, at, vectors, of_view).table, vectors
         if len(typed.sentences) > 1:
             tables["Similarity"] = lambda: _similarity_table(typed, vectors, of_view), vectors
     name = share.file_name(experiment, found)

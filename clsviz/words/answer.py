@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from clsviz import jobs
 from clsviz.experiment import Experiment
 from clsviz.jobs import Found
 from clsviz.settings import ALL, Lengths, NearDuplicates, Precision, Unit
@@ -187,6 +188,8 @@ def notes(experiment: Experiment, found: Found) -> list[str]:
         else:
             text = f"{damaged_parts} damaged parts of the store were discarded; their sentences are measured again."
         found_notes.append(text)
+    if found.weights.is_redrawn:
+        found_notes.append(jobs.REDRAWN)
     return found_notes
 
 

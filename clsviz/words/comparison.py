@@ -159,10 +159,10 @@ def waiting(states: Sequence[State]) -> str:
     if any(state.is_active for state in states):
         return "Models are measured one after another. Rows and pictures fill in as results arrive."
     if State.WAITING in states:
-        return "Press Run all to start. This takes a while or needs a download, so it does not start on its own."
+        return "Press Measure to start. This takes a while or needs a download, so it does not start on its own."
     if all(state is State.FAILED for state in states):
         return "Nothing was measured; the error says why."
-    return "No model has been measured on the whole sample yet. Press Continue to resume."
+    return "No model has been measured on the whole sample yet. Press Measure to continue."
 
 
 def pictures(rows: Sequence[Row], view: View) -> str:

@@ -9,8 +9,8 @@ from clsviz.words.readings import off_by, untested
 ABOUT_ERASING = (
     "LEACE (Belrose et al. 2023) changes the vectors as little as it can so that no linear map predicts the length "
     f"from them. It is fitted on four fifths of the sentences, of the first {MOST_SENTENCES:,} at most, and everything "
-    "is read on the held-out fifth. The control erases the lengths of other sentences, drawn at random. What stays is "
-    "not linear in the length."
+    "is read on the held-out fifth. The control erases the lengths of other sentences, drawn anew for each fifth. What "
+    "stays is not linear in the length."
 )
 
 
@@ -51,7 +51,12 @@ def erased(found: Erasure | None) -> str:
 
 
 def _all(left: Left) -> str:
-    return f"{_mean(left.linear)}, {_mean(left.nonlinear)} and {_mean(left.neighbours)}"
+    """The means, each with the range over the folds, which have draws of their own."""
+    texts = []
+    for values in (left.linear, left.nonlinear, left.neighbours):
+        low, high = _mean((min(values),)), _mean((max(values),))
+        texts.append(_mean(values) + (f" ({low} to {high})" if low != high else ""))
+    return f"{texts[0]}, {texts[1]} and {texts[2]}"
 
 
 def _mean(values: tuple[float, ...]) -> str:

@@ -44,11 +44,11 @@ def differences(made_with: Mapping[str, str], found: Found) -> list[str]:
             "one."
         )
     if (corpus := made_with.get(CORPUS_PARAMETER)) and not found.corpus.fingerprint.startswith(corpus):
-        why = (
-            " This corpus depends on the Python that is installed."
-            if catalogue.is_of_this_machine(found.corpus.selection.corpus)
-            else ""
-        )
+        name, why = found.corpus.selection.corpus, ""
+        if catalogue.is_of_this_machine(name):
+            why = " This corpus depends on the Python that is installed."
+        elif catalogue.is_on_hub(name):
+            why = " Versions after 1.0 draw from more files of a dataset, so links from before show other sentences."
         texts.append(
             f"These are not the sentences the link was made with: {found.corpus.label} has fingerprint "
             f"{found.corpus.fingerprint[:FINGERPRINT_DIGITS]} on this machine and had {printable(corpus[:64])} on that "

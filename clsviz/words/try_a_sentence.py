@@ -9,6 +9,7 @@ from clsviz.analysis.typed import MOST_WORDS, TypedSentences
 from clsviz.experiment import Experiment, View
 from clsviz.settings import Pooling
 from clsviz.sources import models
+from clsviz.statistics.similarity import Nearest
 from clsviz.words.labels import vector_name
 from clsviz.words.numbers import duration, number
 from clsviz.words.typed import among
@@ -156,9 +157,15 @@ def cosine_note(experiment: Experiment) -> str:
     )
 
 
-def nearest(sentence: str, view: View, n_compared: int, typical: float) -> str:
+def nearest(sentence: str, view: View, found: Nearest, typical: float) -> str:
     """To what the nearest sentences are near, among how many; typical: similarity of two random ones, may be NaN."""
-    said = f"Nearest to {quoted(sentence)} by {vector_name(view, 'the')}, among {n_compared:,} sentences."
+    said = f"Nearest to {quoted(sentence)} by {vector_name(view, 'the')}, among {found.n_compared:,} sentences."
+    if found.n_tied:
+        others = "one more sentence is" if found.n_tied == 1 else f"{found.n_tied:,} more sentences are"
+        said += f" A tie: {others} as near as the last one listed."
+    if found.n_without:
+        of = "One sentence has" if found.n_without == 1 else f"{found.n_without:,} sentences have"
+        said += f" {of} a zero vector, which is near nothing."
     if np.isfinite(typical):
         said += f" For comparison, two random corpus sentences have a similarity of {typical:.3f} on average."
     return said

@@ -9,7 +9,7 @@ import pytest
 from support.tiny import random_sentences
 
 from clsviz import analysis, words
-from clsviz.analysis.layers import MOST_ADDED, MOST_DRAWN, every_layer, with_others
+from clsviz.analysis.layers import MOST_DRAWN, every_layer
 from clsviz.experiment import Experiment, View
 from clsviz.jobs import Encoders, Extraction, Found
 from clsviz.measurements import Kind, Measurements
@@ -71,22 +71,18 @@ def test_a_layer_whose_fast_norms_are_too_far_off_has_no_r_squared() -> None:
     assert problems[1:] == ["", "not measurable"]
 
 
-def test_selected_sentences_are_drawn_beside_the_first_ones() -> None:
+def test_selected_sentences_are_drawn_in_addition_to_the_first_ones() -> None:
     made, view = measured(), View(length_cutoff=40, lengths=Lengths.SHUFFLED)
     every = every_layer(found_of(made), view)
     shown = np.flatnonzero((made.n_tokens < 40) & ~made.truncated)
     hidden = np.flatnonzero(made.n_tokens >= 40)[0]
-    wanted = np.array([every.index[3], shown[450], shown[-1], hidden])
-    more = with_others(every, found_of(made), view, wanted)
+    more = every_layer(found_of(made), view, selected=np.array([every.index[3], shown[450], shown[-1], hidden]))
     assert more.index.tolist() == [*every.index.tolist(), shown[450], shown[-1]]
-    assert more.n == every.n
+    np.testing.assert_array_equal(more.lengths[:MOST_DRAWN], every.lengths)
     for before, after in zip(every.layers, more.layers, strict=True):
         np.testing.assert_array_equal(after.norms, made.cls_norms[more.index, after.layer])
         assert (after.r_squared, after.mean) == (before.r_squared, before.mean)
-    whole = every_layer(found_of(made), View(length_cutoff=40, lengths=Lengths.SHUFFLED)).lengths
-    np.testing.assert_array_equal(more.lengths[:MOST_DRAWN], whole)
-    assert len(with_others(every, found_of(made), view, shown).index) == min(len(shown), MOST_DRAWN + MOST_ADDED)
-    assert with_others(every, found_of(made), view, every.index) is every
+    assert len(every_layer(found_of(made), view, selected=shown).index) == 2 * MOST_DRAWN
 
 
 @pytest.fixture(scope="module")
@@ -108,13 +104,22 @@ def profile(found: Found, experiment: Experiment) -> Profile:
     return profile
 
 
+def test_mean_pooled_norms_follow_those_of_the_layers(found: Found, experiment: Experiment) -> None:
+    every = every_layer(found, experiment.view, found.vectors)
+    assert [after.pooling for after in every.layers] == [Pooling.CLS] * 3 + [Pooling.MEAN]
+    norms = np.linalg.norm(found.vectors.of(Pooling.MEAN, None)[every.index], axis=1)
+    np.testing.assert_allclose(every.layers[-1].norms, norms, rtol=1e-3)  # vectors are kept in half precision
+    assert len(every_layer(found, experiment.view, found.vectors.head(5)).layers) == 3
+
+
 def test_shuffled_lengths_leave_nothing(found: Found, experiment: Experiment, profile: Profile) -> None:
     assert profile.best is not None
     assert profile.best.r_squared > 0.7
-    left = analysis.layers.shuffled_probe(found, experiment.view, profile)
-    assert left is not None
-    assert left.r_squared < 0.05
-    assert left.error == pytest.approx(profile.guess_error, rel=0.1)
+    draws = analysis.layers.shuffled_probes(found, experiment.view, profile)
+    assert len({left.r_squared for left in draws}) == 5
+    for left in draws:
+        assert left.r_squared < 0.05
+        assert left.error == pytest.approx(profile.guess_error, rel=0.1)
     shuffled = Experiment(**{**vars(experiment), "lengths": Lengths.SHUFFLED})
     *_, control = analysis.layers.profiles(found, shuffled)
     assert max(reading.r_squared for reading in control.readings.values() if reading.r_squared is not None) < 0.05
@@ -129,6 +134,12 @@ def test_every_probe_has_its_error_and_its_folds_ready_for_json(
     for name in ("probe", "direction", "mean_pool_probe", "max_pool_probe"):
         assert np.mean(last[f"{name}_fold_r_squared"]) == pytest.approx(last[f"{name}_r_squared"])
         assert len(last[f"{name}_fold_r_squared"]) == 5
+        low, high = last[f"{name}_interval"]
+        assert low < last[f"{name}_r_squared"] < high
+    (*_, of_all) = result["learning_curves"]["probe"]  # type: ignore[index]
+    assert (of_all["n"], of_all["r_squared"]) == (result["n_used"], last["probe_r_squared"])
+    assert 0 < last["linear_share"] < 1
+    assert result["shuffled_probe_draws"][0] == result["shuffled_probe_r_squared"]  # type: ignore[index]
     lengths = found.vectors.n_tokens[found.vectors.n_tokens < 28]
     assert result["guess_error"] == pytest.approx(np.abs(lengths - lengths.mean()).mean(), rel=0.01)
     assert last["probe_error"] < result["guess_error"]

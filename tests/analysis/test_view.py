@@ -322,7 +322,3 @@ def test_cells_count_all_sentences_under_the_cutoff(whole_corpus: Found) -> None
     assert n_bins % 128 == 0
     assert (n_bins // 128) & (n_bins // 128 - 1) == 0
     assert np.ptp(np.diff(cells.edges)) < 1e-9 * np.ptp(cells.edges)
-
-
-def test_a_sample_has_no_cells(whole_corpus: Found) -> None:
-    assert analysis.cells_of_all(analysis.select(replace(whole_corpus, census=None), View()), 128) is None

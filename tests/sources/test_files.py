@@ -1,4 +1,3 @@
-import gzip
 import json
 import os
 import random
@@ -16,10 +15,9 @@ from hypothesis import strategies as st
 from support.files import put, read, read_file, write_frame, write_texts
 
 from clsviz.errors import CorpusError
-from clsviz.sources import files, text_files
-from clsviz.sources.files import SUFFIXES, open_table
-from clsviz.sources.tables import BATCH_SIZE
-from clsviz.sources.text_files import Limits
+from clsviz.sources import files
+from clsviz.sources.files import BATCH_SIZE, SUFFIXES, Limits
+from clsviz.sources.tables import open_table
 
 TEXTS = ["Der Löwe schläft heute Nacht.", "Ein zweiter Satz, für größere Gewissheit.", "Übermäßig „süße“ Äpfel."]
 
@@ -130,8 +128,8 @@ def test_a_file_that_may_not_be_read_is_named(tmp_path: Path, suffix: str, monke
     def refuse(*_: object, **__: object) -> None:  # as the tests may run as a user who may read everything
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "open", refuse)
-    monkeypatch.setattr(gzip, "open", refuse)
+    for module in ("files", "tables"):
+        monkeypatch.setattr(f"clsviz.sources.{module}.open_regular", refuse)
     with pytest.raises(CorpusError, match=r"texts\..* cannot be read: Permission denied\. "):
         open_table(path)
 
@@ -258,7 +256,7 @@ def test_a_column_that_is_not_there_is_answered_with_those_that_are(tmp_path: Pa
     frame = pd.DataFrame({f"long name {'x' * 100} {n:02}": ["A text."] for n in range(30)} | {"na\x1bme": ["Text."]})
     table = open_table(write_frame(tmp_path / f"a{suffix}", frame))
     with pytest.raises(CorpusError, match=r"no column “other\N{REPLACEMENT CHARACTER}”.* and 18 more") as caught:
-        table.texts("other\n")
+        next(table.texts("other\n"))
     assert str(caught.value).isprintable()
     assert len(str(caught.value)) < 1000
 
@@ -312,7 +310,7 @@ def test_a_text_in_any_encoding(tmp_path: Path, suffix: str, encoding: str) -> N
 def test_other_encodings_are_told_from_a_piece(tmp_path: Path, encoding: str, text: str) -> None:
     """In a file of which the piece is a small part: the first 200 kB are ASCII."""
     lines = ["A line of plain letters."] * 8000 + [f"{text} {number}" for number in range(8000)]
-    assert len("\n".join(lines).encode(encoding)) > 2 * text_files.PIECE_BYTES
+    assert len("\n".join(lines).encode(encoding)) > 2 * files.PIECE_BYTES
     assert read_file(put(tmp_path / "texts.txt", "\n".join(lines).encode(encoding))) == lines
 
 

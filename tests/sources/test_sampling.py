@@ -1,6 +1,4 @@
 import gzip
-import hashlib
-import io
 import json
 import threading
 import time
@@ -19,8 +17,9 @@ from clsviz.errors import CancelledError, CorpusError
 from clsviz.experiment import Selection
 from clsviz.progress import Progress
 from clsviz.settings import Segmentation
-from clsviz.sources import hub_dataset, sampling, sentence_files
-from clsviz.sources.hub_dataset import Limits
+from clsviz.sources import hub_dataset, local_files, sampling
+from clsviz.sources.hub_rounds import Limits
+from clsviz.sources.local_files import DamagedFileError
 from clsviz.sources.sampling import Sample
 
 
@@ -55,7 +54,10 @@ def test_a_damaged_copy_of_a_file_is_made_again(hundred: str, kept: Path) -> Non
 def test_a_folder_that_damages_what_it_keeps_is_named(
     hundred: str, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clsviz.sources.sentence_files.rows", lambda *_: None)
+    def read(path: Path, *_: object) -> list[str]:
+        raise DamagedFileError(path)
+
+    monkeypatch.setattr(sampling, "read_column", read)
     with pytest.raises(CorpusError, match=r"hundred\.txt cannot be kept in .*Choose another place for the store"):
         sentences_of(hundred, kept)
 
@@ -256,25 +258,6 @@ def test_a_part_of_the_dataset_is_read_for_a_part_of_its_sentences(
     assert sample.drawn.startswith(f"from {n_read} of 7 row groups")
 
 
-def test_rounds_that_an_earlier_version_kept_are_read_again_with_their_rows(
-    hub: Hub, repo: str, tmp_path: Path, kept: Path
-) -> None:
-    publish_table(hub, repo, tmp_path / "own")
-    sample = fetched(repo, kept)
-    (path,) = kept.rglob("round-000000-*")
-    content = io.BytesIO()
-    pq.write_table(pq.read_table(path).drop_columns(["row"]), content)
-    digest = hashlib.sha256(content.getvalue()).hexdigest()[:16]
-    path.unlink()
-    path.with_name(f"round-000000-7-{digest}.parquet").write_bytes(content.getvalue())
-    assert fetched(repo, kept).sentences == sample.sentences
-    found = sampling.values_beside(sample, Selection(repo), 0, "class", kept, Progress())
-    assert found == [CLASSES[TEXTS.index(sentence)] for sentence in sample.sentences]
-    (again,) = kept.rglob("round-000000-*")
-    assert "row" in pq.read_table(again).column_names
-    assert fetched(repo, kept).sentences == sample.sentences
-
-
 def test_a_dataset_that_cannot_be_reached_or_has_no_such_column_is_one_sentence(
     hub: Hub, repo: str, tmp_path: Path, kept: Path
 ) -> None:
@@ -323,13 +306,14 @@ def test_a_file_that_has_changed_since_is_not_taken_for_the_same(tmp_path: Path,
 def test_what_was_kept_without_rows_is_read_again(tmp_path: Path, kept: Path) -> None:
     sample, _ = draw(write_csv(tmp_path / "a.csv"), kept)
     (path,) = kept.glob("file-*.parquet")
-    about = sentence_files.about(path)
+    about = local_files.read_about(path)
     assert about is not None
-    batches = [sentence_files.rows(path, np.arange(about.n_sentences)) or []]
-    sentence_files.keep(batches, path, columns=about.columns, column=about.column, cut=about.cut)
+    batches = [local_files.read_column(path, np.arange(about.n_sentences), "sentence")]
+    local_files.write_sentences(batches, path, columns=about.columns, column=about.column, cut=about.cut)
     with_rows = pq.read_table(path).column_names
     assert with_rows == ["sentence"]
-    assert sentence_files.rows_of_table(path, np.arange(3)) is None
+    with pytest.raises(DamagedFileError):
+        local_files.read_column(path, np.arange(3), "row")
     again, _ = draw(tmp_path / "a.csv", kept)
     assert again.sentences == sample.sentences
     assert again.corpus.fingerprint == sample.corpus.fingerprint  # so that what was measured of them stays

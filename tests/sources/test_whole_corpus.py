@@ -16,9 +16,9 @@ from clsviz.errors import CancelledError, CorpusError
 from clsviz.experiment import Selection
 from clsviz.progress import Progress
 from clsviz.settings import ALL, Segmentation
-from clsviz.sources import sampling, segmentation, sentence_files
+from clsviz.sources import local_files, sampling, segmentation
 from clsviz.sources.catalogue import NotDownloadedError
-from clsviz.sources.whole_corpus import Files, Whole
+from clsviz.sources.sampling import Files, Whole
 
 
 @pytest.fixture
@@ -65,8 +65,8 @@ def test_the_first_sentences_are_read_without_the_others(
     assert whole(hundred, kept).sentences == expected()
     (head,) = kept.glob("*-head-*")
     read: list[Path] = []
-    rows = sentence_files.rows
-    monkeypatch.setattr(sentence_files, "rows", lambda path, order: read.append(path) or rows(path, order))
+    column = local_files.read_column
+    monkeypatch.setattr(sampling, "read_column", lambda path, *rest: read.append(path) or column(path, *rest))
     again = whole(hundred, kept)
     assert again.sentences == expected()
     assert read == [head]
@@ -200,7 +200,7 @@ def test_what_it_will_take_is_told_before(hub: Hub, repo: str, tmp_path: Path, k
 def test_what_was_fetched_and_cut_before_a_cancellation_is_not_again(
     hub: Hub, repo: str, tmp_path: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clsviz.sources.hub_files._WHOLE_TEXTS", 2)
+    monkeypatch.setattr("clsviz.sources.hub_rounds._WHOLE_TEXTS", 2)
     publish(hub, repo, tmp_path / "own")
     n_cut: list[int] = []
     sentences = segmentation.sentences

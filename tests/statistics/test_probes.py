@@ -14,12 +14,14 @@ from support.tiny import different_sentences
 
 from clsviz.errors import UndefinedFitError
 from clsviz.settings import Pooling
+from clsviz.statistics.bootstrap import Bootstrap
 from clsviz.statistics.probes import (
     MOST_PROJECTED,
     Profile,
     Reading,
     Readout,
     Sentences,
+    linear_variance,
     projection,
     readings,
     steps,
@@ -124,6 +126,41 @@ def test_vectors_and_directions_are_read_by_probes_of_them(profile: Profile) -> 
         np.testing.assert_allclose(reading.predictions, probe.predictions, atol=0.5)
         assert np.isnan(reading.norm_mean)
         assert (reading.pooling, reading.layer, reading.readout, reading.problem) == (pooling, layer, readout, "")
+
+
+def test_intervals_and_the_learning_curve_are_those_of_the_predictions(profile: Profile) -> None:
+    bootstrap = Bootstrap(ALL)
+    cls, direction, mean = (
+        profile.get(*step)
+        for step in (
+            (Pooling.CLS, LAST, Readout.VECTOR),
+            (Pooling.CLS, LAST, Readout.DIRECTION),
+            (Pooling.MEAN, LAST, Readout.VECTOR),
+        )
+    )
+    assert cls.interval == bootstrap.r_squared(LENGTHS, cls.predictions, FOLDS)
+    assert cls.beyond_cls is None
+    for other in (direction, mean):
+        beyond = bootstrap.r_squared_difference(LENGTHS, other.predictions, cls.predictions, FOLDS)
+        assert other.beyond_cls == beyond
+    assert profile.get(Pooling.CLS, 1, Readout.VECTOR).curve == direction.curve == ()
+    first, whole = cls.curve
+    assert (whole.n, whole.r_squared, whole.interval, whole.error) == (N, cls.r_squared, cls.interval, cls.error)
+    probe = ridge_probe(packed().of(Pooling.CLS, LAST)[:350], LENGTHS[:350], FOLDS[:350])
+    assert (first.n, first.r_squared, first.error) == (350, probe.r_squared, probe.error)
+    assert first.interval[0] < first.r_squared < first.interval[1]
+
+
+def test_what_is_linear_in_length_is_what_a_regression_of_every_dimension_explains() -> None:
+    vectors = POOLED[1, 1].astype(float)
+    line = LinearRegression().fit(LENGTHS[:, None], vectors)
+    linear = line.predict(LENGTHS[:, None]).var(axis=0).sum()
+    share, over_mean = linear_variance(POOLED[1, 1], LENGTHS)
+    assert share == pytest.approx(linear / vectors.var(axis=0).sum())
+    assert over_mean == pytest.approx(linear / (vectors.mean(axis=0) ** 2).sum())
+    assert linear_variance(10 * POOLED[1, 1], LENGTHS) == pytest.approx((share, over_mean))
+    assert np.isnan(linear_variance(POOLED[1, 1], np.full(N, 7))).all()
+    assert np.isnan(linear_variance(np.zeros((N, 3), np.float32), LENGTHS)).all()
 
 
 def test_errors_are_those_of_held_out_lengths_beside_those_of_guessing(profile: Profile) -> None:

@@ -25,7 +25,8 @@ def sentences_of(n_of_bin: tuple[int, ...] = N_OF_BIN, seed: int = 0) -> list[st
     found = []
     for (low, high), n in zip(BINS, n_of_bin, strict=True):
         for _ in range(n):
-            found.append(" ".join([f"w{len(found)}", *["and"] * int(random.integers(low - 1, high))]))
+            name = "".join(chr(97 + int(digit)) for digit in str(len(found)))  # numbers that differ make no difference
+            found.append(" ".join([name, *["and"] * int(random.integers(low - 1, high))]))
     return [found[index] for index in random.permutation(len(found))]
 
 
@@ -87,13 +88,27 @@ def test_the_edges_of_the_bins(n_words: int, label: int) -> None:
     assert found.labels[-1] == label
 
 
-def test_of_sentences_that_are_all_but_the_same_only_the_first_is_taken() -> None:
+def test_of_near_duplicates_only_the_first_is_taken() -> None:
     first = sentences_of((10,) * 6)
-    again = [sentence.upper().replace("AND", "A\u0301ND").replace(" ", "  ") for sentence in first]
+    again = [sentence.upper().replace("AND", "A\u0301ND").replace(" ", ",  ") for sentence in first]
     found = sentlen.task([*first, *again, *first])
     assert found.n_per_class == 10
     assert (found.labels[:60] >= 0).all()
     assert (found.labels[60:] == -1).all()
+    assert sentlen.task([*first, *first], clusters=np.arange(120)).n_per_class == 20
+
+
+def test_near_copies_do_not_raise_the_accuracy() -> None:
+    """Of vectors that say which sentence it is and nothing of its length, as those of copies of a sentence would."""
+    first = sentences_of((30,) * 6)
+    copies = [f"{sentence}!" for sentence in first]
+    random = np.random.default_rng(0)
+    vectors = np.tile(random.normal(size=(180, 200)), (3, 1)) + 0.01 * random.normal(size=(540, 200))
+    sentences = [*first, *copies, *map(str.upper, first)]
+    grouped = sentlen.classify(vectors, sentlen.task(sentences))
+    apart = sentlen.classify(vectors, sentlen.task(sentences, clusters=np.arange(540)))
+    assert grouped.interval[0] < sentlen.CHANCE < grouped.interval[1]
+    assert apart.interval[0] > 3 * sentlen.CHANCE  # which is what the groups are for
 
 
 @pytest.mark.parametrize(
@@ -187,9 +202,11 @@ def test_nothing_is_read_from_rounding(split: Task, width: int | None, what: str
 
 def test_what_would_be_in_the_rarest_bin_falls_short() -> None:
     sentences = [
-        f"{'word ' * (low - 1)}n{copy}" for low in (5, 9, 13, 17, 21, 26) for copy in range(4 if low == 17 else 5)
+        f"{'word ' * (low - 1)}{'abcde'[copy]}"
+        for low in (5, 9, 13, 17, 21, 26)
+        for copy in range(4 if low == 17 else 5)
     ]
-    falls_short = sentlen.falls_short(sentences)
+    falls_short = sentlen.falls_short(sentences, np.arange(len(sentences)))
     assert [n for n in range(1, 40) if falls_short("word " * n)] == [17, 18, 19, 20]
 
 

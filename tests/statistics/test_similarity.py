@@ -15,7 +15,7 @@ from clsviz.errors import SettingError, UndefinedFitError
 from clsviz.measurements import POOLED
 from clsviz.settings import Pooling
 from clsviz.sources import models
-from clsviz.statistics.retrieval import length_groups, tf_idf
+from clsviz.statistics.retrieval import length_bias, length_groups, tf_idf
 from clsviz.statistics.similarity import (
     Directions,
     directions_of,
@@ -86,18 +86,29 @@ def test_the_nearest_are_those_that_a_look_at_each_finds(tiny_encoder: Encoder) 
         if vector.any():
             found[sentence] = max(cosine(asked, vector), found.get(sentence, -1))
     expected = sorted(found, key=lambda sentence: -found[sentence])[:10]
-    table = nearest(asked, vectors, sentences)
+    near = nearest(asked, vectors, sentences)
+    table = near.table
+    assert (near.n_compared, near.n_without, near.n_tied) == (79, 1, 0)
     assert table["sentence"].tolist() == expected
     np.testing.assert_allclose(table["similarity"], [found[sentence] for sentence in expected], atol=1e-6)
     times = [sentences.count(sentence) - (sentence == sentences[7]) for sentence in expected]
     assert table["times"].tolist() == times
-    assert len(nearest(asked, vectors, sentences, n=1000)) == 60
+    assert len(nearest(asked, vectors, sentences, n=1000).table) == 60
+
+
+def test_sentences_that_are_as_near_as_the_last_are_told() -> None:
+    vectors = np.array([[2, 0], [1, 1], [0, 3], [1, 1], [2, 2], [0, 0]], np.float32)
+    near = nearest(np.array([1, 0], np.float32), vectors, list("abcdef"), n=2)
+    assert near.table["sentence"].tolist() == ["a", "b"]
+    assert (near.n_compared, near.n_without, near.n_tied) == (5, 1, 2)
 
 
 def test_nothing_is_near_to_a_vector_without_direction() -> None:
     with pytest.raises(SettingError, match="no direction"):
         nearest(np.zeros(3, np.float32), np.ones((2, 3), np.float32), ["a", "b"])
-    assert not len(nearest(np.ones(3, np.float32), np.empty((0, 3), np.float32), []))
+    for nothing in (np.empty((0, 3), np.float32), np.zeros((2, 3), np.float32)):
+        near = nearest(np.ones(3, np.float32), nothing, ["a", "b"][: len(nothing)])
+        assert (len(near.table), near.n_compared, near.n_without) == (0, 0, len(nothing))
 
 
 def of_pairs(table: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray, float]:
@@ -139,18 +150,43 @@ def test_neighbours_are_the_nearest_by_cosine(offset: float) -> None:
     table = cosine_similarity(vectors)
     np.fill_diagonal(table, -np.inf)
     expected = np.argsort(-table, axis=1)[:, :10]
-    np.testing.assert_array_equal(neighbours(directions_of(vectors)), expected)
+    found = neighbours(directions_of(vectors))
+    np.testing.assert_array_equal(found.index, expected)
+    assert not found.is_tied.any()
     queries = noise(20, seed=9) + offset
     nearest = np.argsort(-cosine_similarity(queries, vectors), axis=1)[:, :10]
-    np.testing.assert_array_equal(nearest_among(queries, vectors), nearest)
+    np.testing.assert_array_equal(nearest_among(queries, vectors).index, nearest)
 
 
 def test_equal_vectors_have_each_other_and_never_themselves() -> None:
     vectors = np.repeat(noise(15), 11, axis=0)
     found = neighbours(directions_of(vectors))
-    for place, near in enumerate(found):
+    for place, near in enumerate(found.index):
         assert place not in near
         assert {other // 11 for other in near} == {place // 11}
+    assert not found.is_tied.any()  # each has ten others like it
+    assert neighbours(directions_of(np.repeat(noise(15), 12, axis=0))).is_tied.all()
+
+
+def test_zero_vectors_have_no_neighbours_and_are_nobodys() -> None:
+    """By Euclidean distance they would be everybody's: at 1 from every unit vector, an unrelated one at √2."""
+    words = np.kron(np.eye(30), np.ones((4, 1)))  # four texts of each word, and none else has it
+    dense = np.vstack([words, np.zeros((20, 30))])
+    weights = tf_idf([f"w{row.argmax()}" if row.any() else ")" for row in dense])
+    for of in (directions_of(dense), Directions.of_sparse(weights)):
+        found = neighbours(of)
+        assert (found.index[120:] == -1).all()
+        assert set(found.index[:120].ravel().tolist()) <= set(range(120))
+        np.testing.assert_array_equal(found.is_tied, np.arange(140) < 120)  # but for three, none shares a word
+        np.testing.assert_array_equal(np.sort(found.index[0, :3]), [1, 2, 3])
+    bias = length_bias(Directions.of_sparse(weights), np.r_[lengths(120), np.ones(20)])
+    assert (bias.n_without, bias.n_tied) == (20, 120)
+    assert bias.times_found[0] == 0  # all of the shortest tenth are empty
+    among = nearest_among(np.vstack([dense[:1], dense[-1:]]), dense, 3)
+    assert set(among.index[0].tolist()) <= {0, 1, 2, 3}
+    assert (among.index[1] == -1).all()
+    with pytest.raises(UndefinedFitError, match="Only 8 of the vectors have a direction"):
+        neighbours(directions_of(np.vstack([dense[:8], np.zeros((20, 30))])))
 
 
 def test_vectors_of_one_direction_have_no_nearest() -> None:

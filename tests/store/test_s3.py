@@ -20,7 +20,7 @@ from clsviz.progress import Progress
 from clsviz.store import Key, Store
 from clsviz.store.remote import Remote
 
-s3fs = pytest.importorskip("s3fs", reason="s3fs is not installed: requirements-s3.txt")
+s3fs = pytest.importorskip("s3fs", reason="s3fs is not installed: deploy/requirements-s3.txt")
 server = pytest.importorskip("moto.server", reason="moto is not installed: requirements-test.txt")
 
 KEY = Key(model="m" * 64, corpus="c" * 64, seed=0, max_length=512, precision="float32")

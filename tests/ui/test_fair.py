@@ -15,7 +15,7 @@ from clsviz import figures
 from clsviz.encoder import Encoder
 from clsviz.experiment import Experiment
 from clsviz.jobs import Job, State
-from clsviz.ui.state import identity, server, watching
+from clsviz.ui.state import identity, server
 
 
 @pytest.fixture
@@ -137,37 +137,6 @@ def test_a_page_with_more_runs_than_a_visitor_may_have_gets_all_of_them_one_afte
     wait_for(is_done)
     assert len(jobs) == 4
     assert "Not queued" not in texts(page)
-
-
-def test_a_run_whose_time_is_up_says_so_and_goes_on_when_asked(
-    open_page: Callable[..., AppTest], gate: threading.Event, limit: Callable[..., None]
-) -> None:
-    limit(job_seconds=1)
-    page = open_page()
-    wait_for(lambda: job_of(page).state is State.CANCELLED)
-    page.run()
-    assert "Stopped after 1 s, which is as long as one run may take on this server." in texts(page)
-    assert page.button(key="run").label.startswith("Continue")
-    gate.set()
-    while job_of(page).state is not State.DONE:  # on a busy machine its time may be up again
-        page.button(key="run").click().run()
-        finish(page)
-    page.run()
-    assert "Stopped after" not in texts(page)
-
-
-def test_a_page_that_waits_is_drawn_again_when_there_is_news_of_its_job(
-    open_page: Callable[..., AppTest], gate: threading.Event
-) -> None:
-    page = open_page()
-    job = job_of(page)
-    wait_for(lambda: job.work.found is not None and len(job.work.found.measurements) == 64)
-    before = watching.news(job)
-    assert watching.news(job) == before
-    gate.set()
-    wait_for(lambda: job.state is State.DONE)
-    assert watching.news(job) != before
-    finish(page)
 
 
 def test_one_figure_of_a_view_is_shared_by_all_who_look_at_it(

@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,13 +11,11 @@ import pytest
 import transformers
 from safetensors.numpy import load_file
 from streamlit.testing.v1 import AppTest
-from support.app import answer, browse_from, charts, finish, go_to, job_of, linked, plain, settle, texts
+from support.app import answer, charts, finish, linked, plain, settle, texts
 from support.hub import Hub
 from support.tiny import write_bert
 
 from clsviz.encoder import Encoder
-from clsviz.jobs import Extraction, Found, State
-from clsviz.progress import Progress
 from clsviz.ui.state import server
 
 PAGE = "inside_the_model"
@@ -95,29 +91,6 @@ def test_a_pooler_that_disagrees_is_reported_and_one_that_is_missing_too(
     assert "has no pooler" in page.info[0].value
 
 
-def test_what_another_page_measures_goes_on_while_the_visitor_looks_inside(
-    tiny_folder: Path, corpus: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    may_go_on = threading.Event()
-    run = Extraction.run
-
-    def held(extraction: Extraction, progress: Progress) -> Found:
-        assert may_go_on.wait(60)
-        return run(extraction, progress)
-
-    monkeypatch.setattr(Extraction, "run", held)
-    page = linked({"model": str(tiny_folder), "corpus": corpus, "sample_size": "300"})
-    job = job_of(page.run())
-    while job.state is not State.RUNNING:
-        time.sleep(0.01)
-    go_to(page, PAGE).run()
-    assert plain(page.title[0].value) == "What is inside tiny-bert?"
-    assert job.is_watched
-    may_go_on.set()
-    settle(page)
-    assert job.state is State.DONE
-
-
 def test_a_model_of_the_hub_is_fetched_when_asked(open_page: Callable[..., AppTest], hub: Hub, tmp_path: Path) -> None:
     hub.add("google-bert/bert-base-uncased", write_bert(tmp_path / "model", num_hidden_layers=4))
     page = open_page(model="bert-base-uncased")
@@ -141,14 +114,3 @@ def test_a_model_that_cannot_be_opened_is_reported_in_the_sidebar(
         assert said in plain(error.value)
         assert [repeated.value for repeated in page.main.error] == [error.value]  # for phones
         assert "error" in answer(page)
-
-
-def test_a_folder_is_not_opened_from_afar(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
-    page = open_page()
-    browse_from(monkeypatch, "example.org")  # as with a forged message, which no link goes before
-    page.run()
-    assert "Folders can be opened only" in plain(page.sidebar.error[0].value)
-    assert not page.dataframe
-    page = open_page()
-    assert any("Folders can be opened only" in plain(warning.value) for warning in page.warning)
-    assert page.session_state.model == "minilm"

@@ -1,8 +1,6 @@
 """The page “Try a sentence”."""
 
 import base64
-import io
-import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,6 @@ from clsviz.analysis.typed import EXAMPLE
 from clsviz.encoder import Encoder
 from clsviz.jobs import Job
 from clsviz.settings import Pooling
-from clsviz.sources import uploads
 from clsviz.statistics.precision import Audit
 
 pytestmark = pytest.mark.usefixtures("measured_before")
@@ -141,49 +138,6 @@ def test_nearest_sentences_are_measured_when_asked_for(
     page.toggle(key="nearest").set_value(False).run()
     assert len(jobs_of(page)) == 1
     assert "nearest" not in page.query_params
-
-
-def test_what_has_to_be_fetched_or_takes_long_waits_for_a_word(
-    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    page = open_page(model="bert-base-uncased", text=TYPED)
-    assert answer(page).startswith("Press Run")
-    assert page.text_area(key="text_area").value == TYPED
-    monkeypatch.setattr("clsviz.jobs.queue.FREE_SECONDS", -1.0)
-    page = open_page(text=TYPED, nearest="yes", seed="1")
-    assert "The corpus to compare it with has not been measured yet" in answer(page)
-    assert "growth" in charts_by_key(page)
-    assert "Press Run to measure the corpus’s vectors" in texts(page)
-
-
-def test_no_page_waits_while_the_sentences_are_measured(
-    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, tiny_folder: Path, corpus: str
-) -> None:
-    may_go_on = threading.Event()
-    measure = Encoder.cls_and_pooler
-
-    def held(self: Encoder, sentences: list[str]) -> Any:
-        assert may_go_on.wait(60)
-        return measure(self, sentences)
-
-    monkeypatch.setattr(Encoder, "cls_and_pooler", held)
-    page = linked({"model": str(tiny_folder), "corpus": corpus, "sample_size": "300", "text": TYPED}, PAGE).run()
-    while jobs_of(page)[0].work.found is None:
-        page.run()
-    page.run()
-    assert "Measuring with tiny-bert" in texts(page)
-    may_go_on.set()
-    assert answer(settle(page)).startswith("“the cat sat on the mat .” has 7 tokens")
-
-
-@pytest.mark.parametrize("content", ["the cat sat\n", "the cat\n" * 50])
-def test_tiny_and_constant_corpora_explain_themselves(
-    open_page: Callable[..., AppTest], tmp_path: Path, content: str
-) -> None:
-    small = uploads.keep_upload(io.BytesIO(content.encode()), "few.txt", tmp_path / "store" / "corpora")
-    page = open_page(corpus=small, text=TYPED)
-    assert "too few corpus sentences of about this length" in answer(page) or "50 corpus sentences" in answer(page)
-    assert "growth" in charts_by_key(page)
 
 
 def test_odd_text_is_shown_as_it_is(open_page: Callable[..., AppTest]) -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from clsviz import analysis
 from clsviz.errors import TooManyError
-from clsviz.jobs import Analysis, State
+from clsviz.jobs import Analysis, State, encoder_of
 from clsviz.settings import Precision
 from clsviz.sources.models import Weights
 from clsviz.sources.segmentation import MAX_CHARACTERS
@@ -166,7 +166,9 @@ def try_sentences(
         known = partial(server.cache().get, asked)
         visitor = server.visitor()
         admit = partial(server.crowd().take_sentences, visitor, len(sentences))
-        return jobs.try_sentences(key, lambda: work(jobs.encoders.get(weights, precision)), known, visitor, admit)
+        return jobs.try_sentences(
+            key, lambda: work(encoder_of(weights, jobs.encoders, jobs.store, precision)), known, visitor, admit
+        )
 
     try:
         job = ask()

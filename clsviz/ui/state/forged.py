@@ -68,7 +68,7 @@ _OUT_OF_STEP = ("sentence", "word")
 """A browser may send one of the sentence before while the visitor types the next: nothing to speak of."""
 
 _OF_WIDGETS: dict[str, Check] = {
-    **dict.fromkeys(("every_layer", "several"), _is_switch),
+    **dict.fromkeys(("every_cutoff", "several"), _is_switch),
     **dict.fromkeys(("text_line", "text_area"), _typed),
     "origin_size": _whole(1, RANGES["sample_size"][1]),
 }
