@@ -1,14 +1,12 @@
 from .drawn import REDRAWN, encoder_of, identified
-from .estimate import LOAD_SECONDS, RATE_OF_VECTORS, Cost, Machine, gigabytes_of
-from .extraction import Extraction, measure_altered, measure_texts
+from .estimate import GPU_RATE, LOAD_SECONDS, RATE_OF_VECTORS, Cost, Machine, Plan, gigabytes_of, plan, planned
+from .extraction import AUDIT_SIZE, Extraction, Found, kind_of_norms, measure_altered, measure_texts, measurement_key
 from .housekeeping import Housekeeping
 from .imports import Import, import_rows, list_imports
-from .job import Job, State, Steps
-from .measurement import AUDIT_SIZE, Found, kind_of_norms, measurement_key
-from .plan import GPU_RATE, Plan, plan, planned
+from .job import Job, State, Steps, Watcher
 from .pooled import ModelVectors, PooledTexts
 from .queue import Analysis, JobQueue, Lane, MeasuringJob
-from .share import Share, Worker, measure_parts
+from .share import Share, Worker
 from .showcase import SHOWCASE, Origin, measure_showcase, origin
 from .worker_process import Encoders, RemoteEncoders, WorkerLostError
 
@@ -39,6 +37,7 @@ __all__ = [
     "Share",
     "State",
     "Steps",
+    "Watcher",
     "Worker",
     "WorkerLostError",
     "encoder_of",
@@ -48,7 +47,6 @@ __all__ = [
     "kind_of_norms",
     "list_imports",
     "measure_altered",
-    "measure_parts",
     "measure_showcase",
     "measure_texts",
     "measurement_key",

@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 from support.app import answer, chart, finish, job_of, linked, plain, settle, texts
 from support.logs import logged
-from support.waiting import wait_for
+from support.waiting import Somebody, wait_for
 
 from clsviz import figures
 from clsviz.encoder import Encoder
@@ -51,8 +51,8 @@ def test_a_server_without_room_says_so_and_does_nothing_else(
     open_page: Callable[..., AppTest], limit: Callable[..., None]
 ) -> None:
     limit(sessions=1)
-    is_there = True
-    assert server.crowd().admit("somebody else", lambda: is_there)
+    somebody = Somebody()
+    assert server.crowd().admit(somebody)
     page = open_page()
     assert not page.exception
     assert page.title[0].value == "This demo is busy. Back in a minute?"
@@ -60,7 +60,7 @@ def test_a_server_without_room_says_so_and_does_nothing_else(
     assert "watched" not in page.session_state
     assert server.jobs().is_idle
     assert not page.button
-    is_there = False
+    somebody.is_connected = False
     page.run()
     assert "Does tiny-bert encode the length" in texts(finish(page))
 
