@@ -101,7 +101,7 @@ class Encoder:
     def vectors(
         self, sentences: Sequence[str], *, layer: int | None = None, pooling: str = Pooling.CLS
     ) -> NDArray[np.float32]:
-        """One vector per sentence, float32 (n, width), exactly as computed; arguments and errors are those of `norms`."""
+        """One vector per sentence, float32 (n, width), exactly as computed; arguments and errors as for `norms`."""
         texts = _checked(sentences)
         view = self._view(layer, pooling)
         if view.pooling is Pooling.POOLER or (view.pooling is Pooling.CLS and view.layer in (None, self.n_layers)):
