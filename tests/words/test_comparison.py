@@ -3,30 +3,15 @@
 from dataclasses import replace
 
 import numpy as np
-from support.prose import shown_of
+from support.prose import row_of
 from support.snapshots import assert_said
 
 from clsviz import words
-from clsviz.analysis.compare import Norms, Row
-from clsviz.errors import UndefinedFitError
+from clsviz.analysis.compare import Row
 from clsviz.experiment import Experiment
 from clsviz.settings import Lengths, NearDuplicates
 from clsviz.statistics import line
 from clsviz.statistics.probes import Profile
-
-LENGTHS = np.random.default_rng(0).integers(3, 40, 500).astype(np.int32)
-
-
-def row_of(label: str, strength: float, spread: float = 0.2, seed: int = 0, **settings: object) -> Row:
-    """A row of 500 sentences whose norm follows the length so much."""
-    noise = np.random.default_rng(seed).normal(size=500)
-    norms = (7 + spread * (strength * (LENGTHS - LENGTHS.mean()) / LENGTHS.std() + noise)).astype(np.float32)
-    shown = replace(shown_of(np.full(500, 7), norms), lengths=LENGTHS)
-    try:
-        shown = replace(shown, fit=line.fit(LENGTHS, norms), problem="")
-    except UndefinedFitError as error:
-        shown = replace(shown, problem=str(error))
-    return Row(label, label, 600, True, Norms(shown, LENGTHS, np.array([np.nan, 0.5])), **settings)  # type: ignore[arg-type]
 
 
 def many(row: Row) -> Row:
