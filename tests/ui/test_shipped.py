@@ -55,7 +55,7 @@ def visited(store: Path, *visits: tuple[str, dict[str, str]]) -> list[dict]:
 
 
 SHOWN = {
-    "": ("A line falling with length explains 1.8%", "a curve 3.6%"),
+    "": ("Hardly: a smooth curve in length accounts for 3.6%", "Straight line, falling: 1.8%"),
     "where_length_lives": ("A linear probe misses length by 0.6 tokens after layer 1", "From the whole vector"),
     "length_and_search": ("the longer a sentence", "Of the ten nearest"),
     "try_a_sentence": ("This is an example", "0% of the dimensions"),

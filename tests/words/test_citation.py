@@ -50,7 +50,7 @@ def test_a_caption_says_what_is_drawn_and_no_more() -> None:
     caption = words.citation.caption(experiment, found_of(experiment), shown_of(LENGTHS), [Overlay.MEDIANS])
     slope = np.polyfit(LENGTHS, shown_of(LENGTHS).norms, 1)[0]
     assert caption.startswith("Norm of the [CLS] embedding against sentence length in tokens, one point per sentence. ")
-    assert f"slope per token {words.number(slope)} " in caption
+    assert f"Slope per token {words.number(slope)} " in caption
     assert "Red: the least-squares line with its 95% band; dark bars: median and quartiles" in caption
     assert "curves" not in caption
     assert "shuffled" not in caption
