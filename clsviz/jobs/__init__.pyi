@@ -4,16 +4,17 @@ from .extraction import Extraction, measure_altered, measure_texts
 from .housekeeping import Housekeeping
 from .imports import Import, import_rows, list_imports
 from .job import Job, State, Steps
-from .measurement import AUDIT_SIZE, Found, kind_of_norms, measurement_key
+from .measurement import AUDIT_SIZE, Found, kind_of_norms, measurement_key, state_of_files
 from .plan import GPU_RATE, Plan, plan, planned
 from .pooled import ModelVectors, PooledTexts
-from .queue import Analysis, JobQueue, Lane, MeasuringJob
+from .queue import FREE_SECONDS, Analysis, JobQueue, Lane, MeasuringJob
 from .share import Share, Worker, measure_parts
 from .showcase import SHOWCASE, Origin, measure_showcase, origin
 from .worker_process import Encoders, RemoteEncoders, WorkerLostError
 
 __all__ = [
     "AUDIT_SIZE",
+    "FREE_SECONDS",
     "GPU_RATE",
     "LOAD_SECONDS",
     "RATE_OF_VECTORS",
@@ -55,4 +56,5 @@ __all__ = [
     "origin",
     "plan",
     "planned",
+    "state_of_files",
 ]
