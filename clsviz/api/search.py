@@ -214,8 +214,12 @@ def run_test(
     similarity: SimilarityFunction = SimilarityFunction.COSINE,
     length_power: float | None = None,
     most_texts: int = searches.MOST_TEXTS,
+    cache: ResultCache | None = None,
 ) -> SearchTestResult:
-    """Find or make the searches, measure what is missing, and test; raises ClsvizError as `search_test` does."""
+    """Find or make the searches, measure what is missing, and test; raises ClsvizError as `search_test` does.
+
+    cache: of results, by default what is on disk.
+    """
     weights = models.fetch(experiment.model, progress)
     if weights.imported:
         raise SettingError("Imported vectors have no queries. Give vectors of both: clsviz.search_test_vectors.")
@@ -245,7 +249,7 @@ def run_test(
         vectors = ModelVectors(asked, weights, [*poolings], layer, store, encoders, progress)
         return tests.run(asked, vectors, experiment.pooling, layer, progress, length_power=length_power)
 
-    cache = ResultCache(store.results, SHOWCASE / "results")
+    cache = cache or ResultCache(store.results, SHOWCASE / "results")
     test: SearchTest = cache.get_or_compute(key, compute)
     found = Found(
         weights, Sample(asked.corpus, asked.texts, "all texts, none cut into sentences"), seed=experiment.seed
