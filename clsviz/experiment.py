@@ -57,6 +57,11 @@ class View:
         return replace(self, layer=None)
 
     @property
+    def of_averaging(self) -> "View":
+        """The same for what looks at the mean after the last layer, with lengths in tokens."""
+        return replace(self, layer=None, pooling=Pooling.MEAN, unit=Unit.TOKENS, lengths=Lengths.TRUE)
+
+    @property
     def of_all_vectors(self) -> "View":
         """The same for what looks at every vector, and so does not depend on the one chosen."""
         return replace(self, layer=None, pooling=Pooling.CLS)

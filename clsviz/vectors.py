@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz.errors import StoreError
-from clsviz.measurements import POOLED, Kind, Measurements
+from clsviz.measurements import POOLED, Kind, Means, Measurements
 from clsviz.settings import Pooling
 
 _PER_SENTENCE = tuple(field.name for field in fields(Measurements))
@@ -236,5 +236,5 @@ class PooledVectors:
     vectors: Mapping[Pooling, NDArray[np.float32]]
 
 
-KINDS: dict[Kind, type[Measurements]] = {Kind.NORMS: Measurements, Kind.VECTORS: Vectors}
+KINDS: dict[Kind, type[Measurements]] = {Kind.NORMS: Measurements, Kind.VECTORS: Vectors, Kind.MEANS: Means}
 """The class that holds each kind of measurement."""

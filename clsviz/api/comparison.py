@@ -19,7 +19,7 @@ from clsviz.api.inputs import (
     spelled_out,
     with_view,
 )
-from clsviz.api.norms import check_pooling, to_html
+from clsviz.api.norms import to_html
 from clsviz.errors import SettingError, UndefinedFitError
 from clsviz.experiment import Experiment
 from clsviz.jobs import Encoders, Found
@@ -213,7 +213,8 @@ def check_models(models: Sequence[str]) -> None:
 def compare_models(experiment: Experiment, models: Sequence[str], store: Store, progress: Progress) -> Comparison:
     """Measure norms and vectors by every model, and compare them; whatever the experiment says, exactly."""
     check_models(models)
-    check_pooling(experiment)
+    if experiment.pooling in (Pooling.MEAN, Pooling.MAX):
+        raise SettingError(f"pooling is {experiment.pooling}, but models are compared by the norm of cls or pooler.")
     experiment = replace(experiment, precision=Precision.EXACT)
     encoders = Encoders()
     extracted, vectors = [], []

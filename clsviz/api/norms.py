@@ -24,11 +24,9 @@ from clsviz.api.inputs import (
     spelled_out,
     with_view,
 )
-from clsviz.errors import SettingError, UndefinedFitError
+from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment
-from clsviz.jobs import Found
-from clsviz.measurements import Kind
-from clsviz.settings import Pooling
+from clsviz.jobs import Found, kind_of_norms
 from clsviz.store.results import ResultCache
 
 if TYPE_CHECKING:
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
 
     from clsviz.figures import Figure
     from clsviz.statistics.line import Fit, Flat
+    from clsviz.statistics.means import Averaging
     from clsviz.statistics.shape import Shape
 
 
@@ -83,9 +82,9 @@ class NormResult:
     given: the corpus as it was given; of texts in memory it has their index.
 
     The methods that take a view use that of the experiment unless told otherwise, by the keywords length_cutoff (only
-    sentences of fewer tokens are used), layer (0 is the embedding output, None the last), pooling (“cls” or “pooler”),
-    unit (“tokens”, “words” or “characters”) and lengths (“true”, or “shuffled” as a control). None of them runs the
-    model again.
+    sentences of fewer tokens are used), layer (0 is the embedding output, None the last), pooling (“cls” or “pooler”;
+    “mean” or “max” where one of these was measured), unit (“tokens”, “words” or “characters”) and lengths (“true”, or
+    “shuffled” as a control). None of them runs the model again.
 
     >>> import clsviz
     >>> result = clsviz.measure("minilm", "python-docs", n=300)
@@ -149,7 +148,8 @@ class NormResult:
         corpus are in the order of the sample.
 
         Columns: sentence; n_tokens (int32, without [CLS] and [SEP], before truncation); truncated (bool); cls_0 to
-        cls_L (float32, L2 norm of [CLS] after each layer); pooler (float32), where the model has one.
+        cls_L (float32, L2 norm of [CLS] after each layer); mean_0 to mean_L and max_0 to max_L, where the pooling that
+        was measured is one of these; pooler (float32), where the model has one.
 
         >>> import clsviz
         >>> clsviz.measure("minilm", "python-docs", n=300).table().shape
@@ -173,6 +173,19 @@ class NormResult:
         True
         """
         return fit_of(self.found, with_view(self.experiment, view))
+
+    def averaging(self) -> "Averaging | None":
+        """What averaging has to do with the norm of the mean after the last layer; None unless that was measured.
+
+        Of the sentences under the length cutoff, with lengths in tokens: the squared norm of a mean of m vectors is
+        A / m + (1 − 1/m) C, and `accounted_for` and `on_averaging` say how far that goes with A and C the same for all.
+
+        >>> import clsviz
+        >>> result = clsviz.measure("untrained:minilm", "python-docs", n=300, pooling="mean")
+        >>> result.averaging().accounted_for > 0.5
+        True
+        """
+        return analysis.averaging(self.found, self.experiment.view)
 
     def plot(self, **view: Unpack[ViewSettings]) -> "Figure":
         """The picture of the main page, a plotly Figure: norm against length, the line and the medians; takes a view.
@@ -246,16 +259,9 @@ def measure(
     opened = open_store(store)
     given = read_corpus(corpus, opened, text)
     experiment = question(model, given, n, seed, settings)
-    check_pooling(experiment)
     with Bar(progress) as bar:
-        _, found = extract(experiment, Kind.NORMS, opened, bar)
+        _, found = extract(experiment, kind_of_norms(experiment), opened, bar)
     return NormResult(experiment, found, results_of(opened), given)
-
-
-def check_pooling(experiment: Experiment) -> None:
-    """Raise SettingError where the norms that are asked for need whole vectors."""
-    if experiment.pooling in (Pooling.MEAN, Pooling.MAX):
-        raise SettingError(f"pooling is {experiment.pooling}, which only probe measures. Here it can be cls or pooler.")
 
 
 def fit_of(found: Found, experiment: Experiment) -> "Fit":

@@ -48,7 +48,7 @@ _HELP = {
     "probe_size": "how many sentences, from the start of the sample, have their vectors measured",
     "length_cutoff": "only sentences with fewer tokens than this are used",
     "layer": "the layer after which the vector is taken: 0 is the embedding output; or “last”",
-    "pooling": f"the vector that is looked at: {', '.join(Pooling)}; mean and max only with probe and similarity",
+    "pooling": f"the vector that is looked at: {', '.join(Pooling)}; mean and max take longer",
     "unit": f"what lengths are counted in: {', '.join(Unit)}; the length cutoff is always in tokens",
     "lengths": "“true”, or “shuffled” as a control, which should leave nothing to find",
     "near_duplicates": "“grouped” keeps sentences together that are the same or nearly, in intervals and probes; "

@@ -25,9 +25,9 @@ from clsviz.atomic import new_file
 from clsviz.cli import arguments, output, workers
 from clsviz.errors import SettingError, UndefinedFitError
 from clsviz.experiment import parse_setting
-from clsviz.jobs import Extraction, Found
+from clsviz.jobs import Extraction, Found, kind_of_norms
 from clsviz.measurements import Kind
-from clsviz.settings import Pooling, Precision, SimilarityFunction, shown
+from clsviz.settings import Lengths, Pooling, Precision, SimilarityFunction, shown
 from clsviz.sources import published_task
 from clsviz.store import Store
 
@@ -35,11 +35,6 @@ from clsviz.store import Store
 def measure(options: argparse.Namespace) -> int:
     """Measure norms and regress them on length; the exit status. Raises ClsvizError."""
     experiment, made_with = arguments.experiment_of(options)
-    if experiment.pooling in (Pooling.MEAN, Pooling.MAX):
-        raise SettingError(
-            f"pooling is {experiment.pooling}, which only the commands probe and similarity have. Here it can be cls "
-            "or pooler."
-        )
     output.check(options.output)
     output.check(options.plot, "--plot", (".png", ".svg", ".pdf"))
     began = time.monotonic()
@@ -50,7 +45,7 @@ def measure(options: argparse.Namespace) -> int:
         return workers.measure_share(experiment, store.own, options)
     workers.measure_in_parallel(experiment, store, options)
     with output.progress(options) as bar:
-        extraction, found = extract(experiment, Kind.NORMS, store, bar)
+        extraction, found = extract(experiment, kind_of_norms(experiment), store, bar)
     seconds = time.monotonic() - began
     result = NormResult(experiment, found, results_of(store))
     _print_notes(found, result.notes, made_with)
@@ -65,6 +60,10 @@ def measure(options: argparse.Namespace) -> int:
         print(words.question(experiment), result.answer, sep="\n")
         if result.in_numbers:
             print(result.in_numbers)
+        is_of_mean = experiment.pooling is Pooling.MEAN and experiment.lengths is Lengths.TRUE
+        if is_of_mean and (averaging := result.averaging()) is not None:
+            title = words.averaging.title(averaging, untrained=found.weights.untrained)
+            print(title, words.averaging.accounts(averaging))
     return 0
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from clsviz.measurements import Kind, Measurements
+from clsviz.measurements import Kind, Means, Measurements
 from clsviz.settings import Alteration, Pooling, Precision
 from clsviz.sources.models import Weights
 from clsviz.vectors import PooledVectors, Vectors
@@ -48,6 +48,9 @@ class AnyEncoder(Protocol):
 
     def pooled(self, texts: Sequence[str], poolings: Sequence[Pooling], layer: int | None = None) -> PooledVectors:
         """The vectors of texts by some poolings after one layer."""
+
+    def means(self, sentences: Sequence[str]) -> Means:
+        """The norms of each sentence that need the vectors of all its tokens."""
 
     def stream(
         self, parts: Iterable[Sequence[str]], on_batch: Callable[[int], None] | None = None, kind: Kind = Kind.NORMS

@@ -4,7 +4,7 @@ from .extraction import Extraction, measure_altered, measure_texts
 from .housekeeping import Housekeeping
 from .imports import Import, import_rows, list_imports
 from .job import Job, State, Steps
-from .measurement import AUDIT_SIZE, Found, measurement_key
+from .measurement import AUDIT_SIZE, Found, kind_of_norms, measurement_key
 from .plan import GPU_RATE, Plan, plan, planned
 from .pooled import ModelVectors, PooledTexts
 from .queue import Analysis, JobQueue, Lane, MeasuringJob
@@ -45,6 +45,7 @@ __all__ = [
     "gigabytes_of",
     "identified",
     "import_rows",
+    "kind_of_norms",
     "list_imports",
     "measure_altered",
     "measure_parts",

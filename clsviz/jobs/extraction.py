@@ -154,7 +154,7 @@ class Extraction(LookUp):
         end = min([len(found.sentences), *(start for start in self._store.parts(key) if start > n_measured)])
         checks = found.precision is not self.experiment.precision
         stage = "Measuring a few exactly" if checks else "Measuring"
-        stage = "Measuring vectors" if self.kind is Kind.VECTORS else stage
+        stage = {Kind.VECTORS: "Measuring vectors", Kind.MEANS: "Measuring means"}.get(self.kind, stage)
 
         progress.begin(stage, len(found.sentences), n_measured)
         runs = (Run(start, found.sentences[start:stop]) for start, stop in borders(n_measured, end, self.kind))

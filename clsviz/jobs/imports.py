@@ -94,7 +94,7 @@ def import_rows(
     corpus = sampling.find_corpus(selection, store.corpora, progress)
     if corpus.n_sentences != n:
         raise CorpusError(f"Of {n:,} texts only {corpus.n_sentences:,} can be read again. Leave out what is no text.")
-    for kind in Kind if taken.width else (Kind.NORMS,):
+    for kind in (Kind.NORMS, Kind.VECTORS)[: 1 + bool(taken.width)]:
         _write(
             taken, kind, Key(name.fingerprint, corpus.fingerprint, _SEED, *_precision(), kind), order, store, progress
         )

@@ -14,7 +14,7 @@ from clsviz.jobs.drawn import identified
 from clsviz.jobs.estimate import LOAD_SECONDS, RATE_OF_VECTORS, TYPICAL_CHARACTERS, Cost, Machine, operations_of
 from clsviz.jobs.imports import check_asked, check_found, max_length
 from clsviz.jobs.worker_process import Encoders
-from clsviz.measurements import Kind, Measurements
+from clsviz.measurements import Kind, Measurements, kind_of
 from clsviz.progress import Progress
 from clsviz.settings import ALL, RANGES, Alteration, Precision
 from clsviz.sources import catalogue, local_files, models, sampling
@@ -110,6 +110,11 @@ class Found:
 def measurement_key(experiment: Experiment, kind: Kind) -> Hashable:
     """What is to be measured: equal for two experiments whose measurements of this kind are the same."""
     return kind, (experiment.for_vectors if kind is Kind.VECTORS else experiment).measurement_key
+
+
+def kind_of_norms(experiment: Experiment) -> Kind:
+    """What is measured for the norm that the experiment asks for; of imported vectors there is one kind."""
+    return Kind.NORMS if models.Imported.parse(experiment.model) else kind_of(experiment.pooling)
 
 
 def state_of_files(experiment: Experiment) -> tuple[tuple[str, int, int], ...]:
@@ -361,13 +366,13 @@ class LookUp:
         if not n_sentences:
             return 0
         rate = self._measured_rate(weights, self.kind)
-        if rate is None and self.kind is Kind.VECTORS:
+        if rate is None and self.kind is not Kind.NORMS:
             norms_rate = self._measured_rate(weights, Kind.NORMS)
             rate = norms_rate and norms_rate * RATE_OF_VECTORS
         if rate is None:
             n_parameters = weights.n_parameters if weights else models.n_parameters(self.experiment.model)
             rate = self._machine.rate / operations_of(n_parameters, n_characters)
-            rate *= RATE_OF_VECTORS if self.kind is Kind.VECTORS else 1
+            rate *= 1 if self.kind is Kind.NORMS else RATE_OF_VECTORS
         is_loaded = weights is not None and self._encoders.has(weights, self.experiment.precision)
         return (0 if is_loaded else LOAD_SECONDS) + n_sentences / rate
 

@@ -23,7 +23,7 @@ from cachetools import LRUCache
 
 from clsviz import encoder
 from clsviz.errors import ModelError
-from clsviz.measurements import Kind, Measurements
+from clsviz.measurements import DEALT, Kind, Means, Measurements
 from clsviz.settings import Alteration, Pooling, Precision
 from clsviz.sources.models import Weights
 from clsviz.vectors import KINDS, PooledVectors, Vectors
@@ -257,14 +257,17 @@ class RemoteEncoder:
     def stream(
         self, parts: Iterable[Sequence[str]], on_batch: Callable[[int], None] | None = None, kind: Kind = Kind.NORMS
     ) -> Iterator[Measurements]:
-        """Measure runs of sentences: those of norms in slices of about SLICE_SECONDS, as runs of vectors are small."""
-        method, n_done = "vectors" if kind is Kind.VECTORS else "measure", 0
+        """Measure runs of sentences in slices: of norms of about SLICE_SECONDS, of vectors whole, of means of DEALT."""
+        method, n_done = {Kind.NORMS: "measure", Kind.VECTORS: "vectors", Kind.MEANS: "means"}[kind], 0
         for sentences in parts:
             measured: list[Any] = []
             at = 0
             while at < len(sentences):
-                size = len(sentences) if kind is Kind.VECTORS else max(_FIRST_SLICE, int(self._rate * SLICE_SECONDS))
-                if size < len(sentences) - at < 2 * size:  # two halves, not one slice and a few left over
+                by_speed = max(_FIRST_SLICE, int(self._rate * SLICE_SECONDS))
+                size = {Kind.NORMS: by_speed, Kind.VECTORS: len(sentences), Kind.MEANS: DEALT}[kind]
+                if (
+                    kind is Kind.NORMS and size < len(sentences) - at < 2 * size
+                ):  # two halves, not one slice and a few left over
                     size = (len(sentences) - at + 1) // 2
                 part = list(sentences[at : at + size])
                 began = time.monotonic()
@@ -274,6 +277,11 @@ class RemoteEncoder:
                 if on_batch is not None:
                     on_batch(n_done)
             yield measured[0] if len(measured) == 1 else KINDS[kind].concatenate(measured)
+
+    def means(self, sentences: Sequence[str]) -> Means:
+        """The norms of each sentence that need the vectors of all its tokens."""
+        measured: Means = self.call("means", list(sentences))
+        return measured
 
     def cls_and_pooler(self, sentences: Sequence[str]) -> "tuple[Floats, Floats]":
         """[CLS] after the last layer and the pooler output, exactly as computed."""

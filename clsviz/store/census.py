@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz.atomic import new_file, open_regular
-from clsviz.measurements import MAX_LENGTH, POOLED, Kind
+from clsviz.measurements import MAX_LENGTH, POOLED, Kind, Means
 from clsviz.progress import Progress
 from clsviz.settings import Pooling
 from clsviz.statistics.summary import Census, NormBins
@@ -52,7 +52,7 @@ Vector = tuple[Pooling, int | None]
 
 def vectors_of(shape: Shape, kind: Kind) -> list[Vector]:
     """The vectors whose norms are measured, in the order in which they are counted."""
-    poolings = POOLED if kind is Kind.VECTORS else POOLED[:1]
+    poolings = POOLED[:1] if kind is Kind.NORMS else POOLED
     layers = [(pooling, layer) for pooling in poolings for layer in range(shape.n_layers + 1)]
     return [*layers, *([(Pooling.POOLER, None)] if shape.has_pooler else [])]
 
@@ -152,7 +152,7 @@ def take_census(
                 on_damaged(part)
                 return None
             shape = Shape.of(measured)
-            others = [*measured.other_norms.values()] if isinstance(measured, Vectors) else []
+            others = [*measured.other_norms.values()] if isinstance(measured, Vectors | Means) else []
             norms = np.concatenate([measured.cls_norms, *others, measured.pooler_norms], axis=1)
             inside = slice(start - part.start, stop - part.start)
             undecided.append((part, stop, (measured.n_tokens[inside], measured.truncated[inside], norms[inside])))

@@ -44,6 +44,7 @@ CLASSES = {
     "clsviz.settings": "Pooling Unit Lengths NearDuplicates SimilarityFunction Task Fix",
     "clsviz.vectors": "Vectors Packed PooledVectors",
     "clsviz.statistics.line": "Fit Flat",
+    "clsviz.statistics.means": "Averaging Trend",
     "clsviz.statistics.shape": "Extremes Quantiles Shape",
     "clsviz.statistics.probes": "Readout Reading CurvePoint Profile Projection",
     "clsviz.statistics.sentlen": "Result Code",

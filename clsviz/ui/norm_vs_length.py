@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from clsviz import analysis, export, figures, words
 from clsviz.experiment import Experiment
-from clsviz.jobs import Analysis, Extraction, Found, MeasuringJob
-from clsviz.measurements import MAX_LENGTH, Kind, Measurements
-from clsviz.settings import Overlay, Pooling
+from clsviz.jobs import Analysis, Extraction, Found, MeasuringJob, kind_of_norms, measurement_key
+from clsviz.measurements import MAX_LENGTH, Kind, Means, Measurements
+from clsviz.settings import Lengths, Overlay, Pooling
+from clsviz.sources import models
 from clsviz.statistics.intervals import FEW_SENTENCES
 from clsviz.statistics.lengths import lengths_in, slices
 from clsviz.store.outline import read_outline
-from clsviz.ui import first_steps, sidebar, view
+from clsviz.ui import first_steps, sidebar, status, view
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart, colouring, layout, own, plot, preview, redrawn, selection, share, thumbnails
 from clsviz.ui.state import server, session, url, watching
@@ -27,11 +28,12 @@ if TYPE_CHECKING:
 
     from clsviz.analysis import ViewData
     from clsviz.encoder import AnyEncoder
+    from clsviz.statistics.means import Averaging
     from clsviz.statistics.shape import Shape
 
 PAGE = "norm-vs-length"
 
-_POOLINGS = view.CLS_AND_POOLER
+_POOLINGS = Pooling.CLS, Pooling.MEAN, Pooling.MAX, Pooling.POOLER
 
 _LOOK_SECONDS = 0.3
 """How often to look for what the answer lacks, which takes about as long."""
@@ -47,20 +49,39 @@ _MOST_IN_FULL, _MOST_CHARACTERS = 3, 500
 
 def page() -> None:
     """Draw the page; a change of the view draws the picture, and nothing else, anew."""
-    _, (job,) = watching.begin(PAGE, Kind.NORMS)
+    _, (job, *others) = watching.begin(PAGE, others=_wanted)
+    untrained = others[0] if others else None
     sidebar.show(job, has_presets=True)
+
+    def is_active() -> bool:
+        is_measuring = job.state.is_active or (untrained is not None and untrained.state.is_active)
+        return is_measuring or colouring.is_coming(job.work.found, session.experiment())
+
+    def news() -> object:
+        of_points = watching.news_of_points(job), untrained and watching.news(untrained)
+        return of_points, colouring.news(job.work.found, session.experiment())
+
     redrawn.show(
-        lambda: _picture(job),
-        session.measured,
-        lambda: job.state.is_active or colouring.is_coming(job.work.found, session.experiment()),
-        lambda: (watching.news_of_points(job), colouring.news(job.work.found, session.experiment())),
+        lambda: _picture(job, untrained),
+        lambda: [measurement_key(*wanted) for wanted in _wanted(session.experiment())],
+        is_active,
+        news,
     )
     preview.explain(job)
     first_steps.show_examples()
 
 
-def _picture(job: MeasuringJob) -> None:
-    """The answer, the picture with its controls, and what can be done with it."""
+def _wanted(experiment: Experiment) -> list[tuple[Experiment, Kind]]:
+    """What is measured: the norms and, where the box about averaging is open, those of the untrained model."""
+    wanted = [(experiment, kind_of_norms(experiment))]
+    name = models.Name.parse(experiment.model)
+    if st.session_state.get("averaging") and experiment.pooling is Pooling.MEAN and not name.untrained:
+        wanted.append((replace(experiment, model=str(replace(name, untrained=True))), Kind.MEANS))
+    return wanted
+
+
+def _picture(job: MeasuringJob, untrained: MeasuringJob | None) -> None:
+    """The answer, the picture with its controls, and what can be done with it; untrained: the control's job, if any."""
     experiment = view.fit(job.work.found, _POOLINGS)
     is_imported = words.is_imported(experiment)
     chart.follow(experiment)
@@ -107,6 +128,8 @@ def _picture(job: MeasuringJob) -> None:
         selection.show(experiment, found, shown, selected, share.file_name(experiment, found))
     if typed is not None:
         _show_typed(typed, experiment, shown)
+    if experiment.pooling is Pooling.MEAN and experiment.lengths is Lengths.TRUE:
+        _averaging(job, untrained, found, experiment)
     with st.expander("Every cutoff", key="every_cutoff", on_change="rerun") as place:
         if place.open:
             _cutoffs(job, experiment)
@@ -171,6 +194,8 @@ def _is_more_to_come(job: MeasuringJob, experiment: Experiment) -> bool:
         return False
     shape = server.analyse("shapes", analysis.shapes, found, experiment.view)
     needs_all = st.session_state.get("how_measured") or shape.work.result is None  # its first step is for the answer
+    if experiment.pooling is Pooling.MEAN and _of_averaging(found, experiment).state.is_active:
+        return True
     return (needs_all and shape.state.is_active) or (
         bool(st.session_state.get("every_cutoff")) and _of_cutoffs(found, experiment).state.is_active
     )
@@ -210,6 +235,37 @@ def _tools(
             share.copy_link(experiment, found, link, chart.axes_of(experiment, shown).longest)
             seen = chart.seen(found, experiment, shown, points, overlays)
             share.cite_and_export(experiment, found, shown, seen, link)
+
+
+def _of_averaging(found: Found, experiment: Experiment) -> "Analysis[Averaging | None]":
+    return server.compute("averaging", analysis.averaging, found, experiment.view.of_averaging)
+
+
+def _averaging(job: MeasuringJob, untrained: MeasuringJob | None, found: Found, experiment: Experiment) -> None:
+    """What averaging has to do with the norm of the mean: a box with its finding as its title."""
+    result = None if job.state.is_active else _of_averaging(found, experiment).work.result
+    if result is None:
+        st.caption(words.averaging.PENDING)
+        return
+    title = words.averaging.title(result, untrained=found.weights.untrained)
+    with st.expander(escape(title), key="averaging", on_change="rerun") as place:
+        if not place.open:
+            return
+        control = None
+        if untrained is not None and (of := untrained.work.found) is not None and not untrained.state.is_active:
+            control = _of_averaging(of, experiment).work.result
+        st.dataframe(
+            export.tables.averaging(result, control),
+            hide_index=True,
+            alt="R² and slope of the norm of the mean on length: all tokens, tokens from anywhere, eight word tokens",
+        )
+        st.markdown(escape(words.averaging.accounts(result)))
+        if control is not None:
+            st.markdown(escape(f"{words.averaging.UNTRAINED} {words.averaging.accounts(control)}"))
+        elif untrained is not None:
+            st.markdown(escape(words.averaging.UNTRAINED))
+            status.draw(untrained, "-untrained")
+        st.caption(escape(words.averaging.ABOUT))
 
 
 def _cutoffs(job: MeasuringJob, experiment: Experiment) -> None:
@@ -264,12 +320,12 @@ def _every_layer(found: Found, experiment: Experiment) -> None:
     thumbnails.show(pictures, words.every_layer.said(every), "thumbnails", choose)
 
 
-def _pooled(found: Found, experiment: Experiment) -> Vectors | None:
+def _pooled(found: Found, experiment: Experiment) -> Vectors | Means | None:
     """The norms of mean-pooled vectors of the same sentences, where they are measured or came with clsviz."""
-    if isinstance(found.measurements, Vectors):
+    if isinstance(found.measurements, Vectors | Means):
         return found.measurements
     store, encoders = server.jobs().store, server.jobs().encoders
-    if not found.n_shipped or store.shipped is None or Pooling.MEAN not in _POOLINGS:
+    if not found.n_shipped or store.shipped is None:
         return None
     key = Extraction(experiment, store, encoders, kind=Kind.VECTORS).key_of(found)
     return read_outline(store.shipped, key)
@@ -288,14 +344,15 @@ class _Typed:
 
 def _measure_typed(found: Found, experiment: Experiment) -> _Typed | None:
     """Measure what the visitor typed; None if that is nothing, or is not measured yet, which this place then says."""
-    sentences = [] if found.weights.imported else own.typed()
+    sentences, kind = [] if found.weights.imported else own.typed(), kind_of_norms(experiment)
     if not sentences:
         return None
 
     def work(encoder: "AnyEncoder") -> tuple[list[list[str]], Measurements]:
-        return [encoder.tokens(sentence) for sentence in sentences], encoder.measure(sentences)
+        measure = encoder.means if kind is Kind.MEANS else encoder.measure
+        return [encoder.tokens(sentence) for sentence in sentences], measure(sentences)
 
-    measured = own.try_sentences("measurements", found.weights, sentences, work, found.precision)
+    measured = own.try_sentences(f"measurements of {kind}", found.weights, sentences, work, found.precision)
     if measured is None:
         return None
     tokens, measurements = measured

@@ -15,7 +15,7 @@ from clsviz.cli.warming import read_wanted
 from clsviz.errors import ClsvizError, SettingError
 from clsviz.experiment import Experiment
 from clsviz.figures import static
-from clsviz.jobs import SHOWCASE, Encoders, Extraction, Found
+from clsviz.jobs import SHOWCASE, Encoders, Extraction, Found, kind_of_norms
 from clsviz.measurements import Kind
 from clsviz.progress import Progress
 from clsviz.settings import CORPUS_PARAMETER, MODEL_PARAMETER, PAGE_PARAMETERS, TEXT_PARAMETER
@@ -117,7 +117,7 @@ class Previews:
         asked, question = self._asked(page, query)
         found = None
         if asked.sample_size <= MOST_SENTENCES and _is_for_all(asked):
-            found = self._stored(asked, shown.kind)
+            found = self._stored(asked, kind_of_norms(asked) if shown.kind is Kind.NORMS else shown.kind)
         if found is None:
             return Preview(asked, question, key=question)
         try:

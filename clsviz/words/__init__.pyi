@@ -1,5 +1,6 @@
 from . import (
     anatomy,
+    averaging,
     citation,
     comparison,
     dimensions,
@@ -65,6 +66,7 @@ __all__ = [
     "POOLINGS",
     "anatomy",
     "answer",
+    "averaging",
     "axis_title",
     "by_cutoff",
     "caveats",

@@ -10,7 +10,7 @@ import streamlit as st
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
 from clsviz.jobs import Analysis, Found, Job, MeasuringJob, State, measurement_key
-from clsviz.measurements import Kind
+from clsviz.measurements import Kind, Means
 from clsviz.settings import Pooling
 from clsviz.sources import catalogue
 from clsviz.ui.markdown import escape
@@ -134,7 +134,7 @@ def found(job: MeasuringJob, experiment: Experiment) -> Found | None:
         return None
     if experiment.pooling is Pooling.POOLER:
         return found if found.measurements.has_pooler else None
-    return found if experiment.pooling is Pooling.CLS or isinstance(found.measurements, Vectors) else None
+    return found if experiment.pooling is Pooling.CLS or isinstance(found.measurements, Vectors | Means) else None
 
 
 def news(job: MeasuringJob) -> Hashable:
