@@ -57,26 +57,34 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="clsviz-showcase-") as folder:
         elsewhere = Store(Path(folder))
         measured = measure_showcase(EXPERIMENTS, elsewhere, encoders)
-        for experiment, (of_norms, of_vectors) in zip(EXPERIMENTS, measured, strict=True):
+        for experiment, (of_norms, of_means, of_vectors) in zip(EXPERIMENTS, measured, strict=True):
             print(f"Reading {len(of_norms.measurements):,} sentences by {of_norms.weights.label}", flush=True)
             is_default = experiment == DEFAULT
-            read_norms(of_norms)
+            read_norms(of_norms, [*views(of_norms.measurements.n_layers, (Pooling.CLS, Pooling.POOLER)), *controls()])
+            read_means(of_means)
             read_vectors(of_vectors, None if is_default else [DEFAULT.view])
             if is_default:
                 read_similarity(of_vectors, elsewhere, encoders)
                 read_examples(encoders.get(of_norms.weights))
 
 
-def read_norms(found: Found) -> None:
+def read_norms(found: Found, views_read: Sequence[View]) -> None:
     """What the main page and the comparison show of norms."""
     cache = _Bundle()
-    for view in [*views(found.measurements.n_layers, (Pooling.CLS, Pooling.POOLER)), *controls()]:
+    for view in views_read:
         shown = analysis.select(found, view, cache=cache)
         cache.put(analysis.result_key("quantiles", found, view=view), analysis.quantiles(shown))
         cache.put(analysis.result_key("flat", found, view=view), analysis.flat(shown, view))
         whole = replace(view, length_cutoff=MAX_LENGTH)
         cache.put(analysis.result_key("by_cutoff", found, view=whole), analysis.by_cutoff(found, whole))
         _put_last(cache, "shapes", analysis.shapes, found, view)
+
+
+def read_means(found: Found) -> None:
+    """What the main page shows of means: the view that it opens with for them."""
+    view = DEFAULT.view.of_averaging
+    read_norms(found, [view])
+    _Bundle().put(analysis.result_key("averaging", found, view=view), analysis.averaging(found, view))
 
 
 def read_vectors(found: Found, views_read: list[View] | None = None) -> None:
