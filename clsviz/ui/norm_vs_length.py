@@ -142,6 +142,7 @@ def _picture(job: MeasuringJob, untrained: MeasuringJob | None) -> None:
                 shown, experiment.unit, chart.flat(found, experiment, shown), _shape(job, experiment)
             )
             share.facts(numbers | words.settings(experiment, found, shown))
+            preview.offer_other_cut(found)
             share.command(words.command(experiment, found))
     if is_worth_waiting:  # last, as the browser draws meanwhile
         deadline = time.monotonic() + _PATIENCE_SECONDS

@@ -57,7 +57,7 @@ def test_tokens_are_dealt_out_among_neighbours(tiny_encoder: Encoder, minilm_enc
     # The more tokens, the nearer to the mean of all: averaging alone.
     assert np.corrcoef(large.dealt_norms.astype(float) ** 2, 1 / large.n_pooled)[0, 1] > 0.8
     has_more = large.n_tokens > FIXED
-    assert not np.isclose(large.fixed_norms[has_more], large.mean_norms[has_more, -1], rtol=1e-3).any()
+    assert np.isclose(large.fixed_norms[has_more], large.mean_norms[has_more, -1], rtol=1e-3).mean() < 0.05
     (streamed,) = tiny_encoder.stream([sentences], kind=Kind.MEANS)
     runs = [tiny_encoder.means(sentences[:DEALT]), tiny_encoder.means(sentences[DEALT:])]
     np.testing.assert_allclose(streamed.dealt_norms, Means.concatenate(runs).dealt_norms, rtol=1e-5)
