@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from clsviz import analysis, export, words
 from clsviz.analysis import search_test as tests
 from clsviz.analysis.search_test import Correction, SearchTest
-from clsviz.api.inputs import Bar, Corpus, Settings, open_store, question, read_corpus, spelled_out
+from clsviz.api.inputs import Bar, Corpus, Settings, open_store, question
 from clsviz.api.norms import numbers_table, to_html
 from clsviz.errors import CorpusError, SettingError
 from clsviz.experiment import Experiment, Selection
-from clsviz.jobs import SHOWCASE, Encoders, Found, ModelVectors
+from clsviz.jobs import SHOWCASE, Encoders, Found, ModelVectors, drawn, encoder_of
 from clsviz.progress import Progress
 from clsviz.settings import Pooling, SimilarityFunction, Task
 from clsviz.sources import models, searches
@@ -145,7 +145,6 @@ class SearchTestResult:
         return about | export.search.summary(self.test, self.similarity)
 
 
-@spelled_out
 def search_test(
     model: str | Experiment = "minilm",
     corpus: Corpus = SEARCH_CORPUS,
@@ -156,7 +155,7 @@ def search_test(
     length_power: float | None = None,
     seed: int = 0,
     store: str | os.PathLike[str] | None = None,
-    progress: bool | None = None,
+    progress: bool = True,
     **settings: Unpack[Settings],
 ) -> SearchTestResult:
     """Search a corpus with queries whose right texts are known, and tell whether texts of some lengths are favoured.
@@ -181,7 +180,7 @@ def search_test(
         experiment = model
     else:
         chosen: Any = {"pooling": Pooling.MEAN.value, **settings}
-        experiment = question(model, read_corpus(corpus, opened), None, seed, chosen, of_vectors=True)
+        experiment = question(model, corpus, Experiment.probe_size, seed, opened, chosen, of_vectors=True)
     with Bar(progress) as bar:
         return run_test(
             experiment,
@@ -216,7 +215,7 @@ def run_test(
     most_texts: int = searches.MOST_TEXTS,
 ) -> SearchTestResult:
     """Find or make the searches, measure what is missing, and test; raises ClsvizError as `search_test` does."""
-    weights = models.fetch(experiment.model, progress)
+    weights = drawn(models.fetch(experiment.model, progress), encoders, store)
     if weights.imported:
         raise SettingError("Imported vectors have no queries. Give vectors of both: clsviz.search_test_vectors.")
     if weights.n_layers is not None:
@@ -235,7 +234,7 @@ def run_test(
     key = tests.key_of(asked, weights, experiment.pooling, layer, length_power, is_bundled=is_bundled)
 
     def compute() -> SearchTest:
-        encoder = encoders.get(weights)
+        encoder = encoder_of(weights, encoders, store)
         there = [pooling for pooling in tests.TESTED if pooling is not Pooling.POOLER or layer is None]
         poolings = dict.fromkeys([*there, experiment.pooling])
         if not encoder.has_pooler:
@@ -281,7 +280,7 @@ def search_test_vectors(
     n_tokens: ArrayLike | None = None,
     similarity: str = "cosine",
     length_power: float | None = None,
-    progress: bool | None = None,
+    progress: bool = True,
 ) -> SearchTestResult:
     """The same test of vectors from any model or API; no model is loaded.
 

@@ -1,4 +1,4 @@
-from .drawn import REDRAWN, encoder_of, identified
+from .drawn import REDRAWN, drawn, encoder_of, identified
 from .estimate import LOAD_SECONDS, RATE_OF_VECTORS, Cost, Machine, gigabytes_of
 from .extraction import Extraction, measure_altered, measure_texts
 from .housekeeping import Housekeeping
@@ -41,6 +41,7 @@ __all__ = [
     "Steps",
     "Worker",
     "WorkerLostError",
+    "drawn",
     "encoder_of",
     "gigabytes_of",
     "identified",

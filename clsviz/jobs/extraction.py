@@ -14,7 +14,7 @@ import filelock
 
 from clsviz.errors import ModelError, StoreError
 from clsviz.experiment import Experiment
-from clsviz.jobs.drawn import RedrawnError, encoder_of, identified
+from clsviz.jobs.drawn import RedrawnError, drawn, encoder_of, identified
 from clsviz.jobs.imports import check_asked
 from clsviz.jobs.measurement import Found, LookUp, go_together, with_audit
 from clsviz.jobs.share import Run, Share, Worker, measure_parts
@@ -65,12 +65,10 @@ class Extraction(LookUp):
 
     def _fetch_weights(self, progress: Progress) -> models.Weights:
         progress.begin("Looking for the model")
-        weights = identified(models.fetch(self.experiment.model, progress), self._store)
+        weights = models.fetch(self.experiment.model, progress)
         check_asked(weights, self.experiment)
-        if weights.untrained and not weights.drawn:  # what is stored of them depends on it
-            self._loaded(weights, Precision.EXACT, progress)
-            weights = identified(weights, self._store)
-        return weights
+        find = functools.partial(drawn, weights, self._encoders, self._store)
+        return interruptible(find, progress, daemon=False) if weights.untrained else weights
 
     def _prepare(self, progress: Progress) -> Found:
         """What is stored, once model and sentences are here and the error of the fast precision can be told."""
