@@ -1,5 +1,5 @@
-from .drawn import REDRAWN, encoder_of, identified
-from .estimate import GPU_RATE, LOAD_SECONDS, RATE_OF_VECTORS, Cost, Machine, Plan, gigabytes_of, plan, planned
+from .drawn import REDRAWN, drawn, encoder_of, identified
+from .estimate import LOAD_SECONDS, RATE_OF_VECTORS, Cost, Machine, gigabytes_of
 from .extraction import (
     AUDIT_SIZE,
     Extraction,
@@ -13,6 +13,7 @@ from .extraction import (
 from .housekeeping import Housekeeping
 from .imports import Import, import_rows, list_imports
 from .job import Job, State, Steps, Watcher
+from .plan import GPU_RATE, Plan, plan, planned
 from .pooled import ModelVectors, PooledTexts
 from .queue import FREE_SECONDS, Analysis, JobQueue, Lane, MeasuringJob
 from .share import Share, Worker
@@ -50,6 +51,7 @@ __all__ = [
     "Watcher",
     "Worker",
     "WorkerLostError",
+    "drawn",
     "encoder_of",
     "gigabytes_of",
     "identified",

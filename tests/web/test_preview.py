@@ -79,13 +79,16 @@ def test_the_view_is_that_of_the_link() -> None:
     assert whole is not None
     assert short.lengths.max() == 9
     assert not np.allclose(layer.norms, whole.norms)
+    mean = previews.of("", {"pooling": "mean"})
+    assert mean.answer
+    assert "mean-pooled" in mean.question
 
 
 @pytest.mark.parametrize(
     "query",
     [
         {"layer": "99"},
-        {"pooling": "mean"},
+        {"pooling": "mean", "seed": "1"},
         {"sample_size": "20001"},
         {"corpus": "/etc/passwd"},
         {"corpus": "no-such-owner/corpus"},
