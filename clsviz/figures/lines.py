@@ -10,7 +10,16 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from clsviz.figures.style import LONGEST_NAME, Floats, Palette, arrange, hover_label, layers_axis, short_name
+from clsviz.figures.style import (
+    LONGEST_NAME,
+    Floats,
+    Palette,
+    arrange,
+    hover_label,
+    label_lines,
+    layers_axis,
+    short_name,
+)
 from clsviz.words import number
 
 _FIFTH, _SIXTH = "#9a6fc4", "#219a86"
@@ -146,7 +155,7 @@ def growth(
         line.update(hovertemplate=_with_name(f"%{{text}}<br>%{{x}} {unit}<br>norm %{{y:.5g}}"))
         figure.add_trace(line)
     arrange(figure, {"title": f"Length (in {unit})", "range": [0, longest]}, {"title": y_title})
-    return figure
+    return _labelled(figure, palette)
 
 
 def layer_path(norms: pd.DataFrame, band: pd.DataFrame | None, palette: Palette) -> go.Figure:
@@ -162,10 +171,10 @@ def layer_path(norms: pd.DataFrame, band: pd.DataFrame | None, palette: Palette)
     for (name, rows), style in zip(_groups(norms, "name"), styles, strict=False):
         line = _line(short_name(name), rows["layer"].to_numpy(float), rows["norm"].to_numpy(float), style)
         line.update(hovertemplate=f"{hover_label(name)}<br>layer %{{x}}<br>norm %{{y:.5g}}<extra></extra>")
-        figure.add_trace(line.update(showlegend=few))
+        figure.add_trace(line if few else line.update(name=""))
     last = max(_last_layer(norms), 0 if band is None else _last_layer(band))
     arrange(figure, layers_axis(last), {"title": "Norm of [CLS]"})
-    return figure
+    return _labelled(figure, palette)
 
 
 def relative_depth(table: pd.DataFrame, palette: Palette, *, y_title: str) -> go.Figure:
@@ -180,6 +189,25 @@ def relative_depth(table: pd.DataFrame, palette: Palette, *, y_title: str) -> go
     ticks = {"tickvals": [0, 0.25, 0.5, 0.75, 1], "ticktext": ["0", "¼", "½", "¾", "1"]}
     x = {"title": "Depth (0: embeddings, 1: last layer)", "range": [-_MARGIN, 1 + _MARGIN]} | ticks
     arrange(figure, x, {"title": y_title})
+    return _labelled(figure, palette)
+
+
+def _labelled(figure: go.Figure, palette: Palette) -> go.Figure:
+    """The same with the name of each line at its end, and no legend."""
+    ends, heights = [], [np.array([0.0, 1.0])] if not figure.data else []
+    for trace in figure.data:
+        y = np.array(trace.y, dtype=float)
+        heights.append(y)
+        known = np.flatnonzero(np.isfinite(y))
+        if trace.name and len(known):
+            ends.append((trace.name, float(trace.x[known[-1]]), float(y[known[-1]]), trace.line.color))
+    low, high = (
+        float(end(np.concatenate(heights), initial=start)) for end, start in ((np.nanmin, np.inf), (np.nanmax, -np.inf))
+    )
+    if not low < high:
+        low, high = (low - 0.5, low + 0.5) if np.isfinite(low) else (0.0, 1.0)
+    room = 0.08 * (high - low)
+    label_lines(figure, ends, (low - room, high + room), palette)
     return figure
 
 
@@ -192,7 +220,7 @@ def _add_corpus(figure: go.Figure, corpus: pd.DataFrame, along: str, palette: Pa
         go.Scatter(
             x=x,
             y=median,
-            name="corpus, median and middle half",
+            name="corpus",
             mode="lines",
             line={"color": palette.points, "width": 2},
             customdata=np.stack([lower, upper], axis=1),

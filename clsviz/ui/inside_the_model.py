@@ -86,7 +86,7 @@ def page() -> None:
     _show_facts(anatomy, weights)
     st.subheader("Where [CLS] begins", anchor=False)
     beginning_place = st.container()
-    own.box()
+    own.line()
     typed = [line.strip() for line in st.session_state.text.splitlines() if line.strip()]
     st.subheader("Does the pooler, applied to [CLS], give the pooler output?", anchor=False)
     sentence = next(iter(typed), CHECK_EXAMPLE)
