@@ -35,7 +35,7 @@ def quoted(sentence: str, most: int = _LONGEST_QUOTE) -> str:
     return f"“{sentence if len(sentence) <= most else f'{sentence[: most - 1].rstrip()}…'}”"
 
 
-EXAMPLE = "An example; type your own sentence above"
+EXAMPLE = "An example; type your own"
 
 
 def headline(typed: TypedSentences, at: int, corpus: CorpusContext | None, view: View) -> str:

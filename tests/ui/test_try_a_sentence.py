@@ -55,7 +55,7 @@ def lines(page: AppTest, key: str) -> dict[str, np.ndarray]:
 
 def test_an_example_is_shown_to_who_typed_nothing_and_is_not_in_the_link(open_page: Callable[..., AppTest]) -> None:
     page = open_page()
-    assert f"An example; type your own sentence above · “{EXAMPLE}” · " in texts(page)
+    assert f"An example; type your own · “{EXAMPLE}” · " in texts(page)
     assert "text" not in page.query_params
     assert "<b>example</b>" in [note["text"] for note in chart(page)["layout"]["annotations"]]
 
