@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from clsviz import analysis, figures, words
+from clsviz import analysis, export, figures, words
 from clsviz.experiment import Experiment
 from clsviz.jobs import Analysis, Extraction, Found, MeasuringJob, kind_of_norms, measurement_key
 from clsviz.measurements import MAX_LENGTH, Kind, Means, Measurements

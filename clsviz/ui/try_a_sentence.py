@@ -456,7 +456,7 @@ def _nearest(typed: TypedSentences, at: int, found: Found, of_view: "View") -> N
 
 def _similarity_table(typed: TypedSentences, found: Found | None, of_view: "View") -> pd.DataFrame:
     """The pairs of typed sentences, as in `analysis.typed.similarity_table`, among those of the corpus if measured."""
-    return analysis.typed.similarity_table(typed, found and found.vectors.head(_PAIRS_OF), of_view)
+    return analysis.typed.similarity_table(typed, found.vectors.head(_PAIRS_OF) if found else None, of_view)
 
 
 def _downloads(

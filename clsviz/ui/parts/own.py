@@ -90,7 +90,7 @@ def _field(key: str, label: str, text: str, placeholder: str, fields: Sequence[s
         key=key,
         persist_state="session",
         on_change=_take_fields,
-        args=fields,
+        args=tuple(fields),
         max_chars=MAX_CHARACTERS,
         placeholder=placeholder,
         live=True,
