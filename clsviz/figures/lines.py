@@ -177,9 +177,24 @@ def layer_path(norms: pd.DataFrame, band: pd.DataFrame | None, palette: Palette)
     return _labelled(figure, palette)
 
 
-def relative_depth(table: pd.DataFrame, palette: Palette, *, y_title: str) -> go.Figure:
-    """A value by layer for models of different depths. table: model, layer, depth (layer / last layer), value."""
+def relative_depth(
+    table: pd.DataFrame,
+    palette: Palette,
+    *,
+    y_title: str,
+    span: tuple[float, float] | None = None,
+    guess: float | None = None,
+) -> go.Figure:
+    """A value by layer for models of different depths. table: model, layer, depth (layer / last layer), value.
+
+    span: what the axis shows; by default, all. guess: the value of guessing, drawn as a line.
+    """
     figure = go.Figure()
+    if guess is not None:
+        look = {"color": palette.summary, "dash": "dot", "width": 1.5}
+        figure.add_scatter(
+            x=[0, 1], y=[guess, guess], name="guessing", mode="lines", line=look, hovertemplate=_with_name("%{y:.3~f}")
+        )
     for (name, rows), style in zip(_groups(table, "model"), cycle(islice(_styles(palette), _MOST_LINES)), strict=False):
         line = _line(
             short_name(name, LONGEST_NAME), rows["depth"].to_numpy(float), rows["value"].to_numpy(float), style
@@ -189,25 +204,23 @@ def relative_depth(table: pd.DataFrame, palette: Palette, *, y_title: str) -> go
     ticks = {"tickvals": [0, 0.25, 0.5, 0.75, 1], "ticktext": ["0", "¼", "½", "¾", "1"]}
     x = {"title": "Depth (0: embeddings, 1: last layer)", "range": [-_MARGIN, 1 + _MARGIN]} | ticks
     arrange(figure, x, {"title": y_title})
-    return _labelled(figure, palette)
+    return _labelled(figure, palette, span)
 
 
-def _labelled(figure: go.Figure, palette: Palette) -> go.Figure:
-    """The same with the name of each line at its end, and no legend."""
-    ends, heights = [], [np.array([0.0, 1.0])] if not figure.data else []
+def _labelled(figure: go.Figure, palette: Palette, span: tuple[float, float] | None = None) -> go.Figure:
+    """The same with the name of each line at its end, and no legend; span: of the vertical axis, by default all."""
+    ends, low, high = [], np.inf, -np.inf
     for trace in figure.data:
         y = np.array(trace.y, dtype=float)
-        heights.append(y)
         known = np.flatnonzero(np.isfinite(y))
-        if trace.name and len(known):
-            ends.append((trace.name, float(trace.x[known[-1]]), float(y[known[-1]]), trace.line.color))
-    low, high = (
-        float(end(np.concatenate(heights), initial=start)) for end, start in ((np.nanmin, np.inf), (np.nanmax, -np.inf))
-    )
+        if len(known):
+            low, high = min(low, float(y[known].min())), max(high, float(y[known].max()))
+            if trace.name:
+                ends.append((trace.name, float(trace.x[known[-1]]), float(y[known[-1]]), trace.line.color))
     if not low < high:
         low, high = (low - 0.5, low + 0.5) if np.isfinite(low) else (0.0, 1.0)
     room = 0.08 * (high - low)
-    label_lines(figure, ends, (low - room, high + room), palette)
+    label_lines(figure, ends, span or (low - room, high + room), palette)
     return figure
 
 

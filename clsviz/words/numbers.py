@@ -40,6 +40,14 @@ def share(value: float) -> str:
     return ">99.9%" if 0.9995 <= value < 1 - _ROUNDING else f"{value:.1%}"
 
 
+def two_digits(value: float) -> str:
+    """A share in percent to two significant digits."""
+    if value < 0.0005:
+        return "<0.1%"
+    text = f"{100 * value:.0f}%" if value >= 0.0995 else f"{100 * value:.1f}%"
+    return ">99%" if text == "100%" and value < 1 - _ROUNDING else text
+
+
 def r_squared(value: float, digits: int = 3) -> str:
     """R² to that many decimals; one that is not 1 is never 1.000."""
     text = f"{value:.{digits}f}"

@@ -217,6 +217,9 @@ DRAWN: dict[str, Callable[[], go.Figure]] = {
     "depths": lambda: figures.relative_depth(
         pd.concat([depths("bert", 1, 0.5, 0.25, 0.1), depths("one layer", 1, 0.5)]), PALETTE, y_title="R²"
     ),
+    "depths with a guess": lambda: figures.relative_depth(
+        depths("bert", 3, 2, 4), PALETTE, y_title="Error", span=(0, 8), guess=6.5
+    ),
     "cutoffs": lambda: figures.cutoff_lines(by_cutoff(LENGTHS, LENGTHS, NORMS), 30, PALETTE, unit="word"),
     "a cutoff above all": lambda: figures.cutoff_lines(by_cutoff(LENGTHS, LENGTHS, NORMS), 400, PALETTE),
     "way of [CLS]": lambda: figures.way_of_cls(GROUPS, [("[CLS]", 1.5), ("Embeddings", 7), ("Layer 1", 8)], PALETTE),
