@@ -43,9 +43,6 @@ _PATIENCE_SECONDS = 0.25
 
 _HEIGHT_OF_CUTOFFS = 360
 
-_MOST_IN_FULL, _MOST_CHARACTERS = 3, 500
-"""More of the visitor's sentences are listed in a table; of each at most so much is shown."""
-
 
 def page() -> None:
     """Draw the page; a change of the view draws the picture, and nothing else, anew."""
@@ -127,7 +124,9 @@ def _picture(job: MeasuringJob, untrained: MeasuringJob | None) -> None:
         selection.show_search(found, shown, experiment)
         selection.show(experiment, found, shown, selected, share.file_name(experiment, found))
     if typed is not None:
-        _show_typed(typed, experiment, shown)
+        own.offer_for_link()
+        of = typed.sentences, typed.tokens, typed.lengths, typed.norms, typed.measurements.truncated
+        own.show_measured(*of, experiment.unit, shown)
     if experiment.pooling is Pooling.MEAN and experiment.lengths is Lengths.TRUE:
         _averaging(job, untrained, found, experiment)
     with st.expander("Every cutoff", key="every_cutoff", on_change="rerun") as place:
@@ -360,26 +359,3 @@ def _measure_typed(found: Found, experiment: Experiment) -> _Typed | None:
     tokens, measurements = measured
     lengths = lengths_in(experiment.unit, sentences, measurements.n_tokens)
     return _Typed(sentences, tokens, measurements, lengths, measurements.norms(experiment.pooling, experiment.layer))
-
-
-def _show_typed(typed: _Typed, experiment: Experiment, shown: "ViewData") -> None:
-    """The visitor's sentences beside what the line and the corpus have for the same length."""
-    own.offer_for_link()
-    if len(typed.sentences) > _MOST_IN_FULL:
-        st.dataframe(
-            export.tables.typed(typed.sentences, typed.tokens, typed.lengths, typed.norms, experiment.unit, shown),
-            hide_index=True,
-            column_config={name: st.column_config.NumberColumn(format="%.4f") for name in ("Norm", "Norm on the line")}
-            | {"Percentile at this length": st.column_config.NumberColumn(format="%.0f")},
-            alt="Your sentences with their tokens and norms",
-        )
-        return
-    for index, sentence in enumerate(typed.sentences):
-        with st.container(border=True):
-            prefix = f"{index + 1}. " if len(typed.sentences) > 1 else ""
-            is_long = len(sentence) > _MOST_CHARACTERS
-            st.text(prefix + (f"{sentence[:_MOST_CHARACTERS]}…" if is_long else sentence))
-            length, norm = int(typed.lengths[index]), float(typed.norms[index])
-            is_truncated = bool(typed.measurements.truncated[index])
-            st.markdown(words.typed.facts(length, norm, experiment.unit, shown, is_truncated=is_truncated))
-            st.code(words.typed.tokens(typed.tokens[index]), language=None, wrap_lines=True)

@@ -177,7 +177,7 @@ def test_tables_of_nothing_have_their_columns() -> None:
     nothing = [Row("a/b", "b", problem="It is gone.")]
     assert analysis.compare.table(nothing)["problem"].tolist() == ["It is gone."]
     assert analysis.compare.table(nothing)["n_sentences"].isna().all()
-    assert list(analysis.compare.curves(nothing)) == ["model", "layer", "depth", "norm", "vector"]
+    assert list(analysis.compare.curves(nothing)) == ["model", "layer", "depth", "norm", "vector", "error"]
     assert list(analysis.compare.points(nothing, [])) == ["model", "sentence", "n_tokens", "length", "norm"]
     assert len(analysis.compare.curves(nothing)) == len(analysis.compare.points(nothing, [])) == 0
     assert words.comparison.answer(nothing, Experiment()) == words.comparison.tokenizers(nothing, Unit.TOKENS) == ""
