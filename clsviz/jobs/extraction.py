@@ -15,7 +15,7 @@ import numpy as np
 
 from clsviz.errors import ModelError, StoreError
 from clsviz.experiment import Experiment
-from clsviz.jobs.drawn import RedrawnError, encoder_of, identified
+from clsviz.jobs.drawn import RedrawnError, drawn, encoder_of, identified
 from clsviz.jobs.estimate import LOAD_SECONDS, RATE_OF_VECTORS, TYPICAL_CHARACTERS, Cost, Machine, operations_of
 from clsviz.jobs.imports import check_asked, check_found, max_length
 from clsviz.jobs.share import Share, Worker
@@ -274,12 +274,10 @@ class Extraction:
 
     def _fetch_weights(self, progress: Progress) -> models.Weights:
         progress.begin("Looking for the model")
-        weights = identified(models.fetch(self.experiment.model, progress), self._store)
+        weights = models.fetch(self.experiment.model, progress)
         check_asked(weights, self.experiment)
-        if weights.untrained and not weights.drawn:  # what is stored of them depends on it
-            self._loaded(weights, Precision.EXACT, progress)
-            weights = identified(weights, self._store)
-        return weights
+        find = functools.partial(drawn, weights, self._encoders, self._store)
+        return interruptible(find, progress, daemon=False) if weights.untrained else weights
 
     def _forget_unless_of(self, weights: models.Weights | None) -> None:
         """Drop what was found with other weights: those in a local folder may have changed since."""

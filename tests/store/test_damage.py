@@ -30,7 +30,11 @@ KEYS = {kind: Key("m" * 64, "c" * 64, 0, 512, "float32", kind) for kind in Kind}
 
 @pytest.fixture(scope="module")
 def measured(tiny_encoder: Encoder) -> dict[Kind, Measurements]:
-    return {Kind.NORMS: tiny_encoder.measure(SENTENCES), Kind.VECTORS: tiny_encoder.vectors(SENTENCES)}
+    return {
+        Kind.NORMS: tiny_encoder.measure(SENTENCES),
+        Kind.VECTORS: tiny_encoder.vectors(SENTENCES),
+        Kind.MEANS: tiny_encoder.means(SENTENCES),
+    }
 
 
 def arrays_of(measurements: Measurements) -> dict[str, np.ndarray]:

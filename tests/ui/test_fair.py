@@ -1,7 +1,7 @@
 """What pages say where a server has limits and many visitors."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,26 +12,9 @@ from support.logs import logged
 from support.waiting import Somebody, wait_for
 
 from clsviz import figures
-from clsviz.encoder import Encoder
 from clsviz.experiment import Experiment
 from clsviz.jobs import Job, State
 from clsviz.ui.state import identity, server
-
-
-@pytest.fixture
-def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """Measuring goes on beyond its first parts when this is set."""
-    gate = threading.Event()
-    measure = Encoder.measure
-
-    def gated(self: Encoder, sentences: list[str], on_batch: Callable[[int], None] | None = None) -> object:
-        while on_batch and len(sentences) > 32 and not gate.wait(0.01):
-            on_batch(0)
-        return measure(self, sentences, on_batch)
-
-    monkeypatch.setattr(Encoder, "measure", gated)
-    yield gate
-    gate.set()
 
 
 @pytest.fixture

@@ -66,7 +66,7 @@ def test_the_points_are_there_once_measured_and_the_answer_once_computed(minilm_
     np.testing.assert_array_equal(measured.scatter.lengths, found.measurements.n_tokens[shown.index])
     assert measured.answer == ""
     assert shown.fit is not None
-    assert f"{shown.fit.r_squared:.1%} of the differences" in computed.answer
+    assert f"accounts for {shown.fit.r_squared:.1%} of these differences" in computed.answer
     assert len({before.key, measured.key, computed.key}) == 3
 
 
@@ -79,13 +79,16 @@ def test_the_view_is_that_of_the_link() -> None:
     assert whole is not None
     assert short.lengths.max() == 9
     assert not np.allclose(layer.norms, whole.norms)
+    mean = previews.of("", {"pooling": "mean"})
+    assert mean.answer
+    assert "mean-pooled" in mean.question
 
 
 @pytest.mark.parametrize(
     "query",
     [
         {"layer": "99"},
-        {"pooling": "mean"},
+        {"pooling": "mean", "seed": "1"},
         {"sample_size": "20001"},
         {"corpus": "/etc/passwd"},
         {"corpus": "no-such-owner/corpus"},

@@ -3,30 +3,17 @@
 from dataclasses import replace
 
 import numpy as np
-from support.prose import shown_of
+from support.prose import row_of
 from support.snapshots import assert_said
 
 from clsviz import words
-from clsviz.analysis.compare import Norms, Row
-from clsviz.errors import UndefinedFitError
+from clsviz.analysis.compare import Row
+from clsviz.analysis.search_test import Advice, Consequences, Ranker, SearchTest, Threshold
 from clsviz.experiment import Experiment
-from clsviz.settings import Lengths, NearDuplicates
+from clsviz.settings import Lengths, NearDuplicates, Pooling, SimilarityFunction, Task
 from clsviz.statistics import line
+from clsviz.statistics.exposure import Ranking
 from clsviz.statistics.probes import Profile
-
-LENGTHS = np.random.default_rng(0).integers(3, 40, 500).astype(np.int32)
-
-
-def row_of(label: str, strength: float, spread: float = 0.2, seed: int = 0, **settings: object) -> Row:
-    """A row of 500 sentences whose norm follows the length so much."""
-    noise = np.random.default_rng(seed).normal(size=500)
-    norms = (7 + spread * (strength * (LENGTHS - LENGTHS.mean()) / LENGTHS.std() + noise)).astype(np.float32)
-    shown = replace(shown_of(np.full(500, 7), norms), lengths=LENGTHS)
-    try:
-        shown = replace(shown, fit=line.fit(LENGTHS, norms), problem="")
-    except UndefinedFitError as error:
-        shown = replace(shown, problem=str(error))
-    return Row(label, label, 600, True, Norms(shown, LENGTHS, np.array([np.nan, 0.5])), **settings)  # type: ignore[arg-type]
 
 
 def many(row: Row) -> Row:
@@ -83,3 +70,19 @@ def test_what_models_side_by_side_say() -> None:
         }
         | {"the caption of copies": words.comparison.probe_curves([copies(strong)])},
     )
+
+
+def test_search_comes_first_where_it_was_tested() -> None:
+    def row(label: str, low: float, high: float) -> Row:
+        ranking = Ranking((low + high) / 2, (low, high), 0.5, ())
+        nothing = Consequences({}, Advice(None), None, (), Threshold(0.5, (0.01,) * 5))
+        of = {Ranker(Pooling.MEAN, None, SimilarityFunction.COSINE): ranking}
+        of_both = dict.fromkeys(SimilarityFunction, nothing)
+        test = SearchTest(Task.TITLES, 400, 400, 0.0, True, Pooling.MEAN, None, of, ranking, of_both)
+        return Row(label, label, search=test)
+
+    better, worse = row("A", 0.93, 0.97), row("B", 0.89, 0.93 - 1e-6)
+    assert words.comparison.searches([worse, better]) == "A finds the right text more often than B: 95% against 91%."
+    alike = words.comparison.searches([better, row("C", 0.9, 0.94)])
+    assert alike == "A and C find the right text about equally often."
+    assert words.comparison.searches([better, Row("D", "D")]) == ""
