@@ -5,6 +5,7 @@ import io
 import json
 import re
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -39,6 +40,7 @@ from clsviz.limits import PUBLIC
 from clsviz.sources import uploads
 from clsviz.sources.near_duplicates import clusters_of
 from clsviz.statistics import line
+from clsviz.statistics.means import averaging
 from clsviz.statistics.precision import Audit
 from clsviz.statistics.shape import shape as shape_of
 from clsviz.ui.state import server
@@ -60,6 +62,47 @@ def test_the_page_answers_its_question(open_page: Callable[..., AppTest], tiny_e
     assert figures(page)["Sentences"] == "300"
     assert len(chart(page)["data"][0]["text"]) == 300
     assert [term for term in TERMS if f"**{term}** — " in texts(page)] == [t for t in TERMS if t in NORM_VS_LENGTH]
+
+
+def test_the_norm_of_the_mean_is_measured_when_it_is_chosen(
+    open_page: Callable[..., AppTest], tiny_encoder: Encoder
+) -> None:
+    page = settle(finish(open_page(pooling="mean")))
+    sentences = job_of(page).work.found.sentences
+    measured = tiny_encoder.means(sentences)
+    r_squared = np.corrcoef(measured.n_tokens, measured.mean_norms[:, -1])[0, 1] ** 2
+    assert figures(page)["R²"] == words.number(r_squared)
+    assert "in the norm of its mean-pooled vector" in texts(page)
+    title = words.averaging.title(averaging(measured, np.arange(300), clusters_of(sentences)), untrained=False)
+    box = next(one for one in page.expander if one.label == title)
+    assert not box.children
+    page.session_state["averaging"] = True
+    page = page.run()
+    deadline = time.monotonic() + 60
+    while "R² (untrained)" not in next(frame.value for frame in page.dataframe if "Mean of" in frame.value):
+        assert time.monotonic() < deadline, "the untrained model is not measured"
+        time.sleep(0.1)
+        page = settle(page.run())
+    assert "The same architecture with random weights is the control." in texts(page)
+    shuffled = finish(open_page(pooling="mean", lengths="shuffled"))
+    assert not [one for one in shuffled.expander if one.label.startswith("Longer sentences")]
+
+
+def test_facts_say_how_texts_were_cut_and_a_button_cuts_them_otherwise(
+    open_page: Callable[..., AppTest], tmp_path: Path
+) -> None:
+    path = tmp_path / "two.txt"
+    path.write_text("\n".join(f"{text} . And then it ran ." for text in random_sentences(40, seed=8)))
+    page = unfold(finish(open_page(corpus=str(path), segmentation="none")), "how_measured")
+    assert "40 sentences, one per line)" in texts(page)
+    button = next(one for one in page.button if one.key == "other_cut")
+    assert button.label == "Cut into sentences instead"
+    page = button.click().run()
+    assert page.session_state["segmentation"] == "sentences"
+    assert "Each line was cut into sentences." in texts(page)
+    cut = unfold(finish(open_page(corpus=str(path), segmentation="sentences")), "how_measured")
+    assert "cut into sentences)" in texts(cut)
+    assert next(one.label for one in cut.button if one.key == "other_cut") == "Take one per line instead"
 
 
 def test_the_shape_and_the_cutoffs_follow_and_the_picture_stays(open_page: Callable[..., AppTest]) -> None:
