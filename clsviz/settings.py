@@ -106,7 +106,7 @@ TEXT_PARAMETER = "text"
 
 PAGE_PARAMETERS = (
     *("models", "axes", "heat", "nearest", "sentence", "word", "overlays", "zoom", "selected", "joined"),
-    *("erase", "travel_to", "colour", "find", "origin", "sentlen_file", "project"),
+    *("erase", "travel_to", "colour", "find", "origin", "sentlen_file", "project", "random_weights"),
 )
 """URL parameters that belong to a single page. Not part of the experiment."""
 

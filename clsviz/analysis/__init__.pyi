@@ -1,4 +1,4 @@
-from . import compare, fields, layers, probes, search, typed
+from . import compare, fields, layers, probes, random_weights, search, typed
 from .typed import CorpusContext, Missing, corpus_context
 from .view import (
     Cells,
@@ -47,6 +47,7 @@ __all__ = [
     "near_duplicates",
     "probes",
     "quantiles",
+    "random_weights",
     "result_key",
     "search",
     "select",

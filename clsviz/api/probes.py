@@ -24,7 +24,7 @@ from clsviz.api.inputs import (
 from clsviz.api.norms import fit_of, to_html
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
-from clsviz.jobs import Encoders, Extraction, Found, measure_altered
+from clsviz.jobs import Encoders, Extraction, Found, measure_altered, measure_untrained
 from clsviz.measurements import Kind
 from clsviz.progress import Progress
 from clsviz.settings import ALTERED_DEFAULT, ALTERED_SIZES, Alteration
@@ -33,12 +33,14 @@ from clsviz.statistics import sentlen
 from clsviz.statistics.probes import steps
 from clsviz.statistics.ridge import N_FOLDS
 from clsviz.store import Store
+from clsviz.store.results import ResultCache
 from clsviz.vectors import Vectors
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from clsviz.analysis.probes import Origin, Published
+    from clsviz.analysis.random_weights import RandomWeights
     from clsviz.figures import Figure
     from clsviz.sources.published_task import TaskFile
     from clsviz.statistics.erasure import Erasure
@@ -200,6 +202,19 @@ class ProbeResult:
         with Bar(progress) as bar:
             return read_altered(self.found, experiment, n, opened, bar)
 
+    def random_weights(
+        self, *, store: str | os.PathLike[str] | None = None, progress: bool = True, **view: Unpack[ViewSettings]
+    ) -> "RandomWeights":
+        """What the same probes read from the same architecture with random weights, drawn five times.
+
+        `draws` holds, for each initialisation, a reading of [CLS] after each layer, the last with a learning curve;
+        `without_positions` the same of the first with one position vector for all tokens, unless `problem` says why
+        that cannot be. Their vectors are measured first. Takes a view; raises ClsvizError as `probe` does.
+        """
+        experiment, opened = with_view(self.experiment, view), open_store(store)
+        with Bar(progress) as bar:
+            return read_untrained(self.found, experiment, opened, bar)
+
     def sentlen_file(
         self,
         path: str | os.PathLike[str],
@@ -306,6 +321,26 @@ def read_elsewhere(
     for travel in analysis.probes.travels(found, there, experiment.view):
         progress.advance(len(travel.legs))
     return travel, there
+
+
+def read_untrained(
+    found: Found, experiment: Experiment, store: Store, progress: Progress, encoders: Encoders | None = None
+) -> "RandomWeights":
+    """Measure and probe untrained models, or take what was kept; raises ClsvizError."""
+    if found.weights.imported:
+        raise found.weights.imported.no_model
+    encoders, view = encoders or Encoders(), experiment.view.of_all_vectors
+
+    def measure(seed: int, alteration: Alteration | None) -> Vectors:
+        return measure_untrained(seed, experiment, found, store, encoders, progress, alteration)
+
+    def compute() -> "RandomWeights":
+        for result in analysis.random_weights.random_weights(found, view, measure):  # noqa: B007
+            progress.check()
+        return result
+
+    cache = ResultCache(store.results, jobs.SHOWCASE / "results")
+    return cache.get_or_compute(analysis.result_key("random_weights", found, view=view), compute)
 
 
 def read_altered(

@@ -12,6 +12,7 @@ from clsviz import words
 from clsviz.analysis import ViewData
 from clsviz.analysis.layers import SentLen
 from clsviz.analysis.probes import Origin
+from clsviz.analysis.random_weights import RandomWeights
 from clsviz.measurements import Measurements
 from clsviz.settings import Alteration, Pooling, Unit
 from clsviz.statistics.dimensions import Dimensions, NormOf
@@ -63,6 +64,24 @@ def r_squared_by_layer(profile: Profile | None) -> pd.DataFrame:
         for layer, reading in enumerate(profile.line(pooling, readout) if profile else [])
     ]
     return pd.DataFrame(rows, columns=["line", "layer", "r_squared", "lowest", "highest"])
+
+
+def learning_curves(profile: Profile, random: RandomWeights | None) -> Table:
+    """One row per point: line, n, r_squared, lower and upper (its 95% interval), of every vector of the last layer."""
+    curves = {
+        name: profile.get(pooling, None, readout)
+        for (pooling, readout), name in words.profile.LINES.items()
+        if readout is Readout.VECTOR
+    }
+    if random is not None and random.is_complete:
+        curves["random weights"] = random.draws[0][-1]
+        curves["random, no positions"] = random.without_positions[-1] if random.without_positions else None
+    rows = [
+        (name, point.n, point.r_squared, *point.interval)
+        for name, reading in curves.items()
+        for point in (reading.curve if reading else ())
+    ]
+    return pd.DataFrame(rows, columns=["line", "n", "r_squared", "lower", "upper"])
 
 
 def readouts(profile: Profile | None, unit: str) -> pd.DataFrame:

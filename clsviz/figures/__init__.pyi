@@ -5,7 +5,17 @@ from .cloud import Axes, Figure, empty, plain_json, plotly_script, scatter, sent
 from .colouring import Key
 from .density import N_BINS, Density, Drawn, drawn, is_dense, n_sampled
 from .layers import PANEL_HEIGHT, PLAYED_HEIGHT, layer_panel, played_layers, small_multiples
-from .lines import cutoff_lines, error_lines, growth, joined, layer_lines, layer_path, norm_spread, relative_depth
+from .lines import (
+    cutoff_lines,
+    error_lines,
+    growth,
+    joined,
+    layer_lines,
+    layer_path,
+    learning_curves,
+    norm_spread,
+    relative_depth,
+)
 from .style import Labels, Palette, Points, hover_label, labels_of
 
 __all__ = [
@@ -37,6 +47,7 @@ __all__ = [
     "layer_lines",
     "layer_panel",
     "layer_path",
+    "learning_curves",
     "length_map",
     "n_sampled",
     "norm_spread",

@@ -1,6 +1,6 @@
 from .drawn import REDRAWN, encoder_of, identified
 from .estimate import LOAD_SECONDS, RATE_OF_VECTORS, Cost, Machine, gigabytes_of
-from .extraction import Extraction, measure_altered, measure_texts
+from .extraction import Extraction, measure_altered, measure_texts, measure_untrained
 from .housekeeping import Housekeeping
 from .imports import Import, import_rows, list_imports
 from .job import Job, State, Steps
@@ -47,6 +47,7 @@ __all__ = [
     "measure_parts",
     "measure_showcase",
     "measure_texts",
+    "measure_untrained",
     "measurement_key",
     "origin",
     "plan",

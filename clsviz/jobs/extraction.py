@@ -213,9 +213,38 @@ def measure_altered(
     that more sentences are measured in addition to those that are there. Raises AlterationError where the model cannot
     read them.
     """
+    return _measure(_altered(found, n, alteration), alteration, experiment, found, store, encoders, progress)
+
+
+def _altered(found: Found, n: int, alteration: Alteration) -> Sample:
+    """The first n sentences of what was found, as a corpus of altered ones in the store."""
     fingerprint = hashlib.sha256(f"{found.corpus.fingerprint}\n{alteration}\n{_ALTERING}".encode()).hexdigest()
-    sample = Sample(replace(found.corpus, fingerprint=fingerprint), found.sentences[:n], "")
-    return _measure(sample, alteration, experiment, found, store, encoders, progress)
+    return Sample(replace(found.corpus, fingerprint=fingerprint), found.sentences[:n], "")
+
+
+def measure_untrained(
+    seed: int,
+    experiment: Experiment,
+    found: Found,
+    store: Store,
+    encoders: Encoders,
+    progress: Progress,
+    alteration: Alteration | None = None,
+) -> Vectors:
+    """The vectors of the sentences that were found, by the same architecture with random weights of that seed.
+
+    Otherwise as `measure_altered`; in the store they are those of the model “untrained:…”.
+    """
+    n = len(found.measurements)
+    sample = _altered(found, n, alteration) if alteration else found.sample.head(n)
+    name = str(replace(models.Name.parse(found.weights.pinned), untrained=True, seed=seed))
+    weights = identified(models.fetch(name, progress), store)
+    with contextlib.suppress(RedrawnError):  # what is stored of other weights is left where it is
+        encoder_of(weights, encoders, store)
+    nothing_yet = Found(identified(weights, store), sample, measurements=Vectors.none(), seed=found.seed)
+    untrained = replace(experiment.for_vectors, model=name)
+    extraction = Extraction(untrained, store, encoders, nothing_yet, kind=Kind.VECTORS, alteration=alteration)
+    return extraction.run(progress).vectors
 
 
 def _measure(

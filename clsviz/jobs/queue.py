@@ -163,12 +163,13 @@ class JobQueue:
         steps: Callable[[Progress], Iterator[T]],
         visitor: Hashable = None,
         seconds: Callable[[], float] | None = None,
+        kept: Callable[[], T | None] = lambda: None,
     ) -> Analysis[T]:
         """As `analyse`, for what takes the model as well: it waits for its turn among the measurements.
 
         steps: gets the job, to say in it how far it is. seconds: about how long it takes.
         """
-        return self._ask(Lane.MEASURE, key, steps, visitor, seconds=seconds, most_seconds=self._job_seconds)
+        return self._ask(Lane.MEASURE, key, steps, visitor, kept, seconds=seconds, most_seconds=self._job_seconds)
 
     def try_sentences(
         self,

@@ -51,6 +51,7 @@ CLASSES = {
     "clsviz.statistics.erasure": "Left Erasure Remedy",
     "clsviz.statistics.retrieval": "LengthBias Chance",
     "clsviz.analysis.layers": "SentLen NormBreakdown Projected",
+    "clsviz.analysis.random_weights": "RandomWeights",
     "clsviz.analysis.search": "Similarity Way Joined",
     "clsviz.analysis.typed": "TypedSentences Check OfLayer",
     "clsviz.encoder": "Anatomy Architecture TokenizerFacts SpecialToken PoolerWeights Parameter",

@@ -223,4 +223,5 @@ Spearman’s ρ can be compared.
 The lower pictures show every layer, from the embeddings to the last, on a scale that does not depend on the number of \
 layers. On the left, how much of the norm of [CLS] length explains; on the right, how well a linear probe predicts \
 length from the whole vector. A gap between the two is what a linear probe reads beyond a straight line on the norm. A \
-model with random weights is a control: whatever it shows as well takes no training."""
+model with random weights shows what there is before any training; that a probe finds less in a trained one does not \
+mean that training takes length away."""

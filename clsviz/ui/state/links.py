@@ -188,6 +188,7 @@ EXTRAS: dict[str, Callable[[str, Report], Any]] = {
     "origin": _n_altered,
     "sentlen_file": _task_file,
     "project": _word("project", "yes"),
+    "random_weights": _word("random_weights", "yes"),
 }
 """How each is read, by its name in links and in the session's state; "" gives the default."""
 
