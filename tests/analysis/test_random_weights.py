@@ -133,8 +133,8 @@ def test_what_untrained_models_give_away_is_said_only_of_those_that_do() -> None
     assert said(made(*[much] * 4, reading(0.93, 1.64), without=reading(0.65, 3.7)), TRAINED, "tokens") == (
         "An untrained model gives length away too: after its last layer a probe misses by 1.5–1.6 tokens. "
         "Without position vectors it misses by 3.7. In the trained model a linear probe with this many sentences "
-        "misses by 4.3. Of the variance of its last layer 0.3% is linear in length, with random weights 10.0%; relative "
-        "to the squared mean vector it is 3.0 times what it is with random weights."
+        "misses by 4.3. Of the variance of its last layer 0.3% is linear in length, with random weights 10.0%; "
+        "relative to the squared mean vector it is 3.0 times what it is with random weights."
     )
     mixed = said(made(*[much] * 4, little), TRAINED, "tokens")
     assert mixed.startswith(
