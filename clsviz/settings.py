@@ -79,6 +79,16 @@ class Alteration(StrEnum):
     NO_SEPARATOR = "no_separator"
 
 
+RANDOM_ALTERATIONS = frozenset({Alteration.SHUFFLED, Alteration.RANDOM, Alteration.REPEATED})
+"""Those that are drawn at random, several times over, as one draw may be a lucky one."""
+
+DRAWS = 5
+"""Of a control that is drawn at random."""
+
+N_ALTERED = DRAWS * len(RANDOM_ALTERATIONS) + len(Alteration) - len(RANDOM_ALTERATIONS)
+"""How often the sentences are read to find out where their length can be read from."""
+
+
 class Overlay(StrEnum):
     """What can be drawn over the sentences of the main picture."""
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from clsviz.analysis.layers import DRAWS, curve_summary, finite_or_none, folds, linear_summary, used_sentences
+from clsviz.analysis.layers import curve_summary, finite_or_none, folds, linear_summary, used_sentences
 from clsviz.analysis.view import near_duplicates
 from clsviz.errors import AlterationError
 from clsviz.experiment import View
 from clsviz.jobs import Found
-from clsviz.settings import Alteration, Pooling
+from clsviz.settings import DRAWS, Alteration, Pooling
 from clsviz.statistics.probes import Profile, Reading, Readout, read_vector, with_curve
 from clsviz.vectors import Vectors
 

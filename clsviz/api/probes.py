@@ -195,8 +195,9 @@ class ProbeResult:
         """Where the probes may get the length from: the first n sentences altered, measured and probed again.
 
         `natural` holds a reading of [CLS] after each layer, `altered` the same of each alteration: tokens shuffled,
-        tokens at random, one token repeated, one position for all, and without [SEP]; `problems` says why one cannot be
-        measured. Lengths are in tokens. Takes a view; raises ClsvizError as `probe` does.
+        tokens at random, one token repeated, one position for all, and without [SEP]; `redrawn` four more draws of the
+        first three; `problems` says why one cannot be measured. Lengths are in tokens. Takes a view; raises ClsvizError
+        as `probe` does.
         """
         experiment, opened = with_view(self.experiment, view), open_store(store)
         with Bar(progress) as bar:
@@ -352,8 +353,8 @@ def read_altered(
         raise SettingError(f"{n:,} sentences cannot be altered; it must be a number from {low:,} to {high:,}.")
     encoders = encoders or Encoders()
 
-    def measure(alteration: Alteration) -> Vectors:
-        return measure_altered(n, alteration, experiment, found, store, encoders, progress)
+    def measure(alteration: Alteration, draw: int) -> Vectors:
+        return measure_altered(n, alteration, experiment, found, store, encoders, progress, draw)
 
     for origin in analysis.probes.origins(found, experiment.view, n, measure):  # noqa: B007
         progress.check()

@@ -144,10 +144,13 @@ def origin(found: Origin) -> pd.DataFrame:
 
 def origin_lines(found: Origin, alteration: Alteration) -> pd.DataFrame:
     """One row per layer of natural sentences and of those altered in one way: as of `r_squared_by_layer`."""
-    lines = {words.origin.NATURAL: found.natural, words.origin.LABELS[alteration].line: found.altered.get(alteration)}
-    rows = [
-        (name, reading.layer, *_r_squared(reading)) for name, readings in lines.items() for reading in readings or ()
-    ]
+    rows = [(words.origin.NATURAL, reading.layer, *_r_squared(reading)) for reading in found.natural]
+    for reading in found.altered.get(alteration, ()):
+        value, low, high = _r_squared(reading)
+        draws = found.draws(alteration, reading.layer or 0)
+        if len(draws) > 1:  # the range of the draws, and not of the folds
+            low, high = min(draws), max(draws)
+        rows.append((words.origin.LABELS[alteration].line, reading.layer, value, low, high))
     return pd.DataFrame(rows, columns=["line", "layer", "r_squared", "lowest", "highest"])
 
 

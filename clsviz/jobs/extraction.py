@@ -21,7 +21,7 @@ from clsviz.jobs.share import Run, Share, Worker, measure_parts
 from clsviz.jobs.worker_process import Encoders
 from clsviz.measurements import Kind
 from clsviz.progress import Progress, interruptible
-from clsviz.settings import Alteration, Precision
+from clsviz.settings import RANGES, Alteration, Precision
 from clsviz.sources import catalogue, local_files, models, sampling
 from clsviz.sources.sampling import Sample
 from clsviz.store.parts import borders
@@ -206,19 +206,22 @@ def measure_altered(
     store: Store,
     encoders: Encoders,
     progress: Progress,
+    draw: int = 0,
 ) -> Vectors:
     """The vectors of the first n sentences of what was found, altered before the same model reads them.
 
     As `measure_texts`; in the store they are a corpus with a fingerprint made of the sample’s and the alteration, so
-    that more sentences are measured in addition to those that are there. Raises AlterationError where the model cannot
-    read them.
+    that more sentences are measured in addition to those that are there. draw: of an alteration drawn at random, its
+    number. Raises AlterationError where the model cannot read them.
     """
-    return _measure(_altered(found, n, alteration), alteration, experiment, found, store, encoders, progress)
+    drawn = replace(experiment, seed=(experiment.seed + draw) % (RANGES["seed"][1] + 1))
+    return _measure(_altered(found, n, alteration, draw), alteration, drawn, found, store, encoders, progress)
 
 
-def _altered(found: Found, n: int, alteration: Alteration) -> Sample:
+def _altered(found: Found, n: int, alteration: Alteration, draw: int = 0) -> Sample:
     """The first n sentences of what was found, as a corpus of altered ones in the store."""
-    fingerprint = hashlib.sha256(f"{found.corpus.fingerprint}\n{alteration}\n{_ALTERING}".encode()).hexdigest()
+    text = f"{found.corpus.fingerprint}\n{alteration}\n{_ALTERING}" + (f"\n{draw}" if draw else "")
+    fingerprint = hashlib.sha256(text.encode()).hexdigest()
     return Sample(replace(found.corpus, fingerprint=fingerprint), found.sentences[:n], "")
 
 

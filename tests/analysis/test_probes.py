@@ -94,10 +94,10 @@ def found(tiny_folder: Path, text_file: Path, tmp_path_factory: pytest.TempPathF
 
 
 def measured(found: Found, encoder: Encoder, n: int, view: View = OF_CHARACTERS) -> list[Origin]:
-    def measure(alteration: Alteration) -> Vectors:
+    def measure(alteration: Alteration, draw: int) -> Vectors:
         if alteration is Alteration.ONE_POSITION:
             raise AlterationError("No positions here.")
-        return encoder.altered(alteration, 0).vectors(found.sentences[:n])
+        return encoder.altered(alteration, draw).vectors(found.sentences[:n])
 
     return list(origins(found, view, n, measure))
 
@@ -106,7 +106,7 @@ def test_each_alteration_is_probed_as_natural_sentences_are(found: Found, tiny_e
     *early, origin = measured(found, tiny_encoder, 250)
     assert origin.is_complete
     assert not any(step.is_complete for step in early)
-    assert len(early) + 1 == 3 * 5 + 1  # a step for each layer, and one for what cannot be measured
+    assert len(early) + 1 == 3 * 17 + 1  # a step for each layer and draw, and one for what cannot be measured
     assert origin.problems == {Alteration.ONE_POSITION: "No positions here."}
     short = np.flatnonzero(found.vectors.n_tokens[:250] < 25)
     lengths = found.vectors.n_tokens[short]  # in tokens, whatever the unit of the view
@@ -142,7 +142,11 @@ def test_it_is_said_and_kept_in_numbers(found: Found, tiny_encoder: Encoder) -> 
     assert best is not None
     said = words.origin.answer(origin)
     assert f"natural sentences R² {best.r_squared:.2f}; tokens shuffled" in said
-    assert f"one token repeated {origin.altered[Alteration.REPEATED][best.layer or 0].r_squared:.2f}" in said
+    draws = origin.draws(Alteration.REPEATED, best.layer or 0)
+    assert len(set(draws)) == 5
+    assert f"one token repeated {draws[0]:.2f} ({min(draws):.2f}–{max(draws):.2f} in 5 draws)" in said
+    lines = export.tables.origin_lines(origin, Alteration.REPEATED).set_index(["line", "layer"])
+    assert lines.loc[("repeated", best.layer), ["lowest", "highest"]].tolist() == [min(draws), max(draws)]
     assert "one position" not in said
     assert words.origin.answer(None) == "Fitting probes…" == words.origin.answer(early[0])
     assert words.origin.note(origin) == f"{origin.n} sentences."

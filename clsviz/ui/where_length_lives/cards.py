@@ -13,7 +13,7 @@ from clsviz.experiment import Experiment
 from clsviz.jobs import Analysis, Extraction, Found, MeasuringJob, State, measure_altered, measure_untrained
 from clsviz.measurements import Kind
 from clsviz.progress import Progress
-from clsviz.settings import ALTERED_DEFAULT, ALTERED_SIZES, Alteration, Pooling
+from clsviz.settings import ALTERED_DEFAULT, ALTERED_SIZES, DRAWS, N_ALTERED, Alteration, Pooling
 from clsviz.sources import catalogue
 from clsviz.statistics.probes import Readout
 from clsviz.ui import sidebar, status, view
@@ -192,8 +192,8 @@ def _alter(found: Found, experiment: Experiment, n: int) -> "Analysis[Origin]":
     jobs, of_view = server.jobs(), experiment.view.of_all_vectors
 
     def steps(progress: Progress) -> "Iterator[Origin]":
-        def measure(alteration: Alteration) -> Vectors:
-            return measure_altered(n, alteration, experiment, found, jobs.store, jobs.encoders, progress)
+        def measure(alteration: Alteration, draw: int) -> Vectors:
+            return measure_altered(n, alteration, experiment, found, jobs.store, jobs.encoders, progress, draw)
 
         return analysis.probes.origins(found, of_view, n, measure)
 
@@ -224,7 +224,7 @@ def _untrained(found: Found, experiment: Experiment) -> "Analysis[RandomWeights]
 def _seconds_untrained(found: Found, experiment: Experiment) -> float:
     jobs = server.jobs()
     extraction = Extraction(experiment, jobs.store, jobs.encoders, machine=jobs.machine, kind=Kind.VECTORS)
-    return extraction.seconds(found, len(found.measurements) * (analysis.layers.DRAWS + 1))
+    return extraction.seconds(found, len(found.measurements) * (DRAWS + 1))
 
 
 def show_random_weights(
@@ -288,7 +288,7 @@ def show_learning_curve(profile: "Profile", random: "RandomWeights | None") -> N
 def _seconds_to_alter(found: Found, experiment: Experiment, n: int) -> float:
     jobs = server.jobs()
     extraction = Extraction(experiment, jobs.store, jobs.encoders, machine=jobs.machine, kind=Kind.VECTORS)
-    return extraction.seconds(found, n * len(Alteration))
+    return extraction.seconds(found, n * N_ALTERED)
 
 
 def _origin(found: Found, experiment: Experiment, job: "Analysis[Origin] | None") -> None:
@@ -329,14 +329,14 @@ def _origin(found: Found, experiment: Experiment, job: "Analysis[Origin] | None"
         return
     result = job.work.result
     if job.state.is_active:
-        n_done = len(result.altered) + len(result.problems) if result else 0
+        n_done = result.n_done if result else 0
         done = n_done + (job.done / job.total if result and job.total > job.done else 0)
-        stage = f"Change {min(n_done + 1, len(Alteration))} of {len(Alteration)}"
+        stage = f"Reading {min(n_done + 1, N_ALTERED)} of {N_ALTERED}"
         if job.state is State.QUEUED:
             stage = words.waiting.in_queue(server.jobs().n_ahead(job))
         elif job.total:
             stage += f": {job.stage or 'fitting probes'}, {job.done:,} of {job.total:,}"
-        st.progress(min(done / len(Alteration), 1.0), escape(stage))
+        st.progress(min(done / N_ALTERED, 1.0), escape(stage))
     if job.error:
         st.info(escape(job.error))
         return
