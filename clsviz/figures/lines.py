@@ -92,7 +92,7 @@ def layer_lines(
 
 
 def _add_random(figure: go.Figure, random: pd.DataFrame, palette: Palette) -> None:
-    """The band of untrained models, with its name where it ends."""
+    """The band of untrained models, with its name where it begins."""
     layers, lowest, highest = (random[name].to_numpy(float) for name in ("layer", "lowest", "highest"))
     band = _band(layers, lowest - _HALF_BAND, highest + _HALF_BAND, palette.other)
     figure.add_trace(band.update(name="random weights", fillcolor=palette.other + "4d"))
@@ -109,14 +109,14 @@ def _add_random(figure: go.Figure, random: pd.DataFrame, palette: Palette) -> No
         )
     )
     if np.isfinite(lowest).any():
-        at = np.flatnonzero(np.isfinite(lowest))[-1]
+        at = np.flatnonzero(np.isfinite(lowest))[0]
         figure.add_annotation(
             text="random weights",
             x=layers[at],
-            y=highest[at],
-            yshift=4,
-            xanchor="right",
-            yanchor="bottom",
+            y=lowest[at],
+            yshift=-4,
+            xanchor="left",
+            yanchor="top",
             showarrow=False,
             font={"color": palette.other, "size": 13},
         )

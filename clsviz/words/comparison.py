@@ -12,9 +12,9 @@ from clsviz.sources import models
 from clsviz.statistics.intervals import FEW_SENTENCES
 from clsviz.statistics.line import Fit
 from clsviz.words import provenance
-from clsviz.words.answer import HARDLY, NOT_GROUPED, NOT_TOLD, SHUFFLED, SMALL_SPREAD, UNTRAINED_NORM
+from clsviz.words.answer import HARDLY, NOT_GROUPED, SHUFFLED, SMALL_SPREAD, UNTRAINED_NORM
 from clsviz.words.labels import axis_title, cutoff_units
-from clsviz.words.numbers import number, r_squared, share
+from clsviz.words.numbers import number, r_squared, share, share_in_short
 from clsviz.words.readings import counted
 
 
@@ -58,21 +58,24 @@ def _few(rows: Sequence[Row]) -> str:
 
 def headline(rows: Sequence[Row]) -> str:
     """The answer in one sentence, of the models that have measured the whole sample; "" if there are none."""
-    fits = {row.label: row.fit for row in rows if row.is_whole and row.fit is not None}
-    if not fits:
-        return "" if not any(row.norms is not None and row.is_whole for row in rows) else _NO_LINE
-    most, least = max(fits, key=lambda label: fits[label].r_squared), min(fits, key=lambda label: fits[label].r_squared)
-    explained = f"{share(fits[most].r_squared)} of the differences between norms"
-    fewest = min(fits.values(), key=lambda fit: fit.n_clusters)
-    are_few = fewest.n_clusters < FEW_SENTENCES
-    if len(fits) == 1:
-        among = f" of only {counted(fewest.n, fewest.n_clusters)}" if are_few else ""
-        untold = f", {NOT_TOLD}" if not are_few and fits[most].r_squared_interval[0] == 0 else ""
-        return f"In {most}, a straight line in length explains {explained}{among}{untold}."
-    is_told = fits[most].r_squared_interval[0] > fits[least].r_squared_interval[1]
-    told = "Told apart" if _knows_near_duplicates(rows) else "Told apart if there are no near-duplicates"
-    lead = "Too few sentences to tell" if are_few else told if is_told else "Not told apart"
-    return f"{lead}: a line in length explains {explained} in {most}, {share(fits[least].r_squared)} in {least}."
+    whole = [row for row in rows if row.is_whole and row.norms is not None]
+    lines = sorted((row for row in whole if row.fit), key=lambda row: row.fit.r_squared if row.fit else 0)
+    if not lines:
+        return _NO_LINE if whole else ""
+    least, most = lines[0], lines[-1]
+    assert least.fit is not None  # all have a line
+    assert most.fit is not None
+    highest = share_in_short(most.fit.r_squared)
+    if min(row.fit.n_clusters for row in lines if row.fit) < FEW_SENTENCES:
+        return f"Too few sentences to say; the highest is {highest}, in {most.label}."
+    if len(lines) == 1:
+        return f"Only {most.label} gives a line: it accounts for {highest} of the differences."
+    if most.fit.r_squared < HARDLY:
+        return f"By a straight line, hardly any: at most {highest}, in {most.label}."
+    if not analysis.compare.r_squared_difference(most, least)[0] > 0:
+        return f"Too close to call: the highest is {highest}, in {most.label}."
+    told = f"{most.label} more than {least.label}: a straight line accounts for {highest} of its norm differences."
+    return told if _knows_near_duplicates(rows) else f"If there are no near-duplicates, {told}"
 
 
 def _knows_near_duplicates(rows: Sequence[Row]) -> bool:
@@ -80,7 +83,7 @@ def _knows_near_duplicates(rows: Sequence[Row]) -> bool:
     return all(row.norms.shown.clusters is not None for row in rows if row.is_whole and row.norms and row.fit)
 
 
-_NO_LINE = "None of the models has a regression line here."
+_NO_LINE = "Can’t compare: no model gives a line here."
 
 
 def _ranking(rows: Sequence[Row]) -> str:
@@ -101,8 +104,9 @@ def _ranking(rows: Sequence[Row]) -> str:
             f"Most in {most}, where a straight line in length explains {_explained(fits[most])}; least in {least}, "
             f"where it explains {_explained(fits[least], '')}."
         )
-        if fits[most].r_squared_interval[0] <= fits[least].r_squared_interval[1]:
-            text += " The intervals overlap, so the order may be due to chance."
+        ends = {row.label: row for row in rows}
+        if not analysis.compare.r_squared_difference(ends[most], ends[least])[0] > 0:
+            text += " On the same sentences, the order may be due to chance."
     for label in dict.fromkeys([most, least]):
         fit = fits[label]
         if fit.norm_sd < SMALL_SPREAD * fit.norm_mean:

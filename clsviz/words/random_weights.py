@@ -15,8 +15,8 @@ ABOUT = (
     "The same architecture with random weights, drawn five times as training would start from them, reads the same "
     "sentences, and the same probes are fitted. The usual random weights are small, so attention is almost even and "
     "[CLS] is nearly an average of the tokens. One more is read with a single position vector for all tokens. That a "
-    "probe finds less in the trained model does not mean that training takes length away: whatever else the vectors "
-    "hold grows too. Shares of variance are not parts of R²."
+    "probe finds less in the trained model does not mean that training takes length away: other differences between "
+    "vectors may have grown more. Shares of variance are not parts of R²."
 )
 
 COLUMNS = {

@@ -85,7 +85,7 @@ def test_the_models_are_measured_on_the_same_sentences(open_page: Callable[..., 
         assert (row["r_squared"], row["n_sentences"]) == (pytest.approx(fit.r_squared), len(both))
         assert row["probe_r_squared"] > row["r_squared"]
     assert f"The comparison uses {len(both)} of 200 sentences: those under 20 tokens for every model." in texts(page)
-    assert answer(page).startswith("Too few sentences to tell: a line in length explains")
+    assert answer(page).startswith("Too few sentences to say; the highest is ")
     pictures, of_norm, of_vector = charts(page)
     assert [len(t["text"]) for t in pictures["data"] if t["mode"] == "markers"] == [len(both)] * 2
     assert [len(figure["data"]) for figure in (of_norm, of_vector)] == [2, 2]

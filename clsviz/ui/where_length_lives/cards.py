@@ -37,6 +37,8 @@ _HEIGHT_OF_PROJECTION, _HEIGHT_OF_ORIGIN, _HEIGHT_OF_TRAVEL, _HEIGHT_OF_ERASURE,
 
 _HEIGHT_OF_CURVES = 360
 
+_FORMATS = {"linear_share": "percent", "linear_over_mean": "scientific"}
+
 _ALTERED_SIZES = (250, 500, 1000, 2000, 5000, 10_000, 20_000)
 
 Analyses = Mapping[str, Analysis[Any]]
@@ -252,12 +254,11 @@ def show_random_weights(
         if result is not None and result.is_complete:
             st.markdown(escape(words.random_weights.said(result, profile, experiment.unit)))
             table = analysis.random_weights.table(result, profile)
-            of_variance = [str(name) for name in table.columns if "linear" in str(name)]
             st.dataframe(
                 table.rename(columns=words.random_weights.COLUMNS),
                 hide_index=True,
                 column_config={
-                    label: st.column_config.NumberColumn(format="%.1e" if name in of_variance else "%.1f")
+                    label: st.column_config.NumberColumn(format=_FORMATS.get(name.removeprefix("random_"), "%.1f"))
                     for name, label in words.random_weights.COLUMNS.items()
                     if name != "layer"
                 },
