@@ -24,7 +24,7 @@ alone, libraries and model included (on a GPU: what PyTorch allocates there).
 divided equally among them and a thread per core of ours, the rate alone × cores / (cores + N) is what is left: the fair
 rate. The fair share is the rate that was reached as a part of that.
 
-Requires requirements-benchmarks.txt; what else is in requirements-engines.txt is compared if it is installed.
+Requires benchmarks/requirements.txt. What is in benchmarks/requirements-engines.txt is compared if it is installed.
 """
 
 import argparse

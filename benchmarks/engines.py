@@ -1,6 +1,6 @@
 """Other programs that run a model on a CPU, each used directly; those that are not installed are left out.
 
-Requires requirements-benchmarks.txt, and for the optional ones requirements-engines.txt.
+Requires benchmarks/requirements.txt, and for the optional ones benchmarks/requirements-engines.txt.
 """
 
 from collections.abc import Callable, Sequence

@@ -4,7 +4,7 @@ On the server's side, for a sample of N sentences of the package documentation, 
 reopening it, and moving the length cutoff, from the arrays to the JSON that goes to the browser; with the memory that
 it takes. With --browser also what a visitor sees, in a real browser on this machine: from a cold start of the server
 with an empty store to the first picture of each page, as an image in the server’s HTML and as Plotly draws it,
-the same for a second visitor, and from Run to the first points once the model is loaded; and after each touch until
+the same for a second visitor, and from Measure to the first points once the model is loaded; and after each touch until
 the page is still, with 5,000 sentences and with N.
 """
 

@@ -28,7 +28,7 @@ _COOKIE = "_streamlit_xsrf"
 _MEASURED = re.compile(r":material/check: [\d,]+ sentences? measured")
 _SO_FAR = re.compile(r"[\d,]+ of ([\d,]+) sentences, [\d,]+–")
 """How many are measured: the first number is of those that are short enough to be shown."""
-_RUN = re.compile(r"(Run|Continue)( ·|$)")
+_RUN = re.compile(r"Measure( ·|$)")
 """The button that starts what would take a slow or busy machine long."""
 _QUEUE = re.compile(r"(One|[\d,]+) runs? comes? first")
 
@@ -57,7 +57,7 @@ class Met:
     points: of the first picture that has any. measured: when the page said that all was measured. told: each place in
     the queue that it told, and when. counts: how many sentences the page said were measured. n_looks: how often the
     page looked for news. is_lost: whether the server closed the connection. has_pressed: whether the visitor had to
-    press Run.
+    press Measure.
     """
 
     number: int

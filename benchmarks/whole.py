@@ -29,7 +29,7 @@ from clsviz.jobs import Encoders, Extraction, Found
 from clsviz.measurements import Measurements
 from clsviz.progress import Progress
 from clsviz.settings import ALL
-from clsviz.sources import models, sampling, whole_corpus
+from clsviz.sources import models, sampling
 from clsviz.store import Key, Store, borders
 
 _ROUNDS = 3
@@ -72,7 +72,7 @@ def prepare(experiment: Experiment, store: Store, n: int) -> None:
     lengths, noise = lengths_and_noise(random, n)
     if not path.exists():
         of_lines = np.empty(n, np.int32)
-        of_lines[whole_corpus.sample_order(n, experiment.seed)] = lengths
+        of_lines[sampling.sample_order(n, experiment.seed)] = lengths
         with path.open("w", encoding="utf-8") as file:
             file.writelines(_lines(of_lines))
     extraction = Extraction(experiment, store, Encoders())

@@ -8,7 +8,8 @@ ClsvizError             subject
 ├── StoreError          store      a file or folder of ours cannot be read or written
 ├── SentenceError       sentences  a sentence of the user's own cannot be used
 ├── UndefinedFitError   sentences  the chosen sentences determine no regression line
-│   └── TooFewError     sentences  because they are too few; what to do is for those to say who know where to find more
+│   ├── TooFewError     sentences  because they are too few; what to do is for those to say who know where to find more
+│   └── UnsearchableError sentences  no search with known right texts can be made of the texts
 ├── UnexpectedError     program    a fault of ours; the log has its traceback
 ├── TooManyError        program    a visitor asks for more than this server allows one at a time
 └── CancelledError      (none)     the user asked the work to stop
@@ -81,6 +82,10 @@ class UndefinedFitError(ClsvizError):
 
 class TooFewError(UndefinedFitError):
     """The chosen sentences are too few. What to do depends on whether there are more: see `analysis.advised`."""
+
+
+class UnsearchableError(UndefinedFitError):
+    """No search with known right texts can be made of the texts, or too few; the message says why."""
 
 
 class UnexpectedError(ClsvizError):

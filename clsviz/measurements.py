@@ -23,6 +23,12 @@ class Kind(StrEnum):
 
     NORMS = "norms"
     VECTORS = "vectors"
+    MEANS = "means"
+
+
+def kind_of(pooling: Pooling) -> Kind:
+    """What is measured of a sample for the norm of one of its vectors: means and maxima need every token's vector."""
+    return Kind.MEANS if pooling in POOLED[1:] else Kind.NORMS
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,3 +97,56 @@ class Measurements:
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
         """The inverse of `to_arrays`; a value is an array, or an object that becomes one when sliced."""
         return cls(**{name: array[:] for name, array in arrays.items()})
+
+
+FIXED = 8
+"""Word tokens that are drawn from every sentence, so that one with more of them has no longer an average."""
+
+DEALT = 256
+"""Sentences, one after the other, whose tokens are dealt out among them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Means(Measurements):
+    """Norms of n sentences that need the vectors of all their tokens; those of the tokens are after the last layer.
+
+    mean_norms, max_norms: float32 (n, n_layers + 1), L2 norm of the mean and of the maximum over all tokens, special
+        ones included, after every layer.
+    n_pooled: int32 (n,), how many tokens that are. token_squares: float32 (n,), the mean of their squared L2 norms.
+    fixed_norms: float32 (n,), L2 norm of the mean of FIXED random word tokens; NaN where there are fewer.
+    dealt_norms: float32 (n,), L2 norm of the mean of as many tokens as the sentence has, drawn from it and its
+        neighbours in the sample, DEALT of them at a time, each token once.
+    """
+
+    mean_norms: NDArray[np.float32]
+    max_norms: NDArray[np.float32]
+    n_pooled: NDArray[np.int32]
+    token_squares: NDArray[np.float32]
+    fixed_norms: NDArray[np.float32]
+    dealt_norms: NDArray[np.float32]
+
+    @property
+    def other_norms(self) -> dict[Pooling, NDArray[np.float32]]:
+        """The norms of `POOLED` but [CLS], as `Vectors` has them."""
+        return {Pooling.MEAN: self.mean_norms, Pooling.MAX: self.max_norms}
+
+    def norms(self, pooling: Pooling, layer: int | None) -> NDArray[np.float32]:
+        """As in `Measurements`, for every pooling."""
+        if pooling in self.other_norms:
+            return self.other_norms[pooling][:, self.n_layers if layer is None else layer]
+        return super().norms(pooling, layer)
+
+    @classmethod
+    def none(cls) -> Self:
+        """Measurements of no sentences."""
+        nothing = vars(Measurements.none())
+        each = np.empty(0, np.float32)
+        return cls(
+            **nothing,
+            mean_norms=each[:, None],
+            max_norms=each[:, None],
+            n_pooled=np.empty(0, np.int32),
+            token_squares=each,
+            fixed_norms=each,
+            dealt_norms=each,
+        )

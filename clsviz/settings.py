@@ -89,6 +89,42 @@ N_ALTERED = DRAWS * len(RANDOM_ALTERATIONS) + len(Alteration) - len(RANDOM_ALTER
 """How often the sentences are read to find out where their length can be read from."""
 
 
+class SimilarityFunction(StrEnum):
+    """What ranks texts for a query: the cosine of two vectors, or the dot product of vectors as pooling gives them."""
+
+    COSINE = "cosine"
+    DOT = "dot"
+
+
+class Task(StrEnum):
+    """Where the searches of a test come from, and so which texts are right for each."""
+
+    TITLES = "titles"
+    HALVES = "halves"
+    INVERSE_CLOZE = "inverse cloze"
+    JUDGED = "judged"
+
+
+class Fix(StrEnum):
+    """What can be done to vectors or scores, where texts of some lengths are found too often.
+
+    NORMALIZED: vectors divided by their norms. CENTRED: their mean taken away. ERASED: LEACE of log length. WHITENED:
+    correlations between dimensions taken away. CALIBRATED: scores in standard deviations from what texts of their
+    length get from other queries. SQRT_TOKENS, TOKENS_TENTH, TOKENS_POWER: scores times a power of the length (½, 0.1,
+    or one of the user's own). MEAN_POOLED: vectors of mean pooling instead.
+    """
+
+    NORMALIZED = "normalized"
+    CENTRED = "centred"
+    ERASED = "leace"
+    WHITENED = "whitened"
+    CALIBRATED = "calibrated"
+    MEAN_POOLED = "mean_pooled"
+    SQRT_TOKENS = "tokens^0.5"
+    TOKENS_TENTH = "tokens^0.1"
+    TOKENS_POWER = "tokens^p"
+
+
 class Overlay(StrEnum):
     """What can be drawn over the sentences of the main picture."""
 
@@ -117,8 +153,13 @@ TEXT_PARAMETER = "text"
 PAGE_PARAMETERS = (
     *("models", "axes", "heat", "nearest", "sentence", "word", "overlays", "zoom", "selected", "joined"),
     *("erase", "travel_to", "colour", "find", "origin", "sentlen_file", "project", "random_weights"),
+    *("similarity", "titles", "searches"),
 )
 """URL parameters that belong to a single page. Not part of the experiment."""
+
+
+SEARCH_DEFAULTS = {"corpus": "python-api", "pooling": "mean"}
+"""Settings of a search test that a link or a command leaves out, where they are not those of other pages."""
 
 
 ALTERED_SIZES = (100, 20_000)

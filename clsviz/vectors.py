@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz.errors import StoreError
-from clsviz.measurements import POOLED, Kind, Measurements
+from clsviz.measurements import POOLED, Kind, Means, Measurements
 from clsviz.settings import Pooling
 
 _PER_SENTENCE = tuple(field.name for field in fields(Measurements))
@@ -224,5 +224,17 @@ class Vectors(Measurements):
         )
 
 
-KINDS: dict[Kind, type[Measurements]] = {Kind.NORMS: Measurements, Kind.VECTORS: Vectors}
+@dataclass(frozen=True, eq=False)
+class PooledVectors:
+    """Vectors of n texts after one layer, exactly as computed, of some poolings only.
+
+    n_tokens, truncated: as in `Measurements`. vectors: float32 (n, width) by pooling.
+    """
+
+    n_tokens: NDArray[np.int32]
+    truncated: NDArray[np.bool_]
+    vectors: Mapping[Pooling, NDArray[np.float32]]
+
+
+KINDS: dict[Kind, type[Measurements]] = {Kind.NORMS: Measurements, Kind.VECTORS: Vectors, Kind.MEANS: Means}
 """The class that holds each kind of measurement."""

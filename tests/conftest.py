@@ -30,7 +30,7 @@ gc.disable()
 
 TOGETHER = {"api", "browser"}
 """Folders whose tests run in one worker, as those of every file do: they share what takes long to set up."""
-APART = {"test_access.py", "test_browser.py", "test_explaining.py", "test_headers.py"}
+APART = {"test_access.py", "test_explaining.py", "test_headers.py"}
 """Half of what a browser does, by the time that it takes: another worker visits the other pages meanwhile."""
 FIRST = "browser", "benchmarks", "docs", "ui"
 """Folders whose tests take longest: the other workers do all the rest meanwhile."""

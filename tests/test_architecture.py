@@ -1,6 +1,7 @@
 """The rules of the house: who may import what, and what may be loaded when."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -80,14 +81,24 @@ def test_the_public_names_are_these() -> None:
         "NormResult",
         "Pooling",
         "ProbeResult",
+        "SearchTestResult",
         "SimilarityResult",
         "compare",
         "fit",
         "import_vectors",
         "measure",
         "probe",
+        "search_test",
+        "search_test_vectors",
         "similarity",
     ]
     assert all(getattr(clsviz, name).__module__.startswith("clsviz.") for name in clsviz.__all__)
     with pytest.raises(AttributeError, match="nothing"):
         clsviz.nothing  # noqa: B018
+
+
+def test_what_the_list_of_what_is_protected_names_is_there() -> None:
+    tests = Path(__file__).parent
+    named = re.findall(r"`((?:[a-z_]+/)*(?:test_[a-z_0-9]+\.py)?)`", (tests / "README.md").read_text(encoding="utf-8"))
+    assert len(named) > 40
+    assert [name for name in named if not (tests / name).exists()] == []

@@ -1,9 +1,7 @@
-import ipaddress
-
 import pytest
 
 from clsviz.errors import SettingError
-from clsviz.hosting import Hosting, hosting_of
+from clsviz.hosting import hosting_of
 
 
 def test_a_public_server_may_be_shown_anywhere_and_a_local_one_on_its_machine() -> None:
@@ -60,8 +58,3 @@ def test_metrics_are_for_whom_the_setting_says(
 def test_metrics_for_nobody_known_are_refused(text: str) -> None:
     with pytest.raises(SettingError, match="CLSVIZ_METRICS"):
         hosting_of({"CLSVIZ_METRICS": text}, is_public=False)
-
-
-def test_a_network_includes_its_addresses_alone() -> None:
-    hosting = Hosting("*", (ipaddress.ip_network("10.0.0.0/30"),))
-    assert [last for last in range(8) if hosting.shows_metrics(f"10.0.0.{last}", is_forwarded=False)] == [0, 1, 2, 3]

@@ -40,18 +40,6 @@ def test_a_machine_of_ones_own_is_no_such_host() -> None:
     assert limits_of(environment, Path("/home/me/mount/src/clsviz")) is LOCAL
 
 
-def test_a_public_server_allows_less() -> None:
-    assert PUBLIC.is_public
-    assert not LOCAL.is_public
-    for name in ("sample_size", "probe_size", "n_encoders"):
-        assert getattr(PUBLIC, name) < getattr(LOCAL, name)
-
-
-def test_limits_do_not_change() -> None:
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        PUBLIC.sample_size = 10**9  # type: ignore[misc]
-
-
 def test_the_environment_sets_single_limits() -> None:
     environment = {
         "CLSVIZ_PUBLIC": "1",

@@ -23,8 +23,3 @@ def test_parts_join_to_the_whole() -> None:
         assert getattr(joined, name).dtype == getattr(whole, name).dtype
     assert len(whole.head(3)) == 3
     assert whole.head(3).n_tokens.tolist() == [0, 1, 2]
-
-
-def test_nothing_joins_to_nothing() -> None:
-    assert len(Measurements.concatenate([])) == 0
-    assert not Measurements.none().has_pooler

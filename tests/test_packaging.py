@@ -44,7 +44,7 @@ def test_each_pin_is_inside_its_range(name: str) -> None:
 
 def test_the_pin_of_each_extra_is_inside_its_range() -> None:
     for extra, (text,) in PROJECT["optional-dependencies"].items():
-        lines = (ROOT / f"requirements-{extra}.txt").read_text(encoding="utf-8").splitlines()
+        lines = (ROOT / "deploy" / f"requirements-{extra}.txt").read_text(encoding="utf-8").splitlines()
         (pinned,) = [Requirement(line) for line in lines if not line.startswith("#")]
         asked = Requirement(text)
         assert (pinned.name, pinned.extras) == (asked.name, asked.extras)
@@ -98,17 +98,14 @@ def test_the_library_finds_its_lazy_parts(site: Path, tmp_path: Path) -> None:
     assert ran.stdout.startswith(str(site))
 
 
-@pytest.mark.parametrize("command", [[], ["app"]])
-def test_the_command_alone_starts_the_dashboard_with_its_settings(
-    command: list[str], site: Path, tmp_path: Path
-) -> None:
+def test_the_command_alone_starts_the_dashboard_with_its_settings(site: Path, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     address = f"http://127.0.0.1:{port}"
     flags = [f"--server.port={port}", "--server.headless=true", "--server.address=127.0.0.1"]
     with (tmp_path / "log").open("w") as log:
         process = subprocess.Popen(
-            [site / "bin" / "clsviz", *command, *flags],
+            [site / "bin" / "clsviz", *flags],
             cwd=tmp_path,
             env=environment(site) | {"CLSVIZ_STORE": str(tmp_path / "store"), "PYTHONWARNINGS": "default"},
             stdout=log,

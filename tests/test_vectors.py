@@ -89,22 +89,6 @@ def test_parts_of_vectors_come_back_from_the_store_and_join(tiny_encoder: Encode
     assert sum(part.path.stat().st_size for part in parts.values()) < 2 * n_components + overhead
 
 
-def test_a_damaged_part_of_vectors_is_dropped(tiny_encoder: Encoder, store: Store) -> None:
-    key = Key("model", "corpus", 0, 512, "float32", Kind.VECTORS)
-    part = store.append(key, 0, tiny_encoder.vectors(SENTENCES), seconds=1)
-    content = bytearray(part.path.read_bytes())
-    content[-3] ^= 1
-    part.path.write_bytes(content)
-    assert store.read(part) is None
-    assert not part.path.exists()
-
-
-def test_norms_and_vectors_of_the_same_are_kept_apart(store: Store) -> None:
-    norms, vectors = (Key("model", "corpus", 0, 512, "float32", kind) for kind in Kind)
-    assert norms.folder_name.startswith("norms-")
-    assert vectors.folder_name.startswith("vectors-")
-
-
 @pytest.fixture
 def experiment(tiny_folder: Path, text_file: Path) -> Experiment:
     return Experiment(model=str(tiny_folder), corpus=str(text_file), sample_size=300, probe_size=100)

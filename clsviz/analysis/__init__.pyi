@@ -1,9 +1,10 @@
-from . import compare, fields, layers, probes, random_weights, search, typed
+from . import compare, fields, layers, probes, random_weights, search, search_test, typed
 from .typed import CorpusContext, Missing, corpus_context
 from .view import (
     Cells,
     ViewData,
     audit_of,
+    averaging,
     by_cutoff,
     cells_of_all,
     check_layer,
@@ -30,6 +31,7 @@ __all__ = [
     "Missing",
     "ViewData",
     "audit_of",
+    "averaging",
     "by_cutoff",
     "cells_of_all",
     "check_layer",
@@ -50,6 +52,7 @@ __all__ = [
     "random_weights",
     "result_key",
     "search",
+    "search_test",
     "select",
     "sentences_key",
     "shapes",

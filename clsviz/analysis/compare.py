@@ -9,12 +9,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clsviz.analysis.search_test import SearchTest
 from clsviz.analysis.view import ViewData, advised, lengths_of, near_duplicates, select_index, under_cutoff
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import View
 from clsviz.jobs import Found
 from clsviz.measurements import Measurements
-from clsviz.settings import Pooling
+from clsviz.settings import Pooling, SimilarityFunction
 from clsviz.sources import models
 from clsviz.statistics.bootstrap import Bootstrap
 from clsviz.statistics.intervals import Interval
@@ -47,6 +48,7 @@ class Row:
     label: unique among the models. n_sampled: sentences of the sample. is_whole: whether all of them are measured.
     norms: None while nothing is measured. profile: probes of its vectors, fitted to the first sentences of the sample.
     is_read: whether the profile is final.
+    search: of its mean-pooled vectors, where it was tested; search_problem: why it could not be, or "".
     problem: why something is missing, or "".
     """
 
@@ -60,6 +62,8 @@ class Row:
     sentences_per_second: float | None = None
     n_parameters: int | None = None
     problem: str = ""
+    search: SearchTest | None = None
+    search_problem: str = ""
 
     @property
     def fit(self) -> Fit | None:
@@ -138,7 +142,9 @@ def table(rows: Sequence[Row]) -> pd.DataFrame:
     Columns: model, label, n_sentences, r_squared with its 95% interval r_squared_low to r_squared_high, slope with
     slope_low and slope_high, spearman, probe_r_squared (cross-validated, of the whole [CLS] vector after the layer
     where it is highest), probe_layer, n_layers, norm_mean, norm_sd, mean_length, mean_tokens, sentences_per_second,
-    n_parameters (weights in the matrices that every token is multiplied by), problem.
+    n_parameters (weights in the matrices that every token is multiplied by), problem; and where a search was tested, of
+    mean-pooled vectors by cosine and by dot product (…_dot): recall_at_10 with recall_at_10_low and recall_at_10_high,
+    ndcg_at_10, exposure_shortest and exposure_longest (of the shortest and the longest fifth of the texts).
     """
     return pd.DataFrame(map(_cells, rows)).astype(
         dict.fromkeys(("n_sentences", "probe_layer", "n_layers", "n_parameters"), "Int64")
@@ -172,13 +178,30 @@ def _cells(row: Row) -> dict[str, object]:
         "sentences_per_second": np.nan if row.sentences_per_second is None else row.sentences_per_second,
         "n_parameters": row.n_parameters,
         "problem": row.problem or (norms.shown.problem if norms else ""),
+        **(_search_cells(row.search) if row.search else {}),
     }
 
 
-def curves(rows: Sequence[Row]) -> pd.DataFrame:
-    """R² by model and layer, of the norm of [CLS] and of a probe of its whole vector; missing where undefined.
+def _search_cells(test: SearchTest) -> dict[str, object]:
+    cells: dict[str, object] = {}
+    for similarity, end in ((SimilarityFunction.COSINE, ""), (SimilarityFunction.DOT, "_dot")):
+        ranking = test.ranking(similarity)
+        cells |= {
+            f"recall_at_10{end}": ranking.recall_at_10,
+            f"recall_at_10_low{end}": ranking.recall_interval[0],
+            f"recall_at_10_high{end}": ranking.recall_interval[1],
+            f"ndcg_at_10{end}": ranking.ndcg_at_10,
+            f"exposure_shortest{end}": ranking.exposure[0],
+            f"exposure_longest{end}": ranking.exposure[-1],
+        }
+    return cells
 
-    Columns: model (its label), layer, depth (layer divided by the last layer, 0 to 1), norm, vector.
+
+def curves(rows: Sequence[Row]) -> pd.DataFrame:
+    """R² by model and layer, of the norm of [CLS] and of a probe of its vector; missing where undefined.
+
+    Columns: model (its label), layer, depth (layer divided by the last layer, 0 to 1), norm, vector, and error: by how
+    much the probe misses the length, in its unit.
     """
     parts = []
     for row in rows:
@@ -188,10 +211,18 @@ def curves(rows: Sequence[Row]) -> pd.DataFrame:
         line = row.profile.line(Pooling.CLS, Readout.VECTOR) if row.profile else [None] * (last + 1)
         layers = np.arange(last + 1)
         of_vector = [np.nan if reading is None or reading.r_squared is None else reading.r_squared for reading in line]
+        errors = [np.nan if reading is None or reading.r_squared is None else reading.error for reading in line]
         columns = {"layer": layers, "depth": layers / max(last, 1), "norm": row.norms.r_squared, "vector": of_vector}
+        columns["error"] = np.array(errors)
         parts.append(pd.DataFrame({"model": row.label, **columns}))
-    empty = pd.DataFrame({"model": [], "layer": [], "depth": [], "norm": [], "vector": []})
+    empty = pd.DataFrame({"model": [], "layer": [], "depth": [], "norm": [], "vector": [], "error": []})
     return pd.concat(parts, ignore_index=True) if parts else empty
+
+
+def last_errors(rows: Sequence[Row]) -> dict[str, float]:
+    """By how much a linear probe misses the length after the last layer, in its unit, by the model's label."""
+    last = {row.label: row.profile.get(Pooling.CLS, None, Readout.VECTOR) for row in rows if row.profile}
+    return {label: one.error for label, one in last.items() if one is not None and one.r_squared is not None}
 
 
 def points(rows: Sequence[Row], sentences: Sequence[str]) -> pd.DataFrame:

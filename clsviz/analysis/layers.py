@@ -10,6 +10,7 @@ from clsviz.analysis.view import advised, audit_of, check_layer, lengths_of, mor
 from clsviz.errors import TooFewError, UndefinedFitError
 from clsviz.experiment import View
 from clsviz.jobs import Found
+from clsviz.measurements import Means
 from clsviz.settings import DRAWS, Lengths, Pooling
 from clsviz.statistics import line, probes, sentlen
 from clsviz.statistics.dimensions import Dimensions, NormOf, dimensions, without_layer_norm
@@ -18,17 +19,16 @@ from clsviz.statistics.lengths import shuffled
 from clsviz.statistics.probes import MOST_PROJECTED, Profile, Projection, Reading, Readout, readings
 from clsviz.statistics.ridge import Probe, folds_of_clusters, ridge_probe
 from clsviz.statistics.sentlen import CHANCE, Code, Result, online_code
+from clsviz.vectors import Vectors
 
-MOST_DRAWN = 400
-"""Sentences drawn after each layer: a browser has as many pictures to draw as the model has layers."""
-
-MOST_ADDED = 200
-"""Sentences that are drawn beside these because they are selected."""
+MOST_DRAWN = 200
+"""Sentences drawn after each layer: a browser has as many pictures to draw as the model has layers. And of those that
+are selected, as many more."""
 
 
 @dataclass(frozen=True, eq=False)
 class AfterLayer:
-    """The norms after one layer, and the line through them.
+    """The norms of one vector after one layer, and the line through them.
 
     norms: float32 (n_drawn,). mean, sd: of all sentences. r_squared, slope (norm per unit of length), intercept: of the
     line through all; None if there is none, and `problem` then says why, in two words.
@@ -42,11 +42,12 @@ class AfterLayer:
     slope: float | None = None
     intercept: float | None = None
     problem: str = ""
+    pooling: Pooling = Pooling.CLS
 
 
 @dataclass(frozen=True, eq=False)
 class EveryLayer:
-    """The same n sentences after every layer.
+    """The same n sentences after every layer, and mean-pooled after the last where that is known.
 
     index: intp (n_drawn,), the sentences that are drawn, among those measured. lengths: int32 (n_drawn,).
     """
@@ -57,39 +58,39 @@ class EveryLayer:
     layers: tuple[AfterLayer, ...]
 
 
-def every_layer(found: Found, view: View) -> EveryLayer:
-    """Norm against length after each layer, for the sentences that the view shows; its own layer plays no part."""
+def every_layer(
+    found: Found, view: View, pooled: Vectors | Means | None = None, selected: NDArray[np.intp] | None = None
+) -> EveryLayer:
+    """Norm against length after each layer, for the sentences that the view shows; its layer and pooling play no part.
+
+    pooled: of the same sentences, for the norms of their mean-pooled vectors. selected: sentences that are drawn in any
+    case, intp (n,), among those measured.
+    """
     index, _ = under_cutoff(found.measurements, view)
     lengths = lengths_of(found, view, index)
-    layers = range(found.measurements.n_layers + 1)
-    drawn = slice(0, MOST_DRAWN)  # the sample is in random order
-    return EveryLayer(
-        len(index), index[drawn], lengths[drawn], tuple(_after(found, view, layer, index, lengths) for layer in layers)
-    )
+    is_drawn = np.arange(len(index)) < MOST_DRAWN  # the sample is in random order
+    if selected is not None:
+        is_drawn[np.flatnonzero(np.isin(index, selected) & ~is_drawn)[:MOST_DRAWN]] = True
+
+    def after(found: Found, pooling: Pooling, layer: int) -> AfterLayer:
+        return _after(found, replace(view, pooling=pooling, layer=layer), index, lengths, is_drawn)
+
+    n_layers = found.measurements.n_layers
+    layers = [after(found, Pooling.CLS, layer) for layer in range(n_layers + 1)]
+    if pooled is not None and len(pooled) >= len(found.measurements):
+        layers.append(after(replace(found, measurements=pooled, audit=None), Pooling.MEAN, n_layers))
+    return EveryLayer(len(index), index[is_drawn], lengths[is_drawn], tuple(layers))
 
 
-def with_others(every: EveryLayer, found: Found, view: View, sentences: NDArray[np.intp]) -> EveryLayer:
-    """The same with those of `sentences` that the view shows and that were not drawn: 200 more at most."""
-    index, _ = under_cutoff(found.measurements, view)
-    places = np.flatnonzero(np.isin(index, sentences))
-    places = places[places >= len(every.index)][:MOST_ADDED]  # the first are drawn
-    if not len(places):
-        return every
-    more = index[places]
-    layers = tuple(
-        replace(after, norms=np.concatenate([after.norms, found.measurements.norms(Pooling.CLS, after.layer)[more]]))
-        for after in every.layers
-    )
-    lengths = np.concatenate([every.lengths, lengths_of(found, view, index)[places]])
-    return replace(every, index=np.concatenate([every.index, more]), lengths=lengths, layers=layers)
-
-
-def _after(found: Found, view: View, layer: int, index: NDArray[np.intp], lengths: NDArray[np.int32]) -> AfterLayer:
-    norms = found.measurements.norms(Pooling.CLS, layer)[index]
+def _after(
+    found: Found, view: View, index: NDArray[np.intp], lengths: NDArray[np.int32], is_drawn: NDArray[np.bool_]
+) -> AfterLayer:
+    assert view.layer is not None  # each has its number
+    norms = found.measurements.norms(view.pooling, view.layer)[index]
     y = norms.astype(float)
     mean, sd = (float(y.mean()), float(y.std(ddof=1))) if len(y) > 1 else (0.0, 0.0)
-    after = AfterLayer(layer, norms[:MOST_DRAWN], mean, sd)
-    audit = audit_of(found, replace(view, pooling=Pooling.CLS, layer=layer))
+    after = AfterLayer(view.layer, norms[is_drawn], mean, sd, pooling=view.pooling)
+    audit = audit_of(found, view)
     if found.audit is not None and (audit is None or not audit.keeps_r_squared):
         return replace(after, problem="not measurable")
     try:

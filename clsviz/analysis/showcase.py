@@ -1,10 +1,12 @@
 """What was read from the measurements that come with clsviz, so that every page opens with results.
 
-Run as ``python -m clsviz.analysis.showcase``, this measures, reads and writes all of it anew on the machine that runs
-it. A page that asks for something else measures and computes it there.
+Run as ``python -m clsviz.analysis.showcase``, this measures, reads and writes all of it again on the machine that runs
+it, or with ``searches`` after it only the tests of searches. A page that asks for something else measures and computes
+it there.
 """
 
 import contextlib
+import sys
 import tempfile
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
@@ -12,15 +14,25 @@ from pathlib import Path
 from typing import TypeVar
 
 from clsviz import analysis
-from clsviz.analysis import compare, layers, probes, random_weights, search, typed
+from clsviz.analysis import compare, layers, probes, random_weights, search, search_test, typed
 from clsviz.encoder import AnyEncoder
 from clsviz.errors import UndefinedFitError
-from clsviz.experiment import Experiment, View
-from clsviz.jobs import SHOWCASE, Encoders, Found, measure_showcase, measure_texts, measure_untrained
+from clsviz.experiment import Experiment, Selection, View
+from clsviz.jobs import (
+    SHOWCASE,
+    Encoders,
+    Found,
+    ModelVectors,
+    measure_showcase,
+    measure_texts,
+    measure_untrained,
+)
 from clsviz.measurements import MAX_LENGTH, POOLED
 from clsviz.progress import Progress
 from clsviz.settings import Alteration, Lengths, Pooling, Precision, Unit
+from clsviz.sources import models
 from clsviz.sources.models import UNTRAINED
+from clsviz.sources.searches import find_searches
 from clsviz.store import Store
 from clsviz.store.results import ResultCache, ResultKey, write
 from clsviz.vectors import Vectors
@@ -53,32 +65,45 @@ def controls() -> list[View]:
 
 
 def main() -> None:
-    """Measure and read everything, with nothing taken over from before."""
+    """Measure and read everything, with nothing taken over from before, or the tests of searches alone."""
     encoders = Encoders()
+    if sys.argv[1:] == ["searches"]:
+        with tempfile.TemporaryDirectory(prefix="clsviz-showcase-") as folder:
+            read_searches(models.find(DEFAULT.model), Store(Path(folder)), encoders)
+        return
     with tempfile.TemporaryDirectory(prefix="clsviz-showcase-") as folder:
         elsewhere = Store(Path(folder))
         measured = measure_showcase(EXPERIMENTS, elsewhere, encoders)
-        for experiment, (of_norms, of_vectors) in zip(EXPERIMENTS, measured, strict=True):
+        for experiment, (of_norms, of_means, of_vectors) in zip(EXPERIMENTS, measured, strict=True):
             print(f"Reading {len(of_norms.measurements):,} sentences by {of_norms.weights.label}", flush=True)
             is_default = experiment == DEFAULT
-            read_norms(of_norms)
+            read_norms(of_norms, [*views(of_norms.measurements.n_layers, (Pooling.CLS, Pooling.POOLER)), *controls()])
+            read_means(of_means)
             read_vectors(of_vectors, None if is_default else [DEFAULT.view])
             if is_default:
                 read_similarity(of_vectors, elsewhere, encoders)
                 read_random_weights(of_vectors, elsewhere, encoders)
+                read_searches(of_norms.weights, elsewhere, encoders)
                 read_examples(encoders.get(of_norms.weights))
 
 
-def read_norms(found: Found) -> None:
+def read_norms(found: Found, views_read: Sequence[View]) -> None:
     """What the main page and the comparison show of norms."""
     cache = _Bundle()
-    for view in [*views(found.measurements.n_layers, (Pooling.CLS, Pooling.POOLER)), *controls()]:
+    for view in views_read:
         shown = analysis.select(found, view, cache=cache)
         cache.put(analysis.result_key("quantiles", found, view=view), analysis.quantiles(shown))
         cache.put(analysis.result_key("flat", found, view=view), analysis.flat(shown, view))
         whole = replace(view, length_cutoff=MAX_LENGTH)
         cache.put(analysis.result_key("by_cutoff", found, view=whole), analysis.by_cutoff(found, whole))
         _put_last(cache, "shapes", analysis.shapes, found, view)
+
+
+def read_means(found: Found) -> None:
+    """What the main page shows of means: the view that it opens with for them."""
+    view = DEFAULT.view.of_averaging
+    read_norms(found, [view])
+    _Bundle().put(analysis.result_key("averaging", found, view=view), analysis.averaging(found, view))
 
 
 def read_vectors(found: Found, views_read: list[View] | None = None) -> None:
@@ -120,6 +145,15 @@ def read_random_weights(found: Found, elsewhere: Store, encoders: Encoders) -> N
 
     *_, result = random_weights.random_weights(found, DEFAULT.view, measure)
     _Bundle().put(analysis.result_key("random_weights", found, view=DEFAULT.view), result)
+
+
+def read_searches(weights: models.Weights, elsewhere: Store, encoders: Encoders) -> None:
+    """What the page about search opens with: every vector that people search with, after the last layer."""
+    corpus = find_searches(Selection("python-api"), elsewhere.corpora, Progress())
+    vectors = ModelVectors(corpus, weights, search_test.TESTED, None, elsewhere, encoders, Progress())
+    for pooling in search_test.TESTED:
+        test = search_test.run(corpus, vectors, pooling, None, Progress())
+        write(_RESULTS, search_test.key_of(corpus, weights, pooling, None, is_bundled=True), test)
 
 
 def read_examples(encoder: AnyEncoder) -> None:

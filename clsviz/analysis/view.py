@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from clsviz.errors import SettingError, TooFewError, UndefinedFitError
 from clsviz.experiment import View
 from clsviz.jobs import Found
-from clsviz.measurements import MAX_LENGTH, Measurements
+from clsviz.measurements import MAX_LENGTH, POOLED, Means, Measurements
 from clsviz.settings import RANGES, Lengths, NearDuplicates, Pooling, Precision, Unit
 from clsviz.sources.models import Weights
 from clsviz.statistics import line, shape
@@ -28,6 +28,8 @@ from clsviz.vectors import Vectors
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from clsviz.statistics.means import Averaging
 
 
 @dataclass(frozen=True)
@@ -300,6 +302,23 @@ def first_shape(found: Found, view: View, shown: ViewData, cache: ResultCache | 
     return _cached(cache, first, "first_shape", found, view)
 
 
+def averaging(found: Found, view: View) -> "Averaging | None":
+    """What averaging has to do with the norm of the mean after the last layer, whatever the view's vector and unit.
+
+    None where it cannot be said.
+    """
+    from clsviz.statistics.means import averaging as of_means
+
+    measured = found.measurements
+    index, _ = under_cutoff(measured, view)
+    if not isinstance(measured, Means):
+        return None
+    try:
+        return of_means(measured, index, near_duplicates(found, view)[index])
+    except UndefinedFitError:
+        return None
+
+
 def quantiles(shown: ViewData) -> Quantiles | None:
     """The quantile curves of what is shown, or None where they are not defined."""
     try:
@@ -343,10 +362,10 @@ def check_pooling(view: View, measurements: Measurements) -> None:
     if isinstance(measurements, Vectors):
         if view.pooling not in (*measurements.poolings, Pooling.POOLER):
             raise SettingError(f"pooling is {view.pooling}, but there is one vector of each sentence only. Choose cls.")
-    elif view.pooling in (Pooling.MEAN, Pooling.MAX):
+    elif view.pooling in POOLED[1:] and not isinstance(measurements, Means):
         raise SettingError(
-            f"pooling is {view.pooling}, whose norm is known only if vectors are measured: use the page “Where length "
-            "lives” or the command probe. Here it can be cls or pooler."
+            f"pooling is {view.pooling}, whose norms are a measurement of their own that is not here. Measure with "
+            "that pooling, or choose cls."
         )
 
 

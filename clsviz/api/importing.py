@@ -26,7 +26,7 @@ def import_vectors(
     n_tokens: "ArrayLike | None" = None,
     name: str = "vectors",
     store: str | os.PathLike[str] | None = None,
-    progress: bool = True,
+    progress: bool | None = None,
 ) -> Experiment:
     """Keep vectors, or norms, that you have already, with their texts, and return the Experiment that shows them.
 

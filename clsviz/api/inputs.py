@@ -1,31 +1,47 @@
 """What users give: a model, a corpus or sentences, settings and a store; and a bar of how far it is."""
 
+import difflib
+import inspect
 import io
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, NoReturn, Self, TypedDict
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypedDict, TypeVar
 
+import numpy as np
 import orjson
+from numpy.typing import NDArray
 from tqdm import tqdm
 
 from clsviz import analysis
 from clsviz.errors import CorpusError, SettingError
 from clsviz.experiment import Experiment, parse_setting
-from clsviz.jobs import Encoders, Extraction, Found
+from clsviz.jobs import SHOWCASE, Encoders, Extraction, Found
 from clsviz.measurements import Kind
 from clsviz.progress import Progress
-from clsviz.sources import models, uploads
+from clsviz.settings import RANGES, Segmentation, shown
+from clsviz.sources import models, segmentation, uploads
+from clsviz.sources.sampling import sample_order
 from clsviz.store import Store, is_url
+from clsviz.store.results import ResultCache
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Bar(Progress):
-    """A bar on stderr for each stage that takes longer than a second; a context manager."""
+    """A bar on stderr for each stage that takes longer than a second; a context manager.
 
-    def __init__(self, is_shown: bool = True) -> None:
+    is_shown: by default only where somebody watches: on a terminal or in a notebook.
+    """
+
+    def __init__(self, is_shown: bool | None = None) -> None:
         super().__init__()
-        self._is_shown = is_shown
+        self._is_shown = sys.stderr.isatty() or "ipykernel" in sys.modules if is_shown is None else is_shown
         self._bar: tqdm[NoReturn] | None = None
 
     def __enter__(self) -> Self:
@@ -56,7 +72,7 @@ class Bar(Progress):
 
 
 Corpus = str | os.PathLike[str] | Iterable[str]
-"""A name or path, or the sentences themselves: a list, a pandas Series, a column of a datasets.Dataset."""
+"""A name or path, or the texts themselves: a list, a pandas Series or DataFrame, a datasets.Dataset or its column."""
 
 DEFAULT_CORPUS, DEFAULT_N = Experiment.corpus, Experiment.sample_size
 
@@ -69,6 +85,7 @@ class ViewSettings(TypedDict, total=False):
     pooling: str
     unit: str
     lengths: str
+    near_duplicates: str
 
 
 class Settings(ViewSettings, total=False):
@@ -83,48 +100,170 @@ class Settings(ViewSettings, total=False):
     probe_size: int
 
 
+def spelled_out(function: Function) -> Function:
+    """The function with each of its settings in its signature, as `help` and notebooks show it.
+
+    From the type of `**settings` an editor knows them, but not Python.
+    """
+    signature = inspect.signature(function)
+    *named, rest = signature.parameters.values()
+    of_view = "ViewSettings" in str(rest.annotation)
+    defaults = {field.name: getattr(field.default, "value", field.default) for field in fields(Experiment)}
+    settings = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults[name], annotation=annotation)
+        for name, annotation in (ViewSettings if of_view else Settings).__annotations__.items()
+    ]
+    function.__signature__ = signature.replace(parameters=[*named, *settings])  # type: ignore[attr-defined]
+    return function
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """A corpus as the caller gave it.
+
+    name: under which an experiment finds it. index: of texts in memory, the pandas Index (n,) of those that can be
+    measured, in the order given; None of a name or path. n_left_out: how many of them cannot be measured.
+    """
+
+    name: str
+    index: "pd.Index[Any] | None" = None
+    n_left_out: int = 0
+
+    @property
+    def notes(self) -> list[str]:
+        """How many texts were left out."""
+        if not self.n_left_out:
+            return []
+        n = f"{self.n_left_out:,} texts are" if self.n_left_out > 1 else "One text is"
+        return [f"{n} left out: blank, or over {segmentation.MAX_CHARACTERS:,} characters long."]
+
+    def order(self, n: int, experiment: Experiment) -> NDArray[np.intp] | None:
+        """Which of the texts given each of the first n sentences of the sample is, intp (n,).
+
+        None where they are not in memory, or were cut into sentences.
+        """
+        if self.index is None or experiment.segmentation is not Segmentation.NONE:
+            return None
+        return sample_order(len(self.index), experiment.seed)[:n]
+
+    def arranged(self, table: "pd.DataFrame", experiment: Experiment) -> "pd.DataFrame":
+        """A table with a row for each of the first sentences of the sample, in the order and with the index given."""
+        order = self.order(len(table), experiment)
+        if order is None or self.index is None:
+            return table
+        return table.set_axis(self.index[order]).iloc[np.argsort(order)]
+
+
+def read_corpus(corpus: Corpus, store: Store, text: str = "") -> Given:
+    """A corpus as a user gives it. Texts in memory are kept in the store, whatever holds them, by their content.
+
+    So the same texts are the same corpus in every session. text: the column of a table that holds them. Raises
+    CorpusError where an item is not text, or there is none.
+    """
+    if isinstance(corpus, Mapping):
+        columns: Iterable[object] | None = corpus
+    else:
+        columns = getattr(corpus, "column_names", getattr(corpus, "columns", None))
+    if text and columns is None:
+        raise CorpusError(f"text is “{shown(text)}”, but corpus is not a table in memory. Of a file, give column.")
+    if isinstance(corpus, str):
+        return Given(corpus)
+    if isinstance(corpus, os.PathLike):
+        return Given(os.path.abspath(os.path.expanduser(corpus)))
+    if columns is not None:
+        names = [*map(str, columns)]
+        if text not in names:
+            wrong = f"has no column “{shown(text)}”" if text else "may have several columns"
+            raise CorpusError(
+                f"corpus is a {type(corpus).__name__}, which {wrong}. Name that of the texts by text=: "
+                f"{shown(', '.join(names))}."
+            )
+        corpus = corpus[text]  # type: ignore[index]
+
+    import pandas as pd
+
+    assert not isinstance(corpus, os.PathLike)
+    texts = [_text(number, item) for number, item in enumerate(corpus, 1)]
+    is_kept = np.array([text != "" for text in texts], np.bool_)
+    if not is_kept.any():
+        raise CorpusError("corpus holds no text. Give at least one sentence; a line needs three.")
+    content = b"\n".join(orjson.dumps({"text": text}) for text in texts if text)
+    name = uploads.keep_upload(io.BytesIO(content), uploads.IN_MEMORY, store.corpora)
+    index = corpus.index if isinstance(corpus, pd.Series) else pd.RangeIndex(len(texts))
+    return Given(name, index[is_kept], int(np.count_nonzero(~is_kept)))
+
+
+def _text(number: int, item: object) -> str:
+    """A text as it is measured, with single spaces; "" for one that cannot be."""
+    if not isinstance(item, str):
+        raise CorpusError(
+            f"Item {number:,} of corpus is a {type(item).__name__}, not text. Leave it out or convert it."
+        )
+    try:
+        str(item).encode()
+    except UnicodeEncodeError:
+        raise CorpusError(
+            f"Item {number:,} of corpus holds half a character (a lone surrogate). Leave it out."
+        ) from None
+    return next(iter(segmentation.sentences([str(item)], cut=False)), "")
+
+
 def question(
     model: str | Experiment,
-    corpus: Corpus,
-    n: int,
+    corpus: Given,
+    n: int | None,
     seed: int,
-    store: Store,
     settings: Mapping[str, Any],
     *,
     of_vectors: bool = False,
 ) -> Experiment:
-    """The experiment that these arguments describe; raises SettingError or CorpusError where one is unusable.
+    """The experiment that these arguments describe; raises SettingError where one is unusable.
 
     An Experiment in the place of the model is taken as it is, and all other arguments must have their defaults.
-    of_vectors: whether n sentences have their vectors measured, and not their norms alone.
+    n: None for all texts in memory, or for the default of any other corpus. of_vectors: whether n sentences have their
+    vectors measured, and not their norms alone.
     """
     if isinstance(model, Experiment):
         others = dict(settings)
-        others |= {"corpus": corpus} if not isinstance(corpus, str) or corpus != DEFAULT_CORPUS else {}
-        others |= {"n": n} if n != DEFAULT_N else {}
+        others |= {"corpus": corpus} if corpus.index is not None or corpus.name != DEFAULT_CORPUS else {}
+        others |= {"n": n} if n is not None else {}
         others |= {"seed": seed} if seed != 0 else {}
         if others:
             raise SettingError(
                 f"{', '.join(others)} cannot be given beside an Experiment, which has its own: use dataclasses.replace."
             )
         return models.as_counted(model)
+    _refuse_unknown(settings, Settings.__annotations__, "")
+    _, most = RANGES["probe_size" if of_vectors else "sample_size"]
+    if n is not None and not (isinstance(n, int | np.integer) and 1 <= n <= most):
+        raise SettingError(f"n is {shown(str(n))}; it must be a whole number from 1 to {most:,}.")
+    if corpus.index is not None:
+        if of_vectors and n is None and len(corpus.index) > most:
+            raise SettingError(f"There are {len(corpus.index):,} texts, more than vectors are kept of. Give n={most}.")
+        settings = {"segmentation": Segmentation.NONE, **settings}  # each is one, however long
+        if n is None:  # texts that are cut give more sentences
+            n = len(corpus.index) if settings["segmentation"] == Segmentation.NONE else most
+    n = DEFAULT_N if n is None else n
     if of_vectors:
         settings = {"probe_size": n, **settings}
         n = max(n, DEFAULT_N)
-    unknown = settings.keys() - Settings.__optional_keys__
-    if unknown:
-        names = ", ".join(sorted(Settings.__optional_keys__))
-        raise SettingError(f"There is no setting “{min(unknown)}”. The settings are {names}.")
-    experiment = replace(Experiment(), **_parsed({"model": model, "sample_size": n, "seed": seed, **settings}))
-    return models.as_counted(replace(experiment, **_parsed({"corpus": corpus_name(corpus, store)})))
+    size = n if n <= RANGES["sample_size"][1] else "all"
+    experiment = replace(Experiment(), **_parsed({"model": model, "sample_size": size, "seed": seed, **settings}))
+    return models.as_counted(replace(experiment, **_parsed({"corpus": corpus.name})))
+
+
+def _refuse_unknown(given: Iterable[str], known: Iterable[str], where: str) -> None:
+    """Raise SettingError at a keyword that is not known, with the one that was probably meant."""
+    for name in given:
+        if name not in known:
+            meant = ["n"] if name == "sample_size" else difflib.get_close_matches(name, known, 1)
+            hint = f"Did you mean {meant[0]}?" if meant else f"The settings are {', '.join(sorted(known))}."
+            raise SettingError(f"There is no setting “{shown(name)}”{where}. {hint}")
 
 
 def with_view(experiment: Experiment, view: Mapping[str, Any]) -> Experiment:
     """The experiment with another view; raises SettingError where a setting is not one of the view or unusable."""
-    unknown = view.keys() - ViewSettings.__optional_keys__
-    if unknown:
-        names = ", ".join(sorted(ViewSettings.__optional_keys__))
-        raise SettingError(f"“{min(unknown)}” is not a setting of the view. Those are {names}.")
+    _refuse_unknown(view, ViewSettings.__annotations__, " of the view")
     return models.as_counted(replace(experiment, **_parsed(view)))
 
 
@@ -136,43 +275,17 @@ def _parsed(settings: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def corpus_name(corpus: Corpus, store: Store) -> str:
-    """The name under which an experiment finds `corpus`.
-
-    Sentences in memory are first written to the store under a name made of their content, like an uploaded file: the
-    same sentences are the same corpus in every session. Raises CorpusError where an item is not text, or there is none.
-    """
-    if isinstance(corpus, str):
-        return corpus
-    if isinstance(corpus, os.PathLike):
-        return os.path.abspath(os.path.expanduser(corpus))
-    if isinstance(corpus, Mapping) or hasattr(corpus, "columns") or hasattr(corpus, "column_names"):
-        kind = type(corpus).__name__
-        raise CorpusError(
-            f'corpus is a {kind}, which may have several columns. Give one of them, such as table["text"].'
-        )
-    content = b"\n".join(_line(number, text) for number, text in enumerate(corpus, 1))
-    if not content:
-        raise CorpusError("corpus holds no sentences. Give at least one; a line needs three.")
-    return uploads.keep_upload(io.BytesIO(content), "sentences.jsonl", store.corpora)
-
-
-def _line(number: int, text: object) -> bytes:
-    if not isinstance(text, str):
-        raise CorpusError(
-            f"Item {number:,} of corpus is a {type(text).__name__}, not text. Leave it out or convert it."
-        )
-    try:
-        return orjson.dumps({"text": str(text)})
-    except orjson.JSONEncodeError:
-        raise CorpusError(
-            f"Item {number:,} of corpus holds half a character (a lone surrogate). Leave it out."
-        ) from None
-
-
 def open_store(place: str | os.PathLike[str] | None) -> Store:
-    """The store in a folder or behind a URL; by default where CLSVIZ_STORE says, else in the user's cache."""
-    return Store(place if place is None or is_url(place) else Path(place).expanduser())
+    """The store in a folder or behind a URL; by default where CLSVIZ_STORE says, else in the user's cache.
+
+    What comes with clsviz is read as if it were there.
+    """
+    return Store(place if place is None or is_url(place) else Path(place).expanduser(), shipped=SHOWCASE)
+
+
+def results_of(store: Store) -> ResultCache:
+    """The results of a store, with those that come with clsviz where their measurements are read."""
+    return ResultCache(store.results, store.shipped and store.shipped / "results")
 
 
 def extract(

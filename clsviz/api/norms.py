@@ -11,21 +11,22 @@ import jinja2
 from clsviz import analysis, export, words
 from clsviz.api.inputs import (
     DEFAULT_CORPUS,
-    DEFAULT_N,
     Bar,
     Corpus,
+    Given,
     Settings,
     ViewSettings,
     extract,
     open_store,
     question,
+    read_corpus,
+    results_of,
+    spelled_out,
     with_view,
 )
-from clsviz.errors import SettingError, UndefinedFitError
+from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment
-from clsviz.jobs import Found
-from clsviz.measurements import Kind
-from clsviz.settings import Pooling
+from clsviz.jobs import Found, kind_of_norms
 from clsviz.store.results import ResultCache
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from clsviz.figures import Figure
     from clsviz.statistics.line import Fit, Flat
+    from clsviz.statistics.means import Averaging
     from clsviz.statistics.shape import Shape
 
 
@@ -77,11 +79,12 @@ class NormResult:
     experiment: what was asked, with its view: the length cutoff, layer and pooling that the answer is about.
     found: the sentences, `found.sentences`, and their measurements, `found.measurements`.
     kept: where results are looked for before they are computed.
+    given: the corpus as it was given; of texts in memory it has their index.
 
     The methods that take a view use that of the experiment unless told otherwise, by the keywords length_cutoff (only
-    sentences of fewer tokens are used), layer (0 is the embedding output, None the last), pooling (“cls” or “pooler”),
-    unit (“tokens”, “words” or “characters”) and lengths (“true”, or “shuffled” as a control). None of them runs the
-    model again.
+    sentences of fewer tokens are used), layer (0 is the embedding output, None the last), pooling (“cls” or “pooler”;
+    “mean” or “max” where one of these was measured), unit (“tokens”, “words” or “characters”) and lengths (“true”, or
+    “shuffled” as a control). None of them runs the model again.
 
     >>> import clsviz
     >>> result = clsviz.measure("minilm", "python-docs", n=300)
@@ -94,12 +97,13 @@ class NormResult:
     experiment: Experiment
     found: Found
     kept: ResultCache | None = None
+    given: Given | None = None
 
     def __len__(self) -> int:
         return len(self.found.measurements)
 
     def __repr__(self) -> str:
-        return f"NormResult({self.experiment.model} on {self.experiment.corpus}: {self.answer})"
+        return f"NormResult({self.experiment.model} on {self.found.corpus.label}: {self.answer})"
 
     def _repr_html_(self) -> str:
         return to_html(
@@ -135,19 +139,24 @@ class NormResult:
     @property
     def notes(self) -> list[str]:
         """What else to know, such as that the corpus has fewer sentences than were asked for."""
-        return words.notes(self.experiment, self.found)
+        return [*words.notes(self.experiment, self.found), *(self.given.notes if self.given else ())]
 
     def table(self) -> "pd.DataFrame":
-        """One row per measured sentence, in the order of the sample, whatever the view.
+        """One row per measured sentence, whatever the view.
+
+        The rows of texts in memory are in the order and have the index in which they were given, those of any other
+        corpus are in the order of the sample.
 
         Columns: sentence; n_tokens (int32, without [CLS] and [SEP], before truncation); truncated (bool); cls_0 to
-        cls_L (float32, L2 norm of [CLS] after each layer); pooler (float32), where the model has one.
+        cls_L (float32, L2 norm of [CLS] after each layer); mean_0 to mean_L and max_0 to max_L, where the pooling that
+        was measured is one of these; pooler (float32), where the model has one.
 
         >>> import clsviz
         >>> clsviz.measure("minilm", "python-docs", n=300).table().shape
         (300, 11)
         """
-        return export.table(self.found.sentences, self.found.measurements)
+        table = export.table(self.found.sentences, self.found.measurements)
+        return self.given.arranged(table, self.experiment) if self.given else table
 
     def fit(self, **view: Unpack[ViewSettings]) -> "Fit":
         """The regression line of norm on length, with 95% intervals; takes a view.
@@ -164,6 +173,19 @@ class NormResult:
         True
         """
         return fit_of(self.found, with_view(self.experiment, view))
+
+    def averaging(self) -> "Averaging | None":
+        """What averaging has to do with the norm of the mean after the last layer; None unless that was measured.
+
+        Of the sentences under the length cutoff, with lengths in tokens: the squared norm of a mean of m vectors is
+        A / m + (1 − 1/m) C, and `accounted_for` and `on_averaging` say how far that goes with A and C the same for all.
+
+        >>> import clsviz
+        >>> result = clsviz.measure("untrained:minilm", "python-docs", n=300, pooling="mean")
+        >>> result.averaging().accounted_for > 0.5
+        True
+        """
+        return analysis.averaging(self.found, self.experiment.view)
 
     def plot(self, **view: Unpack[ViewSettings]) -> "Figure":
         """The picture of the main page, a plotly Figure: norm against length, the line and the medians; takes a view.
@@ -187,14 +209,16 @@ class NormResult:
         }
 
 
+@spelled_out
 def measure(
     model: str | Experiment = "minilm",
     corpus: Corpus = DEFAULT_CORPUS,
     *,
-    n: int = DEFAULT_N,
+    text: str = "",
+    n: int | None = None,
     seed: int = 0,
     store: str | os.PathLike[str] | None = None,
-    progress: bool = True,
+    progress: bool | None = None,
     **settings: Unpack[Settings],
 ) -> NormResult:
     """Measure the norm of [CLS] of a sample of sentences, after every layer, and regress it on their length.
@@ -204,14 +228,17 @@ def measure(
     model: a name of the catalogue, an id of the Hugging Face Hub with or without @REVISION, or a folder; “untrained:”
         before it gives it random weights. Or a whole Experiment, such as `Experiment.from_query` makes of a link.
     corpus: a name of the catalogue, a dataset of the Hub, the path of a text, CSV, JSON lines or Parquet file, or the
-        sentences themselves: a list of strings, a pandas Series, a column of a datasets.Dataset.
-    n: how many sentences to draw, 1 to 1,000,000; a corpus with fewer gives all it has.
+        texts themselves: a list of strings, a pandas Series or DataFrame, a datasets.Dataset or a column of it.
+    text: the column of a DataFrame or Dataset that holds the texts. In memory each text is one sentence, however long.
+    n: how many sentences to draw, 1 to 1,000,000; a corpus with fewer gives all it has. By default all texts in
+        memory, and 5,000 sentences of any other corpus.
     seed: of the draw; the sample of a larger n begins with that of a smaller one.
     store: where measurements are kept: a folder, or a URL such as s3://bucket/folder; by default where CLSVIZ_STORE
         says, else in the user's cache.
-    progress: whether to show a bar on stderr.
-    settings: the other fields of Experiment: those of the view (length_cutoff, layer, pooling, unit, lengths), of the
-        corpus (configuration, split, column, segmentation, reading), and precision (“exact” or “fast”).
+    progress: whether to show a bar on stderr; by default on terminals and in notebooks.
+    settings: the other fields of Experiment: those of the view (length_cutoff, layer, pooling, unit, lengths,
+        near_duplicates), of the corpus (configuration, split, column, segmentation, reading), and precision (“exact”
+        or “fast”).
 
     Raises SettingError where an argument is out of range, ModelError or CorpusError where the model or the corpus
     cannot be found, fetched or used, and StoreError where the store cannot be written; all are ClsvizError.
@@ -226,21 +253,15 @@ def measure(
     Sentences of one's own, and a control with random weights:
 
     >>> sentences = ["A cat.", "The dog sat on the mat.", "Then, at last, the big red dog ran home."]
-    >>> sorted(clsviz.measure("untrained:minilm", sentences).table()["n_tokens"])
+    >>> clsviz.measure("untrained:minilm", sentences).table()["n_tokens"].tolist()
     [3, 7, 12]
     """
     opened = open_store(store)
-    experiment = question(model, corpus, n, seed, opened, settings)
-    check_pooling(experiment)
+    given = read_corpus(corpus, opened, text)
+    experiment = question(model, given, n, seed, settings)
     with Bar(progress) as bar:
-        _, found = extract(experiment, Kind.NORMS, opened, bar)
-    return NormResult(experiment, found, ResultCache(opened.results))
-
-
-def check_pooling(experiment: Experiment) -> None:
-    """Raise SettingError where the norms that are asked for need whole vectors."""
-    if experiment.pooling in (Pooling.MEAN, Pooling.MAX):
-        raise SettingError(f"pooling is {experiment.pooling}, which only probe measures. Here it can be cls or pooler.")
+        _, found = extract(experiment, kind_of_norms(experiment), opened, bar)
+    return NormResult(experiment, found, results_of(opened), given)
 
 
 def fit_of(found: Found, experiment: Experiment) -> "Fit":

@@ -13,12 +13,14 @@ from clsviz.api.inputs import (
     DEFAULT_CORPUS,
     Bar,
     Corpus,
+    Given,
     Settings,
     ViewSettings,
-    corpus_name,
     extract,
     open_store,
     question,
+    read_corpus,
+    spelled_out,
     with_view,
 )
 from clsviz.api.norms import fit_of, to_html
@@ -82,6 +84,7 @@ class ProbeResult:
     experiment: what was asked.
     found: the sentences and their vectors.
     profile: R² by pooling, layer and readout, where a readout is the norm, the whole vector or its direction.
+    given: the corpus as it was given.
 
     >>> import clsviz
     >>> result = clsviz.probe("minilm", "python-docs", n=200)
@@ -94,12 +97,13 @@ class ProbeResult:
     experiment: Experiment
     found: Found
     profile: "Profile"
+    given: Given | None = None
 
     def __len__(self) -> int:
         return len(self.found.measurements)
 
     def __repr__(self) -> str:
-        return f"ProbeResult({self.experiment.model} on {self.experiment.corpus}: {self.answer})"
+        return f"ProbeResult({self.experiment.model} on {self.found.corpus.label}: {self.answer})"
 
     def _repr_html_(self) -> str:
         _, n_truncated = analysis.under_cutoff(self.found.measurements, self.experiment.view)
@@ -128,7 +132,7 @@ class ProbeResult:
     @property
     def notes(self) -> list[str]:
         """What else to know, such as that the corpus has fewer sentences than were asked for."""
-        return words.notes(self.experiment.for_vectors, self.found)
+        return [*words.notes(self.experiment.for_vectors, self.found), *(self.given.notes if self.given else ())]
 
     def table(self) -> "pd.DataFrame":
         """One row per reading, that is per pooling, layer and readout.
@@ -146,7 +150,9 @@ class ProbeResult:
         return fit_of(self.found, with_view(self.experiment, view))
 
     def vectors(self, **view: Unpack[ViewSettings]) -> NDArray[np.float32]:
-        """The vectors of one pooling after one layer, float32 (n, width), in the order of `found.sentences`.
+        """The vectors of one pooling after one layer, float32 (n, width).
+
+        Those of texts in memory are in the order in which they were given, others in that of `found.sentences`.
 
         They are kept in 16 bits, as distances from the mean of their part; dimensions without LayerNorm gain hold its
         bias alone. Takes layer and pooling; raises SettingError where the model has no such layer or pooling.
@@ -154,9 +160,11 @@ class ProbeResult:
         experiment = with_view(self.experiment, view)
         analysis.check_layer(experiment.view, self.found.vectors.n_layers)
         analysis.check_pooling(experiment.view, self.found.vectors)
-        return self.found.vectors.of(experiment.pooling, experiment.layer)
+        vectors = self.found.vectors.of(experiment.pooling, experiment.layer)
+        order = self.given.order(len(vectors), self.experiment) if self.given else None
+        return vectors if order is None else vectors[np.argsort(order)]
 
-    def erasure(self, *, progress: bool = True, **view: Unpack[ViewSettings]) -> "Erasure":
+    def erasure(self, *, progress: bool | None = None, **view: Unpack[ViewSettings]) -> "Erasure":
         """What is left of the length in the vectors of a view once it is erased by LEACE (Belrose et al. 2023).
 
         `left` holds, for the vectors before, after, and with shuffled lengths erased in its place, R² of a linear and a
@@ -172,7 +180,7 @@ class ProbeResult:
         corpus: Corpus,
         *,
         store: str | os.PathLike[str] | None = None,
-        progress: bool = True,
+        progress: bool | None = None,
         **view: Unpack[ViewSettings],
     ) -> "tuple[Travel, Found]":
         """Read the probes of this corpus on another, whose vectors are measured first, as many as of this one.
@@ -182,14 +190,14 @@ class ProbeResult:
         """
         experiment, opened = with_view(self.experiment, view), open_store(store)
         with Bar(progress) as bar:
-            return read_elsewhere(self.found, experiment, corpus_name(corpus, opened), opened, bar)
+            return read_elsewhere(self.found, experiment, read_corpus(corpus, opened).name, opened, bar)
 
     def origin(
         self,
         n: int = ALTERED_DEFAULT,
         *,
         store: str | os.PathLike[str] | None = None,
-        progress: bool = True,
+        progress: bool | None = None,
         **view: Unpack[ViewSettings],
     ) -> "Origin":
         """Where the probes may get the length from: the first n sentences altered, measured and probed again.
@@ -222,7 +230,7 @@ class ProbeResult:
         per_class: int | None = None,
         *,
         store: str | os.PathLike[str] | None = None,
-        progress: bool = True,
+        progress: bool | None = None,
         **view: Unpack[ViewSettings],
     ) -> "Published":
         """The published SentLen task (Conneau et al. 2018) on its own file, for the vector of a view.
@@ -254,21 +262,24 @@ class ProbeResult:
         return about | analysis.layers.summary(self.found, self.experiment.view, self.profile)
 
 
+@spelled_out
 def probe(
     model: str | Experiment = "minilm",
     corpus: Corpus = DEFAULT_CORPUS,
     *,
-    n: int = Experiment.probe_size,
+    text: str = "",
+    n: int | None = None,
     seed: int = 0,
     store: str | os.PathLike[str] | None = None,
-    progress: bool = True,
+    progress: bool | None = None,
     **settings: Unpack[Settings],
 ) -> ProbeResult:
     """Measure whole vectors, and fit probes that predict the length from them, after every layer.
 
     The probes are ridge regressions, cross-validated in five folds.
 
-    n: how many sentences, 1 to 20,000: the first n of the sample that `measure` draws with the same seed.
+    n: how many sentences, 1 to 20,000: the first n of the sample that `measure` draws with the same seed. By default
+        all texts in memory, and 5,000 sentences of any other corpus.
     The other arguments are those of `measure`; pooling may also be “mean” or “max”. The precision is always exact.
 
     Raises ClsvizError as `measure` does. Too few sentences for a probe are no error: the table has the reason.
@@ -283,10 +294,11 @@ def probe(
     True
     """
     opened = open_store(store)
-    experiment = question(model, corpus, n, seed, opened, settings, of_vectors=True)
+    given = read_corpus(corpus, opened, text)
+    experiment = question(model, given, n, seed, settings, of_vectors=True)
     with Bar(progress) as bar:
         _, found = extract(experiment, Kind.VECTORS, opened, bar)
-        return ProbeResult(experiment, found, read_lengths(found, experiment, bar))
+        return ProbeResult(experiment, found, read_lengths(found, experiment, bar), given)
 
 
 def read_lengths(found: Found, experiment: Experiment, progress: Progress) -> "Profile":

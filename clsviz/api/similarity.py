@@ -6,7 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Unpack
 
 from clsviz import analysis, export, figures, words
-from clsviz.api.inputs import DEFAULT_CORPUS, Bar, Corpus, Settings, extract, open_store, question
+from clsviz.api.inputs import (
+    DEFAULT_CORPUS,
+    Bar,
+    Corpus,
+    Settings,
+    extract,
+    open_store,
+    question,
+    read_corpus,
+    spelled_out,
+)
 from clsviz.api.norms import numbers_table, to_html
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment
@@ -50,7 +60,7 @@ class SimilarityResult:
         return len(self.similarity.index)
 
     def __repr__(self) -> str:
-        return f"SimilarityResult({self.experiment.model} on {self.experiment.corpus}: {self.answer})"
+        return f"SimilarityResult({self.experiment.model} on {self.found.corpus.label}: {self.answer})"
 
     def _repr_html_(self) -> str:
         numbers = words.similarity.key_numbers(self.similarity, self.experiment)
@@ -113,19 +123,22 @@ class SimilarityResult:
         return about | export.similarity.summary(self.similarity, self.joined, self.joined_problem)
 
 
+@spelled_out
 def similarity(
     model: str | Experiment = "minilm",
     corpus: Corpus = DEFAULT_CORPUS,
     *,
-    n: int = Experiment.probe_size,
+    text: str = "",
+    n: int | None = None,
     seed: int = 0,
     store: str | os.PathLike[str] | None = None,
-    progress: bool = True,
+    progress: bool | None = None,
     **settings: Unpack[Settings],
 ) -> SimilarityResult:
     """Measure whole vectors, and tell how far cosine similarity, and so a search, follows the lengths of sentences.
 
-    n: how many sentences, 1 to 20,000: the first n of the sample that `measure` draws with the same seed.
+    n: how many sentences, 1 to 20,000: the first n of the sample that `measure` draws with the same seed. By default
+        all texts in memory, and 5,000 sentences of any other corpus.
     The other arguments are those of `measure`; pooling may also be “mean” or “max”. The precision is always exact.
 
     Raises ClsvizError as `measure` does, and where there are fewer than 100 different sentences, all of one length or
@@ -141,7 +154,8 @@ def similarity(
     [1, 2, 4, 8]
     """
     opened = open_store(store)
-    experiment = question(model, corpus, n, seed, opened, settings, of_vectors=True)
+    given = read_corpus(corpus, opened, text)
+    experiment = question(model, given, n, seed, settings, of_vectors=True)
     encoders = Encoders()
     with Bar(progress) as bar:
         _, found = extract(experiment, Kind.VECTORS, opened, bar, encoders)

@@ -1,14 +1,17 @@
 """The commands and their flags: one for each field of Experiment, and a few of their own."""
 
 import argparse
+import math
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
+from types import MappingProxyType
 from typing import NoReturn
 from urllib.parse import parse_qsl
 
+import clsviz
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment, parse_setting
 from clsviz.settings import (
@@ -20,6 +23,7 @@ from clsviz.settings import (
     TEXT_PARAMETER,
     NearDuplicates,
     Pooling,
+    SimilarityFunction,
     Unit,
     printable,
 )
@@ -44,13 +48,16 @@ _HELP = {
     "probe_size": "how many sentences, from the start of the sample, have their vectors measured",
     "length_cutoff": "only sentences with fewer tokens than this are used",
     "layer": "the layer after which the vector is taken: 0 is the embedding output; or “last”",
-    "pooling": f"the vector that is looked at: {', '.join(Pooling)}; mean and max only with probe and similarity",
+    "pooling": f"the vector that is looked at: {', '.join(Pooling)}; mean and max take longer",
     "unit": f"what lengths are counted in: {', '.join(Unit)}; the length cutoff is always in tokens",
     "lengths": "“true”, or “shuffled” as a control, which should leave nothing to find",
     "near_duplicates": "“grouped” keeps sentences together that are the same or nearly, in intervals and probes; "
     "“independent” does not",
 }
 
+
+TABLE_SUFFIXES = ".parquet", ".csv", ".md"
+"""Of the files that `clsviz compare` writes."""
 
 _IMPORTED = {
     "text": "the column that holds the texts, of FILE or of the file of texts (default: the only one)",
@@ -83,6 +90,7 @@ def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
         "dashboard starts.",
     )
     parser.set_defaults(command="app")
+    parser.add_argument("--version", action="version", version=f"clsviz {clsviz.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", prog=parser.prog)
     commands.add_parser(
         "app",
@@ -93,6 +101,7 @@ def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
     _add_measure(commands)
     _add_probe(commands)
     _add_similarity(commands)
+    _add_search_test(commands)
     _add_compare(commands)
     _add_preview(commands)
     _add_import(commands)
@@ -193,12 +202,83 @@ def _add_similarity(commands: "argparse._SubParsersAction[_Parser]") -> None:
     _add_output(command, "one row per pair of tenths of the sentences by length")
 
 
+def _add_search_test(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    command = _add_command(
+        commands,
+        "search-test",
+        "search with queries whose right texts are known, and tell whether some lengths are favoured",
+    )
+    command.add_argument(
+        "--titles",
+        default="",
+        metavar="COLUMN",
+        help="titles that search for their texts (default: a column called so)",
+    )
+    command.add_argument(
+        "--searches",
+        type=Path,
+        metavar="FILE",
+        help="a table of query and text, or of query and ids, separated by spaces, of the corpus's column id",
+    )
+    command.add_argument(
+        "--similarity",
+        choices=[*map(str, SimilarityFunction)],
+        default=str(SimilarityFunction.COSINE),
+        help="rank by cosine, or by the dot product of vectors as they are pooled (default: cosine)",
+    )
+    command.add_argument(
+        "--length-power", type=_power, metavar="P", help="also try scores times tokens^P, beside 0.5 and 0.1"
+    )
+    command.add_argument(
+        "--max-exposure",
+        type=_most,
+        metavar="X",
+        help="status 1 if the exposure of a fifth is surely above X or below 1/X, such as 1.5",
+    )
+    _add_settings(command, defaults={"corpus": "python-api", "pooling": "mean"})
+    command.add_argument(
+        "--plot", type=Path, metavar="FILE", help="write exposure and recall by length to a .png, .svg or .pdf file"
+    )
+    _add_output(command, "one row per ranking and fifth of the texts by length")
+
+
+def _power(text: str) -> float:
+    return _number(text, "--length-power", -10, 10)
+
+
+def _most(text: str) -> float:
+    return _number(text, "--max-exposure", 1, 1000)
+
+
+def _number(text: str, flag: str, low: float, high: float) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not low <= value <= high:
+        raise SettingError(f"{flag} is “{printable(text)}”; it must be a number from {low:g} to {high:g}.")
+    return value
+
+
 def _add_compare(commands: "argparse._SubParsersAction[_Parser]") -> None:
     command = _add_command(commands, "compare", f"compare 2 to {MOST_MODELS} models on the same sentences")
     command.allow_abbrev = False  # or --model would be taken for --models
     command.add_argument("--models", nargs="+", metavar="X", help=f"2 to {MOST_MODELS} models, each {_HELP['model']}")
-    _add_settings(command, without=("model", "precision"))
-    _add_output(command, "one row per model")
+    command.add_argument(
+        "--search",
+        nargs="?",
+        const="",
+        metavar="CORPUS",
+        help="also test a search of a corpus, such as python-api (default: of the one compared), as search-test does",
+    )
+    _add_settings(command, without=("model", "precision", "corpus"))
+    command.add_argument(
+        "--corpus",
+        action="append",
+        metavar="X",
+        help=f"{_HELP['corpus']}; given several times, all models are compared on each (default: {Experiment.corpus})",
+    )
+    _add_output(command, "one row per model and corpus", f"{', '.join(TABLE_SUFFIXES[:-1])} or {TABLE_SUFFIXES[-1]}")
 
 
 def _add_preview(commands: "argparse._SubParsersAction[_Parser]") -> None:
@@ -229,12 +309,14 @@ def _add_command(commands: "argparse._SubParsersAction[_Parser]", name: str, abo
     return commands.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}.")
 
 
-def _add_settings(command: _Parser, without: Iterable[str] = ()) -> None:
-    """A flag for each field of Experiment, but for some."""
+def _add_settings(
+    command: _Parser, without: Iterable[str] = (), defaults: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    """A flag for each field of Experiment, but for some; defaults: those that differ from its own, for the help."""
     for field in fields(Experiment):
         if field.name in without:
             continue
-        default = "last" if field.name == "layer" else field.default
+        default = defaults.get(field.name, "last" if field.name == "layer" else field.default)
         text = _HELP[field.name] + (f" (default: {default})" if default != "" else "")
         command.add_argument(f"--{field.name.replace('_', '-')}", metavar="X", help=text)
     command.add_argument(
@@ -249,9 +331,12 @@ def _add_settings(command: _Parser, without: Iterable[str] = ()) -> None:
     )
 
 
-def _add_output(command: _Parser, rows: str) -> None:
-    command.add_argument("--output", type=Path, metavar="FILE", help=f"write {rows} to a .parquet or .csv file")
+def _add_output(command: _Parser, rows: str, suffixes: str = ".parquet or .csv") -> None:
+    command.add_argument("--output", type=Path, metavar="FILE", help=f"write {rows} to a {suffixes} file")
     command.add_argument("--json", action="store_true", help="print the result as one JSON object")
+    command.add_argument(
+        "--no-shipped", action="store_true", help="measure here what comes with clsviz, measured on another machine"
+    )
     _add_store(command)
 
 
@@ -280,7 +365,7 @@ def experiment_of(options: argparse.Namespace) -> tuple[Experiment, dict[str, st
     made_with = {name: query.pop(name) for name in (MODEL_PARAMETER, CORPUS_PARAMETER) if name in query}
     for field in fields(Experiment):
         if (text := getattr(options, field.name, None)) is not None:
-            query[field.name] = text
+            query[field.name] = text[0] if isinstance(text, list) else text
     return models.as_counted(Experiment.from_query(query)), made_with
 
 

@@ -23,6 +23,7 @@ _COMMANDS = {
     "measure": "clsviz.cli.results:measure",
     "probe": "clsviz.cli.results:probe",
     "similarity": "clsviz.cli.results:similarity",
+    "search-test": "clsviz.cli.results:search_test",
     "compare": "clsviz.cli.results:compare",
     "preview": "clsviz.cli.files:preview",
     "import": "clsviz.cli.files:import_",

@@ -94,7 +94,8 @@ class Measure:
     @functools.cached_property
     def _worker(self) -> "jobs.Worker":
         """Made with the first part, so that its errors are told like those of measuring."""
-        return jobs.Extraction(self._experiment, self._store, jobs.Encoders()).worker(Progress())
+        kind = jobs.kind_of_norms(self._experiment)
+        return jobs.Extraction(self._experiment, self._store, jobs.Encoders(), kind=kind).worker(Progress())
 
     def __call__(self, batch: Mapping[str, Any]) -> dict[str, Any]:
         """Measure parts; a row for each, with the sentences measured, their tokens and the seconds they took."""
@@ -115,7 +116,7 @@ class Measure:
 
 def _prepare(experiment: Experiment, store: "Store", progress: Progress) -> tuple["Key", int]:
     """Where the store has the parts, and of how many sentences, once model and corpus are here."""
-    extraction = jobs.Extraction(experiment, store, jobs.Encoders())
+    extraction = jobs.Extraction(experiment, store, jobs.Encoders(), kind=jobs.kind_of_norms(experiment))
     found = extraction.fetch(progress)
     return extraction.key_of(found), found.sample.n_sentences
 

@@ -1,4 +1,4 @@
-"""`clsviz measure`, `probe`, `similarity` and `compare`: measure, print and write a result."""
+"""`clsviz measure`, `probe`, `similarity`, `search-test` and `compare`: measure, print and write a result."""
 
 import argparse
 import time
@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from clsviz import analysis, export, jobs, words
 from clsviz.api.comparison import compare_models
-from clsviz.api.inputs import Bar, extract
+from clsviz.api.inputs import Bar, extract, open_store, results_of
 from clsviz.api.norms import NormResult
+from clsviz.api.paper import paper_table
 from clsviz.api.probes import (
     ProbeResult,
     classify_task,
@@ -20,39 +21,35 @@ from clsviz.api.probes import (
     read_lengths,
     read_untrained,
 )
+from clsviz.api.search import SEARCH_CORPUS, run_test
 from clsviz.api.similarity import compare_lengths
+from clsviz.atomic import new_file
 from clsviz.cli import arguments, output, workers
 from clsviz.errors import SettingError, UndefinedFitError
 from clsviz.experiment import parse_setting
-from clsviz.jobs import Extraction, Found
+from clsviz.jobs import Extraction, Found, kind_of_norms
 from clsviz.measurements import Kind
-from clsviz.settings import Pooling, Precision, shown
+from clsviz.settings import Lengths, Pooling, Precision, SimilarityFunction, shown
 from clsviz.sources import published_task
 from clsviz.store import Store
-from clsviz.store.results import ResultCache
 
 
 def measure(options: argparse.Namespace) -> int:
     """Measure norms and regress them on length; the exit status. Raises ClsvizError."""
     experiment, made_with = arguments.experiment_of(options)
-    if experiment.pooling in (Pooling.MEAN, Pooling.MAX):
-        raise SettingError(
-            f"pooling is {experiment.pooling}, which only the commands probe and similarity have. Here it can be cls "
-            "or pooler."
-        )
     output.check(options.output)
     output.check(options.plot, "--plot", (".png", ".svg", ".pdf"))
     began = time.monotonic()
-    store = Store(options.store)
+    store = _store_of(options)
     if options.dry_run:
-        return workers.dry_run(experiment, store, options)
+        return workers.dry_run(experiment, store.own, options)
     if options.rank is not None or options.of is not None:
-        return workers.measure_share(experiment, store, options)
+        return workers.measure_share(experiment, store.own, options)
     workers.measure_in_parallel(experiment, store, options)
     with output.progress(options) as bar:
-        extraction, found = extract(experiment, Kind.NORMS, store, bar)
+        extraction, found = extract(experiment, kind_of_norms(experiment), store, bar)
     seconds = time.monotonic() - began
-    result = NormResult(experiment, found, ResultCache(store.results))
+    result = NormResult(experiment, found, results_of(store))
     _print_notes(found, result.notes, made_with)
     summary = result.summary() if options.output or options.json else {}  # it takes a second
     if options.output:
@@ -65,6 +62,10 @@ def measure(options: argparse.Namespace) -> int:
         print(words.question(experiment), result.answer, sep="\n")
         if result.in_numbers:
             print(result.in_numbers)
+        is_of_mean = experiment.pooling is Pooling.MEAN and experiment.lengths is Lengths.TRUE
+        if is_of_mean and (averaging := result.averaging()) is not None:
+            title = words.averaging.title(averaging, untrained=found.weights.untrained)
+            print(title, words.averaging.accounts(averaging))
     return 0
 
 
@@ -76,7 +77,7 @@ def probe(options: argparse.Namespace) -> int:
     if options.sentlen_file is not None and size is not None and not size.isdecimal():
         raise SettingError(f"sentlen_size is “{shown(size)}”; it must be a whole number.")
     task = options.sentlen_file and open_task(options.sentlen_file, None if size is None else int(size))
-    store, began = Store(options.store), time.monotonic()
+    store, began = _store_of(options), time.monotonic()
     with Bar() as bar:
         extraction, found = extract(experiment, Kind.VECTORS, store, bar)
         seconds = time.monotonic() - began
@@ -133,7 +134,7 @@ def similarity(options: argparse.Namespace) -> int:
     """Measure vectors, and tell whether length bends a search; the exit status. Raises ClsvizError."""
     experiment, made_with = arguments.experiment_of(options)
     output.check(options.output)
-    store, encoders, began = Store(options.store), jobs.Encoders(), time.monotonic()
+    store, encoders, began = _store_of(options), jobs.Encoders(), time.monotonic()
     with Bar() as bar:
         extraction, found = extract(experiment, Kind.VECTORS, store, bar, encoders)
         seconds = time.monotonic() - began
@@ -148,32 +149,92 @@ def similarity(options: argparse.Namespace) -> int:
     return 0
 
 
-def compare(options: argparse.Namespace) -> int:
-    """Measure the same sentences with several models; the exit status. Raises ClsvizError."""
+def search_test(options: argparse.Namespace) -> int:
+    """Test a search; the exit status, 1 where an exposure is surely beyond --max-exposure. Raises ClsvizError."""
+    options.corpus = options.corpus or arguments.of_page(options, "corpus") or SEARCH_CORPUS
+    options.pooling = options.pooling or arguments.of_page(options, "pooling") or Pooling.MEAN.value
     experiment, made_with = arguments.experiment_of(options)
-    models = arguments.models_of(options)
     output.check(options.output)
+    output.check(options.plot, "--plot", (".png", ".svg", ".pdf"))
     began = time.monotonic()
     with Bar() as bar:
-        result = compare_models(replace(experiment, model=models[0]), models, Store(options.store), bar)
-    seconds = time.monotonic() - began
-    found = result.founds[0]
-    output.print_notes([*words.reading.notes(found.corpus), *result.notes, *words.differences(made_with, found)])
-    if experiment.precision is not Precision.EXACT:
-        output.print_notes(["Models are compared in the exact precision, as their vectors are."])
+        result = run_test(
+            experiment,
+            Store(options.store),
+            jobs.Encoders(),
+            bar,
+            titles=options.titles,
+            judged=options.searches,
+            similarity=SimilarityFunction(options.similarity),
+            length_power=options.length_power,
+        )
+    assert result.found is not None  # the model is known
+    output.print_notes([*result.notes, *words.differences(made_with, result.found)])
     summary = result.summary()
     if options.output:
         output.write(options.output, result.table(), summary)
+    if options.plot:
+        with new_file(options.plot) as temporary:
+            temporary.write_bytes(result.image(options.plot.suffix.removeprefix(".")))
+    if options.json:
+        output.print_json(summary | {"seconds": time.monotonic() - began})
+    else:
+        print(result.question, result.answer, result.evidence, result.advice, sep="\n")
+        if result.correction and result.correction.coefficients:
+            print(result.correction.formula)
+    most = options.max_exposure
+    beyond = most is not None and any(
+        low > most or high < 1 / most
+        for low, high in filter(None, (f.exposure_interval for f in result.test.ranking(result.similarity).fifths))
+    )
+    return int(beyond)
+
+
+def compare(options: argparse.Namespace) -> int:
+    """Measure the same sentences with several models; the exit status. Raises ClsvizError.
+
+    With several corpora, or a file in Markdown, also what a paper says of them.
+    """
+    experiment, made_with = arguments.experiment_of(options)
+    models = arguments.models_of(options)
+    output.check(options.output, suffixes=arguments.TABLE_SUFFIXES)
+    corpora = [parse_setting("corpus", name) for name in options.corpus or [experiment.corpus]]
+    began, store = time.monotonic(), _store_of(options)
+    with Bar() as bar:
+        if len(corpora) > 1 or (options.output and options.output.suffix == ".md"):
+            paper = paper_table(experiment, list(dict.fromkeys(corpora)), models, store, bar)
+            results, summary, table = paper.comparisons, paper.summary(), paper.table
+        else:
+            result = compare_models(replace(experiment, model=models[0]), models, store, bar, options.search)
+            results, summary, table = [result], result.summary(), result.table()
+    seconds = time.monotonic() - began
+    for result in results:
+        found = result.founds[0]
+        output.print_notes([*words.reading.notes(found.corpus), *result.notes, *words.differences(made_with, found)])
+    if experiment.precision is not Precision.EXACT:
+        output.print_notes(["Models are compared in the exact precision, as their vectors are."])
+    if options.output:
+        output.write(options.output, table, summary)
     if options.json:
         output.print_json(summary | {"seconds": seconds})
     else:
-        print(result.question, result.answer, sep="\n")
+        print(results[0].question)
+        for result in results:
+            print(f"{result.founds[0].corpus.label}: {result.answer}" if len(results) > 1 else result.answer)
     return 0
+
+
+def _store_of(options: argparse.Namespace) -> Store:
+    """The store that the flags name, with what comes with clsviz unless they say otherwise."""
+    store = open_store(options.store)
+    return store.own if options.no_shipped else store
 
 
 def _print_notes(found: Found, notes: Sequence[str], made_with: dict[str, str]) -> None:
     """Print what else to know; made_with: the fingerprints of a shared link."""
     output.print_notes([*words.reading.notes(found.corpus), *notes, *words.differences(made_with, found)])
+    if found.n_shipped:
+        output.print_notes([f"{words.shipped(found.n_shipped, len(found.measurements))} --no-shipped measures here."])
     if reason := found.slow_path_reason:
         output.print_notes([f"Not measured in the fastest way: {output.one_line(reason)}."])
 

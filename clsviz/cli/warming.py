@@ -11,6 +11,7 @@ from pathlib import Path
 
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
+from clsviz.jobs import kind_of_norms
 from clsviz.measurements import Kind
 from clsviz.sources import catalogue, models
 
@@ -46,9 +47,10 @@ def read_wanted(path: Path) -> list[Wanted]:
 def _wanted(path: Path, number: int, table: dict[str, object]) -> Wanted:
     settings = {name: str(value) for name, value in table.items()}
     try:
-        kind = settings.pop("kind", Kind.NORMS)
-        if kind not in list(Kind):
+        kind = settings.pop("kind", "")
+        if kind and kind not in list(Kind):
             raise SettingError(f"kind is “{kind}”; it must be {' or '.join(Kind)}.")
-        return Wanted(Experiment.from_query(settings), Kind(kind))
+        experiment = Experiment.from_query(settings)
+        return Wanted(experiment, Kind(kind) if kind else kind_of_norms(experiment))
     except SettingError as error:
         raise SettingError(f"Experiment {number} of {path}: {error}") from error

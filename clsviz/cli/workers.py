@@ -12,7 +12,6 @@ from clsviz import jobs, words
 from clsviz.cli import on_ray, output
 from clsviz.errors import ClsvizError, SettingError
 from clsviz.experiment import Experiment
-from clsviz.measurements import Kind
 from clsviz.store import Store
 
 
@@ -20,7 +19,8 @@ def dry_run(experiment: Experiment, store: Store, options: argparse.Namespace) -
     """Print what it would take to measure the experiment; the exit status. Raises ClsvizError."""
     machine, n_workers = jobs.Machine(), options.workers or options.of or 1
     with output.progress(options) as bar:
-        extraction = jobs.Extraction(experiment, store, jobs.Encoders(), machine=machine)
+        kind = jobs.kind_of_norms(experiment)
+        extraction = jobs.Extraction(experiment, store, jobs.Encoders(), machine=machine, kind=kind)
         plan = jobs.plan(extraction, machine, bar)
     if options.json:
         output.print_json(asdict(plan) | {"seconds": plan.seconds(), "workers": n_workers})
@@ -40,7 +40,7 @@ def measure_share(experiment: Experiment, store: Store, options: argparse.Namesp
     share = jobs.Share(options.rank, options.of)
     n_measured, seconds, began = 0, 0.0, time.monotonic()
     with output.progress(options) as bar:
-        extraction = jobs.Extraction(experiment, store, jobs.Encoders(), kind=Kind.NORMS)
+        extraction = jobs.Extraction(experiment, store, jobs.Encoders(), kind=jobs.kind_of_norms(experiment))
         worker = extraction.worker(bar, share)
         for measured in worker.run():
             n_measured, seconds = n_measured + len(measured.measurements), seconds + measured.seconds

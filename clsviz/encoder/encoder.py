@@ -1,6 +1,8 @@
 """The encoder: tokenizer, model and device; turns sentences into measurements."""
 
 import copy
+import threading
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -24,10 +26,10 @@ from clsviz.encoder.load import load
 from clsviz.encoder.tokenize import Tokens
 from clsviz.encoder.verify import choose, norms_of
 from clsviz.errors import ModelError
-from clsviz.measurements import Kind, Measurements
-from clsviz.settings import Alteration, Precision
+from clsviz.measurements import DEALT, FIXED, POOLED, Kind, Means, Measurements
+from clsviz.settings import Alteration, Pooling, Precision
 from clsviz.sources.models import Weights
-from clsviz.vectors import Vectors
+from clsviz.vectors import PooledVectors, Vectors
 
 T = TypeVar("T")
 
@@ -154,17 +156,112 @@ class Encoder:
             self.layer_norms,
         )
 
+    def pooled(self, texts: Sequence[str], poolings: Sequence[Pooling], layer: int | None = None) -> PooledVectors:
+        """The vectors of texts by some poolings after one layer (None: the last), exactly as computed.
+
+        Raises ModelError as `measure` does, and IndexError where the model has no such layer, or no pooler.
+        """
+        at = range(self.n_layers + 1)[self.n_layers if layer is None else layer]
+        if Pooling.POOLER in poolings and not self.has_pooler:
+            raise IndexError("this model has no pooler")
+
+        def compute(ids: Tensor, lengths: list[int]) -> Tensor:
+            pooled, pooler = self._forward.pooled(ids, lengths)
+            rows = [pooler if pooling is Pooling.POOLER else pooled[POOLED.index(pooling), at] for pooling in poolings]
+            return torch.stack([row for row in rows if row is not None]).float()
+
+        tokens = self.tokenize(texts)
+        results, done = self._in_batches(tokens, compute)
+        vectors = torch.cat(results, dim=1).cpu().numpy()[:, np.argsort(done)[tokens.order]]
+        self._check(vectors)
+        by_pooling = dict(zip(poolings, vectors, strict=True))
+        return PooledVectors(tokens.n_tokens[tokens.order], self._tokenizer.is_truncated(tokens), by_pooling)
+
+    def means(self, sentences: Sequence[str], on_batch: Callable[[int], None] | None = None) -> Means:
+        """The norms of each sentence that need the vectors of all its tokens; otherwise like `measure`.
+
+        All of its tokens are dealt out among these sentences: see `Means`.
+        """
+        tokens = self.tokenize(sentences)
+        lengths = self._tokenizer.framed_lengths(tokens)
+        ends = np.cumsum(lengths)
+        dealt_to = np.random.default_rng(0).permutation(np.repeat(np.arange(len(lengths)), lengths))
+        dealt = torch.zeros((len(lengths), self.layer_norms.shape[2]), dtype=torch.float64)
+        is_dealt = np.zeros(len(lengths), np.bool_)
+        adding = threading.Lock()  # batches are computed side by side
+
+        def compute(batch: NDArray[np.intp]) -> Tensor:
+            ids, of_batch = self._tokenizer.rows(tokens, batch)
+            last: list[Tensor] = []
+            pooled, pooler = self._forward.pooled(to_device(ids, self.device), of_batch, last)
+            by_token = [run.float() for run in last]
+            norms = torch.linalg.vector_norm(pooled.float(), dim=-1).flatten(0, 1).T
+            squares = torch.cat([run.square().sum(2).mean(1) for run in by_token])
+            fixed = torch.cat([self._fixed_norms(run, ids[i : i + len(run)]) for run, i in _with_starts(by_token)])
+            of_pooler = norms[:, :0] if pooler is None else torch.linalg.vector_norm(pooler.float(), dim=1)[:, None]
+            targets = np.concatenate([dealt_to[ends[i] - lengths[i] : ends[i]] for i in batch])
+            flat = torch.cat([run.flatten(0, 1) for run in by_token]).cpu().double()
+            with adding:
+                is_new = torch.from_numpy(np.repeat(~is_dealt[batch], lengths[batch]))
+                dealt.index_add_(0, torch.from_numpy(targets)[is_new], flat[is_new])
+                is_dealt[batch] = True  # where memory ran out meanwhile, it is computed once more
+            return torch.cat([norms, squares[:, None], fixed[:, None], of_pooler], dim=1)
+
+        def report(n_done: int) -> None:
+            assert on_batch is not None
+            on_batch(n_done * len(tokens) // len(lengths))
+
+        results, done = self._runner.run(lengths, compute, on_batch and report)
+        if not results:
+            return Means.none()
+        numbers = torch.cat(results).cpu().numpy()[np.argsort(done)[tokens.order]]
+        dealt_norms = torch.linalg.vector_norm(dealt / torch.from_numpy(lengths)[:, None], dim=1).float().numpy()
+        of_cls, of_mean, of_max, others = np.split(numbers, np.arange(1, 4) * (self.n_layers + 1), axis=1)
+        for one in (of_cls, of_mean, of_max, others[:, 0], others[:, 2:]):
+            self._check(one)
+        return Means(
+            n_tokens=tokens.n_tokens[tokens.order],
+            truncated=self._tokenizer.is_truncated(tokens),
+            cls_norms=of_cls,
+            pooler_norms=others[:, 2:],
+            mean_norms=of_mean,
+            max_norms=of_max,
+            n_pooled=lengths[tokens.order],
+            token_squares=others[:, 0],
+            fixed_norms=others[:, 1],
+            dealt_norms=dealt_norms[tokens.order],
+        )
+
+    def _fixed_norms(self, run: Tensor, ids: Tensor) -> Tensor:
+        """Norm of the mean of FIXED random word tokens of each sentence of a run, (n, length, width): float32 (n,).
+
+        Which ones is decided by the ids of the sentence, (n, length) and padding, so that they are always the same.
+        NaN where there are fewer.
+        """
+        frame, (n, length, width) = self._tokenizer.frame, run.shape
+        words = run[:, len(frame.prefix) : length - len(frame.suffix)]
+        if words.shape[1] < FIXED:
+            return run.new_full((n,), torch.nan)
+        seeds = [zlib.crc32(row.tobytes()) for row in ids[:, :length].numpy()]
+        drawn = [np.random.default_rng(seed).permutation(words.shape[1])[:FIXED] for seed in seeds]
+        at = to_device(torch.from_numpy(np.stack(drawn)), run.device)[:, :, None].expand(n, FIXED, width)
+        norms: Tensor = torch.linalg.vector_norm(words.gather(1, at).mean(1), dim=1)
+        return norms
+
     def stream(
         self,
         parts: Iterable[Sequence[str]],
         on_batch: Callable[[int], None] | None = None,
         kind: Kind = Kind.NORMS,
     ) -> Iterator[Measurements]:
-        """Measure several runs of sentences, each by `measure` or, for Kind.VECTORS, by `vectors`.
+        """Measure several runs of sentences, each by `measure`, `vectors`, or, DEALT sentences at a time, `means`.
 
         The next run is tokenized while the model computes one. After every batch `on_batch` gets the number of
         sentences done, over all runs.
         """
+        if kind is Kind.MEANS:
+            yield from self._stream_means(parts, on_batch)
+            return
         measure = {Kind.NORMS: self.measure, Kind.VECTORS: self.vectors}[kind]
         with ThreadPoolExecutor(1, thread_name_prefix="tokenize") as ahead:
             coming = (ahead.submit(self.tokenize, part) for part in parts)
@@ -173,6 +270,18 @@ class Encoder:
                 tokens, following = following.result(), next(coming, None)
                 yield measure(tokens, on_batch and (lambda done, before=n_done: on_batch(before + done)))  # type: ignore[misc]
                 n_done += len(tokens)
+
+    def _stream_means(self, parts: Iterable[Sequence[str]], on_batch: Callable[[int], None] | None) -> Iterator[Means]:
+        n_done = 0
+        for part in parts:
+            runs = []
+            for at in range(0, len(part), DEALT):
+                run = part[at : at + DEALT]
+                runs.append(self.means(run))
+                n_done += len(run)
+                if on_batch is not None:
+                    on_batch(n_done)
+            yield Means.concatenate(runs)
 
     def cls_and_pooler(self, sentences: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """[CLS] after the last layer and the pooler output, exactly as computed: float32 (n, width) each.
@@ -235,3 +344,11 @@ class Encoder:
     def _check(self, numbers: NDArray[np.float32]) -> None:
         if not np.isfinite(numbers).all():
             raise ModelError(f"{self.weights.label} gives vectors that are not finite. Its weights may be damaged.")
+
+
+def _with_starts(runs: Sequence[Tensor]) -> Iterator[tuple[Tensor, int]]:
+    """Each run of sentences, and how many there are before it."""
+    start = 0
+    for run in runs:
+        yield run, start
+        start += len(run)

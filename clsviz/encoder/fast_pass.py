@@ -266,18 +266,20 @@ class FastPass:
         vectors.append(self._last(x, vectors[-1], groups, biases))
         return vectors + self._pooler_output(vectors[-1])
 
-    def pooled(self, ids: Tensor, lengths: list[int]) -> tuple[Tensor, Tensor | None]:
+    def pooled(self, ids: Tensor, lengths: list[int], last: list[Tensor] | None = None) -> tuple[Tensor, Tensor | None]:
         """Vectors of every pooling: see `verify.ForwardPass`."""
         groups = groups_of(lengths)
 
-        def pooled_by_group(x: Tensor) -> Tensor:
-            return pool([x[group.first : group.last].view(-1, group.length, x.shape[1]) for group in groups])
+        def by_group(x: Tensor) -> list[Tensor]:
+            return [x[group.first : group.last].view(-1, group.length, x.shape[1]) for group in groups]
 
         x, biases = self._begin(ids, groups)
-        layers = [pooled_by_group(x)]
+        layers = [pool(by_group(x))]
         for block, repeated in zip(self._blocks, self._repeated(ids, groups), strict=False):
             x = block(x, groups, biases, repeated)
-            layers.append(pooled_by_group(x))
+            layers.append(pool(by_group(x)))
+        if last is not None:
+            last += by_group(x)
         pooled = torch.stack(layers, dim=1)
         return pooled, next(iter(self._pooler_output(pooled[0, -1])), None)
 

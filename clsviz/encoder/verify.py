@@ -53,8 +53,11 @@ class ForwardPass(Protocol):
     def __call__(self, ids: Tensor, lengths: list[int]) -> list[Tensor]:
         """The vectors of [CLS] after every layer, and the pooler output if there is one: floating-point (n, width)."""
 
-    def pooled(self, ids: Tensor, lengths: list[int]) -> tuple[Tensor, Tensor | None]:
-        """All of `measurements.POOLED` after every layer, (poolings, n_layers + 1, n, width), and the pooler output."""
+    def pooled(self, ids: Tensor, lengths: list[int], last: list[Tensor] | None = None) -> tuple[Tensor, Tensor | None]:
+        """All of `measurements.POOLED` after every layer, (poolings, n_layers + 1, n, width), and the pooler output.
+
+        last: gets all tokens after the last layer, of the sentences of each length: (n of the length, length, width).
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +200,7 @@ class OwnPass:
             runs.append(vectors if pooler_output is None else [*vectors, pooler_output])
         return [torch.cat(vectors) for vectors in zip(*runs, strict=True)]
 
-    def pooled(self, ids: Tensor, lengths: list[int]) -> tuple[Tensor, Tensor | None]:
+    def pooled(self, ids: Tensor, lengths: list[int], last: list[Tensor] | None = None) -> tuple[Tensor, Tensor | None]:
         """Vectors of every pooling: see `ForwardPass`."""
         pooled, pooler_outputs = [], []
         for run_ids, run_lengths in self._runs(ids, lengths):
@@ -208,10 +211,10 @@ class OwnPass:
                     "model."
                 )
             groups = groups_of(run_lengths)
-            layers = [
-                pool([state[group.start : group.stop, : group.length] for group in groups], self._frame.cls)
-                for state in states
-            ]
+            by_group = [[state[group.start : group.stop, : group.length] for group in groups] for state in states]
+            layers = [pool(tokens, self._frame.cls) for tokens in by_group]
+            if last is not None:
+                last += by_group[-1]
             pooled.append(torch.stack(layers, dim=1))
             if pooler_output is not None:
                 pooler_outputs.append(pooler_output)

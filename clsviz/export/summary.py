@@ -10,7 +10,7 @@ from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment, View
 from clsviz.jobs import Found
 from clsviz.measurements import MAX_LENGTH
-from clsviz.settings import ALL, CORPUS_PARAMETER, FINGERPRINT_DIGITS, MODEL_PARAMETER
+from clsviz.settings import ALL, CORPUS_PARAMETER, FINGERPRINT_DIGITS, MODEL_PARAMETER, Lengths, Pooling
 from clsviz.statistics.shape import Shape
 
 
@@ -51,8 +51,11 @@ def summary(experiment: Experiment, found: Found, shown: ViewData) -> dict[str, 
     """The result with its settings and fingerprints, ready for JSON; undefined values are None, `problem` says why.
 
     The line of a whole corpus, of which `is_of_all` is true, has no intervals: no sentence was left to chance.
+    `averaging` is known where the view is of the mean.
     """
     fit = shown.fit
+    is_of_mean = experiment.pooling is Pooling.MEAN and experiment.lengths is Lengths.TRUE
+    averaging = analysis.averaging(found, experiment.view) if is_of_mean else None
     sampled = None if shown.census else fit
     return about(experiment, found) | {
         "audit": None
@@ -75,6 +78,7 @@ def summary(experiment: Experiment, found: Found, shown: ViewData) -> dict[str, 
         "norm_mean": fit and fit.norm_mean,
         "norm_sd": fit and fit.norm_sd,
         "problem": shown.problem or None,
+        "averaging": averaging and asdict(averaging),
     }
 
 

@@ -13,11 +13,12 @@ from clsviz.analysis import ViewData
 from clsviz.analysis.layers import SentLen
 from clsviz.analysis.probes import Origin
 from clsviz.analysis.random_weights import RandomWeights
-from clsviz.measurements import Measurements
+from clsviz.measurements import Means, Measurements
 from clsviz.settings import Alteration, Pooling, Unit
 from clsviz.statistics.dimensions import Dimensions, NormOf
 from clsviz.statistics.erasure import Erasure
 from clsviz.statistics.lengths import percentile_at_length
+from clsviz.statistics.means import Averaging
 from clsviz.statistics.probes import Leg, Profile, Reading, Readout, Travel
 from clsviz.statistics.sentlen import CHANCE
 
@@ -32,6 +33,8 @@ Table = pd.DataFrame
 def table(sentences: Sequence[str], measurements: Measurements, groups: "Groups | None" = None) -> pd.DataFrame:
     """One row per sentence: sentence, n_tokens, truncated, the norms cls_0 to cls_L, and pooler if there is one.
 
+    Where they were measured, mean_0 to mean_L and max_0 to max_L come after those of [CLS].
+
     groups: what the sentences are coloured by, in one more column.
     """
     columns: dict[str, object] = {
@@ -40,11 +43,29 @@ def table(sentences: Sequence[str], measurements: Measurements, groups: "Groups 
         "truncated": measurements.truncated,
     }
     columns |= {f"cls_{layer}": measurements.cls_norms[:, layer] for layer in range(measurements.n_layers + 1)}
+    if isinstance(measurements, Means):
+        for pooling, norms in measurements.other_norms.items():
+            columns |= {f"{pooling}_{layer}": norms[:, layer] for layer in range(measurements.n_layers + 1)}
     if measurements.has_pooler:
         columns["pooler"] = measurements.pooler_norms[:, 0]
     if groups:
         columns[groups.name] = groups.values[: len(measurements)]
     return pd.DataFrame(columns)
+
+
+def averaging(found: Averaging, control: Averaging | None = None) -> pd.DataFrame:
+    """One row per trend of the norm of a mean on length: R² and slope, and those of the untrained model if it is given.
+
+    As texts, for the page.
+    """
+    rows = words.averaging.rows(found)
+    table = {"Mean of": [*rows]}
+    founds = {"": found} | ({" (untrained)": control} if control else {})
+    for suffix, one in founds.items():
+        cells = [words.averaging.cell(trend) for trend in words.averaging.rows(one).values()]
+        for name, column in zip(words.averaging.COLUMNS, zip(*cells, strict=True), strict=True):
+            table[f"{name}{suffix}"] = list(column)
+    return pd.DataFrame(table)
 
 
 def r_squared_by_layer(profile: Profile | None) -> pd.DataFrame:

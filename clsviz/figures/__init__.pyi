@@ -1,10 +1,10 @@
 from . import colouring, static
-from .bars import dimension_shares, erasure, histogram, remedy_bars, times_found, weights_by_group
+from .bars import dimension_shares, erasure, histogram, remedy_bars, times_found, way_of_cls
 from .cells import heat_map, length_map, projection
 from .cloud import Axes, Figure, empty, plain_json, plotly_script, scatter, sent, to_html
 from .colouring import Key
 from .density import N_BINS, Density, Drawn, drawn, is_dense, n_sampled
-from .layers import PANEL_HEIGHT, PLAYED_HEIGHT, layer_panel, played_layers, small_multiples
+from .layers import small_multiples, thumbnail
 from .lines import (
     cutoff_lines,
     error_lines,
@@ -16,13 +16,14 @@ from .lines import (
     norm_spread,
     relative_depth,
 )
+from .search import SEARCH_HEIGHT, ByFifth, exposure_by_fifth
 from .style import Labels, Palette, Points, hover_label, labels_of
 
 __all__ = [
     "N_BINS",
-    "PANEL_HEIGHT",
-    "PLAYED_HEIGHT",
+    "SEARCH_HEIGHT",
     "Axes",
+    "ByFifth",
     "Density",
     "Drawn",
     "Figure",
@@ -37,6 +38,7 @@ __all__ = [
     "empty",
     "erasure",
     "error_lines",
+    "exposure_by_fifth",
     "growth",
     "heat_map",
     "histogram",
@@ -45,14 +47,12 @@ __all__ = [
     "joined",
     "labels_of",
     "layer_lines",
-    "layer_panel",
     "layer_path",
     "learning_curves",
     "length_map",
     "n_sampled",
     "norm_spread",
     "plain_json",
-    "played_layers",
     "plotly_script",
     "projection",
     "relative_depth",
@@ -61,7 +61,8 @@ __all__ = [
     "sent",
     "small_multiples",
     "static",
+    "thumbnail",
     "times_found",
     "to_html",
-    "weights_by_group",
+    "way_of_cls",
 ]

@@ -1,17 +1,20 @@
-"""The scatter with its line as an image, drawn without a browser: for previews of links, and for `--plot FILE`."""
+"""The scatter with its line, error by layer, or exposure by fifths, as images: for previews of links, and for files."""
 
 import io
 import textwrap
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clsviz.figures.search import LEAST_EXPOSURE, TICKS, ByFifth
 from clsviz.figures.style import Palette, least_range
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _QUIET, _GRID, _BRAND = "#5b6470", "#e3e7ec", "#5c7f9f"
@@ -23,6 +26,23 @@ _MOST_LINES = 2
 
 _WIDTHS = {"normal": 0.6, "bold": 0.7}
 """Of most letters, as shares of the size of their font."""
+
+
+@dataclass(frozen=True)
+class Exposures:
+    """Exposure and recall by fifths, as `search.exposure_by_fifth` draws them. spans: the token range of each fifth."""
+
+    rows: Sequence[ByFifth]
+    spans: Sequence[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """A value by layer, from 0 on, for each line by its name; NaN where it is unknown. level: a line with its name."""
+
+    values: Mapping[str, NDArray[np.float64]]
+    title: str
+    level: tuple[str, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +58,13 @@ class Scatter:
 
 
 def image(
-    scatter: Scatter | None, question: str, answer: str = "", site: str = "", *, kind: str = "png", width: int = 1200
+    scatter: Scatter | Lines | Exposures | None,
+    question: str,
+    answer: str = "",
+    site: str = "",
+    *,
+    kind: str = "png",
+    width: int = 1200,
 ) -> bytes:
     """The question, the answer, and the picture below them, if there are sentences; `kind`: png, svg or pdf.
 
@@ -52,14 +78,12 @@ def image(
     top = _write(figure, question, 0.94, (30, 26, 22), "bold", width)
     top = _write(figure, answer, top - 0.02, (20, 17), "normal", width)
     figure.text(right, 0.03, site, color=_BRAND, fontsize=19, weight="bold", ha="right", va="bottom", parse_math=False)
-    if scatter is not None and len(scatter.lengths):
-        axes = figure.add_axes((left + 0.055, 0.145, right - left - 0.055, max(top - 0.19, 0.3)))
-        axes.spines[:].set_visible(False)
-        axes.grid(axis="y", color=_GRID, linewidth=1)
-        axes.set_axisbelow(True)
-        axes.tick_params(colors=_QUIET, labelsize=13, length=0)
-        axes.set_xlabel(scatter.length_title, color=_QUIET, fontsize=14)
-        axes.set_ylabel(scatter.norm_title, color=_QUIET, fontsize=14)
+    if isinstance(scatter, Exposures):
+        _draw_exposures(figure, scatter, palette, left + 0.055, right, top)
+    elif isinstance(scatter, Lines):
+        _draw_lines(_axes(figure, left, right, top, "Layer (0: embeddings)", scatter.title), scatter, palette)
+    elif scatter is not None and len(scatter.lengths):
+        axes = _axes(figure, left, right, top, scatter.length_title, scatter.norm_title)
         n = len(scatter.lengths)
         opacity = float(np.clip(20 / n**0.5, 0.08, 0.7))
         axes.scatter(
@@ -88,6 +112,87 @@ def image(
         warnings.simplefilter("ignore")  # a letter that the font lacks is a box
         figure.savefig(content, format=kind, metadata={"Date": None} if kind == "svg" else {})
     return content.getvalue()
+
+
+def _axes(figure: "Figure", left: float, right: float, top: float, x_title: str, y_title: str) -> "Axes":
+    axes = figure.add_axes((left + 0.055, 0.145, right - left - 0.055, max(top - 0.19, 0.3)))
+    axes.spines[:].set_visible(False)
+    axes.grid(axis="y", color=_GRID, linewidth=1)
+    axes.set_axisbelow(True)
+    axes.tick_params(colors=_QUIET, labelsize=13, length=0)
+    axes.set_xlabel(x_title, color=_QUIET, fontsize=14)
+    axes.set_ylabel(y_title, color=_QUIET, fontsize=14)
+    return axes
+
+
+def _draw_lines(axes: "Axes", drawn: Lines, palette: Palette) -> None:
+    """Each line with its name above its end, and the level."""
+    name, level = drawn.level
+    axes.axhline(level, color=palette.summary, linewidth=2, linestyle=":")
+    look: dict[str, Any] = {"fontsize": 17, "weight": "bold", "va": "bottom", "parse_math": False}
+    axes.text(-0.2, 1.02 * level, name, color=palette.summary, ha="left", **look)
+    ends: list[tuple[str, float, float, str]] = []
+    for (name, values), colour in zip(drawn.values.items(), (palette.points, palette.line, palette.own), strict=False):
+        known = np.flatnonzero(np.isfinite(values))
+        axes.plot(values, color=colour, linewidth=3, marker="o", markersize=8)
+        if len(known):
+            ends.append((name, float(known[-1]), float(values[known[-1]]), colour))
+    n_layers = max((len(values) for values in drawn.values.values()), default=1) - 1
+    highest = max([level, *(float(np.nanmax(values, initial=0)) for values in drawn.values.values())])
+    axes.set_xlim(-0.3, n_layers + 0.3)
+    axes.set_ylim(0, 1.15 * highest)
+    axes.locator_params(axis="x", integer=True)
+    below = -np.inf
+    for name, x, y, colour in sorted(ends, key=lambda end: end[2]):
+        height = max(y + 0.03 * highest, below + 0.09 * highest)
+        axes.text(x, height, name, color=colour, ha="right", **look)
+        below = height
+
+
+def _draw_exposures(
+    figure: "Figure", drawn: Exposures, palette: Palette, left: float, right: float, top: float
+) -> None:
+    """Exposure above recall, with a label at the end of each line."""
+    width, room = right - left - 0.14, max(top - 0.19, 0.3)
+    above = figure.add_axes((left, 0.145 + 0.36 * room, width, 0.64 * room))
+    below = figure.add_axes((left, 0.145, width, 0.3 * room), sharex=above)
+    above.set_yscale("log")
+    above.axhline(1, color=palette.summary, linewidth=1, linestyle=":")
+    colours = (palette.points, palette.line, palette.summary, palette.own, palette.other)
+    for row, colour in zip(drawn.rows, colours, strict=False):
+        style = "--" if row.name.startswith("BM25") else "-"
+        y = [np.nan if value is None else max(value, LEAST_EXPOSURE) for value in row.exposure]
+        recall = [np.nan if value is None else value for value in row.recall]
+        above.plot(y, style, color=colour, linewidth=2.5, marker="o", markersize=6)
+        bounds = [(value, value) if of is None else of for value, of in zip(y, row.interval, strict=True)]
+        low, high = ([max(bound[end], LEAST_EXPOSURE) for bound in bounds] for end in (0, 1))
+        above.fill_between(range(len(y)), low, high, color=colour, alpha=0.15, linewidth=0)
+        below.plot(recall, style, color=colour, linewidth=2.5, marker="o", markersize=4)
+        above.annotate(
+            row.name,
+            (len(y) - 1, y[-1]),
+            (8, 0),
+            "data",
+            "offset points",
+            color=colour,
+            fontsize=12,
+            va="center",
+            parse_math=False,
+        )
+    ticks = [tick for tick in TICKS if above.get_ylim()[0] <= tick <= above.get_ylim()[1]]
+    above.set_yticks(ticks, [f"{tick:g}" for tick in ticks], minor=False)
+    above.set_yticks([], minor=True)
+    below.set_ylim(0, 1.05)
+    below.set_yticks([0, 0.5, 1], ["0%", "50%", "100%"])
+    below.set_xticks(range(len(drawn.spans)), [*drawn.spans])
+    above.tick_params(labelbottom=False)
+    for axes, title in ((above, "Exposure"), (below, "Recall")):
+        axes.spines[:].set_visible(False)
+        axes.grid(axis="y", color=_GRID, linewidth=1)
+        axes.set_axisbelow(True)
+        axes.tick_params(colors=_QUIET, labelsize=13, length=0)
+        axes.set_ylabel(title, color=_QUIET, fontsize=14)
+    below.set_xlabel("Tokens of the searched text, by fifths", color=_QUIET, fontsize=14)
 
 
 def _write(figure: "Figure", text: str, top: float, sizes: tuple[int, ...], weight: str, width: int) -> float:

@@ -1,18 +1,29 @@
-from .drawn import REDRAWN, encoder_of, identified
+from .drawn import REDRAWN, drawn, encoder_of, identified
 from .estimate import LOAD_SECONDS, RATE_OF_VECTORS, Cost, Machine, gigabytes_of
-from .extraction import Extraction, measure_altered, measure_texts, measure_untrained
+from .extraction import (
+    AUDIT_SIZE,
+    Extraction,
+    Found,
+    kind_of_norms,
+    measure_altered,
+    measure_texts,
+    measure_untrained,
+    measurement_key,
+    state_of_files,
+)
 from .housekeeping import Housekeeping
 from .imports import Import, import_rows, list_imports
-from .job import Job, State, Steps
-from .measurement import AUDIT_SIZE, Found, measurement_key
+from .job import Job, State, Steps, Watcher
 from .plan import GPU_RATE, Plan, plan, planned
-from .queue import Analysis, JobQueue, Lane, MeasuringJob
-from .share import Share, Worker, measure_parts
+from .pooled import ModelVectors, PooledTexts
+from .queue import FREE_SECONDS, Analysis, JobQueue, Lane, MeasuringJob
+from .share import Share, Worker
 from .showcase import SHOWCASE, Origin, measure_showcase, origin
 from .worker_process import Encoders, RemoteEncoders, WorkerLostError
 
 __all__ = [
     "AUDIT_SIZE",
+    "FREE_SECONDS",
     "GPU_RATE",
     "LOAD_SECONDS",
     "RATE_OF_VECTORS",
@@ -30,21 +41,25 @@ __all__ = [
     "Lane",
     "Machine",
     "MeasuringJob",
+    "ModelVectors",
     "Origin",
     "Plan",
+    "PooledTexts",
     "RemoteEncoders",
     "Share",
     "State",
     "Steps",
+    "Watcher",
     "Worker",
     "WorkerLostError",
+    "drawn",
     "encoder_of",
     "gigabytes_of",
     "identified",
     "import_rows",
+    "kind_of_norms",
     "list_imports",
     "measure_altered",
-    "measure_parts",
     "measure_showcase",
     "measure_texts",
     "measure_untrained",
@@ -52,4 +67,5 @@ __all__ = [
     "origin",
     "plan",
     "planned",
+    "state_of_files",
 ]

@@ -25,7 +25,7 @@ from clsviz.experiment import Experiment
 from clsviz.measurements import MAX_LENGTH, Kind, Measurements
 from clsviz.progress import Progress
 from clsviz.settings import RANGES, Precision, Segmentation, Unit
-from clsviz.sources import catalogue, own_vectors, sampling, uploads, whole_corpus
+from clsviz.sources import catalogue, own_vectors, sampling, uploads
 from clsviz.sources.models import Imported, Weights, check_label
 from clsviz.store.parts import Key
 from clsviz.store.store import Store
@@ -72,7 +72,7 @@ def import_rows(
     """
     progress = progress or Progress()
     check_label(label)
-    order = whole_corpus.sample_order(n, _SEED)
+    order = sampling.sample_order(n, _SEED)
     with tempfile.TemporaryFile() as file:
         taken = _Taken(n, order)
         progress.begin("Reading", n)
@@ -94,7 +94,7 @@ def import_rows(
     corpus = sampling.find_corpus(selection, store.corpora, progress)
     if corpus.n_sentences != n:
         raise CorpusError(f"Of {n:,} texts only {corpus.n_sentences:,} can be read again. Leave out what is no text.")
-    for kind in Kind if taken.width else (Kind.NORMS,):
+    for kind in (Kind.NORMS, Kind.VECTORS)[: 1 + bool(taken.width)]:
         _write(
             taken, kind, Key(name.fingerprint, corpus.fingerprint, _SEED, *_precision(), kind), order, store, progress
         )

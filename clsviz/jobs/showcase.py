@@ -14,8 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from clsviz.experiment import Experiment
-from clsviz.jobs.extraction import Extraction
-from clsviz.jobs.measurement import Found
+from clsviz.jobs.extraction import Extraction, Found
 from clsviz.jobs.worker_process import Encoders
 from clsviz.measurements import Kind
 from clsviz.progress import Progress
@@ -45,19 +44,20 @@ def origin() -> Origin:
 
 def measure_showcase(
     experiments: Sequence[Experiment], elsewhere: Store, encoders: Encoders
-) -> list[tuple[Found, Found]]:
-    """Measure the norms and the vectors of experiments, with nothing taken over from before, to come with clsviz.
+) -> list[tuple[Found, Found, Found]]:
+    """Measure norms, means and vectors of experiments, with nothing taken over from before, to come with clsviz.
 
-    elsewhere: an empty store for the vectors, of which only an outline comes with clsviz. Gives what was found of both.
+    elsewhere: an empty store for the vectors, of which only an outline comes with clsviz. Gives what was found of each.
     """
     shutil.rmtree(SHOWCASE, ignore_errors=True)
     store, measured = Store(SHOWCASE), []
     for experiment in experiments:
         norms = Extraction(experiment, store, encoders).run(Progress())
+        means = Extraction(experiment, store, encoders, kind=Kind.MEANS).run(Progress())
         extraction = Extraction(experiment, elsewhere, encoders, kind=Kind.VECTORS)
         vectors = extraction.run(Progress())
         write_outline(SHOWCASE, extraction.key_of(vectors), vectors.vectors)
-        measured.append((norms, vectors))
+        measured.append((norms, means, vectors))
     for path in [*SHOWCASE.rglob("*.lock"), *SHOWCASE.rglob("speed.json")]:
         path.unlink()
     processor = re.search(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text())

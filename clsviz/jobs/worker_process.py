@@ -16,20 +16,21 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import psutil
 from cachetools import LRUCache
 
 from clsviz import encoder
 from clsviz.errors import ModelError
-from clsviz.measurements import Kind, Measurements
-from clsviz.settings import Alteration, Precision
+from clsviz.measurements import DEALT, Kind, Means, Measurements
+from clsviz.settings import Alteration, Pooling, Precision
 from clsviz.sources.models import Weights
-from clsviz.vectors import KINDS, Vectors
+from clsviz.vectors import KINDS, PooledVectors, Vectors
 
 if TYPE_CHECKING:
     import numpy as np
+    from loky import ProcessPoolExecutor
     from numpy.typing import NDArray
 
     from clsviz.encoder import Anatomy, AnyEncoder, Encoder
@@ -97,13 +98,16 @@ class Encoders:
 
 
 class RemoteEncoders(Encoders):
-    """Encoders in one worker process, which loky starts with the first call, and again if it has ended."""
+    """Encoders in one worker process, which loky starts with the first call, and again if it has ended.
+
+    The executor is held here: loky's reusable one is another, with a process of its own, in each thread that asks.
+    """
 
     def __init__(self, capacity: int = 2) -> None:
         self._capacity = capacity
         self._facts: dict[tuple[str, Precision, Alteration | None, int], dict[str, Any]] = {}
         self._lock = threading.RLock()
-        self._is_started = False
+        self._executor: ProcessPoolExecutor | None = None
         self.pid = None
 
     def get(self, weights: Weights, precision: Precision = Precision.EXACT) -> "AnyEncoder":
@@ -144,12 +148,14 @@ class RemoteEncoders(Encoders):
 
         seconds: about how long it takes.
         """
+        from loky.process_executor import ShutdownExecutorError
+
         try:
             self.pid, result = self._submit(function, *args).result(max(HUNG_SECONDS, HUNG_TIMES * seconds))
         except TimeoutError as error:
             self.close()
             raise WorkerLostError from error
-        except BrokenExecutor as error:
+        except (BrokenExecutor, ShutdownExecutorError) as error:  # the latter where another thread closed it
             raise WorkerLostError from error
         return result
 
@@ -160,31 +166,27 @@ class RemoteEncoders(Encoders):
     def close(self) -> None:
         """Kill the worker, if there is one; another call starts another one."""
         with self._lock:
-            if self._is_started:
-                self._executor().shutdown(wait=False, kill_workers=True)
-            self._is_started, self.pid = False, None
-
-    def _executor(self) -> Any:
-        from loky import get_reusable_executor
-
-        is_small = psutil.virtual_memory().total < _SMALL_MEMORY
-        return get_reusable_executor(
-            max_workers=1,
-            timeout=_IDLE_SECONDS if is_small else 10**6,
-            initializer=_begin_worker,
-            initargs=(os.getpid(), self._capacity),
-            # loky takes a model that a later call loads for a leak, and would replace the worker.
-            env={"LOKY_MAX_MEMORY_LEAK_SIZE": "1e15"},
-        )
+            if self._executor is not None:
+                self._executor.shutdown(wait=False, kill_workers=True)
+            self._executor = self.pid = None
 
     def _submit(self, function: Callable[..., T], *args: object) -> "Future[tuple[int, T]]":
         with self._lock:
-            self._is_started = True
-            try:
-                future: Future[tuple[int, T]] = self._executor().submit(_run, function, *args)
-            except BrokenExecutor:  # the first submission after a worker was killed fails
-                future = self._executor().submit(_run, function, *args)
-            return future
+            if self._executor is not None:
+                with suppress(BrokenExecutor):  # the first submission after a worker was killed fails
+                    return cast("Future[tuple[int, T]]", self._executor.submit(_run, function, *args))
+            from loky import ProcessPoolExecutor
+
+            is_small = psutil.virtual_memory().total < _SMALL_MEMORY
+            self._executor = ProcessPoolExecutor(
+                max_workers=1,
+                timeout=_IDLE_SECONDS if is_small else None,
+                initializer=_begin_worker,
+                initargs=(os.getpid(), self._capacity),
+                # loky takes a model that a later call loads for a leak, and would replace the worker.
+                env={"LOKY_MAX_MEMORY_LEAK_SIZE": "1e15"},
+            )
+            return cast("Future[tuple[int, T]]", self._executor.submit(_run, function, *args))
 
 
 class RemoteEncoder:
@@ -249,17 +251,25 @@ class RemoteEncoder:
         measured: Vectors = self.call("vectors", list(sentences))
         return measured
 
+    def pooled(self, texts: Sequence[str], poolings: Sequence[Pooling], layer: int | None = None) -> PooledVectors:
+        """The vectors of texts by some poolings after one layer."""
+        vectors: PooledVectors = self.call("pooled", list(texts), list(poolings), layer, seconds=len(texts))
+        return vectors
+
     def stream(
         self, parts: Iterable[Sequence[str]], on_batch: Callable[[int], None] | None = None, kind: Kind = Kind.NORMS
     ) -> Iterator[Measurements]:
-        """Measure runs of sentences: those of norms in slices of about SLICE_SECONDS, as runs of vectors are small."""
-        method, n_done = "vectors" if kind is Kind.VECTORS else "measure", 0
+        """Measure runs of sentences in slices: of norms of about SLICE_SECONDS, of vectors whole, of means of DEALT."""
+        method, n_done = {Kind.NORMS: "measure", Kind.VECTORS: "vectors", Kind.MEANS: "means"}[kind], 0
         for sentences in parts:
             measured: list[Any] = []
             at = 0
             while at < len(sentences):
-                size = len(sentences) if kind is Kind.VECTORS else max(_FIRST_SLICE, int(self._rate * SLICE_SECONDS))
-                if size < len(sentences) - at < 2 * size:  # two halves, not one slice and a few left over
+                by_speed = max(_FIRST_SLICE, int(self._rate * SLICE_SECONDS))
+                size = {Kind.NORMS: by_speed, Kind.VECTORS: len(sentences), Kind.MEANS: DEALT}[kind]
+                if (
+                    kind is Kind.NORMS and size < len(sentences) - at < 2 * size
+                ):  # two halves, not one slice and a few left over
                     size = (len(sentences) - at + 1) // 2
                 part = list(sentences[at : at + size])
                 began = time.monotonic()
@@ -269,6 +279,11 @@ class RemoteEncoder:
                 if on_batch is not None:
                     on_batch(n_done)
             yield measured[0] if len(measured) == 1 else KINDS[kind].concatenate(measured)
+
+    def means(self, sentences: Sequence[str]) -> Means:
+        """The norms of each sentence that need the vectors of all its tokens."""
+        measured: Means = self.call("means", list(sentences))
+        return measured
 
     def cls_and_pooler(self, sentences: Sequence[str]) -> "tuple[Floats, Floats]":
         """[CLS] after the last layer and the pooler output, exactly as computed."""

@@ -21,7 +21,7 @@ from typing import IO
 from sentencex import segment
 
 from clsviz import programs
-from clsviz.atomic import new_file
+from clsviz.atomic import new_file, open_regular
 from clsviz.errors import CancelledError, CorpusError
 from clsviz.progress import Progress
 
@@ -168,7 +168,10 @@ def gather(files: Sequence[str], progress: Progress, unfinished: Path | None = N
 def _read_before(files: Sequence[str], unfinished: Path | None) -> tuple[dict[str, None], int]:
     """What was read until it was cancelled, and of how many files; nothing if they are not the first of these."""
     try:
-        read, sentences = json.loads(unfinished.read_bytes()) if unfinished else ([], [])
+        if unfinished is None:
+            return {}, 0
+        with open_regular(unfinished) as file:
+            read, sentences = json.load(file)
     except (OSError, ValueError):
         return {}, 0
     return (dict.fromkeys(sentences), len(read)) if read == files[: len(read)] else ({}, 0)
@@ -203,9 +206,10 @@ def main() -> None:
     paths = sys.stdin.read().splitlines()
     for path in paths:
         try:
-            source = Path(path).read_bytes()
+            with open_regular(Path(path)) as file:
+                source = file.read()
         except OSError:
-            source = b""  # gone or unreadable since it was listed
+            source = b""  # no file, or gone or unreadable since it was listed
         found = [sentence for docstring in docstrings(source) for sentence in sentences(docstring)]
         sys.stdout.write(json.dumps(found) + "\n")
 

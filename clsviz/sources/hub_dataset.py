@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -22,16 +23,19 @@ from clsviz.progress import Progress
 from clsviz.settings import Segmentation, printable
 from clsviz.sources import hub, segmentation
 from clsviz.sources.catalogue import CORPORA, Corpus, Dataset, label, not_downloaded, refuse_reading, resembles_upload
-from clsviz.sources.hub_files import Reader, RowGroup, checked_group_size, fields_of, group_sizes, mean_sizes
 from clsviz.sources.hub_listing import Listing, NotKeptError, listed, open_listing
 from clsviz.sources.hub_rounds import (
     DRAWING,
     SCHEMA,
-    KeptRound,
     Limits,
-    Round,
+    Reader,
+    RowGroup,
     Storage,
+    checked_group_size,
+    fields_of,
     filled_rounds,
+    group_sizes,
+    mean_sizes,
     row_groups_of,
     windows,
 )
@@ -45,17 +49,25 @@ _SENTENCE_BYTES = 100
 class Draw:
     """What was drawn: sentences in random order, and what it took.
 
-    row_groups: the `RowGroup.id` of each sentence; None where that was not kept.
+    row_groups: the `RowGroup.id` of each sentence.
     n_row_groups: how many row groups they come from, out of n_row_groups_known in the n_files looked into.
     n_bytes: read for them over the network, by this run and earlier ones.
     """
 
     sentences: list[str]
+    row_groups: list[int]
     n_row_groups: int
     n_row_groups_known: int
     n_files: int
     n_bytes: int
-    row_groups: list[int] | None = None
+
+
+class _Round(NamedTuple):
+    """Row groups that are mixed; n_row_groups in `files` are known by then."""
+
+    groups: list[RowGroup]
+    n_row_groups: int
+    files: frozenset[int]
 
 
 class _Drawing(NamedTuple):
@@ -127,11 +139,12 @@ class Split:
 
         The texts are read for it, because the sizes in a footer count a repeated text once.
         """
-        mean = self._storage.mean_characters(column)
-        if mean is None:
-            reader = self._online()
-            mean, n_bytes = reader.mean_characters(self._largest, self._footer(progress), column, progress)
-            self._storage.keep_mean_characters(column, mean, n_bytes)
+        name = f"head-{hashlib.sha256(column.encode()).hexdigest()[:16]}"
+        if kept := self._storage.load(name):
+            return float(kept[0])
+        reader = self._online()
+        mean, n_bytes = reader.mean_characters(self._largest, self._footer(progress), column, progress)
+        self._storage.keep(name, str(mean).encode(), n_bytes)
         return mean
 
     def n_texts_about(self, progress: Progress) -> int:
@@ -154,31 +167,24 @@ class Split:
         cancellation is kept.
         """
         drawing = _Drawing(seed, column, cut)
-        storage = self._storage.below(drawing.digest)
         sentences: list[str] = []
-        row_groups: list[NDArray[np.int64] | None] = []
+        row_groups: list[NDArray[np.int64]] = []
         n_bytes = n_groups = 0
-        planned = Round([], 0, frozenset())
+        planned = _Round([], 0, frozenset())
         for number, planned in enumerate(self._plan(drawing, progress)):
-            kept = storage.round(number)
-            if kept is None:
-                self._online()
-                stage = f"Reading {self.repo}, after {len(sentences):,} of {size:,} sentences:"
-                progress.begin(stage, len(planned.groups), unit="row groups")
-                kept = self._read(planned.groups, number, drawing, progress)
-                storage.keep_round(number, kept)
-            sentences += kept.sentences
-            row_groups.append(kept.row_groups)
-            n_bytes += kept.n_bytes
+            stage = f"Reading {self.repo}, after {len(sentences):,} of {size:,} sentences:"
+            table, n_bytes_of_round = self._round(planned.groups, number, drawing, stage, progress)
+            sentences += table["sentence"].to_pylist()
+            row_groups.append(table["row_group"].to_numpy())
+            n_bytes += n_bytes_of_round
             n_groups += len(planned.groups)
             if len(sentences) >= size:
                 break
         if not sentences:
             raise CorpusError(f"{self.repo} holds no text in “{printable(column)}”. Choose another column.")
         n_bytes += self._storage.bytes_looked_into(planned.files)
-        known = [groups for groups in row_groups if groups is not None]
-        of_sentences = np.concatenate(known)[:size].tolist() if len(known) == len(row_groups) else None
-        return Draw(sentences[:size], n_groups, planned.n_row_groups, len(planned.files), n_bytes, of_sentences)
+        of_sentences = np.concatenate(row_groups)[:size].tolist()
+        return Draw(sentences[:size], of_sentences, n_groups, planned.n_row_groups, len(planned.files), n_bytes)
 
     def values(
         self, field: str, size: int, seed: int, column: str, progress: Progress, *, cut: bool
@@ -191,70 +197,69 @@ class Split:
         storage = self._storage.below(drawing.digest)
         values: list[str | None] = []
         for number, planned in enumerate(self._plan(drawing, progress)):
-            found = storage.values(field, number)
-            if found is None:
-                kept = storage.round(number)
-                if kept is None or kept.row_groups is None or kept.rows is None:  # of an earlier version
-                    kept = self._read(planned.groups, number, drawing, progress)
-                    storage.keep_round(number, kept)
-                found, n_bytes = self._values(field, kept, progress)
-                storage.keep_values(field, number, found, n_bytes)
-            values += found
+            name = f"values-{hashlib.sha256(field.encode()).hexdigest()[:16]}-{number:06}"
+            kept = storage.table(name)
+            if kept is None:
+                stage = f"Reading {self.repo} again:"
+                table, _ = self._round(planned.groups, number, drawing, stage, progress)
+                found, n_bytes = self._values(field, table, progress)
+                kept = pa.table({"value": pa.array(found, pa.string())}), n_bytes
+                storage.keep_table(name, *kept)
+            values += kept[0]["value"].to_pylist()
             if len(values) >= size:
                 break
         return values[:size]
 
-    def _values(self, field: str, kept: KeptRound, progress: Progress) -> tuple[list[str | None], int]:
+    def _values(self, field: str, table: pa.Table, progress: Progress) -> tuple[list[str | None], int]:
         """What another column has beside the sentences of a round, and how many bytes it took to read it."""
-        assert kept.row_groups is not None  # with its rows
-        assert kept.rows is not None
+        row_groups, rows = table["row_group"].to_numpy(), table["row"].to_numpy()
         reader = self._online()
-        of_groups = {
-            RowGroup.of(group): np.flatnonzero(kept.row_groups == group)
-            for group in np.unique(kept.row_groups).tolist()
-        }
+        of_groups = {RowGroup.of(id): np.flatnonzero(row_groups == id) for id in np.unique(row_groups).tolist()}  # noqa: A001
         footers = self._footers(sorted({group.file for group in of_groups}), progress)
-        for file, footer in footers.items():
-            sizes = group_sizes(footer, field, self.repo, is_field=True)
-            for group in of_groups:
-                if group.file == file:
-                    checked_group_size(sizes[group.number], self._limits.group_bytes, self.repo)
-        places = {group: np.unique(kept.rows[at], return_inverse=True) for group, at in of_groups.items()}
+        sizes = {file: group_sizes(footer, field, self.repo, is_field=True) for file, footer in footers.items()}
+        for group in of_groups:
+            checked_group_size(sizes[group.file][group.number], self._limits.group_bytes, self.repo)
+        places = {group: np.unique(rows[at], return_inverse=True) for group, at in of_groups.items()}
         progress.begin(f"Reading “{printable(field)}” of {self.repo}", len(of_groups), unit="row groups")
-        rows = {group: rows for group, (rows, _) in places.items()}
-        found = reader.values(rows, footers, field, progress)
-        values = np.full(len(kept.rows), None, object)
+        found = reader.values({group: rows for group, (rows, _) in places.items()}, footers, field, progress)
+        values = np.full(len(rows), None, object)
         for (group, at), (of_rows, _) in zip(of_groups.items(), found, strict=True):
             values[at] = np.array(of_rows, object)[places[group][1]]
         return values.tolist(), sum(n_bytes for _, n_bytes in found)
 
-    def _plan(self, drawing: _Drawing, progress: Progress) -> Iterator[Round]:
+    def _plan(self, drawing: _Drawing, progress: Progress) -> Iterator[_Round]:
         """What every round is made of."""
         n_known = 0
-        files: set[int] = set()
+        looked_into: set[int] = set()
         limits, seed = self._limits, drawing.seed
         for window, parts in enumerate(windows([file.size for file in self.files], seed, limits.files_at_once)):
-            footers = self._footers(sorted({part.file for part in parts}), progress)
+            footers = self._footers(sorted({file for file, *_ in parts}), progress)
             sizes = {file: group_sizes(footer, drawing.column, self.repo) for file, footer in footers.items()}
-            groups = [
-                RowGroup(part.file, number)
-                for part in parts
-                for number in row_groups_of(part, len(sizes[part.file]), seed)
-            ]
+            groups = [group for part in parts for group in row_groups_of(part, len(sizes[part[0]]), seed)]
             n_known += len(groups)
-            files |= footers.keys()
+            looked_into |= footers.keys()
 
             def size_of(group: RowGroup) -> tuple[int, int]:
                 n_bytes = checked_group_size(sizes[group.file][group.number], limits.group_bytes, self.repo)  # noqa: B023
                 return footers[group.file].row_group(group.number).num_rows, n_bytes  # noqa: B023
 
             for picked in filled_rounds(groups, size_of, np.random.RandomState([seed, window, 0]), limits):
-                yield Round(picked, n_known, frozenset(files))
+                yield _Round(picked, n_known, frozenset(looked_into))
 
-    def _read(self, groups: Sequence[RowGroup], number: int, drawing: _Drawing, progress: Progress) -> KeptRound:
-        """The sentences of a round in random order."""
+    def _round(
+        self, groups: Sequence[RowGroup], number: int, drawing: _Drawing, stage: str, progress: Progress
+    ) -> tuple[pa.Table, int]:
+        """The sentences of a round in random order, with the row group and the row of each; and the bytes read for it.
+
+        stage: what `progress` is told where they have to be read.
+        """
+        storage, name = self._storage.below(drawing.digest), f"round-{number:06}"
+        if kept := storage.table(name):
+            return kept
+        reader = self._online()
         footers = self._footers(sorted({group.file for group in groups}), progress)
-        of_groups = self._online().texts(groups, footers, drawing.column, progress)
+        progress.begin(stage, len(groups), unit="row groups")
+        of_groups = reader.texts(groups, footers, drawing.column, progress)
         texts = [
             (text, group.id, row) for group, (found, _) in zip(groups, of_groups, strict=True) for row, text in found
         ]
@@ -267,10 +272,11 @@ class Split:
         ]
         if drawing.cut:
             found = [found[index] for index in random.permutation(len(found))]
-        row_groups = np.fromiter((group for _, group, _ in found), np.int64, len(found))
-        rows = np.fromiter((row for *_, row in found), np.int64, len(found))
-        n_bytes = sum(n_bytes for _, n_bytes in of_groups)
-        return KeptRound([sentence for sentence, *_ in found], row_groups, n_bytes, rows)
+        columns = [*zip(*found, strict=True)] or [(), (), ()]
+        schema = pa.schema({"sentence": pa.large_string(), "row_group": pa.int64(), "row": pa.int64()})
+        kept = pa.table([*map(list, columns)], schema=schema), sum(n_bytes for _, n_bytes in of_groups)
+        storage.keep_table(name, *kept)
+        return kept
 
     def _footer(self, progress: Progress) -> pq.FileMetaData:
         """That of the largest file."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from clsviz.atomic import new_file
+from clsviz.atomic import new_file, open_regular
 from clsviz.errors import CorpusError
 from clsviz.progress import Progress, interruptible
 from clsviz.settings import is_name, printable
@@ -125,7 +125,8 @@ def _path(folder: Path, repo: str, revision: str) -> Path:
 def _load(path: Path) -> Listing | None:
     """The listing that is kept; None if there is none or it is damaged."""
     try:
-        digest, _, content = path.read_bytes().partition(b"\n")
+        with open_regular(path) as file:
+            digest, _, content = file.read().partition(b"\n")
         if digest.decode() != hashlib.sha256(content).hexdigest():
             return None
         kept = json.loads(content)

@@ -1,30 +1,209 @@
 """Corpora of this machine, from docstrings or from a file: their sentences are kept in one Parquet file."""
 
+import contextlib
+import hashlib
 import itertools
+import json
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from clsviz.atomic import mark_used, sha256
-from clsviz.errors import CorpusError
+from clsviz.atomic import mark_used, new_file, open_regular, sha256
+from clsviz.errors import CancelledError, CorpusError
 from clsviz.experiment import Selection
 from clsviz.progress import Progress
 from clsviz.settings import Reading, Segmentation, printable
-from clsviz.sources import docstrings, files, segmentation, sentence_files, tables
+from clsviz.sources import docstrings, files, segmentation, tables
 from clsviz.sources.catalogue import CORPORA, Corpus, Shipped, Source, is_built_in, is_upload, label, refuse_reading
-from clsviz.sources.sentence_files import Numbered
-from clsviz.sources.uploads import short_digest, upload_label, upload_name
+from clsviz.sources.paragraphs import Wrapped
+from clsviz.sources.uploads import IN_MEMORY, short_digest, upload_label, upload_name
+
+_ROW_GROUP = 10_000
+
+_SENTENCE = pa.field("sentence", pa.large_string(), nullable=False)
+
+_UNFINISHED = "clsviz-unfinished"
+"""What a file says whose batches were cancelled: how many there were, and the digest of their sentences."""
+
+_ROW = pa.field("row", pa.int64(), nullable=False)
+
+
+class Numbered(NamedTuple):
+    """Sentences, and the row of a table that each comes from."""
+
+    sentences: list[str]
+    rows: list[int]
+
+
+class DamagedFileError(CorpusError):
+    """The file of sentences at `path` is damaged, or no longer there."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path} was changed or deleted while it was being read. Run the same command again.")
+        self.path = path
+
+
+@dataclass(frozen=True)
+class About:
+    """What is known of a file of sentences.
+
+    fingerprint: SHA-256 of the sentences, in hexadecimal. columns: those that could have been chosen in the file that
+    the sentences come from. column: the one that was. cut: whether texts were cut into sentences. reading: what was
+    one text in a plain text file. width: at which its lines were wrapped, in characters, if they were joined to
+    paragraphs. n_left_out: its lines that are in no paragraph. fields: the columns of a table that have a value beside
+    each sentence, whose rows are kept then.
+    """
+
+    fingerprint: str
+    n_sentences: int
+    columns: list[str]
+    column: str
+    cut: bool
+    reading: str = Reading.AUTO
+    width: int = 0
+    n_left_out: int = 0
+    fields: list[str] = field(default_factory=list)
+
+
+def write_sentences(
+    batches: Iterable[list[str] | Numbered],
+    path: Path,
+    *,
+    columns: Sequence[str] = (),
+    column: str = "",
+    cut: bool = False,
+    reading: Reading = Reading.AUTO,
+    wrapped: Wrapped | None = None,
+    fields: Sequence[str] = (),
+    unfinished: Path | None = None,
+    n_before: int = 0,
+) -> About:
+    """Write the sentences of all batches to `path`; raises StoreError if that fails.
+
+    wrapped: how the lines that they come from are wrapped; it is asked after the last batch. fields: the columns of the
+    table that they come from; if there are any, the batches are `Numbered`. unfinished: where what was written is kept
+    if the batches are cancelled; n_before: how many are there, which come before the batches.
+    """
+    digest = hashlib.sha256()
+    schema = pa.schema([_SENTENCE, _ROW] if fields else [_SENTENCE])
+    n_sentences, n_batches = 0, n_before
+    with (
+        new_file(path) as temporary,
+        pq.ParquetWriter(
+            temporary, schema, use_dictionary=False, write_page_checksum=True, write_statistics=False
+        ) as writer,
+    ):
+        if unfinished is not None and n_before:
+            for table in _tables(unfinished):
+                n_sentences += _digest_more(digest, table["sentence"].to_pylist(), is_first=not n_sentences)
+                writer.write_table(table.cast(schema), row_group_size=_ROW_GROUP)
+        try:
+            for batch in batches:
+                sentences, *rows = batch if isinstance(batch, Numbered) else (batch,)
+                n_batches += 1
+                if sentences:
+                    n_sentences += _digest_more(digest, sentences, is_first=not n_sentences)
+                    writer.write_table(pa.table([sentences, *rows], schema=schema), row_group_size=_ROW_GROUP)
+        except CancelledError:
+            if unfinished is not None and n_sentences:
+                writer.add_key_value_metadata({_UNFINISHED: f"{n_batches} {digest.hexdigest()}"})
+                writer.close()
+                os.replace(temporary, unfinished)
+            raise
+        if unfinished is not None:
+            unfinished.unlink(missing_ok=True)
+        width, n_left_out = (wrapped.width, wrapped.n_left_out) if wrapped else (0, 0)
+        of_file = list(columns), column, cut, reading, width, n_left_out, list(fields)
+        about = About(digest.hexdigest(), n_sentences, *of_file)
+        described = json.dumps(asdict(about))
+        writer.add_key_value_metadata({"clsviz": described, "clsviz-digest": _digest(described.encode())})
+    return about
+
+
+def n_batches_before(unfinished: Path) -> int:
+    """How many batches were written before a cancellation, 0 if none are there; what is damaged is deleted."""
+    digest, n_sentences = hashlib.sha256(), 0
+    try:
+        with open_regular(unfinished) as stream:
+            n_batches, expected = pq.read_metadata(stream).metadata[_UNFINISHED.encode()].decode().split()
+        for table in _tables(unfinished):
+            n_sentences += _digest_more(digest, table["sentence"].to_pylist(), is_first=not n_sentences)
+        if digest.hexdigest() == expected:
+            return int(n_batches)
+    except FileNotFoundError:
+        return 0
+    except (OSError, pa.ArrowException, ValueError, LookupError, TypeError):
+        pass
+    with contextlib.suppress(OSError):  # of a store that cannot be used: whoever writes to it says so
+        unfinished.unlink(missing_ok=True)
+    return 0
+
+
+def _tables(path: Path) -> Iterator[pa.Table]:
+    with open_regular(path) as stream, pq.ParquetFile(stream, page_checksum_verification=True) as file:
+        for group in range(file.num_row_groups):
+            yield file.read_row_group(group)
+
+
+def _digest_more(digest: "hashlib._Hash", sentences: list[str], *, is_first: bool) -> int:
+    """Add sentences to the digest of all, and return how many they are."""
+    digest.update(("" if is_first else "\n").encode() + "\n".join(sentences).encode())
+    return len(sentences)
+
+
+def read_about(path: Path) -> About | None:
+    """What is known of the file at `path`; None if there is none or it is damaged."""
+    try:
+        with open_regular(path) as stream:
+            footer = pq.read_metadata(stream)
+        described = footer.metadata[b"clsviz"]
+        about = About(**json.loads(described))
+        is_sound = footer.metadata[b"clsviz-digest"].decode() == _digest(described)
+        return about if is_sound and about.n_sentences == footer.num_rows else None
+    except (OSError, pa.ArrowException, ValueError, LookupError, TypeError):
+        return None
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def read_column(path: Path, order: NDArray[np.intp], name: str) -> list[Any]:
+    """The sentences with these numbers, int (n,), in this order; or, named “row”, the row of a table each is from.
+
+    Raises DamagedFileError.
+    """
+    found: list[Any] = []
+    ascending = np.argsort(order, kind="stable")
+    try:
+        with open_regular(path) as stream, pq.ParquetFile(stream, page_checksum_verification=True) as file:
+            stop = 0
+            for group in range(file.num_row_groups):
+                start, stop = stop, stop + file.metadata.row_group(group).num_rows
+                inside = order[ascending][slice(*np.searchsorted(order[ascending], [start, stop]))]
+                if len(inside):
+                    found += file.read_row_group(group).column(name).take(pa.array(inside - start)).to_pylist()
+    except (OSError, pa.ArrowException, UnicodeDecodeError, KeyError):
+        raise DamagedFileError(path) from None
+    if len(found) != len(order):
+        raise DamagedFileError(path)
+    values = np.empty(len(order), object)
+    values[ascending] = found
+    return list(values.tolist())
 
 
 @dataclass(frozen=True)
 class OwnFile:
     """A file that was opened. column: the one that is read, "" if it has none. cut: whether texts are cut."""
 
-    table: tables.Table
+    table: files.Table
     column: str
     cut: bool
     texts: Iterator[tuple[list[str], list[int]]]
@@ -72,7 +251,7 @@ def open_file(selection: Selection, file: Path, name: str) -> OwnFile:
 
     Paragraphs whose lines were joined are cut into sentences, other texts where they are long.
     """
-    table = files.open_table(file, name, reading=selection.reading)
+    table = tables.open_table(file, name, reading=selection.reading)
     batches = table.numbered_texts(selection.column)
     first = next(batches)
     how = selection.segmentation
@@ -99,37 +278,46 @@ def make_corpus(selection: Selection, folder: Path, progress: Progress) -> tuple
     """The file that holds a corpus's sentences, made now in `folder` if it is missing, and what is known of it."""
     name = selection.corpus
     source = CORPORA.get(name)
-    _refuse_settings(selection)
-    if isinstance(source, Shipped):
-        made_label, path = source.label, source.file
-        about = _about_shipped(source)
-    elif isinstance(source, Source):
-        made_label = source.label
-        path, about = _made_of_docstrings(name, source, folder, progress)
-        mark_used(path)
-    else:
-        file, made_label = place_of(selection, folder)
-        path, about = _made_of_file(selection, file, made_label, folder, progress)
-        mark_used(path)
-    cut = Segmentation.SENTENCES if about.cut else Segmentation.NONE
-    decided = replace(selection, column=about.column, segmentation=cut, reading=Reading(about.reading))
-    corpus = Corpus(decided, made_label, about.fingerprint, about.n_sentences, name, columns=tuple(about.columns))
-    fields = tuple(field for field in about.fields if field != about.column)
-    return path, replace(corpus, width=about.width, n_left_out=about.n_left_out, fields=fields)
-
-
-def _refuse_settings(selection: Selection) -> None:
-    """Raise CorpusError at a setting that a corpus of this machine does not have."""
-    name = selection.corpus
     if is_built_in(name.partition("@")[0]) and "@" in name:
         raise CorpusError(
             f"{label(name)} is not on the Hugging Face Hub and has no revisions. Leave out the @ and what follows it."
         )
-    for setting in ("configuration", "split", "column") if name in CORPORA else ("configuration", "split"):
+    for setting in ("configuration", "split", "column") if source else ("configuration", "split"):
         if value := getattr(selection, setting):
             raise CorpusError(f"{label(name)} has no {setting} “{printable(value)}”. Leave that setting out.")
-    if name in CORPORA:
+    if source:
         refuse_reading(selection)
+    if isinstance(source, Shipped):
+        made_label, path = source.label, source.file
+        about = read_about(path)
+        if about is None:
+            raise _damaged_installation(path)
+    elif isinstance(source, Source):
+        made_label, path = source.label, _source_path(name, source, folder)
+        about = read_about(path)
+        if about is None:
+            sentences = docstrings.gather(source.files(), progress, path.with_suffix(".unfinished"))
+            if not sentences:
+                raise CorpusError(f"No docstrings were found for “{name}”: this Python comes without its sources.")
+            about = write_sentences([sentences], path)
+        mark_used(path)
+    else:
+        file, made_label = place_of(selection, folder)
+        path, about = _made_of_file(selection, file, made_label, folder, progress)
+        made_label = Path(IN_MEMORY).stem if made_label == IN_MEMORY else made_label
+        mark_used(path)
+    cut = Segmentation.SENTENCES if about.cut else Segmentation.NONE
+    return path, Corpus(
+        replace(selection, column=about.column, segmentation=cut, reading=Reading(about.reading)),
+        made_label,
+        about.fingerprint,
+        about.n_sentences,
+        name,
+        columns=tuple(about.columns),
+        width=about.width,
+        n_left_out=about.n_left_out,
+        fields=tuple(field for field in about.fields if field != about.column),
+    )
 
 
 def discard(path: Path, folder: Path) -> None:
@@ -139,33 +327,11 @@ def discard(path: Path, folder: Path) -> None:
     path.unlink(missing_ok=True)
 
 
-def _about_shipped(source: Shipped) -> sentence_files.About:
-    about = sentence_files.about(source.file)
-    if about is None:
-        raise _damaged_installation(source.file)
-    return about
-
-
 def _damaged_installation(path: Path) -> CorpusError:
     return CorpusError(f"{path.name}, which comes with clsviz, is missing or damaged. Install clsviz again.")
 
 
-def _made_of_docstrings(
-    name: str, source: Source, folder: Path, progress: Progress
-) -> tuple[Path, sentence_files.About]:
-    path = _source_path(name, source, folder)
-    about = sentence_files.about(path)
-    if about is None:
-        sentences = docstrings.gather(source.files(), progress, path.with_suffix(".unfinished"))
-        if not sentences:
-            raise CorpusError(f"No docstrings were found for “{name}”: this Python comes without its sources.")
-        about = sentence_files.keep([sentences], path, columns=[], column="", cut=False)
-    return path, about
-
-
-def _made_of_file(
-    selection: Selection, file: Path, name: str, folder: Path, progress: Progress
-) -> tuple[Path, sentence_files.About]:
+def _made_of_file(selection: Selection, file: Path, name: str, folder: Path, progress: Progress) -> tuple[Path, About]:
     progress.begin(f"Reading {printable(name)}")
     files.check(file, name)
     suffix = files.suffix(name)
@@ -178,43 +344,36 @@ def _made_of_file(
     wanted = (digest, suffix, selection.column, selection.segmentation.value, selection.reading.value)
     made_of = selection.corpus if is_upload(selection.corpus) else "file"
     path = folder / f"{made_of}-{short_digest(*wanted, segmentation.VERSION, str(_SCHEMA))}.parquet"
-    about = sentence_files.about(path)
+    about = read_about(path)
     if about is None:
-        about = _keep_file(selection, file, name, path, progress)
+        opened = open_file(selection, file, name)
+        table, unfinished = opened.table, path.with_suffix(".unfinished")
+        n_before = n_batches_before(unfinished)
+
+        def batches() -> Iterator[list[str] | Numbered]:
+            # Where in the file it was cancelled, a packed one or a table does not tell: it is gone through again, which
+            # takes little, but not cut into sentences.
+            for _ in itertools.islice(opened.texts, n_before):
+                progress.check()
+            for found in opened.numbered_sentences() if table.fields else opened.sentences():
+                progress.check()
+                yield found
+
+        about = write_sentences(
+            batches(),
+            path,
+            columns=table.columns,
+            column=opened.column,
+            cut=opened.cut,
+            reading=table.reading,
+            wrapped=table.wrapped,
+            fields=table.fields,
+            unfinished=unfinished,
+            n_before=n_before,
+        )
     if not about.n_sentences:
         raise no_sentence(name)
     return path, about
-
-
-def _keep_file(selection: Selection, file: Path, name: str, path: Path, progress: Progress) -> sentence_files.About:
-    """Keep the sentences of a file at `path`.
-
-    What was read before a cancellation is kept beside it, by the digest of the file. Where in the file that was, a
-    packed file or a table does not tell: it is gone through again, which takes little, but not cut into sentences.
-    """
-    opened = open_file(selection, file, name)
-    table, unfinished = opened.table, path.with_suffix(".unfinished")
-    n_before = sentence_files.n_batches_before(unfinished)
-
-    def sentences() -> Iterator[list[str] | sentence_files.Numbered]:
-        for _ in itertools.islice(opened.texts, n_before):
-            progress.check()
-        for found in opened.numbered_sentences() if table.fields else opened.sentences():
-            progress.check()
-            yield found
-
-    return sentence_files.keep(
-        sentences(),
-        path,
-        columns=list(table.columns),
-        column=opened.column,
-        cut=opened.cut,
-        reading=table.reading,
-        wrapped=table.wrapped,
-        fields=table.fields,
-        unfinished=unfinished,
-        n_before=n_before,
-    )
 
 
 def _source_path(name: str, source: Source, folder: Path) -> Path:

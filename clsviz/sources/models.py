@@ -1,6 +1,5 @@
 """The models: the catalogue, what a model's name means, and its files on this machine or on the Hugging Face Hub."""
 
-import contextlib
 import fnmatch
 import functools
 import hashlib
@@ -9,7 +8,6 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -237,12 +235,12 @@ class Weights:
         """Number of the last layer, or None if the configuration does not say it in a usual way."""
         if self.imported:
             return 0
-        return _number(self._config, "num_hidden_layers", "n_layers")
+        return self._number("num_hidden_layers", "n_layers")
 
     @functools.cached_property
     def width(self) -> int | None:
         """Dimensions of a vector, or None if the configuration does not say it in a usual way."""
-        return None if self.imported else _number(self._config, "hidden_size", "dim", "d_model")
+        return None if self.imported else self._number("hidden_size", "dim", "d_model")
 
     @functools.cached_property
     def n_parameters(self) -> int:
@@ -258,19 +256,28 @@ class Weights:
             n += sum(math.prod(shape) for shape in shapes if len(shape) == 2)
         if n and "num_hidden_groups" not in self._config:  # ALBERT runs the same layer several times
             return n
-        width = _number(self._config, "hidden_size", "dim") or 768
-        inner = _number(self._config, "intermediate_size", "hidden_dim") or 4 * width
+        width = self._number("hidden_size", "dim") or 768
+        inner = self._number("intermediate_size", "hidden_dim") or 4 * width
         return (self.n_layers or 12) * (4 * width**2 + 2 * width * inner)
+
+    def _number(self, *names: str) -> int | None:
+        return next((self._config[name] for name in names if isinstance(self._config.get(name), int)), None)
+
+    @functools.cached_property
+    def normalizes(self) -> bool | None:
+        """True if the model's own pipeline divides vectors by their norms; None where it has none (modules.json)."""
+        for folder in (self.folder, self.folder.parent):
+            try:
+                modules = json.loads((folder / "modules.json").read_bytes())
+                return str(modules[-1]["type"]).endswith(".Normalize")
+            except (*model_files.DAMAGE, IndexError):
+                continue
+        return None
 
     @functools.cached_property
     def _config(self) -> dict[str, Any]:
         config: dict[str, Any] = json.loads((self.folder / "config.json").read_bytes())
         return config
-
-
-def _number(config: dict[str, Any], *names: str) -> int | None:
-    found = [config[name] for name in names if isinstance(config.get(name), int)]
-    return found[0] if found else None
 
 
 def n_parameters(name: str) -> int:
@@ -288,7 +295,7 @@ def find(name: str) -> Weights:
     Raises NotDownloadedError where the weights have to be downloaded first, and ModelError where there is no such model
     or its files are unusable.
     """
-    return _weights(name, _cached)
+    return _weights(name, None)
 
 
 def fetch(name: str, progress: Progress | None = None) -> Weights:
@@ -297,17 +304,11 @@ def fetch(name: str, progress: Progress | None = None) -> Weights:
     Raises ModelError as `find` does and where the download fails, and CancelledError as soon as `progress` is told to
     stop.
     """
-
-    def cached_or_downloaded(parsed: Name) -> Path:
-        with contextlib.suppress(NotDownloadedError):
-            return _cached(parsed)
-        return _downloaded(parsed, progress or Progress())
-
-    return _weights(name, cached_or_downloaded)
+    return _weights(name, progress or Progress())
 
 
-def _weights(name: str, folder_of: Callable[[Name], Path]) -> Weights:
-    """The weights of `name`; `folder_of` gives the folder in the cache of a model on the Hub."""
+def _weights(name: str, progress: Progress | None) -> Weights:
+    """The weights of `name`; downloaded if there is a `progress` to tell of it."""
     if imported := Imported.parse(name):
         return Weights(name, imported.label, Path(), imported.fingerprint)
     parsed = checked_name(name)
@@ -322,7 +323,12 @@ def _weights(name: str, folder_of: Callable[[Name], Path]) -> Weights:
     elif is_folder(parsed.base):
         folder = Path(os.path.expanduser(parsed.base))
     else:
-        folder = folder_of(parsed)
+        try:
+            folder = _cached(parsed)
+        except NotDownloadedError:
+            if progress is None:
+                raise
+            folder = _downloaded(parsed, progress)
         commit = next((part for part in folder.parts[::-1] if hub.COMMIT.fullmatch(part)), "")
     folder = folder / model_files.transformer_path(folder)
     files = model_files.checked_files(printable(str(replace(parsed, untrained=False))), folder, parsed.untrained)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from clsviz.errors import CorpusError
 from clsviz.settings import printable, shown
 from clsviz.sources import files
-from clsviz.sources.text_files import Limits, TextFile, decoded, find_encoding, megabytes
+from clsviz.sources.files import Limits, TextFile, decoded, find_encoding, lines
 
 PARTITIONS = {"tr": "training", "va": "validation", "te": "test"}
 """What the first field of a line is, and what it means; in the order of their numbers."""
@@ -73,7 +73,9 @@ def read_task(path: Path, name: str = "", limits: Limits | None = None) -> TaskF
     file = TextFile(path, name, name.lower().endswith(".gz"), limits)
     rows = list(_rows(file))
     partitions = np.array([list(PARTITIONS).index(partition) for partition, _, _ in rows], np.intp)
-    classes = _classes([label for partition, label, _ in rows if partition == "tr"])
+    trained = {label for partition, label, _ in rows if partition == "tr"}
+    # Numbers come in their order before all others.
+    classes = tuple(sorted(trained, key=lambda of: (not of.isdecimal(), len(of) * of.isdecimal(), of)))
     numbers = {label: number for number, label in enumerate(classes)}
     _check(file, rows, numbers)
     labels = np.array([numbers[label] for _, label, _ in rows], np.intp)
@@ -91,7 +93,8 @@ def read_task(path: Path, name: str = "", limits: Limits | None = None) -> TaskF
 
 def _rows(file: TextFile) -> Iterator[tuple[str, str, str]]:
     """Partition, class and sentence of every line that is not blank."""
-    for number, line in enumerate(_lines(file), start=1):
+    found = lines(decoded(file, find_encoding(file)), "\n", file)
+    for number, line in enumerate(itertools.chain.from_iterable(found), start=1):
         if number > _MOST_LINES:
             raise CorpusError(f"{file.name} has over {_MOST_LINES:,} lines. Take a part of it.")
         if not line.strip():
@@ -109,22 +112,6 @@ def _rows(file: TextFile) -> Iterator[tuple[str, str, str]]:
         if not label or not sentence:
             raise CorpusError(f"{where} has no {'sentence' if label else 'class'}. Complete it, or leave it out.")
         yield partition, label, sentence
-
-
-def _lines(file: TextFile) -> Iterator[str]:
-    rest = ""
-    for text in itertools.chain(decoded(file, find_encoding(file)), ["\n"]):
-        *lines, rest = (rest + text).split("\n")
-        yield from lines
-        if len(rest) > file.limits.row_bytes:
-            raise CorpusError(
-                f"{file.name} has a line of over {megabytes(file.limits.row_bytes)}, so it is no such file."
-            )
-
-
-def _classes(labels: list[str]) -> tuple[str, ...]:
-    """The classes, numbers in their order before all others."""
-    return tuple(sorted(set(labels), key=lambda label: (not label.isdecimal(), len(label) * label.isdecimal(), label)))
 
 
 def _check(file: TextFile, rows: list[tuple[str, str, str]], classes: dict[str, int]) -> None:

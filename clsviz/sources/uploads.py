@@ -13,26 +13,31 @@ import shutil
 import time
 from pathlib import Path
 
-from clsviz.atomic import mark_used, new_file
+from clsviz.atomic import mark_used, new_file, open_regular
 from clsviz.errors import CorpusError
 from clsviz.settings import printable
-from clsviz.sources import files, text_files
+from clsviz.sources import files
 
 UPLOAD, UPLOAD_LENGTH = "upload-", 39
 """How the names of uploads, and of what is made of them, begin; and how long an upload's is."""
+
+IN_MEMORY = "texts in memory.jsonl"
+"""The file that a list of texts is kept in; people read its name without the ending."""
 
 
 def keep_upload(
     content: io.BytesIO | io.BufferedReader | io.BufferedRandom,
     file_name: str,
     folder: Path,
-    limits: text_files.Limits | None = None,
+    limits: files.Limits | None = None,
 ) -> str:
     """Keep an uploaded file in `folder`, and return the name of the corpus that it makes.
 
     Raises CorpusError if it holds no text, is in no known format, or is or holds more than `limits` allow.
     """
-    limits = limits or text_files.Limits()
+    from clsviz.sources import tables
+
+    limits = limits or files.Limits()
     files.check_size(content.seek(0, io.SEEK_END), file_name, limits)
     content.seek(0)
     name = upload_name(hashlib.file_digest(content, "sha256").hexdigest(), files.suffix(file_name))
@@ -40,8 +45,8 @@ def keep_upload(
         content.seek(0)
         with temporary.open("wb") as file:
             shutil.copyfileobj(content, file)
-        files.check_whole(temporary, file_name, limits)  # if this or what follows raises, the file is not kept
-        table = files.open_table(temporary, file_name, limits)
+        tables.check_whole(temporary, file_name, limits)  # if this or what follows raises, the file is not kept
+        table = tables.open_table(temporary, file_name, limits)
         next(table.texts())
     with new_file(folder / f"{name}.json") as temporary:
         temporary.write_text(json.dumps({"file_name": file_name}))
@@ -53,7 +58,8 @@ def upload_label(name: str, folder: Path) -> str:
     try:
         if not (folder / name).is_file():
             raise FileNotFoundError
-        return str(json.loads((folder / f"{name}.json").read_bytes())["file_name"])
+        with open_regular(folder / f"{name}.json") as about:
+            return str(json.load(about)["file_name"])
     except (OSError, ValueError, LookupError, TypeError):
         raise not_here(name) from None
 

@@ -13,7 +13,7 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clsviz.atomic import new_file, open_regular
-from clsviz.measurements import MAX_LENGTH, POOLED, Kind
+from clsviz.measurements import MAX_LENGTH, POOLED, Kind, Means
 from clsviz.progress import Progress
 from clsviz.settings import Pooling
 from clsviz.statistics.summary import Census, NormBins
@@ -52,7 +52,7 @@ Vector = tuple[Pooling, int | None]
 
 def vectors_of(shape: Shape, kind: Kind) -> list[Vector]:
     """The vectors whose norms are measured, in the order in which they are counted."""
-    poolings = POOLED if kind is Kind.VECTORS else POOLED[:1]
+    poolings = POOLED[:1] if kind is Kind.NORMS else POOLED
     layers = [(pooling, layer) for pooling in poolings for layer in range(shape.n_layers + 1)]
     return [*layers, *([(Pooling.POOLER, None)] if shape.has_pooler else [])]
 
@@ -113,18 +113,12 @@ class Counted:
         return int(self._tally.truncated[:length_cutoff].sum())
 
 
-def take_census(
-    store: Store,
-    key: Key,
-    n_sentences: int,
-    progress: Progress,
-    on_damaged: Callable[[Part], None] = lambda part: None,
-) -> Counted | None:
+def take_census(store: Store, key: Key, n_sentences: int, progress: Progress) -> Counted | None:
     """What is counted of the first `n_sentences` of a sample, all of them; None if some are not in the store.
 
-    Parts that were not counted yet are; what comes out is kept beside them. If a part was replaced or vanished since it
-    was counted, all are counted anew. on_damaged: called with a part that is damaged or of another model, and so is
-    deleted: then None as well. Several processes may count the same at once.
+    Also None where a part is damaged or of another model: it is deleted. Parts that were not counted yet are; what
+    comes out is kept beside them. If a part was replaced or vanished since it was counted, all are counted anew.
+    Several processes may count the same at once.
 
     Raises StoreError, and CancelledError if the progress is told to stop; what was counted until then is kept.
     """
@@ -149,10 +143,9 @@ def take_census(
             if measured is None or (shape and Shape.of(measured) != shape):
                 if measured is not None:
                     store.drop(part)
-                on_damaged(part)
                 return None
             shape = Shape.of(measured)
-            others = [*measured.other_norms.values()] if isinstance(measured, Vectors) else []
+            others = [*measured.other_norms.values()] if isinstance(measured, Vectors | Means) else []
             norms = np.concatenate([measured.cls_norms, *others, measured.pooler_norms], axis=1)
             inside = slice(start - part.start, stop - part.start)
             undecided.append((part, stop, (measured.n_tokens[inside], measured.truncated[inside], norms[inside])))

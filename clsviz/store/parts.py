@@ -24,7 +24,7 @@ from safetensors import numpy as safetensors
 
 from clsviz.atomic import new_file, open_regular
 from clsviz.errors import StoreError
-from clsviz.measurements import POOLED, Kind, Measurements
+from clsviz.measurements import POOLED, Kind, Means, Measurements
 from clsviz.vectors import KINDS, Packed, Vectors
 
 SCHEMA = 2
@@ -109,6 +109,10 @@ class Shape:
             "cls_norms": ("F32", [n, layers]),
             "pooler_norms": ("F32", [n, pooler]),
         }
+        if kind is Kind.MEANS:
+            expected |= {f"{pooling}_norms": ("F32", [n, layers]) for pooling in POOLED[1:]}
+            expected |= {name: ("F32", [n]) for name in ("token_squares", "fixed_norms", "dealt_norms")}
+            expected |= {"n_pooled": ("I32", [n])}
         if kind is Kind.VECTORS:
             n_slots = self.n_poolings * layers + pooler
             expected |= {f"{pooling}_norms": ("F32", [n, layers]) for pooling in POOLED[1 : self.n_poolings]}
@@ -133,6 +137,11 @@ def is_plausible(measured: Measurements, max_length: int) -> bool:
     if n_tokens.min(initial=0) < 0 or longest_whole >= shortest_cut:
         return False
     norms = [measured.cls_norms, measured.pooler_norms]
+    if isinstance(measured, Means):
+        n_pooled = measured.n_pooled
+        fixed = measured.fixed_norms[~np.isnan(measured.fixed_norms)]
+        others = [*measured.other_norms.values(), measured.token_squares, measured.dealt_norms, fixed]
+        return bool(((n_pooled > 0) & (n_pooled <= max_length)).all()) and _are_norms(*norms, *others)
     if not isinstance(measured, Vectors):
         return _are_norms(*norms)
     of_layers = np.isfinite(measured.layer_norms)
@@ -231,7 +240,7 @@ class _Stored:
 
 
 _FIRST_PART, _LARGEST_OF_ALL, _SHARE = 32, 16_384, 16
-_USUAL = {Kind.NORMS: 1024, Kind.VECTORS: 256}
+_USUAL = {Kind.NORMS: 1024, Kind.MEANS: 1024, Kind.VECTORS: 256}
 """Sentences of one large model whose vectors are measured take 300 kB each in float32, so a part has fewer of them."""
 
 
@@ -244,7 +253,7 @@ def part_stop(start: int, kind: Kind = Kind.NORMS) -> int:
     on any device.
     """
     largest = _USUAL[kind]
-    while kind is Kind.NORMS and largest < _LARGEST_OF_ALL and largest * 2 * _SHARE <= start:
+    while kind is not Kind.VECTORS and largest < _LARGEST_OF_ALL and largest * 2 * _SHARE <= start:
         largest *= 2
     return start + min(max(start, _FIRST_PART), largest)
 
@@ -263,12 +272,16 @@ def n_between(ends: Iterable[tuple[int, int]]) -> int:
 
 
 def missing(parts: Iterable[Part], n_sentences: int, kind: Kind = Kind.NORMS) -> list[tuple[int, int]]:
-    """Start and stop of the parts that are still to be measured of so many sentences, in order."""
+    """Start and stop of the parts that are still to be measured of so many sentences, in order.
+
+    A part that begins within another does not count: whoever reads the parts goes from the end of one to the next.
+    """
     found: list[tuple[int, int]] = []
     position = 0
     for part in sorted(parts, key=lambda part: part.start):
-        found += borders(position, min(part.start, n_sentences), kind)
-        position = max(position, part.stop)
+        if part.start >= position:
+            found += borders(position, min(part.start, n_sentences), kind)
+            position = part.stop
     return [*found, *borders(position, n_sentences, kind)]
 
 

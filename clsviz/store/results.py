@@ -41,18 +41,22 @@ MAX_FILES = 1000
 """In a user's store; those that were longest unused are removed."""
 
 CLASSES = {
-    "clsviz.settings": "Pooling Unit Lengths NearDuplicates",
-    "clsviz.vectors": "Vectors Packed",
+    "clsviz.settings": "Pooling Unit Lengths NearDuplicates SimilarityFunction Task Fix",
+    "clsviz.vectors": "Vectors Packed PooledVectors",
     "clsviz.statistics.line": "Fit Flat",
+    "clsviz.statistics.means": "Averaging Trend",
     "clsviz.statistics.shape": "Extremes Quantiles Shape",
     "clsviz.statistics.probes": "Readout Reading CurvePoint Profile Projection",
     "clsviz.statistics.sentlen": "Result Code",
     "clsviz.statistics.dimensions": "Dimensions NormOf",
     "clsviz.statistics.erasure": "Left Erasure Remedy",
     "clsviz.statistics.retrieval": "LengthBias Chance",
+    "clsviz.statistics.exposure": "Fifth Ranking FixResult",
     "clsviz.analysis.layers": "SentLen NormBreakdown Projected",
     "clsviz.analysis.random_weights": "RandomWeights",
     "clsviz.analysis.search": "Similarity Way Joined",
+    "clsviz.analysis.neighbours": "Neighbours",
+    "clsviz.analysis.search_test": "SearchTest Ranker Consequences Advice Correction Example FoundText Threshold",
     "clsviz.analysis.typed": "TypedSentences Check OfLayer",
     "clsviz.encoder": "Anatomy Architecture TokenizerFacts SpecialToken PoolerWeights Parameter",
 }

@@ -22,6 +22,16 @@ _log = logging.getLogger(__name__)
 
 _RETRY_SECONDS = 30.0
 
+_STORY = (
+    ("", norm_vs_length, "Norm vs length", "scatter_plot", "Then where is it?"),
+    ("where_length_lives", where_length_lives, "Where length lives", "layers", "Does it matter?"),
+    ("length_and_search", length_and_search, "Does length bend my search?", "search", "Is another model better?"),
+    ("compare_models", compare_models, "Compare models", "compare_arrows", "And your sentence?"),
+    ("try_a_sentence", try_a_sentence, "Try a sentence", "edit_note", "How does the model do that?"),
+    ("inside_the_model", inside_the_model, "Inside the model", "account_tree", ""),
+)
+"""The pages in the order of their story: path, what draws it, title, icon, and the question that leads to the next."""
+
 _HERE = Path(__file__).parent  # absolute, whatever folder the server was started in
 
 
@@ -40,37 +50,33 @@ def main(examples: Callable[[], list[Example]] = list) -> None:
         _show_busy()
         return
     pages = [
-        st.Page(norm_vs_length, title="Norm vs length", icon=":material/scatter_plot:", default=True),
-        st.Page(
-            where_length_lives,
-            title="Where length lives",
-            icon=":material/layers:",
-            url_path="where_length_lives",
-        ),
-        st.Page(
-            length_and_search,
-            title="Does length bend my search?",
-            icon=":material/search:",
-            url_path="length_and_search",
-        ),
-        st.Page(try_a_sentence, title="Try a sentence", icon=":material/edit_note:", url_path="try_a_sentence"),
-        st.Page(compare_models, title="Compare models", icon=":material/compare_arrows:", url_path="compare_models"),
-        st.Page(
-            inside_the_model, title="Inside the model", icon=":material/account_tree:", url_path="inside_the_model"
-        ),
+        st.Page(draw, title=title, icon=f":material/{icon}:", url_path=name, default=not name)
+        for name, draw, title, icon, _ in _STORY
     ]
     page = st.navigation(pages, position="hidden")
+    written = session.query() or st.query_params.to_dict()
     with st.sidebar.container(key="pages", gap="xxsmall"):
-        written = session.query() or st.query_params.to_dict()
         places = [st.page_link(other, query_params=written) for other in pages]
+    at = pages.index(page)
+    body, next_place = st.container(), st.container(key="next").empty()
+    is_drawn = False
 
     def link(query: dict[str, str]) -> None:  # at every run: what a fragment wrote elsewhere goes unless it does again
         for place, other in zip(places, pages, strict=True):  # Streamlit's own menu would drop the settings
             place.page_link(other, query_params=query)
+        if not is_drawn or page is pages[-1]:
+            next_place.empty()
+            return
+        question = _STORY[at][-1]
+        icon = ":material/arrow_forward:"
+        next_place.page_link(pages[at + 1], label=question, icon=icon, icon_position="right", query_params=query)
 
     session.link_pages_by(link)
     session.offer(examples)
-    page.run()
+    with body:
+        page.run()
+    is_drawn = True  # before, it would be pushed down by all that comes
+    link(session.query() or written)
     assist.show()
 
 

@@ -10,24 +10,30 @@ from numpy.typing import NDArray
 
 from clsviz import analysis, export, figures, words
 from clsviz.experiment import Experiment
-from clsviz.jobs import Analysis, Found, MeasuringJob
-from clsviz.measurements import MAX_LENGTH, Kind, Measurements
-from clsviz.settings import Overlay, Pooling
+from clsviz.jobs import Analysis, Extraction, Found, MeasuringJob, kind_of_norms, measurement_key
+from clsviz.measurements import MAX_LENGTH, Kind, Means, Measurements
+from clsviz.settings import Lengths, Overlay, Pooling
+from clsviz.sources import models
 from clsviz.statistics.intervals import FEW_SENTENCES
 from clsviz.statistics.lengths import lengths_in, slices
-from clsviz.ui import first_steps, sidebar, view
+from clsviz.store.outline import read_outline
+from clsviz.ui import first_steps, sidebar, status, view
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart, colouring, layout, own, plot, preview, redrawn, selection, share
+from clsviz.ui.parts import chart, colouring, layout, own, plot, preview, redrawn, selection, share, thumbnails
 from clsviz.ui.state import server, session, url, watching
+from clsviz.vectors import Vectors
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from clsviz.analysis import ViewData
     from clsviz.encoder import AnyEncoder
+    from clsviz.statistics.means import Averaging
     from clsviz.statistics.shape import Shape
 
 PAGE = "norm-vs-length"
+
+_POOLINGS = Pooling.CLS, Pooling.MEAN, Pooling.MAX, Pooling.POOLER
 
 _LOOK_SECONDS = 0.3
 """How often to look for what the answer lacks, which takes about as long."""
@@ -37,27 +43,43 @@ _PATIENCE_SECONDS = 0.25
 
 _HEIGHT_OF_CUTOFFS = 360
 
-_MOST_IN_FULL, _MOST_CHARACTERS = 3, 500
-"""More of the visitor's sentences are listed in a table; of each at most so much is shown."""
-
 
 def page() -> None:
     """Draw the page; a change of the view draws the picture, and nothing else, anew."""
-    _, (job,) = watching.begin(PAGE, Kind.NORMS)
+    _, (job, *others) = watching.begin(PAGE, others=_wanted)
+    untrained = others[0] if others else None
     sidebar.show(job, has_presets=True)
+
+    def is_active() -> bool:
+        is_measuring = job.state.is_active or (untrained is not None and untrained.state.is_active)
+        return is_measuring or colouring.is_coming(job.work.found, session.experiment())
+
+    def news() -> object:
+        of_points = watching.news_of_points(job), untrained and watching.news(untrained)
+        return of_points, colouring.news(job.work.found, session.experiment())
+
     redrawn.show(
-        lambda: _picture(job),
-        session.measured,
-        lambda: job.state.is_active or colouring.is_coming(job.work.found, session.experiment()),
-        lambda: (watching.news_of_points(job), colouring.news(job.work.found, session.experiment())),
+        lambda: _picture(job, untrained),
+        lambda: [measurement_key(*wanted) for wanted in _wanted(session.experiment())],
+        is_active,
+        news,
     )
     preview.explain(job)
     first_steps.show_examples()
 
 
-def _picture(job: MeasuringJob) -> None:
-    """The answer, the picture with its controls, and what can be done with it."""
-    experiment = view.fit(job.work.found)
+def _wanted(experiment: Experiment) -> list[tuple[Experiment, Kind]]:
+    """What is measured: the norms and, where the box about averaging is open, those of the untrained model."""
+    wanted = [(experiment, kind_of_norms(experiment))]
+    name = models.Name.parse(experiment.model)
+    if st.session_state.get("averaging") and experiment.pooling is Pooling.MEAN and not name.untrained:
+        wanted.append((replace(experiment, model=str(replace(name, untrained=True))), Kind.MEANS))
+    return wanted
+
+
+def _picture(job: MeasuringJob, untrained: MeasuringJob | None) -> None:
+    """The answer, the picture with its controls, and what can be done with it; untrained: the control's job, if any."""
+    experiment = view.fit(job.work.found, _POOLINGS)
     is_imported = words.is_imported(experiment)
     chart.follow(experiment)
     query = url.write(experiment, PAGE, **chart.link())
@@ -79,11 +101,13 @@ def _picture(job: MeasuringJob) -> None:
         show_answer()
     picture_place = st.container(key="picture", height=chart.HEIGHT, border=False)
     with view.strip():
-        view.controls(job.work.found)
+        view.controls(job.work.found, _POOLINGS)
         if is_imported:
             st.caption(words.imported.NO_SENTENCE)
         else:
             own.line()
+    if found is not None and shown is not None and not is_imported:
+        _every_layer(found, experiment)
     if found is None or shown is None:
         with picture_place:
             chart.show_empty(experiment, "No points yet.")
@@ -100,13 +124,14 @@ def _picture(job: MeasuringJob) -> None:
         selection.show_search(found, shown, experiment)
         selection.show(experiment, found, shown, selected, share.file_name(experiment, found))
     if typed is not None:
-        _show_typed(typed, experiment, shown)
-    label = "Every cutoff" if is_imported else "Every layer, every cutoff"
-    with st.expander(label, key="every_layer", on_change="rerun") as place:
+        own.offer_for_link()
+        of = typed.sentences, typed.tokens, typed.lengths, typed.norms, typed.measurements.truncated
+        own.show_measured(*of, experiment.unit, shown)
+    if experiment.pooling is Pooling.MEAN and experiment.lengths is Lengths.TRUE:
+        _averaging(job, untrained, found, experiment)
+    with st.expander("Every cutoff", key="every_cutoff", on_change="rerun") as place:
         if place.open:
             _cutoffs(job, experiment)
-            if not is_imported:
-                _every_layer(found, experiment)
     label = "How to read this picture, and how it was measured"
     with st.expander(label, key="how_measured", on_change="rerun") as place:
         if place.open:
@@ -116,6 +141,7 @@ def _picture(job: MeasuringJob) -> None:
                 shown, experiment.unit, chart.flat(found, experiment, shown), _shape(job, experiment)
             )
             share.facts(numbers | words.settings(experiment, found, shown))
+            preview.offer_other_cut(found)
             share.command(words.command(experiment, found))
     if is_worth_waiting:  # last, as the browser draws meanwhile
         deadline = time.monotonic() + _PATIENCE_SECONDS
@@ -169,8 +195,10 @@ def _is_more_to_come(job: MeasuringJob, experiment: Experiment) -> bool:
         return False
     shape = server.analyse("shapes", analysis.shapes, found, experiment.view)
     needs_all = st.session_state.get("how_measured") or shape.work.result is None  # its first step is for the answer
+    if experiment.pooling is Pooling.MEAN and _of_averaging(found, experiment).state.is_active:
+        return True
     return (needs_all and shape.state.is_active) or (
-        bool(st.session_state.get("every_layer")) and _of_cutoffs(found, experiment).state.is_active
+        bool(st.session_state.get("every_cutoff")) and _of_cutoffs(found, experiment).state.is_active
     )
 
 
@@ -210,6 +238,37 @@ def _tools(
             share.cite_and_export(experiment, found, shown, seen, link)
 
 
+def _of_averaging(found: Found, experiment: Experiment) -> "Analysis[Averaging | None]":
+    return server.compute("averaging", analysis.averaging, found, experiment.view.of_averaging)
+
+
+def _averaging(job: MeasuringJob, untrained: MeasuringJob | None, found: Found, experiment: Experiment) -> None:
+    """What averaging has to do with the norm of the mean: a box with its finding as its title."""
+    result = None if job.state.is_active else _of_averaging(found, experiment).work.result
+    if result is None:
+        st.caption(words.averaging.PENDING)
+        return
+    title = words.averaging.title(result, untrained=found.weights.untrained)
+    with st.expander(escape(title), key="averaging", on_change="rerun") as place:
+        if not place.open:
+            return
+        control = None
+        if untrained is not None and (of := untrained.work.found) is not None and not untrained.state.is_active:
+            control = _of_averaging(of, experiment).work.result
+        st.dataframe(
+            export.tables.averaging(result, control),
+            hide_index=True,
+            alt="R² and slope of the norm of the mean on length: all tokens, tokens from anywhere, eight word tokens",
+        )
+        st.markdown(escape(words.averaging.accounts(result)))
+        if control is not None:
+            st.markdown(escape(f"{words.averaging.UNTRAINED} {words.averaging.accounts(control)}"))
+        elif untrained is not None:
+            st.markdown(escape(words.averaging.UNTRAINED))
+            status.draw(untrained, "-untrained")
+        st.caption(escape(words.averaging.ABOUT))
+
+
 def _cutoffs(job: MeasuringJob, experiment: Experiment) -> None:
     """R² and slope by cutoff."""
     found = watching.found(job, experiment)
@@ -232,33 +291,45 @@ def _cutoffs(job: MeasuringJob, experiment: Experiment) -> None:
 
 
 def _every_layer(found: Found, experiment: Experiment) -> None:
-    """Norm against length after every layer: a picture that plays through them, and a small one for each."""
-    layers = analysis.layers
+    """Norm against length after every layer, and mean-pooled, in small: a click shows it large."""
     of_cls = replace(experiment.view, pooling=Pooling.CLS, layer=None)  # which play no part
-    every = server.cache().get_or_compute(("every layer", found.key, of_cls), lambda: layers.every_layer(found, of_cls))
     selected = chart.selected_sentences(found, experiment)
-    every = layers.with_others(every, found, of_cls, selected)
-    drawn = np.flatnonzero(np.isin(every.index, selected))
-    labels = figures.labels_of([found.sentences[at] for at in every.index])
-    findings = words.every_layer.said(every)
-    st.markdown(escape(findings))
-    plot.show(
-        figures.played_layers(every, labels, chart.palette(), experiment.unit, drawn),
-        height=figures.PLAYED_HEIGHT,
-        key="played_layers",
-        alt=f"Norm of [CLS] against length, layer by layer. {findings}",
+    pooled = _pooled(found, experiment)
+    every = server.cache().get_or_compute(
+        ("every layer", found.key, of_cls, pooled is None, selected.tobytes()),
+        lambda: analysis.layers.every_layer(found, of_cls, pooled, selected),
     )
-    st.caption(words.every_layer.ABOUT_PLAYING)
-    with st.grid(4, min_column_width=150):
-        for at, after in enumerate(every.layers):
-            r_squared = after.problem if after.r_squared is None else f"R² {after.r_squared:.3f}"
-            plot.show(
-                figures.layer_panel(every, at, labels, chart.palette(), experiment.unit, drawn),
-                height=figures.PANEL_HEIGHT,
-                key=f"layer_panel_{after.layer}",
-                alt=f"Norm of [CLS] against length, layer {after.layer}: {r_squared}.",
-            )
-    st.caption(escape(words.every_layer.about_panels(every, experiment.unit)))
+    n_layers, marked = found.measurements.n_layers, np.flatnonzero(np.isin(every.index, selected))
+    chosen = experiment.pooling, n_layers if experiment.layer is None else experiment.layer
+    drawn = [at for at, after in enumerate(every.layers) if after.layer or after.r_squared is not None]
+    pictures = [
+        thumbnails.Thumbnail(
+            words.every_layer.name(after),
+            words.every_layer.result(after),
+            figures.thumbnail(every, at, marked),
+            is_chosen=(after.pooling, after.layer) == chosen,
+        )
+        for at in drawn
+        for after in [every.layers[at]]
+    ]
+
+    def choose(at: int) -> None:
+        after = every.layers[drawn[at]]
+        st.session_state.pooling = after.pooling
+        st.session_state.layer = session.LAST if after.layer == n_layers else after.layer
+
+    thumbnails.show(pictures, words.every_layer.said(every), "thumbnails", choose)
+
+
+def _pooled(found: Found, experiment: Experiment) -> Vectors | Means | None:
+    """The norms of mean-pooled vectors of the same sentences, where they are measured or came with clsviz."""
+    if isinstance(found.measurements, Vectors | Means):
+        return found.measurements
+    store, encoders = server.jobs().store, server.jobs().encoders
+    if not found.n_shipped or store.shipped is None:
+        return None
+    key = Extraction(experiment, store, encoders, kind=Kind.VECTORS).key_of(found)
+    return read_outline(store.shipped, key)
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,39 +345,17 @@ class _Typed:
 
 def _measure_typed(found: Found, experiment: Experiment) -> _Typed | None:
     """Measure what the visitor typed; None if that is nothing, or is not measured yet, which this place then says."""
-    sentences = [] if found.weights.imported else own.typed()
+    sentences, kind = [] if found.weights.imported else own.typed(), kind_of_norms(experiment)
     if not sentences:
         return None
 
     def work(encoder: "AnyEncoder") -> tuple[list[list[str]], Measurements]:
-        return [encoder.tokens(sentence) for sentence in sentences], encoder.measure(sentences)
+        measure = encoder.means if kind is Kind.MEANS else encoder.measure
+        return [encoder.tokens(sentence) for sentence in sentences], measure(sentences)
 
-    measured = own.try_sentences("measurements", found.weights, sentences, work, found.precision)
+    measured = own.try_sentences(f"measurements of {kind}", found.weights, sentences, work, found.precision)
     if measured is None:
         return None
     tokens, measurements = measured
     lengths = lengths_in(experiment.unit, sentences, measurements.n_tokens)
     return _Typed(sentences, tokens, measurements, lengths, measurements.norms(experiment.pooling, experiment.layer))
-
-
-def _show_typed(typed: _Typed, experiment: Experiment, shown: "ViewData") -> None:
-    """The visitor's sentences beside what the line and the corpus have for the same length."""
-    own.offer_for_link()
-    if len(typed.sentences) > _MOST_IN_FULL:
-        st.dataframe(
-            export.tables.typed(typed.sentences, typed.tokens, typed.lengths, typed.norms, experiment.unit, shown),
-            hide_index=True,
-            column_config={name: st.column_config.NumberColumn(format="%.4f") for name in ("Norm", "Norm on the line")}
-            | {"Percentile at this length": st.column_config.NumberColumn(format="%.0f")},
-            alt="Your sentences with their tokens and norms",
-        )
-        return
-    for index, sentence in enumerate(typed.sentences):
-        with st.container(border=True):
-            prefix = f"{index + 1}. " if len(typed.sentences) > 1 else ""
-            is_long = len(sentence) > _MOST_CHARACTERS
-            st.text(prefix + (f"{sentence[:_MOST_CHARACTERS]}…" if is_long else sentence))
-            length, norm = int(typed.lengths[index]), float(typed.norms[index])
-            is_truncated = bool(typed.measurements.truncated[index])
-            st.markdown(words.typed.facts(length, norm, experiment.unit, shown, is_truncated=is_truncated))
-            st.code(words.typed.tokens(typed.tokens[index]), language=None, wrap_lines=True)

@@ -13,7 +13,7 @@ from clsviz.ui.parts import redrawn
 from clsviz.ui.state import server, watching
 
 OF_THE_RUN = (Subject.STORE, Subject.PROGRAM, Subject.SENTENCES)
-"""Errors that no control is to blame for: shown beside the Run button."""
+"""Errors that no control is to blame for: shown next to the Measure button."""
 
 _POLL_SECONDS = 0.5
 """Between two looks, as this is what the first points wait for."""
@@ -91,7 +91,7 @@ def _done(job: MeasuringJob, name: str) -> None:
     done = "imported" if found and found.weights.imported else "measured"
     st.caption(f":material/check: {n:,} sentence{'' if n == 1 else 's'} {done}{where}")
     if n_shipped and st.button(
-        "Run on this machine",
+        "Measure here",
         icon=":material/refresh:",
         key=f"here{name}",
         width="stretch",
@@ -112,9 +112,8 @@ def _progress(job: MeasuringJob) -> None:
 
 
 def _run_button(job: MeasuringJob, name: str) -> None:
-    label = {State.FAILED: "Try again", State.CANCELLED: "Continue"}.get(
-        job.state, f"Run · about {words.duration(job.cost.seconds)}" if job.cost else "Run"
-    )
+    ended = job.state in (State.FAILED, State.CANCELLED)
+    label = f"Measure · about {words.duration(job.cost.seconds)}" if job.cost and not ended else "Measure"
     if st.button(label, icon=":material/play_arrow:", type="primary", key=f"run{name}", width="stretch"):
         watching.start(job)
         st.rerun()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clsviz import jobs
+from clsviz import __version__, jobs
 from clsviz.experiment import Experiment
 from clsviz.jobs import Found
 from clsviz.settings import DEFAULT_OVERLAYS, Lengths, Overlay
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from clsviz.analysis import ViewData
 
-VERSION = "1.0.0"
 
 _DRAWN = {
     Overlay.CURVES: "dark curves: below which 5, 50 and 95% of the norms lie at each length",
@@ -66,7 +65,7 @@ def caption(
         in_numbers(shown, experiment, found.n_measured).rstrip(".") if shown.fit else shown.problem.rstrip("."),
         f"{slope} {key_numbers(shown, experiment.unit)[slope]}" if shown.fit else "",
         drawn[:1].upper() + drawn[1:],
-        f"Measured with clsviz {VERSION}",
+        f"Measured with clsviz {__version__}",
     ]
     return ". ".join(filter(None, parts)) + "."
 
@@ -89,9 +88,9 @@ def bibtex(experiment: Experiment, found: Found, name: str = "measure") -> str:
     key = "-".join(re.findall(r"\w+", f"clsviz {experiment.model} {corpus}", re.ASCII)).lower()
     year = jobs.origin().day[:4]
     model = models.label(experiment.model)
-    title = f"clsviz {VERSION}: whether {model} writes the length of a sentence into [CLS]"
+    title = f"clsviz {__version__}: whether {model} writes the length of a sentence into [CLS]"
     if is_imported(experiment):
-        title = f"clsviz {VERSION}: whether the vectors {model} hold the length of a sentence"
+        title = f"clsviz {__version__}: whether the vectors {model} hold the length of a sentence"
     made_by = command(experiment, found, name)
     if catalogue.is_upload(experiment.corpus) and not is_imported(experiment):
         made_by += f" (where {experiment.corpus} is the file {found.corpus.label}, uploaded)"
@@ -99,7 +98,7 @@ def bibtex(experiment: Experiment, found: Found, name: str = "measure") -> str:
         "author": "{The clsviz developers}",
         "title": f"{{{_latex(title)}}}",
         "year": year,
-        "version": VERSION,
+        "version": __version__,
         "note": f"Made by: {_latex(made_by)}",
     }
     rows = "\n".join(f"  {name} = {{{value}}}," for name, value in fields.items())

@@ -1,38 +1,36 @@
-"""What the pictures of every layer show."""
+"""What the small pictures of every layer show."""
 
-from clsviz.analysis.layers import EveryLayer
-from clsviz.settings import Unit
-from clsviz.words.numbers import counted, r_squared
-
-ABOUT_PLAYING = (
-    "The same sentences after each layer in turn, with the norms of each in standard deviations from their mean. Press "
-    "Play or move the slider; nothing moves by itself."
-)
+from clsviz.analysis.layers import AfterLayer, EveryLayer
+from clsviz.settings import Pooling
+from clsviz.words.numbers import r_squared
 
 
 def said(found: EveryLayer) -> str:
-    """After which layer a straight line explains most of the norm, in a sentence or two."""
-    known = {after.layer: after.r_squared for after in found.layers if after.r_squared is not None}
+    """After which layer a straight line accounts for most of the norm of [CLS], in a sentence."""
+    layers = [after for after in found.layers if after.pooling is Pooling.CLS]
+    known = {after.layer: after.r_squared for after in layers if after.r_squared is not None}
     if not known:
         return "After no layer is there a line through these norms."
     most = max(known, key=known.__getitem__)
-    last = found.layers[-1]
-    text = f"Among these sentences, a straight line explains the norm of [CLS] best {_after(most)}"
-    text += f" (R² {r_squared(known[most])})"
+    last = layers[-1]
+    text = (
+        f"A straight line in length accounts for most of the norm of [CLS] {_after(most)} (R² {r_squared(known[most])})"
+    )
     if last.layer in known and last.layer != most:
         return f"{text}; after the last layer, {last.layer}, R² is {r_squared(known[last.layer])}."
     return f"{text}{', the last' if most == last.layer else ''}."
 
 
-def about_panels(found: EveryLayer, unit: Unit) -> str:
-    """What is drawn."""
-    n_drawn = len(found.index)
-    sentences = counted(found.n)
-    drawn = f"{n_drawn:,} of {sentences}" if n_drawn < found.n else f"all {sentences}" if found.n > 1 else sentences
-    return (
-        f"Each panel has length in {unit} across, and the norm of [CLS] upwards on an axis of its own. They draw "
-        f"{drawn}; R² and line use all of them."
-    )
+def name(after: AfterLayer) -> str:
+    """What stands under the picture of one layer."""
+    if after.pooling is Pooling.MEAN:
+        return "Mean-pooled"
+    return f"Layer {after.layer}" if after.layer else "Embeddings"
+
+
+def result(after: AfterLayer) -> str:
+    """R² of the line through its points, or why there is none."""
+    return after.problem if after.r_squared is None else f"R² {after.r_squared:.2f}"
 
 
 def _after(layer: int) -> str:

@@ -14,18 +14,18 @@ SETTINGS_BEFORE = "Of the settings before, until there is more"
 def for_points(job: MeasuringJob, n_ahead: int | None = None) -> str:
     """Why there is no picture yet; n_ahead: how many runs come first, if it waits in the queue."""
     if job.state is State.WAITING and job.is_refused:
-        return "You have as many runs as one visitor may have on this server. Press Run when one has ended."
+        return "You have as many runs as one visitor may have on this server. Press Measure when one has ended."
     if job.state is State.WAITING and job.is_held:
         return "See above how your file is read. Press Measure when its sentences look right."
     if job.state is State.WAITING and (needed := _needed(job)):
-        return f"{needed} Press Run to measure them."
+        return f"{needed} Press Measure to start."
     if job.state is State.WAITING:
-        return "Press Run to start. This run takes a while or needs a download, so it does not start on its own."
+        return "Press Measure to start. This takes a while or needs a download, so it does not start on its own."
     if job.state is State.FAILED:
         return "Nothing was measured; the error says why."
     if job.state is State.CANCELLED:
         why = "The time of this run was up" if job.error else "Stopped"
-        return f"{why} before the first sentences were measured. Press Continue to resume."
+        return f"{why} before the first sentences were measured. Press Measure to continue."
     if job.state is State.QUEUED and n_ahead:
         return f"{in_queue(n_ahead)}. {_FIRST_POINTS}"
     if job.unit:
@@ -49,8 +49,8 @@ def refused(visitor_jobs: int) -> str:
     one = visitor_jobs == 1
     runs = "a run" if one else f"{visitor_jobs:,} runs"
     return (
-        f"Not queued: you have {runs} going or waiting, as many as one visitor may have on this server. Press Run when "
-        f"{'it' if one else 'one of them'} has ended."
+        f"Not queued: you have {runs} going or waiting, as many as one visitor may have on this server. Press Measure "
+        f"when {'it' if one else 'one of them'} has ended."
     )
 
 

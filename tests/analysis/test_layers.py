@@ -9,7 +9,7 @@ import pytest
 from support.tiny import random_sentences
 
 from clsviz import analysis, words
-from clsviz.analysis.layers import MOST_ADDED, MOST_DRAWN, every_layer, with_others
+from clsviz.analysis.layers import MOST_DRAWN, every_layer
 from clsviz.experiment import Experiment, View
 from clsviz.jobs import Encoders, Extraction, Found
 from clsviz.measurements import Kind, Measurements
@@ -71,22 +71,18 @@ def test_a_layer_whose_fast_norms_are_too_far_off_has_no_r_squared() -> None:
     assert problems[1:] == ["", "not measurable"]
 
 
-def test_selected_sentences_are_drawn_beside_the_first_ones() -> None:
+def test_selected_sentences_are_drawn_in_addition_to_the_first_ones() -> None:
     made, view = measured(), View(length_cutoff=40, lengths=Lengths.SHUFFLED)
     every = every_layer(found_of(made), view)
     shown = np.flatnonzero((made.n_tokens < 40) & ~made.truncated)
     hidden = np.flatnonzero(made.n_tokens >= 40)[0]
-    wanted = np.array([every.index[3], shown[450], shown[-1], hidden])
-    more = with_others(every, found_of(made), view, wanted)
+    more = every_layer(found_of(made), view, selected=np.array([every.index[3], shown[450], shown[-1], hidden]))
     assert more.index.tolist() == [*every.index.tolist(), shown[450], shown[-1]]
-    assert more.n == every.n
+    np.testing.assert_array_equal(more.lengths[:MOST_DRAWN], every.lengths)
     for before, after in zip(every.layers, more.layers, strict=True):
         np.testing.assert_array_equal(after.norms, made.cls_norms[more.index, after.layer])
         assert (after.r_squared, after.mean) == (before.r_squared, before.mean)
-    whole = every_layer(found_of(made), View(length_cutoff=40, lengths=Lengths.SHUFFLED)).lengths
-    np.testing.assert_array_equal(more.lengths[:MOST_DRAWN], whole)
-    assert len(with_others(every, found_of(made), view, shown).index) == min(len(shown), MOST_DRAWN + MOST_ADDED)
-    assert with_others(every, found_of(made), view, every.index) is every
+    assert len(every_layer(found_of(made), view, selected=shown).index) == 2 * MOST_DRAWN
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +102,14 @@ def found(experiment: Experiment, tmp_path_factory: pytest.TempPathFactory) -> F
 def profile(found: Found, experiment: Experiment) -> Profile:
     *_, profile = analysis.layers.profiles(found, experiment.view)
     return profile
+
+
+def test_mean_pooled_norms_follow_those_of_the_layers(found: Found, experiment: Experiment) -> None:
+    every = every_layer(found, experiment.view, found.vectors)
+    assert [after.pooling for after in every.layers] == [Pooling.CLS] * 3 + [Pooling.MEAN]
+    norms = np.linalg.norm(found.vectors.of(Pooling.MEAN, None)[every.index], axis=1)
+    np.testing.assert_allclose(every.layers[-1].norms, norms, rtol=1e-3)  # vectors are kept in half precision
+    assert len(every_layer(found, experiment.view, found.vectors.head(5)).layers) == 3
 
 
 def test_shuffled_lengths_leave_nothing(found: Found, experiment: Experiment, profile: Profile) -> None:

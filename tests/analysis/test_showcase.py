@@ -21,9 +21,11 @@ from clsviz.statistics.ridge import ridge_probe
 from clsviz.store import Store
 from clsviz.store.results import ResultCache
 
+pytestmark = pytest.mark.slow
+
 CACHE = ResultCache(None, SHOWCASE / "results")
 
-MOST_MEGABYTES = 3.0
+MOST_MEGABYTES = 4.5
 
 
 def shipped(tmp_path: Path, kind: Kind, model: str = "minilm") -> Found:
@@ -51,6 +53,18 @@ def of(name: str, found: Found, view: View, depends_on: str = "") -> Any:
 def test_it_is_small() -> None:
     n_bytes = sum(path.stat().st_size for path in SHOWCASE.rglob("*") if path.is_file())
     assert n_bytes < MOST_MEGABYTES * 1e6
+
+
+@pytest.mark.parametrize("model", ["minilm", "untrained:minilm"])
+def test_the_norm_of_the_mean_opens_with_what_averaging_does(tmp_path: Path, model: str) -> None:
+    found, view = shipped(tmp_path, Kind.MEANS, model), View(pooling=Pooling.MEAN)
+    kept, again = of("averaging", found, view), analysis.averaging(found, view)
+    assert again is not None
+    assert kept.on_averaging.slope == pytest.approx(again.on_averaging.slope)
+    assert 6 < kept.on_averaging.slope < 8 if model == "minilm" else 1 < kept.on_averaging.slope < 1.3
+    assert of("shapes", found, view) is not None
+    norms = shipped(tmp_path, Kind.NORMS, model).measurements
+    np.testing.assert_allclose(found.measurements.cls_norms, norms.cls_norms, rtol=1e-5)
 
 
 @pytest.mark.parametrize("pooling", [Pooling.CLS, Pooling.POOLER])

@@ -102,23 +102,6 @@ def test_long_sentences_are_grown_for_a_while(variant: Variant) -> None:
     assert max(words) < MOST_WORDS
 
 
-def lines(**norms: list[float]) -> pd.DataFrame:
-    rows = [(name, n, norm) for name, values in norms.items() for n, norm in enumerate(values, 1)]
-    return pd.DataFrame(rows, columns=["variant", "n_words", "norm"])
-
-
-def test_what_growth_shows_is_said_with_its_numbers() -> None:
-    said = words.growth.growth_said(lines(typed=[7, 9, 6.5, 8], shuffled=[7, 7, 7, 7.25]))
-    assert said == (
-        "As typed, the norm is 7.0000 after the first word and 8.0000 after all 4, and stays between 6.5000 and 9.0000 "
-        "along the way. With shuffled, it ends at 7.2500."
-    )
-    still = words.growth.growth_said(lines(typed=[7, 7.002], shuffled=[7, 7.004]))
-    assert still.endswith("hardly any change: all of these norms lie within 0.0040 of one another.")
-    assert "only one word" in words.growth.growth_said(lines(typed=[7], shuffled=[7]))
-    assert words.growth.growth_said(lines()) == ""
-
-
 def test_the_corpus_beside_a_growing_sentence_is_that_of_its_lengths() -> None:
     rng = np.random.default_rng(0)
     lengths, norms = rng.integers(1, 80, 3000), rng.normal(8, 1, 3000)

@@ -69,7 +69,7 @@ def test_an_experiment_of_a_link_is_replayed(result: clsviz.NormResult, api_stor
 @pytest.mark.parametrize(
     ("settings", "named"),
     [
-        ({"n": 0}, "sample_size is 0"),
+        ({"n": 0}, "n is 0"),
         ({"seed": -1}, "seed is -1"),
         ({"pooling": "mean"}, "only probe measures"),
         ({"pooling": "sum"}, "cls or mean or max or pooler"),
@@ -89,7 +89,7 @@ def test_a_mistake_is_an_error_of_ours(
 
 def test_a_view_that_cannot_be_is_an_error_of_ours(result: clsviz.NormResult) -> None:
     for view, named in [
-        ({"seed": 1}, "“seed” is not a setting of the view"),
+        ({"seed": 1}, "no setting “seed” of the view"),
         ({"layer": 3}, "layers 0 to 2"),
         ({"pooling": "max"}, "pooling is max"),
         ({"length_cutoff": 1}, "length_cutoff is 1"),

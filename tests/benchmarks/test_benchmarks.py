@@ -5,18 +5,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-import psutil
 import pytest
 import torch
 from support.corpora import shrink
 from support.tiny import write_model
-from support.waiting import wait_for
 
 from benchmarks import census, encoder, layers, whole
-from benchmarks.busy import busy_processes
 from benchmarks.engines import OPTIONAL
-from benchmarks.table import table
 from benchmarks.ways import Plain
 from clsviz.cli.main import main
 from clsviz.encoder import has_fast_bfloat16
@@ -66,57 +61,15 @@ def test_every_way_measures_the_same_norms(result: dict[str, object]) -> None:
         assert ("ceiling_fraction" in row) == (row["name"] in ("exact", "fast"))
 
 
-def test_beside_others_the_fair_share_is_that_of_the_rate_alone(result: dict[str, object]) -> None:
+def test_shares_growth_and_memory_are_told_where_they_were_asked_for(result: dict[str, object]) -> None:
     fair = len(os.sched_getaffinity(0)) / (len(os.sched_getaffinity(0)) + 1)
     for row in result["rows"]:
         assert row["fair_share"] == pytest.approx(row["beside"] / (row["sentences_per_second"] * fair))
         assert row["processor_seconds"] > 0
-
-
-def test_busy_processes_compute_while_they_are_wanted_and_are_gone_afterwards() -> None:
-    me = psutil.Process()
-    with busy_processes(2):
-        busy = me.children()
-        assert len(busy) == 2
-        before = [sum(process.cpu_times()[:2]) for process in busy]
-        wait_for(lambda: all(sum(one.cpu_times()[:2]) > was for one, was in zip(busy, before, strict=True)))
-    assert not any(process.is_running() for process in busy)
-
-
-def test_a_way_that_computes_something_else_is_marked() -> None:
-    way = encoder.Way("onnx", lambda sentences: np.ones(len(sentences), np.float32), None, None)
-    way.error = 1e-3
-    assert not way.computes_the_same
-    row = {
-        "name": "onnx",
-        "sentences_per_second": 1.0,
-        "tokens_per_second": 9.0,
-        "ratio": None,
-        "processor_seconds": 1.0,
-    }
-    row |= {
-        "max_relative_error": 1e-3,
-        "computes_the_same": False,
-        "peak_megabytes": None,
-        "beside": 0.5,
-        "fair_share": 1,
-    }
-    about = {"model": "m", "device": "d", "torch": "2", "threads": 1, "sentences": 2, "tokens_per_sentence": 9}
-    printed = table({**about, "rounds": 1, "ceiling": {}, "rows": [row], "not_installed": ["openvino float32"]})
-    assert "does not compute the same" in printed
-    assert "100%" in printed
-    assert printed.endswith("openvino float32: not installed")
-
-
-def test_the_memory_of_a_way_is_that_of_a_process_that_runs_it_alone(result: dict[str, object]) -> None:
+    assert result["growth"]["sentences"] == 400
     megabytes = {row["name"]: row["peak_megabytes"] for row in result["rows"] if row["peak_megabytes"] is not None}
     assert list(megabytes) == ["exact"]  # which alone was asked for
     assert 100 < megabytes["exact"] < 4000
-
-
-def test_the_growth_is_of_ten_times_the_sentences(result: dict[str, object]) -> None:
-    assert result["growth"]["sentences"] == 400
-    assert result["growth"]["times_the_seconds"] > 0
 
 
 def test_the_ceiling_counts_every_product_of_a_token(tiny_weights) -> None:

@@ -7,7 +7,6 @@ from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, exp
 from support.browser import note_refused
 from support.hub import Hub
 from support.hub_clients import environment
-from support.tiny import random_sentences, write_bert, write_dataset
 from support.visit import launch, serve
 
 from clsviz import jobs
@@ -48,29 +47,13 @@ expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="session")
-def hub(hub_server: Hub, tmp_path_factory: pytest.TempPathFactory) -> Hub:
-    """The Hub with small things in the place of the original experiment's, and a dataset of two configurations."""
-    folder = tmp_path_factory.mktemp("hub")
-    hub_server.behave()
-    model = write_bert(folder / "model", hidden_size=1024, intermediate_size=1024)  # so large that it takes a moment
-    hub_server.add("google-bert/bert-base-uncased", model)
-    books = write_dataset(folder / "books", {"plain_text": {"train": random_sentences(600, seed=8)}})
-    hub_server.add("bookcorpus/bookcorpus", books, kind="dataset", revision="refs/convert/parquet")
-    (folder / "script").mkdir()
-    (folder / "script" / "bookcorpus.py").write_text("raise SystemExit")
-    hub_server.add("bookcorpus/bookcorpus", folder / "script", kind="dataset")
-    splits = {name: {"train": random_sentences(300, seed=9)} for name in ("first", "second")}
-    hub_server.add("owner/corpus", write_dataset(folder / "corpus", splits), kind="dataset")
-    return hub_server
-
-
-@pytest.fixture(scope="session")
-def server(hub: Hub, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def server(hub_server: Hub, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of the app, with nothing measured or fetched yet."""
     folder = tmp_path_factory.mktemp("server")
+    hub_server.behave()
     encoders = jobs.Encoders()
     encoders.get(models.find("minilm"))  # from now on it is known there that transformers’ classes agree
-    with serve(folder, **environment(hub, folder / "cache")) as address:
+    with serve(folder, **environment(hub_server, folder / "cache")) as address:
         yield address
     assert "Traceback" not in (folder / "log").read_text()
 

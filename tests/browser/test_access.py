@@ -88,18 +88,6 @@ def test_nothing_moves_while_a_page_loads(visit: Callable[..., Page], server: st
         assert (cut, width) == (0, width)
 
 
-def test_what_a_phone_is_told_of_a_run_stands_at_its_foot_and_nothing_moves(visit: Callable[..., Page]) -> None:
-    page = visit("?sample_size=2000&seed=6", viewport=NARROW)
-    told = page.locator(".st-key-phone")
-    expect(told.get_by_role("button", name="Cancel")).to_be_visible()
-    box = told.bounding_box()
-    assert box is not None
-    assert box["y"] > 0.8 * NARROW["height"]
-    expect(told).to_have_count(0)  # it was measured
-    settle(page)
-    assert moved(page) < MOST_MOVED
-
-
 def places(page: Page) -> dict[str, float]:
     """How far down each part of the page begins."""
     return {

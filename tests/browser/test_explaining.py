@@ -1,99 +1,24 @@
-"""What explains the main page in a browser: the picture that plays through the layers, and the tour."""
+"""The small pictures of every layer, on a phone."""
 
 from collections.abc import Callable
 
-from playwright.sync_api import Locator, Page, ViewportSize, expect
+from playwright.sync_api import Page, ViewportSize, expect
 from support.browser import SMALL, fits, measured, settle
 
 _PHONE = ViewportSize(width=390, height=844)
 
-_FRAMED = """() => {
-    const box = document.querySelector(".st-key-tour_box").getBoundingClientRect();
-    const header = document.querySelector("[data-testid=stHeader]").getBoundingClientRect();
-    const framed = [...document.querySelectorAll("[class*=st-key-]")]
-        .filter(part => getComputedStyle(part).outlineStyle === "solid")
-        .map(part => part.getBoundingClientRect());
-    const isSeen = part => header.bottom <= part.top && part.bottom <= box.top;
-    return [framed.map(isSeen), box.top > 0 && box.bottom <= innerHeight && box.right <= innerWidth];
-}"""
-"""Whether each thing that the tour frames lies between the page's header and the tour's box, and the box on the screen.
-"""
 
-_FIRST_NORM = "node => node._fullData[0].y[0]"
-
-
-def _played(page: Page) -> Locator:
-    return page.locator(".st-key-played_layers .js-plotly-plot")
-
-
-def test_the_panels_fit_a_phone_and_play_when_asked_and_the_tour_can_be_taken(visit: Callable[..., Page]) -> None:
+def test_the_small_pictures_fit_a_phone_and_open_their_views(visit: Callable[..., Page]) -> None:
     page = measured(visit(SMALL, viewport=_PHONE))
     assert page.locator(".st-key-tour_box").count() == 0  # never by itself
-    check_that_the_panels_fit_a_phone_and_play_when_asked_and_never_by_themselves(page)
-    check_that_the_tour_can_be_taken_by_keyboard_and_the_focus_stays_on_its_button(page)
-    page.set_viewport_size(_PHONE)
-    check_that_what_the_tour_is_about_is_seen_on_a_phone_beside_its_box(page)
-
-
-def check_that_the_panels_fit_a_phone_and_play_when_asked_and_never_by_themselves(page: Page) -> None:
-    page.get_by_text("Every layer, every cutoff", exact=True).click()
-    panel = page.locator(".st-key-layer_panel_0 .js-plotly-plot")
-    expect(panel).to_be_visible()
-    settle(page)
-    box = panel.bounding_box()
-    assert box is not None
-    assert 140 < box["width"] < 200  # two side by side
+    small = page.locator(".st-key-thumbnails_place").get_by_role("button")
+    expect(small.last).to_have_attribute("aria-pressed", "true")
     assert fits(page)
-
-    page.set_viewport_size({"width": 1400, "height": 1000})
-    title = _played(page).locator(".annotation-text")
-    expect(title).to_contain_text("Layer 1")
-    settle(page)
-    page.wait_for_timeout(1500)
-    expect(title).to_contain_text("Layer 1")  # still
-    before = _played(page).evaluate(_FIRST_NORM)
-    slider = _played(page).get_by_role("slider", name="Layer")
-    slider.press("End")
-    expect(title).to_contain_text("Layer 6")
-    slider.press("ArrowLeft")
-    expect(title).to_contain_text("Layer 5")
-    expect(slider).to_have_attribute("aria-valuetext", "5")
-    slider.press("Home")
-    expect(title).to_contain_text("Embeddings")
-    _played(page).get_by_role("button", name="Play", exact=True).press("Enter")
-    expect(title).to_contain_text("Layer 2")
-    _played(page).get_by_role("button", name="Pause").press(" ")
-    page.wait_for_timeout(500)
-    stopped = title.text_content()
-    page.wait_for_timeout(1500)
-    assert title.text_content() == stopped
-    assert _played(page).evaluate(_FIRST_NORM) != before
-
-
-def check_that_the_tour_can_be_taken_by_keyboard_and_the_focus_stays_on_its_button(page: Page) -> None:
-    assert page.locator(".st-key-tour_box").count() == 0  # never by itself
-    page.get_by_role("button", name="Tour").focus()
+    small.first.focus()
     page.keyboard.press("Enter")
-    box = page.locator(".st-key-tour_box")
-    for number in range(1, 6):
-        expect(box).to_contain_text(f"{number} of 5")
-        settle(page)
-        if number == 1:
-            page.get_by_role("button", name="Next").focus()
-        page.keyboard.press("Enter")
-    expect(box).to_have_count(0)
-    expect(page.locator(".st-key-scatter .js-plotly-plot")).to_be_visible()
-
-
-def check_that_what_the_tour_is_about_is_seen_on_a_phone_beside_its_box(page: Page) -> None:
+    expect(small.first).to_have_attribute("aria-pressed", "true")
     settle(page)
-    page.get_by_role("button", name="Tour").click()
-    seen = []
-    for number in range(1, 6):
-        expect(page.locator(".st-key-tour_box")).to_contain_text(f"{number} of 5")
-        settle(page)
-        is_seen, is_box_seen = page.evaluate(_FRAMED)
-        assert is_box_seen
-        seen.append(is_seen)
-        page.locator(".st-key-tour_next").get_by_role("button").click()
-    assert seen == [[True], [True], [True, False], [True], [True, True]]  # of the third, all does not fit
+    assert "layer=1" in page.url
+    expect(small.first).to_be_focused()
+    small.last.click()
+    expect(small.last).to_have_attribute("aria-pressed", "true")

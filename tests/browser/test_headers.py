@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
-from support.browser import begin, measured, note_refused
+from support.browser import measured, note_refused
 
 
 def test_a_script_in_the_page_and_another_server_are_refused(context: BrowserContext, server: str) -> None:
@@ -64,10 +64,3 @@ def test_the_copied_markup_shows_the_picture_alone_on_another_page(
     assert window is not None
     assert window["y"] <= picture["y"]
     assert picture["y"] + picture["height"] <= window["y"] + window["height"]
-
-
-def test_in_a_frame_too_what_is_not_measured_can_be_measured(visit: Callable[..., Page]) -> None:
-    page = visit("?sample_size=200&seed=77&embed=true")
-    picture = page.locator(".st-key-scatter .js-plotly-plot .gl-canvas").first
-    begin(page, picture)
-    expect(picture).to_be_visible()

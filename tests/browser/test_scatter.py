@@ -236,7 +236,7 @@ def test_a_finger_scrolls_the_page_and_not_the_picture(browser: Browser, server:
     context.close()
 
 
-@pytest.mark.parametrize("width", [1400, 1200, 390])
+@pytest.mark.parametrize("width", [1400, 390])
 def test_the_first_picture_is_where_the_chart_is_drawn(browser: Browser, server: str, width: int) -> None:
     page = browser.new_page(viewport={"width": width, "height": 1000}, reduced_motion="reduce")
     page.set_default_timeout(180_000)

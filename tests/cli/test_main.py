@@ -138,6 +138,7 @@ def test_the_command_line_itself_with_its_progress_on_stderr(tmp_path: Path) -> 
         "0",
         "--length-cutoff",
         "80",
+        "--no-shipped",
         "--json",
     ]
     output = tmp_path / "out.parquet"

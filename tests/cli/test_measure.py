@@ -259,3 +259,16 @@ def test_what_is_stored_is_told_without_what_measures(arguments: list[str]) -> N
     assert not by_measure & {"scipy", "sklearn", "statsmodels"}  # its numbers are stored as well
     assert "statsmodels" in by_another_view
     assert not by_another_view & {"torch", "transformers", "tokenizers", "plotly", "datasets"}
+
+
+def test_what_comes_with_clsviz_is_used_unless_a_flag_says_otherwise(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["measure", "--sample-size=40", f"--store={tmp_path / 'store'}", "--json"]
+    assert main(command) == 0
+    shipped, notes = json.loads((told := capsys.readouterr()).out), told.err
+    assert main([*command, "--no-shipped"]) == 0
+    here = json.loads(capsys.readouterr().out)
+    assert (shipped["sentences_per_second"], here["sentences_per_second"] > 0) == (None, True)
+    assert shipped["r_squared"] == pytest.approx(here["r_squared"], rel=1e-3)
+    assert "come with clsviz" in notes

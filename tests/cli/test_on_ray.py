@@ -149,7 +149,7 @@ def wait_for(is_so: Callable[[], bool], process: "subprocess.Popen[bytes]") -> N
 def test_what_actors_and_drivers_that_were_killed_had_in_hand_is_measured_by_others(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("ray", reason="Ray is not installed: requirements-ray.txt")
+    pytest.importorskip("ray", reason="Ray is not installed: deploy/requirements-ray.txt")
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     shared, n = Store(tmp_path / "shared"), 6000
     first = driver(shared.root, n)

@@ -124,14 +124,6 @@ def test_a_tokenizer_that_keeps_letters_and_has_cls_at_the_end_is_described(tmp_
     assert [token for token, _ in encoder.framed_tokens("the cat")] == ["the", "cat", "[SEP]", "[CLS]"]
 
 
-def test_weights_that_are_missing_are_no_pooler(tmp_path: Path) -> None:
-    encoder = encoder_of(write_bert(tmp_path, pooler=False))
-    assert not encoder.anatomy.has_pooler
-    assert encoder.anatomy.pooler is None
-    assert encoder.pooler_steps(np.zeros((2, 16), np.float32)) is None
-    assert "Pooler" not in set(encoder.anatomy.group_table()["group"])
-
-
 def test_the_pooler_is_worked_out_step_by_step(folder: Path, encoder: Encoder) -> None:
     cls, pooler = encoder.cls_and_pooler(SENTENCES)
     steps = encoder.pooler_steps(cls)

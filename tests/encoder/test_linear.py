@@ -25,22 +25,6 @@ def test_without_packed_layers_the_result_is_the_same(tmp_path: Path, monkeypatc
         np.testing.assert_allclose(norms(loaded, SENTENCES), norms_by_transformers(folder, SENTENCES), rtol=1e-5)
 
 
-def test_a_torch_without_packed_layers_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
-    monkeypatch.setattr(torch.ops, "mkldnn", object())
-    assert not can_pack(torch.float32)
-
-
-def test_packed_layers_are_used_only_where_they_were_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(platform, "machine", lambda: "riscv64")
-    assert not can_pack(torch.float32)
-
-
-def test_packed_layers_are_switched_off_with_onednn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.backends.mkldnn, "enabled", False)
-    assert not can_pack(torch.float32)
-
-
 def test_a_machine_without_bfloat16_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cpu, "get_capabilities", dict)
     with pytest.raises(ModelError, match="no faster than float32"):
@@ -89,3 +73,19 @@ def test_products_have_few_different_numbers_of_rows(
 def test_an_activation_is_known_by_what_it_does(name: str) -> None:
     known = {"gelu": "gelu", "gelu_new": "gelu-tanh", "gelu_pytorch_tanh": "gelu-tanh", "relu": "relu"}
     assert activation_name(transformers.activations.ACT2FN[name]) == known.get(name, "")
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "value"),
+    [
+        (platform, "machine", lambda: "riscv64"),  # where they were not measured
+        (torch.ops, "mkldnn", object()),  # a torch that has none
+        (torch.backends.mkldnn, "enabled", False),
+    ],
+)
+def test_packed_layers_are_used_only_where_they_are_and_are_known(
+    where: object, name: str, value: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(where, name, value)
+    assert not can_pack(torch.float32)

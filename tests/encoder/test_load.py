@@ -1,4 +1,5 @@
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -78,44 +79,6 @@ def test_a_tokenizer_that_cuts_and_pads_does_neither_here(tmp_path: Path) -> Non
     assert len(encoder_of(folder).tokens("the cat sat on the mat")) == 6
 
 
-def test_a_bert_that_decodes_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="is a decoder"):
-        encoder_of(write_bert(tmp_path / "m", is_decoder=True))
-
-
-def test_incomplete_weights_are_refused(tmp_path: Path) -> None:
-    path = write_bert(tmp_path / "m") / "model.safetensors"
-    tensors = {name: tensor for name, tensor in load_file(path).items() if "layer.1" not in name}
-    save_file(tensors, path, metadata={"format": "pt"})
-    with pytest.raises(ModelError, match="lacks 16 of its encoder's weights"):
-        encoder_of(path.parent)
-
-
-def test_weights_of_another_shape_are_refused(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    folder = write_bert(tmp_path / "m")
-    config = folder / "config.json"
-    config.write_text(json.dumps(json.loads(config.read_text()) | {"intermediate_size": 64}))
-    with pytest.raises(ModelError, match="lacks 6 of its encoder's weights"):  # of two layers: dense, bias, dense
-        encoder_of(folder)
-    assert capfd.readouterr().err == ""  # the library's own report would be more than one line
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("config.json", '{"model_type": "no-such-type"}'),
-        ("config.json", '{"model_type": "bert", "num_hidden_layers": "many"}'),
-        ("tokenizer.json", "{}"),
-    ],
-)
-def test_damaged_files_are_refused_in_one_sentence(tmp_path: Path, name: str, content: str) -> None:
-    folder = write_bert(tmp_path / "m")
-    (folder / name).write_text(content)
-    with pytest.raises(ModelError, match="cannot be loaded") as caught:
-        encoder_of(folder)
-    assert "\n" not in str(caught.value)
-
-
 def test_code_that_comes_with_a_model_is_not_run(tmp_path: Path) -> None:
     folder = write_bert(tmp_path / "m")
     (folder / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nclass Model: pass\n")
@@ -154,22 +117,6 @@ def test_roberta_has_fewer_positions_than_its_table(tmp_path: Path) -> None:
     assert measured.truncated.tolist() == [False, True]
 
 
-def test_a_model_without_room_for_a_sentence_is_refused(tmp_path: Path) -> None:
-    folder = write_bert(tmp_path / "m")
-    write_tokenizer(folder, model_max_length=2)
-    with pytest.raises(ModelError, match="reads at most 2 tokens, which leaves no room"):
-        encoder_of(folder)
-
-
-def test_special_tokens_that_the_model_lacks_are_refused(tmp_path: Path) -> None:
-    folder = write_bert(tmp_path / "m")
-    model = transformers.BertModel.from_pretrained(folder)
-    model.resize_token_embeddings(3)  # without [SEP]
-    model.save_pretrained(folder)
-    with pytest.raises(ModelError, match="has special tokens that the model does not know"):
-        encoder_of(folder)
-
-
 def test_the_memory_that_a_container_leaves_is_counted(tmp_path: Path) -> None:
     assert container_memory(tmp_path) == float("inf")
     (tmp_path / "memory.max").write_text("1000\n")
@@ -178,3 +125,51 @@ def test_the_memory_that_a_container_leaves_is_counted(tmp_path: Path) -> None:
     assert container_memory(tmp_path) == 450
     (tmp_path / "memory.max").write_text("max\n")
     assert container_memory(tmp_path) == float("inf")
+
+
+def without_a_layer(folder: Path) -> None:
+    path = write_bert(folder) / "model.safetensors"
+    tensors = {name: tensor for name, tensor in load_file(path).items() if "layer.1" not in name}
+    save_file(tensors, path, metadata={"format": "pt"})
+
+
+def without_separator(folder: Path) -> None:
+    model = transformers.BertModel.from_pretrained(write_bert(folder))
+    model.resize_token_embeddings(3)
+    model.save_pretrained(folder)
+
+
+SPOILT: dict[str, tuple[Callable[[Path], object], str]] = {
+    "it decodes": (lambda folder: write_bert(folder, is_decoder=True), "is a decoder"),
+    "a layer is missing": (without_a_layer, "lacks 16 of its encoder's weights"),
+    "weights of another shape": (  # of two layers: dense, bias, dense
+        lambda folder: change(write_bert(folder) / "config.json", intermediate_size=64),
+        "lacks 6 of its encoder's weights",
+    ),
+    "no such type": (
+        lambda folder: (write_bert(folder) / "config.json").write_text('{"model_type": "no-such-type"}'),
+        "cannot be loaded",
+    ),
+    "words for numbers": (
+        lambda folder: change(write_bert(folder) / "config.json", num_hidden_layers="many"),
+        "cannot be loaded",
+    ),
+    "no tokenizer": (lambda folder: (write_bert(folder) / "tokenizer.json").write_text("{}"), "cannot be loaded"),
+    "no room": (
+        lambda folder: write_tokenizer(write_bert(folder), model_max_length=2),
+        "reads at most 2 tokens, which leaves no room",
+    ),
+    "tokens that it lacks": (without_separator, "has special tokens that the model does not know"),
+}
+
+
+@pytest.mark.parametrize(("spoil", "message"), SPOILT.values(), ids=SPOILT.keys())
+def test_what_is_incomplete_or_damaged_is_refused_in_one_sentence(
+    spoil: Callable[[Path], object], message: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    spoil(tmp_path)
+    capfd.readouterr()
+    with pytest.raises(ModelError, match=message) as refused:
+        encoder_of(tmp_path)
+    assert "\n" not in str(refused.value)
+    assert capfd.readouterr().err == ""  # the library's own report would be more than one line

@@ -26,26 +26,6 @@ def test_tokens_may_be_made_ahead(tiny_encoder: Encoder) -> None:
     assert ahead.n_tokens.tolist() == at_once.n_tokens.tolist()
 
 
-def test_a_tokenizer_that_pads_on_the_left_changes_nothing(tmp_path: Path, tiny_encoder: Encoder) -> None:
-    folder = write_bert(tmp_path / "left")
-    write_tokenizer(folder, padding_side="left")
-    left = encoder_of(folder)
-    assert left.anatomy.tokenizer.padding_side == "left"
-    np.testing.assert_allclose(left.measure(SENTENCES).cls_norms, tiny_encoder.measure(SENTENCES).cls_norms, rtol=1e-5)
-
-
-def test_a_padding_token_that_the_model_lacks_does_no_harm(tmp_path: Path, tiny_encoder: Encoder) -> None:
-    folder = write_bert(tmp_path / "m")
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    tokenizer.add_special_tokens({"pad_token": "[NEW]"})
-    tokenizer.save_pretrained(folder)
-    encoder = encoder_of(folder)
-    assert transformers.AutoTokenizer.from_pretrained(folder).pad_token_id == len(SPECIAL) + len(WORDS)
-    np.testing.assert_allclose(
-        encoder.measure(SENTENCES).cls_norms, tiny_encoder.measure(SENTENCES).cls_norms, rtol=1e-5
-    )
-
-
 def test_a_tokenizer_that_cannot_read_a_sentence_says_so(tmp_path: Path) -> None:
     folder = write_bert(tmp_path / "m")
     backend = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
@@ -124,3 +104,19 @@ def test_a_sentence_is_truncated_from_the_first_token_that_does_not_fit(tiny_enc
     assert measured.n_tokens.tolist() == [room - 1, room, room + 1]
     assert measured.truncated.tolist() == [False, False, True]
     assert len(tiny_encoder.framed_tokens(sentences[1])) == tiny_encoder.max_length
+
+
+@pytest.mark.parametrize("settings", [{"padding_side": "left"}, {"pad_token": "[NEW]"}])
+def test_padding_by_another_token_or_on_the_left_changes_nothing(
+    settings: dict[str, str], tmp_path: Path, tiny_encoder: Encoder
+) -> None:
+    folder = write_bert(tmp_path)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder, padding_side=settings.get("padding_side", "right"))
+    if "pad_token" in settings:
+        tokenizer.add_special_tokens(settings)
+        assert tokenizer.pad_token_id == len(SPECIAL) + len(WORDS)  # which the model does not have
+    tokenizer.save_pretrained(folder)
+    encoder = encoder_of(folder)
+    assert encoder.anatomy.tokenizer.padding_side == settings.get("padding_side", "right")
+    expected = tiny_encoder.measure(SENTENCES).cls_norms
+    np.testing.assert_allclose(encoder.measure(SENTENCES).cls_norms, expected, rtol=1e-5)

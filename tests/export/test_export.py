@@ -14,7 +14,7 @@ from clsviz.analysis import ViewData, select
 from clsviz.experiment import Experiment
 from clsviz.jobs import Encoders, Extraction, Found
 from clsviz.progress import Progress
-from clsviz.settings import Lengths, Overlay
+from clsviz.settings import Overlay
 from clsviz.statistics.line import fit
 from clsviz.statistics.summary import Census
 from clsviz.store import Store
@@ -44,10 +44,6 @@ def test_the_table_has_a_row_a_sentence(found: Found) -> None:
     assert list(table.columns) == ["sentence", "n_tokens", "truncated", "cls_0", "cls_1", "cls_2", "pooler"]
     assert table["sentence"].tolist() == found.sentences
     np.testing.assert_array_equal(table["cls_2"], found.measurements.cls_norms[:, 2])
-
-
-def test_a_part_of_the_sample_has_a_part_of_the_table(found: Found) -> None:
-    assert len(export.table(found.sentences, found.measurements.head(4))) == 4
 
 
 def test_csv_and_parquet_come_back_as_they_were(experiment: Experiment, found: Found, shown: ViewData) -> None:
@@ -181,12 +177,6 @@ def test_the_cells_that_are_seen_are_a_table(dense: None, found: Found, shown: V
 def test_few_sentences_have_no_cells(found: Found, shown: ViewData) -> None:
     assert export.cells(found, shown, export.Seen()).empty
     assert export.legend(found, shown, export.Seen()) == ""
-
-
-def test_the_axis_says_that_lengths_are_shuffled(experiment: Experiment, found: Found) -> None:
-    asked = replace(experiment, lengths=Lengths.SHUFFLED)
-    picture = export.picture(asked, found, select(found, asked.view))
-    assert picture.layout.xaxis.title.text == "Shuffled length (in tokens)"
 
 
 def test_a_report_without_a_line_says_why(experiment: Experiment, found: Found) -> None:

@@ -6,7 +6,7 @@ from clsviz.analysis import ViewData
 from clsviz.analysis.layers import SentLen
 from clsviz.settings import Pooling, Unit
 from clsviz.statistics import sentlen
-from clsviz.statistics.dimensions import NormOf, dimensions
+from clsviz.statistics.dimensions import dimensions
 from clsviz.statistics.line import fit
 from clsviz.statistics.probes import Profile, Reading, Readout
 
@@ -43,11 +43,6 @@ def test_cells_have_a_row_per_pooling_and_a_column_per_layer() -> None:
     )
 
 
-def test_the_spread_of_the_norm_has_the_layers_that_are_known() -> None:
-    assert export.tables.norm_spread(profile()).to_numpy().tolist() == [[0, 7.0, 0.25]]
-    assert export.tables.norm_spread(None).empty
-
-
 def test_sentlen_is_set_beside_guessing() -> None:
     result = sentlen.Result(0.5, (0.4, 0.6), 0.55, 1.0, 60, 12, 24, np.zeros((6, 6), np.intp))
     table = export.tables.sentlen(SentLen(16, result, None, "constant", (0.4, 0.5, 0.6)))
@@ -55,12 +50,6 @@ def test_sentlen_is_set_beside_guessing() -> None:
     assert table["Accuracy"].tolist() == pytest.approx([0.5, 1 / 6])
     assert table.loc[0, ["Lowest", "Highest", "Draws", "Train", "Dev", "Test"]].tolist() == [0.4, 0.6, 3, 60, 12, 24]
     assert table.loc[1, ["Lowest", "Train"]].isna().all()
-
-
-def test_an_undefined_r_squared_of_a_layer_norm_is_missing() -> None:
-    table = export.tables.layer_norm([NormOf("as it is", 7.0, 0.0, None, "constant", False)])
-    assert table["R²"].isna().all()
-    assert table[["Norm", "Mean", "SD"]].to_numpy().tolist() == [["as it is", 7.0, 0.0]]
 
 
 def test_dimensions_come_with_the_largest_share_first() -> None:

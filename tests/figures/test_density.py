@@ -76,12 +76,6 @@ def test_counts_at_a_fine_resolution_serve_all_zooms() -> None:
     assert len(fine.as_seen((0, 80, 7.5, 7.5001)).edges) < 64 * N_BINS
 
 
-def test_norms_that_are_all_the_same_have_a_density_too() -> None:
-    found = count(LENGTHS, np.full(N, 16, np.float32))
-    assert found.counts.sum() == N
-    assert (found.counts.sum(axis=0) > 0).sum() == 1
-
-
 def test_many_lengths_share_columns() -> None:
     lengths = LENGTHS * 20
     found = count(lengths, NORMS)
@@ -235,13 +229,3 @@ def test_points_stand_out_and_have_colours_as_those_of_a_cloud_do() -> None:
     assert cloud.marker.opacity > picture(found).data[1].marker.opacity
     assert cells_.type == "heatmap"
     assert list(picture(found, selected=np.empty(0, np.intp)).data[1].selectedpoints) == []
-
-
-def test_the_figure_itself_has_all_that_a_browser_fills_in() -> None:
-    found = drawn(LENGTHS, NORMS, N)
-    heat_map, cloud, *_ = picture(found).to_dict()["data"]
-    assert found.density is not None
-    counts = np.array([[0 if z is None else round(10**z) for z in row] for row in heat_map["z"]])
-    np.testing.assert_array_equal(counts, found.density.counts.T)
-    assert cloud["text"][:2] == ["Sentence 0.", "Sentence 1."]
-    assert "z" not in picture(found).without_labels()["data"][0]

@@ -1,11 +1,8 @@
-import json
-
 import numpy as np
-import pytest
-from support.figures import EVIL, PALETTE, PLACEHOLDERS
 
 from clsviz.analysis.layers import AfterLayer, EveryLayer
-from clsviz.figures import labels_of, layer_panel, played_layers
+from clsviz.figures import thumbnail
+from clsviz.figures.layers import HIGH, WIDE
 
 
 def every_layer(n: int = 50, n_layers: int = 3) -> EveryLayer:
@@ -20,72 +17,30 @@ def every_layer(n: int = 50, n_layers: int = 3) -> EveryLayer:
     return EveryLayer(n, np.arange(n), lengths, tuple(layers))
 
 
-LABELS = labels_of([EVIL] * 50)
+def points_of(path: str) -> np.ndarray:
+    """The corners of a path, (n, 2)."""
+    return np.array([part.split() for part in path.replace("h0", "").replace("L", "M").split("M")[1:]], float)
 
 
-def test_a_panel_has_the_norms_of_its_layer_and_its_line() -> None:
+def test_a_thumbnail_has_the_norms_of_its_layer_and_its_line() -> None:
     every = every_layer()
-    figure = layer_panel(every, 2, LABELS, PALETTE, "words")
-    cloud, line = figure.data
-    np.testing.assert_array_equal(cloud.x, every.lengths)
-    np.testing.assert_array_equal(cloud.y, every.layers[2].norms)
-    np.testing.assert_allclose(line.y, np.polyval(np.polyfit(every.lengths, every.layers[2].norms, 1), line.x))
-    assert (line.x[0], line.x[1]) == (every.lengths.min(), every.lengths.max())
-    (title,) = figure.layout.annotations
-    assert "Layer 2" in title.text
-    assert f"R² {every.layers[2].r_squared:.3f}" in title.text
-    assert "%{x} words" in cloud.hovertemplate
-    assert "&lt;b&gt;bold" in cloud.text[0]
+    after, drawn = every.layers[2], thumbnail(every, 2, np.array([4, 7]))
+    x, y = points_of(drawn["points"]).T
+    low, high = after.norms.min(), after.norms.max()
+    np.testing.assert_allclose(x, WIDE * every.lengths / (every.lengths.max() + 1), atol=0.06)
+    np.testing.assert_allclose(high - y / HIGH * (high - low), after.norms, atol=1e-3 * (high - low))
+    np.testing.assert_array_equal(points_of(drawn["marked"]), np.stack([x, y], axis=1)[[4, 7]])
+    ends = np.polyval(np.polyfit(every.lengths, after.norms, 1), [every.lengths.min(), every.lengths.max()])
+    np.testing.assert_allclose(high - points_of(drawn["line"])[:, 1] / HIGH * (high - low), ends, atol=0.5)
 
 
-def test_rounding_is_not_magnified() -> None:
-    figure = layer_panel(every_layer(), 0, LABELS, PALETTE)
-    assert figure.layout.yaxis.autorangeoptions.include == pytest.approx((7 * (1 - 1e-5), 7 * (1 + 1e-5)))
-    assert "constant" in figure.layout.annotations[0].text
-    assert np.isnan(figure.data[1].y).all()
+def test_rounding_is_not_magnified_and_where_there_is_no_line_none_is_drawn() -> None:
+    drawn = thumbnail(every_layer(), 0)
+    np.testing.assert_allclose(points_of(drawn["points"])[:, 1], HIGH / 2)
+    assert (drawn["line"], drawn["marked"]) == ("", "")
 
 
-def test_each_frame_has_the_same_sentences_in_standard_deviations_of_its_layer() -> None:
-    every = every_layer()
-    figure = played_layers(every, LABELS, PALETTE)
-    assert [frame.name for frame in figure.frames] == ["0", "1", "2", "3"]
-    reach = figure.layout.yaxis.range[1]
-    for frame, after in zip(figure.frames, every.layers, strict=True):
-        cloud, line = frame.data
-        assert cloud.x is None  # only the norms move
-        np.testing.assert_array_equal(cloud.customdata, after.norms)
-        if after.sd:
-            np.testing.assert_allclose(cloud.y, (after.norms - after.mean) / after.sd, atol=1e-6)
-            slope = (line.y[1] - line.y[0]) / np.ptp(every.lengths)
-            assert slope == pytest.approx(after.slope / after.sd)
-        else:
-            assert not cloud.y.any()
-        assert np.abs(cloud.y).max() < reach
-        assert f"{after.layer}" in frame.layout.annotations[0].text or after.layer == 0
-
-
-def test_it_begins_at_the_first_layer_with_a_line_and_moves_only_by_its_controls() -> None:
-    figure = played_layers(every_layer(), LABELS, PALETTE)
-    np.testing.assert_array_equal(figure.data[0].y, figure.frames[1].data[0].y)
-    assert figure.layout.sliders[0].active == 1
-    assert [step.label for step in figure.layout.sliders[0].steps] == ["0", "1", "2", "3"]
-    play, pause = figure.layout.updatemenus[0].buttons
-    assert (play.method, pause.method) == ("animate", "animate")
-    assert play.args[1]["fromcurrent"]
-    assert list(pause.args[0]) == [None]
-
-
-def test_nothing_to_draw_still_makes_the_figures() -> None:
-    layers = tuple(AfterLayer(layer, np.empty(0, np.float32), 0.0, 0.0, problem="no line") for layer in range(2))
+def test_nothing_to_draw_is_drawn_empty() -> None:
+    layers = (AfterLayer(0, np.empty(0, np.float32), 0.0, 0.0, problem="no line"),)
     nothing = EveryLayer(0, np.empty(0, np.intp), np.empty(0, np.int32), layers)
-    for figure in (layer_panel(nothing, 1, LABELS[:0], PALETTE), played_layers(nothing, LABELS[:0], PALETTE)):
-        assert "NaN" not in json.dumps(json.loads(figure.to_json()))
-
-
-def test_colours_are_those_of_the_palette_so_that_a_theme_can_exchange_them() -> None:
-    text = played_layers(every_layer(), LABELS, PLACEHOLDERS).to_json()
-    colours = (PALETTE.points, PALETTE.line, PALETTE.summary, PALETTE.background)
-    assert not any(colour in json.dumps(json.loads(text)["frames"]) for colour in colours)
-    of_controls = json.dumps([json.loads(text)["layout"][name] for name in ("sliders", "updatemenus")])
-    assert PLACEHOLDERS.summary in of_controls
-    assert not any(colour in of_controls for colour in colours)
+    assert set(thumbnail(nothing, 0).values()) == {""}

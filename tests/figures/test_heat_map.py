@@ -1,56 +1,11 @@
 import numpy as np
 import pytest
-from support.figures import EVIL, PALETTE, PLACEHOLDERS, colours_of, ranges_of
+from support.figures import PALETTE
 
 from clsviz import figures
 from clsviz.figures import Palette
 
 DARK = Palette("#7fb2dd", "#ff6b5e", "#eef2f6", "#ffc53d", "#191919")
-
-
-def test_a_heat_map_shows_numbers_and_leaves_the_undefined_blank() -> None:
-    values = np.array([[np.nan, 0.987, -0.041], [0.2, 1, 0.5]])
-    figure = figures.heat_map(values, ["[CLS]", "mean of tokens"], ["0", "1", "2"], PALETTE)
-    cells, targets = figure.data
-    np.testing.assert_array_equal(cells.z, values)
-    assert np.array(cells.text).tolist() == [["", ".99", "−.04"], [".20", "1.00", ".50"]]
-    assert (cells.zmin, cells.zmax) == (0, 1)
-    np.testing.assert_array_equal(targets.customdata, [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]])
-    assert targets.text[0] == "[CLS]<br>layer 0<br>undefined"
-    assert targets.text[2] == "[CLS]<br>layer 2<br>−0.04"
-    assert list(figure.layout.yaxis.ticktext) == ["[CLS]", "mean<br>of tokens"]
-
-
-def test_names_are_no_markup() -> None:
-    figure = figures.heat_map(np.ones((1, 1)), [EVIL], ["<b>0"], PALETTE)
-    assert "<b>" not in figure.data[1].text[0] + figure.layout.yaxis.ticktext[0] + figure.layout.xaxis.ticktext[0]
-
-
-def test_a_click_anywhere_in_a_cell_selects_its_point_and_changes_no_colour() -> None:
-    cells, targets = figures.heat_map(np.ones((2, 3)), ["a", "b"], ["0", "1", "2"], PALETTE).data
-    assert cells.hoverinfo == "skip"
-    assert targets.type == "scatter"
-    assert targets.marker.opacity == targets.selected.marker.opacity == targets.unselected.marker.opacity == 0
-    for x, y, (row, column) in zip(targets.x, targets.y, targets.customdata, strict=True):
-        assert (x, y) == (column, row)
-    layout = figures.heat_map(np.ones((2, 3)), ["a", "b"], ["0", "1", "2"], PALETTE).layout
-    assert layout.hoverdistance == -1
-    assert layout.xaxis.fixedrange
-    assert list(layout.yaxis.range) == [1.5, -0.5]  # the first row above
-
-
-def test_the_marked_cell_has_a_frame() -> None:
-    (frame,) = figures.heat_map(np.ones((2, 3)), ["a", "b"], ["0", "1", "2"], PALETTE, marked=(1, 2)).layout.shapes
-    assert (frame.x0, frame.x1, frame.y0, frame.y1) == (1.5, 2.5, 0.5, 1.5)
-    assert not figures.heat_map(np.ones((2, 3)), ["a", "b"], ["0", "1", "2"], PALETTE).layout.shapes
-
-
-def test_numbers_that_a_phone_has_no_room_for_are_made_smaller() -> None:
-    few, many = (figures.heat_map(np.full((1, n), 0.5), ["a"], [str(at) for at in range(n)], PALETTE) for n in (13, 25))
-    assert few.data[0].textfont.size == 11
-    assert many.data[0].textfont.size is None  # Plotly's own choice
-    assert list(many.layout.xaxis.ticktext)[:3] == ["0", "2", "4"]
-    assert list(many.layout.xaxis.tickvals)[:3] == [0, 2, 4]
 
 
 def luminance(colour: np.ndarray) -> float:
@@ -72,16 +27,3 @@ def test_numbers_can_be_read_on_every_cell_of_either_theme(palette: Palette) -> 
         cell = luminance(opacity * rgb(colour[:7]) + (1 - opacity) * ground)
         lighter, darker = max(cell, text), min(cell, text)
         assert (lighter + 0.05) / (darker + 0.05) > 4.5
-
-
-def test_little_or_nothing_to_draw_still_makes_a_figure() -> None:
-    nothing = figures.heat_map(np.empty((0, 0)), [], [], PALETTE)
-    undefined = figures.heat_map(np.full((1, 2), np.nan), ["a"], ["0", "1"], PALETTE)
-    for figure in (nothing, undefined):
-        assert np.isfinite(ranges_of(figure)).all()
-
-
-def test_colours_are_those_of_the_palette_so_that_a_theme_can_exchange_them() -> None:
-    cells = figures.heat_map(np.ones((1, 1)), ["a"], ["0"], PLACEHOLDERS, marked=(0, 0))
-    assert colours_of(cells) == {PLACEHOLDERS.points, PLACEHOLDERS.summary}
-    assert cells.layout.shapes[0].line.color == PLACEHOLDERS.line

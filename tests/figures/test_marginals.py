@@ -1,3 +1,5 @@
+"""The histograms beside the cloud."""
+
 import numpy as np
 import pytest
 

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from support.figures import PALETTE, PLACEHOLDERS, colours_of, ranges_of
+from support.figures import PALETTE
 
 from clsviz.figures import Points, labels_of, small_multiples
 from clsviz.statistics.line import fit
@@ -11,46 +11,6 @@ def points(n: int, slope: float = 0.02, seed: int = 0) -> Points:
     lengths = random.integers(3, 60, n).astype(np.int32)
     norms = (7 + slope * lengths + random.normal(size=n)).astype(np.float32)
     return Points(labels_of([f"Sentence {index}." for index in range(n)]), lengths, norms)
-
-
-def test_every_panel_has_its_points_its_line_and_its_name() -> None:
-    clouds = [points(300, slope, seed) for seed, slope in enumerate((0, 0.02, 0.05))]
-    line = fit(clouds[1].lengths, clouds[1].norms)
-    panels = [("hub/<i>a-name", clouds[0], None), ("bert", clouds[1], line), ("roberta", clouds[2], None)]
-    figure = small_multiples(panels, PALETTE, shared_y=False)
-    shown = [trace for trace in figure.data if trace.mode == "markers"]
-    (straight,) = [trace for trace in figure.data if trace.mode == "lines"]
-    for trace, cloud in zip(shown, clouds, strict=True):
-        assert trace.type == "scatter"  # no WebGL
-        np.testing.assert_array_equal(trace.x, cloud.lengths)
-        np.testing.assert_array_equal(trace.y, cloud.norms)
-    assert len({trace.xaxis for trace in shown}) == 3
-    assert straight.xaxis == shown[1].xaxis
-    slope = np.polyfit(clouds[1].lengths, clouds[1].norms, 1)[0]
-    assert np.diff(straight.y)[0] / np.diff(straight.x)[0] == pytest.approx(slope, rel=1e-4)
-    texts = [annotation.text for annotation in figure.layout.annotations]
-    assert texts[:3] == ["hub/&lt;i&gt;a-name", "bert", "roberta"]
-    squared = np.corrcoef(clouds[1].lengths, clouds[1].norms)[0, 1] ** 2
-    assert texts[3:] == ["Length (in tokens)", f"R² {squared:.3f}"]
-
-
-@pytest.mark.parametrize("n", [1, 2, 4, 5, 6])
-def test_axes_are_shared_where_asked_for(n: int) -> None:
-    panels = [(f"model {at}", points(20, seed=at), None) for at in range(n)]
-    shared = small_multiples(panels, PALETTE, shared_y=True)
-    free = small_multiples(panels, PALETTE, shared_y=False)
-    assert sum(axis.matches is not None for axis in shared.select_yaxes()) == n - 1
-    assert not any(axis.matches for axis in free.select_yaxes())
-    assert len({tuple(axis.range) for axis in free.select_xaxes()}) == 1
-
-
-def test_numbers_of_free_axes_stand_outside_where_a_phone_has_room_for_them() -> None:
-    panels = [(f"model {at}", points(20, seed=at), None) for at in range(5)]
-    free = list(small_multiples(panels, PALETTE, shared_y=False).select_yaxes())
-    assert [axis.side or "left" for axis in free] == ["left", "right", "left", "right", "left"]
-    assert [axis.title.text for axis in free] == ["Norm", None, "Norm", None, "Norm"]
-    shared = list(small_multiples(panels, PALETTE, shared_y=True).select_yaxes())
-    assert [axis.side for axis in shared] == [None] * 5
 
 
 def test_rounding_is_not_magnified_and_no_points_add_nothing_to_an_axis() -> None:
@@ -81,26 +41,6 @@ def test_rounding_is_not_magnified_and_no_points_add_nothing_to_an_axis() -> Non
 def test_a_long_name_takes_two_lines_of_which_the_second_tells_it_apart(label: str, lines: str) -> None:
     title, _ = small_multiples([(label, points(5), None)], PALETTE, shared_y=True).layout.annotations
     assert title.text == lines
-
-
-@pytest.mark.parametrize("unit", ["tokens", "characters"])
-def test_panels_speak_of_their_unit(unit: str) -> None:
-    figure = small_multiples([("a", points(9), None), ("b", points(9), None)], PALETTE, shared_y=True, unit=unit)
-    assert [text.text for text in figure.layout.annotations] == ["a", "b", f"Length (in {unit})"]
-    assert all(f"%{{x}} {unit}<br>" in trace.hovertemplate for trace in figure.data)
-
-
-def test_little_or_nothing_to_draw_still_makes_a_figure() -> None:
-    nothing = small_multiples([], PALETTE, shared_y=True)
-    no_points = small_multiples([("bert", points(0), None)], PALETTE, shared_y=False)
-    for figure in (nothing, no_points):
-        assert np.isfinite(ranges_of(figure)).all()
-
-
-def test_colours_are_those_of_the_palette_so_that_a_theme_can_exchange_them() -> None:
-    cloud = points(9)
-    figure = small_multiples([("bert", cloud, fit(cloud.lengths, cloud.norms))], PLACEHOLDERS, shared_y=True)
-    assert colours_of(figure) == {PLACEHOLDERS.points, PLACEHOLDERS.line}
 
 
 def test_scaled_norms_are_distances_in_standard_deviations_and_a_constant_is_said_to_be_one() -> None:

@@ -118,12 +118,6 @@ def test_own_sentences_are_marked_and_named() -> None:
     assert [annotation.text for annotation in figure.layout.annotations] == ["<b>yours, 1</b>", "<b>yours, 2</b>"]
 
 
-def test_a_large_cloud_has_shorter_labels() -> None:
-    shown = points(30_000)
-    assert "<br>" not in "".join(shown.labels)
-    assert scatter(shown, Axes(), PALETTE).to_dict()["data"][0]["text"][-1] == "Sentence 29999."
-
-
 @pytest.mark.parametrize(
     ("sentence", "label"),
     [
@@ -139,13 +133,6 @@ def test_a_hover_label_is_short_and_plain(sentence: str, label: str) -> None:
     assert hover_label(sentence.strip()) == label.strip()
 
 
-def test_nothing_to_draw_still_has_its_axes() -> None:
-    figure = figures.empty(Axes("Norm", 80))
-    assert figure.layout.xaxis.title.text == "Sentence length (in tokens)"
-    assert figure.layout.yaxis.title.text == "Norm"
-    assert list(figure.layout.xaxis.range) == [0, 81]
-
-
 def test_a_page_of_its_own_needs_no_network_and_cannot_be_broken_out_of() -> None:
     evil = Points(labels_of(["</script><script>alert(1)</script>"] * 3), np.arange(3, dtype="i4"), np.ones(3, "f4"))
     markup = to_html(scatter(evil, Axes(), PALETTE))
@@ -153,26 +140,6 @@ def test_a_page_of_its_own_needs_no_network_and_cannot_be_broken_out_of() -> Non
     assert "<script>alert" not in markup
     assert 'src="http' not in markup
     assert len(markup) > 1_000_000  # with all of plotly.js
-
-
-def test_the_unit_of_length_is_named_wherever_it_is_shown() -> None:
-    rng = np.random.default_rng(0)
-    lengths, norms = rng.integers(5, 60, 300).astype(np.int32), rng.normal(8, 1, 300).astype(np.float32)
-    points = figures.Points(figures.labels_of(["x"] * 300), lengths, norms)
-    figure = figures.scatter(
-        points,
-        figures.Axes(unit="words"),
-        figures.Palette(),
-        fit=fit(lengths, norms),
-        bins=bins(lengths, norms),
-        slices=slices(lengths, norms),
-        own=figures.Points(figures.labels_of(["y"]), lengths[:1], norms[:1]),
-    )
-    text = figure.to_json()
-    assert "tokens" not in text
-    assert figure.layout.xaxis.title.text == "Sentence length (in words)"
-    (of_norms,) = [trace for trace in figure.data if trace.type == "bar" and trace.orientation == "h"]
-    assert all("words" in trace.hovertemplate for trace in figure.data if trace is not of_norms)
 
 
 def test_long_lengths_in_characters_keep_their_value() -> None:

@@ -14,7 +14,7 @@ from clsviz.jobs import Encoders, Extraction, Found, Import, import_rows, import
 from clsviz.measurements import Kind
 from clsviz.progress import Progress
 from clsviz.settings import Pooling, Precision, Unit
-from clsviz.sources import whole_corpus
+from clsviz.sources import sampling
 from clsviz.sources.models import Imported
 from clsviz.sources.own_vectors import Rows
 from clsviz.store import Store
@@ -55,7 +55,7 @@ def _no_model(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_text_keeps_its_vector_though_it_occurs_twice(store: Store) -> None:
     imported = import_rows(rows(), N, "mine", store)
     assert (imported.n, imported.width) == (N, WIDTH)
-    order = whole_corpus.sample_order(N, 0)
+    order = sampling.sample_order(N, 0)
     norms, vectors = measured(imported, store), measured(imported, store, Kind.VECTORS)
     assert norms.sentences == vectors.sentences == [" ".join(TEXTS[row].split()) for row in order]
     assert not norms.n_missing
@@ -81,7 +81,7 @@ def test_a_smaller_sample_is_its_beginning(store: Store) -> None:
 def test_norms_alone_have_no_vectors(store: Store) -> None:
     imported = import_rows(rows(NORMS.astype(np.float32)), N, "mine", store)
     assert imported.width == 0
-    order = whole_corpus.sample_order(N, 0)
+    order = sampling.sample_order(N, 0)
     np.testing.assert_allclose(measured(imported, store).measurements.cls_norms[:, 0], NORMS[order], rtol=1e-6)
     with pytest.raises(ModelError, match="only norms were imported: there are no vectors, and no model to run"):
         measured(imported, store, Kind.VECTORS)
@@ -121,7 +121,7 @@ def test_large_files_make_several_parts(store: Store, monkeypatch: pytest.Monkey
     monkeypatch.setattr(imports, "_PART_SIZES", {Kind.NORMS: 300, Kind.VECTORS: 256})
     monkeypatch.setattr(imports, "RANGES", {"probe_size": (1, 600)})
     imported = import_rows(rows(), N, "mine", store)
-    order = whole_corpus.sample_order(N, 0)
+    order = sampling.sample_order(N, 0)
     assert sorted(path.name[:19] for path in store.root.glob("norms-*/*.safetensors")) == [
         "000000000-000000300",
         "000000300-000000600",

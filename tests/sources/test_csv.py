@@ -7,7 +7,7 @@ import pytest
 from support.files import put, read, read_file, rows_as_csv
 
 from clsviz.errors import CorpusError
-from clsviz.sources.files import open_table
+from clsviz.sources.tables import open_table
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])

@@ -1,3 +1,4 @@
+import contextlib
 import gzip
 import hashlib
 import io
@@ -18,19 +19,25 @@ from clsviz.errors import CancelledError, CorpusError
 from clsviz.experiment import Selection
 from clsviz.progress import Progress
 from clsviz.settings import Reading, Segmentation
-from clsviz.sources import catalogue, files, local_files, sampling, segmentation, sentence_files, text_files, uploads
+from clsviz.sources import catalogue, files, local_files, sampling, segmentation, uploads
 from clsviz.sources.catalogue import Shipped
-from clsviz.sources.local_files import PREVIEW_CHARACTERS, open_file
+from clsviz.sources.local_files import PREVIEW_CHARACTERS, About, DamagedFileError, open_file
 from clsviz.sources.segmentation import MAX_CHARACTERS
-from clsviz.sources.sentence_files import About
 from clsviz.sources.uploads import keep_upload
 
 
-def test_the_fingerprint_is_of_the_content(hundred: str, kept: Path) -> None:
+def test_the_fingerprint_is_of_the_content_and_a_file_that_changes_is_read_again(hundred: str, kept: Path) -> None:
     corpus = opened(hundred, kept)
     assert corpus.fingerprint == hashlib.sha256("\n".join(SENTENCES).encode()).hexdigest()
     assert (corpus.n_sentences, corpus.label, corpus.pinned) == (100, "hundred.txt", hundred)
     assert (corpus.columns, corpus.splits, corpus.configurations) == ((), (), ())
+    status = Path(hundred).stat()
+    Path(hundred).write_text("\n".join(SENTENCES).replace("number 4", "number 5"))  # as large as before
+    os.utime(hundred, ns=(status.st_atime_ns, status.st_mtime_ns + 1))
+    assert opened(hundred, kept).fingerprint != corpus.fingerprint
+    assert "Sentence number 4." not in sentences_of(hundred, kept)
+    Path(hundred).write_text("\n".join(SENTENCES))
+    assert opened(hundred, kept).fingerprint == corpus.fingerprint
 
 
 def test_the_standard_library_gives_thousands_of_sentences_and_is_kept(
@@ -56,7 +63,7 @@ def test_the_corpus_that_comes_with_clsviz_is_always_the_same(kept: Path) -> Non
     assert corpus.fingerprint == "6761c073fb76715d0de9a07d5aa14d19e49c11d4a44b923328277c7c9ca1f66d"
     assert corpus.selection == Selection("python-docs", segmentation=Segmentation.NONE)
     file = catalogue.CORPORA["python-docs"].file
-    sentences = sentence_files.rows(file, np.arange(11_858))
+    sentences = local_files.read_column(file, np.arange(11_858), "sentence")
     assert hashlib.sha256("\n".join(sentences).encode()).hexdigest() == corpus.fingerprint
     assert sorted(sentences_of("python-docs", kept)) == sorted(set(sentences))
     assert not kept.exists()
@@ -70,9 +77,11 @@ def test_a_damaged_installation_is_named_and_left_alone(
 ) -> None:
     file = tmp_path / "installed.parquet"
     monkeypatch.setitem(catalogue.CORPORA, "shipped", Shipped("Shipped", "", file))
-    with pytest.raises(CorpusError, match=r"installed\.parquet, which comes with clsviz, is missing or damaged"):
-        opened("shipped", kept)
-    sentence_files.keep([["The first sentence.", "The second one."]], file, columns=[], column="", cut=False)
+    for make in (lambda: None, lambda: os.mkfifo(file)):
+        make()
+        with pytest.raises(CorpusError, match=r"installed\.parquet, which comes with clsviz, is missing or damaged"):
+            opened("shipped", kept)
+    local_files.write_sentences([["The first sentence.", "The second one."]], file)
     content = file.read_bytes().replace(b"second", b"Second")
     file.write_bytes(content)
     with pytest.raises(CorpusError, match="Install clsviz again"):
@@ -91,19 +100,13 @@ def test_a_damaged_corpus_is_built_again(kept: Path) -> None:
         assert path.read_bytes() == content
 
 
-@pytest.mark.usefixtures("small_source")
-def test_building_a_corpus_can_be_cancelled(kept: Path) -> None:
-    progress = Progress()
-    progress.cancel()
-    with pytest.raises(CancelledError):
-        sampling.find_corpus(Selection("small"), kept, progress)
-    assert local_files.build_seconds("small", kept) == 1
-    assert not kept.exists()
-
-
 def test_what_was_read_before_a_cancellation_is_not_read_again(
     small_source: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    with pytest.raises(CancelledError):
+        sampling.find_corpus(Selection("small"), kept, Stopping(0))
+    assert local_files.build_seconds("small", kept) == 1
+    assert not kept.exists()
     with pytest.raises(CancelledError):
         sampling.find_corpus(Selection("small"), kept, Stopping(2))  # at its beginning, and after the first file
     (unfinished,) = kept.glob("*.unfinished")
@@ -161,37 +164,22 @@ def test_what_was_cut_of_a_file_before_a_cancellation_is_not_cut_again(
         assert sampling.find_corpus(selection, kept, Progress()).fingerprint == whole.corpus.fingerprint
 
 
-def test_no_docstrings_at_all_is_explained(small_source: Path, kept: Path) -> None:
+def test_what_documentation_cannot_be_is_one_sentence(
+    small_source: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for setting in ("configuration", "split", "column"):
+        with pytest.raises(CorpusError, match=f"Small has no {setting} “x”. Leave that setting out"):
+            opened("small", kept, **{setting: "x"})
+    with pytest.raises(CorpusError, match="no revisions"):
+        opened("small@main", kept)
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "executable", "/bin/false")  # a worker that dies
+        with pytest.raises(CorpusError, match="broke off"):
+            opened("small", kept)
     for path in small_source.iterdir():
         path.write_text("x = 1")
     with pytest.raises(CorpusError, match="without its sources"):
         opened("small", kept)
-
-
-@pytest.mark.usefixtures("small_source")
-def test_a_worker_that_dies_is_reported(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "executable", "/bin/false")
-    with pytest.raises(CorpusError, match="broke off"):
-        opened("small", kept)
-
-
-@pytest.mark.usefixtures("small_source")
-@pytest.mark.parametrize("setting", ["configuration", "split", "column"])
-def test_documentation_has_none_of_the_settings_of_a_dataset(kept: Path, setting: str) -> None:
-    with pytest.raises(CorpusError, match=f"Small has no {setting} “x”. Leave that setting out"):
-        opened("small", kept, **{setting: "x"})
-
-
-@pytest.mark.parametrize("suffix", files.SUFFIXES)
-def test_a_file_of_every_format(tmp_path: Path, kept: Path, suffix: str) -> None:
-    path = tmp_path / f"texts{suffix}"
-    path.write_bytes(content_of(suffix, SENTENCES))
-    corpus = opened(str(path), kept)
-    assert corpus.fingerprint == hashlib.sha256("\n".join(SENTENCES).encode()).hexdigest()
-    assert corpus.columns == (() if suffix.startswith(".txt") else ("text", "title"))
-    assert corpus.selection.column == ("" if suffix.startswith(".txt") else "text")
-    assert sorted(sentences_of(str(path), kept)) == sorted(SENTENCES)
-    assert [file.suffix for file in kept.iterdir()] == [".parquet"]
 
 
 @pytest.mark.parametrize("content", [b"", b"\n \n\t\n", b"PNG\0\0\0"])
@@ -229,11 +217,20 @@ def test_a_file_that_cannot_be_opened_is_named(tmp_path: Path, kept: Path) -> No
 
 
 @pytest.mark.timeout(20)
-def test_a_pipe_is_refused_without_waiting_for_it(tmp_path: Path, kept: Path) -> None:
-    path = tmp_path / "pipe.txt"
-    os.mkfifo(path)
-    with pytest.raises(CorpusError, match="it is not a regular file"):
-        opened(str(path), kept)
+@pytest.mark.parametrize("device", ["", "/dev/zero"])
+@pytest.mark.parametrize("kind", ["hundred.csv", "small"])
+@pytest.mark.parametrize("suffix", [".parquet", ".unfinished"])
+def test_what_is_kept_is_not_read_from_a_pipe_or_a_device(
+    small_source: Path, tmp_path: Path, kept: Path, kind: str, suffix: str, device: str
+) -> None:
+    (tmp_path / "hundred.csv").write_bytes(content_of(".csv", SENTENCES))
+    name = kind if kind == "small" else str(tmp_path / kind)
+    expected = sentences_of(name, kept)
+    (path,) = kept.glob("*.parquet")
+    path.unlink()
+    path = path.with_suffix(suffix)
+    path.symlink_to(device) if device else os.mkfifo(path)
+    assert sentences_of(name, kept) == expected
 
 
 def test_a_file_of_ones_own_may_be_of_any_size_and_an_upload_may_not(tmp_path: Path, kept: Path) -> None:
@@ -241,9 +238,9 @@ def test_a_file_of_ones_own_may_be_of_any_size_and_an_upload_may_not(tmp_path: P
     with path.open("wb") as file:
         file.truncate(2**34)  # takes no room on the disk
     files.check(path, path.name)
-    limits = text_files.Limits(file_bytes=200 * 2**20)
+    limits = files.Limits(file_bytes=200 * 2**20)
     with path.open("rb") as file, pytest.raises(CorpusError, match=r"mine\.txt is larger than 200 MB"):
-        keep_upload(file, "mine.txt", kept, limits)
+        keep_upload(file, "mine.txt", kept, limits)  # which is not even copied
     assert not kept.exists() or not list(kept.iterdir())
 
 
@@ -307,24 +304,6 @@ def test_only_text_files_are_read_in_lines_or_paragraphs(kept: Path, name: str) 
         opened(name, kept, reading=Reading.LINES)
 
 
-def test_a_file_that_changes_is_read_anew(hundred: str, kept: Path) -> None:
-    first = opened(hundred, kept)
-    status = Path(hundred).stat()
-    Path(hundred).write_text("\n".join(SENTENCES).replace("number 4", "number 5"))
-    os.utime(hundred, ns=(status.st_atime_ns, status.st_mtime_ns + 1))
-    assert Path(hundred).stat().st_size == status.st_size
-    second = opened(hundred, kept)
-    assert second.fingerprint != first.fingerprint
-    assert "Sentence number 4." not in sentences_of(hundred, kept)
-    Path(hundred).write_text("\n".join(SENTENCES))
-    assert opened(hundred, kept).fingerprint == first.fingerprint
-
-
-def test_a_built_in_corpus_has_no_revisions(tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match="no revisions"):
-        sampling.find_sample(Selection("this-python-docs@main"), 10, 0, tmp_path, Progress())
-
-
 def test_a_book_is_previewed_as_it_will_be_read(tmp_path: Path) -> None:
     name = uploads.keep_upload(io.BytesIO(book().encode()), "book.txt", tmp_path)
     found = local_files.preview(Selection(name), tmp_path)
@@ -381,12 +360,9 @@ def test_numbers_of_a_list_are_no_sentences_where_texts_are_cut(tmp_path: Path) 
     assert sorted(sampling.find_sample(cut, 10, 0, tmp_path, Progress()).sentences) == sorted(wanted)
     whole = local_files.preview(Selection(str(path), segmentation=Segmentation.NONE), tmp_path).sentences
     assert (len(whole), whole[1]) == (3, "12.")  # a line is what the file says is one
-
-
-def test_of_a_table_each_sentence_keeps_its_row_where_numbers_are_left_out(tmp_path: Path) -> None:
-    path = tmp_path / "list.csv"
-    path.write_text('id,text\na,"1. A cat sat. 2."\nb,12.\nc,"3. A dog ran. A bird sang."\n')
-    opened = open_file(Selection(str(path), column="text", segmentation=Segmentation.SENTENCES), path, path.name)
+    table = tmp_path / "list.csv"
+    table.write_text('id,text\na,"1. A cat sat. 2."\nb,12.\nc,"3. A dog ran. A bird sang."\n')
+    opened = open_file(Selection(str(table), column="text", segmentation=Segmentation.SENTENCES), table, table.name)
     found = [(sentence, row) for run in opened.numbered_sentences() for sentence, row in zip(*run, strict=True)]
     assert found == [("A cat sat.", 0), ("A dog ran.", 2), ("A bird sang.", 2)]
 
@@ -408,20 +384,23 @@ def path(tmp_path: Path) -> Path:
     """Of three row groups, as of three batches; two hold nothing."""
     place = tmp_path / "kept" / "sentences.parquet"
     batches = [[], KEPT_SENTENCES[:10], KEPT_SENTENCES[10:15], [], KEPT_SENTENCES[15:]]
-    assert sentence_files.keep(batches, place, columns=["text", "title"], column="text", cut=True) == ABOUT
+    assert local_files.write_sentences(batches, place, columns=["text", "title"], column="text", cut=True) == ABOUT
     return place
 
 
-def test_what_is_kept_is_known_and_nothing_else_is_left(path: Path) -> None:
-    assert sentence_files.about(path) == ABOUT
+def test_sentences_are_kept_and_read_in_any_order_with_repeats(path: Path) -> None:
+    def batches():
+        yield ["One."]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        local_files.write_sentences(batches(), path.with_name("other.parquet"))
     assert [file.name for file in path.parent.iterdir()] == ["sentences.parquet"]
+    assert local_files.read_about(path) == ABOUT
     assert pq.read_table(path)["sentence"].to_pylist() == KEPT_SENTENCES
-
-
-def test_rows_come_in_any_order_with_repeats(path: Path) -> None:
     random = np.random.default_rng(0)
     for order in (random.permutation(60), random.integers(0, 60, 200), np.arange(60)[::-1], np.array([15, 14, 9, 10])):
-        assert sentence_files.rows(path, order) == [KEPT_SENTENCES[index] for index in order]
+        assert local_files.read_column(path, order, "sentence") == [KEPT_SENTENCES[index] for index in order]
 
 
 def test_damage_is_noticed_wherever_it_is(path: Path) -> None:
@@ -429,21 +408,12 @@ def test_damage_is_noticed_wherever_it_is(path: Path) -> None:
     order = np.arange(60)[::-1]
     for place in range(len(content)):
         path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
-        found = sentence_files.about(path)
+        found = local_files.read_about(path)
         assert found in (None, ABOUT), place
-        assert found is None or sentence_files.rows(path, order) in (None, KEPT_SENTENCES[::-1]), place
+        with contextlib.suppress(DamagedFileError):
+            assert found is None or local_files.read_column(path, order, "sentence") == KEPT_SENTENCES[::-1], place
     for size in range(0, len(content), 7):
         path.write_bytes(content[:size])
-        assert sentence_files.about(path) is None
-        assert sentence_files.rows(path, order) is None
-
-
-def test_what_fails_while_it_is_written_leaves_nothing(path: Path) -> None:
-    def batches():
-        yield ["One."]
-        raise KeyboardInterrupt
-
-    other = path.with_name("other.parquet")
-    with pytest.raises(KeyboardInterrupt):
-        sentence_files.keep(batches(), other, columns=[], column="", cut=False)
-    assert [file.name for file in path.parent.iterdir()] == ["sentences.parquet"]
+        assert local_files.read_about(path) is None
+        with pytest.raises(DamagedFileError):
+            local_files.read_column(path, order, "sentence")

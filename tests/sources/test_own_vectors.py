@@ -1,6 +1,5 @@
 import json
 import pickle
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,25 +7,27 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from numpy.typing import NDArray
 from safetensors import numpy as safetensors
 
 from clsviz.errors import CorpusError
-from clsviz.sources import text_files
-from clsviz.sources.arrays import Array, column_batches, columns_of, open_npy, open_npz, open_safetensors
-from clsviz.sources.own_vectors import Chosen, Rows, VectorFile, checked, open_vectors
+from clsviz.sources.own_vectors import Chosen, VectorFile, checked, open_vectors
 
 N = 2500
 VECTORS = np.random.default_rng(0).normal(size=(N, 3)).astype(np.float32)
-TEXTS = [f"Text  number {row}.\t" for row in range(N)]
-CLEAN = [f"Text number {row}." for row in range(N)]
+NORMS = np.linalg.norm(VECTORS, axis=1).astype(np.float32)
+TEXTS = [f"Text  number {row}, ärger.\t" for row in range(N)]
+CLEAN = [f"Text number {row}, ärger." for row in range(N)]
+
+
+def write_table(path: Path, **columns: Any) -> VectorFile:
+    named = {name: values.tolist() if isinstance(values, np.ndarray) else values for name, values in columns.items()}
+    pq.write_table(pa.table(named), path, row_group_size=1000)
+    return open_vectors(path)
 
 
 @pytest.fixture
 def table(tmp_path: Path) -> VectorFile:
-    columns = {"text": TEXTS, "v": VECTORS.tolist(), "norm": np.linalg.norm(VECTORS, axis=1), "tokens": range(N)}
-    pq.write_table(pa.table({name: list(values) for name, values in columns.items()}), tmp_path / "a.parquet")
-    return open_vectors(tmp_path / "a.parquet")
+    return write_table(tmp_path / "a.parquet", text=TEXTS, v=VECTORS, norm=NORMS, tokens=range(N), done=[True] * N)
 
 
 @pytest.fixture
@@ -35,58 +36,54 @@ def array(tmp_path: Path) -> VectorFile:
     return open_vectors(tmp_path / "a.npy")
 
 
-def joined(rows: Sequence[Rows]) -> tuple[list[str], Any, Any]:
-    texts = [text for run in rows for text in run.texts]
-    tokens = None if rows[0].n_tokens is None else np.concatenate([run.n_tokens for run in rows])
-    return texts, np.concatenate([run.values for run in rows]), tokens
+@pytest.fixture
+def texts_file(tmp_path: Path) -> Path:
+    (tmp_path / "texts.txt").write_text("\n".join(TEXTS))
+    return tmp_path / "texts.txt"
 
 
-def test_texts_vectors_and_lengths_of_a_table_stay_together(table: VectorFile) -> None:
+def read(file: VectorFile, **chosen: Any) -> tuple[list[str], Any, Any]:
+    """Texts, vectors or norms, and numbers of tokens of all rows."""
+    rows = list(file.rows(file.decided(Chosen(**chosen))))
+    assert all(len(run.values) <= 1024 for run in rows)
+    tokens = None if rows[0].n_tokens is None else np.concatenate([run.n_tokens for run in rows]).tolist()
+    return [text for run in rows for text in run.texts], np.concatenate([run.values for run in rows]), tokens
+
+
+def test_texts_vectors_norms_and_lengths_of_a_table_stay_together(table: VectorFile) -> None:
+    assert (table.texts, table.vectors, table.numbers) == (("text",), ("v",), ("norm", "tokens"))
     chosen = table.decided(Chosen(tokens="tokens"))
-    assert (chosen.text, chosen.vectors, chosen.norms) == ("text", "v", "")
-    assert table.n_rows(chosen) == N
-    texts, values, n_tokens = joined(list(table.rows(chosen)))
-    assert texts == CLEAN
+    assert (chosen.text, chosen.vectors, chosen.norms, table.n_rows(chosen)) == ("text", "v", "", N)
+    texts, values, n_tokens = read(table, tokens="tokens")
+    assert (texts, n_tokens) == (CLEAN, list(range(N)))
     np.testing.assert_array_equal(values, VECTORS)
-    assert n_tokens.tolist() == list(range(N))
-
-
-def test_norms_can_be_taken_in_place_of_vectors(table: VectorFile) -> None:
-    texts, values, n_tokens = joined(list(table.rows(table.decided(Chosen(norms="norm")))))
+    texts, values, n_tokens = read(table, norms="norm")
     assert (texts, n_tokens) == (CLEAN, None)
-    np.testing.assert_array_equal(values, np.linalg.norm(VECTORS, axis=1).astype(np.float32))
+    np.testing.assert_array_equal(values, NORMS)
 
 
 @pytest.mark.parametrize("name", ["texts.txt", "texts.csv", "texts.jsonl"])
 def test_texts_may_be_in_a_file_of_their_own(name: str, array: VectorFile, tmp_path: Path) -> None:
-    lines = {"texts.txt": TEXTS, "texts.csv": ["text", *TEXTS], "texts.jsonl": [f'{{"text": "{t}"}}' for t in CLEAN]}
+    lines = {"texts.txt": TEXTS, "texts.csv": ["text", *(f'"{text}"' for text in TEXTS)]}
+    lines["texts.jsonl"] = [f'{{"text": "{text}"}}' for text in CLEAN]
     (tmp_path / name).write_text("\n".join(lines[name]) + "\n\n")  # a blank line at the end is none
-    chosen = array.decided(Chosen(texts_file=tmp_path / name))
-    texts, values, _ = joined(list(array.rows(chosen)))
+    texts, values, _ = read(array, texts_file=tmp_path / name)
     assert texts == CLEAN
     np.testing.assert_array_equal(values, VECTORS)
 
 
-def test_an_archive_may_hold_the_texts(tmp_path: Path) -> None:
-    np.savez_compressed(tmp_path / "a.npz", vectors=VECTORS, texts=np.array(TEXTS))
-    file = open_vectors(tmp_path / "a.npz")
-    assert joined(list(file.rows(file.decided(Chosen()))))[0] == CLEAN
-
-
-def test_as_many_texts_as_rows_are_wanted(array: VectorFile, tmp_path: Path) -> None:
-    for n, problem in (
-        (N - 1, "texts.txt has 2,499 texts, and a.npy has 2,500 rows"),
-        (N + 1, "more than 2,500 texts"),
-    ):
-        (tmp_path / "texts.txt").write_text("\n".join([*CLEAN, "One more."][:n]))
-        with pytest.raises(CorpusError, match=problem):
-            list(array.rows(array.decided(Chosen(texts_file=tmp_path / "texts.txt"))))
-
-
-def test_a_blank_line_among_the_texts_is_named(array: VectorFile, tmp_path: Path) -> None:
-    (tmp_path / "texts.txt").write_text("\n".join([*CLEAN[:1699], " ", *CLEAN[1700:]]))
-    with pytest.raises(CorpusError, match=r"Row 1,700 of texts\.txt has no text"):
-        list(array.rows(array.decided(Chosen(texts_file=tmp_path / "texts.txt"))))
+@pytest.mark.parametrize(
+    ("texts", "problem"),
+    [
+        (CLEAN[:-1], "texts.txt has 2,499 texts, and a.npy has 2,500 rows"),
+        ([*CLEAN, "One more."], "more than 2,500 texts"),
+        ([*CLEAN[:1699], " ", *CLEAN[1700:]], r"Row 1,700 of texts\.txt has no text"),
+    ],
+)
+def test_one_text_for_each_row_is_wanted(array: VectorFile, tmp_path: Path, texts: list[str], problem: str) -> None:
+    (tmp_path / "texts.txt").write_text("\n".join(texts))
+    with pytest.raises(CorpusError, match=problem):
+        read(array, texts_file=tmp_path / "texts.txt")
 
 
 @pytest.mark.parametrize(
@@ -108,9 +105,9 @@ def test_what_is_not_clear_has_to_be_said(tmp_path: Path, array: VectorFile) -> 
     np.savez(tmp_path / "a.npz", first=VECTORS, second=VECTORS, texts=np.array(TEXTS))
     with pytest.raises(CorpusError, match=r"Say which vectors to take\. There are first, second\."):
         open_vectors(tmp_path / "a.npz").decided(Chosen())
-    pq.write_table(pa.table({"v": VECTORS.tolist(), "title": TEXTS, "body": TEXTS}), tmp_path / "b.parquet")
+    table = write_table(tmp_path / "b.parquet", v=VECTORS, title=TEXTS, body=TEXTS)
     with pytest.raises(CorpusError, match=r"Say which column holds the texts\. There are title, body\."):
-        open_vectors(tmp_path / "b.parquet").decided(Chosen())
+        table.decided(Chosen())
     with pytest.raises(CorpusError, match=r"a\.npy holds no texts\. Give them in a file of their own"):
         array.decided(Chosen())
 
@@ -124,6 +121,7 @@ def test_what_is_not_clear_has_to_be_said(tmp_path: Path, array: VectorFile) -> 
         (np.array([1 + 1j]), "holds complex128"),
         (np.empty((5, 0)), "vectors of 0 numbers"),
         (np.empty((1, 20_000)), "vectors of 20,000 numbers; they must be 1 to 16,384"),
+        (np.asfortranarray(VECTORS), "ascontiguousarray"),
     ],
 )
 def test_arrays_of_another_shape_or_type_are_refused(values: Any, problem: str, tmp_path: Path) -> None:
@@ -132,24 +130,18 @@ def test_arrays_of_another_shape_or_type_are_refused(values: Any, problem: str, 
         open_vectors(tmp_path / "a.npy")
 
 
-def test_a_file_without_rows_or_of_another_kind_is_refused(tmp_path: Path) -> None:
+def test_a_file_without_rows_or_of_another_kind_is_refused(tmp_path: Path, texts_file: Path) -> None:
     np.save(tmp_path / "a.npy", VECTORS[:0])
-    file = open_vectors(tmp_path / "a.npy")
-    (tmp_path / "texts.txt").write_text("A text.")
     with pytest.raises(CorpusError, match="holds no rows"):
-        list(file.rows(file.decided(Chosen(texts_file=tmp_path / "texts.txt"))))
+        read(open_vectors(tmp_path / "a.npy"), texts_file=texts_file)
     (tmp_path / "a.pt").touch()
     with pytest.raises(CorpusError, match=r"in no format of vectors\. Give a file ending in \.parquet, \.npy"):
         open_vectors(tmp_path / "a.pt")
     with pytest.raises(CorpusError, match="There is no file"):
         open_vectors(tmp_path / "b.npy")
-
-
-def test_arrays_of_other_lengths_are_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", v=VECTORS, texts=np.array(TEXTS[:-1]))
-    file = open_vectors(tmp_path / "a.npz")
     with pytest.raises(CorpusError, match="“v” has 2,500 rows, “texts” 2,499"):
-        list(file.rows(file.decided(Chosen())))
+        read(open_vectors(tmp_path / "a.npz"))
 
 
 @pytest.mark.parametrize(
@@ -173,48 +165,35 @@ def test_a_row_that_cannot_be_used_is_named(texts: list[str], values: Any, token
         checked(texts, np.array(values), counts, "x", 10)
 
 
-ARRAYS_VECTORS = np.random.default_rng(0).normal(size=(50, 7))
-
-
-def whole(array: "Array", n: int = 16) -> NDArray[np.generic]:
-    batches = list(array.batches(n))
-    assert all(len(batch) <= n for batch in batches)
-    return np.concatenate(batches)
-
-
 @pytest.mark.parametrize("dtype", ["<f2", "<f4", ">f4", "<f8", "<i4", "u1"])
-def test_an_array_of_numpy_is_read_a_few_rows_at_a_time(dtype: str, tmp_path: Path) -> None:
-    values = (10 * np.abs(ARRAYS_VECTORS)).astype(dtype)
-    np.save(tmp_path / "a.npy", values)
-    (array,) = open_npy(tmp_path / "a.npy", "a.npy")
-    assert (array.name, array.shape, array.problem) == ("array", (50, 7), "")
-    np.testing.assert_array_equal(whole(array), values)
+@pytest.mark.parametrize("save", [np.save, np.savez, np.savez_compressed])
+def test_arrays_of_numpy_of_every_type_are_read(dtype: str, save: Any, tmp_path: Path, texts_file: Path) -> None:
+    values = (10 * np.abs(VECTORS)).astype(dtype)
+    if save is np.save:
+        np.save(tmp_path / "a.npy", values)
+        found = read(open_vectors(tmp_path / "a.npy"), texts_file=texts_file)
+    else:
+        save(tmp_path / "a.npz", vectors=values, norms=np.arange(N), texts=np.array(TEXTS))
+        found = read(open_vectors(tmp_path / "a.npz"), tokens="norms")
+        assert found[2] == list(range(N))
+    assert found[0] == CLEAN
+    np.testing.assert_array_equal(found[1], values.astype(np.float32))
 
 
-@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
-def test_several_arrays_are_read_from_an_archive(save: object, tmp_path: Path) -> None:
-    texts = np.array([f"Text {row}, ärger" for row in range(50)])
-    save(tmp_path / "a.npz", vectors=ARRAYS_VECTORS, norms=np.arange(50), texts=texts)  # type: ignore[operator]
-    arrays = {array.name: array for array in open_npz(tmp_path / "a.npz", "a.npz")}
-    np.testing.assert_array_equal(whole(arrays["vectors"]), ARRAYS_VECTORS)
-    np.testing.assert_array_equal(whole(arrays["norms"]), np.arange(50))
-    assert whole(arrays["texts"]).tolist() == texts.tolist()
-
-
-def test_tensors_are_read_from_safetensors_and_bfloat16_as_float32(tmp_path: Path) -> None:
-    values = ARRAYS_VECTORS.astype("<f4")
-    halved = (values.view("<u4") >> 16).astype("<u2")  # bfloat16 is the upper half
+def test_tensors_are_read_from_safetensors_and_bfloat16_as_float32(tmp_path: Path, texts_file: Path) -> None:
+    halved = (VECTORS.view("<u4") >> 16).astype("<u2")  # bfloat16 is the upper half
+    size = halved.nbytes
     header = {
-        "half": {"dtype": "BF16", "shape": [50, 7], "data_offsets": [0, 700]},
-        "full": {"dtype": "F32", "shape": [50, 7], "data_offsets": [700, 2100]},
+        "half": {"dtype": "BF16", "shape": [N, 3], "data_offsets": [0, size]},
+        "full": {"dtype": "F32", "shape": [N, 3], "data_offsets": [size, 3 * size]},
         "__metadata__": {"format": "np"},
     }
     text = json.dumps(header).encode()
     path = tmp_path / "a.safetensors"
-    path.write_bytes(len(text).to_bytes(8, "little") + text + halved.tobytes() + values.tobytes())
-    arrays = {array.name: array for array in open_safetensors(path, "a.safetensors")}
-    np.testing.assert_array_equal(whole(arrays["full"]), values)
-    np.testing.assert_array_equal(whole(arrays["half"]), (halved.astype("<u4") << 16).view("<f4"))
+    path.write_bytes(len(text).to_bytes(8, "little") + text + halved.tobytes() + VECTORS.tobytes())
+    full, half = (read(open_vectors(path), vectors=name, texts_file=texts_file)[1] for name in ("full", "half"))
+    np.testing.assert_array_equal(full, VECTORS)
+    np.testing.assert_array_equal(half, (halved.astype("<u4") << 16).view("<f4"))
 
 
 class Bomb:
@@ -225,18 +204,12 @@ class Bomb:
 def test_objects_are_never_unpickled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     np.save(tmp_path / "a.npy", np.array([Bomb(), Bomb()], object), allow_pickle=True)
-    (array,) = open_npy(tmp_path / "a.npy", "a.npy")
-    assert "holds Python objects" in array.problem
+    with pytest.raises(CorpusError, match="holds Python objects"):
+        open_vectors(tmp_path / "a.npy")
     (tmp_path / "b.npy").write_bytes(pickle.dumps(Bomb()))
     with pytest.raises(CorpusError, match=r"b\.npy cannot be read"):
-        open_npy(tmp_path / "b.npy", "b.npy")
+        open_vectors(tmp_path / "b.npy")
     assert not (tmp_path / "exploded").exists()
-
-
-def test_an_array_in_columns_is_named(tmp_path: Path) -> None:
-    np.save(tmp_path / "a.npy", np.asfortranarray(ARRAYS_VECTORS))
-    (array,) = open_npy(tmp_path / "a.npy", "a.npy")
-    assert "ascontiguousarray" in array.problem
 
 
 @pytest.mark.parametrize("ending", [".npy", ".npz", ".safetensors"])
@@ -244,102 +217,63 @@ def test_an_array_in_columns_is_named(tmp_path: Path) -> None:
 def test_a_file_that_was_cut_short_is_refused(ending: str, left: int, tmp_path: Path) -> None:
     path = tmp_path / f"a{ending}"
     if ending == ".npy":
-        np.save(path, ARRAYS_VECTORS)
+        np.save(path, VECTORS)
     elif ending == ".npz":
-        np.savez(path, vectors=ARRAYS_VECTORS)
+        np.savez(path, vectors=VECTORS)
     else:
-        safetensors.save_file({"vectors": ARRAYS_VECTORS}, path)
+        safetensors.save_file({"vectors": VECTORS}, path)
     path.write_bytes(path.read_bytes()[:left])
-    opened = {".npy": open_npy, ".npz": open_npz, ".safetensors": open_safetensors}[ending]
     with pytest.raises(CorpusError, match=r"cut short|cannot be read"):
-        opened(path, path.name)
+        open_vectors(path)
 
 
-def test_a_file_that_shrinks_while_it_is_read_ends_in_a_sentence(tmp_path: Path) -> None:
-    path = tmp_path / "a.npy"
-    np.save(path, ARRAYS_VECTORS)
-    (array,) = open_npy(path, "a.npy")
-    path.write_bytes(path.read_bytes()[:500])
+def test_a_file_that_changes_while_it_is_read_ends_in_a_sentence(array: VectorFile, texts_file: Path) -> None:
+    array.path.write_bytes(array.path.read_bytes()[:500])
     with pytest.raises(CorpusError, match="ends before its last row"):
-        whole(array)
-
-
-def test_an_archive_whose_bytes_were_changed_ends_in_a_sentence(tmp_path: Path) -> None:
-    path = tmp_path / "a.npz"
-    np.savez(path, vectors=ARRAYS_VECTORS)
+        read(array, texts_file=texts_file)
+    path = array.path.with_suffix(".npz")
+    np.savez(path, vectors=VECTORS)
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 0xFF
     path.write_bytes(content)
     with pytest.raises(CorpusError, match="cannot be read"):
-        [whole(array) for array in open_npz(path, "a.npz")]
-
-
-VECTOR_COLUMNS_VECTORS = np.random.default_rng(0).normal(size=(50, 4)).astype(np.float32)
-LISTS = VECTOR_COLUMNS_VECTORS.tolist()
-TYPES = {
-    "list": pa.list_(pa.float64()),
-    "large": pa.large_list(pa.float32()),
-    "fixed": pa.list_(pa.float32(), 4),
-    "halves": pa.list_(pa.float16(), 4),
-    "integers": pa.list_(pa.int8()),
-}
-
-
-def written(path: Path, **columns: object) -> "text_files.TextFile":
-    pq.write_table(pa.table(columns), path, row_group_size=20)
-    return text_files.TextFile(path, path.name, is_packed=False, limits=text_files.Limits())
-
-
-def test_columns_are_told_apart_by_what_they_may_be(tmp_path: Path) -> None:
-    file = written(
-        tmp_path / "a.parquet",
-        id=list(range(50)),
-        text=["a"] * 50,
-        norm=[1.5] * 50,
-        vector=LISTS,
-        tags=[["a"]] * 50,
-        done=[True] * 50,
-    )
-    assert columns_of(file) == (50, ("text",), ("vector",), ("id", "norm"))
-
-
-@pytest.mark.parametrize("kind", TYPES)
-def test_vectors_of_every_kind_of_list_are_read(kind: str, tmp_path: Path) -> None:
-    values = np.round(10 * VECTOR_COLUMNS_VECTORS).astype(np.int8) if kind == "integers" else VECTOR_COLUMNS_VECTORS
-    if kind == "halves":
-        values = values.astype(np.float16)
-    file = written(tmp_path / "a.parquet", vector=pa.array(values.tolist(), TYPES[kind]), n=list(range(50)))
-    batches = list(column_batches(file, ["n", "vector", "n"], 16))
-    assert len(batches) > 3  # the last of a row group may be short
-    np.testing.assert_array_equal(np.concatenate([vectors for _, vectors, _ in batches]), values)
-    assert np.concatenate([first for first, _, _ in batches]).tolist() == list(range(50))
-    assert all((first == again).all() for first, _, again in batches)
-
-
-def test_a_tensor_column_is_one_of_vectors(tmp_path: Path) -> None:
-    tensors = pa.FixedShapeTensorArray.from_numpy_ndarray(VECTOR_COLUMNS_VECTORS)
-    file = written(tmp_path / "a.parquet", vector=tensors)
-    assert columns_of(file).vectors == ("vector",)
-    np.testing.assert_array_equal(
-        np.concatenate([run for (run,) in column_batches(file, ["vector"], 9)]), VECTOR_COLUMNS_VECTORS
-    )
+        read(open_vectors(path), texts_file=texts_file)
 
 
 @pytest.mark.parametrize(
-    ("column", "problem"),
+    "kind",
+    [pa.list_(pa.float64()), pa.large_list(pa.float32()), pa.list_(pa.float16(), 3), pa.list_(pa.int8()), "tensor"],
+)
+def test_vectors_of_every_kind_of_list_are_read(kind: Any, tmp_path: Path) -> None:
+    values = np.round(10 * VECTORS)
+    if kind == "tensor":
+        column = pa.FixedShapeTensorArray.from_numpy_ndarray(values)
+    else:
+        number = np.float16 if kind.value_type == pa.float16() else np.float32
+        column = pa.array((values.astype(number) if number is np.float16 else values.astype(int)).tolist(), kind)
+    file = write_table(tmp_path / "a.parquet", vector=column, text=TEXTS, n=range(N), tags=[["a"]] * N)
+    assert file.vectors == ("vector",)
+    _, vectors, n_tokens = read(file, tokens="n")
+    np.testing.assert_array_equal(vectors, values)
+    assert n_tokens == list(range(N))
+
+
+@pytest.mark.parametrize(
+    ("row", "value", "problem"),
     [
-        ([*LISTS[:30], None, *LISTS[31:]], "Row 31 of a.parquet has nothing in “v”"),
-        ([*LISTS[:45], [1.0, 2.0], *LISTS[46:]], "Row 46 of a.parquet has 2 numbers in “v”, the first row 4"),
-        ([*LISTS[:3], [1.0, None, 3.0, 4.0], *LISTS[4:]], "A vector in “v” of a.parquet lacks a number"),
+        (30, None, "Row 31 of a.parquet has nothing in “v”"),
+        (1045, [1.0, 2.0], "Row 1,046 of a.parquet has 2 numbers in “v”, the first row 3"),
+        (3, [1.0, None, 3.0], "A vector in “v” of a.parquet lacks a number"),
     ],
 )
-def test_a_row_that_is_unlike_the_others_is_named(column: list[object], problem: str, tmp_path: Path) -> None:
-    file = written(tmp_path / "a.parquet", v=pa.array(column, pa.list_(pa.float32())))
+def test_a_vector_that_is_not_whole_is_named(row: int, value: Any, problem: str, tmp_path: Path) -> None:
+    lists: list[Any] = VECTORS.tolist()
+    lists[row] = value
     with pytest.raises(CorpusError, match=problem):
-        list(column_batches(file, ["v"], 16))
+        read(write_table(tmp_path / "a.parquet", v=lists, text=TEXTS))
 
 
-def test_what_is_no_parquet_file_ends_in_a_sentence(tmp_path: Path) -> None:
-    (tmp_path / "a.parquet").write_bytes(b"PAR1 and no more")
-    with pytest.raises(CorpusError, match="not a Parquet file"):
-        columns_of(text_files.TextFile(tmp_path / "a.parquet", "a.parquet", False, text_files.Limits()))
+def test_a_damaged_table_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.parquet").write_bytes(b"PAR1 and nothing else")
+    with pytest.raises(CorpusError, match=r"a\.parquet is not a Parquet file"):
+        open_vectors(tmp_path / "a.parquet")

@@ -9,8 +9,8 @@ from support.wrapped import WRAPPED, book, not_wrapped, paragraphs, sentences, w
 from clsviz.errors import CorpusError
 from clsviz.settings import Reading
 from clsviz.sources import segmentation
-from clsviz.sources.files import open_table
-from clsviz.sources.text_files import Limits
+from clsviz.sources.files import Limits
+from clsviz.sources.tables import open_table
 
 
 def cut(texts: list[str]) -> Counter[str]:

@@ -7,8 +7,8 @@ import pytest
 from support.files import read, read_file, write_texts
 
 from clsviz.errors import CorpusError
-from clsviz.sources.files import open_table
-from clsviz.sources.text_files import Limits
+from clsviz.sources.files import Limits
+from clsviz.sources.tables import open_table
 
 TEXTS = ["Der Löwe schläft heute Nacht.", "Ein zweiter Satz, für größere Gewissheit.", "Übermäßig „süße“ Äpfel."]
 

@@ -11,7 +11,7 @@ import pytest
 from support.corpora import SENTENCES, content_of, opened, sentences_of
 
 from clsviz.errors import CorpusError
-from clsviz.sources import catalogue, files, text_files, uploads
+from clsviz.sources import catalogue, files, uploads
 from clsviz.sources.uploads import keep_upload
 
 
@@ -89,16 +89,6 @@ def test_the_name_of_an_upload_leads_nowhere(kept: Path, name: str) -> None:
     assert sentences_of(upload, kept) == ["One sentence."]
 
 
-PUBLIC = text_files.Limits(file_bytes=20 * 2**20, text_bytes=200 * 2**20)
-
-
-def test_an_upload_that_is_too_large_is_not_even_copied(kept: Path) -> None:
-    limits = text_files.Limits(file_bytes=20 * 2**20)
-    with pytest.raises(CorpusError, match=r"mine\.txt is larger than 20 MB"):
-        keep_upload(io.BytesIO(b"word\n" * (4 * 2**20 + 1)), "mine.txt", kept, limits)
-    assert not kept.exists() or not list(kept.iterdir())
-
-
 def bomb(body: bytes, n_times: int) -> bytes:
     """A gzip file of that many copies of a text."""
     return gzip.compress(body) * n_times
@@ -109,7 +99,7 @@ def test_what_unpacks_to_more_than_is_allowed_is_refused_whatever_it_begins_with
     beginning = b'{"text": "One sentence."}\n' if "json" in name else b"text\nOne sentence.\n"
     content = gzip.compress(beginning) + bomb(b"\n" * 2**20, 5)
     with pytest.raises(CorpusError, match=r"mine\.\w+\.gz holds over 4 MB when unpacked"):
-        keep_upload(io.BytesIO(content), name, kept, text_files.Limits(text_bytes=4 * 2**20))
+        keep_upload(io.BytesIO(content), name, kept, files.Limits(text_bytes=4 * 2**20))
     assert not list(kept.iterdir())
 
 
@@ -119,14 +109,14 @@ def test_a_gigabyte_of_zeros_in_a_megabyte_is_refused_in_little_memory(tmp_path:
     script = """
 import io, resource, sys
 from pathlib import Path
-from clsviz.sources import text_files
+from clsviz.sources import files
 from clsviz.sources.uploads import keep_upload
 from clsviz.errors import CorpusError
 path = Path(sys.argv[1])
 keep_upload(io.BytesIO(b'{"text": "One sentence."}'), "small.jsonl", path.parent / "kept")  # loads the libraries
 content = path.read_bytes()
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-limits = text_files.Limits(file_bytes=20 * 2**20, text_bytes=200 * 2**20)
+limits = files.Limits(file_bytes=20 * 2**20, text_bytes=200 * 2**20)
 try:
     keep_upload(io.BytesIO(content), path.name, path.parent / "kept", limits)
 except CorpusError as error:
@@ -148,13 +138,13 @@ def test_a_table_that_repeats_one_text_beyond_what_is_allowed_is_refused(kept: P
     pq.write_table(table, content, compression="zstd", use_dictionary=True)
     assert len(content.getvalue()) < 10_000
     with pytest.raises(CorpusError, match="holds over 2 MB when unpacked"):
-        keep_upload(content, "mine.parquet", kept, text_files.Limits(text_bytes=2 * 2**20))
+        keep_upload(content, "mine.parquet", kept, files.Limits(text_bytes=2 * 2**20))
     empty = io.BytesIO()
     pq.write_table(pa.table({"text": ["One."] + [None] * 600_000}), empty)
     with pytest.raises(CorpusError, match="holds over 2 MB when unpacked"):
-        keep_upload(empty, "mine.parquet", kept, text_files.Limits(text_bytes=2 * 2**20))
+        keep_upload(empty, "mine.parquet", kept, files.Limits(text_bytes=2 * 2**20))
     assert not list(kept.iterdir())
-    assert opened(keep_upload(content, "mine.parquet", kept, PUBLIC), kept).n_sentences == 200_000
+    assert opened(keep_upload(content, "mine.parquet", kept), kept).n_sentences == 200_000
 
 
 def test_an_upload_that_nobody_looks_at_is_deleted_with_all_that_was_read_from_it(kept: Path) -> None:

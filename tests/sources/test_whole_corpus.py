@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.corpora import LONG, SENTENCES, Stopping, fetched, opened, shrink
+from support.corpora import LONG, SENTENCES, Stopping, fetched, shrink
 from support.datasets import write
 from support.hub import Hub
 
@@ -16,9 +16,8 @@ from clsviz.errors import CancelledError, CorpusError
 from clsviz.experiment import Selection
 from clsviz.progress import Progress
 from clsviz.settings import ALL, Segmentation
-from clsviz.sources import sampling, segmentation, sentence_files
+from clsviz.sources import local_files, sampling, segmentation
 from clsviz.sources.catalogue import NotDownloadedError
-from clsviz.sources.whole_corpus import Files, Whole
 
 
 @pytest.fixture
@@ -41,15 +40,6 @@ def test_a_whole_corpus_begins_like_a_sample_and_goes_on_as_it_is(hundred: str, 
     assert sample.sentences == read[:10]
 
 
-def test_a_corpus_that_vanishes_while_it_is_read_is_named(hundred: str, kept: Path) -> None:
-    opened(hundred, kept)
-    (path,) = kept.glob("file-*")
-    whole = Whole(Files([(path, 100)]), 0)
-    path.unlink()
-    with pytest.raises(CorpusError, match="was changed or deleted while it was being read"):
-        whole.read(0, 10)
-
-
 def whole(name: str, kept: Path, seed: int = 3) -> sampling.Sample:
     return sampling.find_sample(Selection(name), ALL, seed, kept, Progress())
 
@@ -65,14 +55,17 @@ def test_the_first_sentences_are_read_without_the_others(
     assert whole(hundred, kept).sentences == expected()
     (head,) = kept.glob("*-head-*")
     read: list[Path] = []
-    rows = sentence_files.rows
-    monkeypatch.setattr(sentence_files, "rows", lambda path, order: read.append(path) or rows(path, order))
+    column = local_files.read_column
+    monkeypatch.setattr(sampling, "read_column", lambda path, *rest: read.append(path) or column(path, *rest))
     again = whole(hundred, kept)
     assert again.sentences == expected()
     assert read == [head]
     assert again.read(5, 100) == [*whole(hundred, kept).whole.read(5, 100)]  # type: ignore[union-attr]
     assert whole(hundred, kept, seed=4).sentences == expected(4)
     assert len([*kept.glob("*-head-*")]) == 2
+    next(kept.glob("file-????????????????????????????????.parquet")).unlink()
+    with pytest.raises(CorpusError, match="was changed or deleted while it was being read"):
+        again.read(50, 60)
 
 
 @pytest.mark.usefixtures("few_shuffled")
@@ -130,6 +123,11 @@ def test_all_of_a_dataset_is_read_from_all_its_files(
 ) -> None:
     shrink(monkeypatch, 30, 10)
     commit = publish(hub, repo, tmp_path / "own")
+    fetched(repo, kept, 10)
+    for find in (sampling.find_sample, lambda *of: sampling.find_corpus(of[0], *of[3:], ALL)):
+        with pytest.raises(NotDownloadedError):
+            find(Selection(repo), ALL, 0, kept, Progress())
+    assert got(hub) == []
     sample = fetched(repo, kept, ALL)
     assert (sample.n_sentences, sample.corpus.n_sentences, sample.corpus.pinned) == (100, 100, f"{repo}@{commit}")
     assert sample.corpus.fields == ()  # “id” is in the files, but not known beside a sentence
@@ -176,15 +174,6 @@ def test_texts_are_cut_and_chosen_as_those_of_samples_are(hub: Hub, repo: str, t
         fetched(repo, kept, ALL, column="x")
 
 
-def test_without_the_network_what_is_not_kept_is_told(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
-    publish(hub, repo, tmp_path / "own")
-    fetched(repo, kept, 10)
-    for find in (sampling.find_sample, lambda *of: sampling.find_corpus(of[0], *of[3:], ALL)):
-        with pytest.raises(NotDownloadedError):
-            find(Selection(repo), ALL, 0, kept, Progress())
-    assert got(hub) == []
-
-
 def test_what_it_will_take_is_told_before(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
     publish(hub, repo, tmp_path / "own", (SENTENCES[:50], SENTENCES[50:]))
     corpus = sampling.fetch_corpus(Selection(repo), kept, Progress())
@@ -200,7 +189,7 @@ def test_what_it_will_take_is_told_before(hub: Hub, repo: str, tmp_path: Path, k
 def test_what_was_fetched_and_cut_before_a_cancellation_is_not_again(
     hub: Hub, repo: str, tmp_path: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clsviz.sources.hub_files._WHOLE_TEXTS", 2)
+    monkeypatch.setattr("clsviz.sources.hub_rounds._WHOLE_TEXTS", 2)
     publish(hub, repo, tmp_path / "own")
     n_cut: list[int] = []
     sentences = segmentation.sentences

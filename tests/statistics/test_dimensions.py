@@ -1,14 +1,10 @@
 """Shares of the norm by dimension, and what a LayerNorm's gain and bias do to it."""
 
-import re
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
 from scipy import stats
 
-from clsviz import words
 from clsviz.errors import UndefinedFitError
 from clsviz.settings import Pooling
 from clsviz.statistics.dimensions import (
@@ -105,59 +101,6 @@ def test_without_the_dominant_the_rest_is_measured() -> None:
     norms = np.linalg.norm(rest, axis=1)
     assert found.norm_mean_without == pytest.approx(norms.mean())
     assert found.norm_sd_without == pytest.approx(norms.std(ddof=1))
-    text = words.dimensions.dimensions_sentence(found)
-    assert text.startswith(
-        f"Dimension 5 alone accounts for {found.shares[5]:.1%} of the squared norm (an equal share would be"
-    )
-    assert f"and {found.variance_shares[5]:.1%} of its variance" in text
-    assert text.endswith(
-        f"With it, the R² of the norm on length is {found.r_squared:.3f}; without, {found.r_squared_without:.3f}."
-    )
-
-
-def test_one_dimension_that_carries_all() -> None:
-    lengths = lengths_of()
-    vectors = np.zeros((N, WIDTH))
-    vectors[:, 7] = 3 + 0.1 * lengths
-    found = dimensions(vectors, lengths)
-    assert found.dominant == (7,)
-    assert (found.shares[7], found.variance_shares[7]) == (pytest.approx(1), pytest.approx(1))
-    assert found.r_squared == pytest.approx(1)
-    assert (found.r_squared_without, found.norm_sd_without) == (None, 0)
-    assert "same for all 400 sentences" in found.problem_without
-    text = words.dimensions.dimensions_sentence(found)
-    assert "Dimension 7 alone accounts for 100.0% of the squared norm" in text
-    assert "and all of its variance" in text
-    assert text.endswith("the R² of the norm on length is 1.000; without, undefined.")
-
-
-def test_equal_shares() -> None:
-    random = np.random.default_rng(0)
-    vectors = random.choice([-1, 1], (N, WIDTH)) * (1 + 0.01 * lengths_of()[:, None])
-    found = dimensions(vectors, lengths_of())
-    np.testing.assert_allclose(found.shares, 1 / WIDTH)
-    assert found.dominant == ()
-    assert found.r_squared == found.r_squared_without == pytest.approx(1)
-    assert words.dimensions.dimensions_sentence(found) == (
-        f"No dimension dominates the norm. The largest, dimension {found.order[0]}, accounts for 3.1% of the squared "
-        "norm; an equal share would be 3.1%."
-    )
-
-
-def test_of_few_dimensions_one_may_be_nearly_all_without_five_equal_shares() -> None:
-    vectors = np.random.default_rng(0).normal(size=(N, 4))
-    vectors[:, 2] += 100
-    text = words.dimensions.dimensions_sentence(dimensions(vectors, lengths_of()))
-    assert text == "The largest, dimension 2, accounts for >99.9% of the squared norm; an equal share would be 25.0%."
-
-
-def test_a_large_dimension_that_does_not_vary_holds_nothing_of_the_variance() -> None:
-    vectors = np.random.default_rng(0).normal(size=(N, WIDTH))
-    vectors[:, [3, 8]] = 30, -20
-    found = dimensions(vectors, lengths_of())
-    assert found.dominant == (3, 8)
-    assert "2 of 32 dimensions (3 and 8) account for" in words.dimensions.dimensions_sentence(found)
-    assert "3.1% each) but none of its variance. With them, the R²" in words.dimensions.dimensions_sentence(found)
 
 
 @pytest.mark.parametrize(("sign", "says"), [(-1, "but reduces its variance"), (1, "and all of its variance")])
@@ -171,7 +114,6 @@ def test_what_one_dimension_adds_others_may_even_out(sign: int, says: str) -> No
     found = dimensions(vectors, lengths_of())
     assert found.dominant == (0,)
     assert found.variance_shares[0] == pytest.approx(2 if sign > 0 else -1)
-    assert says in words.dimensions.dimensions_sentence(found)
 
 
 def test_a_norm_that_varies_by_rounding_alone_has_no_r_squared() -> None:
@@ -185,8 +127,6 @@ def test_a_norm_that_varies_by_rounding_alone_has_no_r_squared() -> None:
     assert found.r_squared is None
     assert "no more than the rounding" in found.problem
     assert found.variance_shares is None
-    assert "undefined" in words.dimensions.dimensions_sentence(replace(found, dominant=(1,)))
-    assert "variance" not in words.dimensions.dimensions_sentence(replace(found, dominant=(1,)))
 
 
 def test_a_norm_that_varies_little_but_more_than_rounding_has_one() -> None:
@@ -240,10 +180,6 @@ def test_before_gain_and_bias_there_is_only_rounding(seed: int, scale: float, ou
     assert (plain.r_squared, plain.varies, plain.left_out) == (None, False, 0)
     assert "all variation of the norm comes from gain and bias" in plain.problem
     assert rows[AS_IT_IS].r_squared is not None
-    text = words.dimensions.layer_norm_sentence(list(rows.values()))
-    assert text.startswith("Before gain and bias, the LayerNorm gives every sentence the same norm (5.66), so without")
-    assert f"(R² {rows[WITHOUT_BIAS].r_squared:.3f}) with the gain alone" in text
-    assert f"(R² {rows[WITHOUT_GAIN].r_squared:.3f}) with the bias alone." in text
 
 
 def test_nor_is_there_more_where_vectors_are_nearly_alike_and_far_from_0() -> None:
@@ -263,19 +199,12 @@ def test_a_gain_that_creates_the_variation() -> None:
     gain = np.full(WIDTH, 0.5)
     constant = rows_of(stored(gain * z), lengths, gain, np.zeros(WIDTH))
     assert not any(row.varies for row in constant.values())
-    assert words.dimensions.layer_norm_sentence(list(constant.values())) == (
-        "The norm varies by no more than rounding error, with or without the LayerNorm’s gain and bias."
-    )
     assert "gain and bias" not in constant[WITHOUT_EITHER].problem  # where nothing varies nothing comes from them
     gain[0] = 5
     rows = rows_of(stored(gain * z), lengths, gain, np.zeros(WIDTH))
     assert rows[AS_IT_IS].r_squared > 0.5
     assert rows[WITHOUT_BIAS].r_squared == pytest.approx(rows[AS_IT_IS].r_squared)
     assert rows[WITHOUT_GAIN].r_squared is None
-    text = words.dimensions.layer_norm_sentence(list(rows.values()))
-    with_gain = re.search(r"([\d.]+) \(R² ([\d.]+)\) with the gain alone", text)
-    assert float(with_gain[1]) == pytest.approx(rows[WITHOUT_BIAS].norm_sd, abs=1e-3)
-    assert "(R² undefined) with the bias alone." in text
 
 
 @pytest.mark.parametrize("gone", [[4], [0, 9, 17]])
@@ -293,15 +222,11 @@ def test_dimensions_that_the_gain_erases_are_left_out(gone: list[int], almost: f
         assert rows[name].norm_sd == pytest.approx(norms.std(ddof=1), rel=1e-2)
         assert rows[name].r_squared == pytest.approx(r_squared_of(lengths, vectors), abs=5e-3)
     assert rows[AS_IT_IS].left_out == rows[WITHOUT_BIAS].left_out == 0
-    text = words.dimensions.layer_norm_sentence(list(rows.values()))
-    assert f"all but erases {len(gone)} dimension{'s' * (len(gone) > 1)}." in text
-    assert text.endswith(f"(R² {rows[WITHOUT_EITHER].r_squared:.3f}) with neither.")
 
 
 def test_where_the_gain_erases_everything_nothing_varies() -> None:
     rows = without_layer_norm(np.ones((N, WIDTH)), lengths_of(), np.zeros(WIDTH), np.ones(WIDTH))
     assert [row.left_out for row in rows] == [0, 0, WIDTH, WIDTH]
-    assert "no more than rounding error" in words.dimensions.layer_norm_sentence(rows)
 
 
 def test_of_what_no_layer_norm_put_out_nothing_is_claimed() -> None:
@@ -311,9 +236,6 @@ def test_of_what_no_layer_norm_put_out_nothing_is_claimed() -> None:
     gain, bias = np.linspace(0.5, 1, WIDTH), np.linspace(-0.1, 0.1, WIDTH)
     rows = rows_of(stored(gain * means + bias), lengths, gain, bias)
     assert rows[WITHOUT_EITHER].r_squared == pytest.approx(1, abs=1e-3)
-    text = words.dimensions.layer_norm_sentence(list(rows.values()))
-    assert text.startswith("The norm already varies before the LayerNorm’s gain and bias")
-    assert text.endswith("(R² 1.000) with neither.")
 
 
 @pytest.mark.parametrize("which", [0, 1])
@@ -329,7 +251,6 @@ def test_sentences_of_one_length_still_show_where_the_variation_comes_from() -> 
     rows = rows_of(stored(gain * normalised()), np.full(N, 7), gain, np.zeros(WIDTH))
     assert (rows[AS_IT_IS].varies, rows[AS_IT_IS].r_squared) == (True, None)
     assert "have the same length, 7" in rows[AS_IT_IS].problem
-    assert "so without those two the norm would not vary" in words.dimensions.layer_norm_sentence(list(rows.values()))
 
 
 RANDOM = np.random.default_rng(0)

@@ -131,6 +131,27 @@ def test_row_groups_widen_an_interval_if_there_are_enough_of_them() -> None:
     assert (lines["lower"], lines["upper"]) == pytest.approx(together.r_squared_interval)
 
 
+def test_intervals_cover_where_the_sentences_of_a_row_group_are_alike() -> None:
+    """500 samples of 20 row groups, each of which has lengths and norms of its own; the truth is that of 4,000."""
+
+    def draw(n_groups: int, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        groups = np.repeat(np.arange(n_groups), 30)
+        of_group = random.standard_normal((2, n_groups))[:, groups]
+        x, noise = 0.8 * of_group + 0.6 * random.standard_normal((2, len(groups)))
+        lengths = np.exp(2.7 + 0.5 * x).round().clip(3, 79)
+        return lengths, 0.02 * lengths + noise, groups
+
+    random = np.random.default_rng(0)
+    lengths, norms, _ = draw(4000, random)
+    r_squared = np.corrcoef(lengths, norms)[0, 1] ** 2
+    lines = []
+    for _ in range(500):
+        lengths, norms, groups = draw(20, random)
+        lines.append(fit(lengths, norms, None, groups))
+    assert np.mean([low <= 0.02 <= high for low, high in (line.slope_interval for line in lines)]) >= 0.92
+    assert np.mean([low <= r_squared <= high for low, high in (line.r_squared_interval for line in lines)]) >= 0.92
+
+
 def test_a_line_that_hangs_on_one_cluster_is_open() -> None:
     lengths = np.array([5, 5, 5, 5, 40, 41])
     line = fit(lengths, [7.0, 7.1, 7.3, 7.2, 9.0, 9.1], np.array([0, 1, 2, 3, 4, 4]))

@@ -52,7 +52,7 @@ def test_every_fold_is_read_as_scikit_learn_reads_it(n: int, width: int) -> None
     assert probe.r_squared == pytest.approx(np.mean(probe.fold_r_squared))
 
 
-@pytest.mark.parametrize(("n", "width"), SHAPES)
+@pytest.mark.parametrize(("n", "width"), [(300, 40), (60, 200), (40, 32), (30, 1)])
 def test_the_strength_is_the_one_that_does_best_between_the_other_folds(n: int, width: int) -> None:
     vectors, lengths, folds = sample(n, width, seed=1)
     probe = ridge_probe(vectors, lengths, folds)

@@ -107,6 +107,13 @@ def charts_by_key(page: Any) -> dict[str, Any]:
     return found
 
 
+def thumbnails(page: AppTest) -> list[dict[str, Any]]:
+    """The small pictures of the main page, as they are sent."""
+    (row,) = (one for one in page.get("bidi_component") if one.proto.component_name == "clsviz.thumbnails")
+    sent: list[dict[str, Any]] = orjson.loads(row.proto.json)["pictures"]
+    return sent
+
+
 def chart(page: AppTest) -> Any:
     """The scatter."""
     return charts_by_key(page)["scatter"]

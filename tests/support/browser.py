@@ -9,8 +9,8 @@ from playwright.sync_api import ConsoleMessage, Locator, Page, expect
 SMALL = "?sample_size=1000"
 """What most tests open: it takes a few seconds, once."""
 
-_RUN = re.compile(r"^Run( all)?( ·|$)")
-"""The button that starts what waits, and not “Run on this machine”, which measures what is there once more."""
+_RUN = re.compile(r"^Measure( ·|$)")
+"""The button that starts what waits, and not “Measure here”, which measures what is there once more."""
 
 
 def note_refused(page: Page, refused: list[str]) -> None:
@@ -24,7 +24,7 @@ def note_refused(page: Page, refused: list[str]) -> None:
 
 
 def begin(page: Page, done: Locator) -> None:
-    """Press Run if the page asks first, as it does where this would take a slow or busy machine long."""
+    """Press Measure if the page asks first, as it does where this would take a slow or busy machine long."""
     run = page.get_by_role("button", name=_RUN)
     expect(run.or_(done).first).to_be_visible()
     if run.count() and not done.count():
@@ -78,7 +78,7 @@ def settle(page: Page) -> None:
 
 
 def complete(page: Page, is_complete: Callable[[], bool]) -> None:
-    """Wait until a page that has several jobs has done them all; press Run as often as it asks."""
+    """Wait until a page that has several jobs has done them all; press Measure as often as it asks."""
     run = page.get_by_role("button", name=_RUN)
     deadline = time.monotonic() + 240
     while not is_complete():

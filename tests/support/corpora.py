@@ -79,6 +79,6 @@ def fetched(name: str, folder: Path, size: int = 10**6, **settings: str) -> samp
 
 def shrink(monkeypatch: pytest.MonkeyPatch, n_shuffled: int, head: int) -> None:
     """Take fewer sentences of a whole corpus in random order, and fewer into memory, so that a small one is large."""
-    for module in ("whole_corpus", "sampling"):
+    for module in ("sampling",):
         monkeypatch.setattr(f"clsviz.sources.{module}.N_SHUFFLED", n_shuffled)
     monkeypatch.setattr("clsviz.sources.sampling.HEAD", head)

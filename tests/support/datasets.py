@@ -6,8 +6,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clsviz.progress import Progress
-from clsviz.sources.hub_dataset import Draw, Limits, Split
+from clsviz.sources.hub_dataset import Draw, Split
 from clsviz.sources.hub_listing import Listing, open_listing
+from clsviz.sources.hub_rounds import Limits
 from support.hub import Hub
 
 TEXTS = [f"Sentence number {index}." for index in range(1000)]

@@ -2,7 +2,6 @@
 
 import base64
 import json
-import re
 
 import numpy as np
 import plotly.graph_objects as go
@@ -22,11 +21,6 @@ def ranges_of(figure: go.Figure) -> list[tuple[float, float]]:
     """Where the axes of a figure start and end, as a browser receives it; 0 to 1 of one that finds them itself."""
     layout = json.loads(figure.to_json())["layout"]
     return [tuple(layout[axis].get("range", [0, 1])) for axis in ("xaxis", "yaxis")]
-
-
-def colours_of(figure: go.Figure) -> set[str]:
-    """The colours of what is drawn, without their opacity."""
-    return set(re.findall(r'"(#[0-9a-f]{6})(?:[0-9a-f]{2})?"', json.dumps(json.loads(figure.to_json())["data"])))
 
 
 def places_of(bits: str) -> list[int]:

@@ -11,9 +11,8 @@ from typing import Any
 
 import pandas as pd
 
-from clsviz.sources.files import open_table
-from clsviz.sources.tables import Table
-from clsviz.sources.text_files import Limits
+from clsviz.sources.files import Limits, Table
+from clsviz.sources.tables import open_table
 from clsviz.statistics.sentlen import BINS
 from support.tiny import WORDS
 

@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from clsviz.sources import catalogue, sentence_files
+from clsviz.sources import catalogue, local_files
 
 LICENCE = """\
 This eBook is for the use of anyone anywhere at no cost and with
@@ -18,9 +18,7 @@ re-use it under the terms of the licence that is included with it."""
 @cache
 def sentences(n: int = 1500) -> list[str]:
     """Real sentences: the first of the corpus that comes with the package."""
-    found = sentence_files.rows(catalogue.CORPORA["python-docs"].file, np.arange(n))
-    assert found is not None
-    return found
+    return local_files.read_column(catalogue.CORPORA["python-docs"].file, np.arange(n), "sentence")
 
 
 def paragraphs(n: int = 200) -> list[str]:

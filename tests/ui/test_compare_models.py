@@ -1,8 +1,6 @@
 """The page “Compare models”."""
 
-import re
 import shutil
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,14 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
-from support.app import BOXES, answer, charts, linked, plain, redraw, settle, texts
+from support.app import BOXES, answer, charts, linked, plain, settle, texts
 from support.tiny import write_piecewise_bert
-from support.waiting import wait_for
 
-from clsviz.encoder import Encoder
-from clsviz.jobs import Cost, Extraction, Job, State
+from clsviz.jobs import Cost, Extraction, Job
 from clsviz.measurements import Kind
 from clsviz.settings import Pooling, Precision
 from clsviz.statistics import line
@@ -84,24 +79,14 @@ def test_the_models_are_measured_on_the_same_sentences(open_page: Callable[..., 
         row = table(page).loc[label]
         assert (row["r_squared"], row["n_sentences"]) == (pytest.approx(fit.r_squared), len(both))
         assert row["probe_r_squared"] > row["r_squared"]
-    assert f"The comparison uses {len(both)} of 200 sentences: those under 20 tokens for every model." in texts(page)
-    assert answer(page).startswith("Too few sentences to say; the highest is ")
-    pictures, of_norm, of_vector = charts(page)
+    assert f"{len(both)} of 200 sentences, under 20 tokens in every model" in texts(page)
+    assert answer(page).startswith("Too few sentences to compare: a straight line accounts for")
+    of_vector, of_norm, pictures = charts(page)
     assert [len(t["text"]) for t in pictures["data"] if t["mode"] == "markers"] == [len(both)] * 2
-    assert [len(figure["data"]) for figure in (of_norm, of_vector)] == [2, 2]
+    assert [len(figure["data"]) for figure in (of_norm, of_vector)] == [2, 3]  # and guessing
     tasks = set(server.jobs()._analyses)  # one a model: every layer is probed, whichever is shown
     page.select_slider(key="layer_2").set_value(1).run()
     assert set(server.jobs()._analyses) == tasks
-
-
-def test_lengths_by_other_tokenizers_are_pointed_out_and_words_offered(open_page: Callable[..., AppTest]) -> None:
-    page = open_page()
-    assert "Each model has its own tokenizer, so the same sentences differ in length" in texts(page)
-    page.button(key="count_in_words").click().run()
-    page = settle(page)
-    assert page.query_params["unit"] == "words"
-    assert "Lengths are counted in words, which are the same for all models" in texts(page)
-    assert not [button for button in page.button if button.key == "count_in_words"]
 
 
 def test_a_link_restores_models_and_axes_and_names_what_cannot_be_used(
@@ -110,10 +95,10 @@ def test_a_link_restores_models_and_axes_and_names_what_cannot_be_used(
     page = open_page(axes="free", layer="1")
     assert page.multiselect(key="models").value == folders
     assert (page.query_params["axes"], page.query_params["models"]) == ("free", ",".join(folders))
-    assert "matches" not in charts(page)[0]["layout"]["yaxis2"]
+    assert "matches" not in charts(page)[2]["layout"]["yaxis2"]
     page.toggle(key="axes").set_value(False).run()
     assert "axes" not in page.query_params
-    assert charts(page)[0]["layout"]["yaxis2"]["matches"] == "y"
+    assert charts(page)[2]["layout"]["yaxis2"]["matches"] == "y"
     assert "axes is “crooked”; it must be free" in texts(open_page(axes="crooked"))
 
 
@@ -142,30 +127,10 @@ def test_a_model_that_fails_says_why_in_its_row_and_the_others_go_on(
     assert plain(error.value).startswith("empty: ")
     assert [repeated.value for repeated in page.main.error] == [error.value]  # for phones
     write_piecewise_bert(empty)
-    page.button(key="run").click().run()  # Try again
+    page.button(key="run").click().run()  # again
     page = settle(page)
     assert table(page)["r_squared"].notna().all()
     assert not page.error
-
-
-def test_errors_about_the_corpus_and_the_store_stand_once_where_their_cause_is(
-    open_page: Callable[..., AppTest], tmp_path: Path
-) -> None:
-    (tmp_path / "empty.txt").write_text("\n")
-    page = open_page(corpus=str(tmp_path / "empty.txt"))
-    (error,) = page.sidebar.error
-    order = [element.key or element.type for element in page.sidebar if element.key or element.type == "error"]
-    assert order.index("models") < order.index("corpus") < order.index("error") < order.index("sample_size")
-    assert "empty.txt" in plain(error.value)
-    server.jobs().close()
-    st.cache_resource.clear()  # another server
-    for folder in (tmp_path / "store").glob("norms-*"):
-        shutil.rmtree(folder)
-        folder.write_text("no folder")
-    page = open_page()
-    (error,) = page.sidebar.error  # the same for both models
-    assert re.match("tiny-bert, by-pieces: .* cannot be used", plain(error.value))
-    assert table(page)["problem"].str.contains("cannot be used").all()
 
 
 def test_names_that_cannot_be_compared_are_refused_and_two_are_asked_for(
@@ -187,47 +152,6 @@ def test_names_that_cannot_be_compared_are_refused_and_two_are_asked_for(
     assert "Choose at least two models" in page.info[0].value
 
 
-def test_one_button_starts_all_that_waits(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Extraction, "look_up", lambda self, progress: Cost(60.0, 100))
-    page = open_page(seed="1")
-    assert page.button(key="run").label == "Run all · about 4 min · 200 MB"
-    assert "Press Run all" in texts(page)
-    page.button(key="run").click().run()
-    page = settle(page)
-    assert all(job.state is State.DONE for job in jobs_of(page))
-    assert table(page)["probe_r_squared"].notna().all()
-
-
-def test_cancelling_keeps_what_is_measured(
-    link_to: Callable[..., AppTest], folders: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    measure = Encoder.measure
-
-    def slow(self: Encoder, sentences: list[str], on_batch: Callable[[int], None] | None = None) -> Any:
-        while on_batch and self.weights.label == "by-pieces" and len(sentences) > 32:
-            on_batch(0)
-            time.sleep(0.01)
-        return measure(self, sentences, on_batch)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Encoder, "measure", slow)
-        page = link_to(seed="1")
-        wait_for(lambda: (found := measured(page, folders[1])) is not None and len(found.measurements) == 64)
-        page.run()
-        page.button(key="cancel").click().run()
-        page = settle(page)
-    assert page.button(key="run").label == "Continue"
-    assert "by-pieces: stopped at 64 of 200 norms" in texts(page)
-    page.button(key="run").click().run()
-    assert table(settle(page))["r_squared"].notna().all()
-
-
-def test_small_and_constant_samples_explain_themselves(open_page: Callable[..., AppTest]) -> None:
-    assert "at least 3 are needed" in texts(open_page(sample_size="2", length_cutoff="512"))
-    page = open_page(layer="0")
-    assert table(page)["problem"].str.contains("The norm is the same").all()
-
-
 def test_the_view_is_brought_back_to_what_all_models_have(open_page: Callable[..., AppTest]) -> None:
     page = open_page(layer="2", pooling="mean", precision="fast")
     assert page.session_state.layer == session.LAST
@@ -236,13 +160,3 @@ def test_the_view_is_brought_back_to_what_all_models_have(open_page: Callable[..
     assert all(job.work.experiment.precision is Precision.EXACT for job in jobs_of(page))
     assert "compared in exact precision" in texts(page)
     assert "Layer 2 is the last layer of tiny-bert. Every model now shows its last layer." in texts(page)
-
-
-def test_the_controls_that_lie_on_the_pictures_change_the_whole_page_and_its_link(
-    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As the browser has it: only the part that they are in is run."""
-    page = open_page()
-    page.toggle(key="axes").set_value(True)
-    redraw(page, monkeypatch, "clsviz.ui.compare_models.page")
-    assert page.query_params["axes"] == "free"

@@ -1,16 +1,15 @@
 """The picture of very many sentences, without a browser: as if a few hundred were very many."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.app import chart, finish, job_of, settle, texts
+from support.app import chart, finish, job_of, texts
 
 from clsviz.figures import hover_label
 from clsviz.ui.parts import chart as chart_
-from clsviz.ui.parts import share
 
 BOX = "box:2,9,-1000,1000"
 
@@ -23,16 +22,6 @@ def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def tokens(page: AppTest) -> np.ndarray:
     return np.asarray(job_of(page).work.found.measurements.n_tokens)
-
-
-def norms(page: AppTest) -> np.ndarray:
-    return np.asarray(job_of(page).work.found.measurements.cls_norms[:, -1])
-
-
-def zoom(page: AppTest, *ends: float) -> AppTest:
-    """As if the browser had told that this is seen."""
-    page.session_state["zoom"] = ends
-    return settle(page.run())
 
 
 def test_from_the_threshold_on_it_is_a_density_with_a_sample_of_points(open_page: Callable[..., AppTest]) -> None:
@@ -48,42 +37,6 @@ def test_from_the_threshold_on_it_is_a_density_with_a_sample_of_points(open_page
     below = finish(open_page(sample_size="299"))
     assert chart(below)["data"][0]["type"] == "scattergl"
     assert "drawn at random" not in texts(below)
-
-
-def test_a_view_of_few_of_many_sentences_shows_each(open_page: Callable[..., AppTest]) -> None:
-    page = finish(open_page())
-    few = int(np.flatnonzero(np.cumsum(np.bincount(tokens(page))) < 100)[-1]) + 1
-    page = finish(open_page(length_cutoff=str(few)))
-    cloud = chart(page)["data"][0]
-    assert cloud["type"] == "scattergl"
-    assert len(cloud["text"]) == (tokens(page) < few).sum() < 100
-
-
-def test_zooming_in_makes_finer_cells_and_other_points_and_back_again(open_page: Callable[..., AppTest]) -> None:
-    page = finish(open_page())
-    whole = chart(page)
-    low, high = np.quantile(norms(page), [0.4, 0.6]).tolist()
-    ends = (0.0, 80.0, low, high)
-    inside = (low <= norms(page)) & (norms(page) <= high)
-    page = zoom(page, *ends)
-    part = chart(page)
-    cells, cloud, *_ = part["data"]
-    assert len(cells["z"]) > len(whole["data"][0]["z"])
-    assert np.sum(cells["z"]) == 300
-    sentences = job_of(page).work.found.sentences
-    assert cloud["text"] == [hover_label(sentences[at], 2) for at in np.flatnonzero(inside)[:50]]
-    assert f"the points are 50 of the {inside.sum()} in this part, drawn at random." in texts(page)
-    assert part["layout"]["xaxis"] == whole["layout"]["xaxis"]  # where the browser is it knows itself
-    assert part["layout"]["yaxis"] == whole["layout"]["yaxis"]
-    assert chart(zoom(page)) == whole
-
-
-def test_another_view_begins_with_all_of_it(open_page: Callable[..., AppTest]) -> None:
-    page = zoom(finish(open_page()), 0.0, 80.0, *np.quantile(norms(finish(open_page())), [0.4, 0.6]).tolist())
-    assert "in this part" in texts(page)
-    page.select_slider(key="layer_2").set_value(1).run()
-    assert "in this part" not in texts(page)
-    assert "50 of the 300" in texts(page)
 
 
 def test_what_is_marked_or_found_is_found_among_all_and_drawn(open_page: Callable[..., AppTest]) -> None:
@@ -103,22 +56,6 @@ def test_what_is_marked_or_found_is_found_among_all_and_drawn(open_page: Callabl
     assert sorted(cloud["text"][at] for at in cloud["selectedpoints"]) == sorted(
         hover_label(sentences[at], 2) for at in held
     )
-
-
-def test_its_cells_can_be_taken_along(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: dict[str, Any] = {}
-
-    def take(label: str, name: str, table: Callable[[], Any], about: Callable[[], Mapping[str, object]]) -> None:
-        taken[label] = name, table(), about()
-
-    monkeypatch.setattr(share, "table_downloads", take)
-    page = open_page()
-    page.session_state["export"] = True
-    finish(page)
-    name, table, about = taken["Density"]
-    assert name.endswith("-density")
-    assert table["sentences"].sum() == 300
-    assert about["n_sampled"] == 300
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,8 @@ from clsviz.settings import Unit
 from clsviz.ui import failures
 from clsviz.ui.state import server, visitor
 
-PAGES = ("", "where_length_lives", "length_and_search", "try_a_sentence", "compare_models", "inside_the_model")
+PAGES = ("", "where_length_lives", "compare_models")
+"""Those that have between them every control that names what is opened; the others have the main page's."""
 
 OUTSIDE = ("bert-base-uncased@refs/pr/1", "untrained:bert-base-uncased@main", "owner/any", "./secret", "/etc/passwd")
 

@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,13 +11,11 @@ import pytest
 import transformers
 from safetensors.numpy import load_file
 from streamlit.testing.v1 import AppTest
-from support.app import answer, browse_from, charts, finish, go_to, job_of, linked, plain, settle, texts
+from support.app import answer, charts, finish, linked, plain, settle, texts
 from support.hub import Hub
 from support.tiny import write_bert
 
 from clsviz.encoder import Encoder
-from clsviz.jobs import Extraction, Found, State
-from clsviz.progress import Progress
 from clsviz.ui.state import server
 
 PAGE = "inside_the_model"
@@ -30,7 +26,8 @@ def open_page(tiny_folder: Path) -> Callable[..., AppTest]:
     """Open a link to the page, by default of the tiny model."""
 
     def open_page(**query: str) -> AppTest:
-        return settle(linked({"model": str(tiny_folder)} | query, PAGE).run())
+        boxes = "beginning", "pooler_check", "direction", "parameters", "facts"
+        return settle(linked({"model": str(tiny_folder)} | query, PAGE, boxes).run())
 
     return open_page
 
@@ -44,14 +41,16 @@ def test_the_page_says_what_the_model_is_made_of(open_page: Callable[..., AppTes
     page = open_page()
     tensors = load_file(tiny_folder / "model.safetensors")
     assert plain(page.title[0].value) == "What is inside tiny-bert?"
-    assert answer(page).startswith(f"{sum(tensor.size for tensor in tensors.values()):,} weights in {len(tensors)}")
+    n_weights = sum(tensor.size for tensor in tensors.values())
+    assert answer(page).startswith(f"2 layers, {n_weights:,} weights, ")
+    assert f"{n_weights:,} weights in {len(tensors)} named parameters" in texts(page)
     parameters = tables(page)["part"]
     assert dict(zip(parameters["name"], parameters["weights"], strict=True)) == {
         name: tensor.size for name, tensor in tensors.items()
     }
     special = tables(page)["Role"]
     assert dict(zip(special["Token"], special["Id"], strict=True))["[CLS]"] == 2
-    assert charts(page)[0]["data"][2]["y"] == ["Embeddings", "Layer 1", "Layer 2", "Pooler"]
+    assert charts(page)[0]["data"][0]["y"] == ["[CLS] of 7 tokens", "Embeddings", "Layer 1", "Layer 2", "Pooler"]
     assert not page.session_state.watched  # nothing of a corpus is needed
     page = open_page(model=f"untrained:{tiny_folder}")
     assert "16 numbers, drawn at random" in texts(page)
@@ -95,29 +94,6 @@ def test_a_pooler_that_disagrees_is_reported_and_one_that_is_missing_too(
     assert "has no pooler" in page.info[0].value
 
 
-def test_what_another_page_measures_goes_on_while_the_visitor_looks_inside(
-    tiny_folder: Path, corpus: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    may_go_on = threading.Event()
-    run = Extraction.run
-
-    def held(extraction: Extraction, progress: Progress) -> Found:
-        assert may_go_on.wait(60)
-        return run(extraction, progress)
-
-    monkeypatch.setattr(Extraction, "run", held)
-    page = linked({"model": str(tiny_folder), "corpus": corpus, "sample_size": "300"})
-    job = job_of(page.run())
-    while job.state is not State.RUNNING:
-        time.sleep(0.01)
-    go_to(page, PAGE).run()
-    assert plain(page.title[0].value) == "What is inside tiny-bert?"
-    assert job.is_watched
-    may_go_on.set()
-    settle(page)
-    assert job.state is State.DONE
-
-
 def test_a_model_of_the_hub_is_fetched_when_asked(open_page: Callable[..., AppTest], hub: Hub, tmp_path: Path) -> None:
     hub.add("google-bert/bert-base-uncased", write_bert(tmp_path / "model", num_hidden_layers=4))
     page = open_page(model="bert-base-uncased")
@@ -126,7 +102,7 @@ def test_a_model_of_the_hub_is_fetched_when_asked(open_page: Callable[..., AppTe
     assert not hub.requests
     page.button(key="run").click().run()
     page = settle(finish(page))
-    assert "of 4 layers" in texts(page)
+    assert answer(page).startswith("4 layers, ")
 
 
 def test_a_model_that_cannot_be_opened_is_reported_in_the_sidebar(
@@ -141,14 +117,3 @@ def test_a_model_that_cannot_be_opened_is_reported_in_the_sidebar(
         assert said in plain(error.value)
         assert [repeated.value for repeated in page.main.error] == [error.value]  # for phones
         assert "error" in answer(page)
-
-
-def test_a_folder_is_not_opened_from_afar(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
-    page = open_page()
-    browse_from(monkeypatch, "example.org")  # as with a forged message, which no link goes before
-    page.run()
-    assert "Folders can be opened only" in plain(page.sidebar.error[0].value)
-    assert not page.dataframe
-    page = open_page()
-    assert any("Folders can be opened only" in plain(warning.value) for warning in page.warning)
-    assert page.session_state.model == "minilm"

@@ -1,12 +1,11 @@
 """What is selected in the scatter, as a link has it."""
 
-import time
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.app import chart, finish, job_of, texts, unfold
+from support.app import chart, finish, job_of, texts
 
 from clsviz.analysis import ViewData
 from clsviz.ui.parts import selection
@@ -75,17 +74,6 @@ def test_a_link_restores_overlays_zoom_and_selection_of_which_the_last_outlasts_
     assert page.query_params["overlays"] == "ranges"
     assert chart(page)["zoom"] == []
     assert not page.warning
-
-
-def test_another_sample_begins_without_a_selection(open_page: Callable[..., AppTest]) -> None:
-    page = unfold(finish(open_page(selected="points:5,8,250")), "settings")
-    page.number_input(key="seed").set_value(4).run()
-    page.run()
-    while job_of(page).state.is_active:
-        time.sleep(0.02)
-    page.run()
-    assert page.session_state.selected == ""
-    assert "selected" not in page.query_params
 
 
 def test_sentences_named_by_a_link_of_before_are_told_of_and_not_selected(open_page: Callable[..., AppTest]) -> None:

@@ -14,7 +14,19 @@ import pyarrow.parquet as pq
 import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block
-from support.app import answer, chart, charts, charts_by_key, drawn, figures, finish, job_of, settle, texts, unfold
+from support.app import (
+    answer,
+    chart,
+    charts_by_key,
+    drawn,
+    figures,
+    finish,
+    job_of,
+    settle,
+    texts,
+    thumbnails,
+    unfold,
+)
 from support.corpora import shrink
 from support.hub import Hub
 from support.processor import needs_bfloat16
@@ -24,7 +36,6 @@ from clsviz import words
 from clsviz.encoder import Encoder
 from clsviz.errors import ModelError
 from clsviz.limits import PUBLIC
-from clsviz.settings import Pooling
 from clsviz.sources import uploads
 from clsviz.sources.near_duplicates import clusters_of
 from clsviz.statistics import line
@@ -51,11 +62,11 @@ def test_the_page_answers_its_question(open_page: Callable[..., AppTest], tiny_e
     assert [term for term in TERMS if f"**{term}** — " in texts(page)] == [t for t in TERMS if t in NORM_VS_LENGTH]
 
 
-def test_the_shape_the_cutoffs_and_every_layer_follow_and_the_picture_stays(open_page: Callable[..., AppTest]) -> None:
+def test_the_shape_and_the_cutoffs_follow_and_the_picture_stays(open_page: Callable[..., AppTest]) -> None:
     page = finish(open_page())
     before = chart(page)
     assert charts_by_key(page).keys() == {"scatter"}  # what nobody has opened is not drawn
-    page.session_state["how_measured"] = page.session_state["every_layer"] = True
+    page.session_state["how_measured"] = page.session_state["every_cutoff"] = True
     page = settle(page.run())
     found = job_of(page).work.found
     lengths, norms = found.measurements.n_tokens, found.measurements.cls_norms[:, -1]
@@ -65,10 +76,23 @@ def test_the_shape_the_cutoffs_and_every_layer_follow_and_the_picture_stays(open
     by_cutoff = line.by_cutoff(lengths, lengths, norms, clusters_of(found.sentences))
     assert words.by_cutoff(by_cutoff) in texts(page)
     assert chart(page) == before
-    panels = {f"layer_panel_{layer}" for layer in range(3)}
-    assert charts_by_key(page).keys() == {"scatter", "cutoffs", "played_layers", *panels}
+    assert charts_by_key(page).keys() == {"scatter", "cutoffs"}
     page.get_by_key("overlays").set_value(["Medians"]).run()
     assert len(drawn(page)) == 2
+
+
+def test_a_small_picture_of_each_layer_opens_its_view(open_page: Callable[..., AppTest]) -> None:
+    page = settle(finish(open_page()))
+    found = job_of(page).work.found
+    lengths, norms = found.measurements.n_tokens, found.measurements.cls_norms
+    small = thumbnails(page)
+    assert [(one["name"], one["is_chosen"]) for one in small] == [("Layer 1", False), ("Layer 2", True)]
+    assert [one["result"] for one in small] == [
+        f"R² {np.corrcoef(lengths, norms[:, layer])[0, 1] ** 2:.2f}" for layer in (1, 2)
+    ]
+    page.session_state.layer = 1
+    page = settle(page.run())
+    assert [one["is_chosen"] for one in thumbnails(page)] == [True, False]
 
 
 def test_the_view_is_instant(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -285,11 +309,3 @@ def test_what_is_looked_for_is_selected(open_page: Callable[..., AppTest]) -> No
     assert f"{n} selected" in texts(page)
     page.text_input(key="find").set_value("nowhere to be found").run()
     assert "Nothing found." in texts(page)
-
-
-def test_an_untrained_model_is_a_choice(open_page: Callable[..., AppTest], tiny_folder: Path) -> None:
-    page = finish(open_page(model=f"untrained:{tiny_folder}", pooling="pooler"))
-    assert "Does untrained tiny-bert encode" in texts(page)
-    assert len(charts(page)) == 1
-    page.segmented_control(key="pooling").set_value(Pooling.CLS).run()
-    assert "until it is trained" in texts(page)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.app import BOXES, answer, chart, charts, finish, go_to, linked, plain, settle, texts, unfold
+from support.app import BOXES, answer, chart, charts, finish, go_to, linked, plain, settle, texts, thumbnails, unfold
 from support.tiny import random_sentences
 
 from clsviz import jobs, words
@@ -23,9 +23,8 @@ from clsviz.store import Store
 from clsviz.ui.first_steps import Example, markup
 from clsviz.ui.parts import share
 from clsviz.ui.state import session
-from clsviz.web.preview import examples
 
-PAGES = ("", "where_length_lives", "length_and_search", "try_a_sentence", "compare_models", "inside_the_model")
+PAGES = ("", "where_length_lives", "length_and_search", "compare_models", "try_a_sentence", "inside_the_model")
 OF_A_CORPUS = PAGES[:5]
 
 TEXTS = random_sentences(120, seed=11)
@@ -46,7 +45,9 @@ def test_a_page_opens_answers_and_keeps_its_link(name: str, tiny_folder: Path, c
     assert answer(page)
     assert charts(page)
     assert page.query_params["length_cutoff"] == "30"
-    assert all("length_cutoff=30" in link.proto.query_string for link in page.sidebar.get("page_link"))
+    links = page.get("page_link")
+    assert len(links) == len(PAGES) + (name != PAGES[-1])  # the last leads nowhere
+    assert all("length_cutoff=30" in link.proto.query_string for link in links)
     if name in OF_A_CORPUS:
         assert {"layer_2", "length_cutoff"} <= {slider.key for slider in page.main.select_slider}
         assert page.select_slider(key="layer_2").value == session.LAST
@@ -65,7 +66,7 @@ def test_what_is_not_free_waits_for_run(
 ) -> None:
     monkeypatch.setattr("clsviz.jobs.queue.FREE_SECONDS", -1.0)
     page = settle(linked(query_of(name, tiny_folder, corpus), name).run())
-    assert page.button(key="run").label.startswith("Run")
+    assert page.button(key="run").label.startswith("Measure")
     assert page.button(key="run-phone")
     page.button(key="run").click().run()
     page = settle(page)
@@ -87,7 +88,7 @@ def test_a_run_that_fails_says_why_and_can_be_tried_again(
         (error,) = place.error
         assert plain(error.value).endswith("It is full of **bees**.")
         assert "**" not in error.value
-    assert page.button(key="run").label == "Try again"
+    assert page.button(key="run").label == "Measure"
     page.button(key="run").click().run()
     assert not settle(page).error
 
@@ -199,14 +200,10 @@ def test_a_selection_stands_out_on_every_page(open_page: Callable[..., AppTest])
     def selected(trace: dict) -> list[str]:
         return sorted(trace["text"][at] for at in trace["selectedpoints"])
 
-    page = open_page(selected="box:2,9,-1000,1000")
-    page.session_state["every_layer"] = True
-    page = settle(finish(page))
+    page = settle(finish(open_page(selected="box:2,9,-1000,1000")))
     expected = selected(chart(page)["data"][0])
     assert 20 < len(expected) < 280
-    clouds = [figure["data"][0] for figure in charts(page)[1:] if len(figure["data"][0].get("text", [])) == 300]
-    assert len(clouds) == 4  # one that plays, and one for each layer
-    assert all(selected(cloud) == expected for cloud in clouds)
+    assert all(small["paths"]["marked"].count("M") == len(expected) for small in thumbnails(page))
     for name in ("try_a_sentence", "where_length_lives"):
         page = settle(go_to(page, name).run())
         assert selected(chart(page)["data"][0]) == expected
@@ -219,20 +216,6 @@ def test_a_selection_stands_out_on_every_page(open_page: Callable[..., AppTest])
     clouds = [trace for figure in charts(page) for trace in figure["data"] if trace.get("selectedpoints")]
     assert clouds
     assert all(selected(cloud) == expected for cloud in clouds)
-
-
-def test_the_examples_take_nothing_until_they_are_opened(
-    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[object] = []
-    monkeypatch.setattr("clsviz.ui.state.session.examples", lambda: (asked.append(1), examples())[1])
-    page = finish(open_page())
-    assert not asked
-    page.session_state["examples"] = True
-    page.run()
-    assert asked
-    drawn = "".join(element.proto.body for element in page.get("html") if "<img" in element.proto.body)
-    assert [html.unescape(link) for link in re.findall('href="(.+?)"', drawn)] == [one.link for one in examples()]
 
 
 def test_whatever_a_name_of_an_example_holds_is_text() -> None:

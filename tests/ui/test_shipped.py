@@ -118,5 +118,3 @@ def test_what_did_not_come_along_is_measured_here(tmp_path: Path) -> None:
     assert "sklearn" in seen["loaded"]
     assert not {"torch", "transformers"} & set(seen["loaded"])  # the model is in a process of its own
     assert len(seen["charts"]) == 5
-    (again,) = visited(tmp_path / "store", page)
-    assert (again["loaded"], again["charts"]) == ([], seen["charts"])

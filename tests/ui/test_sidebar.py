@@ -16,9 +16,7 @@ from support.tiny import random_sentences, write_dataset
 from support.waiting import wait_for
 from support.wrapped import book, paragraphs
 
-from clsviz.encoder import Encoder
-from clsviz.errors import ClsvizError, CorpusError, ModelError, SettingError, StoreError, UnexpectedError
-from clsviz.experiment import Experiment
+from clsviz.errors import ClsvizError, CorpusError, ModelError, StoreError, UnexpectedError
 from clsviz.jobs import Cost, Extraction, State
 from clsviz.progress import Progress
 from clsviz.settings import Reading, Segmentation
@@ -151,69 +149,16 @@ def test_an_error_stands_where_its_cause_is(
     assert ("bees" in message.value) != (error is UnexpectedError)
 
 
-def test_an_error_about_the_settings_stands_above_the_picture(
-    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(extraction: Extraction, progress: Progress) -> Cost:
-        raise SettingError("The layer is one too many.")
-
-    monkeypatch.setattr(Extraction, "look_up", fail)
-    page = finish(open_page())
-    assert [error.value for error in page.main.error] == ["The layer is one too many."]
-    assert not page.sidebar.error
-
-
-@pytest.mark.parametrize(("how", "said"), [("404", "has no model owner/other"), ("500", "at the moment (500)")])
-def test_what_is_wrong_with_a_model_of_the_hub_stands_under_its_box(
-    hub: Hub, open_page: Callable[..., AppTest], tiny_folder: Path, how: str, said: str
-) -> None:
-    hub.add("owner/other", tiny_folder)
-    hub.misbehave("/api/*", how)
-    page = finish(open_page(model="owner/other"))
-    assert [said in plain(error.value) for error in page.sidebar.error] == [True]
-    hub.behave()
-    page.button(key="run").click().run()
-    if job_of(finish(page)).state is State.WAITING:  # its size was not known before
-        page.button(key="run").click().run()
-    assert not finish(page).error
-
-
-def test_a_name_that_cannot_be_used_is_refused_with_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    class State(dict[str, object]):
-        __getattr__ = dict.__getitem__
-        __setattr__ = dict.__setitem__  # type: ignore[assignment]
-
-    state = State(model="x" * 600)
-    monkeypatch.setattr("streamlit.session_state", state)
-    sidebar._choose_model()
-    assert state.model == Experiment().model
-    assert "model is “xxx" in state.model_message
-
-
 def test_what_takes_long_states_its_cost_and_waits_for_run(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Extraction, "look_up", lambda self, progress: Cost(240.0, 1234))
     page = finish(open_page())
-    assert page.button(key="run").label == "Run · about 4 min"
-    assert "Press Run" in answer(page)
+    assert page.button(key="run").label == "Measure · about 4 min"
+    assert "Press Measure" in answer(page)
     assert re.search("300 sentences, about [0-9,]+ tokens; keeps .* kB", texts(page))
     page.button(key="run").click().run()
     assert figures(finish(page))["Sentences"] == "300"
-
-
-@pytest.fixture
-def gate(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
-    """Measuring does not go on beyond its first parts before this is set."""
-    opened, measure = threading.Event(), Encoder.measure
-
-    def gated(self: Encoder, sentences: list[str], on_batch: Callable[[int], None] | None = None) -> object:
-        while on_batch and len(sentences) > 32 and not opened.wait(0.01):
-            on_batch(0)
-        return measure(self, sentences, on_batch)
-
-    monkeypatch.setattr(Encoder, "measure", gated)
-    return opened
 
 
 def begun(page: AppTest) -> AppTest:
@@ -228,7 +173,7 @@ def test_cancelling_keeps_the_picture(open_page: Callable[..., AppTest], gate: t
     page.button(key="cancel").click().run()
     assert job_of(page).state is State.CANCELLED
     assert re.search("[0-9]+ of 300 sentences measured so far.", texts(page))
-    assert page.button(key="run").label == "Continue"
+    assert page.button(key="run").label == "Measure"
     gate.set()
     page.button(key="run").click().run()
     assert figures(finish(page))["Sentences"] == "300"
@@ -266,25 +211,6 @@ def test_a_public_server_stops_a_run_that_is_left(
     page.run()
     assert job.state is State.CANCELLED
     gate.set()
-
-
-def test_a_run_that_nobody_watches_any_more_can_be_stopped_by_whoever_waits_for_it(
-    open_page: Callable[..., AppTest], tiny_folder: Path, corpus: str, gate: threading.Event
-) -> None:
-    left = server.jobs().open(Experiment(model=str(tiny_folder), corpus=corpus, sample_size=300, seed=5))
-    wait_for(lambda: left.state is State.RUNNING)
-    is_there = True
-    left.watch("somebody", lambda: is_there)
-    page = open_page(seed="6")
-    wait_for(lambda: job_of(page).state is State.QUEUED)
-    assert "stop" not in [button.key for button in page.run().button]
-    is_there = False
-    stop = page.run().button(key="stop")
-    assert "tiny\\-bert on Uploaded file" in stop.help
-    stop.click().run()
-    assert left.state is State.CANCELLED
-    gate.set()
-    finish(page)
 
 
 def test_the_original_is_two_clicks_away_with_its_cost_stated_before(

@@ -1,21 +1,43 @@
+import math
+
 import pytest
 
-from clsviz.words import number
+from clsviz.words import duration, number
 
 
 @pytest.mark.parametrize(
-    ("value", "digits", "said"),
+    ("value", "digits", "sign", "said"),
     [
-        (12345.678, 2, "12345.68"),
-        (-0.25, 4, "−0.2500"),
-        (1e30, 4, "1.0000 × 10³⁰"),
-        (-2.5e12, 2, "−2.50 × 10¹²"),
-        (999_999_999.0, 1, "999999999.0"),
-        (3.4e-30, 4, "3.4 × 10⁻³⁰"),
-        (0.00056, 4, "5.6 × 10⁻⁴"),
-        (0.0, 4, "0.0000"),
-        (float("inf"), 4, "∞"),
+        (7.53164, 4, "-", "7.5316"),
+        (0.2549, 2, "+", "+0.25"),
+        (-0.0049, 4, "+", "−0.0049"),
+        (0.0, 4, "-", "0.0000"),
+        (12345.678, 2, "-", "12345.68"),
+        (999_999_999.0, 1, "-", "999999999.0"),
+        (1e30, 4, "-", "1.0000 × 10³⁰"),
+        (-2.5e12, 2, "-", "−2.50 × 10¹²"),
+        (0.00049, 4, "-", "4.9 × 10⁻⁴"),
+        (-1.234e-12, 4, "-", "−1.2 × 10⁻¹²"),
+        (math.inf, 4, "-", "∞"),
+        (-math.inf, 4, "-", "−∞"),
+        (math.nan, 4, "-", "–"),
     ],
 )
-def test_a_number_that_is_large_or_small_is_written_in_powers_of_ten(value: float, digits: int, said: str) -> None:
-    assert number(value, digits) == said
+def test_numbers_have_the_digits_that_matter(value: float, digits: int, sign: str, said: str) -> None:
+    assert number(value, digits, sign=sign) == said
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.2, "1 s"),
+        (8.4, "8 s"),
+        (89, "89 s"),
+        (95, "2 min"),
+        (3600, "60 min"),
+        (9000, "2.5 h"),
+        (8.64e6, "100.0 days"),
+    ],
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert duration(seconds) == text

@@ -194,15 +194,13 @@ def _cancel_button(jobs: Sequence[MeasuringJob], place: str) -> None:
 
 
 def _run_label(waiting: Sequence[MeasuringJob]) -> str:
-    if all(job.state is State.FAILED for job in waiting):
-        return "Try again"
     costs = [(job.work.experiment.model, job.cost) for job in waiting if job.cost]
-    if any(job.state is State.CANCELLED for job in waiting) or not costs:
-        return "Continue"
+    if any(job.state in (State.CANCELLED, State.FAILED) for job in waiting) or not costs:
+        return "Measure"
     seconds = sum(cost.seconds for _, cost in costs)
     megabytes = sum({name: cost.megabytes for name, cost in costs}.values())  # downloaded once for norms and vectors
     download = f" · {megabytes:,} MB" if megabytes else ""
-    return f"Run all · about {words.duration(seconds)}{download}"
+    return f"Measure · about {words.duration(seconds)}{download}"
 
 
 def _progress(label: str, norms: MeasuringJob, vectors: MeasuringJob) -> str:

@@ -43,48 +43,6 @@ function toolsOf(bar) {
   return [...bar.querySelectorAll(".modebar-btn")]
 }
 
-// Plotly's own controls: its buttons get a role and a name, and its slider the keys of one.
-function nameControls() {
-  for (const button of document.querySelectorAll(".updatemenu-button")) {
-    const name = button.textContent.replace(/[^\\p{L} ]/gu, "").trim()
-    for (const [key, value] of Object.entries({ role: "button", tabindex: "0", "aria-label": name })) {
-      if (button.getAttribute(key) !== value) button.setAttribute(key, value)
-    }
-  }
-  for (const group of document.querySelectorAll(".slider-group")) {
-    const slider = group.closest(".js-plotly-plot")?.layout?.sliders?.[0]
-    if (!slider) continue
-    const last = slider.steps.length - 1
-    const said = { role: "slider", tabindex: "0", "aria-label": slider.name ?? "Step", "aria-valuemin": "0" }
-    said["aria-valuemax"] = String(last)
-    said["aria-valuenow"] = String(slider.active)
-    said["aria-valuetext"] = slider.steps[slider.active]?.label ?? ""
-    for (const [key, value] of Object.entries(said)) {
-      if (group.getAttribute(key) !== value) group.setAttribute(key, value)
-    }
-  }
-}
-
-function useControl(event) {
-  const button = event.target.closest?.(".updatemenu-button")
-  if (button && (event.key === "Enter" || event.key === " ")) {
-    button.dispatchEvent(new MouseEvent("click", { bubbles: true }))
-    event.preventDefault()
-  }
-  const group = event.target.closest?.(".slider-group")
-  const slider = group?.closest(".js-plotly-plot").layout.sliders[0]
-  if (!slider) return
-  const last = slider.steps.length - 1
-  const step = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, Home: -last, End: last }[event.key]
-  if (!step) return
-  const to = Math.min(Math.max(slider.active + step, 0), last)
-  const { x, width, y } = group.querySelectorAll(".slider-tick-rect")[to].getBoundingClientRect()
-  const at = { bubbles: true, clientX: x + width / 2, clientY: y }
-  const rail = group.querySelector(".slider-rail-touch-rect")
-  for (const name of ["mousedown", "mouseup"]) rail.dispatchEvent(new MouseEvent(name, at))
-  event.preventDefault()
-}
-
 function moveInBar(event) {
   const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
   const bar = step && event.target.closest?.(".modebar")
@@ -102,7 +60,6 @@ export default function ({ parentElement }) {
     frame ||= requestAnimationFrame(() => {
       frame = 0
       takeStopsAway()
-      nameControls()
       sayAnswer(region)
     })
   }
@@ -110,14 +67,12 @@ export default function ({ parentElement }) {
   changes.observe(document.body, { childList: true, characterData: true, subtree: true })
   document.addEventListener("focusin", soon)
   document.addEventListener("keydown", moveInBar)
-  document.addEventListener("keydown", useControl)
   soon()
   parentElement.leave = () => {
     delete parentElement.leave
     changes.disconnect()
     document.removeEventListener("focusin", soon)
     document.removeEventListener("keydown", moveInBar)
-    document.removeEventListener("keydown", useControl)
   }
   return parentElement.leave
 }

@@ -238,7 +238,7 @@ async function draw(chart) {
       modeBarButtonsToAdd: [FULLSCREEN],
     }
     delete figure.layout.height
-    await Plotly.react(plot, { data: figure.data, layout: figure.layout, frames: figure.frames ?? [], config })
+    await Plotly.react(plot, { data: figure.data, layout: figure.layout, config })
     if (!chart.isHeard) listen(chart)
     chart.isHeard = true
   } finally {

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.app import finish, go_to, linked, plain, redraw, settle, texts
+from support.app import finish, go_to, plain, redraw, settle, texts
 
 from clsviz.ui.markdown import escape
 
@@ -108,14 +108,3 @@ def test_sentences_of_a_link_stay_in_it_until_they_are_replaced(open_page: Calla
     page.checkbox(key="with_text").check().run()
     settle(page.text_area(key="text_area").set_value("a tree").run())  # what replaces one's own stays ticked
     assert page.query_params["text"] == "a tree"
-
-
-def test_the_button_that_is_named_is_there(open_page: Callable[..., AppTest]) -> None:
-    """A box is told to be measured by Measure only where there is that button."""
-    pages = (
-        settle(finish(open_page())),
-        settle(linked({"model": "minilm", "sample_size": "20"}, "inside_the_model").run()),
-    )
-    for page in pages:
-        (box,) = [box for box in [*page.main.text_area, *page.main.text_input] if box.key in ("text_line", "text_area")]
-        assert ("Measure." in box.help) == any(button.label == "Measure" for button in page.button)
