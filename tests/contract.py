@@ -24,7 +24,7 @@ from clsviz.cli.main import main
 SENTENCES = [" ".join(["word"] * (3 + n % 9) + [f"number{chr(97 + n % 24)}{chr(97 + n // 24)}."]) for n in range(240)]
 COMMANDS = {
     "measure": [],
-    "probe": ["--erase", "--origin", "120", "--travel-to", "python-docs"],
+    "probe": ["--erase", "--random-weights", "--origin", "120", "--travel-to", "python-docs"],
     "similarity": [],
     "search-test": [],
     "compare": ["--models", "minilm", "untrained:minilm"],

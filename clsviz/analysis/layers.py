@@ -11,7 +11,7 @@ from clsviz.errors import TooFewError, UndefinedFitError
 from clsviz.experiment import View
 from clsviz.jobs import Found
 from clsviz.measurements import Means
-from clsviz.settings import Lengths, Pooling
+from clsviz.settings import DRAWS, Lengths, Pooling
 from clsviz.statistics import line, probes, sentlen
 from clsviz.statistics.dimensions import Dimensions, NormOf, dimensions, without_layer_norm
 from clsviz.statistics.intervals import ROUNDING
@@ -142,10 +142,6 @@ def profiles(found: Found, view: View) -> Iterator[Profile]:
     """How well length is predicted from each vector, step by step (`probes.readings`), for the sentences shown."""
     index, lengths = used_sentences(found, view)
     yield from readings(found.vectors, index, lengths, folds(found, view, index), near_duplicates(found, view)[index])
-
-
-DRAWS = 5
-"""Of a control that is drawn at random: one draw alone may be a lucky one."""
 
 
 def shuffled_probes(found: Found, view: View, profile: Profile) -> list[Probe]:
