@@ -6,7 +6,7 @@ from .colouring import Key
 from .density import N_BINS, Density, Drawn, drawn, is_dense, n_sampled
 from .layers import small_multiples, thumbnail
 from .lines import cutoff_lines, error_lines, growth, joined, layer_lines, layer_path, norm_spread, relative_depth
-from .search import SEARCH_HEIGHT, ByFifth, exposure_by_fifth
+from .search import SEARCH_HEIGHT, ByFifth, by_fifth, exposure_by_fifth
 from .style import Labels, Palette, Points, hover_label, labels_of
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "Labels",
     "Palette",
     "Points",
+    "by_fifth",
     "colouring",
     "cutoff_lines",
     "dimension_shares",

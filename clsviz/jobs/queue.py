@@ -173,9 +173,7 @@ class JobQueue:
         taken again, go on where they called `rest`.
         """
         most = self._job_seconds
-        return self._ask(
-            Lane.MEASURE, key, steps, visitor, kept, seconds=seconds, most_seconds=most, can_rest=can_rest
-        )
+        return self._ask(Lane.MEASURE, key, steps, visitor, kept, seconds=seconds, most_seconds=most, can_rest=can_rest)
 
     def try_sentences(
         self,
