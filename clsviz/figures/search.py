@@ -120,8 +120,8 @@ def exposure_by_fifth(rows: Sequence[ByFifth], spans: Sequence[str], palette: Pa
     figure.update_xaxes(tickvals=[*spans], ticktext=ticks)
     figure.add_hline(y=1, line={"color": palette.summary, "width": 1, "dash": "dot"}, row=1, col=1)
     last = [next((value for value in row.exposure[::-1] if value is not None), None) for row in rows]
-    ends = [math.log10(max(value or 1.0, LEAST_EXPOSURE)) for value in last]
-    for row, y, colour in zip(rows, _apart(ends, _LABEL * (high - low), high), colours, strict=False):
+    places = [math.log10(max(value or 1.0, LEAST_EXPOSURE)) for value in last]
+    for row, y, colour in zip(rows, _apart(places, _LABEL * (high - low), high), colours, strict=False):
         figure.add_annotation(
             text=_in_two_lines(row.name),
             x=1,

@@ -159,7 +159,7 @@ def ranker(pooling: Pooling, similarity: SimilarityFunction) -> str:
 
 
 def lines(test: SearchTest, similarity: SimilarityFunction) -> dict[str, Ranking]:
-    """What the picture shows, by name, in one order whatever was asked for: cosine, dot product, BM25, the advised fix."""
+    """What the picture shows, by name and always in this order: cosine, dot product, BM25, the advised fix."""
     found = {ranker(test.pooling, one): test.ranking(one) for one in SimilarityFunction} | {"BM25": test.bm25}
     of = test.consequences[similarity]
     if of.advice.fix not in (None, Fix.NORMALIZED):  # normalised, the dot product is the cosine

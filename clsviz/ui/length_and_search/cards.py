@@ -1,6 +1,7 @@
 """What else is known of a search test, each with its finding as its title."""
 
 import json
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ def show(test: SearchTest, similarity: SimilarityFunction) -> None:
     st.session_state.setdefault("example_0", True)  # open at first
     for number, example in enumerate(of.examples[:5]):
         label = escape(cards.example(example))
-        layout.box(label, f"example_{number}", lambda example=example, number=number: _show_example(example, number))
+        layout.box(label, f"example_{number}", partial(_show_example, example, number))
     st.subheader("What else is known", anchor=False)
     layout.box(cards.rankings(test), "rankings", lambda: _show_rankings(test))
     layout.box(cards.fixes(of), "fixes", lambda: _show_fixes(test, similarity))

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -220,15 +220,23 @@ def _draw_status(jobs: SearchJobs, name: str) -> None:
     elif job.state is State.DONE and jobs.test and asked:
         st.caption(f":material/check: {asked.n_searches:,} searches among {asked.n_texts:,} texts tested")
     elif (not job.state.is_active and asked) or jobs.error:
-        cost = (
-            f" · about {words.duration(asked.cost.seconds)}" if asked and asked.cost.seconds and not jobs.error else ""
-        )
-        if st.button(f"Measure{cost}", icon=":material/play_arrow:", type="primary", key=f"run{name}", width="stretch"):
-            if jobs.error:
-                state.search_tries = state.get("search_tries", 0) + 1
-            state.search_started = _name()
-            st.rerun()
+        measure_button(jobs, f"run{name}", width="stretch")
     status.show_error(jobs.error, *status.OF_THE_RUN)
+
+
+def measure_button(jobs: SearchJobs, key: str, width: Literal["content", "stretch"] = "content") -> None:
+    """Starts the test, or starts it again after an error."""
+    asked, state = jobs.asked.work.result, st.session_state
+
+    def start() -> None:
+        if jobs.error:
+            state.search_tries = state.get("search_tries", 0) + 1
+        state.search_started = _name()
+
+    cost = f" · about {words.duration(asked.cost.seconds)}" if asked and asked.cost.seconds and not jobs.error else ""
+    label = f"Measure{cost}"
+    if st.button(label, icon=":material/play_arrow:", type="primary", key=key, width=width, on_click=start):
+        st.rerun()  # the whole page
 
 
 def _name() -> Hashable:

@@ -44,8 +44,8 @@ def page() -> None:
     with st.sidebar:
         sidebar.show_model(now.error)
         corpus = replace(asked.corpus, columns=_columns()) if asked and not now.asked.state.is_active else None
-        error = None if isinstance(now.error, UnsearchableError) else now.error  # which the headline is
-        sidebar.show_corpus(error, corpus, is_failed=now.asked.state is State.FAILED)
+        of_corpus = None if isinstance(now.error, UnsearchableError) else now.error  # which the headline is
+        sidebar.show_corpus(of_corpus, corpus, is_failed=now.asked.state is State.FAILED)
         _show_searches(asked)
         jobs.show_status("")
     with st.container():
@@ -140,9 +140,12 @@ def _show() -> None:
         st.button(words.search_cards.OFFER, type="primary", on_click=_take_python_api, icon=":material/search:")
     with st.container(key="advice"):
         if test is not None:
-            st.markdown(
-                f":material/arrow_forward: **{escape(words.search.advice(test.consequences[similarity].advice))}**"
-            )
+            advice = words.search.advice(test.consequences[similarity].advice)
+            st.markdown(f":material/arrow_forward: **{escape(advice)}**")
+        elif asked and now.test is None and not now.error:
+            jobs.measure_button(now, "measure")
+        elif asked:
+            st.markdown(escape(words.search_cards.titles_of(asked.task, asked.titles)))
     shown = test or state.get("search_seen")
     _show_picture(shown, similarity, is_before=test is None)
     with view.strip(3):
