@@ -12,6 +12,7 @@ from clsviz.analysis.neighbours import Neighbours, neighbours_of
 from clsviz.errors import UndefinedFitError, UnsearchableError
 from clsviz.progress import Progress
 from clsviz.settings import Fix, Pooling, SimilarityFunction, Task
+from clsviz.sources.catalogue import Corpus
 from clsviz.sources.models import Weights
 from clsviz.sources.searches import Searches
 from clsviz.statistics.exposure import (
@@ -189,7 +190,7 @@ class SearchVectors(Protocol):
 
 
 def key_of(
-    searches: Searches,
+    corpus: Corpus,
     weights: Weights,
     pooling: Pooling,
     layer: int | None,
@@ -197,11 +198,11 @@ def key_of(
     *,
     is_bundled: bool = False,
 ) -> ResultKey:
-    """What a test is computed from; is_bundled: whether it may come with clsviz."""
+    """What a test is computed from; corpus: of the searches. is_bundled: whether it may come with clsviz."""
     about = {
         "result": "search_test",
         "model": weights.fingerprint,
-        "searches": searches.corpus.fingerprint,
+        "searches": corpus.fingerprint,
         "pooling": pooling,
         "layer": layer,
         "length_power": length_power,

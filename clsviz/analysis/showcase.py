@@ -153,7 +153,7 @@ def read_searches(weights: models.Weights, elsewhere: Store, encoders: Encoders)
     vectors = ModelVectors(corpus, weights, search_test.TESTED, None, elsewhere, encoders, Progress())
     for pooling in search_test.TESTED:
         test = search_test.run(corpus, vectors, pooling, None, Progress())
-        write(_RESULTS, search_test.key_of(corpus, weights, pooling, None, is_bundled=True), test)
+        write(_RESULTS, search_test.key_of(corpus.corpus, weights, pooling, None, is_bundled=True), test)
 
 
 def read_examples(encoder: AnyEncoder) -> None:

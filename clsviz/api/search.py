@@ -29,7 +29,7 @@ from clsviz.store.results import ResultCache
 if TYPE_CHECKING:
     import pandas as pd
 
-    from clsviz.figures import Figure
+    from clsviz.figures import ByFifth, Figure
 
 SEARCH_CORPUS = "python-api"
 
@@ -121,19 +121,11 @@ class SearchTestResult:
         drawn = static.Exposures(self.rows(), words.search.spans(self.test))
         return static.image(drawn, self.question, self.answer, words.sharing.SITE, kind=kind)
 
-    def rows(self) -> "list[Any]":
+    def rows(self) -> "list[ByFifth]":
         """The lines of the picture: the ranking asked for first."""
-        from clsviz.figures import ByFifth
+        from clsviz import figures
 
-        return [
-            ByFifth(
-                name,
-                ranking.exposure,
-                [fifth.exposure_interval for fifth in ranking.fifths],
-                [fifth.recall_at_10 for fifth in ranking.fifths],
-            )
-            for name, ranking in words.search.lines(self.test, self.similarity).items()
-        ]
+        return figures.by_fifth(words.search.lines(self.test, self.similarity))
 
     def summary(self) -> dict[str, object]:
         """The result with settings and fingerprints, ready for JSON: the keys of `clsviz search-test --json`."""
@@ -237,7 +229,7 @@ def run_test(
         most_texts=most_texts,
     )
     is_bundled = experiment.corpus == SEARCH_CORPUS
-    key = tests.key_of(asked, weights, experiment.pooling, layer, length_power, is_bundled=is_bundled)
+    key = tests.key_of(asked.corpus, weights, experiment.pooling, layer, length_power, is_bundled=is_bundled)
 
     def compute() -> SearchTest:
         encoder = encoder_of(weights, encoders, store)

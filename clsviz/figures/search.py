@@ -1,13 +1,16 @@
 """Exposure and recall of a search, by fifths of the searched texts' lengths."""
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from clsviz.figures.style import SMALL, Palette, arrange, hover_label
+from clsviz.statistics.exposure import Ranking
 
 SEARCH_HEIGHT = 520
 
@@ -15,6 +18,13 @@ LEAST_EXPOSURE = 0.02
 """What is less is drawn there: 0 has no place on a logarithmic axis."""
 
 TICKS = (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
+
+_BELOW = 0.32
+"""The share of the height that recall takes."""
+
+_ROOM, _LABEL, _LONGEST_LINE, _LONGEST_SPAN = 92, 0.13, 12, 6
+"""Pixels beside the picture for labels, the share of the upper part's height that one takes, and the letters that a
+phone has room for in one line of a label and below a fifth."""
 
 
 @dataclass(frozen=True)
@@ -27,12 +37,25 @@ class ByFifth:
     recall: Sequence[float | None]
 
 
+def by_fifth(rankings: Mapping[str, Ranking]) -> list[ByFifth]:
+    """Rankings by name, as they are drawn."""
+    return [
+        ByFifth(
+            name,
+            ranking.exposure,
+            [fifth.exposure_interval for fifth in ranking.fifths],
+            [fifth.recall_at_10 for fifth in ranking.fifths],
+        )
+        for name, ranking in rankings.items()
+    ]
+
+
 def exposure_by_fifth(rows: Sequence[ByFifth], spans: Sequence[str], palette: Palette) -> go.Figure:
     """Exposure over the fifths on a logarithmic axis with a line at 1, and recall below it; a label at each line's end.
 
-    rows: up to five, the one that the verdict is about first. spans: the token range of each fifth, shortest first.
+    rows: up to five. spans: the token range of each fifth, shortest first.
     """
-    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, row_heights=[0.66, 0.34], vertical_spacing=0.06)
+    figure = make_subplots(rows=2, cols=1)
     colours = (palette.points, palette.line, palette.summary, palette.own, palette.other)
     for row, colour in zip(rows, colours, strict=False):
         exposure = [None if value is None else max(value, LEAST_EXPOSURE) for value in row.exposure]
@@ -48,7 +71,6 @@ def exposure_by_fifth(rows: Sequence[ByFifth], spans: Sequence[str], palette: Pa
             x=[*spans],
             y=exposure,
             name=hover_label(row.name, 1),
-            legendgroup=row.name,
             mode="lines+markers",
             line=line,
             marker={"color": colour, "size": 7},
@@ -71,8 +93,6 @@ def exposure_by_fifth(rows: Sequence[ByFifth], spans: Sequence[str], palette: Pa
             x=[*spans],
             y=[*row.recall],
             name=hover_label(row.name, 1),
-            legendgroup=row.name,
-            showlegend=False,
             mode="lines+markers",
             line=line,
             marker={"color": colour, "size": 5},
@@ -80,15 +100,58 @@ def exposure_by_fifth(rows: Sequence[ByFifth], spans: Sequence[str], palette: Pa
             row=2,
             col=1,
         )
-    arrange(figure, {}, {})
     highest = max((value for row in rows for value in row.exposure if value), default=1.0)
-    limits = [math.log10(LEAST_EXPOSURE * 0.85), math.log10(max(2.0, 1.15 * highest))]
-    ticks = {"tickmode": "array", "tickvals": [*TICKS], "ticktext": [f"{tick:g}" for tick in TICKS]}
-    figure.update_yaxes(title="Exposure", type="log", range=limits, fixedrange=True, **ticks, row=1, col=1)
-    figure.update_yaxes(title="Recall", range=[0, 1.05], tickformat=".0%", nticks=4, fixedrange=True, row=2, col=1)
-    figure.update_xaxes(type="category", fixedrange=True, tickfont=SMALL, row=1, col=1)
-    figure.update_xaxes(
-        title="Tokens of the searched text, by fifths", type="category", fixedrange=True, tickangle=0, row=2, col=1
+    lowest = min((value for row in rows for value in row.exposure if value is not None), default=1.0)
+    low, high = math.log10(0.85 * min(max(lowest, LEAST_EXPOSURE), 0.5)), math.log10(max(2.0, 1.15 * highest))
+    above: dict[str, Any] = {"title": "Exposure", "type": "log", "range": [low, high], "domain": [_BELOW + 0.06, 1]}
+    above |= {"tickmode": "array", "tickvals": [*TICKS], "ticktext": [f"{tick:g}" for tick in TICKS]}
+    arrange(figure, {"type": "category", "showticklabels": False, "fixedrange": True}, above | {"fixedrange": True})
+    figure.update_layout(
+        yaxis2={"title": "Recall", "range": [0, 1.05], "tickformat": ".0%", "nticks": 4, "fixedrange": True}
+        | {"domain": [0, _BELOW], "zeroline": False},
+        xaxis2={"title": "Tokens of the searched text, by fifths", "type": "category", "fixedrange": True}
+        | {"tickangle": 0, "tickfont": SMALL, "zeroline": False},
+        xaxis={"matches": "x2", "anchor": "y"},
+        showlegend=False,
+        height=SEARCH_HEIGHT,
+        margin={"l": 8, "r": _ROOM, "t": 12, "b": 8},
     )
+    ticks = [span.replace("–", "–<br>") if len(span) > _LONGEST_SPAN else span for span in spans]
+    figure.update_xaxes(tickvals=[*spans], ticktext=ticks)
     figure.add_hline(y=1, line={"color": palette.summary, "width": 1, "dash": "dot"}, row=1, col=1)
-    return figure.update_layout(height=SEARCH_HEIGHT)
+    last = [next((value for value in row.exposure[::-1] if value is not None), None) for row in rows]
+    places = [math.log10(max(value or 1.0, LEAST_EXPOSURE)) for value in last]
+    for row, y, colour in zip(rows, _apart(places, _LABEL * (high - low), high), colours, strict=False):
+        figure.add_annotation(
+            text=_in_two_lines(row.name),
+            x=1,
+            xref="paper",
+            y=y,
+            yref="y",
+            xanchor="left",
+            align="left",
+            showarrow=False,
+            font={"color": colour, "size": 12},
+        )
+    return figure
+
+
+def _apart(places: Sequence[float], least: float, highest: float) -> list[float]:
+    """The places, moved as little as keeps them `least` apart: up, and down again where that is beyond the highest."""
+    order = sorted(range(len(places)), key=places.__getitem__)
+    moved = [*places]
+    for before, after in itertools.pairwise(order):
+        moved[after] = max(moved[after], moved[before] + least)
+    limit = highest
+    for at in order[::-1]:
+        moved[at] = min(moved[at], limit)
+        limit = moved[at] - least
+    return moved
+
+
+def _in_two_lines(name: str) -> str:
+    """A name for the room beside the picture."""
+    first, _, second = name.partition(", ")
+    if not second and len(name) > _LONGEST_LINE and " " in name:
+        first, _, second = name.partition(" ")
+    return f" {hover_label(first, 1)}" + (f"<br> {hover_label(second, 1)}" if second else "")

@@ -21,10 +21,11 @@ from clsviz.experiment import Selection
 from clsviz.progress import Progress
 from clsviz.settings import Reading, Segmentation, Task, printable, shown
 from clsviz.sources import segmentation, tables
-from clsviz.sources.catalogue import CORPORA, Corpus, Shipped, is_own, label
+from clsviz.sources.catalogue import CORPORA, Corpus, Shipped, is_own, is_upload, label
 from clsviz.sources.files import Table
 from clsviz.sources.local_files import place_of
 from clsviz.sources.sampling import fetch_sample
+from clsviz.sources.uploads import upload_label
 
 FEWEST_SEARCHES = 100
 """Fewer tell nothing of fifths."""
@@ -233,7 +234,7 @@ def _judged(
     selection: Selection, path: Path, texts: Sequence[str], ids: list[str] | None, name: str, progress: Progress
 ) -> Searches:
     """Searches of a file for texts of a corpus; ids: of the texts, if it has them."""
-    opened = tables.open_table(path)
+    opened = tables.open_table(path, upload_label(path.name, path.parent) if is_upload(path.name) else "")
     if "query" not in opened.fields or not {"text", "ids"} & {*opened.fields}:
         raise CorpusError(f"{opened.name} must have a column query, and one named text or ids.")
     queries = _cells(opened, "query", progress)

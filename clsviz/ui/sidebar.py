@@ -53,7 +53,7 @@ def show(job: MeasuringJob, *, of_vectors: bool = False, has_presets: bool = Fal
     outline = status.outline(job)
     with st.sidebar:
         show_model(job.error)
-        show_corpus(job)
+        show_corpus(job.error, job.work.corpus, is_failed=job.state is State.FAILED)
         show_settings(of_vectors=of_vectors, has_presets=has_presets)
         status.show(job, outline)
         _left_running()
@@ -145,8 +145,11 @@ def show_message(setting: str) -> None:
         st.error(escape(message))
 
 
-def show_corpus(job: MeasuringJob) -> None:
-    """The corpus, which of its texts, and the visitor's own, with what is wrong with them."""
+def show_corpus(error: ClsvizError | None, found: Corpus | None, *, is_failed: bool) -> None:
+    """The corpus, which of its texts, and the visitor's own, with what is wrong with them.
+
+    found: what the corpus is, once a job knows.
+    """
     state = st.session_state
     names = view.including(state.corpus, [*catalogue.CORPORA, *state.get("uploads", [])])
     st.selectbox(
@@ -163,23 +166,23 @@ def show_corpus(job: MeasuringJob) -> None:
         "well. The others come from the Hugging Face Hub. You can also type any Hub dataset id or, if clsviz runs on "
         "your machine, the path of a file.",
     )
-    is_lost = catalogue.is_upload(state.corpus) and isinstance(job.error, CorpusError)
+    is_lost = catalogue.is_upload(state.corpus) and isinstance(error, CorpusError)
     if is_lost and state.get("lost") != state.corpus:
         state.lost, state.own_file = state.corpus, True
     layout.box(
         "Use your own text",
         "own_file",
-        _upload,
+        lambda: _upload("upload"),
         height=_HEIGHT_OF_UPLOAD,
         chosen=lambda: (session.measured(), *(str(state.get(name, "")) for name in ("held", "corpus_message"))),
     )
     show_message("corpus")
-    status.show_error(job.error, Subject.CORPUS)
+    status.show_error(error, Subject.CORPUS)
     # While the job is looking, what the job before knew, so that nothing jumps.
-    if job.work.corpus is not None:
-        state.known_corpus = job.work.corpus
+    if found is not None:
+        state.known_corpus = found
     corpus: Corpus | None = state.get("known_corpus")
-    if corpus is not None and (corpus.selection.corpus != state.corpus or job.state is State.FAILED):
+    if corpus is not None and (corpus.selection.corpus != state.corpus or is_failed):
         corpus = None
     if corpus is None and any(state[setting] for setting in _TEXT_HELP):
         st.button("Use the dataset’s defaults", on_click=_forget_texts, width="stretch")
@@ -205,11 +208,25 @@ def _choose_corpus() -> None:
         session.hold()
 
 
-def _upload() -> None:
+def choose_corpus(name: str) -> None:
+    """Go to a corpus, with its own defaults."""
+    st.session_state.corpus, st.session_state.corpus_message = name, ""
+    _forget_texts()
+
+
+def own_text(key: str, about: str) -> None:
+    """A button that opens the box for a file of the visitor's own. key: of the box; about: what stands above it."""
+    with st.popover("Try it on your own text", icon=":material/upload_file:", key=f"{key}_place"):
+        st.caption(about)
+        _upload(key)
+
+
+def _upload(key: str) -> None:
     file = st.file_uploader(
         "A text file",
-        key="upload",
+        key=key,
         on_change=_keep_upload,
+        args=[key],
         max_upload_size=server.upload_megabytes(server.limits()),
         help="Plain text (a text on each line, or wrapped paragraphs), a table (CSV, TSV, JSON lines) or Parquet. "
         "All but Parquet may be gzipped.",
@@ -220,14 +237,14 @@ def _upload() -> None:
         st.caption(words.reading.kept_for(server.limits().upload_seconds))
 
 
-def _keep_upload() -> None:
+def _keep_upload(key: str) -> None:
     """Make the uploaded file the corpus, or say why not."""
     state = st.session_state
     state.upload_message = ""
-    if state.upload is None:
+    if state[key] is None:
         return
     try:
-        name = server.keep_upload(state.upload)
+        name = server.keep_upload(state[key])
     except ClsvizError as error:
         state.upload_message = str(error)
     else:
@@ -284,6 +301,7 @@ def _forget_texts() -> None:
     for setting in _TEXT_HELP:
         st.session_state[setting] = ""
     st.session_state.reading = Reading.AUTO
+    st.session_state.titles = st.session_state.searches = ""
 
 
 def show_settings(*, of_vectors: bool, has_presets: bool = False) -> None:

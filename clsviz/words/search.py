@@ -48,8 +48,7 @@ _DO = {
 }
 
 ABOUT_EXPOSURE = (
-    "Exposure: how often texts of a length are found, over how often they are right. 1 is fair; bands are 95% "
-    "intervals."
+    "Exposure: how often texts of a length are found, over how often they are right. 1 is fair; bars are 95% intervals."
 )
 
 HOW_TO_READ = """\
@@ -161,9 +160,8 @@ def ranker(pooling: Pooling, similarity: SimilarityFunction) -> str:
 
 
 def lines(test: SearchTest, similarity: SimilarityFunction) -> dict[str, Ranking]:
-    """What the picture shows, by name: the ranking asked for, the other similarity, BM25, and the advised fix."""
-    other = next(one for one in SimilarityFunction if one is not similarity)
-    found = {ranker(test.pooling, one): test.ranking(one) for one in (similarity, other)} | {"BM25": test.bm25}
+    """What the picture shows, by name and always in this order: cosine, dot product, BM25, the advised fix."""
+    found = {ranker(test.pooling, one): test.ranking(one) for one in SimilarityFunction} | {"BM25": test.bm25}
     of = test.consequences[similarity]
     if of.advice.fix not in (None, Fix.NORMALIZED):  # normalised, the dot product is the cosine
         found[FIXES[of.advice.fix]] = of.fixes[of.advice.fix].ranking

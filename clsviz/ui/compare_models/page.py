@@ -14,7 +14,7 @@ from clsviz import analysis, export, figures, words
 from clsviz.analysis.compare import Row
 from clsviz.errors import Subject
 from clsviz.experiment import Experiment
-from clsviz.jobs import Found, MeasuringJob
+from clsviz.jobs import Found, MeasuringJob, State
 from clsviz.settings import Pooling, Precision, Unit
 from clsviz.sources import models
 from clsviz.ui import sidebar, view
@@ -44,7 +44,8 @@ def page() -> None:
     first, outline = compared.norms[0], compared.outline()
     with st.sidebar:
         jobs.choose_models(compared)
-        sidebar.show_corpus(_knows_the_corpus(compared))
+        of = _knows_the_corpus(compared)
+        sidebar.show_corpus(of.error, of.work.corpus, is_failed=of.state is State.FAILED)
         sidebar.show_settings(of_vectors=True)
         jobs.show_status(compared, outline)
     jobs.show_status_on_a_phone(compared, outline)

@@ -1,0 +1,1 @@
+"""The page “Does length bend my search?”."""

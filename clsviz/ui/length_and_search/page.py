@@ -1,0 +1,255 @@
+"""The page “Does length bend my search?”: searches whose right texts are known, by fifths of the texts' lengths."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import streamlit as st
+
+from clsviz import export, figures, words
+from clsviz.analysis.search_test import TESTED, SearchTest
+from clsviz.errors import ClsvizError, CorpusError, SettingError, Subject, UnsearchableError
+from clsviz.experiment import Experiment
+from clsviz.figures import static
+from clsviz.jobs import Found, State
+from clsviz.settings import SEARCH_DEFAULTS, Pooling, SimilarityFunction
+from clsviz.sources import catalogue, models, tables
+from clsviz.sources.local_files import place_of
+from clsviz.ui import sidebar, view
+from clsviz.ui.length_and_search import cards, jobs
+from clsviz.ui.length_and_search.jobs import Asked, SearchJobs
+from clsviz.ui.markdown import escape
+from clsviz.ui.parts import chart, layout, plot, redrawn, share
+from clsviz.ui.state import server, session, url, visitor, watching
+
+PAGE = "length-and-search"
+
+_POOLINGS = (*TESTED, Pooling.MAX)
+
+
+def page() -> None:
+    """Draw the page; its picture is of one test as a whole, or stays as it was until there is one."""
+    url.restore(PAGE)
+    try:
+        visitor.check(session.experiment())
+    except SettingError as error:
+        st.error(escape(error))
+        st.stop()
+    watching.watch()
+    before = jobs.ask()
+    jobs.wait_a_moment(before)
+    asked = before.asked.work.result
+    if asked and asked.found:
+        view.fit(asked.found, _POOLINGS)
+    now = jobs.ask()  # of the layer and the vector that there are
+    with st.sidebar:
+        sidebar.show_model(now.error)
+        corpus = replace(asked.corpus, columns=_columns()) if asked and not now.asked.state.is_active else None
+        of_corpus = None if isinstance(now.error, UnsearchableError) else now.error  # which the headline is
+        sidebar.show_corpus(of_corpus, corpus, is_failed=now.asked.state is State.FAILED)
+        _show_searches(asked)
+        jobs.show_status("")
+    with st.container():
+        if not now.is_done:
+            with st.container(key="phone"):
+                jobs.show_status("-phone")
+    sidebar.show_notes_of_view()
+
+    def chosen() -> object:
+        return session.measured(), session.experiment().view, jobs.of_searches()
+
+    redrawn.show(_show, chosen, lambda: jobs.ask().is_active, lambda: jobs.ask().news())
+
+
+def _columns() -> tuple[str, ...]:
+    """The columns of a file of one's own that hold text."""
+    selection, folder = session.experiment().selection, server.jobs().store.corpora
+    if not catalogue.is_own(selection.corpus):
+        return ()
+    try:
+        return tables.open_table(*place_of(selection, folder), reading=selection.reading).columns
+    except CorpusError:  # as its job says
+        return ()
+
+
+def _show_searches(asked: Asked | None) -> None:
+    """Where the searches come from: a column of titles, or a file with right texts."""
+    state, columns = st.session_state, _columns()
+    if catalogue.is_own(state.corpus):
+        offered = view.including(state.titles, ["", *columns])
+        detected = asked.titles if asked and not state.titles else ""
+
+        def label(column: str) -> str:
+            return column or (f"Detect ({detected})" if detected else "Detect")
+
+        if len(offered) > 2 or state.titles:
+            st.selectbox(
+                "Titles",
+                offered,
+                index=offered.index(state.titles),
+                format_func=label,
+                key="titles",
+                persist_state="session",
+                help="The column whose titles search for their texts. Without one, halves of texts search for each "
+                "other.",
+            )
+
+    def draw() -> None:
+        file = st.file_uploader(
+            "Searches with right texts",
+            key="searches_upload",
+            on_change=_keep_searches,
+            max_upload_size=server.upload_megabytes(server.limits()),
+            help="A table of query and text, or of query and ids, separated by spaces, of the corpus’s column id.",
+        )
+        if file is not None and (message := state.get("searches_message", "")):
+            st.error(escape(message))
+        elif state.searches:
+            st.button("Use no file of searches", on_click=state.update, args=[{"searches": ""}], width="stretch")
+
+    layout.box("Use your own searches", "own_searches", draw, height=234, chosen=jobs.of_searches)
+
+
+def _keep_searches() -> None:
+    """Take the searches of an uploaded file, or say why not."""
+    state = st.session_state
+    state.searches_message = ""
+    if state.searches_upload is None:
+        return
+    try:
+        state.searches = server.keep_upload(state.searches_upload)
+    except ClsvizError as error:
+        state.searches_message = str(error)
+
+
+def _show() -> None:
+    """The answer, the picture with its controls, what to do, and the cards."""
+    state, now = st.session_state, jobs.ask()
+    experiment, similarity = session.experiment(), state.similarity
+    titles, judged = jobs.of_searches()
+    extras = {"similarity": "" if similarity is SimilarityFunction.COSINE else similarity.value}
+    extras |= {"titles": titles, "searches": judged}
+    query = url.write(experiment, PAGE, **extras)
+    asked, test = now.asked.work.result, now.result
+    if test is not None:
+        state.search_seen = test
+    answer, numbers = _answer(now, asked, test, similarity)
+    terms = words.glossary.of_page(words.glossary.LENGTH_AND_SEARCH, experiment)
+    layout.head(words.search.QUESTION, answer, numbers, _caveat(test, asked, similarity), terms=terms)
+    error = now.asked.error
+    if error is not None and error.subject is not Subject.MODEL and experiment.corpus != SEARCH_DEFAULTS["corpus"]:
+        st.button(words.search_cards.OFFER, type="primary", on_click=_take_python_api, icon=":material/search:")
+    with st.container(key="advice"):
+        if test is not None:
+            advice = words.search.advice(test.consequences[similarity].advice)
+            st.markdown(f":material/arrow_forward: **{escape(advice)}**")
+        elif asked and now.test is None and not now.error:
+            jobs.measure_button(now, "measure")
+        elif asked:
+            st.markdown(escape(words.search_cards.titles_of(asked.task, asked.titles)))
+    shown = test or state.get("search_seen")
+    _show_picture(shown, similarity, is_before=test is None)
+    with view.strip(3):
+        view.choice(
+            "Compared by", "similarity", SimilarityFunction, _SIMILARITIES.__getitem__, help=_ABOUT_SIMILARITIES
+        )
+        view.layer(asked.found if asked else None)
+        view.choice("Vector", "pooling", _POOLINGS, lambda pooling: words.POOLINGS[pooling].short)
+    with st.container(horizontal=True, horizontal_alignment="distribute"):
+        with st.container(width="content"):
+            sidebar.own_text("search_upload", words.search_cards.OWN_TEXT)
+        if test is not None and asked is not None and asked.found is not None:
+            with st.container(horizontal=True, horizontal_alignment="right", width="content"):
+                share.copy_link(experiment, asked.found, query)
+                _downloads(experiment, asked.found, test, similarity)
+    if test is None or asked is None or asked.found is None:
+        return
+    cards.show(test, similarity)
+    extras["similarity"] = similarity.value if similarity is SimilarityFunction.DOT else ""
+    extras["searches"] = "FILE" if judged else ""
+
+    def how(found: Found = asked.found, titles: str = asked.titles) -> None:
+        share.facts(words.search_cards.settings(test, found, titles))
+        share.command(words.search_cards.command(experiment, found, extras))
+
+    share.explain(words.search.HOW_TO_READ, how)
+
+
+_ABOUT_SIMILARITIES = (
+    "Cosine compares directions. The dot product is of vectors as they are pooled, so larger vectors are found more "
+    "often."
+)
+
+_SIMILARITIES = {SimilarityFunction.COSINE: "Cosine", SimilarityFunction.DOT: "Dot"}
+
+
+def _answer(
+    now: SearchJobs, asked: Asked | None, test: SearchTest | None, similarity: SimilarityFunction
+) -> tuple[str, str]:
+    """The headline and the quiet line: a verdict once all of it is computed, and until then what is going on."""
+    if test is not None:
+        return words.search.verdict(test, similarity), words.search.quiet_line(test, similarity)
+    if now.error is not None:
+        return words.search.cannot_tell(str(now.error)), ""
+    if asked is None or now.asked.state.is_active:
+        return "Reading the texts…", ""
+    if now.test is not None and now.test.state.is_active:
+        label = models.label(st.session_state.model)
+        return words.search_cards.measuring(f"{asked.n_texts:,} texts with {label}"), ""
+    cost = asked.cost
+    of = asked.task, asked.n_searches, asked.n_texts
+    return words.search_cards.ready(*of, cost.seconds, cost.megabytes), ""
+
+
+def _caveat(test: SearchTest | None, asked: Asked | None, similarity: SimilarityFunction) -> str:
+    """Whom dot product concerns."""
+    if test is None or asked is None or asked.weights is None or similarity is SimilarityFunction.COSINE:
+        return ""
+    return words.search.normalizes(test, asked.weights.label)
+
+
+def _take_python_api() -> None:
+    """Go to the corpus that can be searched."""
+    sidebar.choose_corpus(SEARCH_DEFAULTS["corpus"])
+
+
+def _show_picture(test: SearchTest | None, similarity: SimilarityFunction, *, is_before: bool) -> None:
+    """Exposure and recall by fifths; is_before: of other settings, until these are computed."""
+    with st.container(key="dimmed" if is_before else "undimmed"):
+        if test is None:
+            st.container(height=figures.SEARCH_HEIGHT, border=True)
+            return
+
+        lines = figures.by_fifth(words.search.lines(test, similarity))
+        plot.show(
+            figures.exposure_by_fifth(lines, words.search.spans(test), chart.palette()),
+            key="exposure",
+            alt=f"Exposure and recall by fifths of the texts’ lengths. {words.search.verdict(test, similarity)}",
+            height=figures.SEARCH_HEIGHT,
+        )
+        st.caption(escape(words.search.ABOUT_EXPOSURE))
+
+
+def _downloads(experiment: Experiment, found: Found, test: SearchTest, similarity: SimilarityFunction) -> None:
+    name, of = f"{share.file_name(experiment, found)}-search", test.consequences[similarity]
+
+    def draw() -> None:
+        def image(kind: str) -> Callable[[], bytes]:
+            drawn = static.Exposures(figures.by_fifth(words.search.lines(test, similarity)), words.search.spans(test))
+            question, verdict = words.search.QUESTION, words.search.verdict(test, similarity)
+            return lambda: static.image(drawn, question, verdict, words.sharing.SITE, kind=kind)
+
+        with st.container(horizontal=True):
+            for kind, mime in (("png", "image/png"), ("svg", "image/svg+xml")):
+                _download(f"Picture ({kind.upper()})", image(kind), f"{name}.{kind}", mime)
+        share.table_downloads(
+            "Table", name, lambda: export.search.table(test, similarity), lambda: share.about(experiment, found)
+        )
+        if of.correction is not None:
+            text = cards.as_json(of.correction).encode()
+            _download("Correction (JSON)", lambda: text, f"{name}-correction.json", "application/json")
+
+    share.menu(draw, 3)
+
+
+def _download(label: str, content: Callable[[], bytes], file_name: str, mime: str) -> None:
+    st.download_button(label, content, file_name, mime, key=f"download-{label}", on_click="ignore", width="stretch")
