@@ -198,7 +198,7 @@ def test_cite_and_export_is_made_once_it_is_opened(open_page: Callable[..., AppT
     page.session_state["export"] = True
     page = settle(page.run())
     labels = [button.proto.label for button in page.get("download_button")]
-    assert labels == ["Picture (HTML)", "Table (CSV)", "Table (Parquet)"]
+    assert labels == ["Picture (PDF)", "Picture (HTML)", "Table (CSV)", "Table (Parquet)"]
     caption, entry = (code.value for code in page.code)
     assert caption.startswith("Norm of ")
     assert entry.startswith("@software{clsviz-")
