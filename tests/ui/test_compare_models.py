@@ -89,19 +89,6 @@ def test_the_models_are_measured_on_the_same_sentences(open_page: Callable[..., 
     assert set(server.jobs()._analyses) == tasks
 
 
-def test_a_link_restores_models_and_axes_and_names_what_cannot_be_used(
-    open_page: Callable[..., AppTest], folders: list[str]
-) -> None:
-    page = open_page(axes="free", layer="1")
-    assert page.multiselect(key="models").value == folders
-    assert (page.query_params["axes"], page.query_params["models"]) == ("free", ",".join(folders))
-    assert "matches" not in charts(page)[0]["layout"]["yaxis2"]
-    page.toggle(key="axes").set_value(False).run()
-    assert "axes" not in page.query_params
-    assert charts(page)[0]["layout"]["yaxis2"]["matches"] == "y"
-    assert "axes is “crooked”; it must be free" in texts(open_page(axes="crooked"))
-
-
 def test_without_models_in_the_link_the_current_one_meets_its_untrained_self(
     open_page: Callable[..., AppTest], folders: list[str]
 ) -> None:

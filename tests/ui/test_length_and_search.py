@@ -54,12 +54,6 @@ def test_a_link_opens_the_map_with_its_answer_and_downloads(
     assert answer(settle(page)).startswith("Control: lengths are shuffled")
 
 
-def test_too_few_sentences_and_vectors_of_one_direction_explain_themselves(open_page: Callable[..., AppTest]) -> None:
-    page = open_page(sample_size="60")
-    assert "At least 100 different sentences are needed, and there are only" in answer(page)
-    assert "have the same direction" in answer(open_page(layer="0"))
-
-
 def test_shipped_results_are_shown_while_it_is_still_looked_up_what_more_would_take(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

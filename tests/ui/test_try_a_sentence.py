@@ -151,17 +151,6 @@ def test_odd_text_is_shown_as_it_is(open_page: Callable[..., AppTest]) -> None:
     assert "the model reads only its beginning" in answer(page)
 
 
-def test_a_link_restores_all_that_the_page_has(open_page: Callable[..., AppTest]) -> None:
-    page = open_page(text=TYPED, sentence="2", word="3", nearest="yes")
-    assert "In the link" not in texts(page)
-    assert answer(page).startswith("“a big dog ran")
-    assert page.selectbox(key="word").value == 3
-    assert len(jobs_of(page)) == 2
-    bad = open_page(text=TYPED, sentence="99", word="-1", nearest="maybe")
-    assert answer(bad).startswith("“the cat sat on the mat .”")
-    assert texts(bad).count("In the link") == 2
-
-
 @needs_bfloat16
 def test_every_table_says_in_which_numbers_it_was_measured(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
