@@ -144,17 +144,19 @@ class Experiment:
         defaults = Selection(name)
         return replace(self, **{field.name: getattr(defaults, field.name) for field in fields(Selection)})
 
-    def to_query(self) -> dict[str, str]:
-        """As URL parameters, defaults left out."""
-        return {
+    def to_query(self, defaults: Mapping[str, str] | None = None) -> dict[str, str]:
+        """As URL parameters, defaults left out; defaults: those of a page that has others, as URL parameters."""
+        texts = {
             field.name: written(field.name, value)
             for field in fields(self)
-            if (value := getattr(self, field.name)) != field.default and value is not None
+            if (value := getattr(self, field.name)) is not None
         }
+        usual = {field.name: written(field.name, field.default) for field in fields(self)} | {**(defaults or {})}
+        return {name: text for name, text in texts.items() if text != usual[name]}
 
-    def to_flags(self) -> dict[str, str]:
-        """As flags of the command line, which are called like the URL parameters; defaults left out."""
-        return {f"--{name.replace('_', '-')}": value for name, value in self.to_query().items()}
+    def to_flags(self, defaults: Mapping[str, str] | None = None) -> dict[str, str]:
+        """As flags of the command line, which are called like the URL parameters; defaults as in `to_query`."""
+        return {f"--{name.replace('_', '-')}": value for name, value in self.to_query(defaults).items()}
 
     @classmethod
     def from_query(cls, query: Mapping[str, str], report: Callable[[SettingError], None] | None = None) -> "Experiment":

@@ -143,8 +143,13 @@ TEXT_PARAMETER = "text"
 PAGE_PARAMETERS = (
     *("models", "axes", "heat", "nearest", "sentence", "word", "overlays", "zoom", "selected", "joined"),
     *("erase", "travel_to", "colour", "find", "origin", "sentlen_file", "project"),
+    *("similarity", "titles", "searches"),
 )
 """URL parameters that belong to a single page. Not part of the experiment."""
+
+
+SEARCH_DEFAULTS = {"corpus": "python-api", "pooling": "mean"}
+"""Settings of a search test that a link or a command leaves out, where they are not those of other pages."""
 
 
 ALTERED_SIZES = (100, 20_000)

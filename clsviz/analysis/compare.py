@@ -9,12 +9,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clsviz.analysis.search_test import SearchTest
 from clsviz.analysis.view import ViewData, advised, lengths_of, near_duplicates, select_index, under_cutoff
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import View
 from clsviz.jobs import Found
 from clsviz.measurements import Measurements
-from clsviz.settings import Pooling
+from clsviz.settings import Pooling, SimilarityFunction
 from clsviz.sources import models
 from clsviz.statistics.line import Fit, r_squared
 from clsviz.statistics.probes import Profile, Readout, readings
@@ -45,6 +46,7 @@ class Row:
     label: unique among the models. n_sampled: sentences of the sample. is_whole: whether all of them are measured.
     norms: None while nothing is measured. profile: probes of its vectors, fitted to the first sentences of the sample.
     is_read: whether the profile is final.
+    search: of its mean-pooled vectors, where it was tested; search_problem: why it could not be, or "".
     problem: why something is missing, or "".
     """
 
@@ -58,6 +60,8 @@ class Row:
     sentences_per_second: float | None = None
     n_parameters: int | None = None
     problem: str = ""
+    search: SearchTest | None = None
+    search_problem: str = ""
 
     @property
     def fit(self) -> Fit | None:
@@ -122,7 +126,9 @@ def table(rows: Sequence[Row]) -> pd.DataFrame:
     Columns: model, label, n_sentences, r_squared with its 95% interval r_squared_low to r_squared_high, slope with
     slope_low and slope_high, spearman, probe_r_squared (cross-validated, of the whole [CLS] vector after the layer
     where it is highest), probe_layer, n_layers, norm_mean, norm_sd, mean_length, mean_tokens, sentences_per_second,
-    n_parameters (weights in the matrices that every token is multiplied by), problem.
+    n_parameters (weights in the matrices that every token is multiplied by), problem; and where a search was tested, of
+    mean-pooled vectors by cosine and by dot product (…_dot): recall_at_10 with recall_at_10_low and recall_at_10_high,
+    ndcg_at_10, exposure_shortest and exposure_longest (of the shortest and the longest fifth of the texts).
     """
     return pd.DataFrame(map(_cells, rows)).astype(
         dict.fromkeys(("n_sentences", "probe_layer", "n_layers", "n_parameters"), "Int64")
@@ -156,7 +162,23 @@ def _cells(row: Row) -> dict[str, object]:
         "sentences_per_second": np.nan if row.sentences_per_second is None else row.sentences_per_second,
         "n_parameters": row.n_parameters,
         "problem": row.problem or (norms.shown.problem if norms else ""),
+        **(_search_cells(row.search) if row.search else {}),
     }
+
+
+def _search_cells(test: SearchTest) -> dict[str, object]:
+    cells: dict[str, object] = {}
+    for similarity, end in ((SimilarityFunction.COSINE, ""), (SimilarityFunction.DOT, "_dot")):
+        ranking = test.ranking(similarity)
+        cells |= {
+            f"recall_at_10{end}": ranking.recall_at_10,
+            f"recall_at_10_low{end}": ranking.recall_interval[0],
+            f"recall_at_10_high{end}": ranking.recall_interval[1],
+            f"ndcg_at_10{end}": ranking.ndcg_at_10,
+            f"exposure_shortest{end}": ranking.exposure[0],
+            f"exposure_longest{end}": ranking.exposure[-1],
+        }
+    return cells
 
 
 def curves(rows: Sequence[Row]) -> pd.DataFrame:

@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from clsviz.analysis.neighbours import Neighbours, neighbours_of
 from clsviz.errors import UndefinedFitError, UnsearchableError
 from clsviz.progress import Progress
 from clsviz.settings import Fix, Pooling, SimilarityFunction, Task
@@ -140,7 +141,7 @@ class SearchTest:
         cosine; None where that is not known.
     rankings: by ranker, every pooling tested by both similarity functions. bm25: by shared words.
     consequences: of the rankers of the pooling asked for, by similarity function.
-    pooling, layer: those asked for.
+    pooling, layer: those asked for. neighbours: of the texts among themselves by cosine; None where undefined.
     """
 
     task: Task
@@ -153,6 +154,7 @@ class SearchTest:
     rankings: Mapping[Ranker, Ranking]
     bm25: Ranking
     consequences: Mapping[SimilarityFunction, Consequences]
+    neighbours: Neighbours | None = None
 
     def ranking(self, similarity: SimilarityFunction, pooling: Pooling | None = None) -> Ranking:
         """By vectors of a pooling (by default the one asked for) and a similarity function."""
@@ -291,6 +293,7 @@ def run(
         {ranker: ranked(outcome) for ranker, outcome in outcomes.items()},
         ranked(by_words, None),
         consequences,
+        neighbours_of(searches.texts, texts, lengths, seed),
     )
 
 

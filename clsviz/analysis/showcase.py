@@ -1,10 +1,12 @@
 """What was read from the measurements that come with clsviz, so that every page opens with results.
 
-Run as ``python -m clsviz.analysis.showcase``, this measures, reads and writes all of it anew on the machine that runs
-it. A page that asks for something else measures and computes it there.
+Run as ``python -m clsviz.analysis.showcase``, this measures, reads and writes all of it again on the machine that runs
+it, or with ``searches`` after it only the tests of searches. A page that asks for something else measures and computes
+it there.
 """
 
 import contextlib
+import sys
 import tempfile
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
@@ -12,15 +14,17 @@ from pathlib import Path
 from typing import TypeVar
 
 from clsviz import analysis
-from clsviz.analysis import compare, layers, probes, search, typed
+from clsviz.analysis import compare, layers, probes, search, search_test, typed
 from clsviz.encoder import AnyEncoder
 from clsviz.errors import UndefinedFitError
-from clsviz.experiment import Experiment, View
-from clsviz.jobs import SHOWCASE, Encoders, Found, measure_showcase, measure_texts
+from clsviz.experiment import Experiment, Selection, View
+from clsviz.jobs import SHOWCASE, Encoders, Found, ModelVectors, measure_showcase, measure_texts
 from clsviz.measurements import MAX_LENGTH, POOLED
 from clsviz.progress import Progress
 from clsviz.settings import Lengths, Pooling, Precision, Unit
+from clsviz.sources import models
 from clsviz.sources.models import UNTRAINED
+from clsviz.sources.searches import find_searches
 from clsviz.store import Store
 from clsviz.store.results import ResultCache, ResultKey, write
 
@@ -52,8 +56,12 @@ def controls() -> list[View]:
 
 
 def main() -> None:
-    """Measure and read everything, with nothing taken over from before."""
+    """Measure and read everything, with nothing taken over from before, or the tests of searches alone."""
     encoders = Encoders()
+    if sys.argv[1:] == ["searches"]:
+        with tempfile.TemporaryDirectory(prefix="clsviz-showcase-") as folder:
+            read_searches(models.find(DEFAULT.model), Store(Path(folder)), encoders)
+        return
     with tempfile.TemporaryDirectory(prefix="clsviz-showcase-") as folder:
         elsewhere = Store(Path(folder))
         measured = measure_showcase(EXPERIMENTS, elsewhere, encoders)
@@ -65,6 +73,7 @@ def main() -> None:
             read_vectors(of_vectors, None if is_default else [DEFAULT.view])
             if is_default:
                 read_similarity(of_vectors, elsewhere, encoders)
+                read_searches(of_norms.weights, elsewhere, encoders)
                 read_examples(encoders.get(of_norms.weights))
 
 
@@ -116,6 +125,15 @@ def read_similarity(found: Found, elsewhere: Store, encoders: Encoders) -> None:
         found, view, lambda texts: measure_texts(texts, DEFAULT, found, elsewhere, encoders, Progress())
     )
     cache.put(analysis.result_key("join", found, view=view), joined)
+
+
+def read_searches(weights: models.Weights, elsewhere: Store, encoders: Encoders) -> None:
+    """What the page about search opens with: every vector that people search with, after the last layer."""
+    corpus = find_searches(Selection("python-api"), elsewhere.corpora, Progress())
+    vectors = ModelVectors(corpus, weights, search_test.TESTED, None, elsewhere, encoders, Progress())
+    for pooling in search_test.TESTED:
+        test = search_test.run(corpus, vectors, pooling, None, Progress())
+        write(_RESULTS, search_test.key_of(corpus, weights, pooling, None, is_bundled=True), test)
 
 
 def read_examples(encoder: AnyEncoder) -> None:

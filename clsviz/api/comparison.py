@@ -20,12 +20,13 @@ from clsviz.api.inputs import (
     with_view,
 )
 from clsviz.api.norms import to_html
-from clsviz.errors import SettingError, UndefinedFitError
+from clsviz.api.search import run_test
+from clsviz.errors import SettingError, UndefinedFitError, UnsearchableError
 from clsviz.experiment import Experiment
 from clsviz.jobs import Encoders, Found
 from clsviz.measurements import Kind
 from clsviz.progress import Progress
-from clsviz.settings import MOST_MODELS, Pooling, Precision
+from clsviz.settings import MOST_MODELS, Pooling, Precision, SimilarityFunction
 from clsviz.statistics.probes import Readout
 from clsviz.store import Store
 
@@ -91,7 +92,8 @@ class Comparison:
     @property
     def answer(self) -> str:
         """What the numbers say, in a few sentences."""
-        parts = words.comparison.answer(self.rows, self.experiment), self.tokenizers
+        norms = words.comparison.answer(self.rows, self.experiment)
+        parts = words.comparison.searches(self.rows), norms, self.tokenizers
         return " ".join(filter(None, parts))
 
     @property
@@ -102,7 +104,8 @@ class Comparison:
     @property
     def notes(self) -> list[str]:
         """What else to know, such as that the corpus has fewer sentences than were asked for."""
-        return list(dict.fromkeys(note for found in self.founds for note in words.notes(self.experiment, found)))
+        notes = [note for found in self.founds for note in words.notes(self.experiment, found)]
+        return [*dict.fromkeys([*notes, *(row.search_problem for row in self.rows if row.search_problem)])]
 
     def table(self) -> "pd.DataFrame":
         """One row per model.
@@ -110,7 +113,9 @@ class Comparison:
         Columns: model, label, n_sentences, r_squared with the 95% interval r_squared_low to r_squared_high, slope with
         slope_low and slope_high, spearman, probe_r_squared (of the best layer's whole [CLS] vector, cross-validated),
         probe_layer, n_layers, norm_mean, norm_sd, mean_length, mean_tokens, sentences_per_second, n_parameters (weights
-        that every token is multiplied with), problem. What is not known, or undefined, is missing.
+        that every token is multiplied with), problem; and where a search was tested, of mean-pooled vectors by cosine
+        and by dot product (…_dot): recall_at_10 with recall_at_10_low and recall_at_10_high, ndcg_at_10,
+        exposure_shortest and exposure_longest. What is not known, or undefined, is missing.
         """
         return analysis.compare.table(self.rows)
 
@@ -157,6 +162,8 @@ class Comparison:
         models = []
         for index, (found, row, norms) in enumerate(zip(self.founds, cells, self._norms(self.experiment), strict=True)):
             numbers = {str(name): row[name] for name in known} | {"problem": row["problem"] or None}
+            test = self.rows[index].search
+            numbers["search"] = test and export.search.summary(test, SimilarityFunction.COSINE)
             models.append(export.summary(self._of(index), found, norms.shown) | numbers)
         return {"answer": self.answer, "models": models}
 
@@ -175,6 +182,7 @@ def compare(
     text: str = "",
     n: int | None = None,
     seed: int = 0,
+    search: str | None = None,
     store: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
     **settings: Unpack[Settings],
@@ -184,7 +192,8 @@ def compare(
     Of every model the norms are regressed on length over all sentences, and the whole [CLS] vectors of the first
     probe_size sentences (5,000 unless told otherwise) are probed after every layer.
 
-    models: their names, as `measure` takes one. The other arguments are those of `measure`; the precision is always
+    models: their names, as `measure` takes one. search: a corpus to search with every model, as `search_test` does with
+    mean-pooled vectors; “” for the one compared. The other arguments are those of `measure`; the precision is always
     exact.
 
     Raises ClsvizError as `measure` does, and SettingError where the models are fewer than two, more than six, or not
@@ -201,7 +210,7 @@ def compare(
     check_models(models)
     experiment = question(models[0], read_corpus(corpus, opened, text), n, seed, settings)
     with Bar(progress) as bar:
-        return compare_models(experiment, models, opened, bar)
+        return compare_models(experiment, models, opened, bar, search)
 
 
 def check_models(models: Sequence[str]) -> None:
@@ -210,8 +219,13 @@ def check_models(models: Sequence[str]) -> None:
         raise SettingError(f"models is {models!r}; it must be a list of 2 to {MOST_MODELS} different names.")
 
 
-def compare_models(experiment: Experiment, models: Sequence[str], store: Store, progress: Progress) -> Comparison:
-    """Measure norms and vectors by every model, and compare them; whatever the experiment says, exactly."""
+def compare_models(
+    experiment: Experiment, models: Sequence[str], store: Store, progress: Progress, search: str | None = None
+) -> Comparison:
+    """Measure norms and vectors by every model, and compare them; whatever the experiment says, exactly.
+
+    search: a corpus that every model is tested to search, “” for the one compared.
+    """
     check_models(models)
     if experiment.pooling in (Pooling.MEAN, Pooling.MAX):
         raise SettingError(f"pooling is {experiment.pooling}, but models are compared by the norm of cls or pooler.")
@@ -242,7 +256,22 @@ def compare_models(experiment: Experiment, models: Sequence[str], store: Store, 
             models, analysis.compare.labels(models), extracted, norms_of(founds, experiment), vectors, strict=True
         )
     ]
+    if search is not None:
+        rows = [_with_search(row, experiment, search, store, encoders, progress) for row in rows]
     return Comparison(experiment, rows, founds)
+
+
+def _with_search(
+    row: "Row", experiment: Experiment, corpus: str, store: Store, encoders: Encoders, progress: Progress
+) -> "Row":
+    """The row with a test of a search, or with the reason why there is none."""
+    asked = replace(experiment, model=row.model, pooling=Pooling.MEAN, layer=None)
+    if corpus:
+        asked = replace(asked, corpus=corpus, configuration="", split="", column="")
+    try:
+        return replace(row, search=run_test(asked, store, encoders, progress).test)
+    except UnsearchableError as error:
+        return replace(row, search_problem=str(error))
 
 
 def norms_of(founds: Sequence[Found], experiment: Experiment) -> "list[Norms]":

@@ -214,8 +214,12 @@ def run_test(
     similarity: SimilarityFunction = SimilarityFunction.COSINE,
     length_power: float | None = None,
     most_texts: int = searches.MOST_TEXTS,
+    cache: ResultCache | None = None,
 ) -> SearchTestResult:
-    """Find or make the searches, measure what is missing, and test; raises ClsvizError as `search_test` does."""
+    """Find or make the searches, measure what is missing, and test; raises ClsvizError as `search_test` does.
+
+    cache: of results, by default what is on disk.
+    """
     weights = models.fetch(experiment.model, progress)
     if weights.imported:
         raise SettingError("Imported vectors have no queries. Give vectors of both: clsviz.search_test_vectors.")
@@ -245,7 +249,7 @@ def run_test(
         vectors = ModelVectors(asked, weights, [*poolings], layer, store, encoders, progress)
         return tests.run(asked, vectors, experiment.pooling, layer, progress, length_power=length_power)
 
-    cache = ResultCache(store.results, SHOWCASE / "results")
+    cache = cache or ResultCache(store.results, SHOWCASE / "results")
     test: SearchTest = cache.get_or_compute(key, compute)
     found = Found(
         weights, Sample(asked.corpus, asked.texts, "all texts, none cut into sentences"), seed=experiment.seed
@@ -286,11 +290,10 @@ def search_test_vectors(
     """The same test of vectors from any model or API; no model is loaded.
 
     vectors: (n_texts, width). query_vectors: (n_queries, width). right: for each query the places of the right texts,
-    or the only one. n_tokens: of each text (default: its words). Copies of a right text are right, and a query that
-    comes several times is one search, with the vector that it has first.
+    or the only one. n_tokens: of each text (default: its words). Copies of a right text are right.
 
     Raises CorpusError where the numbers of rows do not match or vectors are not finite, and UnsearchableError where
-    there are under 100 different queries.
+    there are under 100 queries.
     """
     there, asked = [*texts], [*queries]
     of_texts, of_queries = np.asarray(vectors, np.float32), np.asarray(query_vectors, np.float32)
@@ -308,14 +311,13 @@ def search_test_vectors(
         raise CorpusError("The vectors hold numbers that are not finite. Leave them out.")
     if any(not of or min(of) < 0 or max(of) >= len(there) for of in places):
         raise CorpusError(f"Each query needs right texts, which are numbers from 0 to {len(there) - 1:,}.")
-    rows = [(query, there[place]) for query, of in zip(asked, places, strict=True) for place in of]
-    found = searches.of_rows(Task.JUDGED, rows, there, Selection(corpus="own vectors"), "Own vectors")
-    first = {query: row for row, query in reversed([*enumerate(asked)])}
+    rows = [(query, {there[place] for place in of}) for query, of in zip(asked, places, strict=True)]
+    found = searches.of_right_texts(Task.JUDGED, rows, there, Selection(corpus="own vectors"), "Own vectors")
     own = _OwnVectors(
         np.array([len(text.split()) for text in there] if n_tokens is None else n_tokens, np.int32),
         np.zeros(len(there), np.bool_),
         of_texts,
-        of_queries[[first[query] for query in found.queries]],
+        of_queries,
     )
     with Bar(progress) as bar:
         test = tests.run(found, own, Pooling.CLS, None, bar, length_power=length_power)

@@ -256,6 +256,13 @@ def _add_compare(commands: "argparse._SubParsersAction[_Parser]") -> None:
     command = _add_command(commands, "compare", f"compare 2 to {MOST_MODELS} models on the same sentences")
     command.allow_abbrev = False  # or --model would be taken for --models
     command.add_argument("--models", nargs="+", metavar="X", help=f"2 to {MOST_MODELS} models, each {_HELP['model']}")
+    command.add_argument(
+        "--search",
+        nargs="?",
+        const="",
+        metavar="CORPUS",
+        help="also test a search of a corpus, such as python-api (default: of the one compared), as search-test does",
+    )
     _add_settings(command, without=("model", "precision"))
     _add_output(command, "one row per model")
 

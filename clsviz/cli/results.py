@@ -191,7 +191,8 @@ def compare(options: argparse.Namespace) -> int:
     output.check(options.output)
     began = time.monotonic()
     with Bar() as bar:
-        result = compare_models(replace(experiment, model=models[0]), models, _store_of(options), bar)
+        asked = replace(experiment, model=models[0])
+        result = compare_models(asked, models, _store_of(options), bar, options.search)
     seconds = time.monotonic() - began
     found = result.founds[0]
     output.print_notes([*words.reading.notes(found.corpus), *result.notes, *words.differences(made_with, found)])

@@ -1,17 +1,27 @@
 from .drawn import REDRAWN, encoder_of, identified
 from .estimate import GPU_RATE, LOAD_SECONDS, RATE_OF_VECTORS, Cost, Machine, Plan, gigabytes_of, plan, planned
-from .extraction import AUDIT_SIZE, Extraction, Found, kind_of_norms, measure_altered, measure_texts, measurement_key
+from .extraction import (
+    AUDIT_SIZE,
+    Extraction,
+    Found,
+    kind_of_norms,
+    measure_altered,
+    measure_texts,
+    measurement_key,
+    state_of_files,
+)
 from .housekeeping import Housekeeping
 from .imports import Import, import_rows, list_imports
 from .job import Job, State, Steps, Watcher
 from .pooled import ModelVectors, PooledTexts
-from .queue import Analysis, JobQueue, Lane, MeasuringJob
+from .queue import FREE_SECONDS, Analysis, JobQueue, Lane, MeasuringJob
 from .share import Share, Worker
 from .showcase import SHOWCASE, Origin, measure_showcase, origin
 from .worker_process import Encoders, RemoteEncoders, WorkerLostError
 
 __all__ = [
     "AUDIT_SIZE",
+    "FREE_SECONDS",
     "GPU_RATE",
     "LOAD_SECONDS",
     "RATE_OF_VECTORS",
@@ -53,4 +63,5 @@ __all__ = [
     "origin",
     "plan",
     "planned",
+    "state_of_files",
 ]

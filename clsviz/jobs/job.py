@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import sys
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
@@ -242,14 +243,18 @@ class Steps(Generic[T]):
     """Work that yields results, each of which replaces the one before. result: the latest, None before the first."""
 
     def __init__(self, steps: Callable[[Progress], Iterator[T]]) -> None:
-        """steps: kept only until the work is done, because it may hold on to much."""
+        """steps: kept only until the work is done, because it may hold on to much; taken again after it gave way."""
         self.result: T | None = None
         self._steps: Callable[[Progress], Iterator[T]] | None = steps
 
     def run(self, progress: Progress) -> None:
         """Take all steps."""
-        steps, self._steps = self._steps, None
+        steps = self._steps
         assert steps is not None  # work is done once
-        for result in steps(progress):
-            self.result = result
-            progress.check()
+        try:
+            for result in steps(progress):
+                self.result = result
+                progress.check()
+        finally:
+            if not isinstance(sys.exception(), _GaveWay):
+                self._steps = None

@@ -16,8 +16,9 @@ from clsviz.store.results import ResultCache, ResultKey
 from clsviz.store.store import Store
 from clsviz.vectors import PooledVectors
 
-_BLOCK, _AT_ONCE = 1024, 64
-"""Texts that are kept together, and texts between two looks at whether to stop."""
+_BLOCK, _AT_ONCE = 256, 64
+"""Texts that are kept together, after which others may have their turn, and texts between two looks at whether to stop.
+"""
 
 _MEMORY = 2**20
 """Of blocks that were read: each is needed once."""
@@ -51,6 +52,7 @@ class PooledTexts:
             block = self._block(number)
             blocks.append((block.n_tokens, block.truncated))
             progress.advance(min(len(texts), (number + 1) * _BLOCK))
+            progress.rest()
         n_tokens, truncated = zip(*blocks, strict=True)
         self.n_tokens: NDArray[np.int32] = np.concatenate(n_tokens)
         self.truncated: NDArray[np.bool_] = np.concatenate(truncated)

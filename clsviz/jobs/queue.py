@@ -161,12 +161,17 @@ class JobQueue:
         steps: Callable[[Progress], Iterator[T]],
         visitor: Hashable = None,
         seconds: Callable[[], float] | None = None,
+        *,
+        kept: Callable[[], T | None] = lambda: None,
+        can_rest: bool = False,
     ) -> Analysis[T]:
         """As `analyse`, for what takes the model as well: it waits for its turn among the measurements.
 
-        steps: gets the job, to say in it how far it is. seconds: about how long it takes.
+        steps: gets the job, to say in it how far it is. seconds: about how long it takes. can_rest: whether the steps,
+        taken again, go on where they called `rest`.
         """
-        return self._ask(Lane.MEASURE, key, steps, visitor, seconds=seconds, most_seconds=self._job_seconds)
+        most = self._job_seconds
+        return self._ask(Lane.MEASURE, key, steps, visitor, kept, seconds=seconds, most_seconds=most, can_rest=can_rest)
 
     def try_sentences(
         self,
@@ -210,6 +215,7 @@ class JobQueue:
         *,
         seconds: Callable[[], float] | None = None,
         most_seconds: float | None = None,
+        can_rest: bool = False,
     ) -> Analysis[T]:
         """The analysis known by `key`, in its lane unless its result is kept."""
         with self._changed:
@@ -218,7 +224,8 @@ class JobQueue:
                 work = Steps(steps)
                 work.result = job.work.result if job else None  # until there is a newer one
                 result = kept()
-                job = Job(work, 0, State.QUEUED if result is None else State.DONE, most_seconds, visitor)
+                state = State.QUEUED if result is None else State.DONE
+                job = Job(work, 0, state, most_seconds, visitor, can_rest=can_rest)
                 job.cost = Cost(seconds()) if seconds else None
                 self._analyses[key] = job
                 job.touch(self._unasked_seconds, visitor)

@@ -45,7 +45,7 @@ ID_COLUMN = "id"
 class Searches:
     """Queries, the texts that they search, and the places of the right ones for each query.
 
-    selection: of the corpus, with what was left open decided. label: of the corpus. queries: different ones.
+    selection: of the corpus, with what was left open decided. label: of the corpus. queries: one each.
     texts: in the order of the corpus, with repetitions. right: for each query, places in `texts`; copies of a right
     text are right. titles: the column that searches, if there is one.
     """
@@ -116,30 +116,28 @@ def find_searches(
 
 
 def of_pairs(task: Task, rows: Sequence[tuple[str, str]], selection: Selection, name: str) -> Searches:
-    """Searches by queries, each with a text that is right, among all these texts."""
-    return of_rows(task, rows, [text for _, text in rows], selection, name)
+    """Searches by queries, each for a text of its own, among all these texts."""
+    return of_right_texts(task, [(query, {text}) for query, text in rows], [text for _, text in rows], selection, name)
 
 
-def of_rows(
-    task: Task, rows: Iterable[tuple[str, str]], texts: Sequence[str], selection: Selection, name: str
+def of_right_texts(
+    task: Task, rows: Sequence[tuple[str, Iterable[str]]], texts: Sequence[str], selection: Selection, name: str
 ) -> Searches:
-    """Searches among texts by queries, each with one that is right; a query that comes several times is one search.
+    """Searches among texts by queries, each with the texts that are right; so are all their copies.
 
     Raises UnsearchableError where there are under 100, or most texts are single words.
     """
-    places: dict[str, list[int]] = defaultdict(list)
-    for place, text in enumerate(texts):
-        places[text].append(place)
-    right: dict[str, set[int]] = defaultdict(set)
-    for query, text in rows:
-        right[query].update(places[text])
-    if len(right) < FEWEST_SEARCHES:
-        only = "Only 1 search" if len(right) == 1 else f"Only {len(right):,} searches"
+    if len(rows) < FEWEST_SEARCHES:
+        only = "Only 1 search" if len(rows) == 1 else f"Only {len(rows):,} searches"
         raise UnsearchableError(
             f"{only} can be made of these texts, and {FEWEST_SEARCHES} are needed. Give more texts or searches."
         )
     _refuse_words(texts)
-    return Searches(task, selection, name, [*right], [*texts], [sorted(of) for of in right.values()])
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, text in enumerate(texts):
+        places[text].append(place)
+    right = [sorted(place for text in of for place in places[text]) for _, of in rows]
+    return Searches(task, selection, name, [query for query, _ in rows], [*texts], right)
 
 
 def of_halves(texts: Sequence[str], selection: Selection, name: str, progress: Progress) -> Searches:
@@ -239,17 +237,18 @@ def _judged(
     if "query" not in opened.fields or not {"text", "ids"} & {*opened.fields}:
         raise CorpusError(f"{opened.name} must have a column query, and one named text or ids.")
     queries = _cells(opened, "query", progress)
-    asked: list[tuple[str, str]] = []
+    asked: dict[str, set[str]] = defaultdict(set)  # a query that comes several times is one search
     if "ids" in opened.fields:
         if ids is None:
             raise CorpusError(f"{printable(name)} has no column “{ID_COLUMN}”, which {opened.name} refers to.")
         of_id = {one: text for one, text in zip(ids, texts, strict=False) if text}
         for query, right in zip(queries, _cells(opened, "ids", progress), strict=True):
-            asked += [(query, of_id[one]) for one in right.split() if query and one in of_id]
+            asked[query] |= {of_id[one] for one in right.split() if one in of_id}
     else:
         there = {*texts}
         for row, (query, text) in enumerate(zip(queries, _cells(opened, "text", progress), strict=True), 1):
             if text not in there:
                 raise CorpusError(f"The text in row {row:,} of {opened.name} is not in {printable(name)}. Add it.")
-            asked += [(query, text)] if query and text else []
-    return of_rows(Task.JUDGED, asked, [*filter(None, texts)], selection, name)
+            asked[query] |= {text} - {""}
+    rows = [(query, found) for query, found in asked.items() if query and found]
+    return of_right_texts(Task.JUDGED, rows, [*filter(None, texts)], selection, name)

@@ -54,6 +54,7 @@ CLASSES = {
     "clsviz.statistics.exposure": "Fifth Ranking FixResult",
     "clsviz.analysis.layers": "SentLen NormBreakdown Projected",
     "clsviz.analysis.search": "Similarity Way Joined",
+    "clsviz.analysis.neighbours": "Neighbours",
     "clsviz.analysis.search_test": "SearchTest Ranker Consequences Advice Correction Example FoundText Threshold",
     "clsviz.analysis.typed": "TypedSentences Check OfLayer",
     "clsviz.encoder": "Anatomy Architecture TokenizerFacts SpecialToken PoolerWeights Parameter",

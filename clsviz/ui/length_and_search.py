@@ -162,7 +162,6 @@ def _downloads(
 
 def _show_remedies(similarity: "Similarity", *, is_imported: bool) -> None:
     """The correlation with and without each remedy, and the table of all ways to compare."""
-    st.markdown(escape(words.similarity.remedies(similarity) or "Trying remedies…"))
     left, right = st.columns([2, 3], gap="medium")
 
     def draw() -> Any:

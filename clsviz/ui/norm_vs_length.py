@@ -167,12 +167,13 @@ def _answer(job: MeasuringJob, experiment: Experiment, found: Found | None, show
         shape is None
         and shown.fit is not None
         and shown.fit.n_clusters >= FEW_SENTENCES
+        and shown.fit.r_squared_interval[0] > 0  # else the answer says so itself
         and _is_more_to_come(job, experiment)
     )
     layout.head(
         question,
-        words.answer(shown, experiment.unit, shape) if shown.fit else shown.problem,
-        words.in_numbers(shown, experiment, n_measured),
+        words.answer(shown, experiment, shape),
+        words.in_numbers(shown, experiment, n_measured, shape),
         " ".join(words.caveats(shown, experiment, n_measured)),
         pending=words.PENDING if is_pending else "",
         terms=terms,

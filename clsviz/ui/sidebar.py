@@ -158,9 +158,10 @@ def show_corpus(job: MeasuringJob) -> None:
         persist_state="session",
         on_change=_choose_corpus,
         accept_new_options=not server.limits().is_public,
-        help="Where the sentences come from. The first three are docstrings: of Python 3.11, the same on every "
-        "machine; of the Python installed here; and of its packages as well. The others come from the Hugging Face "
-        "Hub. You can also type any Hub dataset id or, if clsviz runs on your machine, the path of a file.",
+        help="Where the sentences come from. The first four are docstrings: of Python 3.11, the same on every "
+        "machine, as sentences and as whole texts with titles; of the Python installed here; and of its packages as "
+        "well. The others come from the Hugging Face Hub. You can also type any Hub dataset id or, if clsviz runs on "
+        "your machine, the path of a file.",
     )
     is_lost = catalogue.is_upload(state.corpus) and isinstance(job.error, CorpusError)
     if is_lost and state.get("lost") != state.corpus:

@@ -61,7 +61,7 @@ def controls(found: Found | None, poolings: Sequence[Pooling] = CLS_AND_POOLER) 
         with st.container(key="only_cutoff"):
             _cutoff()
         return
-    _layer(found)
+    layer(found)
     _cutoff()
     choice(
         "Vector",
@@ -86,8 +86,8 @@ def _cutoff() -> None:
     )
 
 
-def _layer(found: Found | None) -> None:
-    """The slider; another one for each number of layers: the browser keeps the place of the handle, not its value."""
+def layer(found: Found | None) -> None:
+    """The slider of layers; another one for each number of layers: the browser keeps the place of the handle, not its value."""
     n_layers = _n_layers(found)
     key = f"layer_{n_layers or 0}"
     if st.session_state.get(key) != st.session_state.layer:

@@ -57,7 +57,7 @@ def _norm_vs_length(found: Found, experiment: Experiment, cache: ResultCache) ->
         return ""
     shown = analysis.select(found, experiment.view, wait=False, cache=cache)
     shape = cache.get(analysis.result_key("shapes", found, view=experiment.view))
-    return words.answer(shown, experiment.unit, shape) if shown.fit else shown.problem
+    return words.answer(shown, experiment, shape)
 
 
 def _where_length_lives(found: Found, experiment: Experiment, cache: ResultCache) -> str:

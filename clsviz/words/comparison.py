@@ -7,7 +7,7 @@ from clsviz import analysis
 from clsviz.analysis.compare import Row
 from clsviz.experiment import Experiment, View
 from clsviz.jobs import Found, State
-from clsviz.settings import Lengths, NearDuplicates, Unit
+from clsviz.settings import Lengths, NearDuplicates, SimilarityFunction, Unit
 from clsviz.sources import models
 from clsviz.statistics.intervals import FEW_SENTENCES
 from clsviz.statistics.line import Fit
@@ -41,6 +41,18 @@ def answer(rows: Sequence[Row], experiment: Experiment) -> str:
     if partly:
         text += f" Not included, because not measured on the whole sample: {', '.join(partly)}."
     return text
+
+
+def searches(rows: Sequence[Row]) -> str:
+    """Which model finds the right text more often, of those whose search was tested; "" for fewer than two."""
+    tested = {row.label: row.search.ranking(SimilarityFunction.COSINE) for row in rows if row.search is not None}
+    if len(tested) < 2:
+        return ""
+    most, least = (of(tested, key=lambda label: tested[label].recall_at_10) for of in (max, min))
+    if tested[most].recall_interval[0] <= tested[least].recall_interval[1]:
+        return f"{most} and {least} find the right text about equally often."
+    high, low = (f"{tested[label].recall_at_10:.0%}" for label in (most, least))
+    return f"{most} finds the right text more often than {least}: {high} against {low}."
 
 
 def _few(rows: Sequence[Row]) -> str:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from clsviz.analysis.search import Joined, Similarity, Way
+from clsviz.analysis.search import Joined, Similarity
 from clsviz.experiment import Experiment
 from clsviz.jobs import Found
 from clsviz.settings import Lengths, Precision, Unit
@@ -33,13 +33,6 @@ REMEDIES = {
     Remedy.CENTRED: "Centred",
     Remedy.WHITENED: "Whitened",
     Remedy.ERASED: "Length erased",
-}
-
-
-_DOING = {
-    Remedy.CENTRED: "centring",
-    Remedy.WHITENED: "whitening",
-    Remedy.ERASED: "erasing length (LEACE)",
 }
 
 
@@ -160,35 +153,6 @@ def _barely(found: Similarity) -> str:
     return f" · but mean cosines hardly differ, by {number(apart)} at most" if apart < _SAME_COSINE else ""
 
 
-def remedies(found: Similarity) -> str:
-    """Which remedy helps most, and what it costs; "" until all are tried."""
-    if len(found.remedies) <= len(Remedy):
-        return ""
-    before, *tried = found.remedies
-    known = [way for way in tried if way.held_out is not None]
-    if before.held_out is None or not known:
-        return "No remedy could be tried. " + " ".join(way.problem for way in tried if way.problem)
-    if abs(found.bias.neighbour_correlation) <= found.chance.neighbour_correlation_limit:
-        return "There is nothing to mend: no correlation is told apart from chance."
-    best = min(known, key=lambda way: abs(_known(way.held_out)))
-    after = _known(best.held_out)
-    assert best.remedy is not None
-    name, earlier, later = _DOING[best.remedy], _two(before.held_out), _two(after)
-    if abs(before.held_out) - abs(after) <= _margin(found):
-        return f"None of them helps clearly: the correlation is {earlier} before, and {later} at best, with {name}."
-    name = f"{name[0].upper()}{name[1:]}"
-    return f"{name} helps most: the correlation goes from {earlier} to {later}. {_cost(before, best)}"
-
-
-def _cost(before: Way, after: Way) -> str:
-    """What a remedy costs: neighbours lost, and cosines that follow length more."""
-    text = f"Of the ten nearest, {_known(after.kept):.0%} stay"
-    earlier, later = _known(before.length_share), _known(after.length_share)
-    if later > earlier + 0.01:
-        return f"{text}, but cosines then follow length more ({percent(later)}, {percent(earlier)} before)."
-    return f"{text}."
-
-
 def neighbours(found: Similarity, unit: Unit) -> str:
     """How often the shortest and the longest are found."""
     shortest, longest = found.ranges[0], found.ranges[-1]
@@ -271,8 +235,3 @@ def percent(share: float) -> str:
 def _two(value: float) -> str:
     """A correlation to two decimals, never as −0.00."""
     return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
-
-
-def _known(value: float | None) -> float:
-    assert value is not None
-    return value

@@ -127,7 +127,7 @@ def test_tables_json_and_pictures_hold_the_test(result: clsviz.SearchTestResult)
         ({"query_vectors": np.ones((N, 5))}, CorpusError, "Texts have 32 dimensions, queries 5"),
         ({"vectors": np.full((N, WIDTH), np.nan)}, CorpusError, "not finite"),
         ({"right": [N] * N}, CorpusError, "numbers from 0 to 499"),
-        ({"queries": ["the same"] * N}, UnsearchableError, "Only 1 search"),
+        ({"queries": [], "query_vectors": np.ones((0, WIDTH)), "right": []}, UnsearchableError, "Only 0 searches"),
         ({"n_tokens": np.full(N, 7)}, UnsearchableError, "same length"),
     ],
 )

@@ -4,7 +4,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from support.tiny import write_bert
+from support.tiny import random_sentences, write_bert
 
 from clsviz.cli.main import main
 
@@ -84,3 +84,21 @@ def test_a_mistake_is_one_line(
     assert captured.out == ""
     assert len([line for line in captured.err.splitlines() if line.startswith("clsviz: ")]) == 1
     assert named in captured.err
+
+
+def test_a_search_stands_beside_the_norms(
+    tiny_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = tmp_path / "texts.csv"
+    joined = [" ".join(random_sentences(2 + seed % 7, seed=seed)) for seed in range(130)]
+    pd.DataFrame({"title": [text[:20] for text in joined], "text": joined}).to_csv(texts, index=False)
+    models = [str(tiny_folder), f"untrained:{tiny_folder}"]
+    command = ["compare", "--models", *models, f"--corpus={texts}", f"--store={tmp_path / 'store'}", "--json"]
+    assert main([*command, "--search"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert "find the right text" in result["answer"] or "finds the right text" in result["answer"]
+    for model in result["models"]:
+        assert model["search"]["task"] == "titles"
+        assert len(model["search"]["exposure"]) == 5
+    assert main(command) == 0
+    assert [model["search"] for model in json.loads(capsys.readouterr().out)["models"]] == [None, None]

@@ -37,14 +37,18 @@ def test_titles_search_for_their_texts(table: Path) -> None:
         searched(table, titles="nothing")
 
 
-def test_copies_of_a_text_are_right_and_a_query_is_one_search(tmp_path: Path) -> None:
+def test_copies_of_a_text_are_right(tmp_path: Path) -> None:
     path = tmp_path / "copies.csv"
     rows = [(f"title {i // 2}", f"The text number {i % 200} is here.") for i in range(300)]
     pd.DataFrame(rows, columns=["title", "text"]).to_csv(path, index=False)
     found = searched(path)
-    assert len(found.queries) == 150
+    assert len(found.queries) == len(found.texts) == 300
+    assert found.right[:2] == [[0, 200], [1, 201]]
+    judged = tmp_path / "judged.csv"
+    pd.DataFrame(rows, columns=["query", "text"]).to_csv(judged, index=False)
+    found = searched(path, judged=judged)
+    assert len(found.queries) == 150  # a query with several right texts is one search
     assert found.right[0] == [0, 1, 200, 201]
-    assert len(found.texts) == 300
 
 
 def test_halves_are_cut_at_the_boundary_nearest_the_middle(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_the_points_are_there_once_measured_and_the_answer_once_computed(minilm_
     np.testing.assert_array_equal(measured.scatter.lengths, found.measurements.n_tokens[shown.index])
     assert measured.answer == ""
     assert shown.fit is not None
-    assert f"{shown.fit.r_squared:.1%} of the differences" in computed.answer
+    assert f"accounts for {shown.fit.r_squared:.1%} of these differences" in computed.answer
     assert len({before.key, measured.key, computed.key}) == 3
 
 

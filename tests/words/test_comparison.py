@@ -8,9 +8,11 @@ from support.snapshots import assert_said
 
 from clsviz import words
 from clsviz.analysis.compare import Row
+from clsviz.analysis.search_test import Advice, Consequences, Ranker, SearchTest, Threshold
 from clsviz.experiment import Experiment
-from clsviz.settings import Lengths, NearDuplicates
+from clsviz.settings import Lengths, NearDuplicates, Pooling, SimilarityFunction, Task
 from clsviz.statistics import line
+from clsviz.statistics.exposure import Ranking
 from clsviz.statistics.probes import Profile
 
 
@@ -68,3 +70,19 @@ def test_what_models_side_by_side_say() -> None:
         }
         | {"the caption of copies": words.comparison.probe_curves([copies(strong)])},
     )
+
+
+def test_search_comes_first_where_it_was_tested() -> None:
+    def row(label: str, low: float, high: float) -> Row:
+        ranking = Ranking((low + high) / 2, (low, high), 0.5, ())
+        nothing = Consequences({}, Advice(None), None, (), Threshold(0.5, (0.01,) * 5))
+        of = {Ranker(Pooling.MEAN, None, SimilarityFunction.COSINE): ranking}
+        of_both = dict.fromkeys(SimilarityFunction, nothing)
+        test = SearchTest(Task.TITLES, 400, 400, 0.0, True, Pooling.MEAN, None, of, ranking, of_both)
+        return Row(label, label, search=test)
+
+    better, worse = row("A", 0.93, 0.97), row("B", 0.89, 0.93 - 1e-6)
+    assert words.comparison.searches([worse, better]) == "A finds the right text more often than B: 95% against 91%."
+    alike = words.comparison.searches([better, row("C", 0.9, 0.94)])
+    assert alike == "A and C find the right text about equally often."
+    assert words.comparison.searches([better, Row("D", "D")]) == ""

@@ -36,7 +36,6 @@ def test_no_relation_is_no_bend(straight: Similarity) -> None:
         f"Not as far as these {N} sentences show: neither cosines nor nearest neighbours follow length more than "
         "chance would have it."
     )
-    assert words.similarity.remedies(straight).startswith("There is nothing to mend")
 
 
 def test_a_norm_alone_is_no_bend(tiny_weights: Weights, straight: Similarity) -> None:
@@ -50,10 +49,6 @@ def test_a_direction_of_the_length_is_a_bend_beyond_words(bent: Similarity) -> N
     own, by_words = numbers(text)
     assert own == pytest.approx(bent.bias.neighbour_correlation, abs=0.006)
     assert by_words == pytest.approx(bent.by_words.neighbour_correlation, abs=0.006)
-    mended = words.similarity.remedies(bent)
-    assert mended.startswith("Erasing length (LEACE) helps most: the correlation goes from ")
-    assert numbers(mended)[0] == pytest.approx(bent.remedies[0].held_out, abs=0.006)
-    assert f"{bent.remedies[3].kept:.0%} stay" in mended
 
 
 def test_cosines_that_hardly_differ_are_said_to(tiny_weights: Weights, bent: Similarity) -> None:
@@ -114,18 +109,6 @@ def test_controls_are_named_first(bent: Similarity) -> None:
     text = words.similarity.answer(bent, Experiment(lengths=Lengths.SHUFFLED, model="untrained:minilm"))
     assert text.startswith("Control: these weights are random")
     assert "lengths are shuffled" in text
-
-
-def test_remedies_that_do_not_help_are_said_not_to(bent: Similarity) -> None:
-    as_it_is, *others = bent.remedies
-    useless = tuple(replace(way, held_out=as_it_is.held_out + 0.01) for way in others)
-    text = words.similarity.remedies(replace(bent, remedies=(as_it_is, *useless)))
-    assert text.startswith("None of them helps clearly")
-    worse = (as_it_is, *others[:2], replace(others[2], length_share=as_it_is.length_share + 0.1))
-    assert "but cosines then follow length more" in words.similarity.remedies(replace(bent, remedies=worse))
-    none = tuple(replace(way, held_out=None, problem="Too few.") for way in others)
-    assert words.similarity.remedies(replace(bent, remedies=(as_it_is, *none))).startswith("No remedy could be tried.")
-    assert words.similarity.remedies(replace(bent, remedies=bent.remedies[:2])) == ""
 
 
 def test_who_is_found_is_counted(bent: Similarity) -> None:

@@ -9,7 +9,8 @@ import streamlit as st
 
 from clsviz import words
 from clsviz.experiment import Experiment
-from clsviz.settings import ALL, CHOICES, NAME_SETTINGS, RANGES, Overlay, Trait
+from clsviz.settings import ALL, CHOICES, NAME_SETTINGS, RANGES, Overlay, SimilarityFunction, Trait
+from clsviz.sources import catalogue
 from clsviz.sources.segmentation import MAX_CHARACTERS
 from clsviz.ui.state import session
 from clsviz.ui.state.links import EXTRAS, LONGEST_SEARCH, field_of
@@ -49,7 +50,7 @@ _CHECKS: dict[str, Check] = {
     **{name: _one_of(choices) for name, choices in CHOICES.items()},
     "sample_size": lambda value: value == ALL or _whole(*RANGES["sample_size"])(value),
     "layer": lambda value: value == session.LAST or _whole(*RANGES["layer"])(value),
-    **dict.fromkeys(("axes", "heat", "nearest", "joined", "erase", "project", "with_text"), _is_switch),
+    **dict.fromkeys(("axes", "heat", "nearest", "erase", "project", "with_text"), _is_switch),
     "sentence": _PLACES,
     "word": _PLACES,
     "origin": _whole(0, RANGES["sample_size"][1]),
@@ -59,6 +60,9 @@ _CHECKS: dict[str, Check] = {
     "colour": lambda value: value is None or isinstance(value, Trait) or field_of(value) is not None,
     "find": _text(LONGEST_SEARCH),
     "travel_to": _text(500),
+    "similarity": _one_of(SimilarityFunction),
+    "titles": _text(500),
+    "searches": lambda value: value == "" or (isinstance(value, str) and catalogue.is_upload(value)),
     "selected": _text(),
     "text": _typed,
 }

@@ -12,10 +12,12 @@ from clsviz.settings import (
     MOST_MODELS,
     PAGE_PARAMETERS,
     Overlay,
+    SimilarityFunction,
     Trait,
     is_name,
     shown,
 )
+from clsviz.sources import catalogue
 
 Report = Callable[[SettingError], None]
 
@@ -134,6 +136,38 @@ def _task_file(text: str, report: Report) -> str:
     return ""
 
 
+def _joined(text: str, report: Report) -> bool:
+    """Nothing: older links had joined sentences measured."""
+    if text:
+        report(SettingError("joined is not read any more: the page measures searches in place of joined sentences."))
+    return False
+
+
+def _similarity(text: str, report: Report) -> SimilarityFunction:
+    """What ranks texts."""
+    try:
+        return SimilarityFunction(text or SimilarityFunction.COSINE)
+    except ValueError:
+        report(SettingError(f"similarity is “{shown(text)}”; it must be {' or '.join(SimilarityFunction)}."))
+        return SimilarityFunction.COSINE
+
+
+def _titles(text: str, report: Report) -> str:
+    """The column of the table that searches for its texts; "" for the likeliest."""
+    if text and not is_name(text):
+        report(SettingError("titles must be the name of a column of the corpus, or left out."))
+        return ""
+    return text
+
+
+def _searches(text: str, report: Report) -> str:
+    """The upload that has searches with their right texts, or ""."""
+    if text and not catalogue.is_upload(text):
+        report(SettingError(f"searches is “{shown(text)}”; it must be an uploaded file, or left out."))
+        return ""
+    return text
+
+
 def _n_altered(text: str, report: Report) -> int:
     """How many sentences are altered; 0 if the link does not ask for it."""
     low, high = ALTERED_SIZES
@@ -180,7 +214,7 @@ EXTRAS: dict[str, Callable[[str, Report], Any]] = {
     "overlays": _overlays,
     "zoom": _zoom,
     "selected": _selected,
-    "joined": _word("joined", "yes"),
+    "joined": _joined,
     "erase": _word("erase", "yes"),
     "travel_to": _corpus("travel_to"),
     "colour": _colour,
@@ -188,6 +222,9 @@ EXTRAS: dict[str, Callable[[str, Report], Any]] = {
     "origin": _n_altered,
     "sentlen_file": _task_file,
     "project": _word("project", "yes"),
+    "similarity": _similarity,
+    "titles": _titles,
+    "searches": _searches,
 }
 """How each is read, by its name in links and in the session's state; "" gives the default."""
 

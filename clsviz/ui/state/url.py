@@ -7,7 +7,7 @@ import streamlit as st
 
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
-from clsviz.settings import CORPUS_PARAMETER, MODEL_PARAMETER, TEXT_PARAMETER
+from clsviz.settings import CORPUS_PARAMETER, MODEL_PARAMETER, SEARCH_DEFAULTS, TEXT_PARAMETER
 from clsviz.sources.segmentation import MAX_CHARACTERS
 from clsviz.ui.state import forged, session, visitor
 from clsviz.ui.state.links import EXTRAS
@@ -16,6 +16,9 @@ _MOST_PROBLEMS = 5
 
 _ON_ITS_WAY_SECONDS = 0.5
 """How long a URL may take to reach the browser."""
+
+_DEFAULTS = {"length-and-search": SEARCH_DEFAULTS}
+"""Of pages that open with other settings than the rest."""
 
 _SETTINGS = [*(field.name for field in fields(Experiment)), "text", "with_text", *EXTRAS]
 """The visitor's settings among the session's state."""
@@ -46,6 +49,7 @@ def restore(page: str) -> None:
     st.session_state.models = visitor.admitted_models(st.session_state.models, problems.append)
     st.session_state.travel_to = visitor.admitted_corpus(st.session_state.travel_to, problems.append)
     made_with = {name: query.pop(name) for name in (MODEL_PARAMETER, CORPUS_PARAMETER) if name in query}
+    query = {**_DEFAULTS.get(page, {}), **query}
     experiment = visitor.admitted(Experiment.from_query(query, problems.append), problems.append)
     session.choose(experiment)
     st.session_state.made_with = (experiment.measurement_key, made_with)
@@ -73,7 +77,7 @@ def _notes(problems: list[SettingError]) -> list[str]:
 
 def write(experiment: Experiment, page: str, **extras: str) -> dict[str, str]:
     """Put the settings, and the page's own `extras`, into the address bar; returns them as URL parameters."""
-    query = experiment.to_query() | {name: text for name, text in extras.items() if text}
+    query = experiment.to_query(_DEFAULTS.get(page)) | {name: text for name, text in extras.items() if text}
     if st.session_state.with_text and st.session_state.text.strip():
         query[TEXT_PARAMETER] = st.session_state.text
     if query != st.query_params.to_dict():

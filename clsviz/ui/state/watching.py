@@ -178,6 +178,6 @@ def _replace(before: dict[Hashable, MeasuringJob], watched: dict[Hashable, Measu
         job.watch(sessions.current(), server.visitor())
     st.session_state.watched = watched
     state = st.session_state
-    for name in {state.corpus, state.travel_to, *state.get("uploads", [])}:
+    for name in {state.corpus, state.travel_to, state.searches, *state.get("uploads", [])}:
         if catalogue.is_upload(name):
             server.hold_upload(name, sessions.current())
