@@ -10,9 +10,10 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 from support.app import BOXES, answer, charts, job_of, linked, settle, texts
+from support.waiting import wait_for
 
 from clsviz import analysis
-from clsviz.jobs import Cost, Extraction, Found, State
+from clsviz.jobs import Extraction, Found, State
 
 PAGE = "length_and_search"
 
@@ -58,14 +59,16 @@ def test_shipped_results_are_shown_while_it_is_still_looked_up_what_more_would_t
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """On a busy machine that takes so long that the page does not wait for it."""
-    go, cost_of = threading.Event(), Extraction._cost
+    go, seconds_of = threading.Event(), Extraction.seconds
 
-    def slowly(self: Extraction, found: Found) -> Cost:
+    def slowly(self: Extraction, found: Found, n_sentences: int) -> float:
         go.wait(60)
-        return cost_of(self, found)
+        return seconds_of(self, found, n_sentences)
 
-    monkeypatch.setattr(Extraction, "_cost", slowly)
+    monkeypatch.setattr(Extraction, "seconds", slowly)
     page = linked({}, PAGE).run()
+    wait_for(lambda: (found := job_of(page).work.found) is not None and found.is_outline)
+    page.run()
     assert job_of(page).state is State.LOOKING
     before = answer(page)
     assert "the longer a sentence" in before
