@@ -37,11 +37,11 @@ FAULTS = [
         "test_vectors.py encoder/test_encoder.py",
     ),
     Fault(
-        "one sentence is missed between two parts",
+        "one sentence is missed after the last part",
         "store/parts.py",
-        "position = max(position, part.stop)",
-        "position = max(position, part.stop + 1)",
-        "store/test_part.py jobs/test_extraction.py",
+        "return [*found, *borders(position, n_sentences, kind)]",
+        "return [*found, *borders(position + 1, n_sentences, kind)]",
+        "store/test_part.py store/test_store.py jobs/test_extraction.py",
     ),
     Fault(
         "a part is renamed before it is on the disk",

@@ -1,8 +1,6 @@
 """The main page: the answer, the picture, its controls, and the visitor's own sentences."""
 
 import base64
-import io
-import json
 import re
 import threading
 import time
@@ -10,8 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block
@@ -29,7 +25,6 @@ from support.app import (
     unfold,
 )
 from support.corpora import shrink
-from support.hub import Hub
 from support.processor import needs_bfloat16
 from support.tiny import random_sentences
 
@@ -37,7 +32,6 @@ from clsviz import words
 from clsviz.encoder import Encoder
 from clsviz.errors import ModelError
 from clsviz.limits import PUBLIC
-from clsviz.sources import uploads
 from clsviz.sources.near_duplicates import clusters_of
 from clsviz.statistics import line
 from clsviz.statistics.means import averaging
@@ -166,17 +160,6 @@ def test_a_layer_that_varies_less_than_the_error_of_the_fast_precision_is_marked
     assert page.select_slider(key="layer_2").options == ["0", "1 (not measurable)", "last (not measurable)"]
     assert answer(page).startswith("Not measurable in the fast precision: the norm varies by ")
     assert not any(len(trace.get("text") or []) for trace in chart(page)["data"])
-
-
-def test_what_cannot_be_answered_is_explained(open_page: Callable[..., AppTest], tmp_path: Path) -> None:
-    page = finish(open_page(layer="0"))
-    assert "The norm is the same for all 300 sentences" in answer(page)
-    assert figures(page)["R²"] == ""
-    long = uploads.keep_upload(io.BytesIO(b"the cat sat on the mat\n" * 5), "long.txt", tmp_path / "store" / "corpora")
-    assert "No whole sentence is shorter than" in answer(finish(open_page(corpus=long, length_cutoff="3")))
-    page = finish(open_page(sample_size="5000", layer="77"))
-    assert "has only 400 sentences" in texts(page)
-    assert "has no layer 77" in texts(page)
 
 
 def test_a_whole_corpus_shows_the_line_of_all(
@@ -321,26 +304,6 @@ def test_a_table_is_coloured_by_another_of_its_columns(open_page: Callable[..., 
     assert len({*colours(page).tolist()}) > 50
     page = finish(open_page(corpus=str(tmp_path / "mine.csv"), colour="column:gone"))
     assert "mine.csv has no other column “gone” to colour by." in texts(page)
-
-
-def test_a_dataset_of_the_hub_is_coloured_once_its_column_is_there(
-    hub: Hub, open_page: Callable[..., AppTest], tmp_path: Path
-) -> None:
-    sentences, labels = random_sentences(60, seed=6), [at % 3 - 1 for at in range(60)]
-    features = {"label": {"names": [ODD, "calm"], "_type": "ClassLabel"}}
-    table = pa.table({"text": sentences, "label": labels, "number": range(60)})
-    (tmp_path / "own").mkdir()
-    about = {"huggingface": json.dumps({"info": {"features": features}})}
-    pq.write_table(table.replace_schema_metadata(about), tmp_path / "own" / "train.parquet")
-    hub.add("owner/labelled", tmp_path / "own", kind="dataset")
-    page = finish(open_page(corpus="owner/labelled", sample_size="60"))
-    page.button(key="run").click().run()
-    page = settle(settle(page).selectbox(key="colour").select("column:label").run())
-    named = re.findall(r"</span> ([^<]+) <span[^>]*>(\d+), mean norm", legend(page))
-    assert dict(named) == {"&lt;img src=x onerror=alert(1)&gt;": "20", "calm": "20", "no value": "20"}
-    hub.misbehave("*.parquet", "403")
-    page = settle(page.selectbox(key="colour").select("column:number").run())
-    assert "owner/labelled" in texts(page)
 
 
 def test_what_is_looked_for_is_selected(open_page: Callable[..., AppTest]) -> None:
