@@ -5,7 +5,6 @@ from .cloud import Axes, Figure, empty, plain_json, plotly_script, scatter, sent
 from .colouring import Key
 from .density import N_BINS, Density, Drawn, drawn, is_dense, n_sampled
 from .layers import small_multiples, thumbnail
-<<<<<<< HEAD
 from .lines import (
     cutoff_lines,
     error_lines,
@@ -17,11 +16,7 @@ from .lines import (
     norm_spread,
     relative_depth,
 )
-from .search import SEARCH_HEIGHT, ByFifth, exposure_by_fifth
-=======
-from .lines import cutoff_lines, error_lines, growth, joined, layer_lines, layer_path, norm_spread, relative_depth
 from .search import SEARCH_HEIGHT, ByFifth, by_fifth, exposure_by_fifth
->>>>>>> spage
 from .style import Labels, Palette, Points, hover_label, labels_of
 
 __all__ = [

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
-<<<<<<< HEAD
 from support.app import BOXES, answer, charts_by_key, linked, plain, settle, texts
 from support.tiny import random_sentences
 
@@ -18,13 +17,6 @@ import clsviz
 from clsviz import words
 from clsviz.settings import SimilarityFunction
 from clsviz.sources import uploads
-=======
-from support.app import BOXES, answer, charts, job_of, linked, settle, texts
-from support.waiting import wait_for
-
-from clsviz import analysis
-from clsviz.jobs import Extraction, Found, State
->>>>>>> refs/heads/tests
 
 PAGE, CARDS = "length_and_search", ("correction", "example_0", "rankings", "fixes", "threshold", "neighbours")
 
@@ -99,7 +91,6 @@ def test_a_table_with_titles_is_searched_and_its_settings_are_in_the_link(
     )
 
 
-<<<<<<< HEAD
 def rows(result: "clsviz.SearchTestResult") -> pd.DataFrame:
     return pd.read_csv(io.StringIO(result.table().to_csv(index=False)), keep_default_na=False)
 
@@ -152,24 +143,3 @@ def test_what_takes_long_waits_for_measure_and_says_nothing_before_all_of_it_is_
     page.button(key="measure").click().run()
     assert not answer(settle(page)).startswith("Ready")
     assert "exposure" in charts_by_key(page)
-=======
-def test_shipped_results_are_shown_while_it_is_still_looked_up_what_more_would_take(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """On a busy machine that takes so long that the page does not wait for it."""
-    go, seconds_of = threading.Event(), Extraction.seconds
-
-    def slowly(self: Extraction, found: Found, n_sentences: int) -> float:
-        go.wait(60)
-        return seconds_of(self, found, n_sentences)
-
-    monkeypatch.setattr(Extraction, "seconds", slowly)
-    page = linked({}, PAGE).run()
-    wait_for(lambda: (found := job_of(page).work.found) is not None and found.is_outline)
-    page.run()
-    assert job_of(page).state is State.LOOKING
-    before = answer(page)
-    assert "the longer a sentence" in before
-    go.set()
-    assert answer(settle(page)) == before
->>>>>>> refs/heads/tests
