@@ -129,7 +129,7 @@ def test_sentences_are_altered_at_a_click_which_can_be_stopped_and_a_link_has_it
 
     def wait(*args: Any) -> Any:
         while not blocked.wait(0.01):
-            args[-1].check()
+            args[-2].check()
         return measure(*args)
 
     monkeypatch.setattr(cards, "measure_altered", wait)

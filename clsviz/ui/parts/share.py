@@ -194,7 +194,7 @@ def _pdf(experiment: Experiment, shown: "ViewData") -> bytes:
     """The scatter with its line, its question and its answer."""
     titles = words.length_title(experiment.view), words.axis_title(experiment)
     scatter = figures.static.scatter_of(shown.lengths, shown.norms, titles, shown.fit)
-    answer = words.answer(shown, experiment.unit) if shown.fit else shown.problem
+    answer = words.answer(shown, experiment) if shown.fit else shown.problem
     return figures.static.image(scatter, words.question(experiment), answer, words.sharing.SITE, kind="pdf")
 
 
