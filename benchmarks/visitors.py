@@ -26,7 +26,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 _COOKIE = "_streamlit_xsrf"
 
 _MEASURED = re.compile(r":material/check: [\d,]+ sentences? measured")
-_SO_FAR = re.compile(r"[\d,]+ of ([\d,]+) sentences, those under")
+_SO_FAR = re.compile(r"[\d,]+ of ([\d,]+) sentences, [\d,]+–")
 """How many are measured: the first number is of those that are short enough to be shown."""
 _RUN = re.compile(r"Measure( ·|$)")
 """The button that starts what would take a slow or busy machine long."""

@@ -26,6 +26,8 @@ class Limits:
     job_seconds: how long a measurement may run; it keeps what it has measured by then. None means to its end.
     sessions: how many pages may be open at the same time; None means any number.
     sentences_per_minute: how many sentences of their own a visitor may have measured in a minute; None: any number.
+    requests_per_minute, previews_per_minute: how many answers a visitor gets in a minute, and how many of them may be
+        pictures and summaries of links, which take a third of a second each; None: any number.
     trusted_proxies: how many proxies before this server are believed when they say whom they forward.
     reconnect_seconds: how long what a visitor did is kept for when their browser, which lost the connection, is back.
     upload_bytes, unpacked_bytes: the largest file that can be uploaded, and the most that it may hold when unpacked.
@@ -44,6 +46,8 @@ class Limits:
     job_seconds: float | None
     sessions: int | None
     sentences_per_minute: int | None
+    requests_per_minute: int | None
+    previews_per_minute: int | None
     trusted_proxies: int
     reconnect_seconds: float
     upload_bytes: int
@@ -63,6 +67,8 @@ LOCAL = Limits(
     job_seconds=None,
     sessions=None,
     sentences_per_minute=None,
+    requests_per_minute=None,
+    previews_per_minute=None,
     trusted_proxies=0,
     reconnect_seconds=100.0,
     upload_bytes=200 * 2**20,
@@ -81,6 +87,8 @@ PUBLIC = Limits(
     job_seconds=300.0,
     sessions=120,
     sentences_per_minute=1_200,
+    requests_per_minute=1_200,
+    previews_per_minute=60,
     trusted_proxies=0,
     reconnect_seconds=30.0,
     upload_bytes=20 * 2**20,

@@ -182,9 +182,10 @@ def _search_cells(test: SearchTest) -> dict[str, object]:
 
 
 def curves(rows: Sequence[Row]) -> pd.DataFrame:
-    """R² by model and layer, of the norm of [CLS] and of a probe of its whole vector; missing where undefined.
+    """R² by model and layer, of the norm of [CLS] and of a probe of its vector; missing where undefined.
 
-    Columns: model (its label), layer, depth (layer divided by the last layer, 0 to 1), norm, vector.
+    Columns: model (its label), layer, depth (layer divided by the last layer, 0 to 1), norm, vector, and error: by how
+    much the probe misses the length, in its unit.
     """
     parts = []
     for row in rows:
@@ -194,10 +195,18 @@ def curves(rows: Sequence[Row]) -> pd.DataFrame:
         line = row.profile.line(Pooling.CLS, Readout.VECTOR) if row.profile else [None] * (last + 1)
         layers = np.arange(last + 1)
         of_vector = [np.nan if reading is None or reading.r_squared is None else reading.r_squared for reading in line]
+        errors = [np.nan if reading is None or reading.r_squared is None else reading.error for reading in line]
         columns = {"layer": layers, "depth": layers / max(last, 1), "norm": row.norms.r_squared, "vector": of_vector}
+        columns["error"] = np.array(errors)
         parts.append(pd.DataFrame({"model": row.label, **columns}))
-    empty = pd.DataFrame({"model": [], "layer": [], "depth": [], "norm": [], "vector": []})
+    empty = pd.DataFrame({"model": [], "layer": [], "depth": [], "norm": [], "vector": [], "error": []})
     return pd.concat(parts, ignore_index=True) if parts else empty
+
+
+def last_errors(rows: Sequence[Row]) -> dict[str, float]:
+    """By how much a linear probe misses the length after the last layer, in its unit, by the model's label."""
+    last = {row.label: row.profile.get(Pooling.CLS, None, Readout.VECTOR) for row in rows if row.profile}
+    return {label: one.error for label, one in last.items() if one is not None and one.r_squared is not None}
 
 
 def points(rows: Sequence[Row], sentences: Sequence[str]) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from clsviz.analysis.view import advised, audit_of, check_layer, lengths_of, mor
 from clsviz.errors import TooFewError, UndefinedFitError
 from clsviz.experiment import View
 from clsviz.jobs import Found
-from clsviz.measurements import Measurements
+from clsviz.measurements import Means
 from clsviz.settings import Lengths, Pooling
 from clsviz.statistics import line, probes, sentlen
 from clsviz.statistics.dimensions import Dimensions, NormOf, dimensions, without_layer_norm
@@ -19,6 +19,7 @@ from clsviz.statistics.lengths import shuffled
 from clsviz.statistics.probes import MOST_PROJECTED, Profile, Projection, Reading, Readout, readings
 from clsviz.statistics.ridge import Probe, folds_of_clusters, ridge_probe
 from clsviz.statistics.sentlen import CHANCE, Code, Result, online_code
+from clsviz.vectors import Vectors
 
 MOST_DRAWN = 200
 """Sentences drawn after each layer: a browser has as many pictures to draw as the model has layers. And of those that
@@ -58,7 +59,7 @@ class EveryLayer:
 
 
 def every_layer(
-    found: Found, view: View, pooled: Measurements | None = None, selected: NDArray[np.intp] | None = None
+    found: Found, view: View, pooled: Vectors | Means | None = None, selected: NDArray[np.intp] | None = None
 ) -> EveryLayer:
     """Norm against length after each layer, for the sentences that the view shows; its layer and pooling play no part.
 

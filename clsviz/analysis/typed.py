@@ -128,6 +128,12 @@ class CorpusContext:
     quartiles: dict[Pooling, tuple[float, float]]
     more: More = NOT_KNOWN
 
+    @property
+    def is_nearly_constant(self) -> bool:
+        """Whether the standard deviation of the norms is under 0.1% of their mean."""
+        norms = np.empty(0) if self.norms is None else self.norms.astype(float)
+        return len(norms) > 2 and bool(norms.std() < 1e-3 * norms.mean())
+
     def length_band(self, longest: int) -> pd.DataFrame | None:
         """Norm by length up to `longest`, as in `growth.length_band`; None where norms are missing or too few."""
         return None if self.norms is None else length_band(self.lengths, self.norms, longest)
@@ -206,8 +212,11 @@ class TypedSentences:
 
     def length(self, at: int, view: View) -> int:
         """The length of one sentence in the view's unit."""
-        lengths = lengths_in(view.unit, [self.sentences[at]], self.vectors.n_tokens[at : at + 1])
-        return int(lengths[0])
+        return int(self.lengths(view)[at])
+
+    def lengths(self, view: View) -> NDArray[np.int32]:
+        """The lengths of all in the view's unit: int32 (n,)."""
+        return lengths_in(view.unit, self.sentences, self.vectors.n_tokens)
 
     def norm(self, at: int, view: View) -> float:
         """The norm of the view's vector of one sentence."""
@@ -274,25 +283,25 @@ def pooler_table(typed: TypedSentences) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def similarity_table(typed: TypedSentences, corpus: Vectors, view: View) -> pd.DataFrame:
+def similarity_table(typed: TypedSentences, corpus: Vectors | None, view: View) -> pd.DataFrame:
     """Cosine similarity of every two typed sentences, by the view's vector, and where it ranks among corpus pairs.
 
-    Columns: first and second (numbers from 1), first_sentence, second_sentence, similarity, percentile (percentage of
-    all pairs of corpus sentences that are less alike).
+    Columns: first and second (numbers from 1), first_sentence, second_sentence, similarity, and where the corpus is
+    given, percentile (percentage of all pairs of its sentences that are less alike).
     """
     matrix = similarities(typed.vectors.of(view.pooling, view.layer))
     first, second = np.triu_indices(len(matrix), 1)
     similarity = matrix[first, second]
-    return pd.DataFrame(
-        {
-            "first": first + 1,
-            "second": second + 1,
-            "first_sentence": [typed.sentences[index] for index in first.tolist()],
-            "second_sentence": [typed.sentences[index] for index in second.tolist()],
-            "similarity": similarity,
-            "percentile": percentiles_among_pairs(similarity, corpus.of(view.pooling, view.layer)),
-        }
-    )
+    columns = {
+        "first": first + 1,
+        "second": second + 1,
+        "first_sentence": [typed.sentences[index] for index in first.tolist()],
+        "second_sentence": [typed.sentences[index] for index in second.tolist()],
+        "similarity": similarity,
+    }
+    if corpus is not None:
+        columns["percentile"] = percentiles_among_pairs(similarity, corpus.of(view.pooling, view.layer))
+    return pd.DataFrame(columns)
 
 
 CHECK_EXAMPLE = "Sinan loves a beautiful day"

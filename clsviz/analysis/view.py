@@ -127,6 +127,12 @@ class ViewData:
         return int(self.census.n[: self.length_cutoff].sum())
 
     @property
+    def is_constant(self) -> bool:
+        """True where there is no line because every sentence has the same norm, up to rounding."""
+        is_of_several = self.n >= FEWEST_OF_LINE and len(self.distinct_lengths) > 1
+        return self.fit is None and is_of_several and bool(np.isfinite(self.norms).all())
+
+    @property
     def distinct_lengths(self) -> NDArray[np.integer]:
         """The lengths that the sentences of the line have, each once, ascending."""
         if self.census is None:

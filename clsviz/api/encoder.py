@@ -48,6 +48,8 @@ class Encoder:
     ((2,), dtype('float32'))
     >>> encoder.vectors(sentences, layer=3, pooling="mean").shape
     (2, 384)
+    >>> encoder.encode("A cat.").shape
+    (384,)
     """
 
     def __init__(
@@ -99,18 +101,26 @@ class Encoder:
     def vectors(
         self, sentences: Sequence[str], *, layer: int | None = None, pooling: str = Pooling.CLS
     ) -> NDArray[np.float32]:
-        """One vector per sentence, float32 (n, width); layer and pooling, and what is raised, as in `norms`.
-
-        They are as exact as those that `probe` keeps: 16 bits for the distance of each dimension from its mean over the
-        sentences. [CLS] after the last layer and the pooler output are exact.
-        """
+        """One vector per sentence, float32 (n, width), exactly as computed; arguments and errors as for `norms`."""
         texts = _checked(sentences)
         view = self._view(layer, pooling)
-        if view.pooling is Pooling.POOLER:
-            return self._encoder.cls_and_pooler(texts)[1]
-        if view.pooling is Pooling.CLS and view.layer in (None, self.n_layers):
-            return self._encoder.cls_and_pooler(texts)[0]
-        return self._encoder.vectors(texts).of(view.pooling, view.layer)
+        if view.pooling is Pooling.POOLER or (view.pooling is Pooling.CLS and view.layer in (None, self.n_layers)):
+            of_cls, of_pooler = self._encoder.cls_and_pooler(texts)  # which needs less of the last layer
+            return of_cls if view.pooling is Pooling.CLS else of_pooler
+        return self._encoder.pooled(texts, [view.pooling], view.layer).vectors[view.pooling]
+
+    def encode(
+        self, sentences: str | Sequence[str], *, layer: int | None = None, pooling: str = Pooling.MEAN
+    ) -> NDArray[np.float32]:
+        """Vectors as sentence-transformers gives them: float32 (n, width), of one sentence (width,); mean-pooled.
+
+        They are raw: a model whose own pipeline divides vectors by their norms has that step left out here. The rest is
+        as in `vectors`.
+        """
+        if isinstance(sentences, str):
+            (vector,) = self.vectors([sentences], layer=layer, pooling=pooling)
+            return np.asarray(vector)
+        return self.vectors(sentences, layer=layer, pooling=pooling)
 
     def _view(self, layer: int | None, pooling: str) -> View:
         view = View(

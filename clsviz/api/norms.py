@@ -133,8 +133,8 @@ class NormResult:
 
     @property
     def in_numbers(self) -> str:
-        """The sentences, R² and the slope, on one line; "" where there is no line."""
-        return words.in_numbers(self._shown, self.experiment, self.found.n_measured)
+        """What the line, the curve and the spread are, and of how many sentences, on one line."""
+        return words.in_numbers(self._shown, self.experiment, self.found.n_measured, self._shape)
 
     @property
     def notes(self) -> list[str]:
@@ -246,7 +246,7 @@ def measure(
     >>> import clsviz
     >>> result = clsviz.measure("minilm", "python-docs", n=300, length_cutoff=60)
     >>> print(result.answer)
-    A line falling with length explains ...
+    Partly: ...
     >>> result.fit().r_squared < 0.2
     True
 

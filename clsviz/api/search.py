@@ -16,7 +16,7 @@ from clsviz.api.inputs import Bar, Corpus, Settings, open_store, question, read_
 from clsviz.api.norms import numbers_table, to_html
 from clsviz.errors import CorpusError, SettingError
 from clsviz.experiment import Experiment, Selection
-from clsviz.jobs import SHOWCASE, Encoders, Found, ModelVectors
+from clsviz.jobs import SHOWCASE, Encoders, Found, ModelVectors, drawn, encoder_of
 from clsviz.progress import Progress
 from clsviz.settings import Pooling, SimilarityFunction, Task
 from clsviz.sources import models, searches
@@ -212,7 +212,7 @@ def run_test(
 
     cache: of results, by default what is on disk.
     """
-    weights = models.fetch(experiment.model, progress)
+    weights = drawn(models.fetch(experiment.model, progress), encoders, store)
     if weights.imported:
         raise SettingError("Imported vectors have no queries. Give vectors of both: clsviz.search_test_vectors.")
     if weights.n_layers is not None:
@@ -231,7 +231,7 @@ def run_test(
     key = tests.key_of(asked.corpus, weights, experiment.pooling, layer, length_power, is_bundled=is_bundled)
 
     def compute() -> SearchTest:
-        encoder = encoders.get(weights)
+        encoder = encoder_of(weights, encoders, store)
         there = [pooling for pooling in tests.TESTED if pooling is not Pooling.POOLER or layer is None]
         poolings = dict.fromkeys([*there, experiment.pooling])
         if not encoder.has_pooler:

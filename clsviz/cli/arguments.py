@@ -56,6 +56,9 @@ _HELP = {
 }
 
 
+TABLE_SUFFIXES = ".parquet", ".csv", ".md"
+"""Of the files that `clsviz compare` writes."""
+
 _IMPORTED = {
     "text": "the column that holds the texts, of FILE or of the file of texts (default: the only one)",
     "vectors": "the column, array or tensor that holds the vectors (default: the only one)",
@@ -263,8 +266,14 @@ def _add_compare(commands: "argparse._SubParsersAction[_Parser]") -> None:
         metavar="CORPUS",
         help="also test a search of a corpus, such as python-api (default: of the one compared), as search-test does",
     )
-    _add_settings(command, without=("model", "precision"))
-    _add_output(command, "one row per model")
+    _add_settings(command, without=("model", "precision", "corpus"))
+    command.add_argument(
+        "--corpus",
+        action="append",
+        metavar="X",
+        help=f"{_HELP['corpus']}; given several times, all models are compared on each (default: {Experiment.corpus})",
+    )
+    _add_output(command, "one row per model and corpus", f"{', '.join(TABLE_SUFFIXES[:-1])} or {TABLE_SUFFIXES[-1]}")
 
 
 def _add_preview(commands: "argparse._SubParsersAction[_Parser]") -> None:
@@ -317,8 +326,8 @@ def _add_settings(
     )
 
 
-def _add_output(command: _Parser, rows: str) -> None:
-    command.add_argument("--output", type=Path, metavar="FILE", help=f"write {rows} to a .parquet or .csv file")
+def _add_output(command: _Parser, rows: str, suffixes: str = ".parquet or .csv") -> None:
+    command.add_argument("--output", type=Path, metavar="FILE", help=f"write {rows} to a {suffixes} file")
     command.add_argument("--json", action="store_true", help="print the result as one JSON object")
     command.add_argument(
         "--no-shipped", action="store_true", help="measure here what comes with clsviz, measured on another machine"
@@ -351,7 +360,7 @@ def experiment_of(options: argparse.Namespace) -> tuple[Experiment, dict[str, st
     made_with = {name: query.pop(name) for name in (MODEL_PARAMETER, CORPUS_PARAMETER) if name in query}
     for field in fields(Experiment):
         if (text := getattr(options, field.name, None)) is not None:
-            query[field.name] = text
+            query[field.name] = text[0] if isinstance(text, list) else text
     return models.as_counted(Experiment.from_query(query)), made_with
 
 

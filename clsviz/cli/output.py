@@ -91,8 +91,11 @@ def check(path: Path | None, flag: str = "--output", suffixes: Sequence[str] = (
 
 
 def write(path: Path, table: "pd.DataFrame", about: Mapping[str, object]) -> None:
-    """Write the table as CSV, or as Parquet with what it is about in its metadata."""
-    content = export.to_csv(table) if path.suffix == ".csv" else export.to_parquet(table, about)
+    """Write the table as CSV, as Markdown, or as Parquet with what it is about in its metadata."""
+    if path.suffix == ".md":
+        content = export.markdown(table).encode()
+    else:
+        content = export.to_csv(table) if path.suffix == ".csv" else export.to_parquet(table, about)
     with new_file(path) as temporary:
         temporary.write_bytes(content)
 

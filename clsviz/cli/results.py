@@ -9,6 +9,7 @@ from clsviz import analysis, export, jobs, words
 from clsviz.api.comparison import compare_models
 from clsviz.api.inputs import Bar, extract, open_store, results_of
 from clsviz.api.norms import NormResult
+from clsviz.api.paper import paper_table
 from clsviz.api.probes import (
     ProbeResult,
     classify_task,
@@ -185,26 +186,36 @@ def search_test(options: argparse.Namespace) -> int:
 
 
 def compare(options: argparse.Namespace) -> int:
-    """Measure the same sentences with several models; the exit status. Raises ClsvizError."""
+    """Measure the same sentences with several models; the exit status. Raises ClsvizError.
+
+    With several corpora, or a file in Markdown, also what a paper says of them.
+    """
     experiment, made_with = arguments.experiment_of(options)
     models = arguments.models_of(options)
-    output.check(options.output)
-    began = time.monotonic()
+    output.check(options.output, suffixes=arguments.TABLE_SUFFIXES)
+    corpora = [parse_setting("corpus", name) for name in options.corpus or [experiment.corpus]]
+    began, store = time.monotonic(), _store_of(options)
     with Bar() as bar:
-        asked = replace(experiment, model=models[0])
-        result = compare_models(asked, models, _store_of(options), bar, options.search)
+        if len(corpora) > 1 or (options.output and options.output.suffix == ".md"):
+            paper = paper_table(experiment, list(dict.fromkeys(corpora)), models, store, bar)
+            results, summary, table = paper.comparisons, paper.summary(), paper.table
+        else:
+            result = compare_models(replace(experiment, model=models[0]), models, store, bar, options.search)
+            results, summary, table = [result], result.summary(), result.table()
     seconds = time.monotonic() - began
-    found = result.founds[0]
-    output.print_notes([*words.reading.notes(found.corpus), *result.notes, *words.differences(made_with, found)])
+    for result in results:
+        found = result.founds[0]
+        output.print_notes([*words.reading.notes(found.corpus), *result.notes, *words.differences(made_with, found)])
     if experiment.precision is not Precision.EXACT:
         output.print_notes(["Models are compared in the exact precision, as their vectors are."])
-    summary = result.summary()
     if options.output:
-        output.write(options.output, result.table(), summary)
+        output.write(options.output, table, summary)
     if options.json:
         output.print_json(summary | {"seconds": seconds})
     else:
-        print(result.question, result.answer, sep="\n")
+        print(results[0].question)
+        for result in results:
+            print(f"{result.founds[0].corpus.label}: {result.answer}" if len(results) > 1 else result.answer)
     return 0
 
 

@@ -1,6 +1,7 @@
 from . import search, similarity, tables
 from .formats import to_csv, to_parquet
 from .groups import Groups, entries_of
+from .paper import markdown
 from .picture import Seen, cells, drawn, legend, picture
 from .report import report
 from .summary import about, link, shape, summary
@@ -16,6 +17,7 @@ __all__ = [
     "entries_of",
     "legend",
     "link",
+    "markdown",
     "picture",
     "report",
     "search",

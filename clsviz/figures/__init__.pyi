@@ -1,5 +1,5 @@
 from . import colouring, static
-from .bars import dimension_shares, erasure, histogram, remedy_bars, times_found, weights_by_group
+from .bars import dimension_shares, erasure, histogram, remedy_bars, times_found, way_of_cls
 from .cells import heat_map, length_map, projection
 from .cloud import Axes, Figure, empty, plain_json, plotly_script, scatter, sent, to_html
 from .colouring import Key
@@ -54,5 +54,5 @@ __all__ = [
     "thumbnail",
     "times_found",
     "to_html",
-    "weights_by_group",
+    "way_of_cls",
 ]

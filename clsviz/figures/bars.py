@@ -7,8 +7,10 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
+from plotly.subplots import make_subplots
 
 from clsviz.figures.style import SMALL, Floats, Palette, arrange, hover_label
+from clsviz.words import number
 
 
 def dimension_shares(shares: Floats, order: NDArray[np.intp], palette: Palette, n: int = 20) -> go.Figure:
@@ -52,26 +54,43 @@ def erasure(table: pd.DataFrame, palette: Palette) -> go.Figure:
     return figure.update_layout(barmode="group", bargap=0.25)
 
 
-def weights_by_group(groups: pd.DataFrame, palette: Palette) -> go.Figure:
-    """Weights per group of parameters, with attention and feed-forward told apart and the share at the end of each bar.
+def way_of_cls(groups: pd.DataFrame, norms: Sequence[tuple[str, float]], palette: Palette) -> go.Figure:
+    """The way of [CLS] from top to bottom: its norm after each step, and beside it the weights that make the step.
 
-    groups: one row per group, with the columns group, weights, share, attention and feed_forward.
+    groups: one row per group of parameters, in the model's order, with the columns group, weights, share, attention and
+    feed_forward. norms: the steps that the norm is known after, in order; those named as a group are in its row.
     """
-    rest = groups["weights"] - groups["attention"] - groups["feed_forward"]
-    parts = [
-        ("Attention", groups["attention"], palette.points),
-        ("Feed-forward", groups["feed_forward"], f"{palette.points}73"),
-        ("Other", rest, f"{palette.summary}8c"),
-    ]
-    figure = go.Figure()
+    rows: list[str] = []
+    for name, _ in norms:  # a group that several steps share stands below them
+        before = [group for group in groups["group"] if group not in rows]
+        rows += [*(before[: before.index(name)] if name in before else []), name]
+    rows = list(dict.fromkeys([*rows, *groups["group"]]))
+    figure = make_subplots(rows=1, cols=2, shared_yaxes=True, horizontal_spacing=0.06)
+    figure.add_bar(
+        x=[norm for _, norm in norms],
+        y=[name for name, _ in norms],
+        orientation="h",
+        marker={"color": palette.own, "line": {"width": 0}},
+        text=[number(norm, digits=2) for _, norm in norms],
+        textposition="outside",
+        cliponaxis=False,
+        hovertemplate="%{y}: norm %{x:.5g}<extra></extra>",
+    )
+    inner, attention = groups["feed_forward"], groups["attention"]
+    parts = (
+        ("attention", attention, palette.points),
+        ("feed-forward", inner, f"{palette.points}73"),
+        ("other", groups["weights"] - attention - inner, f"{palette.summary}8c"),
+    )
     for name, weights, colour in parts:
         figure.add_bar(
             x=weights,
             y=groups["group"],
-            name=name,
             orientation="h",
             marker={"color": colour, "line": {"width": 0}},
-            hovertemplate=f"%{{y}}, {name.lower()}: %{{x:,}} weights<extra></extra>",
+            hovertemplate=f"%{{y}}, {name}: %{{x:,}} weights<extra></extra>",
+            row=1,
+            col=2,
         )
     figure.add_bar(  # of zero length: it holds the labels at the ends of the other bars
         x=np.zeros(len(groups)),
@@ -80,24 +99,23 @@ def weights_by_group(groups: pd.DataFrame, palette: Palette) -> go.Figure:
         text=[f"{share:.1%}" for share in groups["share"]],
         textposition="outside",
         cliponaxis=False,
-        showlegend=False,
         hoverinfo="skip",
+        row=1,
+        col=2,
     )
+    ticks = [f"{'' if row == rows[0] else '↓ '}{hover_label(row, 1)} " for row in rows]
+    axis = {"categoryorder": "array", "categoryarray": rows[::-1], "tickvals": rows, "ticktext": ticks}
+    longest = max((norm for _, norm in norms), default=1.0)
+    figure.update_yaxes(fixedrange=True, range=[-0.5, len(rows) - 0.5], **axis)
+    figure.update_xaxes(fixedrange=True)
+    figure.update_xaxes(title="Norm of [CLS] after it", range=[0, 1.25 * longest], row=1, col=1)
+    figure.update_xaxes(title="Weights<br>(dark: attention)", tickformat="~s", nticks=4, row=1, col=2)
     return figure.update_layout(
         barmode="stack",
         bargap=0.25,
-        xaxis={"title": "Weights", "tickformat": "~s", "fixedrange": True},
-        yaxis={"autorange": "reversed", "fixedrange": True, "ticksuffix": " "},
-        legend={
-            "orientation": "h",
-            "entrywidth": 0,
-            "traceorder": "normal",
-            "x": -0.15,  # reaches over the names of the bars: on a phone it would not fit in one line otherwise
-            "xanchor": "left",
-            "y": 1.02,
-            "yanchor": "bottom",
-        },
-        margin={"l": 8, "r": 48, "t": 28, "b": 8},
+        showlegend=False,
+        hoverlabel={"align": "left"},
+        margin={"l": 8, "r": 48, "t": 8, "b": 8},
     )
 
 

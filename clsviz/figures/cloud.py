@@ -24,7 +24,7 @@ from clsviz.figures.density import (
     marginals_of,
     room_for_bar,
 )
-from clsviz.figures.style import MOST_IN_FULL, Labels, Palette, Points, least_range
+from clsviz.figures.style import LINE_LABEL, MOST_IN_FULL, Labels, Palette, Points, least_range
 
 if TYPE_CHECKING:
     from clsviz.statistics.line import Fit
@@ -161,7 +161,8 @@ def scatter(
     if colours is not None:
         _colour(figure, colours)
     if own is not None and len(own.labels):
-        add_own(figure, own, palette, axes.unit, own_name)
+        norms = np.concatenate([whole.norms, own.norms, least_range(whole.norms) if len(whole.norms) else []])
+        add_own(figure, own, palette, axes.unit, own_name, (axes.longest + 1, float(np.ptp(norms))))
     _arrange(figure, whole, axes, palette)
     if density is not None:
         _arrange_density(figure, density, palette, own)
@@ -430,8 +431,10 @@ def _between(low: float, high: float) -> str:
     return f"{low:.0f}" if f"{low:.0f}" == f"{high:.0f}" else f"{low:.0f} to {high:.0f}"
 
 
-def add_own(figure: go.Figure, own: Points, palette: Palette, unit: str, called: str = "yours") -> None:
-    """Add the visitor's own sentences as stars, named if they are few."""
+def add_own(
+    figure: go.Figure, own: Points, palette: Palette, unit: str, called: str, span: tuple[float, float]
+) -> None:
+    """Add the visitor's own sentences as stars, named if they are few; span: as in `_apart`."""
     figure.add_trace(
         go.Scattergl(
             x=own.lengths,
@@ -446,7 +449,8 @@ def add_own(figure: go.Figure, own: Points, palette: Palette, unit: str, called:
     if len(own.labels) > _MOST_NAMED:
         return
     names = [called] if len(own.labels) == 1 else [f"{called}, {number}" for number in range(1, len(own.labels) + 1)]
-    for name, length, norm in zip(names, own.lengths.tolist(), own.norms.tolist(), strict=True):
+    shifts = _apart(own.lengths, own.norms, span)
+    for name, length, norm, shift in zip(names, own.lengths.tolist(), own.norms.tolist(), shifts, strict=True):
         figure.add_annotation(
             text=f"<b>{name}</b>",
             x=length,
@@ -454,10 +458,31 @@ def add_own(figure: go.Figure, own: Points, palette: Palette, unit: str, called:
             showarrow=False,
             xanchor="left",
             xshift=9,
+            yshift=shift,
             bgcolor=palette.background + "b0",
             borderpad=1,
             font={"color": palette.own, "size": 13},
         )
+
+
+def _apart(lengths: NDArray[np.int32], norms: NDArray[np.float32], span: tuple[float, float]) -> list[float]:
+    """How far up the label of each star is moved, in pixels, so that none lies over another, also on a phone.
+
+    span: the longest length, and how far apart the norms on the axis are.
+    """
+    x, y = lengths / span[0], norms.astype(float) * _HEIGHT_OF_PLOT / max(span[1], 1e-9)
+    shifts = [0.0] * len(y)
+    placed: list[int] = []
+    for at in np.argsort(y).tolist():
+        near = [other for other in placed if abs(x[other] - x[at]) < _WIDTH_OF_LABEL]
+        lowest = max((y[other] + shifts[other] + LINE_LABEL for other in near), default=-np.inf)
+        shifts[at] = max(0.0, lowest - y[at])
+        placed.append(at)
+    return shifts
+
+
+_HEIGHT_OF_PLOT, _WIDTH_OF_LABEL = 300, 0.3
+"""Pixels, and the share of the width of a phone that a label takes."""
 
 
 def plotly_script() -> str:

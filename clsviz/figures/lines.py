@@ -10,7 +10,16 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from clsviz.figures.style import LONGEST_NAME, Floats, Palette, arrange, hover_label, layers_axis, short_name
+from clsviz.figures.style import (
+    LONGEST_NAME,
+    Floats,
+    Palette,
+    arrange,
+    hover_label,
+    label_lines,
+    layers_axis,
+    short_name,
+)
 from clsviz.words import number
 
 _FIFTH, _SIXTH = "#9a6fc4", "#219a86"
@@ -146,7 +155,7 @@ def growth(
         line.update(hovertemplate=_with_name(f"%{{text}}<br>%{{x}} {unit}<br>norm %{{y:.5g}}"))
         figure.add_trace(line)
     arrange(figure, {"title": f"Length (in {unit})", "range": [0, longest]}, {"title": y_title})
-    return figure
+    return _labelled(figure, palette)
 
 
 def layer_path(norms: pd.DataFrame, band: pd.DataFrame | None, palette: Palette) -> go.Figure:
@@ -162,15 +171,30 @@ def layer_path(norms: pd.DataFrame, band: pd.DataFrame | None, palette: Palette)
     for (name, rows), style in zip(_groups(norms, "name"), styles, strict=False):
         line = _line(short_name(name), rows["layer"].to_numpy(float), rows["norm"].to_numpy(float), style)
         line.update(hovertemplate=f"{hover_label(name)}<br>layer %{{x}}<br>norm %{{y:.5g}}<extra></extra>")
-        figure.add_trace(line.update(showlegend=few))
+        figure.add_trace(line if few else line.update(name=""))
     last = max(_last_layer(norms), 0 if band is None else _last_layer(band))
     arrange(figure, layers_axis(last), {"title": "Norm of [CLS]"})
-    return figure
+    return _labelled(figure, palette)
 
 
-def relative_depth(table: pd.DataFrame, palette: Palette, *, y_title: str) -> go.Figure:
-    """A value by layer for models of different depths. table: model, layer, depth (layer / last layer), value."""
+def relative_depth(
+    table: pd.DataFrame,
+    palette: Palette,
+    *,
+    y_title: str,
+    span: tuple[float, float] | None = None,
+    guess: float | None = None,
+) -> go.Figure:
+    """A value by layer for models of different depths. table: model, layer, depth (layer / last layer), value.
+
+    span: what the axis shows; by default, all. guess: the value of guessing, drawn as a line.
+    """
     figure = go.Figure()
+    if guess is not None:
+        look = {"color": palette.summary, "dash": "dot", "width": 1.5}
+        figure.add_scatter(
+            x=[0, 1], y=[guess, guess], name="guessing", mode="lines", line=look, hovertemplate=_with_name("%{y:.3~f}")
+        )
     for (name, rows), style in zip(_groups(table, "model"), cycle(islice(_styles(palette), _MOST_LINES)), strict=False):
         line = _line(
             short_name(name, LONGEST_NAME), rows["depth"].to_numpy(float), rows["value"].to_numpy(float), style
@@ -180,6 +204,23 @@ def relative_depth(table: pd.DataFrame, palette: Palette, *, y_title: str) -> go
     ticks = {"tickvals": [0, 0.25, 0.5, 0.75, 1], "ticktext": ["0", "¼", "½", "¾", "1"]}
     x = {"title": "Depth (0: embeddings, 1: last layer)", "range": [-_MARGIN, 1 + _MARGIN]} | ticks
     arrange(figure, x, {"title": y_title})
+    return _labelled(figure, palette, span)
+
+
+def _labelled(figure: go.Figure, palette: Palette, span: tuple[float, float] | None = None) -> go.Figure:
+    """The same with the name of each line at its end, and no legend; span: of the vertical axis, by default all."""
+    ends, low, high = [], np.inf, -np.inf
+    for trace in figure.data:
+        y = np.array(trace.y, dtype=float)
+        known = np.flatnonzero(np.isfinite(y))
+        if len(known):
+            low, high = min(low, float(y[known].min())), max(high, float(y[known].max()))
+            if trace.name:
+                ends.append((trace.name, float(trace.x[known[-1]]), float(y[known[-1]]), trace.line.color))
+    if not low < high:
+        low, high = (low - 0.5, low + 0.5) if np.isfinite(low) else (0.0, 1.0)
+    room = 0.08 * (high - low)
+    label_lines(figure, ends, span or (low - room, high + room), palette)
     return figure
 
 
@@ -192,7 +233,7 @@ def _add_corpus(figure: go.Figure, corpus: pd.DataFrame, along: str, palette: Pa
         go.Scatter(
             x=x,
             y=median,
-            name="corpus, median and middle half",
+            name="corpus",
             mode="lines",
             line={"color": palette.points, "width": 2},
             customdata=np.stack([lower, upper], axis=1),

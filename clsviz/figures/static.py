@@ -1,9 +1,9 @@
-"""The scatter with its line, or exposure by fifths, as an image: for previews of links, and for `--plot FILE`."""
+"""The scatter with its line, error by layer, or exposure by fifths, as images: for previews of links, and for files."""
 
 import io
 import textwrap
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from clsviz.figures.search import LEAST_EXPOSURE, TICKS, ByFifth
 from clsviz.figures.style import Palette, least_range
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _QUIET, _GRID, _BRAND = "#5b6470", "#e3e7ec", "#5c7f9f"
@@ -36,6 +37,15 @@ class Exposures:
 
 
 @dataclass(frozen=True, eq=False)
+class Lines:
+    """A value by layer, from 0 on, for each line by its name; NaN where it is unknown. level: a line with its name."""
+
+    values: Mapping[str, NDArray[np.float64]]
+    title: str
+    level: tuple[str, float]
+
+
+@dataclass(frozen=True, eq=False)
 class Scatter:
     """Sentences and the line through them: lengths int32 (n,), norms float32 (n,). line: intercept and slope."""
 
@@ -48,7 +58,7 @@ class Scatter:
 
 
 def image(
-    scatter: Scatter | Exposures | None,
+    scatter: Scatter | Lines | Exposures | None,
     question: str,
     answer: str = "",
     site: str = "",
@@ -70,14 +80,10 @@ def image(
     figure.text(right, 0.03, site, color=_BRAND, fontsize=19, weight="bold", ha="right", va="bottom", parse_math=False)
     if isinstance(scatter, Exposures):
         _draw_exposures(figure, scatter, palette, left + 0.055, right, top)
+    elif isinstance(scatter, Lines):
+        _draw_lines(_axes(figure, left, right, top, "Layer (0: embeddings)", scatter.title), scatter, palette)
     elif scatter is not None and len(scatter.lengths):
-        axes = figure.add_axes((left + 0.055, 0.145, right - left - 0.055, max(top - 0.19, 0.3)))
-        axes.spines[:].set_visible(False)
-        axes.grid(axis="y", color=_GRID, linewidth=1)
-        axes.set_axisbelow(True)
-        axes.tick_params(colors=_QUIET, labelsize=13, length=0)
-        axes.set_xlabel(scatter.length_title, color=_QUIET, fontsize=14)
-        axes.set_ylabel(scatter.norm_title, color=_QUIET, fontsize=14)
+        axes = _axes(figure, left, right, top, scatter.length_title, scatter.norm_title)
         n = len(scatter.lengths)
         opacity = float(np.clip(20 / n**0.5, 0.08, 0.7))
         axes.scatter(
@@ -106,6 +112,41 @@ def image(
         warnings.simplefilter("ignore")  # a letter that the font lacks is a box
         figure.savefig(content, format=kind, metadata={"Date": None} if kind == "svg" else {})
     return content.getvalue()
+
+
+def _axes(figure: "Figure", left: float, right: float, top: float, x_title: str, y_title: str) -> "Axes":
+    axes = figure.add_axes((left + 0.055, 0.145, right - left - 0.055, max(top - 0.19, 0.3)))
+    axes.spines[:].set_visible(False)
+    axes.grid(axis="y", color=_GRID, linewidth=1)
+    axes.set_axisbelow(True)
+    axes.tick_params(colors=_QUIET, labelsize=13, length=0)
+    axes.set_xlabel(x_title, color=_QUIET, fontsize=14)
+    axes.set_ylabel(y_title, color=_QUIET, fontsize=14)
+    return axes
+
+
+def _draw_lines(axes: "Axes", drawn: Lines, palette: Palette) -> None:
+    """Each line with its name above its end, and the level."""
+    name, level = drawn.level
+    axes.axhline(level, color=palette.summary, linewidth=2, linestyle=":")
+    look: dict[str, Any] = {"fontsize": 17, "weight": "bold", "va": "bottom", "parse_math": False}
+    axes.text(-0.2, 1.02 * level, name, color=palette.summary, ha="left", **look)
+    ends: list[tuple[str, float, float, str]] = []
+    for (name, values), colour in zip(drawn.values.items(), (palette.points, palette.line, palette.own), strict=False):
+        known = np.flatnonzero(np.isfinite(values))
+        axes.plot(values, color=colour, linewidth=3, marker="o", markersize=8)
+        if len(known):
+            ends.append((name, float(known[-1]), float(values[known[-1]]), colour))
+    n_layers = max((len(values) for values in drawn.values.values()), default=1) - 1
+    highest = max([level, *(float(np.nanmax(values, initial=0)) for values in drawn.values.values())])
+    axes.set_xlim(-0.3, n_layers + 0.3)
+    axes.set_ylim(0, 1.15 * highest)
+    axes.locator_params(axis="x", integer=True)
+    below = -np.inf
+    for name, x, y, colour in sorted(ends, key=lambda end: end[2]):
+        height = max(y + 0.03 * highest, below + 0.09 * highest)
+        axes.text(x, height, name, color=colour, ha="right", **look)
+        below = height
 
 
 def _draw_exposures(

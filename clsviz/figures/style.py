@@ -126,6 +126,40 @@ def arrange(figure: go.Figure, x: dict[str, Any], y: dict[str, Any]) -> None:
     )
 
 
+LINE_LABEL = 17
+"""Pixels from one label to the next."""
+
+
+def label_lines(
+    figure: go.Figure, ends: Sequence[tuple[str, float, float, str]], span: tuple[float, float], palette: Palette
+) -> None:
+    """Write the names of lines at their right ends, in place of a legend, none over another.
+
+    ends: name, already escaped, then x and y of the end, and the colour. span: the ends of the vertical axis, which is
+    set to them. The names begin to the left of the end: on a phone there is no room to its right.
+    """
+    height = figure.layout.height or 400
+    pixels = (height - 90) / (span[1] - span[0])
+    taken: list[float] = []  # heights of the labels so far, in pixels, from the lowest end up
+    for name, x, y, colour in sorted(ends, key=lambda end: end[2]):
+        at = (y - span[0]) * pixels
+        place = max([at, *(below + LINE_LABEL for below in taken[-1:])])
+        taken.append(place)
+        figure.add_annotation(
+            text=name,
+            x=x,
+            y=y,
+            showarrow=False,
+            xanchor="right",
+            yanchor="bottom",
+            yshift=3 + place - at,
+            bgcolor=palette.background + "b0",
+            borderpad=1,
+            font={"color": colour, "size": 13},
+        )
+    figure.update_layout(showlegend=False, yaxis={"range": [*span]})
+
+
 def layers_axis(last: int) -> dict[str, Any]:
     """Of lines over layers, from 0 to the last."""
     return {

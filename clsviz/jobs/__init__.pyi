@@ -1,14 +1,22 @@
-from .drawn import REDRAWN, encoder_of, identified
+from .drawn import REDRAWN, drawn, encoder_of, identified
 from .estimate import LOAD_SECONDS, RATE_OF_VECTORS, Cost, Machine, gigabytes_of
-from .extraction import Extraction, measure_altered, measure_texts
+from .extraction import (
+    AUDIT_SIZE,
+    Extraction,
+    Found,
+    kind_of_norms,
+    measure_altered,
+    measure_texts,
+    measurement_key,
+    state_of_files,
+)
 from .housekeeping import Housekeeping
 from .imports import Import, import_rows, list_imports
-from .job import Job, State, Steps
-from .measurement import AUDIT_SIZE, Found, kind_of_norms, measurement_key, state_of_files
+from .job import Job, State, Steps, Watcher
 from .plan import GPU_RATE, Plan, plan, planned
 from .pooled import ModelVectors, PooledTexts
 from .queue import FREE_SECONDS, Analysis, JobQueue, Lane, MeasuringJob
-from .share import Share, Worker, measure_parts
+from .share import Share, Worker
 from .showcase import SHOWCASE, Origin, measure_showcase, origin
 from .worker_process import Encoders, RemoteEncoders, WorkerLostError
 
@@ -40,8 +48,10 @@ __all__ = [
     "Share",
     "State",
     "Steps",
+    "Watcher",
     "Worker",
     "WorkerLostError",
+    "drawn",
     "encoder_of",
     "gigabytes_of",
     "identified",
@@ -49,7 +59,6 @@ __all__ = [
     "kind_of_norms",
     "list_imports",
     "measure_altered",
-    "measure_parts",
     "measure_showcase",
     "measure_texts",
     "measurement_key",

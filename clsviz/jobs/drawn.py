@@ -34,7 +34,7 @@ class RedrawnError(ModelError):
     """Results of an untrained model are of other random weights than those that were drawn now."""
 
     def __init__(self) -> None:
-        super().__init__(f"{REDRAWN} Reload the page.")
+        super().__init__(f"{REDRAWN} Try again.")
 
 
 def identified(weights: Weights, store: Store) -> Weights:
@@ -70,6 +70,17 @@ def encoder_of(
         if weights.drawn:
             raise RedrawnError
     return encoder
+
+
+def drawn(weights: Weights, encoders: Encoders, store: Store) -> Weights:
+    """As `identified`; an untrained model of which the store has no note is loaded, so that it has.
+
+    Raises what `encoder_of` does.
+    """
+    weights = identified(weights, store)
+    if weights.untrained and not weights.drawn:
+        encoder_of(weights, encoders, store)
+    return identified(weights, store)
 
 
 def _note(root: Path, recipe: str) -> Path:

@@ -1,4 +1,4 @@
-"""What a run costs, before it starts: seconds, and megabytes to download."""
+"""What a run costs, before it starts: seconds, megabytes to download, and what it leaves in the store."""
 
 import functools
 import threading
@@ -51,10 +51,8 @@ def _guess() -> float:
 LOAD_SECONDS = 4.0
 """About how long it takes to load a model."""
 
-
 RATE_OF_VECTORS = 0.8
 """The speed of measuring vectors, relative to norms: the last layer is computed in full, and everything is pooled."""
-
 
 TYPICAL_CHARACTERS = 75
 """Mean length of a sentence in the built-in corpora."""

@@ -1,39 +1,236 @@
-"""From an experiment to measurements in the store, part by part."""
+"""The measurement of one experiment: what is on this machine, what the rest would take, and measuring it."""
 
 import contextlib
 import functools
 import hashlib
 import json
-import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+import os
+import threading
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-import filelock
+import numpy as np
 
 from clsviz.errors import ModelError, StoreError
 from clsviz.experiment import Experiment
-from clsviz.jobs.drawn import RedrawnError, encoder_of, identified
-from clsviz.jobs.imports import check_asked
-from clsviz.jobs.measurement import Found, LookUp, go_together, with_audit
-from clsviz.jobs.share import Run, Share, Worker, measure_parts
+from clsviz.jobs.drawn import RedrawnError, drawn, encoder_of, identified
+from clsviz.jobs.estimate import LOAD_SECONDS, RATE_OF_VECTORS, TYPICAL_CHARACTERS, Cost, Machine, operations_of
+from clsviz.jobs.imports import check_asked, check_found, max_length
+from clsviz.jobs.share import Share, Worker
 from clsviz.jobs.worker_process import Encoders
-from clsviz.measurements import Kind
+from clsviz.measurements import Kind, Measurements, kind_of
 from clsviz.progress import Progress, interruptible
-from clsviz.settings import Alteration, Precision
+from clsviz.settings import ALL, RANGES, Alteration, Precision
 from clsviz.sources import catalogue, local_files, models, sampling
-from clsviz.sources.sampling import Sample
-from clsviz.store.parts import borders
+from clsviz.store.outline import read_outline
+from clsviz.store.parts import Key, Shape, missing, n_between
 from clsviz.store.store import Store
 from clsviz.vectors import KINDS, Vectors
 
 if TYPE_CHECKING:
     from clsviz.encoder import AnyEncoder
+    from clsviz.store.census import Counted
+
+AUDIT_SIZE = 256
+"""How many sentences of a fast sample, from its start, are also measured in the exact precision."""
 
 
-class Extraction(LookUp):
-    """The measurement of one experiment."""
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What is known of an experiment's sample so far; replaced by a new value whenever a part arrives.
+
+    sample: the sentences. measurements: of the first of them; `Vectors` if these were asked for.
+    damaged_parts: how many parts of the store were dropped because they were damaged.
+    audit: for the fast precision, the start of the sample measured exactly; complete before anything else is measured.
+    slow_path_reason: why the fastest path could not be taken, or "".
+    seed: of the draw.
+    n_shipped: how many of the measurements came with clsviz and were not made here.
+    n_left: of a whole corpus, how many sentences are not measured yet besides those of the sample.
+    census: what is known of all its sentences, once all are measured.
+    n_asked: how many sentences the sample was to have; 0 where that is not known.
+    """
+
+    weights: models.Weights
+    sample: sampling.Sample
+    precision: Precision = Precision.EXACT
+    measurements: Measurements = field(default_factory=Measurements.none)
+    damaged_parts: int = 0
+    audit: "Found | None" = None
+    slow_path_reason: str = ""
+    seed: int = 0
+    n_shipped: int = 0
+    n_left: int = 0
+    census: "Counted | None" = None
+    n_asked: int = 0
+
+    @property
+    def key(self) -> Hashable:
+        """Equal for two values that hold the same measurements of the same sentences."""
+        n_audited = len(self.audit.measurements) if self.audit else 0
+        n = len(self.measurements), len(self.sentences), n_audited, self.n_shipped, self.n_measured
+        return self.weights.fingerprint, self.corpus.fingerprint, self.seed, self.precision, type(self.measurements), n
+
+    @property
+    def corpus(self) -> catalogue.Corpus:
+        """Where the sentences come from."""
+        return self.sample.corpus
+
+    @property
+    def vectors(self) -> Vectors:
+        """The measurements, if vectors were asked for."""
+        assert isinstance(self.measurements, Vectors)
+        return self.measurements
+
+    @property
+    def sentences(self) -> list[str]:
+        """The whole sample."""
+        return self.sample.sentences
+
+    @property
+    def is_of_all(self) -> bool:
+        """Whether the sample is all that the corpus has."""
+        n = len(self.sentences)
+        if self.sample.whole is not None or n < self.n_asked:
+            return True
+        return self.corpus is not None and self.corpus.n_sentences is not None and n >= self.corpus.n_sentences
+
+    @property
+    def is_outline(self) -> bool:
+        """Whether vectors were asked for, and all but they themselves came with clsviz."""
+        return isinstance(self.measurements, Vectors) and self.measurements.is_outline
+
+    @property
+    def n_measured(self) -> int:
+        """How many sentences the answer is of: those measured of the sample, or all of the corpus."""
+        return len(self.measurements) if self.census is None else self.census.n
+
+    @property
+    def n_missing(self) -> int:
+        """How many sentences are not measured yet."""
+        return self.n_missing_of_sample + self.n_left
+
+    @property
+    def n_missing_of_sample(self) -> int:
+        """How many of `sentences` are not measured yet, or not exactly where the fast precision needs it."""
+        return len(self.sentences) - len(self.measurements) + (self.audit.n_missing if self.audit else 0)
+
+    @property
+    def is_complete(self) -> bool:
+        """True if all is measured, and where that is a whole corpus, counted."""
+        return not self.n_missing and (self.sample.whole is None or self.census is not None)
+
+
+def measurement_key(experiment: Experiment, kind: Kind) -> Hashable:
+    """What is to be measured: equal for two experiments whose measurements of this kind are the same."""
+    return kind, (experiment.for_vectors if kind is Kind.VECTORS else experiment).measurement_key
+
+
+def kind_of_norms(experiment: Experiment) -> Kind:
+    """What is measured for the norm that the experiment asks for; of imported vectors there is one kind."""
+    return Kind.NORMS if models.Imported.parse(experiment.model) else kind_of(experiment.pooling)
+
+
+def state_of_files(experiment: Experiment) -> tuple[tuple[str, int, int], ...]:
+    """Sizes and times of the local files that the experiment names: when they change, its job does too."""
+    base = models.Name.parse(experiment.model).base
+    paths = [*Path(os.path.expanduser(base)).glob("*")] if models.is_folder(base) else []
+    if catalogue.is_file(experiment.corpus):
+        paths.append(Path(os.path.expanduser(experiment.corpus)))
+    states = []
+    for path in sorted(paths):
+        with contextlib.suppress(OSError, ValueError):
+            status = path.stat()
+            states.append((str(path), status.st_size, status.st_mtime_ns))
+    return tuple(states)
+
+
+class Extraction:
+    """The measurement of one experiment; `found` may be read by any thread at any time."""
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        store: Store,
+        encoders: Encoders,
+        found: Found | None = None,
+        machine: Machine | None = None,
+        kind: Kind = Kind.NORMS,
+        *,
+        outlines: bool = False,
+        alteration: Alteration | None = None,
+    ) -> None:
+        """found: what an earlier extraction of the same found, which is not read again.
+
+        Vectors are measured for the start of the sample only. outlines: whether to look up is to find vectors of which
+        all but they themselves came with clsviz, where they are not measured here. alteration: how the sentences are
+        changed before the model reads them.
+        """
+        self.experiment = experiment.for_vectors if kind is Kind.VECTORS else experiment
+        self.kind = kind
+        self.found = found
+        self.corpus = found.corpus if found else None
+        """What is known about the corpus, which may be known before anything else."""
+        self.weights = found.weights if found else None
+        """The model's, as far as they were looked for and are here."""
+        self.sentences_per_second: float | None = None
+        """The rate of this extraction; None while everything came from the store."""
+        self._store = store
+        self._encoders = encoders
+        self._machine = machine or Machine()
+        self._outlines = outlines and kind is Kind.VECTORS
+        self._alteration = alteration
+
+    def look_up(self, progress: Progress) -> Cost:
+        """Find what is on this machine, without building or fetching anything, and estimate the rest.
+
+        The Hub is asked only about models and datasets that are not in the catalogue, and about those of which all is
+        wanted: how large they are, and what they hold.
+        """
+        experiment, folder = self.experiment, self._store.corpora
+        self.weights = weights = self._weights_here()
+        self._forget_unless_of(weights)
+        megabytes = 0 if weights else models.download_megabytes(experiment.model, progress)
+        seconds = local_files.build_seconds(experiment.corpus, folder)
+        n_sentences = min(experiment.sample_size, RANGES["sample_size"][1])
+        if not seconds:
+            try:
+                sample = self.found.sample if self.found else self._draw(sampling.find_sample, progress)
+            except catalogue.NotDownloadedError:
+                is_whole = experiment.sample_size == ALL
+                if is_whole or not catalogue.is_in_catalogue(experiment.corpus):
+                    self.corpus = sampling.fetch_corpus(experiment.selection, folder, progress)
+                if is_whole and self.corpus:
+                    n_sentences = self.corpus.n_about
+                    megabytes += self.corpus.n_bytes // 10**6
+                else:
+                    megabytes += catalogue.download_megabytes(experiment.corpus, n_sentences)
+            else:
+                if weights:
+                    found = self._find(weights, sample, progress)
+                    return Cost(self.seconds(found, found.n_missing))
+                n_sentences = sample.n_sentences
+        return Cost(seconds + self._measuring_seconds(weights, n_sentences, TYPICAL_CHARACTERS), megabytes)
+
+    def find_stored(self, progress: Progress) -> Found | None:
+        """Find what is stored; None if there is nothing. Nothing is measured, built or fetched, and nobody is asked."""
+        experiment, folder, weights = self.experiment, self._store.corpora, self._weights_here()
+        if weights is None or local_files.build_seconds(experiment.corpus, folder):
+            return None
+        try:
+            corpus = sampling.find_corpus(experiment.selection, folder, progress, experiment.sample_size)
+            key = self._key(weights, corpus, experiment.precision)
+            if not self._store.parts(key) and self._outline(key) is None:
+                return None  # the sample need not be drawn
+            return self._find(weights, self._draw(sampling.find_sample, progress), progress)
+        except catalogue.NotDownloadedError:
+            return None
+
+    def fetch(self, progress: Progress) -> Found:
+        """Model and sentences, with what is stored; raises as `run` does, and measures nothing."""
+        weights = self._fetch_weights(progress)
+        return self._publish(self._stored(weights, self._draw(sampling.fetch_sample, progress)))
 
     def run(self, progress: Progress) -> Found:
         """Complete the experiment, storing it part by part; raises ClsvizError, and CancelledError if cancelled.
@@ -41,20 +238,10 @@ class Extraction(LookUp):
         What is stored of an untrained model is left where its weights turn out to be others, and measured again.
         """
         try:
-            return self._run(progress)
+            return self._complete(self._prepare(progress), progress)
         except RedrawnError:
             self.found = None
-            return self._run(progress)
-
-    def _run(self, progress: Progress) -> Found:
-        found = self._prepare(progress)
-        if found.sample.whole is not None:
-            return self._complete_whole(found, progress)
-        return self._complete(found, progress, lambda found: found)
-
-    def fetch(self, progress: Progress) -> Found:
-        """Model and sentences, with what is stored; raises as `run` does, and measures nothing."""
-        return self._find(self._fetch_weights(progress), self._draw(sampling.fetch_sample, progress))
+            return self._complete(self._prepare(progress), progress)
 
     def worker(self, progress: Progress, share: Share | None = None) -> Worker:
         """One of several that measure the same together, each in a process of its own; raises as `run` does.
@@ -63,116 +250,209 @@ class Extraction(LookUp):
         """
         return self._worker(self._prepare(progress), progress, share)
 
+    def key_of(self, found: Found) -> Key:
+        """Where the store has what was found."""
+        return self._key(found.weights, found.corpus, found.precision)
+
+    @property
+    def measured_rate(self) -> float | None:
+        """Sentences a second at which this model was last measured here, in this precision; None if it was not."""
+        return self._measured_rate(self.weights, self.kind)
+
+    def seconds(self, found: Found, n_sentences: int) -> float:
+        """About how long it takes to measure so many sentences like those that were found."""
+        n_characters = float(np.mean([*map(len, found.sentences)]))
+        return self._measuring_seconds(found.weights, n_sentences, n_characters)
+
+    def _weights_here(self) -> models.Weights | None:
+        try:
+            weights = identified(models.find(self.experiment.model), self._store)
+        except models.NotDownloadedError:
+            return None
+        check_asked(weights, self.experiment)
+        return weights
+
     def _fetch_weights(self, progress: Progress) -> models.Weights:
         progress.begin("Looking for the model")
-        weights = identified(models.fetch(self.experiment.model, progress), self._store)
+        weights = models.fetch(self.experiment.model, progress)
         check_asked(weights, self.experiment)
-        if weights.untrained and not weights.drawn:  # what is stored of them depends on it
-            self._loaded(weights, Precision.EXACT, progress)
-            weights = identified(weights, self._store)
-        return weights
+        find = functools.partial(drawn, weights, self._encoders, self._store)
+        return interruptible(find, progress, daemon=False) if weights.untrained else weights
+
+    def _forget_unless_of(self, weights: models.Weights | None) -> None:
+        """Drop what was found with other weights: those in a local folder may have changed since."""
+        if self.found is not None and (weights is None or self.found.weights.fingerprint != weights.fingerprint):
+            self.found = None
+
+    def _draw(self, draw: Callable[..., sampling.Sample], progress: Progress) -> sampling.Sample:
+        experiment = self.experiment
+        sample = draw(experiment.selection, experiment.sample_size, experiment.seed, self._store.corpora, progress)
+        self.corpus = sample.corpus
+        return sample
+
+    def _key(self, weights: models.Weights, corpus: catalogue.Corpus, precision: Precision) -> Key:
+        of = weights.fingerprint, corpus.fingerprint, self.experiment.seed
+        return Key(*of, max_length(weights), precision.numbers, self.kind)
+
+    def _outline(self, key: Key) -> Vectors | None:
+        """What came with clsviz in the place of these vectors."""
+        return read_outline(self._store.shipped, key) if self._outlines and self._store.shipped else None
+
+    def _find(self, weights: models.Weights, sample: sampling.Sample, progress: Progress) -> Found:
+        """What is known of a sample without measuring, published: what is stored, the census of all, or an outline."""
+        found = self._read_stored(self.found) if self.found else self._stored(weights, sample)
+        if sample.whole is not None:
+            from clsviz.store.census import is_kept  # SciPy loads only now
+
+            if not is_kept(self._store, self.key_of(found), sample.n_sentences):
+                self._publish(found)  # to be seen while all are counted
+        found, n = self._count(found, progress), len(found.sentences)
+        outline = self._outline(self.key_of(found)) if found.n_missing else None
+        if outline is not None and len(outline) >= n:
+            found = replace(found, measurements=outline.head(n), n_shipped=n)
+        return self._publish(found)
+
+    def _stored(self, weights: models.Weights, sample: sampling.Sample) -> Found:
+        """What the store has of a sample; raises ModelError where imported vectors are not all there."""
+        of = self.experiment
+        found = Found(weights, sample, of.precision, KINDS[self.kind].none(), seed=of.seed, n_asked=of.sample_size)
+        if of.precision is not Precision.EXACT:
+            found = replace(found, audit=Found(weights, sample.head(AUDIT_SIZE), seed=of.seed))
+        found = self._read_stored(found)
+        check_found(weights, found.n_missing, self.kind)
+        return found
+
+    def _read_stored(self, found: Found) -> Found:
+        """Add the stored parts that follow what is there, up to the first that is missing or damaged."""
+        parts = self._store.parts(self.key_of(found))
+        read, damaged_parts, n_shipped = [found.measurements], found.damaged_parts, found.n_shipped
+        position = len(found.measurements)
+        while position < len(found.sentences) and position in parts:
+            part = parts[position]
+            measurements = self._store.read(part)
+            if measurements and not _are_of_one_model(read[-1], measurements):
+                self._store.drop(part)
+                measurements = None
+            if measurements is None:
+                damaged_parts += 1
+                break
+            read.append(measurements)
+            if self._store.is_shipped(part):
+                n_shipped += min(part.stop, len(found.sentences)) - position  # a part may reach beyond the sample
+            position = part.stop
+        measurements = KINDS[self.kind].concatenate(read).head(len(found.sentences))
+        audit = found.audit and self._read_stored(found.audit)
+        return replace(found, measurements=measurements, damaged_parts=damaged_parts, audit=audit, n_shipped=n_shipped)
+
+    def _count(self, found: Found, progress: Progress) -> Found:
+        """Add what is known of all sentences of a whole corpus, or how many are left to measure."""
+        if found.sample.whole is None:
+            return found
+        from clsviz.store.census import take_census  # SciPy loads only now
+
+        key, n = self.key_of(found), found.sample.n_sentences
+        n_missing = n_between(missing(self._store.parts(key).values(), n))
+        census = None if n_missing else take_census(self._store, key, n, progress)
+        if census is None and not n_missing:  # a part was found damaged, and deleted
+            found = replace(found, damaged_parts=found.damaged_parts + 1)
+            n_missing = n_between(missing(self._store.parts(key).values(), n))
+        return replace(found, census=census, n_left=max(0, n_missing - found.n_missing_of_sample))
 
     def _prepare(self, progress: Progress) -> Found:
         """What is stored, once model and sentences are here and the error of the fast precision can be told."""
         weights = self._fetch_weights(progress)
         self._forget_unless_of(weights)
-        if self.found is None:
-            with contextlib.suppress(catalogue.NotDownloadedError):
-                if not local_files.build_seconds(self.experiment.corpus, self._store.corpora):
-                    self._find(weights, self._draw(sampling.find_sample, progress))
-        if self.found is None:
-            # The model loads while the corpus is built or fetched. Whatever the precision, the exact one comes first.
-            self._load(weights, Precision.EXACT)
-            self._find(weights, self._draw(sampling.fetch_sample, progress))
         found = self.found
-        assert found is not None  # it was just looked for
-        if found.audit is not None and found.audit.n_missing_of_sample:
+        if found is None and not local_files.build_seconds(self.experiment.corpus, self._store.corpora):
+            with contextlib.suppress(catalogue.NotDownloadedError):
+                found = self._publish(self._stored(weights, self._draw(sampling.find_sample, progress)))
+        if found is None:
+            # The model loads while the corpus is built or fetched. Whatever the precision, the exact one comes first.
+            # Whoever needs it later waits for it, and gets its error.
+            load = functools.partial(_load, self._encoders, weights)
+            threading.Thread(target=load, name="load").start()  # no daemon: Python must not end while torch loads
+            found = self._publish(self._stored(weights, self._draw(sampling.fetch_sample, progress)))
+        if found.audit is not None and found.audit.n_missing:
             # Before anything else, so that nothing is shown before its error is known.
-            audit = self._complete(found.audit, progress, functools.partial(with_audit, found))
-            found = replace(found, audit=audit)
+            found = replace(found, audit=self._complete(found.audit, progress, found))
         for one in filter(None, (found, found.audit)):
             self._store.push(self.key_of(one))
         return found
 
-    def _load(self, weights: models.Weights, precision: Precision) -> None:
-        """Start loading an encoder in the background; whoever needs it later waits for it, and gets its error."""
-        work = functools.partial(self._encoders.get, weights, precision)
-        pool = ThreadPoolExecutor(1, thread_name_prefix="load")
-        pool.submit(work)
-        pool.shutdown(wait=False)
+    def _complete(self, found: Found, progress: Progress, fast: Found | None = None) -> Found:
+        """Measure what is missing, and publish what is known after every part; fast: what `found` is the audit of."""
+
+        def published(found: Found) -> Found:
+            self._publish(found if fast is None else replace(fast, audit=found))
+            return found
+
+        found = published(self._count(self._read_stored(found), progress))
+        n_measured, seconds = 0, 0.0
+        while not found.is_complete:
+            worker = self._worker(found, progress)
+            for measured in worker.run():
+                if not _are_of_one_model(found.measurements, measured.measurements):
+                    folder = self._store.root / self.key_of(found).folder_name
+                    raise StoreError(f"{folder} holds what another model measured. Delete this folder.")
+                n_measured, seconds = n_measured + len(measured.measurements), seconds + measured.seconds
+                if fast is None:
+                    self.sentences_per_second = n_measured / seconds
+                if found.n_missing_of_sample:
+                    found = self._read_stored(found)
+                n_left = max(0, worker.n_missing - found.n_missing_of_sample)
+                found = published(replace(found, n_left=n_left, slow_path_reason=worker.encoder.slow_path_reason))
+            found = published(self._count(self._read_stored(found), progress))
+        return found
 
     def _worker(self, found: Found, progress: Progress, share: Share | None = None) -> Worker:
+        """What measures the parts that are missing, once the model is loaded."""
         encoder = self._loaded(found.weights, found.precision, progress)
-        return Worker(found.sample, self.key_of(found), encoder, self._store, progress, share)
+        if self._alteration is not None:
+            encoder = encoder.altered(self._alteration, self.experiment.seed)
+        stage = "Measuring" if found.precision is self.experiment.precision else "Measuring a few exactly"
+        stage = {Kind.VECTORS: "Measuring vectors", Kind.MEANS: "Measuring means"}.get(self.kind, stage)
+        return Worker(found.sample, self.key_of(found), encoder, self._store, progress, share, stage)
 
     def _loaded(self, weights: models.Weights, precision: Precision, progress: Progress) -> "AnyEncoder":
         progress.begin(f"Loading {weights.label}")
         get = functools.partial(encoder_of, weights, self._encoders, self._store, precision)
         return interruptible(get, progress, daemon=False)
 
-    def _complete_whole(self, found: Found, progress: Progress) -> Found:
-        """Measure what is missing of a whole corpus, and count it."""
-        found = self._publish(self._count(self._read_stored(found), progress))
-        while found.census is None:
-            n_measured, seconds, n_missing = 0, 0.0, found.n_missing
-            for measured in self._worker(found, progress).run():
-                n_measured, seconds = n_measured + len(measured.measurements), seconds + measured.seconds
-                self.sentences_per_second = n_measured / seconds
-                if found.n_missing_of_sample:
-                    found = self._read_stored(found)
-                n_left = max(0, n_missing - n_measured - found.n_missing_of_sample)
-                found = self._publish(replace(found, n_left=n_left))
-            found = self._publish(self._count(self._read_stored(found), progress))
+    def _publish(self, found: Found) -> Found:
+        self.found = found
         return found
 
-    def _complete(self, found: Found, progress: Progress, whole: Callable[[Found], Found]) -> Found:
-        """Measure what `found` lacks; `whole(found)` is what to publish, of which `found` may be a part."""
-        if not (found := self._read_stored(found)).n_missing_of_sample:
-            self._publish(whole(found))
-            return found
-        encoder = self._encoder(found, progress)
-        while (found := self._read_stored(found)).n_missing_of_sample:
-            try:
-                with self._store.writer(self.key_of(found)):
-                    found = self._measure(self._read_stored(found), encoder, progress, whole)
-            except filelock.Timeout:
-                progress.begin("Another process is measuring the same; waiting for it", len(found.sentences))
-                time.sleep(0.5)
-        self._publish(whole(found))
-        return found
+    def _measured_rate(self, weights: models.Weights | None, kind: Kind) -> float | None:
+        numbers = self.experiment.precision.numbers
+        return self._store.rate(weights.fingerprint, numbers, kind) if weights else None
 
-    def _encoder(self, found: Found, progress: Progress) -> "AnyEncoder":
-        encoder = self._loaded(found.weights, found.precision, progress)
-        return encoder if self._alteration is None else encoder.altered(self._alteration, self.experiment.seed)
+    def _measuring_seconds(self, weights: models.Weights | None, n_sentences: int, n_characters: float) -> float:
+        """Seconds to measure, and to load the model if it is not in memory.
 
-    def _measure(
-        self, found: Found, encoder: "AnyEncoder", progress: Progress, whole: Callable[[Found], Found]
-    ) -> Found:
-        """Measure part by part, up to the next part that is already stored or the end of the sample."""
-        key = self.key_of(found)
-        n_measured = len(found.measurements)
-        end = min([len(found.sentences), *(start for start in self._store.parts(key) if start > n_measured)])
-        checks = found.precision is not self.experiment.precision
-        stage = "Measuring a few exactly" if checks else "Measuring"
-        stage = {Kind.VECTORS: "Measuring vectors", Kind.MEANS: "Measuring means"}.get(self.kind, stage)
+        From the rate that was measured here before, or else from the model's size.
+        """
+        if not n_sentences:
+            return 0
+        rate = self._measured_rate(weights, self.kind)
+        if rate is None and self.kind is not Kind.NORMS:
+            norms_rate = self._measured_rate(weights, Kind.NORMS)
+            rate = norms_rate and norms_rate * RATE_OF_VECTORS
+        if rate is None:
+            n_parameters = weights.n_parameters if weights else models.n_parameters(self.experiment.model)
+            rate = self._machine.rate / operations_of(n_parameters, n_characters)
+            rate *= 1 if self.kind is Kind.NORMS else RATE_OF_VECTORS
+        is_loaded = weights is not None and self._encoders.has(weights, self.experiment.precision)
+        return (0 if is_loaded else LOAD_SECONDS) + n_sentences / rate
 
-        progress.begin(stage, len(found.sentences), n_measured)
-        runs = (Run(start, found.sentences[start:stop]) for start, stop in borders(n_measured, end, self.kind))
-        parts = measure_parts(runs, encoder, self._store, key, lambda done: progress.advance(n_measured + done))
-        total_seconds = 0.0
-        for measured, seconds, _ in parts:
-            if not go_together(found.measurements, measured):
-                folder = self._store.root / key.folder_name
-                raise StoreError(f"{folder} holds what another model measured. Delete this folder.")
-            total_seconds += seconds
-            joined = KINDS[self.kind].concatenate([found.measurements, measured])
-            found = replace(found, measurements=joined, slow_path_reason=encoder.slow_path_reason)
-            self._publish(whole(found))
-            if not checks:
-                self.sentences_per_second = (len(found.measurements) - n_measured) / total_seconds
-            if found.n_missing_of_sample:
-                progress.rest()
-        return found
+
+def _load(encoders: Encoders, weights: models.Weights) -> None:
+    with contextlib.suppress(Exception):  # whoever needs the model next gets the same error
+        encoders.get(weights)
+
+
+def _are_of_one_model(some: Measurements, others: Measurements) -> bool:
+    """Whether one model can have measured both."""
+    return not (len(some) and len(others)) or Shape.of(some) == Shape.of(others)
 
 
 _ALTERING = 1
@@ -194,8 +474,7 @@ def measure_texts(
     the store; by default their own. Raises ClsvizError, and CancelledError if cancelled.
     """
     fingerprint = fingerprint or hashlib.sha256(json.dumps(list(texts)).encode()).hexdigest()
-    sample = Sample(replace(found.corpus, fingerprint=fingerprint), list(texts), "")
-    return _measure(sample, None, experiment, found, store, encoders, progress)
+    return _measure(fingerprint, list(texts), None, experiment, found, store, encoders, progress)
 
 
 def measure_altered(
@@ -214,12 +493,12 @@ def measure_altered(
     read them.
     """
     fingerprint = hashlib.sha256(f"{found.corpus.fingerprint}\n{alteration}\n{_ALTERING}".encode()).hexdigest()
-    sample = Sample(replace(found.corpus, fingerprint=fingerprint), found.sentences[:n], "")
-    return _measure(sample, alteration, experiment, found, store, encoders, progress)
+    return _measure(fingerprint, found.sentences[:n], alteration, experiment, found, store, encoders, progress)
 
 
 def _measure(
-    sample: Sample,
+    fingerprint: str,
+    texts: list[str],
     alteration: Alteration | None,
     experiment: Experiment,
     found: Found,
@@ -229,6 +508,7 @@ def _measure(
 ) -> Vectors:
     if identified(models.fetch(experiment.model, progress), store).fingerprint != found.weights.fingerprint:
         raise ModelError(f"The files of {found.weights.label} were changed meanwhile. Reload the page.")
+    sample = sampling.Sample(replace(found.corpus, fingerprint=fingerprint), texts, "")
     nothing_yet = Found(found.weights, sample, measurements=Vectors.none(), seed=experiment.seed)
     extraction = Extraction(experiment, store, encoders, nothing_yet, kind=Kind.VECTORS, alteration=alteration)
     return extraction.run(progress).vectors

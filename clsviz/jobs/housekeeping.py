@@ -3,9 +3,9 @@
 import logging
 import threading
 import weakref
-from collections.abc import Callable, Hashable
 
 from clsviz.errors import ClsvizError
+from clsviz.jobs.job import Watcher
 from clsviz.jobs.queue import JobQueue
 from clsviz.limits import Limits
 from clsviz.sources import uploads
@@ -31,24 +31,24 @@ class Housekeeping:
         self._jobs, self._limits = jobs, limits
         soon = _SELDOM if limits.upload_seconds is None else limits.upload_seconds / 3
         every_seconds = every_seconds or max(_OFTEN, min(_SELDOM, soon))
-        self._held: dict[tuple[str, Hashable], Callable[[], bool]] = {}
+        self._held: set[tuple[str, Watcher]] = set()
         self._lock = threading.Lock()
         ended = threading.Event()
         weakref.finalize(self, ended.set)
         arguments = weakref.ref(self), ended, every_seconds
         threading.Thread(target=_keep_tidying, args=arguments, name="housekeeping", daemon=True).start()
 
-    def hold(self, upload: str, watcher: Hashable, is_there: Callable[[], bool]) -> None:
-        """Keep an upload for as long as `is_there()`, on behalf of `watcher`."""
+    def hold(self, upload: str, watcher: Watcher) -> None:
+        """Keep an upload for as long as `watcher` is connected."""
         with self._lock:
-            self._held[upload, watcher] = is_there
+            self._held.add((upload, watcher))
 
     def tidy(self) -> None:
         """Do all of it once."""
         store = self._jobs.store
         if self._limits.upload_seconds is not None:
             with self._lock:
-                self._held = {held: is_there for held, is_there in self._held.items() if is_there()}
+                self._held = {held for held in self._held if held[1].is_connected}
                 held = {name for name, _ in self._held}
             for name in held:
                 uploads.look_at_upload(name, store.corpora)

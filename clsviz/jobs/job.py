@@ -8,15 +8,12 @@ import time
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from clsviz.errors import CancelledError, ClsvizError, OutOfTimeError, Subject, TooManyError, UnexpectedError
 from clsviz.jobs.estimate import Cost
+from clsviz.jobs.plan import Plan
 from clsviz.progress import Progress
-
-if TYPE_CHECKING:
-    from clsviz.jobs.plan import Plan
-
 
 _log = logging.getLogger(__name__)
 
@@ -50,12 +47,23 @@ class Work(Protocol):
 W_co = TypeVar("W_co", bound=Work, covariant=True)
 
 
-@dataclass(frozen=True)
-class _Watcher:
-    """Whether it is still there, and the visitor whose turns the job takes."""
+class Watcher(Hashable, Protocol):
+    """Who keeps a job going: a browser's session, say."""
 
-    is_there: Callable[[], bool]
-    visitor: Hashable
+    @property
+    def is_connected(self) -> bool:
+        """False once it has left, for good."""
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """Whoever asks again and again, until which time it counts as there."""
+
+    until: float
+
+    @property
+    def is_connected(self) -> bool:
+        return time.monotonic() < self.until
 
 
 class _GaveWay(Exception):  # noqa: N818  (the job goes on later)
@@ -110,26 +118,28 @@ class Job(Progress, Generic[W_co]):
         self._is_running = False
         self._last_visitors: frozenset[Hashable] = frozenset([visitor])
         self._grace_seconds = grace_seconds
-        self._watchers: dict[Hashable, _Watcher] = {}
+        self._watchers: dict[Hashable, tuple[Watcher, Hashable]] = {}  # each with the visitor whose turns it takes
         self._watching = threading.Lock()
         self._last_watched = time.monotonic()
 
-    def watch(self, watcher: Hashable, is_there: Callable[[], bool], visitor: Hashable = None) -> None:
-        """Let `watcher` keep the job going for as long as `is_there()`, at the turns of `visitor`."""
-        with self._watching:
-            self._watchers = self._present() | {watcher: _Watcher(is_there, visitor)}
-            self.is_left = False
-            self._last_watched = time.monotonic()
+    def watch(self, watcher: Watcher, visitor: Hashable = None) -> None:
+        """Let `watcher` keep the job going for as long as it is connected, at the turns of `visitor`."""
+        self._watch(watcher, watcher, visitor)
 
     def touch(self, seconds: float, visitor: Hashable = None) -> None:
         """Keep the job going for that long, on behalf of whoever asks again and again."""
-        until = time.monotonic() + seconds
-        self.watch(("asked", visitor), lambda: time.monotonic() < until, visitor)
+        self._watch(("asked", visitor), _Asking(time.monotonic() + seconds), visitor)
+
+    def _watch(self, name: Hashable, watcher: Watcher, visitor: Hashable) -> None:
+        with self._watching:
+            self._watchers = self._present() | {name: (watcher, visitor)}
+            self.is_left = False
+            self._last_watched = time.monotonic()
 
     @property
     def is_watched(self) -> bool:
         """Whether any of its watchers is still there."""
-        return any(watcher.is_there() for watcher in self._watchers.values())
+        return bool(self._present())
 
     @property
     def watchers(self) -> frozenset[Hashable]:
@@ -139,16 +149,16 @@ class Job(Progress, Generic[W_co]):
     @property
     def visitors(self) -> frozenset[Hashable]:
         """Those whose turns it takes: of its watchers, or of the last there were."""
-        if visitors := frozenset(watcher.visitor for watcher in self._present().values()):
+        if visitors := frozenset(visitor for _, visitor in self._present().values()):
             self._last_visitors = visitors
         return self._last_visitors
 
-    def leave(self, watcher: Hashable) -> None:
+    def leave(self, watcher: Watcher) -> None:
         """Take `watcher` away; the job is cancelled along with its last one."""
         if not self.look_away(watcher):
             self.cancel()
 
-    def look_away(self, watcher: Hashable) -> bool:
+    def look_away(self, watcher: Watcher) -> bool:
         """Take `watcher` away, and let the job go on as if its page had been closed; returns whether any is left."""
         _ = self.visitors  # it goes on at their turns
         with self._watching:
@@ -156,8 +166,8 @@ class Job(Progress, Generic[W_co]):
             self.is_left = not self._watchers
             return not self.is_left
 
-    def _present(self) -> dict[Hashable, _Watcher]:
-        return {name: watcher for name, watcher in self._watchers.items() if watcher.is_there()}
+    def _present(self) -> dict[Hashable, tuple[Watcher, Hashable]]:
+        return {name: other for name, other in self._watchers.items() if other[0].is_connected}
 
     def run(self) -> None:
         """Do the work, or some of it, as its state then says: QUEUED means that it gave way and is to run again."""
@@ -168,9 +178,6 @@ class Job(Progress, Generic[W_co]):
                 self.turn_began, self._is_running = time.monotonic(), True
                 self.work.run(self)
                 self.state = State.DONE
-        except _GaveWay:
-            if self.state is State.RUNNING:  # not cancelled meanwhile
-                self.state = State.QUEUED
         finally:
             self._seconds_before, self._is_running = self.seconds_run, False
 
@@ -225,7 +232,8 @@ class Job(Progress, Generic[W_co]):
             self.error = error
             self.state = State.FAILED
         except _GaveWay:
-            raise
+            if self.state is State.RUNNING:  # not cancelled meanwhile
+                self.state = State.QUEUED
         except Exception:  # a fault of ours, which must not end the thread that runs all jobs
             _log.exception("A job failed: %s", self.work)
             self.error = UnexpectedError()

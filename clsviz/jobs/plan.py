@@ -1,4 +1,4 @@
-"""What it takes to measure a corpus, told before anything is measured."""
+"""What it would take to measure norms: sentences, tokens, time, and room on the disk."""
 
 from dataclasses import dataclass
 

@@ -1,5 +1,6 @@
 """Vectors of texts by some poolings after one layer, block by block: what a search test keeps of a model."""
 
+import functools
 import hashlib
 import json
 from collections.abc import Sequence
@@ -7,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from clsviz.jobs.drawn import encoder_of
 from clsviz.jobs.worker_process import Encoders
 from clsviz.progress import Progress, interruptible
 from clsviz.settings import Pooling
@@ -45,7 +47,8 @@ class PooledTexts:
         self._cache = ResultCache(store.results, max_bytes=_MEMORY)
         self._blocks = [texts[start : start + _BLOCK] for start in range(0, len(texts), _BLOCK)]
         self._weights, self._poolings, self._layer = weights, list(poolings), layer
-        self._encoders, self._progress = encoders, progress
+        self._load = functools.partial(encoder_of, weights, encoders, store)
+        self._progress = progress
         progress.begin(stage, len(texts))
         blocks = []
         for number in range(len(self._blocks)):
@@ -74,7 +77,7 @@ class PooledTexts:
         return self._cache.get_or_compute(key, lambda: self._measured(texts, number * _BLOCK))
 
     def _measured(self, texts: Sequence[str], n_before: int) -> PooledVectors:
-        encoder = interruptible(lambda: self._encoders.get(self._weights), self._progress, daemon=False)
+        encoder = interruptible(self._load, self._progress, daemon=False)
         parts = []
         for start in range(0, len(texts), _AT_ONCE):
             parts.append(encoder.pooled(texts[start : start + _AT_ONCE], self._poolings, self._layer))

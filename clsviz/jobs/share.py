@@ -2,14 +2,14 @@
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import filelock
 
 from clsviz.errors import SettingError
-from clsviz.measurements import Kind, Measurements
+from clsviz.measurements import Measurements
 from clsviz.progress import Progress
 from clsviz.sources.sampling import Sample
 from clsviz.store.parts import Key, Part, borders, missing, n_between
@@ -19,47 +19,12 @@ if TYPE_CHECKING:
     from clsviz.encoder import AnyEncoder
 
 
-class Run(NamedTuple):
-    """Sentences of a sample that are measured together, and the position of the first."""
-
-    start: int
-    sentences: Sequence[str]
-
-
 class Measured(NamedTuple):
-    """A run that was measured, the seconds it took, and where it is stored."""
+    """Sentences that were measured together, the seconds they took, and where they are stored."""
 
     measurements: Measurements
     seconds: float
     part: Part
-
-
-def measure_parts(
-    runs: Iterable[Run],
-    encoder: "AnyEncoder",
-    store: Store,
-    key: Key,
-    on_sentences: Callable[[int], None],
-) -> Iterator[Measured]:
-    """Measure runs of sentences, and yield each once it is stored.
-
-    on_sentences: gets the number of sentences measured so far, after every batch.
-    """
-    starts: deque[int] = deque()  # the encoder is one run ahead
-
-    def sentences() -> Iterator[Sequence[str]]:
-        for run in runs:
-            starts.append(run.start)
-            yield run.sentences
-
-    began = time.monotonic()
-    for measured in encoder.stream(sentences(), on_sentences, key.kind):
-        seconds = time.monotonic() - began
-        part = store.append(key, starts.popleft(), measured, seconds)
-        if key.kind is Kind.VECTORS:  # from now on they are read from the file when they are needed
-            measured = store.read(part) or measured
-        yield Measured(measured, seconds, part)
-        began = time.monotonic()
 
 
 @dataclass(frozen=True)
@@ -97,10 +62,12 @@ class Worker:
         store: Store,
         progress: Progress,
         share: Share | None = None,
+        stage: str = "Measuring",
     ) -> None:
-        """key: of the norms of the sample's sentences. share: by default all parts."""
-        self._sample, self._key, self._encoder, self._store = sample, key, encoder, store
-        self._progress, self._share = progress, share or Share()
+        """key: of the sample's sentences. share: by default all parts. stage: what the progress calls it."""
+        self.encoder = encoder
+        self._sample, self._key, self._store, self._progress = sample, key, store, progress
+        self._share, self._stage = share or Share(), stage
         self.n_tokens = 0
         """How many tokens the sentences that this worker measured have, special ones not included."""
 
@@ -119,10 +86,11 @@ class Worker:
             try:
                 with self._store.lock(self._key, self._share.lock):
                     n_before = n - self.n_missing
-                    self._progress.begin("Measuring", n, n_before)
+                    self._progress.begin(self._stage, n, n_before)
                     for measured in self._measure(self._missing_of_share(), n_before):
                         yield measured
-                        self._progress.rest()
+                        if self._missing_of_share():
+                            self._progress.rest()
             except filelock.Timeout:
                 self._progress.begin("Another process is measuring the same; waiting for it", n)
                 time.sleep(0.5)
@@ -140,21 +108,27 @@ class Worker:
 
     def _measure(self, chosen: Iterable[tuple[int, int]], n_before: int) -> Iterator[Measured]:
         self._store.describe(self._key)
-        runs = (
-            Run(start, self._sample.read(start, stop))
-            for start, stop in chosen
-            if start not in self._store.parts(self._key)  # a worker of another number of shares may have been here
-        )
+        starts: deque[int] = deque()
+
+        def runs() -> Iterator[Sequence[str]]:  # the encoder is one ahead
+            for start, stop in chosen:
+                if start not in self._store.parts(self._key):  # a worker of another number of shares may have been here
+                    starts.append(start)
+                    yield self._sample.read(start, stop)
 
         def advance(done: int) -> None:
             self._progress.advance(n_before + done)
 
-        for measured in measure_parts(runs, self._encoder, self._store, self._key, advance):
-            self.n_tokens += int(measured.measurements.n_tokens.sum())
-            yield measured
+        began = time.monotonic()
+        for measurements in self.encoder.stream(runs(), advance, self._key.kind):
+            seconds = time.monotonic() - began
+            part = self._store.append(self._key, starts.popleft(), measurements, seconds)
+            self.n_tokens += int(measurements.n_tokens.sum())
+            yield Measured(measurements, seconds, part)
+            began = time.monotonic()
 
     def _missing(self) -> list[tuple[int, int]]:
-        return missing(self._store.parts(self._key).values(), self._sample.n_sentences)
+        return missing(self._store.parts(self._key).values(), self._sample.n_sentences, self._key.kind)
 
     def _missing_of_share(self) -> list[tuple[int, int]]:
         numbers = {start: number for number, (start, _) in enumerate(borders(0, self._sample.n_sentences))}

@@ -14,8 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from clsviz.experiment import Experiment
-from clsviz.jobs.extraction import Extraction
-from clsviz.jobs.measurement import Found
+from clsviz.jobs.extraction import Extraction, Found
 from clsviz.jobs.worker_process import Encoders
 from clsviz.measurements import Kind
 from clsviz.progress import Progress

@@ -16,7 +16,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import psutil
 from cachetools import LRUCache
@@ -30,6 +30,7 @@ from clsviz.vectors import KINDS, PooledVectors, Vectors
 
 if TYPE_CHECKING:
     import numpy as np
+    from loky import ProcessPoolExecutor
     from numpy.typing import NDArray
 
     from clsviz.encoder import Anatomy, AnyEncoder, Encoder
@@ -97,13 +98,16 @@ class Encoders:
 
 
 class RemoteEncoders(Encoders):
-    """Encoders in one worker process, which loky starts with the first call, and again if it has ended."""
+    """Encoders in one worker process, which loky starts with the first call, and again if it has ended.
+
+    The executor is held here: loky's reusable one is another, with a process of its own, in each thread that asks.
+    """
 
     def __init__(self, capacity: int = 2) -> None:
         self._capacity = capacity
         self._facts: dict[tuple[str, Precision, Alteration | None, int], dict[str, Any]] = {}
         self._lock = threading.RLock()
-        self._is_started = False
+        self._executor: ProcessPoolExecutor | None = None
         self.pid = None
 
     def get(self, weights: Weights, precision: Precision = Precision.EXACT) -> "AnyEncoder":
@@ -144,12 +148,14 @@ class RemoteEncoders(Encoders):
 
         seconds: about how long it takes.
         """
+        from loky.process_executor import ShutdownExecutorError
+
         try:
             self.pid, result = self._submit(function, *args).result(max(HUNG_SECONDS, HUNG_TIMES * seconds))
         except TimeoutError as error:
             self.close()
             raise WorkerLostError from error
-        except BrokenExecutor as error:
+        except (BrokenExecutor, ShutdownExecutorError) as error:  # the latter where another thread closed it
             raise WorkerLostError from error
         return result
 
@@ -160,31 +166,27 @@ class RemoteEncoders(Encoders):
     def close(self) -> None:
         """Kill the worker, if there is one; another call starts another one."""
         with self._lock:
-            if self._is_started:
-                self._executor().shutdown(wait=False, kill_workers=True)
-            self._is_started, self.pid = False, None
-
-    def _executor(self) -> Any:
-        from loky import get_reusable_executor
-
-        is_small = psutil.virtual_memory().total < _SMALL_MEMORY
-        return get_reusable_executor(
-            max_workers=1,
-            timeout=_IDLE_SECONDS if is_small else 10**6,
-            initializer=_begin_worker,
-            initargs=(os.getpid(), self._capacity),
-            # loky takes a model that a later call loads for a leak, and would replace the worker.
-            env={"LOKY_MAX_MEMORY_LEAK_SIZE": "1e15"},
-        )
+            if self._executor is not None:
+                self._executor.shutdown(wait=False, kill_workers=True)
+            self._executor = self.pid = None
 
     def _submit(self, function: Callable[..., T], *args: object) -> "Future[tuple[int, T]]":
         with self._lock:
-            self._is_started = True
-            try:
-                future: Future[tuple[int, T]] = self._executor().submit(_run, function, *args)
-            except BrokenExecutor:  # the first submission after a worker was killed fails
-                future = self._executor().submit(_run, function, *args)
-            return future
+            if self._executor is not None:
+                with suppress(BrokenExecutor):  # the first submission after a worker was killed fails
+                    return cast("Future[tuple[int, T]]", self._executor.submit(_run, function, *args))
+            from loky import ProcessPoolExecutor
+
+            is_small = psutil.virtual_memory().total < _SMALL_MEMORY
+            self._executor = ProcessPoolExecutor(
+                max_workers=1,
+                timeout=_IDLE_SECONDS if is_small else None,
+                initializer=_begin_worker,
+                initargs=(os.getpid(), self._capacity),
+                # loky takes a model that a later call loads for a leak, and would replace the worker.
+                env={"LOKY_MAX_MEMORY_LEAK_SIZE": "1e15"},
+            )
+            return cast("Future[tuple[int, T]]", self._executor.submit(_run, function, *args))
 
 
 class RemoteEncoder:

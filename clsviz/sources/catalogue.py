@@ -9,6 +9,7 @@ import sysconfig
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from clsviz.errors import CorpusError
 from clsviz.experiment import Selection
@@ -23,11 +24,15 @@ _UPLOAD = re.compile(r"upload-[0-9a-f]{32}")
 
 @dataclass(frozen=True)
 class Shipped:
-    """A corpus in the catalogue whose sentences come with clsviz, in `file`: the same on every machine."""
+    """A corpus in the catalogue whose sentences come with clsviz, in `file`: the same on every machine.
+
+    is_cut: whether they are sentences, and not whole texts.
+    """
 
     label: str
     description: str
     file: Path
+    is_cut: bool = True
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,7 @@ class Source:
     files: Callable[[], list[str]]
     version: Callable[[], str]
     build_seconds: float
+    is_cut: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,7 @@ class Dataset:
     column: str
     megabytes: int
     bytes_per_sentence: int
+    is_cut: ClassVar[bool] = False
 
 
 def python_library() -> list[str]:
@@ -91,6 +98,7 @@ CORPORA: dict[str, Shipped | Source | Dataset] = {
         "What the docstrings of Python 3.11's standard library say after their summary lines, which are titles to "
         "search with. They come with clsviz, so they are the same on every machine.",
         Path(__file__).parent / "data" / "python-api.parquet",
+        is_cut=False,
     ),
     "this-python-docs": Source(
         "Documentation of this Python",

@@ -162,20 +162,13 @@ def read_about(path: Path) -> About | None:
     """What is known of the file at `path`; None if there is none or it is damaged."""
     try:
         with open_regular(path) as stream:
-            return _about(pq.read_metadata(stream))
+            footer = pq.read_metadata(stream)
+        described = footer.metadata[b"clsviz"]
+        about = About(**json.loads(described))
+        is_sound = footer.metadata[b"clsviz-digest"].decode() == _digest(described)
+        return about if is_sound and about.n_sentences == footer.num_rows else None
     except (OSError, pa.ArrowException, ValueError, LookupError, TypeError):
         return None
-
-
-def _about(metadata: pq.FileMetaData) -> About:
-    """What a file says of itself; raises one of many errors if it is damaged."""
-    described = metadata.metadata[b"clsviz"]
-    if metadata.metadata[b"clsviz-digest"].decode() != _digest(described):
-        raise ValueError("its description is damaged")
-    about = About(**json.loads(described))
-    if about.n_sentences != metadata.num_rows:
-        raise ValueError("its sentences are not all here")
-    return about
 
 
 def _digest(content: bytes) -> str:

@@ -20,13 +20,13 @@ from clsviz.settings import Unit, printable
 from clsviz.sources import hub, model_files
 
 UNTRAINED = "untrained:"
+"""Put before a model's name: its architecture with random weights."""
 
 UNTRAINED_SEED = 0
 """Of the weights of an untrained model."""
 
 _UNTRAINED_RECIPE = 1
 """Raise it when they are drawn in another way."""
-"""Put before a model's name: its architecture with random weights."""
 
 _IMPORTED = re.compile(r"imported:(\w[\w.-]{0,59})@([0-9a-f]{32})(-norms)?(-words)?")
 

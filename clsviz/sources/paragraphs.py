@@ -115,7 +115,8 @@ class Wrapped:
         """Paragraphs, with those that begin inside a sentence put to the one before."""
         joined: list[str] = []
         for text in texts:
-            if joined and text[:1].islower() and _goes_on(joined[-1]):
+            last = joined[-1] if joined else ""
+            if text[:1].islower() and 0 < len(last) < _MOST_CHARACTERS and not _END.search(last[-20:]):
                 joined[-1] = self._before(text, joined[-1]) + text
             else:
                 joined.append(text)
@@ -133,7 +134,8 @@ class Wrapped:
         is_listed = len(paragraphs) > 2 and len(paragraphs) > len(block) / 2 and n_stops < len(paragraphs) / 2
         prose = [] if is_listed else [paragraph for paragraph in paragraphs if self._is_prose(paragraph)]
         self.n_left_out += len(block) - sum(map(len, prose))
-        return [self._text(paragraph) for paragraph in prose]
+        stripped = ([line.strip() for line in paragraph] for paragraph in prose)
+        return ["".join(self._before(below, above) for above, below in pairwise(of)) + of[-1] for of in stripped]
 
     def _ends_between(self, above: str, below: str) -> bool:
         """Whether a paragraph ends between two lines that follow one another."""
@@ -151,10 +153,6 @@ class Wrapped:
             return False
         n_full = sum(_is_full(above, below, self.width) for above, below in pairwise(paragraph))
         return 2 * n_full >= len(paragraph) > 1 or (" " in text and bool(_END.search(text)))
-
-    def _text(self, paragraph: Sequence[str]) -> str:
-        lines = [line.strip() for line in paragraph]
-        return "".join(self._before(below, above) for above, below in pairwise(lines)) + lines[-1]
 
     def _before(self, below: str, above: str) -> str:
         """`above` as it stands before `below`: with a space, unless the break fell inside a word or after a dash."""
@@ -179,11 +177,6 @@ def _is_full(above: str, below: str, width: int) -> bool:
     """Whether the first word below would have been too long for the line above."""
     is_table = "   " in above.strip()
     return len(above) + 1 + len(below.split(maxsplit=1)[0]) > _FULL * width and not is_table
-
-
-def _goes_on(paragraph: str) -> bool:
-    """Whether a paragraph ends inside a sentence."""
-    return 0 < len(paragraph) < _MOST_CHARACTERS and not _END.search(paragraph[-20:])
 
 
 def _indent(line: str) -> int:

@@ -73,7 +73,9 @@ def read_task(path: Path, name: str = "", limits: Limits | None = None) -> TaskF
     file = TextFile(path, name, name.lower().endswith(".gz"), limits)
     rows = list(_rows(file))
     partitions = np.array([list(PARTITIONS).index(partition) for partition, _, _ in rows], np.intp)
-    classes = _classes([label for partition, label, _ in rows if partition == "tr"])
+    trained = {label for partition, label, _ in rows if partition == "tr"}
+    # Numbers come in their order before all others.
+    classes = tuple(sorted(trained, key=lambda of: (not of.isdecimal(), len(of) * of.isdecimal(), of)))
     numbers = {label: number for number, label in enumerate(classes)}
     _check(file, rows, numbers)
     labels = np.array([numbers[label] for _, label, _ in rows], np.intp)
@@ -110,11 +112,6 @@ def _rows(file: TextFile) -> Iterator[tuple[str, str, str]]:
         if not label or not sentence:
             raise CorpusError(f"{where} has no {'sentence' if label else 'class'}. Complete it, or leave it out.")
         yield partition, label, sentence
-
-
-def _classes(labels: list[str]) -> tuple[str, ...]:
-    """The classes, numbers in their order before all others."""
-    return tuple(sorted(set(labels), key=lambda label: (not label.isdecimal(), len(label) * label.isdecimal(), label)))
 
 
 def _check(file: TextFile, rows: list[tuple[str, str, str]], classes: dict[str, int]) -> None:

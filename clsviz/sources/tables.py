@@ -139,25 +139,23 @@ def _objects(file: TextFile) -> Iterator[list[dict[str, Any]]]:
             number += 1
             if number == 1:
                 line = line.removeprefix(codecs.BOM_UTF8)
-            if line and not line.isspace():
-                objects.append(_object(line, number, file.name))
+            if not line or line.isspace():
+                continue
+            problem = "is not a JSON object"
+            try:
+                value = orjson.loads(line)
+            except orjson.JSONDecodeError as error:
+                value, problem = None, f"is not valid JSON at its character {error.colno:,}"
+                try:
+                    line.decode()
+                except UnicodeDecodeError as fault:
+                    raise BadByteError(file.name, "utf-8", line[fault.start], number) from None
+            if not isinstance(value, dict):
+                raise CorpusError(
+                    f'Line {number:,} of {file.name} {problem}. Give one object per line, as in {{"text": "…"}}.'
+                )
+            objects.append(value)
         yield objects
-
-
-def _object(line: bytes, number: int, name: str) -> dict[str, Any]:
-    try:
-        value = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
-        try:
-            line.decode()
-        except UnicodeDecodeError as fault:
-            raise BadByteError(name, "utf-8", line[fault.start], number) from None
-        problem = f"is not valid JSON at its character {error.colno:,}"
-    else:
-        if isinstance(value, dict):
-            return value
-        problem = "is not a JSON object"
-    raise CorpusError(f'Line {number:,} of {name} {problem}. Give one object per line, as in {{"text": "…"}}.')
 
 
 _DELIMITERS = ",;\t|"

@@ -102,15 +102,19 @@ def _cuts(norms: NDArray[np.float64]) -> list[tuple[float, int]]:
     return [(share, at) for at, share in cuts.items()]
 
 
+LEAST_SIMILAR = 40
+"""Sentences of similar length that a norm is compared with: with fewer, a percentage would be off by 15 and more."""
+
+
 def percentile_at_length(length: int, norm: float, lengths: ArrayLike, norms: ArrayLike) -> tuple[float, int] | None:
     """Percentage of the corpus sentences of similar length that have a lower norm, and the number of similar sentences.
 
-    Similar means within 10% of the length, and at least within one token. None if there are fewer than 20. The
-    percentage is NaN where the norm is that of all of them, up to rounding.
+    Similar means within 10% of the length, and at least within one token. None if there are fewer than LEAST_SIMILAR.
+    The percentage is NaN where the norm is that of all of them, up to rounding.
     """
     x, y = np.asarray(lengths), np.asarray(norms, dtype=float)
     similar = y[np.abs(x - length) <= max(1, round(length / 10))]
-    if len(similar) < 20:
+    if len(similar) < LEAST_SIMILAR:
         return None
     if max(norm, similar.max()) - min(norm, similar.min()) <= 2 * ROUNDING * abs(norm):
         return math.nan, len(similar)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clsviz.errors import TooFewError
+from clsviz.errors import TooFewError, UndefinedFitError
 from clsviz.statistics.intervals import FEW_SENTENCES, ROUNDING, Floats, Interval, jackknife
 from clsviz.statistics.line import explain_undefined
 from clsviz.statistics.ridge import N_FOLDS, folds_of_clusters
@@ -92,6 +92,9 @@ _MOST_FOR_NULL = 5000
 _MOST_FOR_QUANTILES = 10_000
 """Sentences that the quantile curves are those of: the picture waits for them, a tenth of a second."""
 
+MOST_DRAWN = 20_000
+"""Groups of sentences that are drawn anew for the interval of a curve: a thousand times, which takes memory."""
+
 _MOST_FOR_INFORMATION = 2000
 """Sentences that mutual information is estimated from: the permutations take a quarter of a second then."""
 
@@ -165,6 +168,31 @@ def _curve(x: Floats, y: Floats, folds: NDArray[np.intp]) -> Floats:
         if (around_mean > ROUNDING**2 * squares).all():  # else there is no variance to explain
             scores.append(1 - residual / around_mean)
     return np.mean(scores, axis=0) if scores else np.full(y.shape[1], math.nan)
+
+
+def curve_interval(lengths: ArrayLike, norms: ArrayLike, clusters: NDArray[np.intp] | None = None) -> Interval:
+    """The 95% interval of the curve's R², by drawing other sentences to test the same curves on (`Bootstrap`).
+
+    Raises UndefinedFitError as `shape` does, and where there are over MOST_DRAWN groups of sentences to draw from.
+    """
+    from sklearn.linear_model import LinearRegression
+    from sklearn.preprocessing import SplineTransformer
+
+    from clsviz.statistics.bootstrap import Bootstrap
+
+    x, y = _checked(lengths, norms, clusters)
+    clusters = np.arange(len(x)) if clusters is None else clusters
+    if len(np.unique(clusters)) > MOST_DRAWN:
+        raise UndefinedFitError(f"The interval of a curve is told of at most {MOST_DRAWN:,} sentences.")
+    folds, predicted = folds_of_clusters(clusters), np.empty(len(x))
+    for fold in range(N_FOLDS):
+        train = folds != fold
+        knots = np.unique(np.quantile(x[train], np.linspace(0, 1, _KNOTS)))[:, None]
+        if len(knots) < 2:
+            raise UndefinedFitError("Nearly all sentences have one length, and through that there is no curve.")
+        basis = SplineTransformer(knots=knots, extrapolation="linear").fit_transform(x[:, None])
+        predicted[~train] = LinearRegression().fit(basis[train], y[train]).predict(basis[~train])
+    return Bootstrap(clusters).r_squared(y, predicted, folds)
 
 
 def spread(

@@ -13,7 +13,7 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -113,18 +113,12 @@ class Counted:
         return int(self._tally.truncated[:length_cutoff].sum())
 
 
-def take_census(
-    store: Store,
-    key: Key,
-    n_sentences: int,
-    progress: Progress,
-    on_damaged: Callable[[Part], None] = lambda part: None,
-) -> Counted | None:
+def take_census(store: Store, key: Key, n_sentences: int, progress: Progress) -> Counted | None:
     """What is counted of the first `n_sentences` of a sample, all of them; None if some are not in the store.
 
-    Parts that were not counted yet are; what comes out is kept beside them. If a part was replaced or vanished since it
-    was counted, all are counted anew. on_damaged: called with a part that is damaged or of another model, and so is
-    deleted: then None as well. Several processes may count the same at once.
+    Also None where a part is damaged or of another model: it is deleted. Parts that were not counted yet are; what
+    comes out is kept beside them. If a part was replaced or vanished since it was counted, all are counted anew.
+    Several processes may count the same at once.
 
     Raises StoreError, and CancelledError if the progress is told to stop; what was counted until then is kept.
     """
@@ -149,7 +143,6 @@ def take_census(
             if measured is None or (shape and Shape.of(measured) != shape):
                 if measured is not None:
                     store.drop(part)
-                on_damaged(part)
                 return None
             shape = Shape.of(measured)
             others = [*measured.other_norms.values()] if isinstance(measured, Vectors | Means) else []

@@ -272,12 +272,16 @@ def n_between(ends: Iterable[tuple[int, int]]) -> int:
 
 
 def missing(parts: Iterable[Part], n_sentences: int, kind: Kind = Kind.NORMS) -> list[tuple[int, int]]:
-    """Start and stop of the parts that are still to be measured of so many sentences, in order."""
+    """Start and stop of the parts that are still to be measured of so many sentences, in order.
+
+    A part that begins within another does not count: whoever reads the parts goes from the end of one to the next.
+    """
     found: list[tuple[int, int]] = []
     position = 0
     for part in sorted(parts, key=lambda part: part.start):
-        found += borders(position, min(part.start, n_sentences), kind)
-        position = max(position, part.stop)
+        if part.start >= position:
+            found += borders(position, min(part.start, n_sentences), kind)
+            position = part.stop
     return [*found, *borders(position, n_sentences, kind)]
 
 

@@ -85,6 +85,8 @@ class Store:
         self.root = self._bucket.root if self._bucket else Path(place)
         """The folder; of a bucket, its copy on this machine."""
         self._shipped = shipped
+        self._damaged: set[Path] = set()
+        """Parts that are not used any more, wherever they could not be deleted."""
         self.tally = Tally()
 
     @property
@@ -124,7 +126,8 @@ class Store:
         there = self._bucket.names(key.folder_name) if self._bucket else frozenset()
         try:
             shipped = self._parts_in(self._shipped, key) if self._shipped else []
-            return {part.start: part for part in [*shipped, *self._parts_in(self.root, key, there)]}
+            parts = [*shipped, *self._parts_in(self.root, key, there)]
+            return {part.start: part for part in parts if part.path not in self._damaged}
         except OSError as error:
             raise self._unusable(error) from error
 
@@ -186,15 +189,18 @@ class Store:
             self._bucket.drop(f"{part.key.folder_name}/{part.path.name}")
 
     def _drop_here(self, part: Part) -> None:
+        self._damaged.add(part.path)
         if not self.is_shipped(part):
             with contextlib.suppress(OSError):
                 part.path.unlink(missing_ok=True)
+                self._damaged.discard(part.path)
 
     def append(self, key: Key, start: int, measurements: Measurements, seconds: float) -> Part:
         """Store measurements of the sentences from `start` on, which took `seconds`; raises StoreError."""
         part, content = packed(key, start, measurements, self.root / key.folder_name)
         with new_file(part.path) as temporary:
             temporary.write_bytes(content)
+        self._damaged.discard(part.path)
         note_speed(part.path.parent, len(measurements), seconds)
         self.tally.add(len(measurements))
         if self._bucket:

@@ -1,5 +1,6 @@
 """The page “Inside the model”: its parts, where [CLS] begins, and whether the pooler output follows from it."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -24,9 +25,7 @@ if TYPE_CHECKING:
 
 PAGE = "inside-the-model"
 
-_HEIGHT_OF_BEGINNING, _HEIGHT_OF_CHECK = 120, 400
-
-_HEIGHT_OF_TABLE, _HEIGHT_OF_BAR, _HEIGHT_OF_AXES = 320, 26, 84
+_HEIGHT_OF_TABLE, _HEIGHT_OF_BAR, _HEIGHT_OF_AXES = 320, 28, 70
 
 _FIRST = 5
 """How many numbers of a vector are shown."""
@@ -72,37 +71,42 @@ def page() -> None:
                 _anatomy(weights)
     url.write(experiment, PAGE)
     sidebar.show_notes_of_view()
+    numbers = ""
     if weights is None:
         answer = _waiting(job)
     elif anatomy is None:
-        answer = "This model is not loaded yet: progress, or the error, is shown beside it."
+        answer = "This model is not loaded yet: progress, or the error, is shown next to it."
     else:
-        answer = words.anatomy.answer(anatomy)
-    layout.head(question, answer, None, terms=words.glossary.INSIDE_THE_MODEL)
+        answer, numbers = words.anatomy.answer(anatomy), words.anatomy.in_numbers(anatomy)
+    layout.head(question, answer, numbers, terms=words.glossary.INSIDE_THE_MODEL)
     if weights is None or anatomy is None:
         return
-    tools_place = st.container(key="tools", height=40, border=False, horizontal=True, horizontal_alignment="right")
-    _show_parameters(anatomy, weights.label)
-    _show_facts(anatomy, weights)
-    st.subheader("Where [CLS] begins", anchor=False)
-    beginning_place = st.container()
-    own.box()
-    typed = [line.strip() for line in st.session_state.text.splitlines() if line.strip()]
-    st.subheader("Does the pooler, applied to [CLS], give the pooler output?", anchor=False)
+    own.line()
+    typed = own.typed()
     sentence = next(iter(typed), CHECK_EXAMPLE)
-    work = partial(analysis.typed.check, sentence=sentence)
-    check = own.try_sentences("pooler_check", weights, [sentence], work)
-    if check is None:  # so that nothing moves when it is there
-        beginning_place.container(height=_HEIGHT_OF_BEGINNING, border=False)
-        st.container(height=_HEIGHT_OF_CHECK, border=False)
-    else:
-        with beginning_place:
-            _show_beginning(anatomy, check, untrained=weights.untrained)
-        _show_check(anatomy, check, len(typed))
-        st.subheader("Does the norm of [CLS] follow from its direction?", anchor=False)
-        _show_direction(check)
-    with tools_place:
+    check = own.try_sentences("pooler_check", weights, [sentence], partial(analysis.typed.check, sentence=sentence))
+    groups, steps = anatomy.group_table(), words.anatomy.steps(anatomy, check) if check else []
+    plot.show(
+        figures.way_of_cls(groups, steps, chart.palette()),
+        key="way",
+        alt=words.anatomy.way(steps, groups, weights.label),
+        height=_HEIGHT_OF_AXES + _HEIGHT_OF_BAR * (anatomy.architecture.n_layers or len(groups)) + 3 * _HEIGHT_OF_BAR,
+    )
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        own.offer_for_link()
         _downloads(experiment, weights, anatomy, check)
+    if check is not None:
+        st.caption(escape(words.anatomy.checked_sentence(check, len(typed))))
+        title = words.anatomy.beginning_title(anatomy, check)
+        _box(title, "beginning", partial(_show_beginning, anatomy, check, untrained=weights.untrained))
+        _box(words.anatomy.pooler_title(anatomy, check), "pooler_check", partial(_show_check, anatomy, check))
+        _box(words.anatomy.norm_title(check), "direction", partial(_show_direction, check))
+    _box(words.anatomy.parameters_title(anatomy), "parameters", partial(_show_parameters, anatomy, weights.label))
+    _box(words.anatomy.facts_title(anatomy), "facts", partial(_show_facts, anatomy, weights))
+
+
+def _box(title: str, key: str, draw: Callable[[], object]) -> None:
+    layout.box(escape(title), key, draw, height=_HEIGHT_OF_TABLE)
 
 
 def _weights_or_job(name: str) -> tuple[Weights | None, MeasuringJob | None, ClsvizError | None]:
@@ -140,29 +144,20 @@ def _waiting(job: MeasuringJob | None) -> str:
 
 
 def _show_parameters(anatomy: "Anatomy", label: str) -> None:
-    """Where the weights are: a picture by group, and the table of all."""
-    groups = anatomy.group_table()
-    height = max(_HEIGHT_OF_TABLE, _HEIGHT_OF_AXES + _HEIGHT_OF_BAR * len(groups))
-    picture, table = st.columns([2, 3], gap="medium")
-    with picture:
-        st.subheader("Where the weights are", anchor=False)
-        figure = figures.weights_by_group(groups, chart.palette())
-        plot.show(figure, key="weights", alt=words.anatomy.largest_group(groups, label), height=height)
-    with table:
-        st.subheader("All parameters", anchor=False)
-        st.dataframe(
-            anatomy.parameter_table(),
-            hide_index=True,
-            height=height,
-            column_config={
-                "name": st.column_config.TextColumn("Name", width=310),
-                "shape": st.column_config.TextColumn("Shape", width=100),
-                "weights": st.column_config.NumberColumn("Weights", format="localized", width=100),
-                "group": st.column_config.TextColumn("Group", width=100),
-                "part": st.column_config.TextColumn("Part", width=100),
-            },
-            alt=f"The {len(anatomy.parameters)} named parameters of {label}",
-        )
+    """The table of all parameters."""
+    st.dataframe(
+        anatomy.parameter_table(),
+        hide_index=True,
+        height=_HEIGHT_OF_TABLE,
+        column_config={
+            "name": st.column_config.TextColumn("Name", width="large"),
+            "shape": st.column_config.TextColumn("Shape", width=100),
+            "weights": st.column_config.NumberColumn("Weights", format="localized", width=100),
+            "group": st.column_config.TextColumn("Group", width=100),
+            "part": st.column_config.TextColumn("Part", width=100),
+        },
+        alt=f"The {len(anatomy.parameters)} named parameters of {label}",
+    )
 
 
 def _show_facts(anatomy: "Anatomy", weights: Weights) -> None:
@@ -200,9 +195,10 @@ def _show_beginning(anatomy: "Anatomy", check: Check, *, untrained: bool) -> Non
     st.code(numbers + more, language=None, wrap_lines=True)
 
 
-def _show_check(anatomy: "Anatomy", check: Check, n_typed: int) -> None:
+def _show_check(anatomy: "Anatomy", check: Check) -> None:
     """The sentence's tokens, the verdict, and the vectors it rests on."""
-    st.markdown(escape(words.anatomy.checked_sentence(anatomy, check, n_typed)))
+    if anatomy.pooler:
+        st.markdown(words.anatomy.HOW_CHECKED)
     left, right = st.columns(2, gap="medium")
     whole = st.column_config.NumberColumn(format="%d", width="small")
     with left:

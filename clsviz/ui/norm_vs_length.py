@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 PAGE = "norm-vs-length"
 
-_POOLINGS = view.CLS_AND_POOLER
+_POOLINGS = Pooling.CLS, Pooling.MEAN, Pooling.MAX, Pooling.POOLER
 
 _LOOK_SECONDS = 0.3
 """How often to look for what the answer lacks, which takes about as long."""
@@ -42,11 +42,6 @@ _PATIENCE_SECONDS = 0.25
 """The shape of few sentences takes a moment: then the answer is written once."""
 
 _HEIGHT_OF_CUTOFFS = 360
-
-_VECTORS = Pooling.CLS, Pooling.MEAN, Pooling.MAX, Pooling.POOLER
-
-_MOST_IN_FULL, _MOST_CHARACTERS = 3, 500
-"""More of the visitor's sentences are listed in a table; of each at most so much is shown."""
 
 
 def page() -> None:
@@ -84,7 +79,7 @@ def _wanted(experiment: Experiment) -> list[tuple[Experiment, Kind]]:
 
 def _picture(job: MeasuringJob, untrained: MeasuringJob | None) -> None:
     """The answer, the picture with its controls, and what can be done with it; untrained: the control's job, if any."""
-    experiment = view.fit(job.work.found, _VECTORS)
+    experiment = view.fit(job.work.found, _POOLINGS)
     is_imported = words.is_imported(experiment)
     chart.follow(experiment)
     query = url.write(experiment, PAGE, **chart.link())
@@ -106,7 +101,7 @@ def _picture(job: MeasuringJob, untrained: MeasuringJob | None) -> None:
         show_answer()
     picture_place = st.container(key="picture", height=chart.HEIGHT, border=False)
     with view.strip():
-        view.controls(job.work.found, _VECTORS)
+        view.controls(job.work.found, _POOLINGS)
         if is_imported:
             st.caption(words.imported.NO_SENTENCE)
         else:
@@ -129,7 +124,9 @@ def _picture(job: MeasuringJob, untrained: MeasuringJob | None) -> None:
         selection.show_search(found, shown, experiment)
         selection.show(experiment, found, shown, selected, share.file_name(experiment, found))
     if typed is not None:
-        _show_typed(typed, experiment, shown)
+        own.offer_for_link()
+        of = typed.sentences, typed.tokens, typed.lengths, typed.norms, typed.measurements.truncated
+        own.show_measured(*of, experiment.unit, shown)
     if experiment.pooling is Pooling.MEAN and experiment.lengths is Lengths.TRUE:
         _averaging(job, untrained, found, experiment)
     with st.expander("Every cutoff", key="every_cutoff", on_change="rerun") as place:
@@ -144,6 +141,7 @@ def _picture(job: MeasuringJob, untrained: MeasuringJob | None) -> None:
                 shown, experiment.unit, chart.flat(found, experiment, shown), _shape(job, experiment)
             )
             share.facts(numbers | words.settings(experiment, found, shown))
+            preview.offer_other_cut(found)
             share.command(words.command(experiment, found))
     if is_worth_waiting:  # last, as the browser draws meanwhile
         deadline = time.monotonic() + _PATIENCE_SECONDS
@@ -167,12 +165,13 @@ def _answer(job: MeasuringJob, experiment: Experiment, found: Found | None, show
         shape is None
         and shown.fit is not None
         and shown.fit.n_clusters >= FEW_SENTENCES
+        and shown.fit.r_squared_interval[0] > 0  # else the answer says so itself
         and _is_more_to_come(job, experiment)
     )
     layout.head(
         question,
-        words.answer(shown, experiment.unit, shape) if shown.fit else shown.problem,
-        words.in_numbers(shown, experiment, n_measured),
+        words.answer(shown, experiment, shape),
+        words.in_numbers(shown, experiment, n_measured, shape),
         " ".join(words.caveats(shown, experiment, n_measured)),
         pending=words.PENDING if is_pending else "",
         terms=terms,
@@ -322,7 +321,7 @@ def _every_layer(found: Found, experiment: Experiment) -> None:
     thumbnails.show(pictures, words.every_layer.said(every), "thumbnails", choose)
 
 
-def _pooled(found: Found, experiment: Experiment) -> Measurements | None:
+def _pooled(found: Found, experiment: Experiment) -> Vectors | Means | None:
     """The norms of mean-pooled vectors of the same sentences, where they are measured or came with clsviz."""
     if isinstance(found.measurements, Vectors | Means):
         return found.measurements
@@ -360,26 +359,3 @@ def _measure_typed(found: Found, experiment: Experiment) -> _Typed | None:
     tokens, measurements = measured
     lengths = lengths_in(experiment.unit, sentences, measurements.n_tokens)
     return _Typed(sentences, tokens, measurements, lengths, measurements.norms(experiment.pooling, experiment.layer))
-
-
-def _show_typed(typed: _Typed, experiment: Experiment, shown: "ViewData") -> None:
-    """The visitor's sentences beside what the line and the corpus have for the same length."""
-    own.offer_for_link()
-    if len(typed.sentences) > _MOST_IN_FULL:
-        st.dataframe(
-            export.tables.typed(typed.sentences, typed.tokens, typed.lengths, typed.norms, experiment.unit, shown),
-            hide_index=True,
-            column_config={name: st.column_config.NumberColumn(format="%.4f") for name in ("Norm", "Norm on the line")}
-            | {"Percentile at this length": st.column_config.NumberColumn(format="%.0f")},
-            alt="Your sentences with their tokens and norms",
-        )
-        return
-    for index, sentence in enumerate(typed.sentences):
-        with st.container(border=True):
-            prefix = f"{index + 1}. " if len(typed.sentences) > 1 else ""
-            is_long = len(sentence) > _MOST_CHARACTERS
-            st.text(prefix + (f"{sentence[:_MOST_CHARACTERS]}…" if is_long else sentence))
-            length, norm = int(typed.lengths[index]), float(typed.norms[index])
-            is_truncated = bool(typed.measurements.truncated[index])
-            st.markdown(words.typed.facts(length, norm, experiment.unit, shown, is_truncated=is_truncated))
-            st.code(words.typed.tokens(typed.tokens[index]), language=None, wrap_lines=True)

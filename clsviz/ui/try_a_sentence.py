@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -28,6 +27,7 @@ from clsviz.ui.parts import chart, colouring, layout, own, plot, redrawn, select
 from clsviz.ui.state import server, session, url, watching
 
 if TYPE_CHECKING:
+    from clsviz.analysis import ViewData
     from clsviz.experiment import View
 
 PAGE = "try-a-sentence"
@@ -51,7 +51,7 @@ _CHIP = (
     "border:1px solid rgba(128,128,128,0.45);line-height:1.35"
 )
 
-_HEIGHT_OF_LAYERS, _HEIGHT_OF_GROWTH = 380, 440
+_HEIGHT_OF_LAYERS, _HEIGHT_OF_GROWTH = 380, 400
 
 _POOLER_COLUMNS = {
     "sentence": "Sentence",
@@ -92,11 +92,14 @@ def _show(jobs: list[MeasuringJob]) -> None:
         layout.head(question, words.imported.NO_SENTENCE)
         url.write(experiment, PAGE, **_query())
         return
-    # A height makes them there while they are empty; the style says which.
+    # A height makes it there while it is empty; the style says which.
     answer_place = st.container(key="head_place", height=1, border=False)
-    picture_place = st.container(key="picture_place", height=1, border=False)
     own.one_or_several()
     measuring_place = st.container()
+    cards_place = st.container(key="cards")
+    with st.grid(2, min_column_width=400):
+        picture_place = st.container(key="picture_place", height=1, border=False)
+        growth_place = st.container(key="growth_place")
     with view.strip(3):
         view.controls(found, _POOLINGS)
     tools_place = st.container(key="tools", height=40, border=False, horizontal=True, horizontal_alignment="right")
@@ -107,38 +110,34 @@ def _show(jobs: list[MeasuringJob]) -> None:
             typed = _measure(found, experiment.view, sentences or [EXAMPLE])
     corpus, at = _corpus_context(jobs, experiment), 0
     with answer_place:
-        answer, about = _nothing_yet(jobs[0]) if found is None else "Nothing is known of this sentence yet.", ""
+        answer, about = _nothing_yet(jobs[0]) if found is None else "Measuring your sentence…", ""
         if typed is not None:
             if not 1 <= st.session_state.sentence <= len(typed.sentences):
                 st.session_state.sentence = 1
             at = int(st.session_state.sentence) - 1
-            answer = words.try_a_sentence.answer(typed, at, corpus, experiment.view)
-            about = "" if sentences else words.try_a_sentence.EXAMPLE
+            answer = words.try_a_sentence.headline(typed, at, corpus, experiment.view)
+            about = words.try_a_sentence.numbers(typed, at, corpus, experiment.view)
+            about = about if sentences else f"{words.try_a_sentence.EXAMPLE} · {about}"
         layout.head(question, answer, about, terms=words.glossary.TRY_A_SENTENCE)
     with picture_place:
-        _show_picture(typed, jobs, experiment)
+        shown = _show_picture(typed, jobs, experiment)
     if found is None or typed is None:
         url.write(experiment, PAGE, **_query())
         return
-    n = len(typed.sentences)
-    if n > 1:
-        st.selectbox(
-            "Sentence",
-            range(1, n + 1),
-            index=st.session_state.sentence - 1,
-            format_func=lambda number: f"{number}. {typed.sentences[number - 1]}",
-            key="sentence",
-            persist_state="session",
-        )
-    _show_tokens(typed, at)
-    st.subheader("Norm of [CLS] after every layer", anchor=False)
-    _show_layers(typed, at, corpus, experiment)
-    st.subheader("Grow it, word by word", anchor=False)
-    grown = _show_growth(found, typed.sentences[at], corpus, experiment)
-    st.subheader("Raw [CLS] and the pooler output", anchor=False)
-    _show_pooler(typed, at, corpus, experiment)
-    st.subheader("Which corpus sentences are nearest?", anchor=False)
+    with cards_place:
+        _show_cards(typed, jobs, experiment, shown)
+    with growth_place:
+        grown = _show_growth(found, typed.sentences[at], corpus, experiment)
     _show_nearest(typed, at, jobs, experiment)
+    of_one = typed, at, corpus, experiment
+    for title, key, draw in (
+        (words.try_a_sentence.tokens_title(typed, at), "tokens_box", partial(_show_tokens, typed, at)),
+        (words.try_a_sentence.layers_title(typed, at), "layers_box", partial(_show_layers, *of_one)),
+        (words.try_a_sentence.pooler_title(typed, at), "pooler_box", partial(_show_pooler, *of_one)),
+    ):
+        with st.expander(title, key=key, on_change="rerun") as place:
+            if place.open:
+                draw()
     query = url.write(experiment, PAGE, **_query())
     with tools_place.container(horizontal=True, width="content"):
         share.copy_link(experiment, found, query)
@@ -201,32 +200,65 @@ def _corpus_context(jobs: list[MeasuringJob], experiment: Experiment) -> CorpusC
     return server.cache().get_or_compute(key, lambda: analysis.corpus_context(found, vectors, experiment.view))
 
 
-def _show_picture(typed: TypedSentences | None, jobs: list[MeasuringJob], experiment: Experiment) -> None:
-    """The scatter of the main page as far as the corpus is measured, with a star for each typed sentence."""
+def _show_picture(typed: TypedSentences | None, jobs: list[MeasuringJob], experiment: Experiment) -> "ViewData | None":
+    """The scatter of the main page as far as the corpus is measured, with a star for each typed sentence.
+
+    Returns what it shows of the corpus, None while that is nothing.
+    """
     experiment = replace(experiment, lengths=Lengths.TRUE)  # a typed sentence has no other
     found = next(filter(None, (watching.found(job, experiment) for job in jobs)), None)
     if found is None:
         chart.show_empty(experiment, "No points.")
         is_measured = any(job.work.found is not None for job in jobs)
         st.caption(_NO_NORMS if is_measured and len(jobs) == 1 else "")
-        return
+        return None
     chart.follow(experiment)
     shown, points, name = chart.view_of(found, experiment), None, "yours"
     if typed is not None:
         of_view = experiment.view
-        lengths = np.array([typed.length(at, of_view) for at in range(len(typed.sentences))], np.int32)
-        norms = typed.vectors.norms(of_view.pooling, of_view.layer)
-        points = figures.Points(figures.labels_of(typed.sentences), lengths, norms)
+        points = figures.Points(
+            figures.labels_of(typed.sentences),
+            typed.lengths(of_view),
+            typed.vectors.norms(of_view.pooling, of_view.layer),
+        )
         if typed.sentences == [EXAMPLE] and not st.session_state.text.strip():
             name = "example"
     selected = chart.show(experiment, found, shown, points, st.session_state.overlays, name)
     colouring.show_legend(found, shown, experiment)
     selection.show(experiment, found, shown, selected, share.file_name(experiment, found))
+    return shown
+
+
+def _show_cards(
+    typed: TypedSentences, jobs: list[MeasuringJob], experiment: Experiment, shown: "ViewData | None"
+) -> None:
+    """Each sentence beside the corpus; how similar the two are, or one to all others; and which is looked at below."""
+    of_view, n = experiment.view, len(typed.sentences)
+    norms = typed.vectors.norms(of_view.pooling, of_view.layer)
+    no_tokens: list[list[str]] = [[] for _ in typed.sentences]  # a box below has them
+    own.show_measured(
+        typed.sentences, no_tokens, typed.lengths(of_view), norms, typed.vectors.truncated, of_view.unit, shown
+    )
+    if n == 1:
+        return
+    if n == 2:
+        found = watching.found(jobs[1], experiment) if len(jobs) > 1 else None
+        pair = _similarity_table(typed, found, of_view).iloc[0]
+        percent = pair.get("percentile")
+        st.markdown(words.try_a_sentence.similarity(float(pair["similarity"]), of_view, percent))
+    st.selectbox(
+        "Sentence",
+        range(1, n + 1),
+        index=st.session_state.sentence - 1,
+        format_func=lambda number: f"{number}. {typed.sentences[number - 1]}",
+        key="sentence",
+        persist_state="session",
+        help="Which sentence the headline and everything below is about.",
+    )
 
 
 def _show_tokens(typed: TypedSentences, at: int) -> None:
     """The tokens as chips with their ids, in the order in which the model reads them."""
-    st.subheader("What the model reads", anchor=False)
     st.caption(escape(words.try_a_sentence.tokens(typed, at, _MOST_TOKENS)))
     chips = [
         f'<span style="{_CHIP}"><span style="font-family:monospace">{html.escape(printable(token))}</span>'
@@ -256,16 +288,6 @@ def _show_growth(
     its_words = analysis.typed.first_words(sentence)
     if not 1 <= st.session_state.word <= len(its_words):
         st.session_state.word = 1
-    st.selectbox(
-        "Word to repeat",
-        range(1, len(its_words) + 1),
-        index=st.session_state.word - 1,
-        format_func=lambda number: its_words[number - 1],
-        key="word",
-        persist_state="session",
-        width=260,
-        help="One of the lines repeats this word as many times as the sentence has words.",
-    )
     word = its_words[int(st.session_state.word) - 1]
     texts = analysis.typed.growth_texts(sentence, seed=experiment.seed, word=word)
     prefixes = texts["text"].tolist()
@@ -277,11 +299,21 @@ def _show_growth(
     grown = analysis.typed.with_norms(texts, vectors, experiment.view)
     band = corpus.length_band(int(grown["tokens"].max())) if corpus else None
     findings = words.growth.growth_said(grown)
-    st.markdown(escape(findings))
     title = words.axis_title(experiment)
     figure = figures.growth(grown, band, chart.palette(), title, unit=experiment.unit)
     plot.show(figure, key="growth", alt=f"The norm after every added word. {findings}", height=_HEIGHT_OF_GROWTH)
-    st.caption(escape(words.try_a_sentence.growth_note(corpus, experiment.length_cutoff, has_band=band is not None)))
+    st.selectbox(
+        "Word to repeat",
+        range(1, len(its_words) + 1),
+        index=st.session_state.word - 1,
+        format_func=lambda number: its_words[number - 1],
+        key="word",
+        persist_state="session",
+        width=260,
+        help="One of the lines repeats this word as many times as the sentence has words.",
+    )
+    note = words.try_a_sentence.growth_note(corpus, experiment.length_cutoff, has_band=band is not None)
+    st.caption(escape(f"{findings} {note}"))
     return grown
 
 
@@ -335,6 +367,7 @@ def _show_nearest(typed: TypedSentences, at: int, jobs: list[MeasuringJob], expe
     def want() -> None:  # having read what it costs; whoever opens a link has not read it
         st.session_state.nearest_wanted = st.session_state.nearest
 
+    st.subheader("Which corpus sentences are nearest?", anchor=False)
     st.toggle(
         "Find the nearest corpus sentences",
         value=st.session_state.nearest,
@@ -421,9 +454,9 @@ def _nearest(typed: TypedSentences, at: int, found: Found, of_view: "View") -> N
     return similarity.nearest(vector, found.vectors.of(of_view.pooling, of_view.layer), found.sentences, _NEAREST)
 
 
-def _similarity_table(typed: TypedSentences, found: Found, of_view: "View") -> pd.DataFrame:
-    """The pairs of typed sentences, as in `analysis.typed.similarity_table`, among those of the corpus."""
-    return analysis.typed.similarity_table(typed, found.vectors.head(_PAIRS_OF), of_view)
+def _similarity_table(typed: TypedSentences, found: Found | None, of_view: "View") -> pd.DataFrame:
+    """The pairs of typed sentences, as in `analysis.typed.similarity_table`, among those of the corpus if measured."""
+    return analysis.typed.similarity_table(typed, found.vectors.head(_PAIRS_OF) if found else None, of_view)
 
 
 def _downloads(
@@ -455,8 +488,8 @@ def _downloads(
     tables["Pooler"] = lambda: analysis.typed.pooler_table(typed), None
     if vectors is not None:
         tables["Nearest"] = lambda: _nearest(typed, at, vectors, of_view).table, vectors
-        if len(typed.sentences) > 1:
-            tables["Similarity"] = lambda: _similarity_table(typed, vectors, of_view), vectors
+    if len(typed.sentences) > 1:
+        tables["Similarity"] = lambda: _similarity_table(typed, vectors, of_view), vectors
     name = share.file_name(experiment, found)
 
     def draw() -> None:

@@ -87,7 +87,7 @@ def _cutoff() -> None:
 
 
 def layer(found: Found | None) -> None:
-    """The slider of layers; another for each number of them: the browser keeps a handle’s place, not its value."""
+    """The slider of layers; another one for each number of them: a browser keeps the handle’s place, not its value."""
     n_layers = _n_layers(found)
     key = f"layer_{n_layers or 0}"
     if st.session_state.get(key) != st.session_state.layer:

@@ -3,12 +3,16 @@
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Hashable, Mapping
 from urllib.parse import urlsplit
 
+from cachetools import TTLCache
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from clsviz.ui.state import identity
 
 _INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
@@ -133,6 +137,45 @@ class OnlyFor:
                 await PlainTextResponse("CLSVIZ_METRICS says who may read this.", 403)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
+
+
+class LimitedRequests:
+    """Refuses what a visitor asks beyond so many requests a minute; an address may have those of ten visitors."""
+
+    def __init__(
+        self, app: ASGIApp, most: Mapping[bool, int | None], is_preview: Callable[[Scope], bool], n_proxies: int
+    ) -> None:
+        """most: requests a minute, of those that are previews of links and of all others; None for any number.
+
+        n_proxies: how many are believed when they say whom they forward.
+        """
+        self._app, self._most, self._is_preview, self._n_proxies = app, most, is_preview, n_proxies
+        self._counts: TTLCache[Hashable, list[int]] = TTLCache(maxsize=50_000, ttl=60)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or refuse it."""
+        if scope["type"] == "http" and not self._may(scope):
+            await PlainTextResponse("Too many requests. Wait a minute.", 429, {"Retry-After": "60"})(
+                scope, receive, send
+            )
+            return
+        await self._app(scope, receive, send)
+
+    def _may(self, scope: Scope) -> bool:
+        kind = self._is_preview(scope)
+        most = self._most[kind]
+        if most is None:
+            return True
+        request = HTTPConnection(scope)
+        forwarded = request.headers.get("x-forwarded-for", "").split(",")
+        address = identity.address_of(request.client.host if request.client else "", forwarded, self._n_proxies)
+        cookie = identity.name_in(request.cookies)
+        may = True
+        for name, times in (((kind, address), 10), ((kind, address, cookie), 1)):
+            count = self._counts.setdefault(name, [0])  # from the first request on, a minute
+            count[0] += 1
+            may &= count[0] <= most * times
+        return may
 
 
 def who_asks(scope: Scope) -> tuple[str, bool]:

@@ -75,10 +75,10 @@ def query_of_picture(experiment: Experiment, path: str) -> dict[str, str]:
     return experiment.to_query() | ({PAGE_PARAMETER: path} if path else {})
 
 
-def tags(experiment: Experiment, question: str, answer: str, n: int, address: str, path: str) -> str:
+def tags(experiment: Experiment, question: str, answer: str, alt: str, address: str, path: str) -> str:
     """What a link to a page is shown as, by Open Graph and as X reads it, in the place of TITLE.
 
-    n: how many sentences its picture has. address: where the server's paths begin.
+    alt: its picture in words. address: where the server's paths begin.
     """
     query = urlencode(query_of_picture(experiment, path))
     description = answer or words.sharing.ABOUT
@@ -91,7 +91,7 @@ def tags(experiment: Experiment, question: str, answer: str, n: int, address: st
         "og:image:type": "image/png",
         "og:image:width": str(SIZE[0]),
         "og:image:height": str(SIZE[1]),
-        "og:image:alt": words.sharing.alt(experiment, n),
+        "og:image:alt": alt,
     }
     named = {"description": description, "twitter:card": "summary_large_image"}
     named |= {f"twitter:{name}": properties[f"og:{name}"] for name in ("title", "description", "image", "image:alt")}

@@ -18,9 +18,10 @@ from clsviz.figures import static
 from clsviz.jobs import SHOWCASE, Encoders, Extraction, Found, kind_of_norms
 from clsviz.measurements import Kind
 from clsviz.progress import Progress
-from clsviz.settings import CORPUS_PARAMETER, MODEL_PARAMETER, PAGE_PARAMETERS, TEXT_PARAMETER
+from clsviz.settings import CORPUS_PARAMETER, MODEL_PARAMETER, PAGE_PARAMETERS, TEXT_PARAMETER, Pooling
 from clsviz.sources import catalogue, models
 from clsviz.statistics import line
+from clsviz.statistics.probes import Profile, Readout
 from clsviz.store import Store
 from clsviz.store.results import ResultCache
 from clsviz.ui.first_steps import Example
@@ -44,12 +45,16 @@ class Page:
     """A page as a link to it is previewed.
 
     question: of an experiment. answer: what the page says of what is stored, or "" where that is still to be computed.
-    kind: what the page rests on.
+    picture: what it shows of that, or None. kind: what the page rests on.
     """
 
     question: Callable[[Experiment], str]
     answer: Callable[[Found, Experiment, ResultCache], str] = lambda *_: ""
+    picture: Callable[[Found, Experiment, ResultCache], "Picture | None"] = lambda *_: None
     kind: Kind = Kind.NORMS
+
+
+Picture = static.Scatter | static.Lines | static.Exposures
 
 
 def _norm_vs_length(found: Found, experiment: Experiment, cache: ResultCache) -> str:
@@ -57,12 +62,35 @@ def _norm_vs_length(found: Found, experiment: Experiment, cache: ResultCache) ->
         return ""
     shown = analysis.select(found, experiment.view, wait=False, cache=cache)
     shape = cache.get(analysis.result_key("shapes", found, view=experiment.view))
-    return words.answer(shown, experiment.unit, shape) if shown.fit else shown.problem
+    return words.answer(shown, experiment, shape)
 
 
 def _where_length_lives(found: Found, experiment: Experiment, cache: ResultCache) -> str:
-    profile = cache.get(analysis.result_key("profiles", found, view=experiment.view.of_all_vectors))
+    profile = _profile(found, experiment, cache)
     return words.headline.answer(profile, experiment) if profile else ""
+
+
+def _profile(found: Found, experiment: Experiment, cache: ResultCache) -> Profile | None:
+    profile: Profile | None = cache.get(analysis.result_key("profiles", found, view=experiment.view.of_all_vectors))
+    return profile
+
+
+def _errors(found: Found, experiment: Experiment, cache: ResultCache) -> static.Lines | None:
+    """By how much length is missed after every layer."""
+    profile = _profile(found, experiment, cache)
+    if profile is None or profile.is_of_one_vector:
+        return None
+    names = {Readout.VECTOR: "[CLS] vector", Readout.NORM: "its norm"}
+    values = {
+        name: np.array(
+            [
+                np.nan if one is None or one.r_squared is None else one.error
+                for one in profile.line(Pooling.CLS, readout)
+            ]
+        )
+        for readout, name in names.items()
+    }
+    return static.Lines(values, f"Error in {experiment.unit}", ("guessing", profile.guess_error))
 
 
 def _length_and_search(found: Found, experiment: Experiment, cache: ResultCache) -> str:
@@ -71,13 +99,15 @@ def _length_and_search(found: Found, experiment: Experiment, cache: ResultCache)
 
 
 PAGES = {
-    "": Page(lambda experiment: words.question(experiment), _norm_vs_length),
+    "": Page(lambda experiment: words.question(experiment), _norm_vs_length, lambda *of: _scatter(*of)),
     "where_length_lives": Page(
-        lambda experiment: words.question_of_layers(experiment), _where_length_lives, Kind.VECTORS
+        lambda experiment: words.question_of_layers(experiment), _where_length_lives, _errors, Kind.VECTORS
     ),
-    "length_and_search": Page(lambda _: words.similarity.QUESTION, _length_and_search, Kind.VECTORS),
-    "try_a_sentence": Page(lambda experiment: words.question_of_sentence(experiment)),
+    "length_and_search": Page(lambda _: words.similarity.QUESTION, _length_and_search, kind=Kind.VECTORS),
     "compare_models": Page(lambda experiment: words.question_of_models(experiment)),
+    "try_a_sentence": Page(
+        lambda experiment: words.question_of_sentence(experiment), picture=lambda *of: _scatter(*of)
+    ),
     "inside_the_model": Page(lambda experiment: words.question_of_parts(experiment)),
 }
 """By the path of each."""
@@ -93,8 +123,15 @@ class Preview:
     experiment: Experiment
     question: str
     answer: str = ""
-    scatter: static.Scatter | None = None
+    picture: Picture | None = None
     key: Hashable = None
+
+    @property
+    def alt(self) -> str:
+        """The picture in words."""
+        if isinstance(self.picture, static.Scatter):
+            return words.sharing.alt(self.experiment, len(self.picture.lengths))
+        return f"{self.picture.title} by layer." if isinstance(self.picture, static.Lines) else self.question
 
 
 class Previews:
@@ -121,10 +158,11 @@ class Previews:
         if found is None:
             return Preview(asked, question, key=question)
         try:
-            answer, scatter = shown.answer(found, asked, self._cache), _scatter(found, asked)
+            of = found, asked, self._cache
+            answer, picture = shown.answer(*of), shown.picture(*of)
         except ClsvizError:  # the model has no such layer, say: the page says so
             return Preview(asked, question, key=question)
-        return Preview(asked, question, answer, scatter, (question, answer, asked.view, found.key))
+        return Preview(asked, question, answer, picture, (page, question, answer, asked.view, found.key))
 
     def picture(self, page: str, query: Mapping[str, str]) -> tuple[bytes, bool]:
         """The picture of a link, a PNG, and whether it has an answer."""
@@ -135,8 +173,8 @@ class Previews:
         with self._lock:
             if preview.key in self._pictures:
                 return self._pictures[preview.key]
-        said = preview.answer or ("" if preview.scatter else words.sharing.TO_MEASURE)
-        drawn = static.image(preview.scatter, preview.question, said, words.sharing.SITE, width=SIZE[0])
+        said = preview.answer or ("" if preview.picture else words.sharing.TO_MEASURE)
+        drawn = static.image(preview.picture, preview.question, said, words.sharing.SITE, width=SIZE[0])
         with self._lock:
             self._pictures[preview.key] = drawn
         return drawn
@@ -176,7 +214,7 @@ def _is_for_all(asked: Experiment) -> bool:
     return not (models.is_folder(models.Name.parse(asked.model).base) or catalogue.is_own(asked.corpus))
 
 
-def _scatter(found: Found, asked: Experiment) -> static.Scatter | None:
+def _scatter(found: Found, asked: Experiment, cache: ResultCache) -> static.Scatter | None:
     """What the view shows of the first sentences that are measured; None if that is nothing."""
     analysis.check_pooling(asked.view, found.measurements)
     analysis.check_layer(asked.view, found.measurements.n_layers)
@@ -199,7 +237,7 @@ def examples(listed: Path = LISTED) -> list[Example]:
     """Those that are stored; listed: the file of the showcase."""
     previews = Previews()
     found = [(page, previews.of(page, query)) for page, query in dict.fromkeys(_all(listed))]
-    return [_example(page, preview) for page, preview in found if preview.scatter is not None]
+    return [_example(page, preview) for page, preview in found if preview.picture is not None or preview.answer]
 
 
 def _all(listed: Path) -> Iterator[tuple[str, "_Query"]]:
@@ -226,11 +264,10 @@ class _Query(dict[str, str]):
 def _example(page: str, preview: Preview) -> Example:
     query = urlencode(preview.experiment.to_query())
     picture = urlencode(query_of_picture(preview.experiment, page))
-    n = len(preview.scatter.lengths) if preview.scatter else 0
     return Example(
         link=f"./{page}" + (f"?{query}" if query else ""),
         picture=f".{PICTURE}" + (f"?{picture}" if picture else ""),
-        alt=words.sharing.alt(preview.experiment, n),
+        alt=preview.alt,
         question=preview.question,
         answer=preview.answer,
     )

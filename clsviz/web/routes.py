@@ -13,16 +13,25 @@ from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Route
+from starlette.types import Scope
 
 from clsviz.limits import limits_of
 from clsviz.ui.state import identity, serving
 from clsviz.web import page
-from clsviz.web.headers import LimitedUploads, OnlyFor, SameOrigin, SecurityHeaders, content_security_policy
+from clsviz.web.headers import (
+    LimitedRequests,
+    LimitedUploads,
+    OnlyFor,
+    SameOrigin,
+    SecurityHeaders,
+    content_security_policy,
+)
 
 if TYPE_CHECKING:  # a browser gets its page before they are loaded
     from clsviz.web.preview import Previews
@@ -48,12 +57,21 @@ _FIRST_SECONDS = 0.05
 
 def middleware() -> list[Middleware]:
     """What every request goes through; raises SettingError where a setting of the environment cannot be used."""
-    hosting, base = serving.hosting(), serving.base_path()
+    hosting, base, limits = serving.hosting(), serving.base_path(), limits_of(os.environ)
+    pages = {f"{base}/{path}" for path in serving.PATHS}
+
+    def is_preview(scope: Scope) -> bool:
+        """Whether a link is to be read and drawn: for its picture, or for a program that shows what it leads to."""
+        asks = scope["path"] in pages and "sec-fetch-mode" not in Headers(scope=scope)
+        return asks or scope["path"] == base + page.PICTURE
+
+    most = {True: limits.previews_per_minute, False: limits.requests_per_minute}
     return [
         Middleware(SecurityHeaders, policy=content_security_policy(page.shell() + page.LEAVE, hosting.frame_ancestors)),
         Middleware(TrustedHostMiddleware, allowed_hosts=serving.allowed_hosts() or ["*"], www_redirect=False),
         Middleware(SameOrigin, allowed=serving.allowed_origins()),
-        Middleware(LimitedUploads, most_bytes=limits_of(os.environ).upload_bytes),
+        Middleware(LimitedRequests, most=most, is_preview=is_preview, n_proxies=limits.trusted_proxies),
+        Middleware(LimitedUploads, most_bytes=limits.upload_bytes),
         Middleware(OnlyFor, paths=[base + path for path in METRICS], is_welcome=hosting.shows_metrics),
     ]
 
@@ -174,8 +192,7 @@ class _Links:
         preview = preview or _previews().unread(path, query)
         is_secure = request.url.scheme == "https" or request.headers.get("x-forwarded-proto") == "https"  # by a proxy
         address = f"{'https' if is_secure else 'http'}://{request.headers.get('host', '')}{self._base}"
-        n = len(preview.scatter.lengths) if preview.scatter else 0
-        return page.tags(preview.experiment, preview.question, preview.answer, n, address, path)
+        return page.tags(preview.experiment, preview.question, preview.answer, preview.alt, address, path)
 
     async def picture(self, request: Request) -> Response:
         """The picture of a link; for a link that makes no sense, that of the page as it opens."""

@@ -26,23 +26,91 @@ _ROLES = {
 }
 
 
+_SHARES = ((0.5, "over half"), (0.4, "nearly half"), (0.28, "about a third"), (0.22, "about a quarter"))
+
+
 def answer(anatomy: Anatomy) -> str:
-    """The model in one sentence."""
+    """The model in one sentence: its layers, its weights, and how many of them are in the embeddings."""
+    n, n_layers = anatomy.n_weights, anatomy.architecture.n_layers
+    digits = next(((n / size, name) for size, name in ((1e9, " billion"), (1e6, " million")) if n >= size), None)
+    weights = f"{digits[0]:.1f}{digits[1]} weights" if digits else f"{n:,} weights"
+    layers = f"{n_layers} layer{'' if n_layers == 1 else 's'}, " if n_layers else ""
+    groups = anatomy.group_table().set_index("group")["share"]
+    embeddings = float(groups.get("Embeddings", 0.0))
+    share = next((text for least, text in _SHARES if embeddings > least), f"{embeddings:.0%}")
+    return f"{layers}{weights}, {share} of them in the embeddings."
+
+
+def in_numbers(anatomy: Anatomy) -> str:
+    """What stands below it."""
     built = anatomy.architecture
-    heads = f" with {built.n_heads} attention heads each" if built.n_heads else ""
-    layers = f" of {built.n_layers} layers{heads}" if built.n_layers else ""
-    width = f"{built.hidden_size:,}-dimensional vectors and " if built.hidden_size else ""
-    article = "an" if built.model_class[0] in "AEIOU" else "a"
-    return (
-        f"{anatomy.n_weights:,} weights in {len(anatomy.parameters)} named parameters: {article} {built.model_class}"
-        f"{layers}, {width}a vocabulary of {anatomy.n_embedded:,} tokens."
-    )
+    parts = [
+        built.model_class,
+        f"{built.n_heads} attention heads in each layer" if built.n_heads else "",
+        f"{built.hidden_size:,} numbers in a vector" if built.hidden_size else "",
+        f"a vocabulary of {anatomy.n_embedded:,} tokens",
+        f"{anatomy.n_weights:,} weights in {len(anatomy.parameters)} named parameters",
+    ]
+    return " · ".join(filter(None, parts))
 
 
-def largest_group(groups: "pd.DataFrame", label: str) -> str:
-    """Which group has most of the weights; for the table see `Anatomy.group_table`."""
+def steps(anatomy: Anatomy, check: Check) -> list[tuple[str, float]]:
+    """The steps of [CLS] through the model, each with the norm after it."""
+    token, _ = anatomy.cls
+    names = ["Embeddings", *(f"Layer {of.layer}" for of in check.layers[1:])]
+    norms = [(f"{token} of {len(check.tokens):,} tokens", float(np.linalg.norm(anatomy.cls_embedding)))]
+    norms += [(name, of.norm) for name, of in zip(names, check.layers, strict=True)]
+    if anatomy.has_pooler:
+        norms.append(("Pooler", float(np.linalg.norm(check.pooler))))
+    return norms
+
+
+def way(steps: list[tuple[str, float]], groups: "pd.DataFrame", label: str) -> str:
+    """The picture in words; for the table see `Anatomy.group_table`."""
     largest = groups.nlargest(1, "weights").iloc[0]
-    return f"Weights of {label} by group: the largest, {largest['group']}, has {largest['share']:.0%} of them."
+    text = f"Of the weights of {label}, {largest['group']} has the most, {largest['share']:.0%}."
+    return " ".join([text, *(f"{name}: norm {number(norm, digits=2)}." for name, norm in steps)])
+
+
+def parameters_title(anatomy: Anatomy) -> str:
+    """What the table of parameters shows, as the title of a box."""
+    largest = max(anatomy.parameters, key=lambda parameter: parameter.size)
+    share = largest.size / anatomy.n_weights
+    return f"{len(anatomy.parameters)} parameters; the largest, {largest.name}, has {share:.0%} of the weights"
+
+
+def facts_title(anatomy: Anatomy) -> str:
+    """How the model is built and reads, as the title of a box."""
+    return f"It reads up to {anatomy.max_length:,} tokens, out of a vocabulary of {anatomy.n_embedded:,}"
+
+
+def beginning_title(anatomy: Anatomy, check: Check) -> str:
+    """Where [CLS] begins, as the title of a box."""
+    same = ", the same for every sentence" if anatomy.cls_place == 0 else ""
+    return f"{anatomy.cls[0]} begins with norm {number(check.layers[0].norm, digits=2)} after the embeddings{same}"
+
+
+def pooler_title(anatomy: Anatomy, check: Check) -> str:
+    """Whether the pooler output was found again, as the title of a box."""
+    is_right, _ = verdict(anatomy, check)
+    if is_right is None:
+        return "The pooler output is not recomputed" if anatomy.has_pooler else "There is no pooler"
+    if is_right:
+        return "The pooler, applied to the [CLS] vector, gives the pooler output"
+    return "The pooler, applied to the [CLS] vector, does not give the pooler output"
+
+
+def norm_title(check: Check) -> str:
+    """Whether the norm follows from the direction, as the title of a box."""
+    checked = [of for of in check.layers if not np.isnan(of.from_direction)]
+    follows = [of.layer for of in checked if of.error <= DIRECTION_TOLERANCE]
+    others = [of.layer for of in checked if of.error > DIRECTION_TOLERANCE]
+    if not checked:
+        return "Whether the norm follows from the direction is not checked"
+    text = f"The norm follows from the direction after {_layers(follows)}" if follows else ""
+    if not others:
+        return text
+    return f"{text}, but not after {_layers(others)}" if text else "The norm does not follow from the direction"
 
 
 def role(name: str) -> str:
@@ -107,17 +175,17 @@ def beginning(anatomy: Anatomy, check: Check, *, untrained: bool) -> str:
     )
 
 
-def checked_sentence(anatomy: Anatomy, check: Check, n_typed: int) -> str:
-    """Which sentence is checked, and how; n_typed: how many the visitor typed."""
+def checked_sentence(check: Check, n_typed: int) -> str:
+    """Which sentence all that follows is about; n_typed: how many the visitor typed."""
     which = {0: "An example, since you have not typed a sentence", 1: "Your sentence"}
     sentence = check.sentence if len(check.sentence) <= _LONGEST_QUOTE else f"{check.sentence[:_LONGEST_QUOTE]}…"
-    text = f"{which.get(n_typed, f'The first of your {n_typed:,}')}: “{sentence}”."
-    if anatomy.pooler:
-        text += (
-            " The pooler output is recomputed from its [CLS] after the last layer, as tanh(W [CLS] + b) in float64, "
-            "and compared with what the model gave."
-        )
-    return text
+    return f"{which.get(n_typed, f'The first of your {n_typed:,}')}: “{sentence}”."
+
+
+HOW_CHECKED = (
+    "The pooler output is recomputed from the [CLS] vector after the last layer, as tanh(W [CLS] + b) in float64, and "
+    "compared with what the model gave."
+)
 
 
 def verdict(anatomy: Anatomy, check: Check) -> tuple[bool | None, str]:

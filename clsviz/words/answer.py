@@ -12,7 +12,7 @@ from clsviz.settings import ALL, Lengths, NearDuplicates, Precision, Unit
 from clsviz.sources import models
 from clsviz.statistics.intervals import FEW_SENTENCES
 from clsviz.statistics.line import slope_within_ends
-from clsviz.words.numbers import between, counted, number, r_squared, share
+from clsviz.words.numbers import between, counted, number, r_squared, share_in_short
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,6 +33,13 @@ NOT_TOLD = "not told apart from nothing"
 
 PENDING = "Curve and spread follow in a moment."
 """Of what is still being computed."""
+
+
+_LADDER = {HARDLY: "hardly", 0.25: "a little", 0.5: "partly", 0.9: "largely"}
+"""How much an R² below each of these is called."""
+
+_WIDER = 1.25
+"""A ratio of spreads from which on one of them is called wider."""
 
 
 _MOSTLY_SLOPE = 0.5
@@ -56,72 +63,103 @@ SHUFFLED = " As a control, lengths are shuffled across sentences, so any R² tha
 
 
 def result(shown: "ViewData", experiment: Experiment, n_sampled: int, shape: "Shape | None" = None) -> str:
-    """The answer, or why there is none, and what else to know.
+    """The headline, and what else to know.
 
     n_sampled: how many sentences were measured. shape: what there is beyond the line, as far as it is known.
     """
-    text = answer(shown, experiment.unit, shape) if shown.fit else shown.problem
-    return " ".join([text, *caveats(shown, experiment, n_sampled)])
+    return " ".join([answer(shown, experiment, shape), *caveats(shown, experiment, n_sampled)])
 
 
-def answer(shown: "ViewData", unit: Unit, shape: "Shape | None" = None) -> str:
-    """What the line says, and what the shape adds, in one sentence of at most 25 words; there must be a line."""
+def answer(shown: "ViewData", experiment: Experiment, shape: "Shape | None" = None) -> str:
+    """The headline: what the line says, and the shape as far as it is known, in at most 20 words.
+
+    The first case that applies, from what forbids a verdict to what is told of line, curve and spread.
+    """
     fit = shown.fit
-    assert fit is not None  # the caller checked
-    is_told = fit.r_squared_interval[0] > 0
-    there = shown.distinct_lengths
-    low, high = there[0], there[-1]
-    are_two = len(there) <= 2
-    lengths = f"{low:,}{' or ' if are_two else '–'}{high:,} {unit}"
-    explained = f"{share(fit.r_squared)} of the differences between norms"
-    if shown.clusters is None:
-        return f"A straight line explains {explained} ({lengths})."
-    if is_told:
-        text = f"A line {'rising' if fit.slope > 0 else 'falling'} with length explains {explained} ({lengths})"
-    else:
-        text = f"A line explains {explained} ({lengths}), {NOT_TOLD}"
+    if fit is None:
+        return "No: every sentence has the same norm, up to rounding." if shown.is_constant else _no_line(shown.problem)
+    line, curve = share_in_short(fit.r_squared), shape.curve_r_squared if shape else math.nan
+    is_line, is_curve = fit.r_squared_interval[0] > 0, bool(shape and curve > max(shape.curve_null, 0))
+    if experiment.lengths is Lengths.SHUFFLED:
+        return _of_shuffled(line if is_line else "", share_in_short(curve) if is_curve else "", is_tested=bool(shape))
+    if fit.n_clusters < FEW_SENTENCES:
+        return f"Too few sentences to say; a straight line accounts for {line} of these differences."
+    if fit.norm_sd < SMALL_SPREAD * fit.norm_mean:
+        return f"Only on paper: norms are nearly constant; a line accounts for {line} of what variation there is."
+    if shown.census or shown.clusters is None:
+        where = " in the whole corpus" if shown.census else ""
+        return f"A straight line accounts for {line} of the differences between norms{where}."
+    if fit.rests_on_few:
+        return f"Uncertain: a line accounts for {line} of the differences, but few sentences decide it."
     if shape is None:
-        return f"{text}."
-    # a line goes through the means of two lengths, and so does every curve; where norms hardly vary none is tested
-    if are_two or math.isnan(shape.curve_r_squared + shape.curve_null):
-        return f"{text}{_spread(shape, shown)}."
-    if shape.curve_r_squared > max(shape.curve_null, 0):
-        text += f"{',' if is_told else ';'} a curve {_of_curve(shape.curve_r_squared, fit.r_squared)}"
-    elif is_told:
-        text += "; no curve is told apart"
-    else:
-        text = f"Neither a line ({explained}, {lengths}) nor a curve is {NOT_TOLD.removeprefix('not ')}"
-    return f"{text}{_spread(shape, shown)}."
+        if is_line:
+            return f"By a straight line, {in_words(fit.r_squared)}: it accounts for {line} of the differences."
+        return "No straight trend stands out; curves are still being checked."
+    most = max(fit.r_squared if is_line else 0.0, curve if is_curve else 0.0)
+    if most < HARDLY and (spread := _spread(shape, shown)):
+        return f"On average, {'hardly' if is_line or is_curve else 'no trend stands out'}; but {spread}."
+    how_much = in_words(most).capitalize()
+    if is_curve and not is_line:
+        return (
+            f"{how_much}: no straight trend stands out, but a smooth curve accounts for {share_in_short(curve)} of the "
+            "differences."
+        )
+    if is_curve and curve > fit.r_squared:
+        return (
+            f"{how_much}: a smooth curve in length accounts for {share_in_short(curve)} of the differences between "
+            "norms."
+        )
+    if is_line:
+        direction = "rising" if fit.slope > 0 else "falling"
+        return (
+            f"{how_much}: a straight line, {direction} with length, accounts for {line} of the differences between "
+            "norms."
+        )
+    if shape.mutual_information > shape.mutual_information_null:
+        return "No trend stands out, though another measure hints at a link."
+    if math.isnan(curve + shape.curve_null):
+        return "No sign of a trend: a straight line does not stand out from chance."
+    return "No sign of a trend: neither a line nor a curve stands out from chance."
 
 
-def _of_curve(curve: float, line: float) -> str:
-    """What a curve explains; a line is one of the curves, so less on held-out sentences is no finding."""
-    return share(curve) if curve > line else "no more"
+def in_words(value: float) -> str:
+    """How much an R² is."""
+    return next((word for limit, word in _LADDER.items() if value < limit), "almost entirely")
+
+
+def _no_line(problem: str) -> str:
+    """That there is no line, and why: the first clause of the problem."""
+    reason = problem.partition(". ")[0].partition(": ")[0].removesuffix(".")
+    return f"Can’t tell: {reason[:1].lower()}{reason[1:]}."
+
+
+def _of_shuffled(line: str, curve: str, *, is_tested: bool) -> str:
+    """What shows of shuffled lengths. line, curve: what each accounts for, or "" where it may be nothing."""
+    if line or curve:
+        what = f"line accounts for {line}" if line else f"smooth curve accounts for {curve}"
+        return f"Lengths shuffled: a {what}, by chance."
+    return f"Lengths shuffled: {'nothing shows' if is_tested else 'no line stands out'}, as it should."
 
 
 def _spread(shape: "Shape", of: "ViewData") -> str:
-    """Whose norms are spread wider, if anybody's, and if it is not for the slope among the shortest or the longest."""
+    """Whose norms vary more, as a clause; "" where nobody's clearly do, or where it may be for the slope."""
     low, high = shape.spread_ratio_interval
-    if not low <= high:
-        return ""  # it is undefined
+    if not low <= high or low <= 1 <= high or 1 / _WIDER < shape.spread_ratio < _WIDER:
+        return ""
     if slope_within_ends(of.lengths, of.norms) > _MOSTLY_SLOPE:
-        return ""  # the slope may hide a difference, or be all of it
-    if low <= 1 <= high:
-        return "; no difference in spread shows"
-    wider = "short" if low > 1 else "long"
+        return ""
     if not shape.spread_ratio > 0:
-        return "; among the shortest, the norm does not vary"
+        return "the shortest sentences’ norms do not vary at all"
     times = max(shape.spread_ratio, 1 / shape.spread_ratio)
-    shown = f"{times:.1f}" if times >= 1.05 else f"{times:.2f}"
-    return f"; {wider} sentences spread {shown}× as wide"
+    more, less = ("short", "long") if shape.spread_ratio > 1 else ("long", "short")
+    return f"{more} sentences’ norms vary {times:.{1 if times < 9.95 else 0}f}× as much as {less} ones’"
 
 
 def caveats(shown: "ViewData", experiment: Experiment, n_sampled: int) -> list[str]:
     """What else to know of the answer, a sentence or two each."""
     fit, texts = shown.fit, []
     if fit is None:
-        is_constant = len(set(shown.lengths.tolist())) > 1 and len(shown.index) >= 3
-        if is_constant and models.Name.parse(experiment.model).untrained and experiment.layer != 0:
+        if shown.is_constant and models.Name.parse(experiment.model).untrained and experiment.layer != 0:
             texts.append(UNTRAINED_NORM.strip())
     else:
         if fit.norm_sd < SMALL_SPREAD * fit.norm_mean:

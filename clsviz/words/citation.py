@@ -12,7 +12,7 @@ from clsviz.jobs import Found
 from clsviz.settings import DEFAULT_OVERLAYS, Lengths, Overlay
 from clsviz.sources import catalogue, models
 from clsviz.statistics.intervals import FEW_SENTENCES
-from clsviz.words.key_numbers import in_numbers
+from clsviz.words.key_numbers import in_numbers, key_numbers
 from clsviz.words.labels import axis_title, is_imported
 from clsviz.words.provenance import command, corpus_name, origin, shareable
 
@@ -54,7 +54,7 @@ def caption(
     over = [_DRAWN[overlay] for overlay in overlays if overlay is not Overlay.CURVES or _has_curves(shown)]
     drawn = "; ".join([*line, *over, *coloured])
     counted = " (lengths shuffled as a control)" if experiment.lengths is Lengths.SHUFFLED else ""
-    drawn_as = "one point per sentence"
+    drawn_as, slope = "one point per sentence", f"Slope per {experiment.unit.singular}"
     if n_points is not None:
         drawn_as = "as a density: the colour of a cell is the number of sentences of that length and norm, on a "
         drawn_as += f"logarithmic scale, and {n_points:,} of them, drawn at random, are points"
@@ -62,7 +62,8 @@ def caption(
         f"{axis_title(experiment)} against sentence length in {experiment.unit}{counted}, {drawn_as}",
         f"Model: {made['Model']}",
         f"Corpus: {made['Corpus']}",
-        in_numbers(shown, experiment, found.n_measured) or shown.problem.rstrip("."),
+        in_numbers(shown, experiment, found.n_measured).rstrip(".") if shown.fit else shown.problem.rstrip("."),
+        f"{slope} {key_numbers(shown, experiment.unit)[slope]}" if shown.fit else "",
         drawn[:1].upper() + drawn[1:],
         f"Measured with clsviz {__version__}",
     ]

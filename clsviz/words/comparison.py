@@ -12,35 +12,67 @@ from clsviz.sources import models
 from clsviz.statistics.intervals import FEW_SENTENCES
 from clsviz.statistics.line import Fit
 from clsviz.words import provenance
-from clsviz.words.answer import HARDLY, NOT_GROUPED, NOT_TOLD, SHUFFLED, SMALL_SPREAD, UNTRAINED_NORM
+from clsviz.words.answer import HARDLY, NOT_GROUPED, SHUFFLED, SMALL_SPREAD, UNTRAINED_NORM
 from clsviz.words.labels import axis_title, cutoff_units
-from clsviz.words.numbers import number, r_squared, share
+from clsviz.words.numbers import number, r_squared, share, share_in_short
 from clsviz.words.readings import counted
 
 
-def answer(rows: Sequence[Row], experiment: Experiment) -> str:
-    """Where length explains most and where least of the norm, of the models that have measured the whole sample."""
+def caveats(rows: Sequence[Row], experiment: Experiment) -> str:
+    """What else to know of the headline: which models have no line or are left out, and what intervals rest on."""
     whole = [row for row in rows if row.norms is not None and row.is_whole]
     if not whole:
         return ""
-    first = whole[0]
-    assert first.norms is not None  # it is one of the whole
-    text = " ".join(filter(None, [_ranking(whole), *(_lack(row, experiment) for row in whole if row.fit is None)]))
-    text += (
-        f" The comparison uses {len(first.norms.n_tokens):,} of {counted(first.n_sampled, first.n_sampled)}: those "
-        f"under {experiment.length_cutoff} {cutoff_units(row.model for row in whole)} for every model."
-    )
-    text += _few(whole)
+    texts = [_lack(row, experiment) for row in whole if row.fit is None]
+    for row in whole:
+        if row.fit is not None and row.fit.norm_sd < SMALL_SPREAD * row.fit.norm_mean:
+            spread, mean = number(row.fit.norm_sd, digits=2), number(row.fit.norm_mean, digits=2)
+            texts.append(f"In {row.label}, the norm barely varies: its standard deviation is {spread}, around {mean}.")
+    texts.append(_few(whole).strip())
     if not _knows_near_duplicates(whole):
-        text += " Near-duplicates are not looked for among so many: if there are any, the intervals are too narrow."
+        texts.append(
+            "Near-duplicates are not looked for among so many: if there are any, the intervals are too narrow."
+        )
     if experiment.near_duplicates is NearDuplicates.INDEPENDENT:
-        text += f" {NOT_GROUPED}"
+        texts.append(NOT_GROUPED)
     if experiment.lengths is Lengths.SHUFFLED:
-        text += SHUFFLED
+        texts.append(SHUFFLED.strip())
     partly = [row.label for row in rows if row not in whole]
     if partly:
-        text += f" Not included, because not measured on the whole sample: {', '.join(partly)}."
-    return text
+        texts.append(f"Not included, because not measured on the whole sample: {', '.join(partly)}.")
+    return " ".join(filter(None, texts))
+
+
+def in_numbers(rows: Sequence[Row], experiment: Experiment) -> str:
+    """What stands below the headline: what a probe of each last layer misses, and of how many sentences."""
+    whole = [row for row in rows if row.norms is not None and row.is_whole]
+    if not whole:
+        return ""
+    first, errors = whole[0], analysis.compare.last_errors(whole)
+    assert first.norms is not None  # it is one of the whole
+    parts = []
+    if errors:
+        missed = [f"{error:.1f} {experiment.unit} in {label}" for label, error in list(errors.items())[:_MOST_NAMED]]
+        parts.append(f"After the last layer, a linear probe misses length by {', '.join(missed)}")
+        if profile := next((row.profile for row in whole if row.profile), None):
+            parts.append(f"guessing by {profile.guess_error:.1f}")
+    lines = [
+        f"straight line {share(row.fit.r_squared)} ({_interval(row.fit)}) in {row.label}"
+        for row in whole
+        if row.fit is not None
+    ]
+    units = cutoff_units(row.model for row in whole)
+    sample = f"{len(first.norms.n_tokens):,} of {counted(first.n_sampled, first.n_sampled)}, under "
+    sample += f"{experiment.length_cutoff} {units} in every model"
+    return " · ".join([*parts, *lines[:_MOST_NAMED], sample])
+
+
+_MOST_NAMED = 3
+
+
+def _interval(fit: Fit) -> str:
+    low, high = fit.r_squared_interval
+    return f"95% interval {share(low).removesuffix('%')}–{share(high)}"
 
 
 def searches(rows: Sequence[Row]) -> str:
@@ -70,65 +102,34 @@ def _few(rows: Sequence[Row]) -> str:
 
 def headline(rows: Sequence[Row]) -> str:
     """The answer in one sentence, of the models that have measured the whole sample; "" if there are none."""
-    fits = {row.label: row.fit for row in rows if row.is_whole and row.fit is not None}
+    whole = [row for row in rows if row.is_whole and row.norms is not None]
+    fits = {row.label: row.fit for row in whole if row.fit is not None}
     if not fits:
-        return "" if not any(row.norms is not None and row.is_whole for row in rows) else _NO_LINE
+        return "Can’t compare: no model gives a line here." if whole else ""
     most, least = max(fits, key=lambda label: fits[label].r_squared), min(fits, key=lambda label: fits[label].r_squared)
-    explained = f"{share(fits[most].r_squared)} of the differences between norms"
-    fewest = min(fits.values(), key=lambda fit: fit.n_clusters)
-    are_few = fewest.n_clusters < FEW_SENTENCES
+    highest, (low, high) = share_in_short(fits[most].r_squared), fits[most].r_squared_interval
+    if min(fit.n_clusters for fit in fits.values()) < FEW_SENTENCES:
+        return f"Too few sentences to compare: a straight line accounts for {highest} at most, in {most}."
     if len(fits) == 1:
-        among = f" of only {counted(fewest.n, fewest.n_clusters)}" if are_few else ""
-        untold = f", {NOT_TOLD}" if not are_few and fits[most].r_squared_interval[0] == 0 else ""
-        return f"In {most}, a straight line in length explains {explained}{among}{untold}."
-    is_told = fits[most].r_squared_interval[0] > fits[least].r_squared_interval[1]
-    told = "Told apart" if _knows_near_duplicates(rows) else "Told apart if there are no near-duplicates"
-    lead = "Too few sentences to tell" if are_few else told if is_told else "Not told apart"
-    return f"{lead}: a line in length explains {explained} in {most}, {share(fits[least].r_squared)} in {least}."
+        if len(whole) == 1:
+            return f"In {most}, a straight line accounts for {highest} of the differences between norms."
+        return f"Only {most} gives a line: it accounts for {highest} of the differences between norms."
+    if high < HARDLY:
+        return f"By a straight line, hardly any: at most {highest}, in {most}."
+    if low > fits[least].r_squared_interval[1]:
+        return f"{most} more than {least}: a straight line accounts for {highest} of its norm differences."
+    return f"Too close to call: the highest is {highest}, in {most}."
+
+
+def answer(rows: Sequence[Row], experiment: Experiment) -> str:
+    """The headline with its numbers and caveats, as the command and the Python interface have it."""
+    numbers = in_numbers(rows, experiment)
+    return " ".join(filter(None, [headline(rows), numbers and f"{numbers}.", caveats(rows, experiment)]))
 
 
 def _knows_near_duplicates(rows: Sequence[Row]) -> bool:
     """Whether near-duplicates were looked for; if not, intervals treat all sentences as different ones."""
     return all(row.norms.shown.clusters is not None for row in rows if row.is_whole and row.norms and row.fit)
-
-
-_NO_LINE = "None of the models has a regression line here."
-
-
-def _ranking(rows: Sequence[Row]) -> str:
-    fits = {row.label: row.fit for row in rows if row.fit is not None}
-    if not fits:
-        return _NO_LINE
-    most, least = max(fits, key=lambda label: fits[label].r_squared), min(fits, key=lambda label: fits[label].r_squared)
-    text = ""
-    if len(rows) == len(fits) > 1 and fits[most].r_squared < HARDLY:
-        text = f"In none of them does a straight line account for as much as {HARDLY:.0%} of the norm’s variance. "
-    if len(fits) == 1:
-        text += f"In {most}, a straight line in length explains {_explained(fits[most])}."
-    elif f"{fits[most].r_squared:.3f}" == f"{fits[least].r_squared:.3f}":
-        all_of = "both" if len(fits) == 2 else f"all {len(fits)}"
-        text += f"The same to three decimals in {all_of}: a straight line in length explains {_explained(fits[most])}."
-    else:
-        text += (
-            f"Most in {most}, where a straight line in length explains {_explained(fits[most])}; least in {least}, "
-            f"where it explains {_explained(fits[least], '')}."
-        )
-        if fits[most].r_squared_interval[0] <= fits[least].r_squared_interval[1]:
-            text += " The intervals overlap, so the order may be due to chance."
-    for label in dict.fromkeys([most, least]):
-        fit = fits[label]
-        if fit.norm_sd < SMALL_SPREAD * fit.norm_mean:
-            spread = number(fit.norm_sd, digits=2)
-            text += (
-                f" In {label}, the norm barely varies: its standard deviation is {spread}, around a mean of "
-                f"{number(fit.norm_mean, digits=2)}."
-            )
-    return text
-
-
-def _explained(fit: Fit, of: str = " of the norm’s variance") -> str:
-    value, low, high = map(r_squared, (fit.r_squared, *fit.r_squared_interval))
-    return f"{share(fit.r_squared)}{of} (R² {value}, 95% interval {low} to {high})"
 
 
 def _lack(row: Row, experiment: Experiment) -> str:
@@ -190,8 +191,8 @@ def norm_curves(unit: Unit) -> str:
     return f"From the norm of [CLS]: R² of its regression on length in {unit}."
 
 
-def probe_curves(rows: Sequence[Row]) -> str:
-    """What the picture of R² of the probes by layer shows, and how many sentences they are fitted to."""
+def probe_curves(rows: Sequence[Row], unit: Unit) -> str:
+    """What the picture of the errors of the probes by layer shows, and how many sentences they are fitted to."""
     profiles = [row.profile for row in rows if row.profile]
     numbers = sorted({profile.n for profile in profiles})
     of = (
@@ -199,7 +200,7 @@ def probe_curves(rows: Sequence[Row]) -> str:
         if numbers
         else "once the vectors are measured"
     )
-    text = f"From the whole [CLS] vector: cross-validated R² of a linear probe, {of}."
+    text = f"From the [CLS] vector: by how many {unit} a linear probe misses length, {of}."
     fewest = min(profiles, key=lambda profile: profile.n_different, default=None)
     if fewest is None or fewest.n_different >= FEW_SENTENCES:
         return text
@@ -227,12 +228,12 @@ def settings(experiment: Experiment, measured: Sequence[tuple[Row, Found]]) -> d
 
 
 HOW_TO_READ = """\
-All models are measured on the same sentences. R² is the share of the norm’s variance that a straight line on length \
-explains: 0 is none, 1 is all. It does not say how much the norm varies in the first place; for that, see its standard \
-deviation. The slope also depends on the size of a model’s vectors, so do not compare slopes between models; R² and \
-Spearman’s ρ can be compared.
+All models are measured on the same sentences. R² is the share of the norm’s variance that a straight line in length \
+accounts for: 0 is none, 1 is all. It does not say how much the norm varies in the first place; for that, see its \
+standard deviation. The slope also depends on the size of a model’s vectors, so do not compare slopes between models; \
+R² and Spearman’s ρ can be compared.
 
-The lower pictures show every layer, from the embeddings to the last, on a scale that does not depend on the number of \
-layers. On the left, how much of the norm of [CLS] length explains; on the right, how well a linear probe predicts \
-length from the whole vector. A gap between the two is what a linear probe reads beyond a straight line on the norm. A \
-model with random weights is a control: whatever it shows as well takes no training."""
+The pictures of layers show every layer, from the embeddings to the last, on a scale that does not depend on the \
+number of layers. On the left, by how much a linear probe of the [CLS] vector misses length; on the right, how much of \
+the norm of [CLS] a straight line in length accounts for. A model with random weights is a control: whatever it shows \
+as well takes no training."""

@@ -5,95 +5,112 @@ from clsviz.settings import Lengths, NearDuplicates, Pooling
 from clsviz.sources import models
 from clsviz.statistics.intervals import FEW_SENTENCES
 from clsviz.statistics.probes import Profile, Reading, Readout
-from clsviz.words.answer import HARDLY
+from clsviz.words.answer import HARDLY, in_words
 from clsviz.words.labels import cutoff_unit
-from clsviz.words.profile import in_brief
-from clsviz.words.readings import (
-    FITTING,
-    clause,
-    counted,
-    is_by_chance,
-    is_few,
-    known,
-    r_squared_of,
-    so_far,
-    vector,
-    where,
-)
+from clsviz.words.readings import FITTING, clause, counted, is_by_chance, is_few, known, so_far, stands_out, vector
+
+_ALMOST_ALL, _MOST = 0.9, 0.75
+"""R² of a probe from which on length can be read, and below which it fades if it could be before."""
+
+_WHOLE = 0.5
+"""An error below this is none, as lengths are whole numbers: no length that is read to the token has faded."""
 
 
 def answer(profile: Profile | None, experiment: Experiment) -> str:
-    """The answer in at most 25 words, or what stands in its place, with the controls that are on named first."""
+    """The headline in at most 20 words: the first case that applies, with the controls that are on named first."""
     if profile is None:
         return FITTING
-    text, untrained = _in_short(profile, experiment.unit), models.Name.parse(experiment.model).untrained
-    if experiment.lengths is Lengths.SHUFFLED:
-        return f"{'Shuffled, untrained' if untrained else 'Lengths shuffled'}: {text[0].lower()}{text[1:]}"
-    return f"Untrained: {text[0].lower()}{text[1:]}" if untrained else text
+    untrained = models.Name.parse(experiment.model).untrained
+    controls = [
+        *(["lengths shuffled"] if experiment.lengths is Lengths.SHUFFLED else []),
+        *(["random weights"] if untrained else []),
+    ]
+    text = _verdict(profile, experiment.unit, is_control=bool(controls))
+    if not controls:
+        return text
+    lead = ", ".join(controls)
+    return f"{lead[:1].upper()}{lead[1:]}: {text[:1].lower()}{text[1:]}"
 
 
-def _in_short(profile: Profile, unit: str) -> str:
+def _verdict(profile: Profile, unit: str, *, is_control: bool) -> str:
     best, last = profile.best, profile.get(Pooling.CLS, None, Readout.VECTOR)
     if profile.n_different < FEW_SENTENCES:
-        return in_brief(profile, "")
-    if best is not None:
-        return _errors(profile, best, unit) if known(best) >= HARDLY else _hardly_in_short(profile, best)
-    if last is not None:
-        after = "" if profile.is_of_one_vector else " after any layer"
-        return f"No linear probe could be fitted to {vector(profile)}{after}: {clause(last.problem)}."
-    return f"How well a linear probe predicts length from {vector(profile)} is not known yet."
-
-
-def _errors(profile: Profile, best: Reading, unit: str) -> str:
-    """By how much the best probe, a line on the norm after the last layer, and a guess are off."""
-    norm = profile.get(Pooling.CLS, None, Readout.NORM)
-    of_norm = "the norm" if profile.is_of_one_vector else "the last norm"
-    text = f"A linear probe misses length by {_short(best.error)} {unit}{_short_place(profile, best.layer)}"
-    text += so_far(profile)
-    if norm is not None and norm.r_squared is not None:
-        text += f", a line on {'the' if profile.is_of_one_vector else '[CLS]’s last'} norm by {_short(norm.error)}"
-    text += f", guessing {_short(profile.guess_error)}"
-    return f"{text}; {of_norm} does not vary." if norm is not None and norm.r_squared is None else f"{text}."
-
-
-def _hardly_in_short(profile: Profile, best: Reading) -> str:
-    """That no probe does well, and whether a line on a norm does, or that there are too few sentences to say."""
-    text = (
-        f"A linear probe hardly predicts length from {vector(profile)}: {r_squared_of(best)} at best{so_far(profile)}"
-    )
+        few = f"{counted(profile.n, profile.n_different)} {'is' if profile.n_different == 1 else 'are'} too few"
+        return f"Can’t tell: {few}." if profile.n else "Can’t tell: there are no sentences."
+    if best is None:
+        reason = clause(last.problem) if last else "no probe is fitted yet"
+        return f"Can’t tell: {reason}."
+    is_found = known(best) >= HARDLY and stands_out(best)
+    misses = f"misses length by {_short(best.error)} {unit}"
+    if so_far(profile):
+        return f"So far: a linear probe {misses}{_place(profile, best)}." if is_found else "So far: almost no length."
+    if is_found and profile.is_of_one_vector:
+        lead = "Yes" if known(best) >= _ALMOST_ALL else in_words(known(best)).capitalize()
+        return f"{lead}: a linear probe {misses}."
+    if is_found and known(best) >= _ALMOST_ALL:
+        if _fades(best, last):
+            place = _place(profile, best)
+            return f"Yes, but it fades:{place}, a linear probe misses length by only {_short(best.error)} {unit}."
+        assert last is not None  # or it would fade
+        return f"Yes, to the last layer: there a linear probe misses length by {_short(last.error)} {unit}."
+    if is_found and known(best) >= 0.25:
+        return f"{in_words(known(best)).capitalize()}: a linear probe {misses}{_place(profile, best)}."
+    if is_found:
+        return f"A little:{_place(profile, best)}, a linear probe beats guessing somewhat."
     norms = [norm for norm in profile.line(Pooling.CLS, Readout.NORM) if norm and norm.r_squared is not None]
-    most = max(norms, key=known, default=None)
-    if most and known(most) >= HARDLY and not is_by_chance(most, profile.n_different):
-        return f"{text}; a line on a norm reads {r_squared_of(most)}."
-    n, n_different = profile.n, profile.n_different
-    return f"{text}, but {counted(n, n_different)} are few." if is_few(n_different, profile.width) else f"{text}."
+    if any(known(norm) >= HARDLY and not is_by_chance(norm, profile.n_different) for norm in norms):
+        return "A linear probe hardly finds it; a line on a norm does."
+    if is_few(profile.n_different, profile.width):
+        return f"Can’t tell: {counted(profile.n, profile.n_different)} are few for {profile.width:,} dimensions."
+    found = "a linear probe finds almost no length in " + vector(profile)
+    after = "" if profile.is_of_one_vector else ", after any layer"
+    return f"Hardly: {found}{after}." if is_control else f"Hardly: with this many sentences, {found}{after}."
+
+
+def _fades(best: Reading, last: Reading | None) -> bool:
+    """Whether length can be read less well after the last layer than after the best."""
+    if last is None or last.r_squared is None:
+        return True
+    return known(last) < _MOST or last.error >= max(2 * best.error, _WHOLE)
 
 
 def _short(error: float) -> str:
     return "<0.1" if error < 0.05 else f"{error:.1f}"
 
 
-def _short_place(profile: Profile, layer: int | None) -> str:
+def _place(profile: Profile, reading: Reading) -> str:
+    """After which layer, after a space."""
     if profile.is_of_one_vector:
         return ""
-    return " at the embeddings" if layer == 0 else f" after layer {profile.n_layers if layer is None else layer}"
+    return " at the embeddings" if reading.layer == 0 else f" after layer {reading.layer}"
 
 
 def in_numbers(profile: Profile | None, experiment: Experiment) -> str:
-    """What stands below it: R² after the best and the last layer, and of how many sentences."""
+    """What stands below it: errors after the last layer and of a guess, R², and of how many sentences."""
     if profile is None:
         return ""
-    used = f"{counted(profile.n, profile.n)} under {experiment.length_cutoff} {cutoff_unit(experiment)}"
+    used = f"{counted(profile.n, profile.n_different)} under {experiment.length_cutoff} {cutoff_unit(experiment)}"
     best, last = profile.best, profile.get(Pooling.CLS, None, Readout.VECTOR)
     if profile.n_different < FEW_SENTENCES or best is None:
         return used
-    norm = profile.get(Pooling.CLS, None, Readout.NORM)
-    of_norm = "the norm" if profile.is_of_one_vector else "the last norm"
+    norm, is_one = profile.get(Pooling.CLS, None, Readout.NORM), profile.is_of_one_vector
+    is_last, is_norm = last is not None and last.r_squared is not None, norm is not None and norm.r_squared is not None
+    r_squared = {
+        "" if is_one else " at best": best,
+        **({" after the last layer": last} if is_last and not is_one else {}),
+        " of the norm" if is_one else " of the last norm": norm if is_norm else None,
+    }
     parts = [
-        f"Held-out {r_squared_of(best)}{where(profile, best.layer)}",
-        f"{r_squared_of(last)} after the last" if last and last.r_squared is not None and last is not best else "",
-        f"a line on {of_norm} {r_squared_of(norm)}, not held out" if norm and norm.r_squared is not None else "",
-        f"{used}, errors are means",
+        f"{_short(last.error)} {experiment.unit} after the last layer" if last and is_last and not is_one else "",
+        f"guessing {_short(profile.guess_error)}",
+        f"a line on the {'' if is_one else 'last '}norm {_short(norm.error)}" if norm and is_norm else "",
+        "R² " + ", ".join(f"{_rounded(of)}{name}" for name, of in r_squared.items() if of),
+        used,
         "near-duplicates are not grouped" if experiment.near_duplicates is NearDuplicates.INDEPENDENT else "",
     ]
     return " · ".join(filter(None, parts))
+
+
+def _rounded(reading: Reading) -> str:
+    value = round(known(reading), 3)
+    return "below 0" if value < 0 else f"{value:.3f}"

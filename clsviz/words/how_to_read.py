@@ -15,9 +15,10 @@ Every point is a sentence: its length runs to the right, the norm of its vector 
 only some are points, drawn at random; below them the colour of a cell is the number of all sentences of that length \
 and norm, on a logarithmic scale. The red line is the straight \
 line that best predicts the norm from the length, with its 95% band. R² is the share of the norm’s variance that the \
-line explains: 0 is none, 1 is all. The dark curves show what a straight line cannot, such as a spread that changes \
-with length: at each length, about 5% of the norms lie below the lowest curve, half below the median, and 95% below \
-the highest. “Medians” are those of sentences of similar length, with whiskers from the lower to the upper quartile. \
+line accounts for: 0 is none, 1 is all. The dark curves show what a straight line cannot, such as a spread that \
+changes with length: at each length, about 5% of the norms lie below the lowest curve, half below the median, and 95% \
+below the highest. “Medians” are those of sentences of similar length, with whiskers from the lower to the upper \
+quartile. \
 “Lengths at a norm” turns the question round: for sentences of similar norm, it shows the median length and the range \
-that holds nine in ten. *Not told apart from nothing* means that norms without any relation to length would often look \
-the same."""
+that holds nine in ten. What does not *stand out from chance* would often look the same if norms had nothing to do \
+with length."""

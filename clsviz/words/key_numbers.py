@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from clsviz.experiment import Experiment
 from clsviz.settings import Unit
 from clsviz.statistics.line import FLAT_LENGTHS
-from clsviz.words.labels import cutoff_unit
-from clsviz.words.numbers import number, r_squared, runs
+from clsviz.words.numbers import number, r_squared, runs, share
 
 if TYPE_CHECKING:
     from clsviz.analysis import ViewData
@@ -17,18 +16,29 @@ if TYPE_CHECKING:
     from clsviz.statistics.shape import Shape
 
 
-def in_numbers(shown: "ViewData", experiment: Experiment, n_sampled: int) -> str:
-    """The line in numbers, and how many sentences it is of, on one line; "" where there is no line."""
+def in_numbers(shown: "ViewData", experiment: Experiment, n_sampled: int, shape: "Shape | None" = None) -> str:
+    """The numbers behind the headline on one line, or why there is no line."""
     fit = shown.fit
     if fit is None:
-        return ""
-    is_known = shown.clusters is not None
-    of_line = _with_interval(fit.r_squared, fit.r_squared_interval, _r_squared, is_known=is_known)
-    slope = _with_interval(fit.slope, fit.slope_interval, is_known=is_known)
-    return (
-        f"R² {of_line} · slope per {experiment.unit.singular} {slope} · {fit.n:,} of {n_sampled:,} sentences, those "
-        f"under {experiment.length_cutoff} {cutoff_unit(experiment)}"
-    )
+        return "" if shown.is_constant else shown.problem
+    direction = ""
+    if fit.r_squared_interval[0] > 0:
+        direction = ", rising" if fit.slope > 0 else ", falling"
+    lengths = f"{shown.distinct_lengths[0]:,}–{shown.distinct_lengths[-1]:,} {experiment.unit}"
+    parts = [f"Straight line{direction}: {_shares(fit.r_squared, fit.r_squared_interval, shown)}"]
+    if shape is not None and shape.curve_r_squared > max(shape.curve_null, 0):
+        parts.append(f"smooth curve: {share(shape.curve_r_squared)}")
+    if shape is not None and not math.isnan(shape.spread_ratio):
+        parts.append(f"spread, shortest against longest fifth: {number(shape.spread_ratio, digits=1)}×")
+    return " · ".join([*parts, f"{fit.n:,} of {n_sampled:,} sentences, {lengths}"])
+
+
+def _shares(value: float, ends: tuple[float, float], shown: "ViewData") -> str:
+    """A share in percent, with its interval where near-duplicates were looked for."""
+    if shown.clusters is None:
+        return share(value)
+    low, high = (share(end) for end in ends)
+    return f"{share(value)} (95% interval {low.removesuffix('%') if '<' not in low else low}–{high})"
 
 
 def _with_interval(

@@ -40,6 +40,13 @@ def share(value: float) -> str:
     return ">99.9%" if 0.9995 <= value < 1 - _ROUNDING else f"{value:.1%}"
 
 
+def share_in_short(value: float) -> str:
+    """A share in percent to two digits; never 0% or 100% unless it is."""
+    if 0.0995 <= value < 1 - _ROUNDING:
+        return ">99%" if value >= 0.995 else f"{value:.0%}"
+    return "100%" if value >= 0.0995 else "0%" if value <= 0 else share(value)
+
+
 def r_squared(value: float, digits: int = 3) -> str:
     """R² to that many decimals; one that is not 1 is never 1.000."""
     text = f"{value:.{digits}f}"

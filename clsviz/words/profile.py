@@ -1,5 +1,7 @@
 """What a profile of the layers says: an answer of two sentences, and the rest, that hold for any model."""
 
+import numpy as np
+
 from clsviz.experiment import Experiment
 from clsviz.settings import Lengths, NearDuplicates, Pooling
 from clsviz.sources import models
@@ -25,6 +27,10 @@ from clsviz.words.readings import (
 
 _SIMILAR = 0.05
 """R² values closer than this are reported as the same: folds differ by that much."""
+
+
+_CLEAR = 0.01
+"""A difference of R² below this is none, however sure."""
 
 
 _TELLS_THE_NORM = 0.5
@@ -185,11 +191,24 @@ def _direction(direction: Reading | None, best: Reading, unit: str) -> str:
 
 
 def _amount(direction: Reading, best: Reading) -> str:
-    """How much a probe of the direction reads; a small part of a small R² is not as much."""
-    if known(direction) >= known(best) + _SIMILAR:
+    """How much a probe of the direction reads: more or less only where other sentences would say so too."""
+    way = _difference(direction, best)
+    if way > 0:
         return "more than one of the whole vector"
-    enough = known(best) - min(_SIMILAR, known(best) / 4)
-    return "as much as one of the whole vector" if known(direction) > enough else "less than one of the whole vector"
+    return "less than one of the whole vector" if way < 0 else "about as much as one of the whole vector"
+
+
+def _difference(reading: Reading, cls: Reading) -> int:
+    """1 if a reading is clearly better than that of the whole [CLS] vector after the same layer, −1 if worse, else 0.
+
+    Where the interval of the difference is not known, R² have to be _SIMILAR apart, or a quarter of a small one.
+    """
+    low, high = reading.beyond_cls or (np.nan, np.nan)
+    if not low <= high:
+        margin = min(_SIMILAR, max(known(cls), 0) / 4)
+        low, high = known(reading) - known(cls) - margin, known(reading) - known(cls) + margin
+    is_clear = abs(known(reading) - known(cls)) >= _CLEAR
+    return (1 if low > 0 else -1 if high < 0 else 0) if is_clear else 0
 
 
 def _norm_from_direction(direction: Reading) -> str:
@@ -198,7 +217,7 @@ def _norm_from_direction(direction: Reading) -> str:
     if value != value:
         return ""
     if value < HARDLY:
-        return f"A linear probe does not read the norm itself from the direction (R² {max(value, 0):.3f})."
+        return f"A linear probe hardly reads the norm itself from the direction (R² {max(value, 0):.3f})."
     if value < _TELLS_THE_NORM:
         return f"A linear probe reads only some of the norm itself from the direction (R² {value:.3f})."
     return (
@@ -256,10 +275,12 @@ def _compared(other: Reading, cls: Reading) -> str:
     """How well a probe does on another vector, compared with [CLS]."""
     if other.r_squared is None:
         return "nothing"
-    if max(other.r_squared, cls.r_squared or 0.0) < HARDLY:
-        return "hardly better than a guess" if cls.r_squared is None else "no better"
-    more = other.r_squared - (cls.r_squared or 0.0)
-    return "about as well" if abs(more) < _SIMILAR else "better" if more > 0 else "worse"
+    if cls.r_squared is None:
+        return "hardly better than guessing" if other.r_squared < HARDLY else "better"
+    way = _difference(other, cls)
+    if way == 0 and max(other.r_squared, cls.r_squared) < HARDLY:
+        return "hardly better than guessing"
+    return {1: "better", 0: "about as well", -1: "worse"}[way]
 
 
 def _embedding(profile: Profile) -> str:

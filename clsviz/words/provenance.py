@@ -18,7 +18,6 @@ from clsviz.settings import (
     NearDuplicates,
     Pooling,
     Precision,
-    Segmentation,
     printable,
 )
 from clsviz.sources import catalogue, models
@@ -26,6 +25,7 @@ from clsviz.statistics.intervals import enough_row_groups
 from clsviz.words.answer import precision
 from clsviz.words.labels import POOLINGS, cutoff_unit, is_imported
 from clsviz.words.numbers import counted
+from clsviz.words.reading import cut
 
 if TYPE_CHECKING:
     from clsviz.analysis import ViewData
@@ -68,10 +68,7 @@ def origin(found: Found) -> dict[str, str]:
         corpus.append(counted(found.corpus.n_sentences))
     if found.corpus.width:
         corpus.append(f"lines wrapped at about {found.corpus.width} characters joined into paragraphs")
-    if selection.segmentation is Segmentation.SENTENCES:
-        corpus.append("texts cut into sentences")
-    elif catalogue.is_own(selection.corpus) and not found.corpus.width:
-        corpus.append("one sentence per row" if selection.column else "one sentence per line")
+    corpus.append(cut(found.corpus))
     kind = "imported vectors, " if found.weights.imported else ""
     return {
         "Model": f"{found.weights.label} ({kind}{found.weights.pinned}), fingerprint {found.weights.fingerprint[:16]}",

@@ -46,6 +46,30 @@ def how(found: "Corpus | Preview") -> str:
     return f"{texts} was cut into sentences." if is_cut else f"{texts} is taken as one sentence."
 
 
+def cut(corpus: Corpus) -> str:
+    """What is one sentence of a corpus, in three or four words."""
+    selection = corpus.selection
+    made = catalogue.CORPORA.get(selection.corpus)
+    if selection.segmentation is Segmentation.SENTENCES or (made is not None and made.is_cut):
+        return "cut into sentences"
+    if corpus.width:
+        return "one per paragraph"
+    if catalogue.is_own(selection.corpus) and not selection.column:
+        return "one per line"
+    return "one per text, not cut into sentences"
+
+
+def other_cut(corpus: Corpus) -> tuple[Segmentation, str] | None:
+    """The other way to cut its texts, and what a button that does so says; None where they come as they are."""
+    made = catalogue.CORPORA.get(corpus.selection.corpus)
+    if made is not None and not isinstance(made, catalogue.Dataset):
+        return None
+    if corpus.selection.segmentation is not Segmentation.SENTENCES:
+        return Segmentation.SENTENCES, "Cut into sentences instead"
+    whole = "paragraph" if corpus.width else "text" if corpus.selection.column else "line"
+    return Segmentation.NONE, f"Take one per {whole} instead"
+
+
 def counted(found: "Corpus | Preview", corpus: Corpus | None = None) -> str:
     """How many sentences a file holds, or its beginning; corpus: what is known of all of it, if it was read."""
     if isinstance(found, Corpus):

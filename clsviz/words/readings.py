@@ -43,7 +43,7 @@ def where(profile: Profile, layer: int | None) -> str:
 
 def vector(profile: Profile) -> str:
     """What the probes read, in a sentence."""
-    return "the vectors" if profile.is_of_one_vector else "[CLS]"
+    return "the vectors" if profile.is_of_one_vector else "the [CLS] vector"
 
 
 def clause(problem: str) -> str:
@@ -79,6 +79,11 @@ def untested(n: int, n_different: int, what: str) -> str:
 def so_far(profile: Profile) -> str:
     """That not all layers are read yet, if so."""
     return " so far" if None in profile.line(Pooling.CLS, Readout.VECTOR) else ""
+
+
+def stands_out(reading: Reading) -> bool:
+    """False where other sentences might leave nothing of the R² of a probe, as far as its interval is known."""
+    return reading.interval is None or reading.interval[0] > 0
 
 
 def is_by_chance(reading: Reading, n_different: int) -> bool:

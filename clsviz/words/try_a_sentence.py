@@ -1,5 +1,6 @@
 """What the model makes of a visitor's own sentences, in prose."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,10 +10,11 @@ from clsviz.analysis.typed import MOST_WORDS, TypedSentences
 from clsviz.experiment import Experiment, View
 from clsviz.settings import Pooling
 from clsviz.sources import models
+from clsviz.statistics.lengths import percentile_at_length
 from clsviz.statistics.similarity import Nearest
 from clsviz.words.labels import vector_name
 from clsviz.words.numbers import duration, number
-from clsviz.words.typed import among
+from clsviz.words.typed import percentage
 
 _TRAINED_ON_MEANS = ("minilm", "all-mpnet-base-v2")
 """sentence-transformers models of the catalogue whose sentence vector is the mean after the last layer."""
@@ -33,30 +35,89 @@ def quoted(sentence: str, most: int = _LONGEST_QUOTE) -> str:
     return f"“{sentence if len(sentence) <= most else f'{sentence[: most - 1].rstrip()}…'}”"
 
 
-EXAMPLE = "This is an example; type your own below."
+EXAMPLE = "An example; type your own"
 
 
-def answer(typed: TypedSentences, at: int, corpus: CorpusContext | None, view: View) -> str:
-    """Length and norm of one sentence, and how many corpus sentences of its length have a lower norm."""
-    length, norm = typed.length(at, view), typed.norm(at, view)
-    said = f"{quoted(typed.sentences[at])} has {length:,} {view.unit.singular if length == 1 else view.unit}, and "
-    said += f"the norm of {vector_name(view)} is {number(norm)}"
-    if corpus is None:
-        rest = ". The corpus to compare it with has not been measured yet."
-    elif corpus.norms is None:
-        rest = f". {missing(corpus)}"
-    elif compared := among(length, norm, corpus.lengths, corpus.norms):
-        rest = f": {compared}."
-    else:
-        rest = ". There are too few corpus sentences of about this length for a comparison."
+def headline(typed: TypedSentences, at: int, corpus: CorpusContext | None, view: View) -> str:
+    """How the norm of one sentence compares with those of corpus sentences about as long."""
     if typed.vectors.truncated[at]:
-        rest += " The sentence is too long: the model reads only its beginning."
-    return said + rest
+        n_read = int(typed.vectors.n_tokens[at])
+        return f"Cut short: the model reads only the first {n_read:,} tokens of this sentence."
+    if corpus is None:
+        return "Nothing to compare with: the corpus is not measured yet."
+    if corpus.norms is None:
+        return f"Nothing to compare with: {_MISSING_IN_SHORT[corpus.missing]}." if corpus.missing else ""
+    found = percentile_at_length(typed.length(at, view), typed.norm(at, view), corpus.lengths, corpus.norms)
+    if found is None:
+        return "Nothing to compare with: too few corpus sentences are about as long."
+    percent, _ = found
+    if math.isnan(percent):
+        return "Nothing to compare with: sentences about as long all have the same norm, up to rounding."
+    if corpus.is_nearly_constant:
+        return f"Only on paper: its norm tops {percentage(percent)} of sentences about as long, but norms hardly vary."
+    low = "Unusually low" if percent < 5 else "Low" if percent < 25 else ""
+    high = "Unusually high" if percent > 95 else "High" if percent > 75 else ""
+    tops = "none" if not percent else f"{'only ' if low else ''}{percentage(percent)}"
+    return f"{low or high or 'Ordinary'} for its length: its norm tops {tops} of corpus sentences about as long."
+
+
+def numbers(typed: TypedSentences, at: int, corpus: CorpusContext | None, view: View) -> str:
+    """What stands below it: the sentence, its length and norm, how many it is compared with, and how far norms vary."""
+    length, norm = typed.length(at, view), typed.norm(at, view)
+    parts = [
+        quoted(typed.sentences[at]),
+        f"{length:,} {view.unit.singular if length == 1 else view.unit}",
+        f"norm of {vector_name(view)} {number(norm)}",
+    ]
+    if corpus is not None and corpus.norms is not None:
+        if found := percentile_at_length(length, norm, corpus.lengths, corpus.norms):
+            parts.append(f"{found[1]:,} corpus sentences about as long")
+        if corpus.is_nearly_constant:
+            mean, sd = float(corpus.norms.mean(dtype=float)), float(corpus.norms.std(dtype=float))
+            parts.append(f"standard deviation of all norms {number(sd, digits=2)}, around {number(mean, digits=4)}")
+    return " · ".join(parts)
 
 
 def missing(corpus: CorpusContext) -> str:
     """Why the corpus's norms cannot be shown and what to do about it, or ""."""
     return _MISSING[corpus.missing] if corpus.missing else ""
+
+
+_MISSING_IN_SHORT = {
+    Missing.VECTORS: "the norms of this vector are not measured",
+    Missing.PRECISION: "in fast precision the error exceeds the variation of the norms",
+}
+
+
+def similarity(similarity: float, view: View, percent: float | None = None) -> str:
+    """How near two sentences are by cosine; percent: of pairs of corpus sentences that are less similar, if known."""
+    text = f"Similarity of the two (cosine of {vector_name(view, 'the')}): **{similarity:.3f}**"
+    return text + (f", above {percentage(percent)} of pairs of corpus sentences" if percent is not None else "")
+
+
+def tokens_title(typed: TypedSentences, at: int) -> str:
+    """What the model reads, as the title of a box."""
+    return (
+        f"The model reads {len(typed.tokens[at]):,} tokens, {int(typed.vectors.n_tokens[at]):,} of them the sentence’s"
+    )
+
+
+def layers_title(typed: TypedSentences, at: int) -> str:
+    """Where the norm begins and ends, as the title of a box."""
+    norms = typed.vectors.cls_norms[at]
+    return (
+        f"Norm by layer: {number(norms[0], digits=2)} at the embeddings, {number(norms[-1], digits=2)} after the last"
+    )
+
+
+def pooler_title(typed: TypedSentences, at: int) -> str:
+    """What the pooler does to the norm, as the title of a box."""
+    if not typed.vectors.has_pooler:
+        return "This model has no pooler"
+    output = float(typed.vectors.norms(Pooling.POOLER, None)[at])
+    return (
+        f"The pooler takes the norm from {number(float(typed.raw_norms[at]), digits=2)} to {number(output, digits=2)}"
+    )
 
 
 def tokens(typed: TypedSentences, at: int, n_shown: int) -> str:

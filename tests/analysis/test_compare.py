@@ -1,18 +1,16 @@
 """Several models on the same sentences: against numbers computed one model and one sentence at a time."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import transformers
+from support.prose import row_of
 from support.tiny import random_sentences, write_piecewise_bert
 
 from clsviz import analysis, words
-from clsviz.analysis import ViewData
-from clsviz.analysis.compare import Norms, Row
-from clsviz.errors import UndefinedFitError
+from clsviz.analysis.compare import Row
 from clsviz.experiment import Experiment
 from clsviz.jobs import Encoders, Extraction, Found
 from clsviz.measurements import Kind, Measurements
@@ -179,36 +177,13 @@ def test_tables_of_nothing_have_their_columns() -> None:
     nothing = [Row("a/b", "b", problem="It is gone.")]
     assert analysis.compare.table(nothing)["problem"].tolist() == ["It is gone."]
     assert analysis.compare.table(nothing)["n_sentences"].isna().all()
-    assert list(analysis.compare.curves(nothing)) == ["model", "layer", "depth", "norm", "vector"]
+    assert list(analysis.compare.curves(nothing)) == ["model", "layer", "depth", "norm", "vector", "error"]
     assert list(analysis.compare.points(nothing, [])) == ["model", "sentence", "n_tokens", "length", "norm"]
     assert len(analysis.compare.curves(nothing)) == len(analysis.compare.points(nothing, [])) == 0
     assert words.comparison.answer(nothing, Experiment()) == words.comparison.tokenizers(nothing, Unit.TOKENS) == ""
 
 
-@pytest.fixture(scope="module")
-def lengths() -> np.ndarray:
-    return np.random.default_rng(0).integers(3, 40, 500).astype(np.int32)
-
-
-@pytest.fixture(scope="module")
-def row_of(lengths: np.ndarray) -> Callable[..., Row]:
-    """A row of 500 sentences whose norm follows the length so much."""
-
-    def row_of(label: str, strength: float, spread: float = 0.2, **settings: object) -> Row:
-        noise = np.random.default_rng(len(label)).normal(size=500)
-        norms = (7 + spread * (strength * (lengths - lengths.mean()) / lengths.std() + noise)).astype(np.float32)
-        fit, problem = None, ""
-        try:
-            fit = regression.fit(lengths, norms)
-        except UndefinedFitError as error:
-            problem = str(error)
-        shown = ViewData(np.arange(500), lengths, norms, fit, problem, 0, clusters=np.arange(500))
-        return Row(label, label, 600, True, Norms(shown, lengths, np.array([np.nan, 0.5])), **settings)
-
-    return row_of
-
-
-def test_whether_lengths_compare_is_said(rows: list[Row], row_of: Callable[..., Row]) -> None:
+def test_whether_lengths_compare_is_said(rows: list[Row]) -> None:
     assert analysis.compare.tokens_agree(rows) is False
     first, second = (row.norms.n_tokens.mean() for row in rows if row.norms)
     assert f"on average {first:.1f} tokens for tiny-bert, {second:.1f} for by-pieces." in words.comparison.tokenizers(

@@ -154,8 +154,8 @@ def test_shuffled_lengths_are_the_same_of_other_sentences_and_always_the_same() 
 
 
 @pytest.mark.parametrize("pooling", [Pooling.MEAN, Pooling.MAX])
-def test_mean_and_maximum_need_vectors(pooling: Pooling) -> None:
-    with pytest.raises(SettingError, match="if vectors are measured"):
+def test_mean_and_maximum_are_measured_apart(pooling: Pooling) -> None:
+    with pytest.raises(SettingError, match="a measurement of their own"):
         select(found(measurements(20)), View(pooling=pooling))
     pooled = np.random.default_rng(0).normal(size=(3, 2, 30, 4)).astype(np.float32)
     lengths = np.arange(1, 31, dtype=np.int32)

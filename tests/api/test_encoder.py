@@ -21,7 +21,8 @@ def test_norms_are_those_of_the_vectors(encoder: clsviz.Encoder) -> None:
             vectors = encoder.vectors(SENTENCES, layer=layer, pooling=pooling)
             assert (norms.shape, vectors.shape) == ((40,), (40, 16))
             assert norms.dtype == vectors.dtype == np.float32
-            np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), norms, rtol=2e-3)
+            np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), norms, rtol=1e-5)
+            np.testing.assert_array_equal(encoder.encode(SENTENCES, layer=layer, pooling=pooling), vectors)
 
 
 def test_the_table_is_in_the_order_of_the_sentences(encoder: clsviz.Encoder) -> None:

@@ -41,7 +41,7 @@ def test_norms_are_measured_without_a_model(mine: tuple[clsviz.Experiment, Path]
     slope, _ = np.polyfit(WORDS, norms, 1)
     assert result.fit().slope == pytest.approx(slope, rel=1e-5)
     assert result.fit(unit="tokens").slope == result.fit(unit="words").slope
-    assert "words" in result.answer
+    assert "words" in result.in_numbers
     assert "token" not in f"{result.answer} {result.in_numbers}"
     assert result.plot().layout.yaxis.title.text == "Norm of the vector"
     assert "[CLS]" not in result._repr_html_()
@@ -92,7 +92,7 @@ def test_lengths_in_tokens_are_taken_as_given(tmp_path: Path) -> None:
     assert own.unit is Unit.TOKENS
     result = clsviz.measure(own, store=tmp_path, progress=False)
     assert result.table().set_index("sentence").loc[TEXTS, "n_tokens"].tolist() == (WORDS + 2).tolist()
-    assert "tokens" in result.answer
+    assert "tokens" in result.in_numbers
 
 
 @pytest.mark.parametrize(

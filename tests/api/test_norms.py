@@ -30,10 +30,11 @@ def test_a_fit_is_the_line_of_its_view(result: clsviz.NormResult) -> None:
 def test_the_summary_and_the_answer_tell_the_same_line(result: clsviz.NormResult) -> None:
     assert result.summary()["r_squared"] == result.fit().r_squared
     summary = result.summary()
-    assert f"{100 * result.fit().r_squared:.1f}% of the differences between norms" in result.answer
-    assert f" a curve {100 * summary['curve_r_squared']:.1f}%" in result.answer
-    assert result.in_numbers.startswith("R² ")
-    assert result.in_numbers.endswith(f" · {result.fit().n} of 200 sentences, those under 20 tokens")
+    most = max(result.fit().r_squared, summary["curve_r_squared"])
+    assert f"accounts for {100 * most:.0f}% of the differences between norms" in result.answer
+    assert result.in_numbers.startswith(f"Straight line, rising: {100 * result.fit().r_squared:.1f}% (95% interval ")
+    assert f" · smooth curve: {100 * summary['curve_r_squared']:.1f}% · " in result.in_numbers
+    assert f" · {result.fit().n} of 200 sentences, " in result.in_numbers
     assert result.answer in repr(result)
     assert result.notes == []
 

@@ -57,7 +57,7 @@ def test_the_image_is_a_public_server_of_an_ordinary_user_that_writes_to_its_vol
     assert f"useradd --uid 1000 --no-create-home --home-dir {volume} " in run
     health = json.loads(last("HEALTHCHECK").partition("CMD ")[2])
     port = settings["STREAMLIT_SERVER_PORT"]
-    assert f"http://127.0.0.1:{port}/_stcore/health" in health[-1]
+    assert f"http://127.0.0.1:{port}/ready" in health[-1]
     assert last("EXPOSE") == port
     assert json.loads(last("CMD")) == ["streamlit", "run", "app.py"]
 

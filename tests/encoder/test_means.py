@@ -42,8 +42,6 @@ def test_they_are_those_of_the_models_own_tokens(tiny_encoder: Encoder, measured
             assert np.isnan(measured.fixed_norms[at])
         elif len(words) == FIXED:
             assert measured.fixed_norms[at] == pytest.approx(float(words.mean(0).norm()), rel=1e-4)
-        else:
-            assert measured.fixed_norms[at] != pytest.approx(float(words.mean(0).norm()), rel=1e-4)
 
 
 def test_which_tokens_are_drawn_depends_on_the_sentence_alone(tiny_encoder: Encoder, measured: Means) -> None:
@@ -51,14 +49,15 @@ def test_which_tokens_are_drawn_depends_on_the_sentence_alone(tiny_encoder: Enco
     np.testing.assert_allclose(turned.fixed_norms[::-1], measured.fixed_norms, rtol=1e-4)
 
 
-def test_tokens_are_dealt_out_among_neighbours(tiny_encoder: Encoder, measured: Means) -> None:
+def test_tokens_are_dealt_out_among_neighbours(tiny_encoder: Encoder, minilm_encoder: Encoder) -> None:
     alone = tiny_encoder.means(SENTENCES[:1])  # it gets its own tokens back
     np.testing.assert_allclose(alone.dealt_norms, alone.mean_norms[:, -1], rtol=1e-5)
-    assert not np.isclose(measured.dealt_norms, measured.mean_norms[:, -1], rtol=1e-3).all()
-    # The more tokens, the nearer to the mean of all.
-    n = measured.n_pooled.astype(float)
-    assert np.corrcoef(measured.dealt_norms**2, 1 / n)[0, 1] > 0.5
     sentences = random_sentences(DEALT + 40, seed=2)
+    large = minilm_encoder.means(sentences[:DEALT])
+    # The more tokens, the nearer to the mean of all: averaging alone.
+    assert np.corrcoef(large.dealt_norms.astype(float) ** 2, 1 / large.n_pooled)[0, 1] > 0.8
+    has_more = large.n_tokens > FIXED
+    assert np.isclose(large.fixed_norms[has_more], large.mean_norms[has_more, -1], rtol=1e-3).mean() < 0.05
     (streamed,) = tiny_encoder.stream([sentences], kind=Kind.MEANS)
     runs = [tiny_encoder.means(sentences[:DEALT]), tiny_encoder.means(sentences[DEALT:])]
     np.testing.assert_allclose(streamed.dealt_norms, Means.concatenate(runs).dealt_norms, rtol=1e-5)

@@ -99,7 +99,7 @@ FIGURES: dict[str, Callable[[Palette, str, str], go.Figure]] = {
     "remedies": lambda palette, text, unit: figures.remedy_bars(WAYS, palette, 0.03),
     "times found": lambda palette, text, unit: figures.times_found(np.arange(10.0), None, SPANS, palette, unit),
     "joined": lambda palette, text, unit: figures.joined(JOINED, palette),
-    "weights": lambda palette, text, unit: figures.weights_by_group(GROUPS, palette),
+    "way of [CLS]": lambda palette, text, unit: figures.way_of_cls(GROUPS, [(text, 1.5), ("Layer 1", 8.0)], palette),
     "projection": lambda palette, text, unit: figures.projection(
         np.stack([NORMS, NORMS], axis=1), LENGTHS, labels_of([text] * 300), palette, shares=(0.2, 0.05), unit=unit
     ),
@@ -108,6 +108,8 @@ FIGURES: dict[str, Callable[[Palette, str, str], go.Figure]] = {
 HAS_TEXT = (
     "scatter",
     "panels",
+    "a layer",
+    "layers played",
     "lines",
     "growth",
     "paths",
@@ -217,9 +219,16 @@ DRAWN: dict[str, Callable[[], go.Figure]] = {
     "depths": lambda: figures.relative_depth(
         pd.concat([depths("bert", 1, 0.5, 0.25, 0.1), depths("one layer", 1, 0.5)]), PALETTE, y_title="R²"
     ),
+    "depths with a guess": lambda: figures.relative_depth(
+        depths("bert", 3, 2, 4), PALETTE, y_title="Error", span=(0, 8), guess=6.5
+    ),
     "cutoffs": lambda: figures.cutoff_lines(by_cutoff(LENGTHS, LENGTHS, NORMS), 30, PALETTE, unit="word"),
     "a cutoff above all": lambda: figures.cutoff_lines(by_cutoff(LENGTHS, LENGTHS, NORMS), 400, PALETTE),
-    "weights": lambda: figures.weights_by_group(GROUPS, PALETTE),
+    "way of [CLS]": lambda: figures.way_of_cls(GROUPS, [("[CLS]", 1.5), ("Embeddings", 7), ("Layer 1", 8)], PALETTE),
+    "way of [CLS], shared weights": lambda: figures.way_of_cls(
+        GROUPS, [("Embeddings", 7), ("Layer 2", 8), ("Pooler", 1)], PALETTE
+    ),
+    "weights alone": lambda: figures.way_of_cls(GROUPS, [], PALETTE),
     "heat map": lambda: figures.heat_map(VALUES, POOLINGS, ["0", "1", "2"], PALETTE, marked=(1, 2)),
     "a wide heat map": lambda: figures.heat_map(np.full((1, 25), 0.5), ["a"], [f"{n}" for n in range(25)], PALETTE),
     "map": lambda: figures.length_map(COSINES, SPANS, PALETTE, "words"),

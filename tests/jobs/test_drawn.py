@@ -45,52 +45,52 @@ def test_what_is_shipped_is_of_the_weights_that_are_drawn_here(tmp_path: Path) -
 
 
 @pytest.fixture
-def experiment(experiment: Experiment) -> Experiment:
+def untrained(experiment: Experiment) -> Experiment:
     return replace(experiment, model=f"untrained:{experiment.model}", sample_size=40)
 
 
 def test_other_weights_are_measured_again_and_that_is_said(
-    experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    untrained: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     elsewhere = Store(tmp_path / "elsewhere")
-    theirs, _ = run(experiment, elsewhere)
+    theirs, _ = run(untrained, elsewhere)
     store = Store(tmp_path / "here", shipped=elsewhere.root)
     monkeypatch.setattr(load, "UNTRAINED_SEED", 1)  # what another version of PyTorch does: the recipe says 0
-    shipped, _ = run(experiment, store)
+    shipped, _ = run(untrained, store)
     assert shipped.n_shipped == 40  # nothing was drawn so far
-    assert REDRAWN not in notes(experiment, shipped)
+    assert REDRAWN not in notes(untrained, shipped)
 
     with pytest.raises(RedrawnError, match=REDRAWN):
         encoder_of(shipped.weights, Encoders(), store)  # for a sentence of one's own
-    ours, extraction = run(experiment, store)
+    ours, extraction = run(untrained, store)
     assert ours.n_shipped == 0
     assert extraction.sentences_per_second is not None
-    assert REDRAWN in notes(experiment, ours)
+    assert REDRAWN in notes(untrained, ours)
     assert ours.weights.fingerprint != theirs.weights.fingerprint
-    expected = Encoder(models.find(experiment.model), device="cpu").measure(ours.sentences)
+    expected = Encoder(models.find(untrained.model), device="cpu").measure(ours.sentences)
     np.testing.assert_allclose(ours.measurements.pooler_norms, expected.pooler_norms, rtol=1e-4)
     assert not np.isclose(ours.measurements.pooler_norms, theirs.measurements.pooler_norms, rtol=1e-4).all()
 
 
 def test_a_sample_that_goes_on_with_other_weights_begins_again(
-    experiment: Experiment, store: Store, monkeypatch: pytest.MonkeyPatch
+    untrained: Experiment, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before, _ = run(experiment, store)
+    before, _ = run(untrained, store)
     monkeypatch.setattr(load, "UNTRAINED_SEED", 1)
-    after, _ = run(replace(experiment, sample_size=80), store)
+    after, _ = run(replace(untrained, sample_size=80), store)
     assert len(after.measurements) == 80
     assert not np.isclose(after.measurements.pooler_norms[:40], before.measurements.pooler_norms, rtol=1e-4).all()
-    assert REDRAWN in notes(experiment, after)
+    assert REDRAWN in notes(untrained, after)
 
 
-def test_a_damaged_note_is_no_note(experiment: Experiment, store: Store) -> None:
-    before, _ = run(experiment, store)
+def test_a_damaged_note_is_no_note(untrained: Experiment, store: Store) -> None:
+    before, _ = run(untrained, store)
     (note,) = (store.root / "drawn").iterdir()
     for content in ("", "[]", "{", json.dumps({"digest": "x"})):
         note.write_text(content)
-        again, _ = run(experiment, store)
+        again, _ = run(untrained, store)
         assert again.weights == before.weights
     shutil.rmtree(store.root / "drawn")
-    again, extraction = run(experiment, store)
+    again, extraction = run(untrained, store)
     assert extraction.sentences_per_second is None  # found again once it is known which weights they are
     assert again.weights == before.weights

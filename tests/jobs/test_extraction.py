@@ -1,3 +1,5 @@
+"""A sample measured part by part: what is stored, added, stopped, killed, damaged, waited for and altered."""
+
 import shutil
 import signal
 import subprocess
@@ -10,43 +12,47 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.extracting import Steps, equal, run
-from support.tiny import write_model
+from support.tiny import write_bert, write_model
+from support.waiting import wait_for
 
 from clsviz.encoder import Encoder
-from clsviz.errors import CancelledError
+from clsviz.errors import AlterationError, CancelledError, ModelError
 from clsviz.experiment import Experiment
-from clsviz.jobs import Encoders, Extraction
-from clsviz.measurements import Measurements
+from clsviz.jobs import Encoders, Extraction, Found, measure_altered, measure_texts
+from clsviz.measurements import Kind, Measurements
 from clsviz.progress import Progress
-from clsviz.settings import Precision
+from clsviz.settings import Alteration, Pooling
 from clsviz.sources.models import Weights
 from clsviz.store import Store
 
 
-def test_what_is_measured_are_the_sentences_of_the_sample(
+class NoEncoders(Encoders):
+    def get(self, *_: object, **__: object) -> Encoder:
+        raise AssertionError("nothing is measured twice")
+
+
+def test_what_is_measured_are_the_sentences_of_the_sample_and_once(
     experiment: Experiment, store: Store, tiny_encoder: Encoder, text_file: Path
 ) -> None:
     found, _ = run(experiment, store)
-    lines = text_file.read_text().splitlines()
-    assert set(found.sentences) < set(lines)
+    assert set(found.sentences) < set(text_file.read_text().splitlines())
     assert len(found.sentences) == 300
     expected = tiny_encoder.measure(found.sentences)
     np.testing.assert_allclose(found.measurements.cls_norms, expected.cls_norms, rtol=1e-5)
     np.testing.assert_array_equal(found.measurements.n_tokens, expected.n_tokens)
-
-
-def test_a_second_run_loads_no_model(experiment: Experiment, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, _ = run(experiment, store)
-    monkeypatch.setattr(Encoders, "get", None)
-    second, again = run(experiment, store)
-    assert equal(first.measurements, second.measurements)
+    again = Extraction(experiment, store, NoEncoders())
+    assert equal(again.run(Progress()).measurements, found.measurements)
     assert again.sentences_per_second is None
+    smaller = Extraction(replace(experiment, sample_size=50), store, NoEncoders()).run(Progress())
+    assert equal(smaller.measurements, found.measurements.head(50))
+    assert run(replace(experiment, seed=1), store)[0].sentences != found.sentences
+    assert len(list(store.root.glob("norms-*"))) == 2
 
 
 def test_a_larger_sample_measures_only_what_is_new(
     experiment: Experiment, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    small, _ = run(Experiment(experiment.model, experiment.corpus, sample_size=100), store)
+    small, _ = run(replace(experiment, sample_size=100), store)
     measured: list[str] = []
     tokenize = Encoder.tokenize
     monkeypatch.setattr(
@@ -58,29 +64,21 @@ def test_a_larger_sample_measures_only_what_is_new(
     assert equal(large.measurements.head(100), small.measurements)
 
 
-def test_a_smaller_sample_reads_a_part_of_what_is_there(experiment: Experiment, store: Store) -> None:
-    large, _ = run(experiment, store)
-    small, _ = run(Experiment(experiment.model, experiment.corpus, sample_size=50), store)
-    assert equal(small.measurements, large.measurements.head(50))
-
-
-def test_another_seed_draws_other_sentences(experiment: Experiment, store: Store) -> None:
-    one, _ = run(experiment, store)
-    other, _ = run(Experiment(experiment.model, experiment.corpus, sample_size=300, seed=1), store)
-    assert one.sentences != other.sentences
-    assert len(list(store.root.glob("norms-*"))) == 2
-
-
-def test_cancelling_keeps_what_was_measured_and_the_next_run_goes_on(experiment: Experiment, store: Store) -> None:
-    undisturbed, _ = run(experiment, Store(store.root / "other"))
+def test_the_picture_sharpens_part_by_part_and_a_stop_keeps_what_was_measured(
+    experiment: Experiment, store: Store
+) -> None:
+    other = Store(store.root / "other")
+    measuring, sizes = Extraction(experiment, other, Encoders()), []
+    progress = Steps(at=0, action=lambda: measuring.found and sizes.append(len(measuring.found.measurements)))
+    undisturbed = measuring.run(progress)
+    assert sorted(set(sizes)) == [0, 32, 64, 128, 256]
+    assert progress.total == 300
     stopped = Extraction(experiment, store, Encoders())
     progress = Steps(at=100, action=lambda: progress.cancel())
     with pytest.raises(CancelledError):
         stopped.run(progress)
-    assert stopped.found is not None
     assert 0 < len(stopped.found.measurements) < 300
-    resumed, _ = run(experiment, store)
-    assert equal(resumed.measurements, undisturbed.measurements)
+    assert equal(run(experiment, store)[0].measurements, undisturbed.measurements)
 
 
 def test_a_killed_run_goes_on_where_its_last_part_ended(experiment: Experiment, store: Store) -> None:
@@ -102,103 +100,87 @@ Extraction(Experiment.from_query({experiment.to_query()!r}), store, Encoders()).
 """
     killed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
-    left = sorted(path.name for path in store.root.glob("norms-*/*.safetensors"))
-    assert left
-    whole = (store.root / "other").glob("norms-*/*.safetensors")
-    assert {name[:19] for name in left} < {path.name[:19] for path in whole}  # sentences from and to
     before = {path: path.stat().st_mtime_ns for path in store.root.glob("norms-*/*.safetensors")}
-    resumed, _ = run(experiment, store)
-    assert equal(resumed.measurements, undisturbed.measurements)
+    assert before
+    whole = (store.root / "other").glob("norms-*/*.safetensors")
+    assert {path.name[:19] for path in before} < {path.name[:19] for path in whole}  # sentences from and to
+    assert equal(run(experiment, store)[0].measurements, undisturbed.measurements)
     assert all(path.stat().st_mtime_ns == modified for path, modified in before.items())
 
 
 def test_damaged_parts_are_counted_and_measured_again(experiment: Experiment, store: Store) -> None:
     whole, _ = run(experiment, store)
     paths = sorted(store.root.glob("norms-*/*.safetensors"))
-    assert len(paths) > 3
     for path in (paths[1], paths[3]):
         path.write_bytes(path.read_bytes()[:-1])
-    others = {path: path.stat().st_mtime_ns for path in paths if path not in (paths[1], paths[3])}
+    others = {path: path.stat().st_mtime_ns for path in (paths[0], paths[2])}
     mended, _ = run(experiment, store)
     assert mended.damaged_parts == 2
     assert equal(mended.measurements, whole.measurements)
     assert all(path.stat().st_mtime_ns == modified for path, modified in others.items())
 
 
+def test_a_part_within_another_is_passed_over(experiment: Experiment, store: Store) -> None:
+    """A run of a smaller sample ended within what another run measured at the same time."""
+    whole, extraction = run(experiment, Store(store.root / "other"))
+    key = extraction.key_of(whole)
+    with store.writer(key):
+        for start, stop in ((0, 32), (32, 64), (32, 40), (40, 80), (80, 160)):
+            part = Measurements(**{name: array[start:stop] for name, array in whole.measurements.to_arrays().items()})
+            store.append(key, start, part, seconds=1)
+    found, _ = run(experiment, store)
+    np.testing.assert_allclose(found.measurements.cls_norms, whole.measurements.cls_norms, rtol=1e-5)
+    assert sorted(store.parts(key)) == [0, 32, 40, 64, 80, 160]
+
+
 def test_two_processes_measure_the_same_only_once(experiment: Experiment, store: Store) -> None:
     """While another holds the lock this one waits, and takes what the other has measured."""
-    waiting = Extraction(experiment, store, Encoders())
-    looked_up = Extraction(experiment, store, Encoders())
+    waiting, looked_up, progress = (
+        Extraction(experiment, store, Encoders()), Extraction(experiment, store, Encoders()), Progress()
+    )  # fmt: skip
     looked_up.look_up(Progress())
-    assert looked_up.found is not None
     key = looked_up.key_of(looked_up.found)
-    progress = Progress()
     with store.writer(key):
         thread = threading.Thread(target=waiting.run, args=[progress])
         thread.start()
-        deadline = time.monotonic() + 30
-        while "Another process" not in progress.stage and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert "Another process" in progress.stage
+        wait_for(lambda: "Another process" in progress.stage)
         encoder = Encoders().get(looked_up.found.weights)
         store.append(key, 0, encoder.measure(looked_up.found.sentences), seconds=1)
     thread.join(timeout=30)
-    assert waiting.found is not None
     assert waiting.found.n_missing == 0
     assert len(store.parts(key)) == 1
     assert waiting.sentences_per_second is None
 
 
-def test_the_picture_sharpens_part_by_part(experiment: Experiment, store: Store) -> None:
-    measuring = Extraction(experiment, store, Encoders())
-    sizes: list[int] = []
-    progress = Steps(at=0, action=lambda: measuring.found and sizes.append(len(measuring.found.measurements)))
-    measuring.run(progress)
-    assert sorted(set(sizes)) == [0, 32, 64, 128, 256]
-    assert progress.total == 300
-
-
 def test_a_cancel_does_not_wait_for_the_model(
     experiment: Experiment, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    released = threading.Event()
-
-    def slow(self: Encoders, weights: Weights, precision: Precision) -> None:
-        released.wait(30)
-
-    monkeypatch.setattr(Encoders, "get", slow)
-    progress = Progress()
+    released, progress = threading.Event(), Progress()
+    monkeypatch.setattr(Encoders, "get", lambda *_: released.wait(30))
     threading.Timer(0.2, progress.cancel).start()
     began = time.monotonic()
     with pytest.raises(CancelledError):
         Extraction(experiment, store, Encoders()).run(progress)
-    assert not released.is_set()
     assert time.monotonic() - began < 10  # not the 30 s of the load
     released.set()
 
 
-def test_only_so_many_encoders_stay_loaded(tiny_weights: Weights, minilm_encoder: Encoder) -> None:
-    encoders = Encoders(capacity=1)
-    first = encoders.get(tiny_weights)
-    assert encoders.get(tiny_weights) is first
-    encoders.get(minilm_encoder.weights)
-    assert encoders.get(tiny_weights) is not first
-
-
-def test_threads_that_want_the_same_encoder_share_it(tiny_weights: Weights) -> None:
-    encoders = Encoders()
-    got: list[Encoder] = []
+def test_only_so_many_encoders_stay_loaded_and_threads_share_them(
+    tiny_weights: Weights, minilm_encoder: Encoder
+) -> None:
+    encoders, got = Encoders(capacity=1), []
     threads = [threading.Thread(target=lambda: got.append(encoders.get(tiny_weights))) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert len(set(map(id, got))) == 1
+    encoders.get(minilm_encoder.weights)
+    assert encoders.get(tiny_weights) is not got[0]
 
 
 def test_a_slower_way_through_a_model_is_said(tmp_path: Path, experiment: Experiment, store: Store) -> None:
-    usual, _ = run(experiment, store)
-    assert usual.slow_path_reason == ""
+    assert run(experiment, store)[0].slow_path_reason == ""
     slower, _ = run(replace(experiment, model=str(write_model(tmp_path / "m", "modernbert"))), store)
     assert "no fast forward pass for models of the type modernbert" in slower.slow_path_reason
 
@@ -236,10 +218,61 @@ def test_a_model_that_changed_in_its_folder_is_measured_anew(
     progress = Steps(40, lambda: progress.cancel())
     with pytest.raises(CancelledError):
         extraction.run(progress)
-    assert extraction.found is not None
     before = extraction.found.weights.fingerprint
     write_model(folder, "bert")
     found = Extraction(experiment, store, Encoders(), extraction.found).run(Progress())
     assert found.weights.fingerprint != before
     expected = Encoder(found.weights, device="cpu").measure(found.sentences)
     np.testing.assert_allclose(found.measurements.cls_norms, expected.cls_norms, rtol=1e-5)
+
+
+def vectors_of(experiment: Experiment, store: Store) -> Found:
+    return Extraction(experiment, store, Encoders(), kind=Kind.VECTORS).run(Progress())
+
+
+def test_texts_that_are_no_sample_are_measured_once_and_kept(
+    experiment: Experiment, tiny_encoder: Encoder, store: Store
+) -> None:
+    experiment = replace(experiment, sample_size=20)
+    found = vectors_of(experiment, store)
+    texts = [f"{one} {other}" for one, other in zip(found.sentences[:10], found.sentences[10:], strict=True)]
+    measured = measure_texts(texts, experiment, found, store, Encoders(), Progress())
+    expected = tiny_encoder.vectors(texts)
+    np.testing.assert_allclose(measured.of(Pooling.MEAN, 1), expected.of(Pooling.MEAN, 1), atol=2e-3)
+    np.testing.assert_array_equal(measured.n_tokens, expected.n_tokens)
+    again = measure_texts(texts, experiment, found, store, NoEncoders(), Progress())
+    np.testing.assert_array_equal(again.of(Pooling.CLS, 2), measured.of(Pooling.CLS, 2))
+    sample = Extraction(experiment, store, NoEncoders(), kind=Kind.VECTORS).run(Progress())
+    np.testing.assert_array_equal(sample.vectors.of(Pooling.CLS, 2), found.vectors.of(Pooling.CLS, 2))
+
+
+@pytest.mark.parametrize("alteration", Alteration)
+def test_altered_sentences_are_kept_beside_the_natural_ones_and_more_are_added(
+    alteration: Alteration, experiment: Experiment, tiny_encoder: Encoder, store: Store
+) -> None:
+    experiment = replace(experiment, sample_size=80)
+    found = vectors_of(experiment, store)
+    progress = Steps(40, lambda: progress.cancel())
+    with pytest.raises(CancelledError):
+        measure_altered(80, alteration, experiment, found, store, Encoders(), progress)
+    kept = measure_altered(32, alteration, experiment, found, store, NoEncoders(), Progress())
+    measured = measure_altered(80, alteration, experiment, found, store, Encoders(), Progress())
+    expected = tiny_encoder.altered(alteration, experiment.seed).vectors(found.sentences)
+    for layer in range(3):
+        np.testing.assert_allclose(measured.of(Pooling.CLS, layer), expected.of(Pooling.CLS, layer), atol=2e-2)
+    np.testing.assert_array_equal(measured.of(Pooling.CLS, 2)[:32], kept.of(Pooling.CLS, 2))
+    assert not np.allclose(measured.of(Pooling.CLS, 2), found.vectors.of(Pooling.CLS, 2), atol=1e-2)
+
+
+def test_what_a_model_cannot_read_is_said_and_one_that_was_changed_measures_nothing_else(
+    experiment: Experiment, tmp_path: Path, store: Store
+) -> None:
+    experiment = replace(experiment, model=str(write_model(tmp_path / "model", "mpnet")), sample_size=20)
+    found, parts = vectors_of(experiment, store), set(store.root.rglob("*.safetensors"))
+    with pytest.raises(AlterationError, match="position vectors alone"):
+        measure_altered(20, Alteration.ONE_POSITION, experiment, found, store, Encoders(), Progress())
+    assert set(store.root.rglob("*.safetensors")) == parts
+    shutil.rmtree(tmp_path / "model")
+    write_bert(tmp_path / "model", num_hidden_layers=3)
+    with pytest.raises(ModelError, match="were changed meanwhile"):
+        measure_texts(["the cat"], experiment, found, store, Encoders(), Progress())

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+from support.waiting import Somebody
 
 from clsviz.experiment import Experiment
 from clsviz.jobs import Housekeeping, JobQueue
@@ -40,11 +41,11 @@ def uploaded(store: Store) -> str:
 
 def test_an_upload_is_kept_while_somebody_is_there_and_deleted_afterwards(store: Store, jobs: JobQueue) -> None:
     housekeeping = Housekeeping(jobs, PUBLIC, every_seconds=3600)
-    name, is_there = uploaded(store), True
-    housekeeping.hold(name, "session", lambda: is_there)
+    name, somebody = uploaded(store), Somebody()
+    housekeeping.hold(name, somebody)
     housekeeping.tidy()
     assert (store.corpora / name).exists()
-    is_there = False
+    somebody.is_connected = False
     housekeeping.tidy()
     assert (store.corpora / name).exists()  # whoever reloads the page is back in a moment
     os.utime(store.corpora / f"{name}.json", (0, 0))
@@ -74,7 +75,7 @@ def test_on_a_machine_of_ones_own_uploads_stay_and_the_store_grows(store: Store,
 
 def test_what_is_looked_at_is_never_evicted(store: Store, jobs: JobQueue, experiment: Experiment) -> None:
     watched, left = jobs.open(experiment), jobs.open(replace(experiment, seed=1))
-    watched.watch("somebody", lambda: True)
+    watched.watch(Somebody())
     deadline = time.monotonic() + 60
     while watched.state.is_active or left.state.is_active:
         assert time.monotonic() < deadline

@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from support.waiting import Somebody
 
 from clsviz import words
 from clsviz.encoder import Encoder
@@ -76,7 +77,7 @@ def test_measuring_here_replaces_what_came_along(tmp_path: Path) -> None:
 
     def ended(*, here: bool = False) -> Found:
         job = jobs.open(experiment, here=here, start=True)
-        job.watch("somebody", lambda: True)
+        job.watch(Somebody())
         deadline = time.monotonic() + 120
         while job.state.is_active:
             assert time.monotonic() < deadline

@@ -47,11 +47,9 @@ def test_what_was_being_measured_is_measured_on_when_it_is_killed(
     def call_and_kill(
         self: RemoteEncoders, key: tuple[object, ...], method: str, *args: object, **named: float
     ) -> object:
-        if method == "measure" and len(killed) < 2:
-            pid = self.pid
-            assert pid is not None
-            os.kill(pid, signal.SIGKILL)
-            killed.append(pid)
+        if method == "measure" and len(killed) < 2 and self.pid not in (None, *killed):
+            killed.append(self.pid)
+            os.kill(self.pid, signal.SIGKILL)
         return call(self, key, method, *args, **named)
 
     monkeypatch.setattr(RemoteEncoders, "call", call_and_kill)
@@ -80,6 +78,25 @@ def test_one_that_hangs_is_replaced_after_its_limit(
     monkeypatch.undo()
     assert remote.tokens("the cat") == ["the", "cat"]
     assert encoders.pid != pid
+
+
+def test_all_threads_share_one_that_any_of_them_can_end(encoders: RemoteEncoders) -> None:
+    pids: list[int | None] = []
+
+    def ask() -> None:
+        encoders.product_rate(0.05)
+        pids.append(encoders.pid)
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert len(pids) == 4
+    (pid,) = {*pids}
+    assert pid is not None
+    encoders.close()
+    wait_for(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
 
 
 def test_it_ends_with_its_parent() -> None:

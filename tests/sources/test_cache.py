@@ -14,21 +14,6 @@ from clsviz.sources.models import NotDownloadedError
 pytestmark = pytest.mark.usefixtures("quickly")
 
 
-def test_a_model_of_the_hub_is_the_same_as_its_folder(hub: Hub, tiny_folder: Path) -> None:
-    commit = hub.add("owner/tiny", tiny_folder)
-    with pytest.raises(NotDownloadedError, match=r"owner/tiny has to be downloaded"):
-        models.find("owner/tiny")
-    assert not hub.requests
-    weights = models.fetch("owner/tiny")
-    assert weights.commit == commit
-    assert weights.pinned == f"owner/tiny@{commit}"
-    assert weights.fingerprint == fingerprint(tiny_folder)
-    hub.requests.clear()
-    for name in ("owner/tiny", f"owner/tiny@{commit}"):
-        assert models.find(name).folder == weights.folder
-    assert not hub.requests
-
-
 def test_a_revision_is_a_branch_a_tag_a_pull_request_or_a_commit(hub: Hub, folder: Path) -> None:
     expected = {}
     for revision in ("side", "refs/tags/v1.0", "refs/pr/1", "feature/x", "main"):
@@ -77,13 +62,18 @@ def test_a_repository_that_moved_is_found_again_by_its_old_name(hub: Hub, folder
 
 def test_what_is_cached_needs_no_network(hub: Hub, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     commit = hub.add("owner/kept", folder)
+    with pytest.raises(NotDownloadedError, match=r"owner/kept has to be downloaded"):
+        models.find("owner/kept")
+    assert not hub.requests
     weights = models.fetch("owner/kept")
+    assert (weights.commit, weights.pinned) == (commit, f"owner/kept@{commit}")
+    assert weights.fingerprint == fingerprint(folder)
     hub.requests.clear()
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")  # where nobody listens
     for offline in (False, True):
         monkeypatch.setattr(constants, "HF_HUB_OFFLINE", offline)
         for name in ("owner/kept", "owner/kept@main", f"owner/kept@{commit}"):
-            assert models.fetch(name).folder == weights.folder
+            assert models.fetch(name).folder == models.find(name).folder == weights.folder
         assert models.fetch("untrained:owner/kept").commit == commit
     np.testing.assert_array_equal(norms(weights), norms(models.find(str(folder))))
     assert not hub.requests
@@ -113,17 +103,15 @@ def test_what_other_programs_have_left_is_completed(files: list[str], untrained:
     assert models.find(name) == weights
 
 
-def test_a_tokenizer_without_settings_is_complete(hub: Hub, folder: Path) -> None:
-    (folder / "tokenizer_config.json").unlink()
+def test_an_interrupted_download_for_an_untrained_one_is_not_taken_for_complete(hub: Hub, folder: Path) -> None:
+    """Its vocabulary has to be all there: another would be measured without anyone noticing."""
+    (folder / "tokenizer_config.json").rename(folder.parent / "settings")
     hub.add("owner/plain", folder)
-    weights = models.fetch("owner/plain")
+    weights = models.fetch("owner/plain")  # which has none
     hub.requests.clear()
     assert models.find("owner/plain") == weights
     assert not hub.requests
-
-
-def test_an_interrupted_download_for_an_untrained_one_is_not_taken_for_complete(hub: Hub, folder: Path) -> None:
-    """Its vocabulary has to be all there: another would be measured without anyone noticing."""
+    (folder.parent / "settings").rename(folder / "tokenizer_config.json")
     hub.add("owner/settings", folder)
     hub.misbehave("*/tokenizer_config.json", "500")
     assert "(500)" in refusal("untrained:owner/settings")

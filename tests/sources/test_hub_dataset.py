@@ -54,7 +54,9 @@ def test_a_sample_is_the_same_for_ever(
 
 
 @pytest.mark.parametrize("cut", [False, True])
-def test_a_larger_sample_begins_with_the_smaller(hub: Hub, repo: str, tmp_path: Path, kept: Path, cut: bool) -> None:
+def test_a_larger_sample_begins_with_the_smaller_and_knows_its_row_groups(
+    hub: Hub, repo: str, tmp_path: Path, kept: Path, cut: bool
+) -> None:
     texts = [f"{text} It is one. It is text {index}." for index, text in enumerate(TEXTS)] if cut else TEXTS
     publish(hub, repo, tmp_path / "own", texts)
     whole = draw(opened(repo, tmp_path / "elsewhere", limits=SMALL), cut=cut)
@@ -62,6 +64,12 @@ def test_a_larger_sample_begins_with_the_smaller(hub: Hub, repo: str, tmp_path: 
     for size in (1, 99, 100, 101, 400):
         found = draw(split, size, cut=cut)
         assert found.sentences == whole.sentences[:size]
+        assert found.row_groups == whole.row_groups[:size]
+    told = [*zip(whole.sentences, whole.row_groups, strict=True)]
+    if cut:  # the other pieces do not say which text they are of
+        told = [(sentence, group) for sentence, group in told if sentence.startswith("It is text")]
+    assert len(told) == 1000
+    assert all(int(sentence.rstrip(".").split()[-1]) // 20 == group for sentence, group in told)
     expected = [piece for text in texts for piece in text.replace(". ", ".|").split("|")] if cut else texts
     assert Counter(whole.sentences) == Counter(expected)
     other = draw(split, 100, seed=1, cut=cut).sentences
@@ -69,21 +77,6 @@ def test_a_larger_sample_begins_with_the_smaller(hub: Hub, repo: str, tmp_path: 
     # Within a round sentences of a row group, or of a text, do not stand together.
     numbers = [int(sentence.rstrip(".").split()[-1]) for sentence in whole.sentences[:100] if sentence[-2].isdigit()]
     assert sum(abs(one - another) == 1 for one, another in itertools.pairwise(numbers)) < 15
-
-
-@pytest.mark.parametrize("cut", [False, True])
-def test_every_sentence_knows_its_row_group(hub: Hub, repo: str, tmp_path: Path, kept: Path, cut: bool) -> None:
-    texts = [f"{text} It is one. It is text {index}." for index, text in enumerate(TEXTS)] if cut else TEXTS
-    publish(hub, repo, tmp_path / "own", texts)
-    for _ in range(2):  # read, and then from what is kept
-        found = draw(opened(repo, kept, limits=SMALL), 230, cut=cut)
-        assert found.row_groups is not None
-        assert len(found.row_groups) == 230
-        told = [*zip(found.sentences, found.row_groups, strict=True)]
-        if cut:  # the other pieces do not say which text they are of
-            told = [(sentence, group) for sentence, group in told if sentence.startswith("It is text")]
-        assert len(told) > 50
-        assert all(int(sentence.rstrip(".").split()[-1]) // 20 == group for sentence, group in told)
 
 
 def test_growing_reads_only_what_is_new(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
@@ -159,15 +152,10 @@ def test_an_interrupted_draw_goes_on(hub: Hub, repo: str, tmp_path: Path, kept: 
     before = len(hub.requests)
     assert draw(opened(repo, kept, limits=SMALL)).sentences == expected
     assert len(ranges(hub, before)) == 50 - 5 * rounds
+    for short in ("cut", "500", "429"):  # is not noticed
+        hub.misbehave("*/data/train-2.parquet", short, times=1)
+    assert draw(opened(repo, tmp_path / "again", limits=SMALL)).sentences == expected
     assert not list(kept.rglob(".new-*"))
-
-
-def test_a_short_interruption_is_not_noticed(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
-    publish(hub, repo, tmp_path / "own")
-    split = opened(repo, kept)
-    for how in ("cut", "500", "429"):
-        hub.misbehave("*/train.parquet", how, times=1)
-    assert Counter(draw(split).sentences) == Counter(TEXTS)
 
 
 @pytest.mark.parametrize("name", ["round-000001-*", "footer-*", "listing-*"])

@@ -74,13 +74,9 @@ def test_without_a_card_the_names_of_the_files_tell(hub: Hub, repo: str, tmp_pat
         }
     }
     assert len(draw(opened(repo, kept)).sentences) == 2
-
-
-def test_one_file_is_a_dataset(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
-    folder = tmp_path / "own"
-    write(folder / "anything.parquet", TEXTS[:5])
-    hub.add(repo, folder, kind="dataset")
-    assert declared(listing_of(repo, kept)) == {"default": {"train": ["anything.parquet"]}}
+    write(tmp_path / "one" / "anything.parquet", TEXTS[:5])
+    hub.add(f"{repo}-one", tmp_path / "one", kind="dataset")
+    assert declared(listing_of(f"{repo}-one", kept)) == {"default": {"train": ["anything.parquet"]}}
 
 
 def test_a_part_of_a_large_dataset_is_converted(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
@@ -92,6 +88,7 @@ def test_a_part_of_a_large_dataset_is_converted(hub: Hub, repo: str, tmp_path: P
 
 
 def test_of_other_formats_the_conversion_is_read(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
+    repo = repo.replace("me/", "without-an-owner-")
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "train.csv").write_text("text\nA cat.\n")
     hub.add(repo, tmp_path / "own", kind="dataset")
@@ -100,14 +97,6 @@ def test_of_other_formats_the_conversion_is_read(hub: Hub, repo: str, tmp_path: 
     converted = write_dataset(tmp_path / "converted", {"default": {"train": ["A cat."]}})
     hub.add(repo, converted, kind="dataset", revision="refs/convert/parquet")
     assert draw(opened(repo, kept)).sentences == ["A cat."]
-
-
-def test_a_dataset_without_an_owner(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
-    name = repo.replace("me/", "old-")
-    hub.add(name, write_script(tmp_path / "script", name), kind="dataset")
-    converted = write_dataset(tmp_path / "converted", {"default": {"train": TEXTS}})
-    hub.add(name, converted, kind="dataset", revision="refs/convert/parquet")
-    assert Counter(draw(opened(name, kept)).sentences) == Counter(TEXTS)
 
 
 def test_a_renamed_dataset_is_the_same(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:

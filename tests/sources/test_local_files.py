@@ -240,7 +240,7 @@ def test_a_file_of_ones_own_may_be_of_any_size_and_an_upload_may_not(tmp_path: P
     files.check(path, path.name)
     limits = files.Limits(file_bytes=200 * 2**20)
     with path.open("rb") as file, pytest.raises(CorpusError, match=r"mine\.txt is larger than 200 MB"):
-        keep_upload(file, "mine.txt", kept, limits)
+        keep_upload(file, "mine.txt", kept, limits)  # which is not even copied
     assert not kept.exists() or not list(kept.iterdir())
 
 

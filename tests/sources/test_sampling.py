@@ -1,16 +1,16 @@
-import gzip
 import json
 import threading
 import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from support.corpora import SENTENCES, Stopping, fetched, opened, publish, sentences_of
+from support.files import put, write_frame
 from support.hub import Hub
 
 from clsviz.errors import CancelledError, CorpusError
@@ -23,24 +23,13 @@ from clsviz.sources.local_files import DamagedFileError
 from clsviz.sources.sampling import Sample
 
 
-def test_a_larger_sample_begins_with_the_smaller(hundred: str, kept: Path) -> None:
-    large = sentences_of(hundred, kept, 80, seed=5)
-    assert sentences_of(hundred, kept, 30, seed=5) == large[:30]
-    assert len(set(large)) == 80
-    assert large != sentences_of(hundred, kept, 80, seed=6)
-
-
-def test_a_sample_is_the_same_for_ever(hundred: str, kept: Path) -> None:
+def test_a_sample_is_the_same_for_ever_and_a_larger_one_begins_with_it(hundred: str, kept: Path) -> None:
     """The store outlives an upgrade of NumPy only if the permutation does."""
     assert sentences_of(hundred, kept, 5) == [SENTENCES[index] for index in (26, 86, 2, 55, 75)]
-    order = np.random.RandomState(7).permutation(100)
-    assert sentences_of(hundred, kept, seed=7) == [SENTENCES[index] for index in order]
-
-
-def test_a_small_corpus_is_used_whole(hundred: str, kept: Path) -> None:
-    sample = sampling.find_sample(Selection(hundred), 1000, 0, kept, Progress())
-    assert sorted(sample.sentences) == sorted(SENTENCES)
-    assert sample.drawn == "drawn at random from 100, seed 0"
+    large = [SENTENCES[index] for index in np.random.RandomState(7).permutation(100)]
+    sample = sampling.find_sample(Selection(hundred), 1000, 7, kept, Progress())
+    assert (sample.sentences, sample.drawn) == (large, "drawn at random from 100, seed 7")
+    assert sentences_of(hundred, kept, 30, seed=7) == large[:30]
 
 
 def test_a_damaged_copy_of_a_file_is_made_again(hundred: str, kept: Path) -> None:
@@ -118,37 +107,21 @@ def test_waiting_for_the_hub_can_be_cancelled(hub: Hub, repo: str, tmp_path: Pat
     assert len(fetched(repo, kept).sentences) == 100
 
 
+CLASS = b'{"info": {"features": {"class": {"_type": "ClassLabel"%s}}}}'
 TEXTS = [None if at % 7 == 3 else f"Sentence {at} is here. And {at} has another one." for at in range(50)]
 TOPICS = [None if at % 11 == 5 else f"topic {at % 4}" for at in range(50)]
 SCORES = [at / 4 for at in range(50)]
 
 
-def write_csv(path: Path, delimiter: str = ",") -> Path:
-    rows = zip(TEXTS, TOPICS, SCORES, strict=True)
-    lines = [delimiter.join([text or "", topic or "", str(score)]) for text, topic, score in rows]
-    path.write_text("\n".join([delimiter.join(["text", "topic", "score"]), *lines]))
-    return path
-
-
-def write_json_lines(path: Path) -> Path:
-    rows = zip(TEXTS, TOPICS, SCORES, strict=True)
-    path.write_text(
-        "\n\n".join(json.dumps({"text": text, "topic": topic, "score": score}) for text, topic, score in rows)
-    )
-    return path
-
-
-def write_parquet(path: Path) -> Path:
-    table = pa.table(
-        {"text": TEXTS, "topic": pa.array(TOPICS).dictionary_encode(), "score": SCORES, "list": [[1]] * 50}
-    )
-    pq.write_table(table, path, row_group_size=8)
-    return path
-
-
-def write_packed(path: Path) -> Path:
-    path.write_bytes(gzip.compress(write_csv(path.with_name("plain.csv")).read_bytes()))
-    return path
+def write_table(path: Path) -> Path:
+    frame = pd.DataFrame({"text": TEXTS, "topic": TOPICS, "score": SCORES}).astype({"topic": "category"})
+    if path.suffix == ".gz":
+        return put(path, write_table(path.with_suffix("")).read_bytes())
+    if path.suffix == ".parquet":
+        frame["list"] = [[1]] * 50
+        frame.to_parquet(path, row_group_size=8)
+        return path
+    return write_frame(path, frame)
 
 
 def draw(path: Path, kept: Path, segmentation: Segmentation = Segmentation.NONE) -> tuple[Sample, Selection]:
@@ -157,20 +130,9 @@ def draw(path: Path, kept: Path, segmentation: Segmentation = Segmentation.NONE)
 
 
 @pytest.mark.parametrize("cut", [Segmentation.NONE, Segmentation.SENTENCES])
-@pytest.mark.parametrize(
-    ("name", "write"),
-    [
-        ("a.csv", write_csv),
-        ("a.tsv", lambda path: write_csv(path, "\t")),
-        ("a.jsonl", write_json_lines),
-        ("a.parquet", write_parquet),
-        ("a.csv.gz", write_packed),
-    ],
-)
-def test_every_sentence_has_the_value_of_its_row(
-    name: str, write: Callable[[Path], Path], cut: Segmentation, tmp_path: Path, kept: Path
-) -> None:
-    sample, selection = draw(write(tmp_path / name), kept, cut)
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl", "a.parquet", "a.csv.gz"])
+def test_every_sentence_has_the_value_of_its_row(name: str, cut: Segmentation, tmp_path: Path, kept: Path) -> None:
+    sample, selection = draw(write_table(tmp_path / name), kept, cut)
     assert sample.corpus.fields == ("topic", "score")
     n_rows = sum(text is not None for text in TEXTS)
     assert len(sample.sentences) == (n_rows if cut is Segmentation.NONE else 2 * n_rows)
@@ -187,7 +149,7 @@ def test_every_sentence_has_the_value_of_its_row(
 
 
 def test_a_column_that_is_not_there_is_one_sentence(tmp_path: Path, kept: Path) -> None:
-    sample, selection = draw(write_csv(tmp_path / "a.csv"), kept)
+    sample, selection = draw(write_table(tmp_path / "a.csv"), kept)
     for field in ("nothing", "text"):
         with pytest.raises(CorpusError, match=f"^a.csv has no other column “{field}” to colour by.$"):
             sampling.values_beside(sample, selection, 0, field, kept, Progress())
@@ -273,30 +235,25 @@ def test_a_dataset_that_cannot_be_reached_or_has_no_such_column_is_one_sentence(
     assert set(sampling.values_beside(sample, Selection(repo), 0, "topic", kept, Progress())) == set(TOPICS)
 
 
-@pytest.mark.parametrize("said", [b"", b"[", b"[]", b'{"info": {"features": {"class": {"_type": "ClassLabel"}}}}'])
-def test_numbers_of_classes_without_names_are_numbers(said: bytes, tmp_path: Path, kept: Path) -> None:
-    table = pa.table({"text": ["A cat sat.", "A dog ran."], "class": [1, 0]})
+@pytest.mark.parametrize(
+    ("said", "values"),
+    [
+        *((said, ["0", "1", "-1"]) for said in (b"", b"[", b"[]", CLASS % b"")),
+        (CLASS % b', "names": ["cat", "dog"]', ["cat", "dog", None]),
+    ],
+)
+def test_numbers_of_classes_are_named_where_the_datasets_library_noted_them(
+    said: bytes, values: list[str | None], tmp_path: Path, kept: Path
+) -> None:
+    table = pa.table({"text": ["A cat sat.", "A dog ran.", "It rained."], "class": [0, 1, -1]})
     pq.write_table(table.replace_schema_metadata({b"huggingface": said}), tmp_path / "a.parquet")
     sample, selection = draw(tmp_path / "a.parquet", kept)
-    assert sorted(map(str, sampling.values_beside(sample, selection, 0, "class", kept, Progress()))) == ["0", "1"]
-
-
-def test_a_file_of_the_datasets_library_has_the_names_of_its_classes(tmp_path: Path, kept: Path) -> None:
-    features = {"class": {"names": ["cat", "dog"], "_type": "ClassLabel"}}
-    said = json.dumps({"info": {"features": features}})
-    table = pa.table({"text": ["A cat sat.", "A dog ran.", "It rained."], "class": [0, 1, -1]})
-    pq.write_table(table.replace_schema_metadata({"huggingface": said}), tmp_path / "a.parquet")
-    sample, selection = draw(tmp_path / "a.parquet", kept)
     found = sampling.values_beside(sample, selection, 0, "class", kept, Progress())
-    assert dict(zip(sample.sentences, found, strict=True)) == {
-        "A cat sat.": "cat",
-        "A dog ran.": "dog",
-        "It rained.": None,
-    }
+    assert [value for _, value in sorted(zip(sample.sentences, found, strict=True))] == values
 
 
 def test_a_file_that_has_changed_since_is_not_taken_for_the_same(tmp_path: Path, kept: Path) -> None:
-    path = write_csv(tmp_path / "a.csv")
+    path = write_table(tmp_path / "a.csv")
     sample, selection = draw(path, kept)
     path.write_text(path.read_text().replace("Sentence 7 ", "Another "))
     with pytest.raises(CorpusError, match="has changed since its sentences were read"):
@@ -304,7 +261,7 @@ def test_a_file_that_has_changed_since_is_not_taken_for_the_same(tmp_path: Path,
 
 
 def test_what_was_kept_without_rows_is_read_again(tmp_path: Path, kept: Path) -> None:
-    sample, _ = draw(write_csv(tmp_path / "a.csv"), kept)
+    sample, _ = draw(write_table(tmp_path / "a.csv"), kept)
     (path,) = kept.glob("file-*.parquet")
     about = local_files.read_about(path)
     assert about is not None

@@ -1,8 +1,8 @@
-"""Texts cut into sentences, also where somebody speaks; what is blank, too long or left whole is in test_catalogue."""
+"""Texts cut into sentences, also where somebody speaks, or left whole."""
 
 import pytest
 
-from clsviz.sources.segmentation import sentences
+from clsviz.sources.segmentation import MAX_CHARACTERS, sentences
 
 DOUBLE = [
     "“I doubt it.| She has two sons of her own.| She is a proud woman.”",
@@ -100,3 +100,29 @@ FRENCH = [
 @pytest.mark.parametrize("marked", [*DOUBLE, *SINGLE, *GERMAN, *FRENCH])
 def test_what_is_said_is_cut_into_sentences(marked: str) -> None:
     assert sentences([marked.replace("|", "")], cut=True) == [piece.strip() for piece in marked.split("|")]
+
+
+TEXT = "The cat sat on the mat. Dr. Smith, of the U.S. embassy, came at 3.30 p.m. with $2.50!  Was he late?"
+
+
+def test_texts_are_cut_into_sentences_in_order_or_left_whole() -> None:
+    cut = ["The cat sat on the mat.", "Dr. Smith, of the U.S. embassy, came at 3.30 p.m. with $2.50!", "Was he late?"]
+    assert sentences([TEXT, "A second text. It is short."], cut=True) == [*cut, "A second text.", "It is short."]
+    assert sentences([TEXT, "One.<br />Two."], cut=False) == [TEXT.replace("  ", " "), "One.<br />Two."]
+
+
+@pytest.mark.parametrize("mark", ["<br />", "<br>", "<BR/>", "<br /><br />", "\n\n", "\r\n\r\n"])
+def test_a_break_ends_a_sentence(mark: str) -> None:
+    found = sentences([f"A title without an end{mark}The cat sat."], cut=True)
+    assert found == ["A title without an end", "The cat sat."]
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_white_space_is_one_space_and_what_no_reader_would_take_for_a_sentence_is_left_out(cut: bool) -> None:
+    longest = "a" * MAX_CHARACTERS
+    scripts = ["Ein süßer Löwe schläft.", "彼は猫を見た。", "Кошка спит.", "👩‍👩‍👧 a family 🎉!", "e\u0301te\u0301"]
+    blank = ["", " \n\t", "\u00a0\u2003", "<br />" if cut else ""]
+    spaced = "  The cat\n sat\ton \u00a0 the\u2003mat. "
+    texts = [*scripts, *blank, spaced, longest + "a", longest + "   "]  # white space does not count
+    assert sentences(texts, cut=cut) == [*scripts, "The cat sat on the mat.", longest]
+    assert sentences(["A cat sat. " * (MAX_CHARACTERS // 10)], cut=True) == ["A cat sat."] * (MAX_CHARACTERS // 10)

@@ -89,16 +89,6 @@ def test_the_name_of_an_upload_leads_nowhere(kept: Path, name: str) -> None:
     assert sentences_of(upload, kept) == ["One sentence."]
 
 
-PUBLIC = files.Limits(file_bytes=20 * 2**20, text_bytes=200 * 2**20)
-
-
-def test_an_upload_that_is_too_large_is_not_even_copied(kept: Path) -> None:
-    limits = files.Limits(file_bytes=20 * 2**20)
-    with pytest.raises(CorpusError, match=r"mine\.txt is larger than 20 MB"):
-        keep_upload(io.BytesIO(b"word\n" * (4 * 2**20 + 1)), "mine.txt", kept, limits)
-    assert not kept.exists() or not list(kept.iterdir())
-
-
 def bomb(body: bytes, n_times: int) -> bytes:
     """A gzip file of that many copies of a text."""
     return gzip.compress(body) * n_times
@@ -154,7 +144,7 @@ def test_a_table_that_repeats_one_text_beyond_what_is_allowed_is_refused(kept: P
     with pytest.raises(CorpusError, match="holds over 2 MB when unpacked"):
         keep_upload(empty, "mine.parquet", kept, files.Limits(text_bytes=2 * 2**20))
     assert not list(kept.iterdir())
-    assert opened(keep_upload(content, "mine.parquet", kept, PUBLIC), kept).n_sentences == 200_000
+    assert opened(keep_upload(content, "mine.parquet", kept), kept).n_sentences == 200_000
 
 
 def test_an_upload_that_nobody_looks_at_is_deleted_with_all_that_was_read_from_it(kept: Path) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.corpora import LONG, SENTENCES, Stopping, fetched, opened, shrink
+from support.corpora import LONG, SENTENCES, Stopping, fetched, shrink
 from support.datasets import write
 from support.hub import Hub
 
@@ -18,7 +18,6 @@ from clsviz.progress import Progress
 from clsviz.settings import ALL, Segmentation
 from clsviz.sources import local_files, sampling, segmentation
 from clsviz.sources.catalogue import NotDownloadedError
-from clsviz.sources.sampling import Files, Whole
 
 
 @pytest.fixture
@@ -39,15 +38,6 @@ def test_a_whole_corpus_begins_like_a_sample_and_goes_on_as_it_is(hundred: str, 
     assert sample.n_sentences == 100
     assert sample.drawn == "all of the corpus, the first 40 in random order, seed 3"
     assert sample.sentences == read[:10]
-
-
-def test_a_corpus_that_vanishes_while_it_is_read_is_named(hundred: str, kept: Path) -> None:
-    opened(hundred, kept)
-    (path,) = kept.glob("file-*")
-    whole = Whole(Files([(path, 100)]), 0)
-    path.unlink()
-    with pytest.raises(CorpusError, match="was changed or deleted while it was being read"):
-        whole.read(0, 10)
 
 
 def whole(name: str, kept: Path, seed: int = 3) -> sampling.Sample:
@@ -73,6 +63,9 @@ def test_the_first_sentences_are_read_without_the_others(
     assert again.read(5, 100) == [*whole(hundred, kept).whole.read(5, 100)]  # type: ignore[union-attr]
     assert whole(hundred, kept, seed=4).sentences == expected(4)
     assert len([*kept.glob("*-head-*")]) == 2
+    next(kept.glob("file-????????????????????????????????.parquet")).unlink()
+    with pytest.raises(CorpusError, match="was changed or deleted while it was being read"):
+        again.read(50, 60)
 
 
 @pytest.mark.usefixtures("few_shuffled")
@@ -130,6 +123,11 @@ def test_all_of_a_dataset_is_read_from_all_its_files(
 ) -> None:
     shrink(monkeypatch, 30, 10)
     commit = publish(hub, repo, tmp_path / "own")
+    fetched(repo, kept, 10)
+    for find in (sampling.find_sample, lambda *of: sampling.find_corpus(of[0], *of[3:], ALL)):
+        with pytest.raises(NotDownloadedError):
+            find(Selection(repo), ALL, 0, kept, Progress())
+    assert got(hub) == []
     sample = fetched(repo, kept, ALL)
     assert (sample.n_sentences, sample.corpus.n_sentences, sample.corpus.pinned) == (100, 100, f"{repo}@{commit}")
     assert sample.corpus.fields == ()  # “id” is in the files, but not known beside a sentence
@@ -174,15 +172,6 @@ def test_texts_are_cut_and_chosen_as_those_of_samples_are(hub: Hub, repo: str, t
     assert len({sample.corpus.fingerprint for sample in (cut, texts, titles)}) == 3
     with pytest.raises(CorpusError, match="has no column “x” that holds text"):
         fetched(repo, kept, ALL, column="x")
-
-
-def test_without_the_network_what_is_not_kept_is_told(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:
-    publish(hub, repo, tmp_path / "own")
-    fetched(repo, kept, 10)
-    for find in (sampling.find_sample, lambda *of: sampling.find_corpus(of[0], *of[3:], ALL)):
-        with pytest.raises(NotDownloadedError):
-            find(Selection(repo), ALL, 0, kept, Progress())
-    assert got(hub) == []
 
 
 def test_what_it_will_take_is_told_before(hub: Hub, repo: str, tmp_path: Path, kept: Path) -> None:

@@ -103,34 +103,6 @@ def test_without_the_dominant_the_rest_is_measured() -> None:
     assert found.norm_sd_without == pytest.approx(norms.std(ddof=1))
 
 
-def test_one_dimension_that_carries_all() -> None:
-    lengths = lengths_of()
-    vectors = np.zeros((N, WIDTH))
-    vectors[:, 7] = 3 + 0.1 * lengths
-    found = dimensions(vectors, lengths)
-    assert found.dominant == (7,)
-    assert (found.shares[7], found.variance_shares[7]) == (pytest.approx(1), pytest.approx(1))
-    assert found.r_squared == pytest.approx(1)
-    assert (found.r_squared_without, found.norm_sd_without) == (None, 0)
-    assert "same for all 400 sentences" in found.problem_without
-
-
-def test_equal_shares() -> None:
-    random = np.random.default_rng(0)
-    vectors = random.choice([-1, 1], (N, WIDTH)) * (1 + 0.01 * lengths_of()[:, None])
-    found = dimensions(vectors, lengths_of())
-    np.testing.assert_allclose(found.shares, 1 / WIDTH)
-    assert found.dominant == ()
-    assert found.r_squared == found.r_squared_without == pytest.approx(1)
-
-
-def test_a_large_dimension_that_does_not_vary_holds_nothing_of_the_variance() -> None:
-    vectors = np.random.default_rng(0).normal(size=(N, WIDTH))
-    vectors[:, [3, 8]] = 30, -20
-    found = dimensions(vectors, lengths_of())
-    assert found.dominant == (3, 8)
-
-
 @pytest.mark.parametrize(("sign", "says"), [(-1, "but reduces its variance"), (1, "and all of its variance")])
 def test_what_one_dimension_adds_others_may_even_out(sign: int, says: str) -> None:
     """The square of the large one goes with the norm's, or against it, and that of another against the first."""

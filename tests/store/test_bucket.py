@@ -48,21 +48,6 @@ def whole(experiment: Experiment, monkeypatch: pytest.MonkeyPatch) -> Experiment
     return Experiment(experiment.model, experiment.corpus, sample_size=ALL)
 
 
-@pytest.mark.parametrize(
-    ("place", "is_one"),
-    [
-        ("s3://bucket", True),
-        ("memory://x", True),
-        ("folder", False),
-        ("/a/b", False),
-        (Path("s3://b"), False),
-        (None, False),
-    ],
-)
-def test_what_a_url_is(place: object, is_one: bool) -> None:
-    assert is_url(place) == is_one
-
-
 def fill(store: Store) -> None:
     with store.writer(KEY):
         store.append(KEY, 0, measurements(32), seconds=1)
@@ -94,21 +79,11 @@ def test_what_one_machine_measured_another_reads(machine: Machine, url: str) -> 
     assert names == {path.name for path in there.root.rglob("*.safetensors")}
     assert (here.root / KEY.folder_name / "key.json").read_bytes() == contents(url)[f"{KEY.folder_name}/key.json"]
     assert here.address == there.own.address == url
-
-
-def test_what_was_fetched_once_is_here(machine: Machine, url: str) -> None:
-    fill(machine("here"))
-    assert is_read(machine("there"))
+    here.parts(KEY)[32].path.write_bytes(b"damaged")
+    assert is_read(here)  # it is fetched again
     for path in contents(url):
         Remote(url).replace(path, b"")
-    assert is_read(machine("there"))
-
-
-def test_a_part_that_was_damaged_here_is_fetched_again(machine: Machine) -> None:
-    here = machine("here")
-    fill(here)
-    here.parts(KEY)[32].path.write_bytes(b"damaged")
-    assert is_read(here)
+    assert is_read(there)  # what was fetched once is here
 
 
 def test_a_part_that_arrives_damaged_is_fetched_again(
@@ -184,6 +159,22 @@ def test_what_was_measured_stays_here_if_the_network_is_lost(faulty: Machine) ->
     assert [*faulty("there").parts(KEY)] == [0]
 
 
+def test_a_run_measures_nothing_that_it_could_not_keep_and_puts_there_what_another_left_here(
+    experiment: Experiment, faulty: Machine
+) -> None:
+    Faulty.faults["pipe_file"] = ConnectionError("Network is unreachable")
+    with pytest.raises(StoreError, match="Network is unreachable"):
+        run(experiment, here := faulty("here"))
+    assert here.tally.n == 0
+    Faulty.faults.clear()
+    run(experiment, faulty("here"))
+    before = contents("faulty://bucket")
+    emptied()
+    run(experiment, again := faulty("here"))
+    assert again.tally.n == 0
+    assert {path: content for path, content in before.items() if "/0" in path} == contents("faulty://bucket")
+
+
 def test_a_bucket_that_may_only_be_read_is_read_and_not_measured_into(faulty: Machine) -> None:
     fill(faulty("here"))
     Faulty.faults["pipe_file"] = Faulty.faults["rm_file"] = PermissionError("Access Denied")
@@ -240,21 +231,6 @@ def test_another_machine_measures_nothing_again(
     assert contents(url) == before
 
 
-def test_the_same_run_puts_there_what_the_last_one_could_not(experiment: Experiment, faulty: Machine) -> None:
-    Faulty.faults["pipe_file"] = ConnectionError("Network is unreachable")
-    with pytest.raises(StoreError, match="Network is unreachable"):
-        run(experiment, faulty("here"))
-    assert faulty("here").tally.n == 0  # nothing is measured that could not be kept
-    Faulty.faults.clear()
-    run(experiment, faulty("here"))
-    before = contents("faulty://bucket")
-    emptied()
-    again = faulty("here")
-    run(experiment, again)
-    assert again.tally.n == 0
-    assert {path: content for path, content in before.items() if "/0" in path} == contents("faulty://bucket")
-
-
 def test_workers_on_two_machines_make_the_files_that_one_run_makes(
     whole: Experiment, store: Store, machine: Machine, url: str
 ) -> None:
@@ -274,6 +250,8 @@ def test_workers_on_two_machines_make_the_files_that_one_run_makes(
 
 
 def test_fsspec_is_loaded_for_a_url_alone() -> None:
+    urls = ["s3://bucket", "memory://x", "folder", "/a/b", Path("s3://b"), None]
+    assert [is_url(place) for place in urls] == [True, True, False, False, False, False]
     program = "import sys; from clsviz.store import Store; Store('folder'); print('fsspec' in sys.modules); "
     program += "Store('memory://bucket'); print('fsspec' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, capture_output=True, text=True)

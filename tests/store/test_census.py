@@ -92,12 +92,17 @@ def assert_counted(counted: Counted | None, measured: Measurements) -> None:
 
 def test_what_is_counted_is_as_of_all_in_memory(reading: Reading, measured: Measurements) -> None:
     add(reading, measured, *BORDERS)
-    counted = count(reading)
+    with Store(reading.root).writer(KEY):  # another process measures
+        counted = count(reading)
     assert_counted(counted, measured)
     assert (counted.n_layers, counted.has_pooler) == (2, True)
     assert reading.starts() == BORDERS[:-1]  # each once, although the first ones decide the bins
     assert_counted(count(reading), measured)
     assert reading.starts() == []
+    (path,) = reading.root.rglob("census-*")
+    assert path.stat().st_size < 4 * N * 12 + 200_000  # it could not be more if all sentences were apart
+    path.unlink()
+    assert_counted(counted, measured)  # each vector can still be read
 
 
 def test_bins_are_decided_by_the_first_sentences_wherever_parts_end(tmp_path: Path, measured: Measurements) -> None:
@@ -161,63 +166,6 @@ def test_parts_may_overlap_and_reach_beyond_the_sample(reading: Reading, measure
     assert 1000 not in reading.starts()  # all that is in it is elsewhere
 
 
-def test_a_part_that_was_replaced_makes_void_what_was_counted(reading: Reading, measured: Measurements) -> None:
-    *_, last = add(reading, measured, 0, 17_000, N)
-    count(reading)
-    reading.starts()
-    last.path.unlink()
-    other = replace(measured, cls_norms=np.concatenate([measured.cls_norms[:17_000], measured.cls_norms[:16_999:-1]]))
-    add(reading, other, 17_000, N)
-    assert_counted(count(reading), other)
-    assert reading.starts() == [0, 17_000]
-
-
-def test_a_part_that_vanished_is_missing(reading: Reading, measured: Measurements) -> None:
-    *_, last = add(reading, measured, 0, 17_000, N)
-    count(reading)
-    content = last.path.read_bytes()
-    last.path.unlink()
-    assert count(reading) is None
-    last.path.write_bytes(content)
-    reading.starts()
-    assert_counted(count(reading), measured)
-    assert reading.starts() == []
-
-
-def test_a_damaged_part_is_reported_and_those_before_it_stay_counted(reading: Reading, measured: Measurements) -> None:
-    parts = add(reading, measured, 0, 17_000, 18_000, N)
-    parts[1].path.write_bytes(parts[1].path.read_bytes()[:-1])
-    damaged: list[Part] = []
-    assert take_census(reading, KEY, N, Progress(), damaged.append) is None
-    assert [part.start for part in damaged] == [17_000]
-    assert sorted(reading.parts(KEY)) == [0, 18_000]
-    assert reading.starts() == [0, 17_000]
-    add(reading, measured, 17_000, 18_000)
-    assert_counted(count(reading), measured)
-    assert reading.starts() == [17_000, 18_000]
-
-
-def test_a_damaged_first_part_is_reported(reading: Reading, measured: Measurements) -> None:
-    parts = add(reading, measured, 0, 100, 17_000, N)
-    parts[0].path.write_bytes(b"")
-    damaged: list[Part] = []
-    assert take_census(reading, KEY, N, Progress(), damaged.append) is None
-    assert [part.start for part in damaged] == [0]
-    add(reading, measured, 0, 100)
-    assert_counted(count(reading), measured)
-
-
-@pytest.mark.parametrize("start", [100, 17_000])
-def test_a_part_of_another_model_is_dropped(reading: Reading, measured: Measurements, start: int) -> None:
-    other = replace(measured, cls_norms=measured.cls_norms[:, :2])
-    for first, stop in ((0, 100), (100, 17_000), (17_000, N)):
-        add(reading, other if first == start else measured, first, stop)
-    damaged: list[Part] = []
-    assert take_census(reading, KEY, N, Progress(), damaged.append) is None
-    assert [part.start for part in damaged] == [start]
-    assert start not in reading.parts(KEY)
-
-
 def test_what_was_counted_before_a_stop_is_kept(reading: Reading, measured: Measurements) -> None:
     add(reading, measured, *BORDERS)
     progress = Progress()
@@ -247,18 +195,6 @@ def test_parts_that_came_with_clsviz_count(tmp_path: Path, measured: Measurement
     assert not [*(tmp_path / "shipped").rglob("census*")]
 
 
-def test_of_vectors_the_norms_of_all_poolings_are_counted(tiny_encoder: Encoder, store: Store) -> None:
-    key = replace(KEY, kind=Kind.VECTORS)
-    vectors = tiny_encoder.vectors(random_sentences(60, seed=1))
-    store.append(key, 0, vectors, seconds=1)
-    counted = take_census(store, key, 60, Progress())
-    for pooling in POOLED:
-        for layer in range(counted.n_layers + 1):
-            found, norms = counted.vector(pooling, layer), vectors.norms(pooling, layer)
-            assert (found.lowest.min(), found.highest.max()) == (norms.min(), norms.max())
-    assert counted.vector(Pooling.POOLER, None).highest.max() == vectors.norms(Pooling.POOLER, None).max()
-
-
 def test_several_may_count_at_once(tmp_path: Path, measured: Measurements) -> None:
     add(Store(tmp_path), measured, *BORDERS)
     found: list[Counted | None] = []
@@ -274,12 +210,6 @@ def test_several_may_count_at_once(tmp_path: Path, measured: Measurements) -> No
     reading = Reading(tmp_path)
     assert_counted(count(reading), measured)
     assert reading.starts() == []
-
-
-def test_it_can_be_kept_while_another_process_measures(reading: Reading, measured: Measurements) -> None:
-    add(reading, measured, 0, N)
-    with Store(reading.root).writer(KEY):
-        assert_counted(count(reading), measured)
 
 
 Damage = Callable[[Path], object]
@@ -335,26 +265,58 @@ def test_what_is_kept_of_another_key_or_version_is_not_believed(
     assert reading.starts() == [0]
 
 
-def test_what_an_earlier_version_kept_is_counted_again_and_said(reading: Reading, measured: Measurements) -> None:
-    add(reading, measured, 0, N)
-    old = reading.root / KEY.folder_name / f"census-{N:09d}.safetensors"
+@pytest.mark.parametrize("start", [0, 100, 17_000])
+@pytest.mark.parametrize("how", ["damaged", "of another model"])
+def test_a_part_that_cannot_be_counted_is_dropped_and_those_before_it_stay_counted(
+    reading: Reading, measured: Measurements, start: int, how: str
+) -> None:
+    other = replace(measured, cls_norms=measured.cls_norms[:, :2])
+    for first, stop in pairwise(borders := [0, 100, 17_000, N]):
+        (part,) = add(reading, other if (first, how) == (start, "of another model") else measured, first, stop)
+        if (first, how) == (start, "damaged"):
+            part.path.write_bytes(part.path.read_bytes()[:-1])
+    assert count(reading) is None
+    dropped = 100 if (start, how) == (0, "of another model") else start  # the second does not go with the first
+    assert sorted(reading.parts(KEY)) == [first for first in borders[:-1] if first != dropped]
+    if start == 17_000:
+        reading.starts()
+        add(reading, measured, start, N)
+        assert_counted(count(reading), measured)
+        assert reading.starts() == [start]
+
+
+def test_a_part_that_vanished_is_missing_and_one_that_was_replaced_makes_void_what_was_counted(
+    reading: Reading, measured: Measurements
+) -> None:
+    *_, last = add(reading, measured, 0, 17_000, N)
+    count(reading)
+    content = last.path.read_bytes()
+    last.path.unlink()
+    assert count(reading) is None
+    last.path.write_bytes(content)
+    reading.starts()
+    assert_counted(count(reading), measured)
+    assert reading.starts() == []
+    last.path.unlink()
+    other = replace(measured, cls_norms=np.concatenate([measured.cls_norms[:17_000], measured.cls_norms[:16_999:-1]]))
+    add(reading, other, 17_000, N)
+    assert_counted(count(reading), other)
+    assert reading.starts() == [0, 17_000]
+
+
+def test_of_vectors_the_norms_of_all_poolings_are_counted_and_what_an_earlier_version_kept_again(
+    tiny_encoder: Encoder, store: Store
+) -> None:
+    key = replace(KEY, kind=Kind.VECTORS)
+    vectors, progress = tiny_encoder.vectors(random_sentences(60, seed=1)), Progress()
+    store.append(key, 0, vectors, seconds=1)
+    old = store.root / key.folder_name / f"census-{60:09d}.safetensors"
     old.write_bytes(b"of another format")
-    progress = Progress()
-    assert_counted(take_census(reading, KEY, N, progress), measured)
+    counted = take_census(store, key, 60, progress)
     assert progress.stage.startswith("Counting all sentences again")
     assert not old.exists()
-
-
-def test_a_vector_can_be_read_after_another_took_its_place(reading: Reading, measured: Measurements) -> None:
-    add(reading, measured, 0, N)
-    counted = count(reading)
-    (path,) = reading.root.rglob("census-*")
-    path.unlink()
-    assert_counted(counted, measured)
-
-
-def test_what_is_kept_is_small_and_of_a_few_files(reading: Reading, measured: Measurements) -> None:
-    add(reading, measured, *range(0, N + 1, 500))
-    count(reading)
-    (path,) = reading.root.rglob("census-*")
-    assert path.stat().st_size < 4 * N * 12 + 200_000  # it could not be more if all sentences were apart
+    for pooling in POOLED:
+        for layer in range(counted.n_layers + 1):
+            found, norms = counted.vector(pooling, layer), vectors.norms(pooling, layer)
+            assert (found.lowest.min(), found.highest.max()) == (norms.min(), norms.max())
+    assert counted.vector(Pooling.POOLER, None).highest.max() == vectors.norms(Pooling.POOLER, None).max()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.waiting import Somebody
 
 from clsviz.errors import StoreError
 from clsviz.experiment import Experiment
@@ -18,7 +19,7 @@ from clsviz.store import Store, read_outline, write_outline
 
 def wait_for(job: MeasuringJob) -> MeasuringJob:
     """The job once it has ended."""
-    job.watch("somebody", lambda: True)
+    job.watch(Somebody())
     deadline = time.monotonic() + 60
     while job.state.is_active:
         assert time.monotonic() < deadline, "waited in vain"

@@ -27,7 +27,7 @@ def there(url: str) -> Remote:
     return Remote(url)
 
 
-def test_what_is_written_is_there_and_nothing_else(there: Remote, url: str) -> None:
+def test_what_is_written_is_there_until_it_is_deleted_and_nothing_else(there: Remote, url: str, tmp_path: Path) -> None:
     assert there.names("folder") == set()
     assert there.create("folder/a", b"1")
     assert there.create("folder/b", b"2")
@@ -36,28 +36,13 @@ def test_what_is_written_is_there_and_nothing_else(there: Remote, url: str) -> N
     assert there.read("folder/b") == b"3"
     assert there.read("folder/c") is None
     assert contents(url) == {"folder/a": b"1", "folder/b": b"3"}
-
-
-def test_what_is_there_is_not_created_again(there: Remote) -> None:
-    assert there.create("a", b"1")
-    assert not there.create("a", b"2")
-    assert there.read("a") == b"1"
-
-
-def test_a_file_is_fetched_if_there_is_one(there: Remote, tmp_path: Path) -> None:
-    there.create("folder/a", bytes(range(256)) * 1000)
+    assert not there.create("folder/a", b"2")
     assert there.fetch("folder/a", tmp_path / "here")
-    assert (tmp_path / "here").read_bytes() == bytes(range(256)) * 1000
-    assert not there.fetch("folder/b", tmp_path / "not here")
-
-
-def test_what_is_deleted_is_gone(there: Remote, url: str) -> None:
-    there.create("folder/a", b"1")
-    assert there.names("folder") == {"a"}
-    assert there.delete("folder/a")
+    assert (tmp_path / "here").read_bytes() == b"1"
+    assert not there.fetch("folder/c", tmp_path / "not here")
+    assert [there.delete(f"folder/{name}") for name in "aba"] == [True] * 3
     assert there.names("folder") == set()
     assert contents(url) == {}
-    assert there.delete("folder/a")
 
 
 def test_what_does_not_arrive_whole_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

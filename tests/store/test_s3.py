@@ -63,6 +63,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
 def test_what_one_machine_measured_another_reads(machine: Machine) -> None:
     here, there = machine("here"), machine("there")
     assert here.parts(KEY) == {}
+    assert Remote(URL)._is_exclusive
     with here.writer(KEY):
         part = here.append(KEY, 0, measurements(32), seconds=1)
     assert contents(URL).keys() == {f"{KEY.folder_name}/{name}" for name in ("key.json", part.path.name)}
@@ -77,26 +78,18 @@ def test_what_one_machine_measured_another_reads(machine: Machine) -> None:
     assert f"{KEY.folder_name}/{part.path.name}" not in contents(URL)
 
 
-def test_what_is_there_is_not_created_again() -> None:
-    there = Remote(URL)
-    assert there._is_exclusive
-    assert there.create("folder/a", b"1")
-    assert not there.create("folder/a", b"2")
-    assert there.read("folder/a") == b"1"
-    assert there.read("folder/b") is None
-    assert there.names("folder") == {"a"}
-    assert there.delete("folder/a")
-    assert there.names("folder") == set()
-
-
-def test_a_bucket_that_there_is_not_is_said_before_anything_is_measured(experiment: Experiment) -> None:
-    with pytest.raises(StoreError, match=r"s3://nothing/store is not there .* Create its bucket, or correct its name"):
-        run(experiment, Store("s3://nothing/store"))
-
-
-def test_a_name_that_no_bucket_can_have_is_said(experiment: Experiment) -> None:
-    with pytest.raises(StoreError, match=r"^The store s3://aaa.*… cannot be used: no bucket can have this name\."):
-        run(experiment, Store(f"s3://{'a' * 300}/store"))
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("s3://nothing/store", r"s3://nothing/store is not there .* Create its bucket, or correct its name"),
+        (f"s3://{'a' * 300}/store", r"^The store s3://aaa.*… cannot be used: no bucket can have this name\."),
+    ],
+)
+def test_a_bucket_that_there_is_not_is_said_before_anything_is_measured(
+    experiment: Experiment, url: str, said: str
+) -> None:
+    with pytest.raises(StoreError, match=said):
+        run(experiment, Store(url))
 
 
 def test_a_bucket_that_one_may_not_use_is_said(port: int, machine: Machine) -> None:

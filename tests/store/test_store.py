@@ -8,22 +8,11 @@ from support.measured import measurements
 
 from clsviz.atomic import open_regular
 from clsviz.errors import StoreError
-from clsviz.store import Key, Store, parts
+from clsviz.measurements import Kind
+from clsviz.store import Key, Store, borders, missing, part_stop, parts
+from clsviz.store.parts import Part
 
 KEY = Key(model="m" * 64, corpus="c" * 64, seed=0, max_length=512, precision="float32")
-
-
-def test_a_part_comes_back_as_it_was(store: Store) -> None:
-    store.append(KEY, 0, measurements(32), seconds=1)
-    store.append(KEY, 32, measurements(10, start=32), seconds=1)
-    parts = store.parts(KEY)
-    assert [(part.start, part.stop) for part in parts.values()] == [(0, 32), (32, 42)]
-    read = store.read(parts[32])
-    assert read is not None
-    for name in ("n_tokens", "truncated", "cls_norms", "pooler_norms"):
-        expected = getattr(measurements(10, start=32), name)
-        np.testing.assert_array_equal(getattr(read, name), expected)
-        assert getattr(read, name).dtype == expected.dtype
 
 
 def test_measurements_without_pooler_come_back(store: Store) -> None:
@@ -45,23 +34,6 @@ def test_what_was_computed_from_anything_else_is_elsewhere(store: Store, change:
     assert not store.parts(Key(**{**vars(KEY), **change}))
 
 
-@pytest.mark.parametrize("position", [0, 8, 60, -1])
-def test_a_damaged_part_is_dropped(store: Store, position: int) -> None:
-    part = store.append(KEY, 0, measurements(100), seconds=1)
-    content = bytearray(part.path.read_bytes())
-    content[position] ^= 1
-    part.path.write_bytes(content)
-    assert store.read(part) is None
-    assert not store.parts(KEY)
-
-
-def test_a_part_cut_short_is_dropped(store: Store) -> None:
-    part = store.append(KEY, 0, measurements(100), seconds=1)
-    part.path.write_bytes(part.path.read_bytes()[:50])
-    assert store.read(part) is None
-    assert not part.path.exists()
-
-
 def test_a_part_that_cannot_be_read_just_now_is_kept(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     part = store.append(KEY, 0, measurements(100), seconds=1)
     with monkeypatch.context() as patch:
@@ -71,16 +43,6 @@ def test_a_part_that_cannot_be_read_just_now_is_kept(store: Store, monkeypatch: 
     assert store.read(part) is not None
     part.path.unlink()
     assert store.read(part) is None
-
-
-def test_a_whole_file_that_is_no_part_is_dropped(store: Store) -> None:
-    import hashlib
-
-    content = b"whole, but not what it should be"
-    part = store.append(KEY, 0, measurements(3), seconds=1)
-    path = part.path.with_name(f"000000000-000000003-{hashlib.sha256(content).hexdigest()[:16]}.safetensors")
-    path.write_bytes(content)
-    assert store.read(part._replace(path=path)) is None
 
 
 def test_files_that_are_no_parts_are_left_alone(store: Store) -> None:
@@ -110,18 +72,6 @@ def test_the_store_is_where_it_is_said_to_be(tmp_path: Path, monkeypatch: pytest
     assert Store(tmp_path / "other").root == tmp_path / "other"
     monkeypatch.delenv("CLSVIZ_STORE")
     assert "clsviz" in Store().root.parts
-
-
-def test_a_store_below_a_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="file"), Store(tmp_path / "file").writer(KEY):
-        pass
-
-
-def test_a_store_that_cannot_be_looked_into_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    with pytest.raises(StoreError, match="Choose another folder"), Store(tmp_path / "loop").writer(KEY):
-        pass
 
 
 @pytest.mark.parametrize("name", ["x" * 300, "/".join(["x" * 100] * 60)])
@@ -176,18 +126,47 @@ def test_a_part_measured_again_is_the_same_file(store: Store, tmp_path: Path) ->
     assert (one.name, one.read_bytes()) == (other.name, other.read_bytes())
 
 
-def test_a_part_that_does_not_hold_what_its_name_says_is_dropped(store: Store) -> None:
-    with store.writer(KEY):
-        part = store.append(KEY, 0, measurements(10), seconds=1)
-        store.append(KEY, 10, measurements(0), seconds=1)
-    lies = part.path.with_name(part.path.name.replace("000000010", "000000020"))
-    part.path.rename(lies)
-    assert store.read(part._replace(stop=20, path=lies)) is None
-    assert not lies.exists()
-    assert store.parts(KEY) == {}
-
-
-def test_a_lock_that_cannot_be_had_is_a_store_error(store: Store) -> None:
-    (store.root / KEY.folder_name / "writer.lock").mkdir(parents=True)
-    with pytest.raises(StoreError, match="cannot be used"), store.writer(KEY):
+@pytest.mark.parametrize("place", ["a file", "a loop", "no lock"])
+def test_a_store_that_cannot_be_used_is_refused(tmp_path: Path, place: str) -> None:
+    (tmp_path / "a file").write_text("")
+    (tmp_path / "a loop").symlink_to(tmp_path / "a loop")
+    (tmp_path / "no lock" / KEY.folder_name / "writer.lock").mkdir(parents=True)
+    with pytest.raises(StoreError, match=r"cannot be used.*Choose another folder"), Store(tmp_path / place).writer(KEY):
         pass
+
+
+def part(start: int, stop: int) -> Part:
+    return Part(start, stop, Path("part"), KEY)
+
+
+def test_parts_double_up_to_a_bound() -> None:
+    starts = [start for start, _ in borders(0, 5000)]
+    assert starts == [0, 32, 64, 128, 256, 512, 1024, 2048, 3072, 4096]
+    assert max(stop - start for start, stop in borders(0, 16_384)) == 1024
+
+
+def test_a_million_sentences_are_in_hundreds_of_files() -> None:
+    parts = [*borders(0, 1_000_000)]
+    assert 100 < len(parts) < 300
+    assert max(stop - start for start, stop in parts) == 16_384
+    assert all(stop - start <= max(start / 16, 1024) for start, stop in parts)
+    assert [stop for _, stop in parts[:-1]] == [start for start, _ in parts[1:]]
+
+
+def test_parts_of_vectors_stay_small() -> None:
+    assert max(stop - start for start, stop in borders(0, 20_000, Kind.VECTORS)) == 256
+
+
+@pytest.mark.parametrize("cut", [32, 1024, 15_360, 36_864])
+def test_a_run_that_goes_on_makes_the_parts_that_it_would_have_made(cut: int) -> None:
+    assert [*borders(0, cut), *borders(cut, 100_000)] == [*borders(0, 100_000)]
+    assert part_stop(cut) == next(borders(cut, 10**9))[1]
+
+
+def test_what_is_missing_are_the_gaps_between_parts() -> None:
+    assert missing([], 100) == [(0, 32), (32, 64), (64, 100)]
+    assert missing([part(0, 100)], 100) == []
+    assert missing([part(0, 200)], 100) == []
+    assert missing([part(64, 128), part(32, 64)], 200) == [(0, 32), (128, 200)]
+    assert missing([part(0, 50), part(30, 40)], 60) == [(50, 60)]
+    assert missing([part(0, 50), part(30, 70)], 90) == [(50, 90)]  # which whoever reads part after part does not meet

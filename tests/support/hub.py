@@ -23,7 +23,11 @@ from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
 from support.hub_contents import (
+    BODIES,
+    INVALID,
+    REFUSALS,
     Answer,
+    Fault,
     File,
     Repository,
     as_json,
@@ -31,11 +35,12 @@ from support.hub_contents import (
     commit_in,
     content_of,
     entries_of,
+    gated,
     info_of,
-    refs_of,
+    no_repository,
+    refusal,
     split_path,
 )
-from support.hub_refusals import BODIES, INVALID, REFUSALS, Fault, gated, no_repository, refusal
 
 TOKEN = "hf_test"
 """Of an account that may read everything."""
@@ -183,20 +188,17 @@ class Hub:
             return as_json({"standardEnvVars": [], "harnesses": {}})
         if parts[0] == "api" and len(parts) > 2 and parts[1] in _KINDS:
             kind = _KINDS[parts[1]]
-            name, action, rest = split_path(parts[2:], ("revision", "tree", "paths-info", "refs"))
+            name, action, rest = split_path(parts[2:], ("revision", "tree", "paths-info"))
             repo = self._repo(request, kind, name)
-            if action == "refs":
-                return as_json(refs_of(repo))
             commit, path = commit_in(repo, rest or ["main"])
             files = repo.commits[commit]
             if action == "tree":
                 return self._tree(request, files, path, commit)
             if action == "paths-info":
                 wanted = parse_qs(body.decode())
-                expand = wanted.get("expand", ["false"])[0].lower() == "true"
-                entries = {entry["path"]: entry for entry in entries_of(files, commit, expand)}
+                entries = {entry["path"]: entry for entry in entries_of(files)}
                 return as_json([entries[path] for path in wanted.get("paths", []) if path in entries])
-            return as_json(info_of(repo, kind, commit, blobs=request.query_params.get("blobs", "").lower() == "true"))
+            return as_json(info_of(repo, commit, blobs=request.query_params.get("blobs", "").lower() == "true"))
         kind = _KINDS.get(parts[0], "model")
         name, action, rest = split_path(parts[parts[0] in _KINDS :], ("resolve",))
         if action != "resolve" or not rest:
@@ -222,7 +224,7 @@ class Hub:
     def _tree(self, request: requests.Request, files: dict[str, File], path: str, commit: str) -> Answer:
         asked = request.query_params
         recursive = asked.get("recursive", "").lower() == "true"
-        entries = entries_of(files, commit, asked.get("expand", "").lower() == "true")
+        entries = entries_of(files)
         if path and path not in {entry["path"] for entry in entries}:
             raise HTTPException(404, "Entry not found", code_of("EntryNotFound", commit))
         if path not in files:

@@ -1,7 +1,6 @@
 """Clients that ask the stand-in for the Hub."""
 
 import functools
-import importlib.util
 from pathlib import Path
 
 import httpx2
@@ -46,8 +45,7 @@ def point_at(hub: Hub, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
     _point_constants(hub, cache, monkeypatch)
     _point_what_is_in_memory(hub, monkeypatch)
-    if importlib.util.find_spec("datasets"):
-        _point_datasets(hub, cache, monkeypatch)
+    _point_datasets(hub, cache, monkeypatch)
 
 
 def _point_constants(hub: Hub, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

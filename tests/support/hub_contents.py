@@ -1,17 +1,13 @@
-"""What the stand-in for the Hub holds, and what it says of it."""
+"""What the stand-in for the Hub holds, what it says of it, and how it refuses."""
 
-import contextlib
 import functools
 import hashlib
 import json
-import math
 import re
-import struct
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
 from starlette.exceptions import HTTPException
 
 _LFS = (".safetensors", ".bin", ".parquet")
@@ -116,24 +112,21 @@ def content_of(file: File, commit: str, wanted: str) -> Answer:
     return Answer(file.content[start:end], headers, 206)
 
 
-def entries_of(files: dict[str, File], commit: str, expand: bool) -> list[dict[str, Any]]:
+def entries_of(files: dict[str, File]) -> list[dict[str, Any]]:
     """All files and folders, as a tree lists them."""
-    more: dict[str, Any] = {}
-    if expand:
-        more["lastCommit"] = {"id": commit, "title": "A commit", "date": "2024-01-01T00:00:00.000Z"}
     entries: dict[str, dict[str, Any]] = {}
     for path, file in files.items():
         for parent in list(Path(path).parents)[:-1]:
             oid = hashlib.sha1(parent.as_posix().encode()).hexdigest()
-            entries[parent.as_posix()] = {"type": "directory", "oid": oid, "size": 0, "path": parent.as_posix()} | more
-        entry = {"type": "file", "oid": file.blob_id, "size": len(file.content), "path": path} | more
+            entries[parent.as_posix()] = {"type": "directory", "oid": oid, "size": 0, "path": parent.as_posix()}
+        entry = {"type": "file", "oid": file.blob_id, "size": len(file.content), "path": path}
         if file.is_lfs:
             entry["lfs"] = {"oid": file.sha256, "size": len(file.content), "pointerSize": len(file.pointer)}
         entries[path] = entry
     return [entries[path] for path in sorted(entries)]
 
 
-def info_of(repo: Repository, kind: str, commit: str, *, blobs: bool) -> dict[str, Any]:
+def info_of(repo: Repository, commit: str, *, blobs: bool) -> dict[str, Any]:
     files = repo.commits[commit]
     siblings: list[dict[str, Any]] = []
     for path, file in files.items():
@@ -156,39 +149,53 @@ def info_of(repo: Repository, kind: str, commit: str, *, blobs: bool) -> dict[st
         "likes": 0,
         "tags": [],
         "siblings": siblings,
-    } | _described(files, kind)
-
-
-def _described(files: dict[str, File], kind: str) -> dict[str, Any]:
-    """What the Hub reads in the files: the head of the README, and a model's configuration and parameters."""
-    found: dict[str, Any] = {}
-    # Files spoilt on purpose are served all the same, and not described.
-    with contextlib.suppress(KeyError, TypeError, yaml.YAMLError):
-        card = re.match(rb"---\n(.*?)\n---", files["README.md"].content, re.DOTALL)
-        found["cardData"] = yaml.safe_load(card[1])  # type: ignore[index]
-    if kind == "model":
-        with contextlib.suppress(KeyError, TypeError, ValueError):
-            config = json.loads(files["config.json"].content)
-            found["config"] = {key: config[key] for key in ("architectures", "model_type") if key in config}
-            found["library_name"] = "transformers"
-        with contextlib.suppress(KeyError, AttributeError, ValueError, struct.error):
-            content = files["model.safetensors"].content
-            header = json.loads(content[8 : 8 + struct.unpack("<Q", content[:8])[0]])
-            parameters: dict[str, int] = {}
-            for name, tensor in header.items():
-                if name != "__metadata__":
-                    parameters[tensor["dtype"]] = parameters.get(tensor["dtype"], 0) + math.prod(tensor["shape"])
-            found["safetensors"] = {"parameters": parameters, "total": sum(parameters.values())}
-    return found
-
-
-def refs_of(repo: Repository) -> dict[str, list[dict[str, str]]]:
-    groups = {"branches": "refs/heads/", "tags": "refs/tags/", "converts": "refs/convert/", "pullRequests": "refs/pr/"}
-    return {
-        group: [
-            {"name": ref.removeprefix(prefix), "ref": ref, "targetCommit": commit}
-            for ref, commit in repo.refs.items()
-            if ref.startswith(prefix)
-        ]
-        for group, prefix in groups.items()
     }
+
+
+REFUSALS = ("401", "403", "gated", "404", "429", "500")
+"""Misbehaviours in the place of the answer, for HEAD as for GET."""
+BODIES = ("slow", "stall", "cut", "wrong-length", "damaged")
+"""Misbehaviours of the body: HEAD is answered truly, and is not counted."""
+
+
+@dataclass
+class Fault:
+    what: str
+    how: str
+    times: float
+    seconds: float
+
+
+INVALID = HTTPException(
+    401,
+    "Invalid credentials in Authorization header",
+    {"X-Error-Message": "Invalid credentials in Authorization header"},
+)
+
+
+def no_repository(*, anonymous: bool) -> HTTPException:
+    """The anonymous are not told whether there is such a repository."""
+    if anonymous:
+        return HTTPException(401, "Invalid username or password.", code_of("RepoNotFound"))
+    return HTTPException(404, "Repository not found", code_of("RepoNotFound"))
+
+
+def gated(*, anonymous: bool) -> HTTPException:
+    if anonymous:
+        return HTTPException(401, "Access to this repository is restricted. Please log in.", code_of("GatedRepo"))
+    return HTTPException(403, "You are not in the authorized list. Ask for access.", code_of("GatedRepo"))
+
+
+def refusal(fault: Fault, has_token: bool) -> HTTPException:
+    match fault.how:
+        case "401":
+            return INVALID
+        case "403":
+            return HTTPException(403, "Forbidden", {"X-Error-Message": "You have no access to this resource"})
+        case "gated":
+            return gated(anonymous=not has_token)
+        case "404":
+            return no_repository(anonymous=False)
+        case "429":
+            return HTTPException(429, "Too many requests", {"Retry-After": f"{fault.seconds:.0f}"})
+    return HTTPException(500, "Internal error")

@@ -85,25 +85,6 @@ def assert_whole(cache: Path) -> None:
         assert blob.name in digests
 
 
-def write_byte_level_tokenizer(folder: Path) -> None:
-    """As RoBERTa's: bytes and a few merges, <s> A </s> and <s> A </s></s> B </s>."""
-    import tokenizers
-
-    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-    vocabulary = {token: index for index, token in enumerate(special)}
-    for token in [*sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet()), "th", "the", "Ġthe", "at"]:
-        vocabulary[token] = len(vocabulary)
-    merges = [("t", "h"), ("th", "e"), ("Ġ", "the"), ("a", "t")]
-    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE(vocabulary, merges))
-    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.post_processor = tokenizers.processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
-    transformers.PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        bos_token="<s>", eos_token="</s>", cls_token="<s>", sep_token="</s>",
-        pad_token="<pad>", unk_token="<unk>", mask_token="<mask>",
-    ).save_pretrained(folder)  # fmt: skip
-
-
 def write_sentence_transformer(folder: Path, tiny_folder: Path, below: str) -> Path:
     """As sentence-transformers saves it, the transformer in a folder of its own or not."""
     shutil.copytree(tiny_folder, folder / below, dirs_exist_ok=True)

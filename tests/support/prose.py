@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from clsviz.analysis import ViewData
+from clsviz.analysis.compare import Norms, Row
+from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment
 from clsviz.jobs import Found
 from clsviz.settings import Pooling
@@ -73,3 +75,20 @@ def profile_of(
             readings[step] = reading
     readings = dict(list(readings.items())[:made])
     return Profile(n, 24, len(norm) - 1, pooler is not None, readings, 20.0, n_different)
+
+
+ROW_LENGTHS = np.random.default_rng(0).integers(3, 40, 500).astype(np.int32)
+
+
+def row_of(label: str, strength: float, spread: float = 0.2, seed: int = 0, **settings: object) -> Row:
+    """A row of 500 sentences whose norm follows the length so much."""
+    noise = np.random.default_rng(seed).normal(size=500)
+    norms = (7 + spread * (strength * (ROW_LENGTHS - ROW_LENGTHS.mean()) / ROW_LENGTHS.std() + noise)).astype(
+        np.float32
+    )
+    shown = replace(shown_of(np.full(500, 7), norms), lengths=ROW_LENGTHS)
+    try:
+        shown = replace(shown, fit=fit(ROW_LENGTHS, norms), problem="")
+    except UndefinedFitError as error:
+        shown = replace(shown, problem=str(error))
+    return Row(label, label, 600, True, Norms(shown, ROW_LENGTHS, np.array([np.nan, 0.5])), **settings)  # type: ignore[arg-type]

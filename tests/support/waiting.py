@@ -10,3 +10,9 @@ def wait_for(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"
         time.sleep(0.01)
+
+
+class Somebody:
+    """Who watches a job, for as long as a test says."""
+
+    is_connected = True

@@ -2,6 +2,7 @@
 
 import io
 import shutil
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from support.app import TEXT, browse_from, linked, settle
 from support.hub import Hub
 from support.tiny import random_sentences, write_dataset
 
-from clsviz.encoder import product_rate
+from clsviz.encoder import Encoder, product_rate
 from clsviz.jobs import Encoders
 from clsviz.sources import uploads
 from clsviz.ui.state import server
@@ -117,3 +118,19 @@ def original(hub: Hub, tiny_folder: Path, tmp_path: Path) -> Hub:
     converted = write_dataset(tmp_path / "books", {"plain_text": {"train": random_sentences(600, seed=8)}})
     hub.add("bookcorpus/bookcorpus", converted, kind="dataset", revision="refs/convert/parquet")
     return hub
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Measuring goes on beyond its first parts when this is set."""
+    gate = threading.Event()
+    measure = Encoder.measure
+
+    def gated(self: Encoder, sentences: list[str], on_batch: Callable[[int], None] | None = None) -> object:
+        while on_batch and len(sentences) > 32 and not gate.wait(0.01):
+            on_batch(0)
+        return measure(self, sentences, on_batch)
+
+    monkeypatch.setattr(Encoder, "measure", gated)
+    yield gate
+    gate.set()

@@ -79,11 +79,11 @@ def test_the_models_are_measured_on_the_same_sentences(open_page: Callable[..., 
         row = table(page).loc[label]
         assert (row["r_squared"], row["n_sentences"]) == (pytest.approx(fit.r_squared), len(both))
         assert row["probe_r_squared"] > row["r_squared"]
-    assert f"The comparison uses {len(both)} of 200 sentences: those under 20 tokens for every model." in texts(page)
-    assert answer(page).startswith("Too few sentences to tell: a line in length explains")
-    pictures, of_norm, of_vector = charts(page)
+    assert f"{len(both)} of 200 sentences, under 20 tokens in every model" in texts(page)
+    assert answer(page).startswith("Too few sentences to compare: a straight line accounts for")
+    of_vector, of_norm, pictures = charts(page)
     assert [len(t["text"]) for t in pictures["data"] if t["mode"] == "markers"] == [len(both)] * 2
-    assert [len(figure["data"]) for figure in (of_norm, of_vector)] == [2, 2]
+    assert [len(figure["data"]) for figure in (of_norm, of_vector)] == [2, 3]  # and guessing
     tasks = set(server.jobs()._analyses)  # one a model: every layer is probed, whichever is shown
     page.select_slider(key="layer_2").set_value(1).run()
     assert set(server.jobs()._analyses) == tasks
@@ -95,10 +95,10 @@ def test_a_link_restores_models_and_axes_and_names_what_cannot_be_used(
     page = open_page(axes="free", layer="1")
     assert page.multiselect(key="models").value == folders
     assert (page.query_params["axes"], page.query_params["models"]) == ("free", ",".join(folders))
-    assert "matches" not in charts(page)[0]["layout"]["yaxis2"]
+    assert "matches" not in charts(page)[2]["layout"]["yaxis2"]
     page.toggle(key="axes").set_value(False).run()
     assert "axes" not in page.query_params
-    assert charts(page)[0]["layout"]["yaxis2"]["matches"] == "y"
+    assert charts(page)[2]["layout"]["yaxis2"]["matches"] == "y"
     assert "axes is “crooked”; it must be free" in texts(open_page(axes="crooked"))
 
 

@@ -1,7 +1,7 @@
 """What pages say where a server has limits and many visitors."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,29 +9,12 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 from support.app import answer, chart, finish, job_of, linked, plain, settle, texts
 from support.logs import logged
-from support.waiting import wait_for
+from support.waiting import Somebody, wait_for
 
 from clsviz import figures
-from clsviz.encoder import Encoder
 from clsviz.experiment import Experiment
 from clsviz.jobs import Job, State
 from clsviz.ui.state import identity, server
-
-
-@pytest.fixture
-def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """Measuring goes on beyond its first parts when this is set."""
-    gate = threading.Event()
-    measure = Encoder.measure
-
-    def gated(self: Encoder, sentences: list[str], on_batch: Callable[[int], None] | None = None) -> object:
-        while on_batch and len(sentences) > 32 and not gate.wait(0.01):
-            on_batch(0)
-        return measure(self, sentences, on_batch)
-
-    monkeypatch.setattr(Encoder, "measure", gated)
-    yield gate
-    gate.set()
 
 
 @pytest.fixture
@@ -51,8 +34,8 @@ def test_a_server_without_room_says_so_and_does_nothing_else(
     open_page: Callable[..., AppTest], limit: Callable[..., None]
 ) -> None:
     limit(sessions=1)
-    is_there = True
-    assert server.crowd().admit("somebody else", lambda: is_there)
+    somebody = Somebody()
+    assert server.crowd().admit(somebody)
     page = open_page()
     assert not page.exception
     assert page.title[0].value == "This demo is busy. Back in a minute?"
@@ -60,7 +43,7 @@ def test_a_server_without_room_says_so_and_does_nothing_else(
     assert "watched" not in page.session_state
     assert server.jobs().is_idle
     assert not page.button
-    is_there = False
+    somebody.is_connected = False
     page.run()
     assert "Does tiny-bert encode the length" in texts(finish(page))
 

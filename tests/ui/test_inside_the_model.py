@@ -26,7 +26,8 @@ def open_page(tiny_folder: Path) -> Callable[..., AppTest]:
     """Open a link to the page, by default of the tiny model."""
 
     def open_page(**query: str) -> AppTest:
-        return settle(linked({"model": str(tiny_folder)} | query, PAGE).run())
+        boxes = "beginning", "pooler_check", "direction", "parameters", "facts"
+        return settle(linked({"model": str(tiny_folder)} | query, PAGE, boxes).run())
 
     return open_page
 
@@ -40,14 +41,16 @@ def test_the_page_says_what_the_model_is_made_of(open_page: Callable[..., AppTes
     page = open_page()
     tensors = load_file(tiny_folder / "model.safetensors")
     assert plain(page.title[0].value) == "What is inside tiny-bert?"
-    assert answer(page).startswith(f"{sum(tensor.size for tensor in tensors.values()):,} weights in {len(tensors)}")
+    n_weights = sum(tensor.size for tensor in tensors.values())
+    assert answer(page).startswith(f"2 layers, {n_weights:,} weights, ")
+    assert f"{n_weights:,} weights in {len(tensors)} named parameters" in texts(page)
     parameters = tables(page)["part"]
     assert dict(zip(parameters["name"], parameters["weights"], strict=True)) == {
         name: tensor.size for name, tensor in tensors.items()
     }
     special = tables(page)["Role"]
     assert dict(zip(special["Token"], special["Id"], strict=True))["[CLS]"] == 2
-    assert charts(page)[0]["data"][2]["y"] == ["Embeddings", "Layer 1", "Layer 2", "Pooler"]
+    assert charts(page)[0]["data"][0]["y"] == ["[CLS] of 7 tokens", "Embeddings", "Layer 1", "Layer 2", "Pooler"]
     assert not page.session_state.watched  # nothing of a corpus is needed
     page = open_page(model=f"untrained:{tiny_folder}")
     assert "16 numbers, drawn at random" in texts(page)
@@ -99,7 +102,7 @@ def test_a_model_of_the_hub_is_fetched_when_asked(open_page: Callable[..., AppTe
     assert not hub.requests
     page.button(key="run").click().run()
     page = settle(finish(page))
-    assert "of 4 layers" in texts(page)
+    assert answer(page).startswith("4 layers, ")
 
 
 def test_a_model_that_cannot_be_opened_is_reported_in_the_sidebar(

@@ -55,8 +55,11 @@ def visited(store: Path, *visits: tuple[str, dict[str, str]]) -> list[dict]:
 
 
 SHOWN = {
-    "": ("A line falling with length explains 1.8%", "a curve 3.6%"),
-    "where_length_lives": ("A linear probe misses length by 0.6 tokens after layer 1", "From the whole vector"),
+    "": ("Hardly: a smooth curve in length accounts for 3.6%", "Straight line, falling: 1.8%"),
+    "where_length_lives": (
+        "Yes, but it fades: after layer 1, a linear probe misses length by only 0.6 tokens",
+        "From the whole vector",
+    ),
     "length_and_search": ("the longer a sentence", "Of the ten nearest"),
     "try_a_sentence": ("This is an example", "0% of the dimensions"),
     "compare_models": ("In MiniLM", "The comparison uses 4,993 of 5,000 sentences"),

@@ -16,7 +16,6 @@ from support.tiny import random_sentences, write_dataset
 from support.waiting import wait_for
 from support.wrapped import book, paragraphs
 
-from clsviz.encoder import Encoder
 from clsviz.errors import ClsvizError, CorpusError, ModelError, StoreError, UnexpectedError
 from clsviz.jobs import Cost, Extraction, State
 from clsviz.progress import Progress
@@ -160,20 +159,6 @@ def test_what_takes_long_states_its_cost_and_waits_for_run(
     assert re.search("300 sentences, about [0-9,]+ tokens; keeps .* kB", texts(page))
     page.button(key="run").click().run()
     assert figures(finish(page))["Sentences"] == "300"
-
-
-@pytest.fixture
-def gate(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
-    """Measuring does not go on beyond its first parts before this is set."""
-    opened, measure = threading.Event(), Encoder.measure
-
-    def gated(self: Encoder, sentences: list[str], on_batch: Callable[[int], None] | None = None) -> object:
-        while on_batch and len(sentences) > 32 and not opened.wait(0.01):
-            on_batch(0)
-        return measure(self, sentences, on_batch)
-
-    monkeypatch.setattr(Encoder, "measure", gated)
-    return opened
 
 
 def begun(page: AppTest) -> AppTest:

@@ -30,7 +30,10 @@ def open_page(tiny_folder: Path, corpus: str) -> Callable[..., AppTest]:
 
     def open_page(**query: str) -> AppTest:
         query = {"model": str(tiny_folder), "corpus": corpus, "sample_size": "300"} | query
-        return settle(linked(query, PAGE, BOXES).run())
+        page = linked(query, PAGE, BOXES)
+        for box in ("tokens_box", "layers_box", "pooler_box"):
+            page.session_state[box] = True
+        return settle(page.run())
 
     return open_page
 
@@ -52,17 +55,21 @@ def lines(page: AppTest, key: str) -> dict[str, np.ndarray]:
 
 def test_an_example_is_shown_to_who_typed_nothing_and_is_not_in_the_link(open_page: Callable[..., AppTest]) -> None:
     page = open_page()
-    assert answer(page).startswith(f"“{EXAMPLE}” has ")
-    assert "This is an example; type your own below." in texts(page)
+    assert f"An example; type your own · “{EXAMPLE}” · " in texts(page)
     assert "text" not in page.query_params
     assert "<b>example</b>" in [note["text"] for note in chart(page)["layout"]["annotations"]]
 
 
-def test_the_sentences_are_set_beside_the_corpus(open_page: Callable[..., AppTest], tiny_encoder: Encoder) -> None:
+def test_the_sentences_are_set_beside_the_corpus(
+    open_page: Callable[..., AppTest], tiny_encoder: Encoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clsviz.statistics.lengths.LEAST_SIMILAR", 20)
     page = open_page(text=TYPED, layer="1", lengths="shuffled")
     measured, corpus = tiny_encoder.measure(TYPED.splitlines()), jobs_of(page)[0].work.found.measurements
     similar = corpus.cls_norms[np.abs(corpus.n_tokens - 7) <= 1, 1]  # their own lengths, and not the shuffled ones
-    assert f"{100 * (similar < measured.cls_norms[0, 1]).mean():.0f}% of the {len(similar)} corpus" in answer(page)
+    percent = f"{100 * (similar < measured.cls_norms[0, 1]).mean():.0f}%"
+    assert f"its norm tops {percent} of corpus sentences about as long" in answer(page)
+    assert f"tops {percent} of {len(similar)} corpus sentences about as long" in texts(page)
     names = [note["text"] for note in chart(page)["layout"]["annotations"] if note["text"].startswith("<b>")]
     assert names == ["<b>yours, 1</b>", "<b>yours, 2</b>", "<b>yours, 3</b>"]
     assert page.query_params["lengths"] == "shuffled"  # for the other pages
@@ -81,11 +88,11 @@ def test_another_sentence_can_be_looked_at_and_new_text_begins_with_the_first(
 ) -> None:
     page = open_page(text=TYPED)
     page = settle(page.selectbox(key="sentence").set_value(2).run())
-    assert answer(page).startswith("“a big dog ran under the old tree” has 8 tokens")
+    assert "“a big dog ran under the old tree” · 8 tokens · norm of its [CLS] " in texts(page)
     assert page.query_params["sentence"] == "2"
     page.session_state["word"] = "dog"  # as a list of the sentence before gives what it does not have
     page = settle(page.text_area(key="text_area").set_value("a cat\na dog\na tree").run())
-    assert answer(page).startswith("“a cat”")
+    assert "“a cat” · 2 tokens" in texts(page)
     assert not {"sentence", "word"} & page.query_params.keys()
 
 
@@ -94,12 +101,24 @@ def test_the_view_needs_no_model(open_page: Callable[..., AppTest], monkeypatch:
     for name in ("measure", "vectors", "cls_and_pooler", "pooler_steps", "tokenize"):
         monkeypatch.setattr(Encoder, name, None)
     page.select_slider(key="layer_2").set_value(1).run()
-    assert "the norm of its [CLS] after layer 1 is" in answer(page)
+    assert "norm of its [CLS] after layer 1 " in texts(page)
     page.get_by_key("pooling").set_value("mean").run()
-    assert "the norm of its mean-pooled vector after layer 1 is" in answer(page)
+    assert "norm of its mean-pooled vector after layer 1 " in texts(page)
     assert "norms of this vector are not measured" in texts(page)
     page.get_by_key("unit").set_value("words").run()
-    assert "has 7 words" in answer(page)
+    assert "7 words · norm" in texts(page)
+
+
+def test_two_sentences_are_compared_as_they_are_typed(open_page: Callable[..., AppTest], tiny_encoder: Encoder) -> None:
+    page = open_page(text="the cat sat")
+    assert "Similarity of the two" not in texts(page)
+    page = settle(page.text_input(key="text_second").set_value("a big dog ran").run())
+    one, other = tiny_encoder.vectors(["the cat sat", "a big dog ran"]).of(Pooling.CLS, None).astype(float)
+    cosine = one @ other / np.linalg.norm(one) / np.linalg.norm(other)
+    assert f"Similarity of the two (cosine of [CLS]): **{cosine:.3f}**" in texts(page)
+    assert page.session_state.text == "the cat sat\na big dog ran"
+    page = settle(page.text_input(key="text_second").set_value("").run())
+    assert page.session_state.text == "the cat sat"
 
 
 def test_raw_cls_stands_beside_what_the_pooler_makes_of_it(
@@ -128,7 +147,7 @@ def test_nearest_sentences_are_measured_when_asked_for(
     sentences = jobs_of(page)[1].work.found.sentences
     vectors = tiny_encoder.vectors([*sentences, TYPED.splitlines()[0]]).of(Pooling.CLS, None).astype(float)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    nearest, others = (table.value for table in page.dataframe[-2:])
+    nearest, others = (table.value for table in page.dataframe if "Similarity" in table.value)
     assert nearest["Sentence"].iloc[0] == sentences[int(np.argmax(vectors[:-1] @ vectors[-1]))]
     assert len(nearest) == 10
     assert others["Sentence"].tolist() == TYPED.splitlines()[1:]
@@ -142,23 +161,23 @@ def test_nearest_sentences_are_measured_when_asked_for(
 
 def test_odd_text_is_shown_as_it_is(open_page: Callable[..., AppTest]) -> None:
     page = open_page(text="**bold** :material/check: [a](http://b)\n$x$ <i> ``` # c\n" + "a " * 700)
-    assert answer(page).startswith("“**bold** :material/check: [a](http://b)” has")
+    assert "“**bold** :material/check: [a](http://b)” · " in texts(page)
     page = settle(page.selectbox(key="sentence").set_value(2).run())
     chips = "".join(element.proto.body for element in page.get("html"))
     assert "<i>" not in chips
     assert ">[CLS]</span>" in chips
     page = settle(page.selectbox(key="sentence").set_value(3).run())
-    assert "the model reads only its beginning" in answer(page)
+    assert answer(page).startswith("Cut short: the model reads only the first ")
 
 
 def test_a_link_restores_all_that_the_page_has(open_page: Callable[..., AppTest]) -> None:
     page = open_page(text=TYPED, sentence="2", word="3", nearest="yes")
     assert "In the link" not in texts(page)
-    assert answer(page).startswith("“a big dog ran")
+    assert "“a big dog ran under the old tree” · " in texts(page)
     assert page.selectbox(key="word").value == 3
     assert len(jobs_of(page)) == 2
     bad = open_page(text=TYPED, sentence="99", word="-1", nearest="maybe")
-    assert answer(bad).startswith("“the cat sat on the mat .”")
+    assert "“the cat sat on the mat .” · " in texts(bad)
     assert texts(bad).count("In the link") == 2
 
 
@@ -184,4 +203,4 @@ def test_every_table_says_in_which_numbers_it_was_measured(
     page.get_by_key("pooling").set_value("cls").run()
     monkeypatch.setattr(Audit, "is_measurable", property(lambda audit: audit.largest_error == 0))
     page.select_slider(key="length_cutoff").set_value(75).run()
-    assert "In fast precision the error exceeds the variation of the corpus’s norms" in answer(page)
+    assert answer(page).endswith("in fast precision the error exceeds the variation of the norms.")

@@ -172,7 +172,7 @@ def test_every_control_is_one_click_and_another_takes_it_back(open_page: Callabl
 def test_tiny_samples_and_models_without_a_pooler_explain_themselves(
     open_page: Callable[..., AppTest], tmp_path: Path
 ) -> None:
-    assert answer(open_page(sample_size="4")).startswith("Not tested: 4 sentences are too few")
+    assert answer(open_page(sample_size="4")).startswith("Can’t tell: 4 sentences are too few")
     page = open_page(model=str(write_bert(tmp_path / "plain", pooler=False)), layer="0", project="yes")
     assert charts_by_key(page)["cells"]["data"][0]["z"]["shape"].split(",")[0].strip() == "3"
     assert any("same for all sentences" in info.value for info in page.info)

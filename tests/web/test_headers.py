@@ -137,3 +137,21 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_received(
     assert status(b"x" * 2**20) != 413
     assert status(b"x" * 3 * 2**20) == 413
     assert status(iter([b"x"])) == 413  # it does not say how large it is
+
+
+def test_a_visitor_gets_so_many_previews_and_answers_a_minute(
+    open_site: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLSVIZ_PUBLIC", "1")
+    monkeypatch.setenv("CLSVIZ_LIMIT_PREVIEWS_PER_MINUTE", "2")
+    monkeypatch.setenv("CLSVIZ_LIMIT_REQUESTS_PER_MINUTE", "5")
+    site = open_site("198.51.100.1")
+    links = [f"/preview.png?seed={seed}" for seed in range(2)] + ["/?seed=3", "/preview.png"]
+    assert [site.get(link).status_code for link in links] == [200, 200, 429, 429]
+    assert site.get("/", headers={"Sec-Fetch-Mode": "navigate"}).status_code == 200  # a browser, which gets a cookie
+    assert site.get("/preview.png").status_code == 200  # and so is another visitor
+    asked = [site.get("/nowhere") for _ in range(6)]
+    assert [answer.status_code for answer in asked] == [404] * 5 + [429]
+    assert asked[-1].headers["Retry-After"] == "60"
+    assert "Content-Security-Policy" in asked[-1].headers
+    assert open_site("198.51.100.2").get("/preview.png").status_code == 200

@@ -11,6 +11,7 @@ from clsviz import analysis
 from clsviz.cli.warming import read_wanted
 from clsviz.encoder import Encoder
 from clsviz.experiment import Experiment
+from clsviz.figures.static import Lines, Scatter
 from clsviz.jobs import SHOWCASE, Encoders, Extraction
 from clsviz.progress import Progress
 from clsviz.sources import models, sampling, uploads
@@ -32,19 +33,28 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("no_model")
 @pytest.mark.parametrize("page", PAGES)
-def test_of_what_came_with_clsviz_there_are_points_on_every_page(page: str) -> None:
+def test_of_what_came_with_clsviz_each_page_has_its_own_picture_or_none(page: str) -> None:
     preview = Previews().of(page, {})
-    assert preview.scatter is not None
-    assert len(preview.scatter.lengths) == len(preview.scatter.norms) == 4993
     assert preview.question.endswith("?")
-    r_squared = np.corrcoef(preview.scatter.lengths, preview.scatter.norms)[0, 1] ** 2
-    assert preview.scatter.r_squared == pytest.approx(r_squared, rel=1e-5)
+    if page in ("", "try_a_sentence"):
+        assert isinstance(preview.picture, Scatter)
+        assert len(preview.picture.lengths) == len(preview.picture.norms) == 4993
+        r_squared = np.corrcoef(preview.picture.lengths, preview.picture.norms)[0, 1] ** 2
+        assert preview.picture.r_squared == pytest.approx(r_squared, rel=1e-5)
+    elif page == "where_length_lives":
+        assert isinstance(preview.picture, Lines)
+        vector, norm = preview.picture.values.values()
+        assert len(vector) == len(norm) == 7
+        assert np.nanmin(vector) < np.nanmin(norm) < preview.picture.level[1]
+        assert f"{np.nanmin(vector):.1f} tokens" in preview.answer
+    else:
+        assert not isinstance(preview.picture, Scatter)
 
 
 @pytest.mark.usefixtures("no_model")
 def test_what_is_not_measured_has_no_points_and_stays_so(tmp_path: Path) -> None:
     preview = Previews().of("", SMALL | {"model": "untrained:minilm"})
-    assert (preview.answer, preview.scatter) == ("", None)
+    assert (preview.answer, preview.picture) == ("", None)
     assert "MiniLM-L6" in preview.question
     assert not list((tmp_path / "store").rglob("*.safetensors"))
 
@@ -60,32 +70,35 @@ def test_the_points_are_there_once_measured_and_the_answer_once_computed(minilm_
     kept = ResultCache(store.results)
     shown = analysis.select(found, experiment.view, cache=kept)
     computed = previews.of("", SMALL)
-    assert before.scatter is None
-    assert measured.scatter is not None
-    np.testing.assert_array_equal(measured.scatter.norms, found.measurements.cls_norms[shown.index, -1])
-    np.testing.assert_array_equal(measured.scatter.lengths, found.measurements.n_tokens[shown.index])
+    assert before.picture is None
+    assert measured.picture is not None
+    np.testing.assert_array_equal(measured.picture.norms, found.measurements.cls_norms[shown.index, -1])
+    np.testing.assert_array_equal(measured.picture.lengths, found.measurements.n_tokens[shown.index])
     assert measured.answer == ""
     assert shown.fit is not None
-    assert f"{shown.fit.r_squared:.1%} of the differences" in computed.answer
+    assert f"accounts for {shown.fit.r_squared:.1%} of these differences" in computed.answer
     assert len({before.key, measured.key, computed.key}) == 3
 
 
 def test_the_view_is_that_of_the_link() -> None:
     previews = Previews()
-    short, layer = previews.of("", {"length_cutoff": "10"}).scatter, previews.of("", {"layer": "2"}).scatter
-    whole = previews.of("", {}).scatter
+    short, layer = previews.of("", {"length_cutoff": "10"}).picture, previews.of("", {"layer": "2"}).picture
+    whole = previews.of("", {}).picture
     assert short is not None
     assert layer is not None
     assert whole is not None
     assert short.lengths.max() == 9
     assert not np.allclose(layer.norms, whole.norms)
+    mean = previews.of("", {"pooling": "mean"})
+    assert mean.answer
+    assert "mean-pooled" in mean.question
 
 
 @pytest.mark.parametrize(
     "query",
     [
         {"layer": "99"},
-        {"pooling": "mean"},
+        {"pooling": "mean", "seed": "1"},
         {"sample_size": "20001"},
         {"corpus": "/etc/passwd"},
         {"corpus": "no-such-owner/corpus"},
@@ -96,7 +109,7 @@ def test_the_view_is_that_of_the_link() -> None:
 )
 def test_what_a_page_would_only_explain_has_no_points(query: dict[str, str]) -> None:
     preview = Previews().of("", query)
-    assert (preview.answer, preview.scatter) == ("", None)
+    assert (preview.answer, preview.picture) == ("", None)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +133,7 @@ def test_a_visitors_own_file_is_not_shown(tmp_path: Path) -> None:
     experiment = Experiment(corpus=name, sample_size=30)
     found = Extraction(experiment, Store(), Encoders()).run(Progress())
     assert len(found.measurements) == 30
-    assert Previews().of("", experiment.to_query()).scatter is None
+    assert Previews().of("", experiment.to_query()).picture is None
 
 
 def test_a_public_server_shows_what_its_pages_offer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,7 +151,7 @@ def test_the_hub_is_not_asked(hub: Hub) -> None:
         {"corpus": "owner/corpus"},
         {"model": "bert-base-uncased", "corpus": "bookcorpus"},
     ):
-        assert Previews().of("", query).scatter is None
+        assert Previews().of("", query).picture is None
     assert hub.requests == []
 
 

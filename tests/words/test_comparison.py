@@ -3,32 +3,17 @@
 from dataclasses import replace
 
 import numpy as np
-from support.prose import shown_of
+from support.prose import row_of
 from support.snapshots import assert_said
 
 from clsviz import words
-from clsviz.analysis.compare import Norms, Row
+from clsviz.analysis.compare import Row
 from clsviz.analysis.search_test import Advice, Consequences, Ranker, SearchTest, Threshold
-from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment
-from clsviz.settings import Lengths, NearDuplicates, Pooling, SimilarityFunction, Task
+from clsviz.settings import Lengths, NearDuplicates, Pooling, SimilarityFunction, Task, Unit
 from clsviz.statistics import line
 from clsviz.statistics.exposure import Ranking
 from clsviz.statistics.probes import Profile
-
-LENGTHS = np.random.default_rng(0).integers(3, 40, 500).astype(np.int32)
-
-
-def row_of(label: str, strength: float, spread: float = 0.2, seed: int = 0, **settings: object) -> Row:
-    """A row of 500 sentences whose norm follows the length so much."""
-    noise = np.random.default_rng(seed).normal(size=500)
-    norms = (7 + spread * (strength * (LENGTHS - LENGTHS.mean()) / LENGTHS.std() + noise)).astype(np.float32)
-    shown = replace(shown_of(np.full(500, 7), norms), lengths=LENGTHS)
-    try:
-        shown = replace(shown, fit=line.fit(LENGTHS, norms), problem="")
-    except UndefinedFitError as error:
-        shown = replace(shown, problem=str(error))
-    return Row(label, label, 600, True, Norms(shown, LENGTHS, np.array([np.nan, 0.5])), **settings)  # type: ignore[arg-type]
 
 
 def many(row: Row) -> Row:
@@ -75,15 +60,19 @@ def test_what_models_side_by_side_say() -> None:
         "copies of six sentences": ([copies(strong), copies(weak)], Experiment()),
         "one, of copies": ([copies(strong)], Experiment()),
     }
-    three, experiment = cases["three"]
-    assert words.comparison.answer(three[::-1], experiment) == words.comparison.answer(three, experiment)
+    three, _ = cases["three"]
+    assert words.comparison.headline(three[::-1]) == words.comparison.headline(three)
     assert_said(
         "comparison",
         {
-            name: [words.comparison.headline(rows), words.comparison.answer(rows, experiment)]
+            name: [
+                words.comparison.headline(rows),
+                words.comparison.in_numbers(rows, experiment),
+                words.comparison.caveats(rows, experiment),
+            ]
             for name, (rows, experiment) in cases.items()
         }
-        | {"the caption of copies": words.comparison.probe_curves([copies(strong)])},
+        | {"the caption of copies": words.comparison.probe_curves([copies(strong)], Unit.TOKENS)},
     )
 
 

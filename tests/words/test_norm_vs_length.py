@@ -37,7 +37,7 @@ def shape_of(shown: ViewData) -> Shape:
 
 def answer(lengths: np.ndarray, norms: np.ndarray, clusters: np.ndarray | None = None) -> str:
     shown = shown_of(lengths, norms, clusters)
-    return words.answer(shown, Unit.TOKENS, shape_of(shown))
+    return words.answer(shown, Experiment(), shape_of(shown))
 
 
 def test_what_norms_of_a_known_kind_are_answered() -> None:
@@ -72,12 +72,12 @@ def test_what_norms_of_a_known_kind_are_answered() -> None:
     )
 
 
-def test_every_combination_of_line_curve_and_spread_is_told_in_at_most_25_words() -> None:
+def test_every_combination_of_line_curve_and_spread_is_told_in_at_most_20_words() -> None:
     told, untold = (shown_of(LENGTHS, 9 + slope * LENGTHS + NOISE) for slope in (-0.05, 0.0))
     true = shape_of(told)
     spreads = {"short": (2.5, 2.1, 3.0), "long": (0.4, 0.3, 0.5), "the same": (1.0, 0.9, 1.1), "unknown": (NAN,) * 3}
-    cases = {"line": words.answer(told, Unit.WORDS), "none": words.answer(untold, Unit.WORDS)}
-    cases["interval not known"] = words.answer(replace(told, clusters=None), Unit.TOKENS)
+    cases = {"line": words.answer(told, Experiment()), "none": words.answer(untold, Experiment())}
+    cases["interval not known"] = words.answer(replace(told, clusters=None), Experiment())
     for (line, shown), curve, (spread, (ratio, *ends)) in itertools.product(
         {"line": told, "no line": untold}.items(), (True, False), spreads.items()
     ):
@@ -89,9 +89,9 @@ def test_every_combination_of_line_curve_and_spread_is_told_in_at_most_25_words(
             spread_ratio_interval=tuple(ends),
         )
         name = f"{line}, {'curve' if curve else 'no curve'}, spread: {spread}"
-        cases[name] = words.answer(shown, Unit.TOKENS, found)
+        cases[name] = words.answer(shown, Experiment(), found)
     for name, said in cases.items():
-        assert len(f"{said} {'' if 'spread' in name else words.PENDING}".split()) <= 25, said
+        assert len(said.split()) <= 20, (name, said)
         assert len(re.findall(r"\.(?= |$)", said)) == 1  # one sentence
     assert_said("norm_vs_length_combinations", cases)
 

@@ -34,7 +34,7 @@ _MOST_ADDED = 200
 
 _HEIGHT_OF_CURVES = 340
 
-_LOWEST_R_SQUARED, _MARGIN = -0.2, 0.04
+_MARGIN = 0.04
 
 
 def page() -> None:
@@ -126,10 +126,12 @@ def _show(
     layout.head(
         words.question_of_models(experiment),
         words.comparison.headline(rows) or waiting,
-        words.comparison.answer(rows, experiment),
+        words.comparison.in_numbers(rows, experiment),
+        words.comparison.caveats(rows, experiment),
         terms=words.glossary.COMPARE_MODELS,
     )
-    _show_pictures(experiment, rows, founds)
+    # What searches say comes first here, where it was tested.
+    _show_curves(rows, experiment.unit)
     with view.strip():
         view.controls(shallowest, poolings)
         with st.container(gap="xsmall"):
@@ -156,7 +158,8 @@ def _show(
     if len(st.session_state.models) < 2:
         st.info("Choose at least two models in the sidebar.", icon=":material/compare_arrows:")
     _show_table(rows, experiment.unit)
-    _show_curves(rows, experiment.unit)
+    st.subheader("Norm against length", anchor=False)
+    _show_pictures(experiment, rows, founds)
     measured = [(row, found) for row, found in zip(rows, founds, strict=True) if found and row.norms]
     how_it_was_measured = partial(_show_settings, experiment, measured) if measured else None
     share.explain(words.comparison.HOW_TO_READ, how_it_was_measured)
@@ -200,26 +203,26 @@ def _show_pictures(experiment: Experiment, rows: Sequence[Row], founds: Sequence
 
 
 def _show_curves(rows: Sequence[Row], unit: Unit) -> None:
-    """R² of the norm and of the probes, layer by layer, over the relative depth."""
-    st.subheader("Layer by layer", anchor=False)
+    """By how much the probes miss length, and R² of the norm, layer by layer, over the relative depth."""
 
-    def draw(name: str, title: str) -> Any:
-        curves = analysis.compare.curves(rows)
-        low = float(np.nanmin(curves[["norm", "vector"]].to_numpy(float), initial=0))
-        figure = figures.relative_depth(curves.rename(columns={name: "value"}), chart.palette(), y_title=title)
-        figure.update_yaxes(range=[max(low, _LOWEST_R_SQUARED) - _MARGIN, 1 + _MARGIN])
-        return figure
+    def draw(name: str, title: str, span: tuple[float, float], guess: float | None) -> Any:
+        table = analysis.compare.curves(rows).rename(columns={name: "value"})
+        return figures.relative_depth(table, chart.palette(), y_title=title, span=span, guess=guess)
 
+    guess = next((row.profile.guess_error for row in rows if row.profile), None)
+    errors = analysis.compare.curves(rows)["error"].to_numpy(float)
+    most = float(np.nanmax(errors, initial=guess or 1.0))
     key = tuple((row.label, row.norms, row.profile) for row in rows)
-    of_norm, of_probe = st.columns(2, vertical_alignment="bottom")
-    for place, name, text, title in (
-        (of_norm, "norm", words.comparison.norm_curves(unit), "R² of the norm"),
-        (of_probe, "vector", words.comparison.probe_curves(rows), "R² of a probe"),
-    ):
-        with place:
-            figure = plot.once(("curves", name, title, key), partial(draw, name, title))
-            st.caption(escape(text))
-            plot.show(figure, key=f"curves_{name}", alt=text, height=_HEIGHT_OF_CURVES)
+    with st.grid(2, min_column_width=300, vertical_alignment="bottom"):
+        for name, text, title, span, level in (
+            ("error", words.comparison.probe_curves(rows, unit), f"Error in {unit}", (0.0, 1.15 * most), guess),
+            ("norm", words.comparison.norm_curves(unit), "R² of the norm", (-_MARGIN, 1 + _MARGIN), None),
+        ):
+            with st.container(key=f"{name}_curves"):
+                of = "curves", name, title, span, level, key
+                figure = plot.once(of, partial(draw, name, title, span, level))
+                st.caption(escape(text))
+                plot.show(figure, key=f"curves_{name}", alt=text, height=_HEIGHT_OF_CURVES)
 
 
 def _show_table(rows: Sequence[Row], unit: Unit) -> None:

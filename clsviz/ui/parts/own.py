@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import streamlit as st
 
-from clsviz import analysis
+from clsviz import analysis, export, words
 from clsviz.errors import TooManyError
 from clsviz.jobs import Analysis, State, encoder_of
-from clsviz.settings import Precision
+from clsviz.settings import Precision, Unit
 from clsviz.sources.models import Weights
 from clsviz.sources.segmentation import MAX_CHARACTERS
 from clsviz.ui.markdown import escape
@@ -18,6 +18,10 @@ from clsviz.ui.parts import redrawn
 from clsviz.ui.state import server
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from clsviz.analysis import ViewData
     from clsviz.encoder import AnyEncoder
 
 T = TypeVar("T")
@@ -31,6 +35,9 @@ _LABEL_OF_SEVERAL = "Your own sentences"
 
 _HEIGHT, _HEIGHT_IN_STRIP = 80, 68
 
+_MOST_CARDS, _MOST_CHARACTERS = 4, 300
+"""More of the visitor's sentences are listed in a table; of each at most so much is shown."""
+
 _POLL_SECONDS, _PATIENCE_SECONDS = 0.5, 0.1
 
 
@@ -40,58 +47,55 @@ def line() -> None:
     It is taken as it is typed. So nothing is left to be sent when the visitor clicks on the link to another page: what
     a part that draws itself anew sends after such a click has Streamlit empty the new page.
     """
-    _take_over("text_line")
     if "\n" in st.session_state.text.strip():
         _area(_LABEL_OF_SEVERAL, _HEIGHT_IN_STRIP, "Press Ctrl+Enter to measure them.")
-        return
-    st.text_input(
-        "Your own sentence",
-        value=st.session_state.text_line,
-        key="text_line",
-        persist_state="session",
-        on_change=_take,
-        args=["text_line"],
-        max_chars=MAX_CHARACTERS,
-        placeholder="Type to see its norm",
-        live=True,
-        help="Measured as you type. What you type is not stored, and goes into the link only if you tick "
-        f"“{_IN_LINK}”.",
-    )
-
-
-def box() -> None:
-    """Where the visitor types several."""
-    _area("Your own sentences, one per line", _HEIGHT, "Press Ctrl+Enter or click Measure.")
-    with st.container(horizontal=True, vertical_alignment="center"):
-        _measure()
-        offer_for_link()
+    else:
+        _field("text_line", "Your own sentence", st.session_state.text.strip("\n"), "Type to see its norm")
 
 
 def one_or_several() -> None:
-    """Where the visitor types one sentence, which is measured meanwhile, or after a switch several."""
-    has_several = "\n" in st.session_state.text.strip()
-    st.session_state.several = has_several or st.session_state.get("several", False)
+    """Where the visitor types one sentence, or two to compare, measured meanwhile; after a switch, any number."""
+    lines = st.session_state.text.splitlines()
+    has_many = len(lines) > 2
+    st.session_state.several = has_many or st.session_state.get("several", False)
     if st.session_state.several:
         _area("Your own sentences, one per line", _HEIGHT, "Press Ctrl+Enter or click Measure.")
     else:
-        line()
+        first, second = (*lines, "", "")[:2]
+        with st.grid(2, min_column_width=280):
+            of_both = "text_line", "text_second"
+            _field("text_line", "Your sentence", first, "Type to see its norm", of_both)
+            _field("text_second", "Another, to compare", second, "Type to see how similar the two are", of_both)
     with st.container(horizontal=True, vertical_alignment="center"):
-        if st.session_state.several:
-            _measure()
+        if st.session_state.several:  # a click leaves the box, which submits what was typed
+            st.button("Measure", icon=":material/straighten:")
         st.toggle(
-            "Several sentences",
+            "More than two",
             value=st.session_state.several,
             key="several",
             persist_state="session",
-            disabled=has_several,
-            help="One per line. Leave only one to go back to measuring as you type.",
+            disabled=has_many,
+            help="One per line. Leave two or fewer to go back to measuring as you type.",
         )
         offer_for_link()
 
 
-def _measure() -> None:
-    """A click on it leaves the box, which submits what was typed."""
-    st.button("Measure", icon=":material/straighten:")
+def _field(key: str, label: str, text: str, placeholder: str, fields: Sequence[str] = ("text_line",)) -> None:
+    """One sentence, taken as it is typed; fields: the keys of all that are there."""
+    if st.session_state.get(key) != text:  # typed elsewhere, or of a link
+        st.session_state[key] = text
+    st.text_input(
+        label,
+        value=text,
+        key=key,
+        persist_state="session",
+        on_change=_take_fields,
+        args=tuple(fields),
+        max_chars=MAX_CHARACTERS,
+        placeholder=placeholder,
+        live=True,
+        help=f"Measured as you type. It is not stored, and goes into the link only if you tick “{_IN_LINK}”.",
+    )
 
 
 def offer_for_link() -> None:
@@ -106,29 +110,30 @@ def offer_for_link() -> None:
 
 
 def _area(label: str, height: int, how: str) -> None:
-    _take_over("text_area")
+    if st.session_state.get("text_area") != st.session_state.text:
+        st.session_state.text_area = st.session_state.text
     st.text_area(
         label,
         value=st.session_state.text_area,
         height=height,
         key="text_area",
-        on_change=_take,
-        args=["text_area"],
+        on_change=lambda: _take(st.session_state.get("text_area", st.session_state.text)),  # none if the page is left
         max_chars=MAX_CHARACTERS,
         placeholder="The quick brown fox jumps over the lazy dog.",
         help=f"{how} What you type is not stored, and goes into the link only if you tick “{_IN_LINK}”.",
     )
 
 
-def _take_over(key: str) -> None:
-    """Let a box hold what was typed elsewhere, or came with a link."""
-    if st.session_state.get(key) != st.session_state.text:
-        st.session_state[key] = st.session_state.text
+def _take_fields(*keys: str) -> None:
+    """Take what was typed into the fields, unless the page is being left, which takes it away."""
+    if all(key in st.session_state for key in keys):
+        first, *others = (str(st.session_state[key]) for key in keys)
+        _take("\n".join([first, *filter(str.strip, others)]))
 
 
-def _take(key: str) -> None:
+def _take(text: str) -> None:
     """Take what was typed; it goes into the next link only if asked for, also where it replaces that of a link."""
-    st.session_state.text = st.session_state.get(key, st.session_state.text)  # none if the page is being left
+    st.session_state.text = text
     if st.session_state.pop("text_of_link", ""):
         st.session_state.with_text = False
 
@@ -139,6 +144,40 @@ def typed() -> list[str]:
     if len(sentences) > MOST_SENTENCES:
         st.caption(f"Only the first {MOST_SENTENCES} of {len(sentences):,} lines are measured.")
     return sentences[:MOST_SENTENCES]
+
+
+def show_measured(
+    sentences: list[str],
+    tokens: Sequence[list[str]],
+    lengths: "NDArray[np.int32]",
+    norms: "NDArray[np.float32]",
+    is_truncated: "NDArray[np.bool_]",
+    unit: Unit,
+    shown: "ViewData | None",
+) -> None:
+    """A card for each of the visitor's sentences, or a table of many: its length, its norm, and those of the corpus.
+
+    tokens: those to list, of each. shown: the corpus, where its norms are known.
+    """
+    if len(sentences) > _MOST_CARDS and shown is not None:
+        st.dataframe(
+            export.tables.typed(sentences, tokens, lengths, norms, unit, shown),
+            hide_index=True,
+            column_config={name: st.column_config.NumberColumn(format="%.4f") for name in ("Norm", "Norm on the line")}
+            | {"Percentile at this length": st.column_config.NumberColumn(format="%.0f")},
+            alt="Your sentences with their tokens and norms",
+        )
+        return
+    with st.grid(min(len(sentences), 2), min_column_width=280):
+        for at, sentence in enumerate(sentences):
+            with st.container(border=True, gap="xsmall", height="stretch"):
+                number = f"{at + 1}. " if len(sentences) > 1 else ""
+                is_long = len(sentence) > _MOST_CHARACTERS
+                st.text(number + (f"{sentence[:_MOST_CHARACTERS]}…" if is_long else sentence))
+                of_one = int(lengths[at]), float(norms[at]), unit, shown
+                st.markdown(words.typed.facts(*of_one, is_truncated=bool(is_truncated[at])))
+                if tokens[at]:
+                    st.code(words.typed.tokens(tokens[at]), language=None, wrap_lines=True)
 
 
 def try_sentences(

@@ -8,7 +8,7 @@ import streamlit as st
 from clsviz import figures, words
 from clsviz.errors import CorpusError
 from clsviz.experiment import Selection
-from clsviz.jobs import MeasuringJob, State
+from clsviz.jobs import Found, MeasuringJob, State
 from clsviz.settings import Reading, Segmentation
 from clsviz.sources import catalogue, files, local_files
 from clsviz.sources.local_files import Preview
@@ -47,6 +47,21 @@ def explain(job: MeasuringJob) -> None:
         st.markdown(escape(words.reading.how(corpus)))
         with st.container(horizontal=True, gap="medium"):
             _controls(is_plain=corpus.selection.reading is not Reading.AUTO)
+
+
+def offer_other_cut(found: Found) -> None:
+    """A button that has the corpus’s texts cut the other way, beside how they were cut."""
+    other = None if found.weights.imported else words.reading.other_cut(found.corpus)
+    if other is None:
+        return
+    segmentation, label = other
+
+    def choose() -> None:
+        st.session_state.segmentation = segmentation
+        if catalogue.is_own(st.session_state.corpus):
+            session.hold()
+
+    st.button(label, icon=":material/content_cut:", key="other_cut", on_click=choose)
 
 
 def _comes_first(job: MeasuringJob) -> bool:

@@ -12,8 +12,8 @@ from clsviz.experiment import Experiment
 from clsviz.jobs import Found
 from clsviz.sources.hub import shortened
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart, layout
-from clsviz.ui.state import serving
+from clsviz.ui.parts import chart, layout, preview
+from clsviz.ui.state import serving, session
 
 if TYPE_CHECKING:
     from clsviz.analysis import ViewData
@@ -234,12 +234,13 @@ def explain(how_to_read: str, how_it_was_measured: Callable[[], None] | None) ->
     """Two boxes: how to read the page, and what the other draws, if there is anything to say of it."""
     layout.box("How to read this page", "how_to_read", lambda: st.markdown(how_to_read))
     if how_it_was_measured:
-        layout.box("How it was measured", "how_it_was_measured", how_it_was_measured)
+        layout.box("How it was measured", "how_it_was_measured", how_it_was_measured, chosen=session.measured)
 
 
 def provenance(rows: Mapping[str, str], experiment: Experiment, found: Found, name: str) -> None:
     """How a result came about, the command of that name that measures the same, and how to cite it."""
     facts(rows)
+    preview.offer_other_cut(found)
     command(words.command(experiment, found, name))
     st.markdown("To cite it:")
     st.code(words.citation.bibtex(experiment, found, name), language=None, wrap_lines=True)

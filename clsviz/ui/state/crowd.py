@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Hashable
 
 from clsviz.errors import TooManyError
+from clsviz.jobs import Watcher
 from clsviz.limits import Limits
 
 MINUTE = 60.0
@@ -18,20 +19,20 @@ class Crowd:
         """clock: seconds, from any beginning."""
         self._limits = limits
         self._clock = clock
-        self._sessions: dict[Hashable, Callable[[], bool]] = {}
+        self._sessions: set[Watcher] = set()
         self._measured: dict[Hashable, deque[tuple[float, int]]] = {}
         self._lock = threading.Lock()
 
-    def admit(self, session: Hashable, is_there: Callable[[], bool]) -> bool:
-        """Whether there is room for a session, which then has its place for as long as `is_there()`."""
+    def admit(self, session: Watcher) -> bool:
+        """Whether there is room for a session, which then has its place for as long as it is connected."""
         if self._limits.sessions is None:
             return True
         with self._lock:
             if session not in self._sessions:
-                self._sessions = {name: there for name, there in self._sessions.items() if there()}
+                self._sessions = {other for other in self._sessions if other.is_connected}
             if session not in self._sessions and len(self._sessions) >= self._limits.sessions:
                 return False
-            self._sessions[session] = is_there
+            self._sessions.add(session)
             return True
 
     def take_sentences(self, visitor: Hashable, n: int) -> None:

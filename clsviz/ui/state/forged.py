@@ -73,7 +73,7 @@ _OUT_OF_STEP = ("sentence", "word")
 
 _OF_WIDGETS: dict[str, Check] = {
     **dict.fromkeys(("every_cutoff", "several"), _is_switch),
-    **dict.fromkeys(("text_line", "text_area"), _typed),
+    **dict.fromkeys(("text_line", "text_second", "text_area"), _typed),
     "origin_size": _whole(1, RANGES["sample_size"][1]),
 }
 """The same for controls whose values are no settings; without a value they begin anew."""

@@ -18,7 +18,7 @@ import streamlit as st
 from clsviz import analysis
 from clsviz.errors import CorpusError, ModelError
 from clsviz.experiment import Experiment, View
-from clsviz.jobs import SHOWCASE, Analysis, Found, Housekeeping, JobQueue, RemoteEncoders
+from clsviz.jobs import SHOWCASE, Analysis, Found, Housekeeping, JobQueue, RemoteEncoders, Watcher
 from clsviz.limits import Limits, limits_of
 from clsviz.sources import files, models, uploads
 from clsviz.store import Store
@@ -167,9 +167,9 @@ def keep_upload(file: Any) -> str:
     return uploads.keep_upload(file, name, jobs().store.corpora, most)
 
 
-def hold_upload(name: str, watcher: Hashable, is_there: Callable[[], bool]) -> None:
-    """Keep an upload for as long as `is_there()`, on behalf of `watcher`."""
-    _server().housekeeping.hold(name, watcher, is_there)
+def hold_upload(name: str, watcher: Watcher) -> None:
+    """Keep an upload for as long as `watcher` is connected."""
+    _server().housekeeping.hold(name, watcher)
 
 
 def is_stored(name: str, found: Found, view: View, depends_on: str = "") -> bool:

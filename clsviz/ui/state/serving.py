@@ -8,7 +8,7 @@ import streamlit as st
 from clsviz.hosting import Hosting, hosting_of
 from clsviz.limits import limits_of
 
-PATHS = "", "where_length_lives", "length_and_search", "try_a_sentence", "compare_models", "inside_the_model"
+PATHS = "", "where_length_lives", "length_and_search", "compare_models", "try_a_sentence", "inside_the_model"
 """Of the pages."""
 
 

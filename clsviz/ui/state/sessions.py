@@ -1,7 +1,6 @@
 """Whose session this is, and whether its browser is still there."""
 
-import uuid
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import streamlit as st
 
@@ -10,7 +9,6 @@ import streamlit as st
 class Session:
     """The connection of one browser. is_connected: False once it has left; a browser that comes back has another."""
 
-    id: str = field(default_factory=lambda: uuid.uuid4().hex)
     is_connected: bool = True
 
 

@@ -115,12 +115,12 @@ def start(job: MeasuringJob, *, here: bool = False) -> MeasuringJob:
 
 def leave(job: MeasuringJob) -> None:
     """Stop watching the job; it is cancelled unless somebody else watches it."""
-    job.leave(_session_id())
+    job.leave(sessions.current())
 
 
 def is_admitted() -> bool:
     """Whether there is room for this session among those that the server serves."""
-    return server.crowd().admit(_session_id(), _is_connected())
+    return server.crowd().admit(sessions.current())
 
 
 def found(job: MeasuringJob, experiment: Experiment) -> Found | None:
@@ -171,23 +171,13 @@ def _replace(before: dict[Hashable, MeasuringJob], watched: dict[Hashable, Measu
     for job in before.values():
         if job not in watched.values():
             if goes_on and (job.state is State.RUNNING or (job.wanted and job.state is State.QUEUED)):
-                job.look_away(_session_id())
+                job.look_away(sessions.current())
             else:
                 leave(job)
     for job in watched.values():
-        job.watch(_session_id(), _is_connected(), server.visitor())
+        job.watch(sessions.current(), server.visitor())
     st.session_state.watched = watched
     state = st.session_state
     for name in {state.corpus, state.travel_to, state.searches, *state.get("uploads", [])}:
         if catalogue.is_upload(name):
-            server.hold_upload(name, _session_id(), _is_connected())
-
-
-def _session_id() -> str:
-    return sessions.current().id
-
-
-def _is_connected() -> Callable[[], bool]:
-    """Says whether the browser of this session is still connected."""
-    this = sessions.current()
-    return lambda: this.is_connected
+            server.hold_upload(name, sessions.current())

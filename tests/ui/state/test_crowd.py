@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from support.waiting import Somebody
 
 from clsviz.errors import TooManyError
 from clsviz.limits import LOCAL, PUBLIC
@@ -11,18 +12,17 @@ from clsviz.ui.state.crowd import Crowd
 
 def test_a_server_has_room_for_so_many_sessions_and_for_others_once_they_are_gone() -> None:
     crowd = Crowd(replace(PUBLIC, sessions=2))
-    there = dict.fromkeys("abcd", True)
-    admitted = {name: crowd.admit(name, lambda name=name: there[name]) for name in "abc"}
-    assert admitted == {"a": True, "b": True, "c": False}
-    assert crowd.admit("a", lambda: there["a"])  # whoever is in stays in
-    there["b"] = False
-    assert crowd.admit("c", lambda: there["c"])
-    assert not crowd.admit("d", lambda: there["d"])
+    a, b, c, d = (Somebody() for _ in range(4))
+    assert [crowd.admit(one) for one in (a, b, c)] == [True, True, False]
+    assert crowd.admit(a)  # whoever is in stays in
+    b.is_connected = False
+    assert crowd.admit(c)
+    assert not crowd.admit(d)
 
 
 def test_locally_there_is_room_for_all() -> None:
     crowd = Crowd(LOCAL)
-    assert all(crowd.admit(n, lambda: True) for n in range(1000))
+    assert all(crowd.admit(Somebody()) for _ in range(1000))
     crowd.take_sentences("", 10**6)
 
 
