@@ -79,6 +79,16 @@ class Alteration(StrEnum):
     NO_SEPARATOR = "no_separator"
 
 
+RANDOM_ALTERATIONS = frozenset({Alteration.SHUFFLED, Alteration.RANDOM, Alteration.REPEATED})
+"""Those that are drawn at random, several times over, as one draw may be a lucky one."""
+
+DRAWS = 5
+"""Of a control that is drawn at random."""
+
+N_ALTERED = DRAWS * len(RANDOM_ALTERATIONS) + len(Alteration) - len(RANDOM_ALTERATIONS)
+"""How often the sentences are read to find out where their length can be read from."""
+
+
 class SimilarityFunction(StrEnum):
     """What ranks texts for a query: the cosine of two vectors, or the dot product of vectors as pooling gives them."""
 
@@ -142,7 +152,7 @@ TEXT_PARAMETER = "text"
 
 PAGE_PARAMETERS = (
     *("models", "axes", "heat", "nearest", "sentence", "word", "overlays", "zoom", "selected", "joined"),
-    *("erase", "travel_to", "colour", "find", "origin", "sentlen_file", "project"),
+    *("erase", "travel_to", "colour", "find", "origin", "sentlen_file", "project", "random_weights"),
     *("similarity", "titles", "searches"),
 )
 """URL parameters that belong to a single page. Not part of the experiment."""

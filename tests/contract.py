@@ -24,8 +24,9 @@ from clsviz.cli.main import main
 SENTENCES = [" ".join(["word"] * (3 + n % 9) + [f"number{chr(97 + n % 24)}{chr(97 + n // 24)}."]) for n in range(240)]
 COMMANDS = {
     "measure": [],
-    "probe": ["--erase", "--origin", "120", "--travel-to", "python-docs"],
+    "probe": ["--erase", "--random-weights", "--origin", "120", "--travel-to", "python-docs"],
     "similarity": [],
+    "search-test": [],
     "compare": ["--models", "minilm", "untrained:minilm"],
     "measure --dry-run": [],
     "measure --rank": ["0", "--of", "1"],
@@ -86,6 +87,8 @@ def _json() -> Iterator[str]:
         for name, flags in COMMANDS.items():
             if name == "preview":
                 words = ["preview", str(corpus), f"--store={folder}/store", "--json"]
+            elif name == "search-test":  # of what comes with clsviz: these sentences cannot be searched
+                words = ["search-test", "--similarity=dot", f"--store={folder}/store", "--json"]
             else:
                 words = [*name.split(), *flags, f"--corpus={corpus}", "--sample-size=160", f"--store={folder}/store"]
                 words += ["--json"]

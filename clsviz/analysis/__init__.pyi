@@ -1,4 +1,4 @@
-from . import compare, fields, layers, probes, search, search_test, typed
+from . import compare, fields, layers, probes, random_weights, search, search_test, typed
 from .typed import CorpusContext, Missing, corpus_context
 from .view import (
     Cells,
@@ -49,6 +49,7 @@ __all__ = [
     "near_duplicates",
     "probes",
     "quantiles",
+    "random_weights",
     "result_key",
     "search",
     "search_test",

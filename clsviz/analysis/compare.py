@@ -17,6 +17,8 @@ from clsviz.jobs import Found
 from clsviz.measurements import Measurements
 from clsviz.settings import Pooling, SimilarityFunction
 from clsviz.sources import models
+from clsviz.statistics.bootstrap import Bootstrap
+from clsviz.statistics.intervals import Interval
 from clsviz.statistics.line import Fit, r_squared
 from clsviz.statistics.probes import Profile, Readout, readings
 from clsviz.statistics.ridge import folds_of_clusters
@@ -67,6 +69,20 @@ class Row:
     def fit(self) -> Fit | None:
         """The line, where there is one."""
         return self.norms.shown.fit if self.norms else None
+
+
+def r_squared_difference(one: Row, other: Row) -> Interval:
+    """The 95% interval of how much higher R² of one model’s line is than that of another, on the same sentences.
+
+    Both have a line. A paired bootstrap of groups of near-duplicates, as far as these are known.
+    """
+    assert one.norms is not None
+    assert other.norms is not None
+    first, second = one.norms.shown, other.norms.shown
+    clusters = np.arange(len(first.index)) if first.clusters is None else first.clusters
+    return Bootstrap(clusters).correlation_difference(
+        (first.lengths, first.norms), (second.lengths, second.norms), squared=True
+    )
 
 
 def labels(names: Sequence[str]) -> list[str]:

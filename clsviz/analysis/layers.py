@@ -11,10 +11,10 @@ from clsviz.errors import TooFewError, UndefinedFitError
 from clsviz.experiment import View
 from clsviz.jobs import Found
 from clsviz.measurements import Means
-from clsviz.settings import Lengths, Pooling
+from clsviz.settings import DRAWS, Lengths, Pooling
 from clsviz.statistics import line, probes, sentlen
 from clsviz.statistics.dimensions import Dimensions, NormOf, dimensions, without_layer_norm
-from clsviz.statistics.intervals import ROUNDING
+from clsviz.statistics.intervals import LEAST_TOLD, ROUNDING
 from clsviz.statistics.lengths import shuffled
 from clsviz.statistics.probes import MOST_PROJECTED, Profile, Projection, Reading, Readout, readings
 from clsviz.statistics.ridge import Probe, folds_of_clusters, ridge_probe
@@ -97,6 +97,8 @@ def _after(
         r_squared = line.r_squared(lengths, norms)
     except UndefinedFitError:
         return replace(after, problem="constant" if len(y) > 1 and sd <= ROUNDING * mean else "no line")
+    if len(y) < LEAST_TOLD:
+        return replace(after, problem="too few")
     slope, at_mean = np.polyfit(lengths - lengths.mean(), y - mean, 1).tolist()
     return replace(after, r_squared=r_squared, slope=slope, intercept=mean + at_mean - slope * float(lengths.mean()))
 
@@ -142,10 +144,6 @@ def profiles(found: Found, view: View) -> Iterator[Profile]:
     """How well length is predicted from each vector, step by step (`probes.readings`), for the sentences shown."""
     index, lengths = used_sentences(found, view)
     yield from readings(found.vectors, index, lengths, folds(found, view, index), near_duplicates(found, view)[index])
-
-
-DRAWS = 5
-"""Of a control that is drawn at random: one draw alone may be a lucky one."""
 
 
 def shuffled_probes(found: Found, view: View, profile: Profile) -> list[Probe]:

@@ -12,7 +12,7 @@ from clsviz.analysis.view import advised, check_layer, check_pooling, near_dupli
 from clsviz.errors import AlterationError, UndefinedFitError
 from clsviz.experiment import View
 from clsviz.jobs import Found
-from clsviz.settings import Alteration, Lengths, Pooling, Unit
+from clsviz.settings import DRAWS, N_ALTERED, RANDOM_ALTERATIONS, Alteration, Lengths, Pooling, Unit
 from clsviz.sources.near_duplicates import canonical
 from clsviz.statistics import probes, ridge, sentlen
 from clsviz.statistics.erasure import Erasure, erasure
@@ -111,6 +111,7 @@ class Origin:
     guess_error: mean absolute error of guessing the mean length.
     natural: after each layer from 0 on. altered: the same of each alteration, in the order of `Alteration`; lengths are
     those of the natural sentences, in tokens, and so are the folds. problems: why an alteration cannot be measured.
+    redrawn: the further draws of alterations that are drawn at random, each with its layers.
     """
 
     n: int
@@ -121,12 +122,25 @@ class Origin:
     natural: tuple[Reading, ...] = ()
     altered: Mapping[Alteration, tuple[Reading, ...]] = field(default_factory=dict)
     problems: Mapping[Alteration, str] = field(default_factory=dict)
+    redrawn: Mapping[Alteration, tuple[tuple[Reading, ...], ...]] = field(default_factory=dict)
+
+    @property
+    def n_done(self) -> int:
+        """How many of N_ALTERED readings of the sentences are done, or cannot be."""
+        every = [*self.altered.values(), *(layers for draws in self.redrawn.values() for layers in draws)]
+        cannot = sum(DRAWS if alteration in RANDOM_ALTERATIONS else 1 for alteration in self.problems)
+        return sum(len(layers) > self.n_layers for layers in every) + cannot
 
     @property
     def is_complete(self) -> bool:
         """Whether every alteration is measured, or cannot be."""
-        whole = [readings for readings in self.altered.values() if len(readings) > self.n_layers]
-        return len(whole) + len(self.problems) == len(Alteration)
+        return self.n_done == N_ALTERED
+
+    def draws(self, alteration: Alteration, layer: int) -> list[float]:
+        """R² after a layer in every draw of an alteration that is done there and has one."""
+        every = [self.altered.get(alteration, ()), *self.redrawn.get(alteration, ())]
+        values = [layers[layer].r_squared for layers in every if layer < len(layers)]
+        return [value for value in values if value is not None]
 
     @property
     def best(self) -> Reading | None:
@@ -135,11 +149,11 @@ class Origin:
         return max(known, key=lambda reading: reading.r_squared or 0.0, default=None)
 
 
-def origins(found: Found, view: View, n: int, measure: Callable[[Alteration], Vectors]) -> Iterator[Origin]:
+def origins(found: Found, view: View, n: int, measure: Callable[[Alteration, int], Vectors]) -> Iterator[Origin]:
     """Probe the natural sentences among the first n, then alter them in each way, measure and probe them again.
 
     Yields what is known after each layer. measure: gives the vectors of the first n sentences that were found, altered,
-    by the same model; raises AlterationError where the model cannot read them.
+    by the same model, in the draw of that number; raises AlterationError where the model cannot read them.
     """
     first = head(found, n)
     index, lengths = used_sentences(first, replace(view, unit=Unit.TOKENS))
@@ -152,7 +166,7 @@ def origins(found: Found, view: View, n: int, measure: Callable[[Alteration], Ve
         yield origin
     for alteration in Alteration:
         try:
-            vectors = measure(alteration)
+            vectors = measure(alteration, 0)
         except AlterationError as error:
             origin = replace(origin, problems={**origin.problems, alteration: str(error)})
             yield origin
@@ -160,6 +174,12 @@ def origins(found: Found, view: View, n: int, measure: Callable[[Alteration], Ve
         for readings in _probe_layers(vectors, index, lengths, of_folds):
             origin = replace(origin, altered={**origin.altered, alteration: readings})
             yield origin
+    for alteration in [one for one in origin.altered if one in RANDOM_ALTERATIONS]:
+        for draw in range(1, DRAWS):
+            before = origin.redrawn.get(alteration, ())
+            for readings in _probe_layers(measure(alteration, draw), index, lengths, of_folds):
+                origin = replace(origin, redrawn={**origin.redrawn, alteration: (*before, readings)})
+                yield origin
 
 
 def _probe_layers(
@@ -196,6 +216,10 @@ def origin_summary(found: Origin) -> dict[str, object]:
         "guess_error": finite_or_none(found.guess_error),
         "natural": rows(found.natural),
         **{str(alteration): rows(readings) for alteration, readings in found.altered.items()},
+        "draws": {
+            str(alteration): [found.draws(alteration, layer) for layer in range(found.n_layers + 1)]
+            for alteration in found.redrawn
+        },
         "problems": {str(alteration): problem for alteration, problem in found.problems.items()},
     }
 

@@ -14,19 +14,28 @@ from pathlib import Path
 from typing import TypeVar
 
 from clsviz import analysis
-from clsviz.analysis import compare, layers, probes, search, search_test, typed
+from clsviz.analysis import compare, layers, probes, random_weights, search, search_test, typed
 from clsviz.encoder import AnyEncoder
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment, Selection, View
-from clsviz.jobs import SHOWCASE, Encoders, Found, ModelVectors, measure_showcase, measure_texts
+from clsviz.jobs import (
+    SHOWCASE,
+    Encoders,
+    Found,
+    ModelVectors,
+    measure_showcase,
+    measure_texts,
+    measure_untrained,
+)
 from clsviz.measurements import MAX_LENGTH, POOLED
 from clsviz.progress import Progress
-from clsviz.settings import Lengths, Pooling, Precision, Unit
+from clsviz.settings import Alteration, Lengths, Pooling, Precision, Unit
 from clsviz.sources import models
 from clsviz.sources.models import UNTRAINED
 from clsviz.sources.searches import find_searches
 from clsviz.store import Store
 from clsviz.store.results import ResultCache, ResultKey, write
+from clsviz.vectors import Vectors
 
 T = TypeVar("T")
 
@@ -73,6 +82,7 @@ def main() -> None:
             read_vectors(of_vectors, None if is_default else [DEFAULT.view])
             if is_default:
                 read_similarity(of_vectors, elsewhere, encoders)
+                read_random_weights(of_vectors, elsewhere, encoders)
                 read_searches(of_norms.weights, elsewhere, encoders)
                 read_examples(encoders.get(of_norms.weights))
 
@@ -125,6 +135,16 @@ def read_similarity(found: Found, elsewhere: Store, encoders: Encoders) -> None:
         found, view, lambda texts: measure_texts(texts, DEFAULT, found, elsewhere, encoders, Progress())
     )
     cache.put(analysis.result_key("join", found, view=view), joined)
+
+
+def read_random_weights(found: Found, elsewhere: Store, encoders: Encoders) -> None:
+    """What “Where length lives” sets beside the trained model: probes of untrained ones."""
+
+    def measure(seed: int, alteration: Alteration | None) -> Vectors:
+        return measure_untrained(seed, DEFAULT, found, elsewhere, encoders, Progress(), alteration)
+
+    *_, result = random_weights.random_weights(found, DEFAULT.view, measure)
+    _Bundle().put(analysis.result_key("random_weights", found, view=DEFAULT.view), result)
 
 
 def read_searches(weights: models.Weights, elsewhere: Store, encoders: Encoders) -> None:

@@ -100,15 +100,15 @@ class Settings(ViewSettings, total=False):
     probe_size: int
 
 
-def spelled_out(function: Function) -> Function:
+def spelled_out(function: Function, **own: str) -> Function:
     """The function with each of its settings in its signature, as `help` and notebooks show it.
 
-    From the type of `**settings` an editor knows them, but not Python.
+    own: defaults of this function alone. From the type of `**settings` an editor knows them, but not Python.
     """
     signature = inspect.signature(function)
     *named, rest = signature.parameters.values()
     of_view = "ViewSettings" in str(rest.annotation)
-    defaults = {field.name: getattr(field.default, "value", field.default) for field in fields(Experiment)}
+    defaults = {field.name: getattr(field.default, "value", field.default) for field in fields(Experiment)} | own
     settings = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults[name], annotation=annotation)
         for name, annotation in (ViewSettings if of_view else Settings).__annotations__.items()

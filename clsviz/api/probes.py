@@ -26,7 +26,7 @@ from clsviz.api.inputs import (
 from clsviz.api.norms import fit_of, to_html
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
-from clsviz.jobs import Encoders, Extraction, Found, measure_altered
+from clsviz.jobs import Encoders, Extraction, Found, measure_altered, measure_untrained
 from clsviz.measurements import Kind
 from clsviz.progress import Progress
 from clsviz.settings import ALTERED_DEFAULT, ALTERED_SIZES, Alteration
@@ -35,12 +35,14 @@ from clsviz.statistics import sentlen
 from clsviz.statistics.probes import steps
 from clsviz.statistics.ridge import N_FOLDS
 from clsviz.store import Store
+from clsviz.store.results import ResultCache
 from clsviz.vectors import Vectors
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from clsviz.analysis.probes import Origin, Published
+    from clsviz.analysis.random_weights import RandomWeights
     from clsviz.figures import Figure
     from clsviz.sources.published_task import TaskFile
     from clsviz.statistics.erasure import Erasure
@@ -201,12 +203,26 @@ class ProbeResult:
         """Where the probes may get the length from: the first n sentences altered, measured and probed again.
 
         `natural` holds a reading of [CLS] after each layer, `altered` the same of each alteration: tokens shuffled,
-        tokens at random, one token repeated, one position for all, and without [SEP]; `problems` says why one cannot be
-        measured. Lengths are in tokens. Takes a view; raises ClsvizError as `probe` does.
+        tokens at random, one token repeated, one position for all, and without [SEP]; `redrawn` four more draws of the
+        first three; `problems` says why one cannot be measured. Lengths are in tokens. Takes a view; raises ClsvizError
+        as `probe` does.
         """
         experiment, opened = with_view(self.experiment, view), open_store(store)
         with Bar(progress) as bar:
             return read_altered(self.found, experiment, n, opened, bar)
+
+    def random_weights(
+        self, *, store: str | os.PathLike[str] | None = None, progress: bool = True, **view: Unpack[ViewSettings]
+    ) -> "RandomWeights":
+        """What the same probes read from the same architecture with random weights, drawn five times.
+
+        `draws` holds, for each initialisation, a reading of [CLS] after each layer, the last with a learning curve;
+        `without_positions` the same of the first with one position vector for all tokens, unless `problem` says why
+        that cannot be. Their vectors are measured first. Takes a view; raises ClsvizError as `probe` does.
+        """
+        experiment, opened = with_view(self.experiment, view), open_store(store)
+        with Bar(progress) as bar:
+            return read_untrained(self.found, experiment, opened, bar)
 
     def sentlen_file(
         self,
@@ -320,6 +336,26 @@ def read_elsewhere(
     return travel, there
 
 
+def read_untrained(
+    found: Found, experiment: Experiment, store: Store, progress: Progress, encoders: Encoders | None = None
+) -> "RandomWeights":
+    """Measure and probe untrained models, or take what was kept; raises ClsvizError."""
+    if found.weights.imported:
+        raise found.weights.imported.no_model
+    encoders, view = encoders or Encoders(), experiment.view.of_all_vectors
+
+    def measure(seed: int, alteration: Alteration | None) -> Vectors:
+        return measure_untrained(seed, experiment, found, store, encoders, progress, alteration)
+
+    def compute() -> "RandomWeights":
+        for result in analysis.random_weights.random_weights(found, view, measure):  # noqa: B007
+            progress.check()
+        return result
+
+    cache = ResultCache(store.results, jobs.SHOWCASE / "results")
+    return cache.get_or_compute(analysis.result_key("random_weights", found, view=view), compute)
+
+
 def read_altered(
     found: Found, experiment: Experiment, n: int, store: Store, progress: Progress, encoders: Encoders | None = None
 ) -> "Origin":
@@ -329,8 +365,8 @@ def read_altered(
         raise SettingError(f"{n:,} sentences cannot be altered; it must be a number from {low:,} to {high:,}.")
     encoders = encoders or Encoders()
 
-    def measure(alteration: Alteration) -> Vectors:
-        return measure_altered(n, alteration, experiment, found, store, encoders, progress)
+    def measure(alteration: Alteration, draw: int) -> Vectors:
+        return measure_altered(n, alteration, experiment, found, store, encoders, progress, draw)
 
     for origin in analysis.probes.origins(found, experiment.view, n, measure):  # noqa: B007
         progress.check()

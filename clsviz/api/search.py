@@ -1,5 +1,6 @@
 """Whether length bends a search, tested by searches whose right texts are known."""
 
+import functools
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -137,7 +138,7 @@ class SearchTestResult:
         return about | export.search.summary(self.test, self.similarity)
 
 
-@spelled_out
+@functools.partial(spelled_out, pooling=Pooling.MEAN.value)
 def search_test(
     model: str | Experiment = "minilm",
     corpus: Corpus = SEARCH_CORPUS,

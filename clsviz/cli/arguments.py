@@ -168,6 +168,11 @@ def _add_probe(commands: "argparse._SubParsersAction[_Parser]") -> None:
     )
     command.add_argument("--erase", action="store_true", help="also erase the length with LEACE, and tell what is left")
     command.add_argument(
+        "--random-weights",
+        action="store_true",
+        help="also measure six untrained models, and tell what probes read from them",
+    )
+    command.add_argument(
         "--origin",
         metavar="N",
         nargs="?",

@@ -105,11 +105,8 @@ def write_plot(path: Path, result: "NormResult") -> None:
     from clsviz.figures import static  # plotly comes with it
 
     shown, experiment = analysis.select(result.found, result.experiment.view, cache=result.kept), result.experiment
-    line, r_squared = None, None
-    if shown.fit:
-        line, r_squared = (shown.fit.intercept, shown.fit.slope), shown.fit.r_squared
     titles = words.length_title(experiment.view), words.axis_title(experiment)
-    scatter = static.Scatter(shown.lengths, shown.norms, *titles, line, r_squared)
+    scatter = static.scatter_of(shown.lengths, shown.norms, titles, shown.fit)
     kind = path.suffix.removeprefix(".")
     content = static.image(scatter, words.question(experiment), result.answer, words.sharing.SITE, kind=kind)
     with new_file(path) as temporary:

@@ -19,6 +19,7 @@ from clsviz.api.probes import (
     read_altered,
     read_elsewhere,
     read_lengths,
+    read_untrained,
 )
 from clsviz.api.search import SEARCH_CORPUS, run_test
 from clsviz.api.similarity import compare_lengths
@@ -111,6 +112,10 @@ def _more_probes(
         travel, there = read_elsewhere(found, experiment, parse_setting("corpus", name), store, bar)
         paragraphs.append(words.probing.travelled(travel, found.corpus.label, there.corpus.label, experiment.unit))
         numbers["travel"] = analysis.probes.travel_summary(travel, there)
+    if options.random_weights or arguments.of_page(options, "random_weights") == "yes":
+        random = read_untrained(found, experiment, store, bar)
+        paragraphs.append(words.random_weights.said(random, result.profile, experiment.unit))
+        numbers["random_weights"] = analysis.random_weights.summary(random)
     if text := options.origin or arguments.of_page(options, "origin"):
         origin = read_altered(found, experiment, int(text) if text.isdecimal() else 0, store, bar)
         paragraphs += [words.origin.answer(origin), words.origin.note(origin), *origin.problems.values()]

@@ -18,7 +18,7 @@ from clsviz.encoder.tokenize import Tokenizer, frame_of
 from clsviz.errors import ModelError, first_line
 from clsviz.measurements import MAX_LENGTH
 from clsviz.settings import printable
-from clsviz.sources.models import UNTRAINED_SEED, Weights
+from clsviz.sources.models import Weights
 
 _MEMORY_FACTOR = 1.5
 """Memory to load and run a model, relative to the size of its float32 weights."""
@@ -143,7 +143,7 @@ def _read(weights: Weights) -> tuple[Any, Any, dict[str, Any]]:
         tokenizer.backend_tokenizer.no_padding()
     with torch.random.fork_rng(devices=[]):  # loading does not disturb other random numbers
         if weights.untrained:
-            torch.manual_seed(UNTRAINED_SEED)
+            torch.manual_seed(weights.seed)
             model = transformers.AutoModel.from_config(config, dtype=torch.float32, **own_code)
             return tokenizer, model, {"missing_keys": [], "mismatched_keys": []}
         model, loading = transformers.AutoModel.from_pretrained(

@@ -12,6 +12,7 @@ from clsviz import words
 from clsviz.analysis import ViewData
 from clsviz.analysis.layers import SentLen
 from clsviz.analysis.probes import Origin
+from clsviz.analysis.random_weights import RandomWeights
 from clsviz.measurements import Means, Measurements
 from clsviz.settings import Alteration, Pooling, Unit
 from clsviz.statistics.dimensions import Dimensions, NormOf
@@ -86,6 +87,24 @@ def r_squared_by_layer(profile: Profile | None) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["line", "layer", "r_squared", "lowest", "highest"])
 
 
+def learning_curves(profile: Profile, random: RandomWeights | None) -> Table:
+    """One row per point: line, n, r_squared, lower and upper (its 95% interval), of every vector of the last layer."""
+    curves = {
+        name: profile.get(pooling, None, readout)
+        for (pooling, readout), name in words.profile.LINES.items()
+        if readout is Readout.VECTOR
+    }
+    if random is not None and random.is_complete:
+        curves["random weights"] = random.draws[0][-1]
+        curves["random, no positions"] = random.without_positions[-1] if random.without_positions else None
+    rows = [
+        (name, point.n, point.r_squared, *point.interval)
+        for name, reading in curves.items()
+        for point in (reading.curve if reading else ())
+    ]
+    return pd.DataFrame(rows, columns=["line", "n", "r_squared", "lower", "upper"])
+
+
 def readouts(profile: Profile | None, unit: str) -> pd.DataFrame:
     """One row for each readout of the only vector there is: from, R², lowest and highest fold, and the error in `unit`.
 
@@ -146,10 +165,13 @@ def origin(found: Origin) -> pd.DataFrame:
 
 def origin_lines(found: Origin, alteration: Alteration) -> pd.DataFrame:
     """One row per layer of natural sentences and of those altered in one way: as of `r_squared_by_layer`."""
-    lines = {words.origin.NATURAL: found.natural, words.origin.LABELS[alteration].line: found.altered.get(alteration)}
-    rows = [
-        (name, reading.layer, *_r_squared(reading)) for name, readings in lines.items() for reading in readings or ()
-    ]
+    rows = [(words.origin.NATURAL, reading.layer, *_r_squared(reading)) for reading in found.natural]
+    for reading in found.altered.get(alteration, ()):
+        value, low, high = _r_squared(reading)
+        draws = found.draws(alteration, reading.layer or 0)
+        if len(draws) > 1:  # the range of the draws, and not of the folds
+            low, high = min(draws), max(draws)
+        rows.append((words.origin.LABELS[alteration].line, reading.layer, value, low, high))
     return pd.DataFrame(rows, columns=["line", "layer", "r_squared", "lowest", "highest"])
 
 

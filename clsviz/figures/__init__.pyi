@@ -5,7 +5,17 @@ from .cloud import Axes, Figure, empty, plain_json, plotly_script, scatter, sent
 from .colouring import Key
 from .density import N_BINS, Density, Drawn, drawn, is_dense, n_sampled
 from .layers import small_multiples, thumbnail
-from .lines import cutoff_lines, error_lines, growth, joined, layer_lines, layer_path, norm_spread, relative_depth
+from .lines import (
+    cutoff_lines,
+    error_lines,
+    growth,
+    joined,
+    layer_lines,
+    layer_path,
+    learning_curves,
+    norm_spread,
+    relative_depth,
+)
 from .search import SEARCH_HEIGHT, ByFifth, by_fifth, exposure_by_fifth
 from .style import Labels, Palette, Points, hover_label, labels_of
 
@@ -39,6 +49,7 @@ __all__ = [
     "labels_of",
     "layer_lines",
     "layer_path",
+    "learning_curves",
     "length_map",
     "n_sampled",
     "norm_spread",

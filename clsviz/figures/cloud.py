@@ -25,6 +25,7 @@ from clsviz.figures.density import (
     room_for_bar,
 )
 from clsviz.figures.style import LINE_LABEL, MOST_IN_FULL, Labels, Palette, Points, least_range
+from clsviz.statistics.intervals import LEAST_TOLD
 
 if TYPE_CHECKING:
     from clsviz.statistics.line import Fit
@@ -164,6 +165,7 @@ def scatter(
         norms = np.concatenate([whole.norms, own.norms, least_range(whole.norms) if len(whole.norms) else []])
         add_own(figure, own, palette, axes.unit, own_name, (axes.longest + 1, float(np.ptp(norms))))
     _arrange(figure, whole, axes, palette)
+    _bound(figure, whole if own is None else _both(whole, own), axes)
     if density is not None:
         _arrange_density(figure, density, palette, own)
     if selected is not None and (len(selected) or density is not None):
@@ -208,6 +210,20 @@ def _arrange(figure: Picture, whole: Points, axes: Axes, palette: Palette) -> No
         add_marginals(figure, of, palette, axes.unit)
     if len(axes.zoom) == 4:
         figure.update_layout(xaxis={"range": axes.zoom[:2]}, yaxis={"range": axes.zoom[2:]})
+
+
+def _both(points: Points, own: Points) -> Points:
+    lengths, norms = np.append(points.lengths, own.lengths), np.append(points.norms, own.norms)
+    return Points(np.append(points.labels, own.labels), lengths, norms)
+
+
+def _bound(figure: go.Figure, whole: Points, axes: Axes) -> None:
+    """Keep the axes where sentences can be: no length is negative, and norms far from all are of no use."""
+    figure.update_xaxes(minallowed=0, maxallowed=max(axes.longest, int(whole.lengths.max(initial=0))) + 1)
+    if len(whole.norms):
+        around = [*least_range(whole.norms), float(whole.norms.min()), float(whole.norms.max())]
+        room = max(around) - min(around)
+        figure.update_yaxes(minallowed=min(around) - room, maxallowed=max(around) + room)
 
 
 def _ends(density: Density) -> Points:
@@ -334,6 +350,8 @@ def add_line(figure: go.Figure, fit: "Fit", points: Points, palette: Palette, ow
         y1=float(fit.predict(end)),
         line={"color": palette.line, "width": 2.5},
     )
+    if fit.n < LEAST_TOLD:
+        return
     figure.add_annotation(
         text=f"━━ R² {fit.r_squared:.3f}",
         showarrow=False,

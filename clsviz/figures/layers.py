@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from clsviz.figures.style import Palette, Points, hover_label, least_range, stand_out
+from clsviz.statistics.intervals import LEAST_TOLD
 
 if TYPE_CHECKING:
     from clsviz.analysis.layers import EveryLayer
@@ -89,7 +90,7 @@ def small_multiples(
         if not sd and len(points.norms):
             middle = {"xref": "x domain", "yref": "y domain", "x": 0.5, "y": 0.6, "showarrow": False}
             figure.add_annotation(text=f"constant: every norm is {mean:.4g}", **middle, **place)
-        elif fit is not None:
+        elif fit is not None and fit.n >= LEAST_TOLD:
             corner = {"xref": "x domain", "yref": "y domain", "x": 1, "y": 1, "xanchor": "right", "yanchor": "top"}
             text = {"text": f"R² {fit.r_squared:.3f}", "font": {"color": palette.line}, "showarrow": False}
             text["bgcolor"] = palette.background + "b0"

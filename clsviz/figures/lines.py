@@ -46,6 +46,9 @@ _FADED = 0.3
 
 _LOWEST_R_SQUARED, _MARGIN = -0.2, 0.03
 
+_HALF_BAND = 0.004
+"""Added to either side of a band, which a few initialisations that agree would leave invisible."""
+
 
 @dataclass(frozen=True)
 class _Style:
@@ -57,16 +60,25 @@ class _Style:
 
 
 def layer_lines(
-    table: pd.DataFrame, palette: Palette, *, unit: str = "tokens", n_layers: int | None = None, faded: str = ""
+    table: pd.DataFrame,
+    palette: Palette,
+    *,
+    unit: str = "tokens",
+    n_layers: int | None = None,
+    faded: str = "",
+    random: pd.DataFrame | None = None,
 ) -> go.Figure:
     """How well each vector predicts length, by layer, over the range of its folds.
 
     table: line, layer, r_squared (NaN if undefined), lowest, highest; a line with one row is drawn as a point.
     n_layers: the last layer, which the table may not have reached yet. Lines get their styles in order of appearance.
-    faded: why they are drawn faintly, to be written over them.
+    faded: why they are drawn faintly, to be written over them. random: layer, lowest and highest R² of untrained models
+    (NaN if undefined), which are drawn as a band below the lines.
     """
     last = _last_layer(table, n_layers)
     figure = go.Figure()
+    if random is not None:
+        _add_random(figure, random, palette)
     for (name, rows), style in zip(_groups(table, "line"), _styles(palette), strict=False):
         by_layer = rows.set_index("layer").reindex(range(last + 1))
         layers = by_layer.index.to_numpy()
@@ -86,6 +98,53 @@ def layer_lines(
         look = {"bgcolor": palette.background + "b0", "borderpad": 4, "font": {"color": palette.summary, "size": 14}}
         figure.add_annotation(text=faded, **place, **look)
     return figure.update_layout(hovermode="x unified")
+
+
+def _add_random(figure: go.Figure, random: pd.DataFrame, palette: Palette) -> None:
+    """The band of untrained models, with its name where it begins."""
+    layers, lowest, highest = (random[name].to_numpy(float) for name in ("layer", "lowest", "highest"))
+    band = _band(layers, lowest - _HALF_BAND, highest + _HALF_BAND, palette.other)
+    figure.add_trace(band.update(name="random weights", fillcolor=palette.other + "4d"))
+    figure.add_trace(
+        go.Scatter(
+            x=layers,
+            y=(lowest + highest) / 2,
+            mode="lines",
+            line={"width": 0},
+            name="random weights",
+            showlegend=False,
+            customdata=np.stack([lowest, highest], axis=1),
+            hovertemplate=_with_name("R² %{customdata[0]:.3f} to %{customdata[1]:.3f}"),
+        )
+    )
+    if np.isfinite(lowest).any():
+        at = np.flatnonzero(np.isfinite(lowest))[0]
+        figure.add_annotation(
+            text="random weights",
+            x=layers[at],
+            y=lowest[at],
+            yshift=-4,
+            xanchor="left",
+            yanchor="top",
+            showarrow=False,
+            font={"color": palette.other, "size": 13},
+        )
+
+
+def learning_curves(table: pd.DataFrame, palette: Palette) -> go.Figure:
+    """Held-out R² by the number of sentences, with 95% intervals. table: line, n, r_squared, lower, upper."""
+    figure = go.Figure()
+    for (name, rows), style in zip(_groups(table, "line"), _styles(palette), strict=False):
+        n, value, lower, upper = (rows[column].to_numpy(float) for column in ("n", "r_squared", "lower", "upper"))
+        figure.add_trace(_band(n, lower, upper, style.colour))
+        line = _line(short_name(name), n, value, style).update(customdata=np.stack([lower, upper], axis=1))
+        template = "%{x:,} sentences<br>R² %{y:.3f} (%{customdata[0]:.3f} to %{customdata[1]:.3f})"
+        figure.add_trace(line.update(hovertemplate=_with_name(template)))
+    ticks = sorted(set(table["n"].tolist()))
+    x = {"title": "Sentences", "type": "log", "tickvals": ticks, "ticktext": [f"{n:,}" for n in ticks]}
+    low = float(np.nanmin(table["lower"].to_numpy(float), initial=0))
+    arrange(figure, x, {"title": "Held-out R²", "range": [max(_LOWEST_R_SQUARED, low) - _MARGIN, 1 + _MARGIN]})
+    return figure
 
 
 def error_lines(

@@ -12,10 +12,13 @@ from numpy.typing import NDArray
 
 from clsviz.figures.search import LEAST_EXPOSURE, TICKS, ByFifth
 from clsviz.figures.style import Palette, least_range
+from clsviz.statistics.intervals import LEAST_TOLD
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from clsviz.statistics.line import Fit
 
 _QUIET, _GRID, _BRAND = "#5b6470", "#e3e7ec", "#5c7f9f"
 
@@ -55,6 +58,14 @@ class Scatter:
     norm_title: str
     line: tuple[float, float] | None = None
     r_squared: float | None = None
+
+
+def scatter_of(
+    lengths: NDArray[np.int32], norms: NDArray[np.float32], titles: tuple[str, str], fit: "Fit | None"
+) -> Scatter:
+    """Sentences and the line through them; titles: of the axes of lengths and norms."""
+    line, r_squared = ((fit.intercept, fit.slope), fit.r_squared) if fit else (None, None)
+    return Scatter(lengths, norms, *titles, line, r_squared if fit and fit.n >= LEAST_TOLD else None)
 
 
 def image(

@@ -7,6 +7,7 @@ from .extraction import (
     kind_of_norms,
     measure_altered,
     measure_texts,
+    measure_untrained,
     measurement_key,
     state_of_files,
 )
@@ -61,6 +62,7 @@ __all__ = [
     "measure_altered",
     "measure_showcase",
     "measure_texts",
+    "measure_untrained",
     "measurement_key",
     "origin",
     "plan",

@@ -485,15 +485,49 @@ def measure_altered(
     store: Store,
     encoders: Encoders,
     progress: Progress,
+    draw: int = 0,
 ) -> Vectors:
     """The vectors of the first n sentences of what was found, altered before the same model reads them.
 
     As `measure_texts`; in the store they are a corpus with a fingerprint made of the sample’s and the alteration, so
-    that more sentences are measured in addition to those that are there. Raises AlterationError where the model cannot
-    read them.
+    that more sentences are measured in addition to those that are there. draw: of an alteration drawn at random, its
+    number. Raises AlterationError where the model cannot read them.
     """
-    fingerprint = hashlib.sha256(f"{found.corpus.fingerprint}\n{alteration}\n{_ALTERING}".encode()).hexdigest()
-    return _measure(fingerprint, found.sentences[:n], alteration, experiment, found, store, encoders, progress)
+    drawn = replace(experiment, seed=(experiment.seed + draw) % (RANGES["seed"][1] + 1))
+    fingerprint = _altered(found, alteration, draw)
+    return _measure(fingerprint, found.sentences[:n], alteration, drawn, found, store, encoders, progress)
+
+
+def _altered(found: Found, alteration: Alteration, draw: int = 0) -> str:
+    """The fingerprint of altered sentences as a corpus in the store."""
+    text = f"{found.corpus.fingerprint}\n{alteration}\n{_ALTERING}" + (f"\n{draw}" if draw else "")
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def measure_untrained(
+    seed: int,
+    experiment: Experiment,
+    found: Found,
+    store: Store,
+    encoders: Encoders,
+    progress: Progress,
+    alteration: Alteration | None = None,
+) -> Vectors:
+    """The vectors of the sentences that were found, by the same architecture with random weights of that seed.
+
+    Otherwise as `measure_altered`; in the store they are those of the model “untrained:…”.
+    """
+    sample = found.sample.head(len(found.measurements))
+    if alteration:
+        sample = replace(sample, corpus=replace(found.corpus, fingerprint=_altered(found, alteration)))
+    name = str(replace(models.Name.parse(found.weights.pinned), untrained=True, seed=seed))
+    weights = identified(models.fetch(name, progress), store)
+    with contextlib.suppress(RedrawnError):  # what is stored of other weights is left where it is
+        encoder_of(weights, encoders, store)
+    nothing_yet = Found(identified(weights, store), sample, measurements=Vectors.none(), seed=found.seed)
+    untrained = replace(experiment.for_vectors, model=name)
+    extraction = Extraction(untrained, store, encoders, nothing_yet, kind=Kind.VECTORS, alteration=alteration)
+    return extraction.run(progress).vectors
 
 
 def _measure(

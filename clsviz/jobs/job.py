@@ -153,12 +153,12 @@ class Job(Progress, Generic[W_co]):
             self._last_visitors = visitors
         return self._last_visitors
 
-    def leave(self, watcher: Watcher) -> None:
+    def leave(self, watcher: Hashable) -> None:
         """Take `watcher` away; the job is cancelled along with its last one."""
         if not self.look_away(watcher):
             self.cancel()
 
-    def look_away(self, watcher: Watcher) -> bool:
+    def look_away(self, watcher: Hashable) -> bool:
         """Take `watcher` away, and let the job go on as if its page had been closed; returns whether any is left."""
         _ = self.visitors  # it goes on at their turns
         with self._watching:

@@ -23,10 +23,10 @@ from cachetools import LRUCache
 
 from clsviz import encoder
 from clsviz.errors import ModelError
-from clsviz.measurements import DEALT, Kind, Means, Measurements
+from clsviz.measurements import DEALT, Kind, Measurements
 from clsviz.settings import Alteration, Pooling, Precision
 from clsviz.sources.models import Weights
-from clsviz.vectors import KINDS, PooledVectors, Vectors
+from clsviz.vectors import KINDS, PooledVectors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -189,11 +189,24 @@ class RemoteEncoders(Encoders):
             return cast("Future[tuple[int, T]]", self._executor.submit(_run, function, *args))
 
 
+def _remote(method: str) -> Any:
+    """A method that the encoder in the worker has; `AnyEncoder` says what it takes and returns."""
+
+    def ask(encoder: "RemoteEncoder", *args: object) -> Any:
+        return encoder.call(method, *args)
+
+    return ask
+
+
 class RemoteEncoder:
     """An encoder in the worker; safe to share between threads. See `Encoder` for what it has and does.
 
     Every method also raises WorkerLostError.
     """
+
+    tokens, framed_tokens = _remote("tokens"), _remote("framed_tokens")
+    measure, means, vectors = _remote("measure"), _remote("means"), _remote("vectors")
+    cls_and_pooler, cls_by_layer, pooler_steps = map(_remote, ("cls_and_pooler", "cls_by_layer", "pooler_steps"))
 
     max_length: int
     n_layers: int
@@ -231,26 +244,6 @@ class RemoteEncoder:
         """One that changes every sentence before it reads it."""
         return self._encoders.load(self.weights, self.precision, alteration, seed)
 
-    def tokens(self, sentence: str) -> list[str]:
-        """The tokens of the sentence, without special tokens, before truncation."""
-        tokens: list[str] = self.call("tokens", sentence)
-        return tokens
-
-    def framed_tokens(self, sentence: str) -> list[tuple[str, int]]:
-        """Every token the model reads, with its id: with special tokens, after truncation."""
-        tokens: list[tuple[str, int]] = self.call("framed_tokens", sentence)
-        return tokens
-
-    def measure(self, sentences: Sequence[str]) -> Measurements:
-        """The norms of each sentence."""
-        measured: Measurements = self.call("measure", list(sentences))
-        return measured
-
-    def vectors(self, sentences: Sequence[str]) -> Vectors:
-        """The vectors of each sentence, by pooling and layer."""
-        measured: Vectors = self.call("vectors", list(sentences))
-        return measured
-
     def pooled(self, texts: Sequence[str], poolings: Sequence[Pooling], layer: int | None = None) -> PooledVectors:
         """The vectors of texts by some poolings after one layer."""
         vectors: PooledVectors = self.call("pooled", list(texts), list(poolings), layer, seconds=len(texts))
@@ -267,9 +260,8 @@ class RemoteEncoder:
             while at < len(sentences):
                 by_speed = max(_FIRST_SLICE, int(self._rate * SLICE_SECONDS))
                 size = {Kind.NORMS: by_speed, Kind.VECTORS: len(sentences), Kind.MEANS: DEALT}[kind]
-                if (
-                    kind is Kind.NORMS and size < len(sentences) - at < 2 * size
-                ):  # two halves, not one slice and a few left over
+                if kind is Kind.NORMS and size < len(sentences) - at < 2 * size:
+                    # Two halves, not one slice and a few left over.
                     size = (len(sentences) - at + 1) // 2
                 part = list(sentences[at : at + size])
                 began = time.monotonic()
@@ -279,26 +271,6 @@ class RemoteEncoder:
                 if on_batch is not None:
                     on_batch(n_done)
             yield measured[0] if len(measured) == 1 else KINDS[kind].concatenate(measured)
-
-    def means(self, sentences: Sequence[str]) -> Means:
-        """The norms of each sentence that need the vectors of all its tokens."""
-        measured: Means = self.call("means", list(sentences))
-        return measured
-
-    def cls_and_pooler(self, sentences: Sequence[str]) -> "tuple[Floats, Floats]":
-        """[CLS] after the last layer and the pooler output, exactly as computed."""
-        both: tuple[Floats, Floats] = self.call("cls_and_pooler", list(sentences))
-        return both
-
-    def cls_by_layer(self, sentences: Sequence[str]) -> "list[Floats]":
-        """[CLS] after every layer, exactly as computed."""
-        layers: list[Floats] = self.call("cls_by_layer", list(sentences))
-        return layers
-
-    def pooler_steps(self, cls: "Floats") -> "tuple[Floats, Floats] | None":
-        """What the pooler makes of [CLS] vectors: after its dense layer, and after its activation."""
-        steps: tuple[Floats, Floats] | None = self.call("pooler_steps", cls)
-        return steps
 
 
 def _get_loaded(

@@ -85,8 +85,13 @@ def shortened(revision: str) -> str:
 
 
 def suggestion(name: str, catalogue: Iterable[str]) -> str:
-    """Which name of the catalogue may have been meant by `name`, as a further sentence; "" if none comes close."""
-    names = [known for known in catalogue if known != name]
+    """Which name of the catalogue may have been meant by `name`, as a further sentence; "" if none comes close.
+
+    A name of the catalogue is right as it is, whatever keeps it from being fetched.
+    """
+    names = list(catalogue)
+    if name in names:
+        return ""
     close = difflib.get_close_matches(name.lower(), names, n=1) or [known for known in names if name.lower() in known]
     return f" Perhaps you meant {close[0]}." if close and "/" not in name else ""
 

@@ -182,12 +182,13 @@ def read_column(path: Path, order: NDArray[np.intp], name: str) -> list[Any]:
     """
     found: list[Any] = []
     ascending = np.argsort(order, kind="stable")
+    wanted = order[ascending]
     try:
         with open_regular(path) as stream, pq.ParquetFile(stream, page_checksum_verification=True) as file:
             stop = 0
             for group in range(file.num_row_groups):
                 start, stop = stop, stop + file.metadata.row_group(group).num_rows
-                inside = order[ascending][slice(*np.searchsorted(order[ascending], [start, stop]))]
+                inside = wanted[slice(*np.searchsorted(wanted, [start, stop]))]
                 if len(inside):
                     found += file.read_row_group(group).column(name).take(pa.array(inside - start)).to_pylist()
     except (OSError, pa.ArrowException, UnicodeDecodeError, KeyError):

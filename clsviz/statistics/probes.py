@@ -339,6 +339,21 @@ def read_vector(
     return _probe_reading((pooling, layer, Readout.VECTOR), vectors, lengths, folds)
 
 
+def with_curve(
+    reading: Reading,
+    vectors: NDArray[np.float32],
+    lengths: NDArray[np.integer],
+    folds: NDArray[np.intp],
+    clusters: NDArray[np.intp],
+) -> Reading:
+    """A reading of whole vectors, as `read_vector` gives it, with its interval and its learning curve."""
+    if reading.predictions is None:
+        return reading
+    interval = Bootstrap(clusters).r_squared(lengths, reading.predictions, folds)
+    reading = replace(reading, interval=interval)
+    return replace(reading, curve=learning_curve(vectors, lengths, folds, clusters, reading))
+
+
 def linear_variance(vectors: NDArray[np.float32], lengths: NDArray[np.integer]) -> tuple[float, float]:
     """Of the variance of vectors (n, width) the share that is linear in lengths (n,); and relative to the mean vector.
 

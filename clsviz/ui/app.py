@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -64,8 +65,12 @@ def main(examples: Callable[[], list[Example]] = list) -> None:
     def link(query: dict[str, str]) -> None:  # at every run: what a fragment wrote elsewhere goes unless it does again
         for place, other in zip(places, pages, strict=True):  # Streamlit's own menu would drop the settings
             place.page_link(other, query_params=query)
-        if not is_drawn or page is pages[-1]:
+        if not is_drawn or (page is pages[-1] and not st.context.is_embedded):
             next_place.empty()
+            return
+        if st.context.is_embedded:  # in the page of somebody else, a link back
+            address = f"./{_STORY[at][0]}?{urlencode(query)}"
+            next_place.link_button("Open in clsviz", address, icon=":material/open_in_new:", type="tertiary")
             return
         question = _STORY[at][-1]
         icon = ":material/arrow_forward:"

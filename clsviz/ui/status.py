@@ -126,7 +126,9 @@ def _run_button(job: MeasuringJob, name: str) -> None:
     if found and len(found.measurements):
         n = found.sample.n_sentences
         n_left = len(found.sentences) - len(found.measurements) + found.n_left
-        st.caption(f"{n - n_left:,} of {n:,} sentences measured so far.")
+        measured_for, n_shown = st.session_state.get("cancelled", (None, 0))
+        n_lost = n_shown - len(found.measurements) if measured_for is job and job.state is State.CANCELLED else 0
+        st.caption(words.waiting.so_far(n - n_left, n, n_lost))
 
 
 def _stop_button(name: str) -> None:
@@ -143,6 +145,9 @@ def _stop_button(name: str) -> None:
 
 def _cancel_button(job: MeasuringJob, name: str) -> None:
     if st.button("Cancel", icon=":material/stop_circle:", key=f"cancel{name}", width="stretch"):
+        found = job.work.found
+        n_measured = len(found.measurements) if found else 0
+        st.session_state.cancelled = job, max(n_measured, 0 if job.unit else job.done)  # a unit: of a download
         watching.leave(job)
         if job.state.is_active:
             st.toast("Another visitor is waiting for the same run, so it continues.")

@@ -27,10 +27,6 @@ HARDLY = 0.05
 """An R² below this explains hardly anything."""
 
 
-NOT_TOLD = "not told apart from nothing"
-"""Of what may be chance."""
-
-
 PENDING = "Curve and spread follow in a moment."
 """Of what is still being computed."""
 

@@ -81,8 +81,8 @@ def _has_curves(shown: "ViewData") -> bool:
     return shown.fit is not None and n_different >= FEW_SENTENCES
 
 
-def bibtex(experiment: Experiment, found: Found, name: str = "measure") -> str:
-    """An entry for clsviz, with the command of that name that measures the same."""
+def bibtex(experiment: Experiment, found: Found, name: str = "measure", url: str = "") -> str:
+    """An entry for clsviz, with the command of that name that measures the same; url: where it is to be seen."""
     experiment, found = shareable(experiment, found)
     corpus = corpus_name(experiment.corpus, found.corpus.label)
     key = "-".join(re.findall(r"\w+", f"clsviz {experiment.model} {corpus}", re.ASCII)).lower()
@@ -99,6 +99,7 @@ def bibtex(experiment: Experiment, found: Found, name: str = "measure") -> str:
         "title": f"{{{_latex(title)}}}",
         "year": year,
         "version": __version__,
+        **({"url": url} if url else {}),
         "note": f"Made by: {_latex(made_by)}",
     }
     rows = "\n".join(f"  {name} = {{{value}}}," for name, value in fields.items())

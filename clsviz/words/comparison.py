@@ -107,7 +107,7 @@ def headline(rows: Sequence[Row]) -> str:
     if not fits:
         return "Can’t compare: no model gives a line here." if whole else ""
     most, least = max(fits, key=lambda label: fits[label].r_squared), min(fits, key=lambda label: fits[label].r_squared)
-    highest, (low, high) = share_in_short(fits[most].r_squared), fits[most].r_squared_interval
+    highest, (_, high) = share_in_short(fits[most].r_squared), fits[most].r_squared_interval
     if min(fit.n_clusters for fit in fits.values()) < FEW_SENTENCES:
         return f"Too few sentences to compare: a straight line accounts for {highest} at most, in {most}."
     if len(fits) == 1:
@@ -116,7 +116,8 @@ def headline(rows: Sequence[Row]) -> str:
         return f"Only {most} gives a line: it accounts for {highest} of the differences between norms."
     if high < HARDLY:
         return f"By a straight line, hardly any: at most {highest}, in {most}."
-    if low > fits[least].r_squared_interval[1]:
+    by_label = {row.label: row for row in whole}
+    if analysis.compare.r_squared_difference(by_label[most], by_label[least])[0] > 0:
         return f"{most} more than {least}: a straight line accounts for {highest} of its norm differences."
     return f"Too close to call: the highest is {highest}, in {most}."
 
@@ -235,5 +236,5 @@ R² and Spearman’s ρ can be compared.
 
 The pictures of layers show every layer, from the embeddings to the last, on a scale that does not depend on the \
 number of layers. On the left, by how much a linear probe of the [CLS] vector misses length; on the right, how much of \
-the norm of [CLS] a straight line in length accounts for. A model with random weights is a control: whatever it shows \
-as well takes no training."""
+the norm of [CLS] a straight line in length accounts for. A model with random weights shows what there is before \
+any training; that a probe finds less in a trained one does not mean that training takes length away."""

@@ -69,7 +69,8 @@ ABOUT = (
     "Each picture changes one thing about the sentences, measures their vectors again, and fits new probes to them. "
     "Where the line falls below that of natural sentences, a probe reads less of the length without what was taken "
     "away. Where it does not, the length can be read without it, which does not show that the probe of natural "
-    "sentences reads it that way. Such sentences are unlike any that the model was trained on. Lengths are in tokens."
+    "sentences reads it that way. What is drawn at random is drawn five times, and its band is their range. Such "
+    "sentences are unlike any that the model was trained on. Lengths are in tokens."
 )
 
 
@@ -93,7 +94,7 @@ def answer(found: Origin | None) -> str:
         sentences.append("A probe hardly reads the length of the natural sentences, so there is little to trace.")
     for place in places:
         there = [
-            f"{LABELS[alteration].clause} {_r_squared(readings[place])}"
+            f"{LABELS[alteration].clause} {_r_squared(readings[place])}{_range(found.draws(alteration, place))}"
             for alteration, readings in found.altered.items()
             if place < len(readings)
         ]
@@ -110,6 +111,14 @@ def note(found: Origin) -> str:
     if found.n_clusters >= FEW_SENTENCES and is_few(found.n_clusters, found.width):
         return f"{text}, few for vectors of {found.width:,} dimensions: with more, all of these lines may be higher."
     return f"{text}."
+
+
+def _range(values: list[float]) -> str:
+    """The lowest and the highest of several draws."""
+    if len(values) < 2:
+        return ""
+    low, high = (max(round(value, 2), 0) + 0 for value in (min(values), max(values)))
+    return f" ({low:.2f}–{high:.2f} in {len(values)} draws)"
 
 
 def _r_squared(reading: Reading) -> str:

@@ -123,7 +123,8 @@ def _name(ranking: Ranking, fifth: Fifth) -> str:
 def quiet_line(test: SearchTest, similarity: SimilarityFunction = SimilarityFunction.COSINE) -> str:
     """The numbers that stand under the headline."""
     recall, bm25 = test.ranking(similarity).recall_at_10, test.bm25.recall_at_10
-    truncated = f" · {test.truncated_share:.0%} of the texts cut at the model’s limit" if test.truncated_share else ""
+    cut = "under 1%" if test.truncated_share < 0.01 else f"{test.truncated_share:.0%}"
+    truncated = f" · {cut} of the texts cut at the model’s limit" if test.truncated_share else ""
     return (
         f"Recall of the right text among ten: {recall:.0%}, by BM25 {bm25:.0%} · "
         f"{test.n_searches:,} searches {SEARCHES[test.task]}, among {counted(test.n_texts, 'text')}{truncated}"

@@ -78,6 +78,14 @@ def when_left(unwatched_seconds: float | None) -> str:
     return "It stops if you choose other settings, or soon after you close this page. What it has measured is kept."
 
 
+def so_far(n_measured: int, n: int, n_lost: int = 0) -> str:
+    """How much is measured; n_lost: sentences of an unfinished part, which were seen and are not kept."""
+    text = f"{n_measured:,} of {n:,} sentences measured so far."
+    if n_lost <= 0:
+        return text
+    return f"{text} The last {n_lost:,} before you cancelled were not stored yet, so they are measured again."
+
+
 def in_background(experiment: Experiment, done: int, total: int) -> str:
     """A run that goes on while the page shows something else."""
     what = f"{models.label(experiment.model)} on {catalogue.label(experiment.corpus)}"

@@ -94,10 +94,10 @@ def found(tiny_folder: Path, text_file: Path, tmp_path_factory: pytest.TempPathF
 
 
 def measured(found: Found, encoder: Encoder, n: int, view: View = OF_CHARACTERS) -> list[Origin]:
-    def measure(alteration: Alteration) -> Vectors:
+    def measure(alteration: Alteration, draw: int) -> Vectors:
         if alteration is Alteration.ONE_POSITION:
             raise AlterationError("No positions here.")
-        return encoder.altered(alteration, 0).vectors(found.sentences[:n])
+        return encoder.altered(alteration, draw).vectors(found.sentences[:n])
 
     return list(origins(found, view, n, measure))
 
@@ -113,7 +113,7 @@ def test_each_alteration_is_probed_as_natural_sentences_are(
     *early, origin = traced
     assert origin.is_complete
     assert not any(step.is_complete for step in early)
-    assert len(early) + 1 == 3 * 5 + 1  # a step for each layer, and one for what cannot be measured
+    assert len(early) + 1 == 3 * 17 + 1  # a step for each layer and draw, and one for what cannot be measured
     assert origin.problems == {Alteration.ONE_POSITION: "No positions here."}
     short = np.flatnonzero(found.vectors.n_tokens[:250] < 25)
     lengths = found.vectors.n_tokens[short]  # in tokens, whatever the unit of the view
@@ -145,6 +145,14 @@ def test_with_shuffled_lengths_there_is_nothing_to_read(found: Found, tiny_encod
 
 def test_it_is_kept_in_numbers(traced: list[Origin]) -> None:
     *early, origin = traced
+    best = origin.best
+    assert best is not None
+    draws = origin.draws(Alteration.REPEATED, best.layer or 0)
+    assert len(set(draws)) == 5
+    range_of = f"one token repeated {draws[0]:.2f} ({min(draws):.2f}–{max(draws):.2f} in 5 draws)"
+    assert range_of in words.origin.answer(origin)
+    lines = export.tables.origin_lines(origin, Alteration.REPEATED).set_index(["line", "layer"])
+    assert lines.loc[("repeated", best.layer), ["lowest", "highest"]].tolist() == [min(draws), max(draws)]
     summary = json.loads(json.dumps(analysis.probes.origin_summary(origin), allow_nan=False))
     assert summary["natural"][1]["fold_r_squared"] == pytest.approx(origin.natural[1].fold_r_squared)
     assert summary["problems"] == {"one_position": "No positions here."}

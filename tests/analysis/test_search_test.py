@@ -114,7 +114,12 @@ def test_tables_json_and_pictures_hold_the_test(result: clsviz.SearchTestResult)
     assert printed["other_similarity"]["recall_at_10"] == test.ranking(COSINE).recall_at_10
     assert printed["advice"] == {"fix": "normalized", "sentence": result.advice}
     figure = result.plot()
-    np.testing.assert_allclose(figure.data[0].y, np.maximum(test.ranking(DOT).exposure, 0.02))
+    expected = np.maximum(test.ranking(DOT).exposure, 0.02)
+    assert any(
+        len(line.y) == 5 and np.allclose(np.array(line.y, float), expected)
+        for line in figure.data
+        if line.y is not None
+    )
     assert result.image("svg").startswith(b"<?xml")
     assert len(result) == N
     assert test.ranking(DOT, Pooling.CLS) is test.ranking(DOT)

@@ -357,3 +357,15 @@ def test_zooming_in_brings_finer_cells_and_other_points_and_the_picture_stays_in
     assert ends_of_axes(page) == pytest.approx(whole)
     assert rows_seen(page) == rows
     assert page.evaluate(f"{PLOT}._fullData[1].text.length") == SAMPLED
+
+
+def test_sentences_are_stepped_through_and_selected_by_keyboard(visit: Callable[..., Page]) -> None:
+    page = measured(visit(SMALL))
+    plot, said = page.locator(".st-key-scatter .clsviz-plot"), page.locator(".st-key-scatter .clsviz-said")
+    plot.focus()
+    page.keyboard.press("ArrowRight")
+    expect(said).to_contain_text(re.compile(r"· length \d+, norm [\d.]+ · 1 of "))
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"selected=points%3A\d+"))
+    expect(plot).to_be_focused()

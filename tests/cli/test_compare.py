@@ -1,6 +1,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
@@ -38,6 +39,36 @@ def test_the_models_are_compared_on_the_same_sentences(
     for key in ("r_squared", "r_squared_interval", "slope", "norm_mean", "n_used", "model_fingerprint", "query"):
         assert result["models"][0][key] == alone[key]
     assert len({row["corpus_fingerprint"] for row in result["models"]}) == 1
+
+
+def test_a_paper_has_a_row_for_every_model_and_corpus(
+    command: list[str], text_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "a|b.txt"
+    other.write_text("\n".join(random_sentences(260, seed=9)))
+    output = tmp_path / "table.parquet"
+    assert main([*command, f"--corpus={other}", f"--output={output}", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    table = pd.read_parquet(output)
+    assert table["model"].tolist() == [*command[-3:], *command[-3:]]
+    assert table["corpus"].tolist() == [text_file.name] * 3 + [other.name] * 3
+    numbers = [row["r_squared"] or np.nan for row in result["models"]]
+    np.testing.assert_allclose(numbers, table["r_squared"].astype(float))
+    assert table["corpus_fingerprint"].nunique() == 2
+    trained, untrained, _ = table.to_dict("records")[:3]
+    for name in ("first", "last"):  # the control of the one is the other
+        assert trained[f"random_{name}_low"] == trained[f"random_{name}_high"] == untrained[f"{name}_error"]
+        assert trained[f"{name}_error"] < trained["guess_error"]
+    assert trained["curve_low"] < trained["curve_r_squared"] < trained["curve_high"]
+    assert untrained["n_random"] == 0
+    assert main([*command, f"--corpus={other}", f"--output={tmp_path / 'table.md'}"]) == 0
+    lines = (tmp_path / "table.md").read_text().splitlines()
+    rows = [line for line in lines if line.startswith((f"| {text_file.name} | ", "| a\\|b.txt | "))]
+    assert len(rows) == 8  # six, and what the two corpora were measured with
+    assert f"{trained['r_squared']:.3f} ({trained['r_squared_low']:.3f} to" in rows[0]
+    assert trained["model_fingerprint"][:16] in "\n".join(lines)
+    printed = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in printed[1:]] == [text_file.name, other.name]
 
 
 def test_without_json_the_answer_is_in_words(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:

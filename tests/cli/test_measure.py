@@ -93,16 +93,6 @@ def test_a_link_that_cannot_be_reproduced_says_which_part_differs(
         assert [note for note in ("not the model", "not the sentences") if note in err] == named
 
 
-def test_a_second_time_comes_from_the_store(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    main([*arguments, "--json"])
-    first = json.loads(capsys.readouterr().out)
-    main([*arguments, "--json"])
-    second = json.loads(capsys.readouterr().out)
-    assert second["sentences_per_second"] is None
-    timing = {"seconds", "sentences_per_second"}
-    assert {key: first[key] for key in first.keys() - timing} == {key: second[key] for key in second.keys() - timing}
-
-
 def test_what_is_in_a_bucket_is_not_measured_on_another_machine(
     arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,17 +171,6 @@ def test_a_small_corpus_says_so_and_a_constant_norm_explains_itself(
     assert result["n_sampled"] == 400
     assert result["r_squared"] is None
     assert "norm is the same" in result["problem"]
-
-
-def test_damage_to_the_store_is_reported(
-    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    main(arguments)
-    part = next((tmp_path / "store").glob("norms-*/*.safetensors"))
-    part.write_bytes(b"")
-    capsys.readouterr()
-    assert main(arguments) == 0
-    assert "A damaged part" in capsys.readouterr().err
 
 
 @needs_bfloat16

@@ -80,6 +80,19 @@ def test_probes_travel_and_the_length_is_erased_when_asked_by_a_flag_or_a_link(
     assert "at least 10" in few["erasure_problem"]
 
 
+def test_untrained_models_are_probed_when_asked_by_a_flag_or_a_link(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["probe", *arguments[1:], "--probe-size=150"]
+    assert main([*command, "--json", "--random-weights"]) == 0
+    result = json.loads(capsys.readouterr().out)["random_weights"]
+    assert [len(draw["layers"]) for draw in result["draws"]] == [3] * 5
+    assert main([*command, "--json", "--query=http://host/where?random_weights=yes"]) == 0
+    assert json.loads(capsys.readouterr().out)["random_weights"] == result
+    assert main([*command, "--random-weights"]) == 0
+    assert "In the trained model a linear probe with this many sentences misses by " in capsys.readouterr().out
+
+
 def test_mean_vectors_are_of_the_command_probe(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*arguments, "--pooling=mean"]) == 2
     assert "which only the commands probe and similarity have" in capsys.readouterr().err

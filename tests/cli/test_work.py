@@ -1,7 +1,4 @@
 import json
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -54,20 +51,6 @@ def test_several_workers_on_this_machine_make_the_same_files(
     together = told(capsys)
     assert {name for name in alone if alone[name] != together[name]} <= {"seconds", "sentences_per_second"}
     assert sorted(parts(store_of(elsewhere))) == sorted(parts(store_of(arguments)))
-
-
-def test_a_worker_that_is_killed_loses_what_it_had_in_hand_only(arguments: list[str], elsewhere: list[str]) -> None:
-    assert main(arguments) == 0
-    command = [sys.executable, "-m", "clsviz", *elsewhere, "--rank=0", "--of=1", "--progress=json"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        lines = (json.loads(line) for line in process.stderr)
-        assert next(line for line in lines if "rank" in line)["sentences"] == 32
-        process.send_signal(signal.SIGKILL)
-    before = parts(store_of(elsewhere))
-    assert before
-    assert main([*elsewhere, "--rank=0", "--of=1"]) == 0
-    assert before.items() <= parts(store_of(elsewhere)).items()
 
 
 @pytest.mark.parametrize(

@@ -108,8 +108,6 @@ FIGURES: dict[str, Callable[[Palette, str, str], go.Figure]] = {
 HAS_TEXT = (
     "scatter",
     "panels",
-    "a layer",
-    "layers played",
     "lines",
     "growth",
     "paths",

@@ -181,3 +181,23 @@ def test_a_few_selected_points_have_rings_and_many_have_none() -> None:
     np.testing.assert_array_equal(rings.y, shown.norms[:3])
     assert drawn(many) == 1
     assert list(many.data[0].selectedpoints) == list(range(20))
+
+
+def test_axes_stay_where_sentences_can_be_and_of_a_few_no_r_squared_is_told() -> None:
+    shown, few = points(120), points(3)
+    figure = scatter(
+        shown, Axes(longest=80), PALETTE, own=Points(labels_of(["long"]), np.array([200]), np.array([9.0]))
+    )
+    assert (figure.layout.xaxis.minallowed, figure.layout.xaxis.maxallowed) == (0, 201)
+    assert figure.layout.yaxis.minallowed < shown.norms.min()
+    assert figure.layout.yaxis.maxallowed > 9
+    texts = [note.text for note in scatter(few, Axes(), PALETTE, fit=fit(few.lengths, few.norms)).layout.annotations]
+    assert not any("R²" in text for text in texts)
+
+
+def test_labels_of_stars_never_overlap() -> None:
+    own = Points(labels_of(["a", "b", "c"]), np.array([10, 11, 60], np.int32), np.array([7, 7.01, 7], np.float32))
+    notes = [note for note in scatter(points(120), Axes(), PALETTE, own=own).layout.annotations if "yours" in note.text]
+    first, second, far = (note.yshift for note in notes)
+    assert (first, far) == (0, 0)
+    assert second > 12  # pixels above the first, beyond what the norms are apart

@@ -11,7 +11,7 @@ import pytest
 import torch
 from support.extracting import run
 
-from clsviz.encoder import Encoder, load
+from clsviz.encoder import Encoder
 from clsviz.experiment import Experiment
 from clsviz.jobs import REDRAWN, SHOWCASE, Encoders, Extraction, encoder_of
 from clsviz.jobs.drawn import RedrawnError
@@ -55,7 +55,8 @@ def test_other_weights_are_measured_again_and_that_is_said(
     elsewhere = Store(tmp_path / "elsewhere")
     theirs, _ = run(untrained, elsewhere)
     store = Store(tmp_path / "here", shipped=elsewhere.root)
-    monkeypatch.setattr(load, "UNTRAINED_SEED", 1)  # what another version of PyTorch does: the recipe says 0
+    seed = torch.manual_seed
+    monkeypatch.setattr(torch, "manual_seed", lambda number: seed(number + 1))  # what another version of PyTorch does
     shipped, _ = run(untrained, store)
     assert shipped.n_shipped == 40  # nothing was drawn so far
     assert REDRAWN not in notes(untrained, shipped)
@@ -76,7 +77,8 @@ def test_a_sample_that_goes_on_with_other_weights_begins_again(
     untrained: Experiment, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before, _ = run(untrained, store)
-    monkeypatch.setattr(load, "UNTRAINED_SEED", 1)
+    seed = torch.manual_seed
+    monkeypatch.setattr(torch, "manual_seed", lambda number: seed(number + 1))  # what another version of PyTorch does
     after, _ = run(replace(untrained, sample_size=80), store)
     assert len(after.measurements) == 80
     assert not np.isclose(after.measurements.pooler_norms[:40], before.measurements.pooler_norms, rtol=1e-4).all()

@@ -66,16 +66,12 @@ def test_every_text_keeps_its_vector_though_it_occurs_twice(store: Store) -> Non
     np.testing.assert_allclose(of_cls, VECTORS[order], atol=np.ptp(VECTORS) * 2**-11)
     np.testing.assert_array_equal(vectors.measurements.cls_norms, norms.measurements.cls_norms)
     assert vectors.vectors.poolings == (Pooling.CLS,)
+    smaller = measured(imported, store, Kind.VECTORS, sample_size=90, probe_size=40)
+    assert smaller.sentences == norms.sentences[:40]
+    assert smaller.vectors.of(Pooling.CLS, None).shape == (40, WIDTH)
     for pooling in (Pooling.MEAN, Pooling.POOLER):
         with pytest.raises(IndexError):
             vectors.vectors.of(pooling, None)
-
-
-def test_a_smaller_sample_is_its_beginning(store: Store) -> None:
-    imported = import_rows(rows(), N, "mine", store)
-    found = measured(imported, store, Kind.VECTORS, sample_size=90, probe_size=40)
-    assert found.sentences == measured(imported, store).sentences[:40]
-    assert found.vectors.of(Pooling.CLS, None).shape == (40, WIDTH)
 
 
 def test_norms_alone_have_no_vectors(store: Store) -> None:
@@ -192,19 +188,12 @@ def test_nothing_is_kept_of_what_cannot_be_imported(n: int | None, store: Store)
     assert list_imports(store) == []
     with pytest.raises(ModelError, match="1 to 60 letters"):
         import_rows(rows(), N, "no name", store)
-    assert not store.root.exists()
-
-
-def test_it_can_be_stopped(store: Store) -> None:
-    progress = Progress()
-    progress.cancel()
+    stopped = Progress()
+    stopped.cancel()
     with pytest.raises(ClsvizError, match="Stopped"):
-        import_rows(rows(), N, "mine", store, progress)
+        import_rows(rows(), N, "mine", store, stopped)
     assert not store.root.exists()
-
-
-def test_a_store_that_cannot_be_looked_into_has_nothing_imported(tmp_path: Path) -> None:
-    assert list_imports(Store(tmp_path / ("x" * 300))) == []
+    assert list_imports(Store(store.root / ("x" * 300))) == []  # which cannot be looked into
 
 
 def test_a_list_that_was_tampered_with_is_read_as_far_as_it_is_sound(store: Store) -> None:

@@ -88,32 +88,30 @@ def test_a_damaged_list_of_modules_is_passed_over(content: str, hub: Hub, folder
     assert models.fetch("owner/modules").fingerprint == fingerprint(folder)
 
 
-def test_pickled_weights_are_refused_before_anything_is_fetched(hub: Hub, folder: Path, cache: Path) -> None:
-    (folder / WEIGHTS).unlink()
-    torch.save({}, folder / "pytorch_model.bin")
-    (folder / "modules.json").write_text("[]")
-    hub.add("owner/pickled", folder)
-    message = refusal("owner/pickled")
-    assert "safetensors" in message
-    assert "refs/pr/" in message
-    assert not fetched(hub)
-    assert not list(cache.rglob("*.bin"))
-    assert models.fetch("untrained:owner/pickled").untrained
-
-
 @pytest.mark.parametrize(
     ("missing", "message"),
-    [("tokenizer*", "has no tokenizer"), ("config.json", "has no config.json"), (WEIGHTS, "no model.safetensors")],
+    [
+        ("tokenizer*", "has no tokenizer"),
+        ("config.json", "has no config.json"),
+        (WEIGHTS, "no model.safetensors"),
+        ("pickled", "safetensors format. Other formats can run code when loaded"),
+    ],
 )
-def test_what_is_missing_is_said_before_anything_is_fetched(
+def test_what_is_missing_or_pickled_is_said_before_anything_is_fetched(
     missing: str, message: str, hub: Hub, folder: Path, tiny_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for path in folder.glob(missing):
+    for path in folder.glob(missing.replace("pickled", WEIGHTS)):
         path.unlink()
+    if missing == "pickled":
+        torch.save({}, folder / "pytorch_model.bin")
+        (folder / "modules.json").write_text("[]")
     hub.add("owner/lacking", folder)
     monkeypatch.chdir(tiny_folder)  # a model, but not the one that is asked for
     assert message in refusal("owner/lacking")
     assert not fetched(hub)
+    if missing == "pickled":
+        assert models.fetch("untrained:owner/lacking").untrained
+        assert not fetched(hub, "*.bin")
 
 
 @pytest.mark.parametrize(

@@ -182,7 +182,17 @@ def _modules_of(function: Any, depth: int = 3) -> set[str]:
     return {function.__module__}.union(*(_modules_of(one, depth - 1) for one in held))
 
 
-BOXES = ("settings", "own_file", "downloads", "in_full", "times_found", "how_to_read", "how_it_was_measured")
+BOXES = (
+    "settings",
+    "own_file",
+    "downloads",
+    "in_full",
+    "random_weights_box",
+    "learning_curve_box",
+    "times_found",
+    "how_to_read",
+    "how_it_was_measured",
+)
 """The keys of those boxes whose content is drawn once they are opened, and ever after."""
 
 

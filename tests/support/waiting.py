@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    """Until it holds; fails after a minute."""
-    deadline = time.monotonic() + 60
+    """Until it holds; fails after three minutes, as a worker may take half of one to start on a busy machine."""
+    deadline = time.monotonic() + 180
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"
         time.sleep(0.01)

@@ -74,9 +74,3 @@ def test_a_link_restores_overlays_zoom_and_selection_of_which_the_last_outlasts_
     assert page.query_params["overlays"] == "ranges"
     assert chart(page)["zoom"] == []
     assert not page.warning
-
-
-def test_sentences_named_by_a_link_of_before_are_told_of_and_not_selected(open_page: Callable[..., AppTest]) -> None:
-    page = finish(open_page(selected="sentences:abcDEF1,-_cDEF1~12"))
-    assert "selected names sentences as links once did" in texts(page)
-    assert page.session_state.selected == ""

@@ -1,16 +1,13 @@
 """The main page: the answer, the picture, its controls, and the visitor's own sentences."""
 
 import base64
-import io
-import json
 import re
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block
@@ -28,7 +25,6 @@ from support.app import (
     unfold,
 )
 from support.corpora import shrink
-from support.hub import Hub
 from support.processor import needs_bfloat16
 from support.tiny import random_sentences
 
@@ -36,9 +32,9 @@ from clsviz import words
 from clsviz.encoder import Encoder
 from clsviz.errors import ModelError
 from clsviz.limits import PUBLIC
-from clsviz.sources import uploads
 from clsviz.sources.near_duplicates import clusters_of
 from clsviz.statistics import line
+from clsviz.statistics.means import averaging
 from clsviz.statistics.precision import Audit
 from clsviz.statistics.shape import shape as shape_of
 from clsviz.ui.state import server
@@ -60,6 +56,47 @@ def test_the_page_answers_its_question(open_page: Callable[..., AppTest], tiny_e
     assert figures(page)["Sentences"] == "300"
     assert len(chart(page)["data"][0]["text"]) == 300
     assert [term for term in TERMS if f"**{term}** — " in texts(page)] == [t for t in TERMS if t in NORM_VS_LENGTH]
+
+
+def test_the_norm_of_the_mean_is_measured_when_it_is_chosen(
+    open_page: Callable[..., AppTest], tiny_encoder: Encoder
+) -> None:
+    page = settle(finish(open_page(pooling="mean")))
+    sentences = job_of(page).work.found.sentences
+    measured = tiny_encoder.means(sentences)
+    r_squared = np.corrcoef(measured.n_tokens, measured.mean_norms[:, -1])[0, 1] ** 2
+    assert figures(page)["R²"] == words.number(r_squared)
+    assert "in the norm of its mean-pooled vector" in texts(page)
+    title = words.averaging.title(averaging(measured, np.arange(300), clusters_of(sentences)), untrained=False)
+    box = next(one for one in page.expander if one.label == title)
+    assert not box.children
+    page.session_state["averaging"] = True
+    page = page.run()
+    deadline = time.monotonic() + 60
+    while "R² (untrained)" not in next(frame.value for frame in page.dataframe if "Mean of" in frame.value):
+        assert time.monotonic() < deadline, "the untrained model is not measured"
+        time.sleep(0.1)
+        page = settle(page.run())
+    assert "The same architecture with random weights is the control." in texts(page)
+    shuffled = finish(open_page(pooling="mean", lengths="shuffled"))
+    assert not [one for one in shuffled.expander if one.label.startswith("Longer sentences")]
+
+
+def test_facts_say_how_texts_were_cut_and_a_button_cuts_them_otherwise(
+    open_page: Callable[..., AppTest], tmp_path: Path
+) -> None:
+    path = tmp_path / "two.txt"
+    path.write_text("\n".join(f"{text} . And then it ran ." for text in random_sentences(40, seed=8)))
+    page = unfold(finish(open_page(corpus=str(path), segmentation="none")), "how_measured")
+    assert "40 sentences, one per line)" in texts(page)
+    button = next(one for one in page.button if one.key == "other_cut")
+    assert button.label == "Cut into sentences instead"
+    page = button.click().run()
+    assert page.session_state["segmentation"] == "sentences"
+    assert "Each line was cut into sentences." in texts(page)
+    cut = unfold(finish(open_page(corpus=str(path), segmentation="sentences")), "how_measured")
+    assert "cut into sentences)" in texts(cut)
+    assert next(one.label for one in cut.button if one.key == "other_cut") == "Take one per line instead"
 
 
 def test_the_shape_and_the_cutoffs_follow_and_the_picture_stays(open_page: Callable[..., AppTest]) -> None:
@@ -125,17 +162,6 @@ def test_a_layer_that_varies_less_than_the_error_of_the_fast_precision_is_marked
     assert not any(len(trace.get("text") or []) for trace in chart(page)["data"])
 
 
-def test_what_cannot_be_answered_is_explained(open_page: Callable[..., AppTest], tmp_path: Path) -> None:
-    page = finish(open_page(layer="0"))
-    assert "The norm is the same for all 300 sentences" in answer(page)
-    assert figures(page)["R²"] == ""
-    long = uploads.keep_upload(io.BytesIO(b"the cat sat on the mat\n" * 5), "long.txt", tmp_path / "store" / "corpora")
-    assert "No whole sentence is shorter than" in answer(finish(open_page(corpus=long, length_cutoff="3")))
-    page = finish(open_page(sample_size="5000", layer="77"))
-    assert "has only 400 sentences" in texts(page)
-    assert "has no layer 77" in texts(page)
-
-
 def test_a_whole_corpus_shows_the_line_of_all(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,7 +181,7 @@ def test_cite_and_export_is_made_once_it_is_opened(open_page: Callable[..., AppT
     page.session_state["export"] = True
     page = settle(page.run())
     labels = [button.proto.label for button in page.get("download_button")]
-    assert labels == ["Picture (HTML)", "Table (CSV)", "Table (Parquet)"]
+    assert labels == ["Picture (PDF)", "Picture (HTML)", "Table (CSV)", "Table (Parquet)"]
     caption, entry = (code.value for code in page.code)
     assert caption.startswith("Norm of ")
     assert entry.startswith("@software{clsviz-")
@@ -278,26 +304,6 @@ def test_a_table_is_coloured_by_another_of_its_columns(open_page: Callable[..., 
     assert len({*colours(page).tolist()}) > 50
     page = finish(open_page(corpus=str(tmp_path / "mine.csv"), colour="column:gone"))
     assert "mine.csv has no other column “gone” to colour by." in texts(page)
-
-
-def test_a_dataset_of_the_hub_is_coloured_once_its_column_is_there(
-    hub: Hub, open_page: Callable[..., AppTest], tmp_path: Path
-) -> None:
-    sentences, labels = random_sentences(60, seed=6), [at % 3 - 1 for at in range(60)]
-    features = {"label": {"names": [ODD, "calm"], "_type": "ClassLabel"}}
-    table = pa.table({"text": sentences, "label": labels, "number": range(60)})
-    (tmp_path / "own").mkdir()
-    about = {"huggingface": json.dumps({"info": {"features": features}})}
-    pq.write_table(table.replace_schema_metadata(about), tmp_path / "own" / "train.parquet")
-    hub.add("owner/labelled", tmp_path / "own", kind="dataset")
-    page = finish(open_page(corpus="owner/labelled", sample_size="60"))
-    page.button(key="run").click().run()
-    page = settle(settle(page).selectbox(key="colour").select("column:label").run())
-    named = re.findall(r"</span> ([^<]+) <span[^>]*>(\d+), mean norm", legend(page))
-    assert dict(named) == {"&lt;img src=x onerror=alert(1)&gt;": "20", "calm": "20", "no value": "20"}
-    hub.misbehave("*.parquet", "403")
-    page = settle(page.selectbox(key="colour").select("column:number").run())
-    assert "owner/labelled" in texts(page)
 
 
 def test_what_is_looked_for_is_selected(open_page: Callable[..., AppTest]) -> None:

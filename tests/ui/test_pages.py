@@ -153,7 +153,7 @@ def test_every_page_shows_imported_vectors_or_says_that_there_is_no_model(name: 
         "": words.imported.NO_SENTENCE,
         "try_a_sentence": words.imported.NO_SENTENCE,
         "inside_the_model": words.imported.NO_PAGE,
-        "compare_models": "under 80 words for every model",
+        "compare_models": "under 80 words in every model",
     }
     assert expected.get(name, words.imported.NO_OTHERS) in said
     if name in ("", "where_length_lives"):

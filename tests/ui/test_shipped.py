@@ -62,7 +62,7 @@ SHOWN = {
     ),
     "length_and_search": ("the longer a sentence", "Of the ten nearest"),
     "try_a_sentence": ("This is an example", "0% of the dimensions"),
-    "compare_models": ("In MiniLM", "The comparison uses 4,993 of 5,000 sentences"),
+    "compare_models": ("Only MiniLM-L6 gives a line", "The comparison uses 4,993 of 5,000 sentences"),
     "inside_the_model": ("22,713,216 weights", "An example, since you have not typed a sentence"),
 }
 """What stands on a page only once all of it is there."""

@@ -32,6 +32,15 @@ def copies(row: Row) -> Row:
     return replace(row, profile=profile, norms=replace(row.norms, shown=replace(shown, fit=fit)))
 
 
+def blurred(row: Row) -> Row:
+    """The same norms with noise of their own, so that what else they have in common cancels out."""
+    assert row.norms is not None
+    shown = row.norms.shown
+    norms = shown.norms + np.random.default_rng(9).normal(0, 0.6 * shown.norms.std(), len(shown.norms))
+    norms_of = replace(row.norms, shown=replace(shown, norms=norms, fit=line.fit(shown.lengths, norms, shown.clusters)))
+    return replace(row, label="blurred", norms=norms_of)
+
+
 def test_what_models_side_by_side_say() -> None:
     strong, weak, middling = row_of("strong", 1.0), row_of("weak", 0.1, seed=1), row_of("middling", 0.5, seed=2)
     half, other = row_of("half", 0.5), row_of("a bit more", 0.55, seed=3)
@@ -44,6 +53,7 @@ def test_what_models_side_by_side_say() -> None:
     cases: dict[str, tuple[list[Row], Experiment]] = {
         "three": ([strong, weak, middling], Experiment(length_cutoff=40)),
         "the intervals overlap": ([half, other], Experiment()),
+        "the intervals overlap, and the same sentences differ": ([half, blurred(half)], Experiment()),
         "two that are the same": ([half, replace(half, label="same")], Experiment()),
         "three that are": ([half, replace(half, label="a"), replace(half, label="b")], Experiment()),
         "hardly anything": ([row_of("one", 0.01), row_of("two", 0.1, seed=1)], Experiment()),
@@ -60,6 +70,8 @@ def test_what_models_side_by_side_say() -> None:
         "copies of six sentences": ([copies(strong), copies(weak)], Experiment()),
         "one, of copies": ([copies(strong)], Experiment()),
     }
+    fits = [row.fit for row in (half, blurred(half)) if row.fit]
+    assert fits[1].r_squared_interval[1] > fits[0].r_squared_interval[0]
     three, _ = cases["three"]
     assert words.comparison.headline(three[::-1]) == words.comparison.headline(three)
     assert_said(

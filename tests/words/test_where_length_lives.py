@@ -221,7 +221,8 @@ def test_where_a_probe_gets_the_length_from() -> None:
         )
 
     altered = {alteration: readings(None, 0.5 + at / 10, -0.2) for at, alteration in enumerate(Alteration)}
-    found = Origin(250, 250, 2, 24, 9.0, readings(None, 0.9, 0.6), altered)
+    again = {alteration: (layers,) * 4 for alteration, layers in list(altered.items())[:3]}
+    found = Origin(250, 250, 2, 24, 9.0, readings(None, 0.9, 0.6), altered, redrawn=again)
     so_far = replace(found, altered={Alteration.SHUFFLED: altered[Alteration.SHUFFLED][:2]})
     assert list(words.origin.LABELS) == list(Alteration)
     assert all("Catches a probe that needs" in label.catches for label in words.origin.LABELS.values())

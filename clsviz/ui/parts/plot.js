@@ -182,6 +182,7 @@ function listen(chart) {
     chart.isStale = true
     draw(chart)
   }
+  chart.choose = choose
   plot.on("plotly_selected", choose)
   plot.on("plotly_deselect", () => choose(null))
   plot.on("plotly_click", ({ points }) => {
@@ -197,6 +198,32 @@ function listen(chart) {
     }, PAUSE)
   })
   plot.addEventListener("pointerdown", () => { chart.isHeld = true })
+}
+
+// By keyboard: the arrows step through the sentences that are seen, by length and by norm; Enter selects one.
+function stepThrough(chart, event) {
+  const { plot, figure, data } = chart
+  const cloud = data.tools && figure?.sent?.cloud >= 0 && figure.data[figure.sent.cloud]
+  const step = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, Home: -Infinity, End: Infinity }[event.key]
+  if (!cloud || event.target !== plot || event.ctrlKey || event.metaKey || event.altKey) return
+  if (event.key === "Enter" && chart.at !== undefined) {
+    chart.choose({ points: [{ curveNumber: figure.sent.cloud, pointNumber: chart.at }] })
+  } else if (step) {
+    const { xaxis, yaxis } = plot._fullLayout
+    const isSeen = (value, [low, high]) => value >= Math.min(low, high) && value <= Math.max(low, high)
+    const seen = [...cloud.x.keys()].filter((at) => isSeen(cloud.x[at], xaxis.range) && isSeen(cloud.y[at], yaxis.range))
+    if (!seen.length) return
+    const [first, second] = ["ArrowUp", "ArrowDown"].includes(event.key) ? [cloud.y, cloud.x] : [cloud.x, cloud.y]
+    seen.sort((a, b) => first[a] - first[b] || second[a] - second[b] || a - b)
+    const from = seen.indexOf(chart.at)
+    const to = from < 0 ? (step > 0 ? 0 : seen.length - 1) : Math.min(Math.max(from + step, 0), seen.length - 1)
+    chart.at = seen[to]
+    window.Plotly.Fx.hover(plot, [{ curveNumber: figure.sent.cloud, pointNumber: chart.at }])
+    const text = String(cloud.text[chart.at] ?? "").replaceAll("<br>", " ").replaceAll("&lt;", "<").replaceAll("&gt;", ">")
+    const place = `length ${cloud.x[chart.at]}, norm ${Number(cloud.y[chart.at]).toPrecision(5)}`
+    chart.said.textContent = `${text.replaceAll("&amp;", "&")} · ${place} · ${to + 1} of ${seen.length}`
+  } else return
+  event.preventDefault()
 }
 
 // What a visitor has done with the chart so far: where they zoomed to, the tool that they hold, what they outlined.
@@ -227,6 +254,7 @@ async function draw(chart) {
     if (!isNew && state === chart.state) return
     const figure = isNew ? await figureOf(chart) : chart.figure
     if (!chart.isMounted) return
+    if (isNew) chart.at = undefined
     Object.assign(chart, { figure, name, state })
     if (isNew) keep(chart)
     if (isNew && figure.layout.uirevision === chart.uirevision) figure.layout.selections = plot.layout?.selections
@@ -257,7 +285,11 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const plot = document.createElement("div")
     plot.className = "clsviz-plot"
     plot.setAttribute("role", "figure")
-    parentElement.append(plot)
+    const said = document.createElement("p")
+    said.setAttribute("aria-live", "polite")
+    said.className = "clsviz-said"
+    parentElement.append(plot, said)
+    plot.addEventListener("keydown", (event) => stepThrough(chart, event))
     const release = () => {
       if (!chart.isHeld) return
       setTimeout(() => { // Plotly tells of it a moment later
@@ -277,12 +309,17 @@ export default function ({ data, parentElement, setTriggerValue }) {
       clearTimeout(chart.pause)
       window.Plotly?.purge(plot)
       plot.remove()
+      said.remove()
       delete parentElement.chart
     }
-    Object.assign(chart, { host, plot, isMounted: true })
+    Object.assign(chart, { host, plot, said, isMounted: true })
   }
   chart.plot.style.height = `${data.height}px`
   chart.plot.setAttribute("aria-label", data.alt)
+  if (data.tools) {
+    chart.plot.tabIndex = 0
+    chart.plot.setAttribute("aria-description", "Arrow keys step through the sentences, Enter selects one.")
+  }
   Object.assign(chart, { data, tell: setTriggerValue, isStale: true, selected: data.selected, marks: data.marks })
   draw(chart)
   return chart.leave

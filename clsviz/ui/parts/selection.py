@@ -125,8 +125,10 @@ def show(experiment: Experiment, found: Found, shown: "ViewData", selected: NDAr
 def _several(experiment: Experiment, found: Found, shown: "ViewData", selected: NDArray[np.intp], name: str) -> None:
     unit, groups = experiment.unit, colouring.groups(found, experiment)
     more = f" · the first {_MOST_LISTED:,} are listed" if len(selected) > _MOST_LISTED else ""
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.markdown(escape(words.selection.selected(shown, selected) + more))
+    with st.container(
+        horizontal=True, vertical_alignment="center"
+    ):  # on the left: the tools of the table come on the right
+        st.markdown(escape(words.selection.selected(shown, selected) + more), width="content")
         st.download_button(
             "Selected (CSV)",
             lambda: export.to_csv(export.tables.named(found.sentences, selected, shown, unit, groups)),

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from clsviz.analysis import ViewData
     from clsviz.export import Seen, Table
 
-_HEIGHT, _WIDTH = 580, 656
+_HEIGHT, _WIDTH = 636, 656
 """Of what is offered, about; on a phone it takes the width that there is."""
 
 _HEIGHT_OF_TABLE, _HEIGHT_BELOW, _WIDTH_OF_MENU = 56, -16, 330
@@ -141,6 +142,14 @@ def cite_and_export(
         key = chart.key_sent(seen.groups, shown)
         _SAVE_PICTURE(data={"chart": "scatter", "name": name, "key": key}, key="save_picture")
         st.download_button(
+            "Picture (PDF)",
+            partial(_pdf, experiment, shown),
+            f"{name}.pdf",
+            "application/pdf",
+            on_click="ignore",
+            width="stretch",
+        )
+        st.download_button(
             "Picture (HTML)",
             lambda: export.report(experiment, found, shown, seen),
             f"{name}.html",
@@ -174,7 +183,25 @@ def cite_and_export(
         caption = words.citation.caption(experiment, found, shown, overlays, n_points, colour)
         st.code(caption, language=None, wrap_lines=True)
         st.caption("BibTeX")
-        st.code(words.citation.bibtex(experiment, found), language=None, wrap_lines=True)
+        st.code(
+            words.citation.bibtex(experiment, found, url=_address(experiment, found, query)),
+            language=None,
+            wrap_lines=True,
+        )
+
+
+def _pdf(experiment: Experiment, shown: "ViewData") -> bytes:
+    """The scatter with its line, its question and its answer."""
+    titles = words.length_title(experiment.view), words.axis_title(experiment)
+    scatter = figures.static.scatter_of(shown.lengths, shown.norms, titles, shown.fit)
+    answer = words.answer(shown, experiment) if shown.fit else shown.problem
+    return figures.static.image(scatter, words.question(experiment), answer, words.sharing.SITE, kind="pdf")
+
+
+def _address(experiment: Experiment, found: Found, query: Mapping[str, str]) -> str:
+    """Where the browser sees the page, with the settings and what they stand for; "" where that is not known."""
+    address = str(getattr(st.context, "url", None) or "").partition("?")[0]
+    return f"{address}?{urlencode({**query, **export.link(experiment, found)})}" if address else ""
 
 
 def menu(draw: Callable[[], object], n_tables: int, *, is_disabled: bool = False) -> None:

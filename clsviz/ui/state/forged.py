@@ -50,7 +50,7 @@ _CHECKS: dict[str, Check] = {
     **{name: _one_of(choices) for name, choices in CHOICES.items()},
     "sample_size": lambda value: value == ALL or _whole(*RANGES["sample_size"])(value),
     "layer": lambda value: value == session.LAST or _whole(*RANGES["layer"])(value),
-    **dict.fromkeys(("axes", "heat", "nearest", "erase", "project", "with_text"), _is_switch),
+    **dict.fromkeys(("axes", "heat", "nearest", "erase", "project", "random_weights", "with_text"), _is_switch),
     "sentence": _PLACES,
     "word": _PLACES,
     "origin": _whole(0, RANGES["sample_size"][1]),

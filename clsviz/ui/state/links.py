@@ -222,6 +222,7 @@ EXTRAS: dict[str, Callable[[str, Report], Any]] = {
     "origin": _n_altered,
     "sentlen_file": _task_file,
     "project": _word("project", "yes"),
+    "random_weights": _word("random_weights", "yes"),
     "similarity": _similarity,
     "titles": _titles,
     "searches": _searches,

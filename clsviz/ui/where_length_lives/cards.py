@@ -10,15 +10,15 @@ import streamlit as st
 from clsviz import analysis, export, figures, words
 from clsviz.errors import Subject
 from clsviz.experiment import Experiment
-from clsviz.jobs import Analysis, Extraction, Found, MeasuringJob, State, measure_altered
+from clsviz.jobs import Analysis, Extraction, Found, MeasuringJob, State, measure_altered, measure_untrained
 from clsviz.measurements import Kind
 from clsviz.progress import Progress
-from clsviz.settings import ALTERED_DEFAULT, ALTERED_SIZES, Alteration, Pooling
+from clsviz.settings import ALTERED_DEFAULT, ALTERED_SIZES, DRAWS, N_ALTERED, Alteration, Pooling
 from clsviz.sources import catalogue
 from clsviz.statistics.probes import Readout
 from clsviz.ui import sidebar, status, view
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart, plot
+from clsviz.ui.parts import chart, layout, plot
 from clsviz.ui.state import server, visitor
 from clsviz.vectors import Vectors
 
@@ -27,12 +27,17 @@ if TYPE_CHECKING:
 
     from clsviz.analysis.layers import NormBreakdown, Projected, SentLen
     from clsviz.analysis.probes import Origin
+    from clsviz.analysis.random_weights import RandomWeights
     from clsviz.statistics.erasure import Erasure
     from clsviz.statistics.probes import Profile, Travel
 
 _HEIGHT_OF_PROJECTION, _HEIGHT_OF_ORIGIN, _HEIGHT_OF_TRAVEL, _HEIGHT_OF_ERASURE, _HEIGHT_OF_SHARES = (
     *(460, 230, 340, 320, 300),
 )
+
+_HEIGHT_OF_CURVES = 360
+
+_FORMATS = {"linear_share": "percent", "linear_over_mean": "scientific"}
 
 _ALTERED_SIZES = (250, 500, 1000, 2000, 5000, 10_000, 20_000)
 
@@ -81,6 +86,10 @@ def analyses(
         known["erasure"] = server.analyse("erasures", probes.erasures, found, view)
     if state.project and (not found.is_outline or server.is_stored("project", found, view)):
         known["projection"] = server.compute("project", layers.project, found, view)
+    of_all = view.of_all_vectors
+    is_model = not (found.weights.imported or found.weights.untrained)
+    if is_model and (state.random_weights or server.is_stored("random_weights", found, of_all)):
+        known["random_weights"] = _untrained(found, experiment)
     if n := min(state.origin, len(found.measurements)):
         known["origin"] = _alter(found, experiment, n)
     if other := _whole(there):
@@ -123,6 +132,9 @@ def tables(analyses: Analyses) -> "dict[str, tuple[str, Callable[[], pd.DataFram
         made["Length erased"] = "erased", partial(export.tables.erasure, erasure)
     if (sentlen := results.get("sentlen")) and sentlen.vector:
         made["SentLen"] = "sentlen", partial(export.tables.sentlen, sentlen)
+    if (random := results.get("random_weights")) and (profile := results.get("profile")):
+        made["Random weights"] = "random-weights", partial(analysis.random_weights.table, random, profile)
+        made["Learning curves"] = "learning-curves", partial(export.tables.learning_curves, profile, random)
     if breakdown := results.get("breakdown"):
         if breakdown.layer_norm:
             made["LayerNorm"] = "layernorm", partial(export.tables.layer_norm, breakdown.layer_norm)
@@ -182,8 +194,8 @@ def _alter(found: Found, experiment: Experiment, n: int) -> "Analysis[Origin]":
     jobs, of_view = server.jobs(), experiment.view.of_all_vectors
 
     def steps(progress: Progress) -> "Iterator[Origin]":
-        def measure(alteration: Alteration) -> Vectors:
-            return measure_altered(n, alteration, experiment, found, jobs.store, jobs.encoders, progress)
+        def measure(alteration: Alteration, draw: int) -> Vectors:
+            return measure_altered(n, alteration, experiment, found, jobs.store, jobs.encoders, progress, draw)
 
         return analysis.probes.origins(found, of_view, n, measure)
 
@@ -191,10 +203,93 @@ def _alter(found: Found, experiment: Experiment, n: int) -> "Analysis[Origin]":
     return jobs.measure_more(key, steps, server.visitor(), lambda: _seconds_to_alter(found, experiment, n))
 
 
+def _untrained(found: Found, experiment: Experiment) -> "Analysis[RandomWeights]":
+    """The job that measures and probes untrained models, unless that was done before."""
+    jobs, of_view = server.jobs(), experiment.view.of_all_vectors
+    key = analysis.result_key("random_weights", found, view=of_view)
+
+    def steps(progress: Progress) -> "Iterator[RandomWeights]":
+        def measure(seed: int, alteration: Alteration | None) -> Vectors:
+            return measure_untrained(
+                seed, experiment, found, jobs.store, jobs.encoders, progress, alteration=alteration
+            )
+
+        result = None
+        for result in analysis.random_weights.random_weights(found, of_view, measure):
+            yield result
+        server.cache().put(key, result)
+
+    seconds = lambda: _seconds_untrained(found, experiment)  # noqa: E731
+    return jobs.measure_more((key, found.key), steps, server.visitor(), seconds, kept=lambda: server.cache().get(key))
+
+
+def _seconds_untrained(found: Found, experiment: Experiment) -> float:
+    jobs = server.jobs()
+    extraction = Extraction(experiment, jobs.store, jobs.encoders, machine=jobs.machine, kind=Kind.VECTORS)
+    return extraction.seconds(found, len(found.measurements) * (DRAWS + 1))
+
+
+def show_random_weights(
+    found: Found, experiment: Experiment, profile: "Profile", job: "Analysis[RandomWeights] | None"
+) -> None:
+    """What untrained models give away, once it is known; a button, as this takes the model."""
+    result = job.work.result if job is not None else None
+
+    def ask(is_wanted: bool) -> None:
+        st.session_state.random_weights = is_wanted
+        if job is not None and job.state.is_active:
+            job.cancel()
+
+    def draw() -> None:
+        if job is None:
+            label = words.random_weights.cost(_seconds_untrained(found, experiment))
+            st.button(label, icon=":material/science:", key="random-start", on_click=ask, args=[True])
+        elif job.state.is_active:
+            st.button("Stop", icon=":material/stop:", key="random-stop", on_click=ask, args=[False])
+            n_done, n_steps = (result.n_done, result.n_steps) if result else (0, 1)
+            stage = words.waiting.in_queue(server.jobs().n_ahead(job)) if job.state is State.QUEUED else job.stage
+            st.progress(n_done / n_steps, escape(stage or "Fitting probes"))
+        if job is not None and job.error:
+            st.info(escape(job.error))
+        if result is not None and result.is_complete:
+            st.markdown(escape(words.random_weights.said(result, profile, experiment.unit)))
+            table = analysis.random_weights.table(result, profile)
+            st.dataframe(
+                table.rename(columns=words.random_weights.COLUMNS),
+                hide_index=True,
+                column_config={
+                    label: st.column_config.NumberColumn(format=_FORMATS.get(name.removeprefix("random_"), "%.1f"))
+                    for name, label in words.random_weights.COLUMNS.items()
+                    if name != "layer"
+                },
+                placeholder="–",
+                alt="Errors of probes and shares of variance by layer, of the trained model and of untrained ones",
+            )
+        st.caption(words.random_weights.ABOUT)
+
+    label = words.random_weights.title(result, profile, experiment.unit)
+    layout.box(label, "random_weights_box", draw)
+
+
+def show_learning_curve(profile: "Profile", random: "RandomWeights | None") -> None:
+    """What probes of the last layer find with fewer sentences."""
+    table = export.tables.learning_curves(profile, random)
+    if table["n"].nunique() < 2:
+        return
+
+    def draw() -> None:
+        title = words.random_weights.curve_title(profile)
+        figure = figures.learning_curves(table, chart.palette())
+        plot.show(figure, key="learning_curves", alt=title, height=_HEIGHT_OF_CURVES)
+        st.caption(words.random_weights.ABOUT_CURVE)
+
+    layout.box(words.random_weights.curve_title(profile), "learning_curve_box", draw)
+
+
 def _seconds_to_alter(found: Found, experiment: Experiment, n: int) -> float:
     jobs = server.jobs()
     extraction = Extraction(experiment, jobs.store, jobs.encoders, machine=jobs.machine, kind=Kind.VECTORS)
-    return extraction.seconds(found, n * len(Alteration))
+    return extraction.seconds(found, n * N_ALTERED)
 
 
 def _origin(found: Found, experiment: Experiment, job: "Analysis[Origin] | None") -> None:
@@ -235,14 +330,14 @@ def _origin(found: Found, experiment: Experiment, job: "Analysis[Origin] | None"
         return
     result = job.work.result
     if job.state.is_active:
-        n_done = len(result.altered) + len(result.problems) if result else 0
+        n_done = result.n_done if result else 0
         done = n_done + (job.done / job.total if result and job.total > job.done else 0)
-        stage = f"Change {min(n_done + 1, len(Alteration))} of {len(Alteration)}"
+        stage = f"Reading {min(n_done + 1, N_ALTERED)} of {N_ALTERED}"
         if job.state is State.QUEUED:
             stage = words.waiting.in_queue(server.jobs().n_ahead(job))
         elif job.total:
             stage += f": {job.stage or 'fitting probes'}, {job.done:,} of {job.total:,}"
-        st.progress(min(done / len(Alteration), 1.0), escape(stage))
+        st.progress(min(done / N_ALTERED, 1.0), escape(stage))
     if job.error:
         st.info(escape(job.error))
         return

@@ -1,7 +1,7 @@
 """The page “Where length lives”: after which layer, and from what of the vector, length can be predicted."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -22,6 +22,7 @@ from clsviz.ui.where_length_lives import cards
 if TYPE_CHECKING:
     import pandas as pd
 
+    from clsviz.analysis.random_weights import RandomWeights
     from clsviz.statistics.probes import Profile
 
 PAGE = "where-length-lives"
@@ -76,6 +77,7 @@ def _show(job: MeasuringJob, there: MeasuringJob | None) -> None:
         project="yes" if st.session_state.project else "",
         travel_to=st.session_state.travel_to,
         origin=str(st.session_state.origin or ""),
+        random_weights="yes" if st.session_state.random_weights else "",
     )
     sidebar.show_notes_of_view()
     found = view.covered(job, experiment)
@@ -92,7 +94,8 @@ def _show(job: MeasuringJob, there: MeasuringJob | None) -> None:
     if words.is_imported(experiment):
         _show_readouts(profile, experiment)
     else:
-        _show_layers(profile, experiment)
+        of_random = analyses.get("random_weights")
+        _show_layers(profile, experiment, of_random.work.result if of_random else None)
     with view.strip(3):
         view.controls(job.work.found, _POOLINGS)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
@@ -108,6 +111,10 @@ def _show(job: MeasuringJob, there: MeasuringJob | None) -> None:
     if found is None or profile is None:
         return
     if not profile.is_of_one_vector:
+        of_random = analyses.get("random_weights")
+        if not models.Name.parse(experiment.model).untrained and not job.state.is_active:
+            cards.show_random_weights(found, experiment, profile, of_random)
+        cards.show_learning_curve(profile, of_random.work.result if of_random else None)
         _show_cells(profile, experiment)
     shown = chart.view_of(found, experiment)
     st.subheader(words.axis_title(experiment), anchor=False)
@@ -149,10 +156,10 @@ class _Lines:
     n_layers: int
 
 
-def _show_layers(profile: "Profile | None", experiment: Experiment) -> None:
+def _show_layers(profile: "Profile | None", experiment: Experiment, random: "RandomWeights | None") -> None:
     """R² by layer. Until there is a profile, its place is kept, with the lines of the settings before if there are any.
 
-    These are drawn faintly, and only of the same model and sentences.
+    These are drawn faintly, and only of the same model and sentences. random: what untrained models give away.
     """
     key = (experiment.model, experiment.selection, experiment.seed)
     before: _Lines | None = st.session_state.get("lines_before")
@@ -167,9 +174,12 @@ def _show_layers(profile: "Profile | None", experiment: Experiment) -> None:
             st.session_state.lines_before = lines
 
     def draw() -> Any:
-        return figures.layer_lines(lines.table, chart.palette(), unit=lines.unit, n_layers=lines.n_layers, faded=note)
+        band = random.band() if random and random.is_complete and not note else None
+        return figures.layer_lines(
+            lines.table, chart.palette(), unit=lines.unit, n_layers=lines.n_layers, faded=note, random=band
+        )
 
-    figure = draw() if note else plot.once(("lines", profile, lines.unit), draw)
+    figure = draw() if note else plot.once(("lines", profile, lines.unit, random), draw)
     alt = "R² for length after every layer: from the norm, the direction and the whole vector."
     plot.show(figure, key="lines", alt=f"{alt} {note}".strip(), height=_HEIGHT_OF_LINES)
 
@@ -197,14 +207,13 @@ def _show_controls(experiment: Experiment) -> None:
     with st.container(horizontal=True, vertical_alignment="center", width="content"):
         view.toggle_shuffled_lengths(experiment)
         if not words.is_imported(experiment):
-            is_untrained = models.Name.parse(experiment.model).untrained
-            base = experiment.model.removeprefix(models.UNTRAINED)
+            name = models.Name.parse(experiment.model)
             view.toggle(
                 "Untrained model",
-                {"model": base if is_untrained else models.UNTRAINED + base},
-                "The same architecture with random weights: shows what is there without training. It has to be "
-                "measured first.",
-                is_on=is_untrained,
+                {"model": str(replace(name, untrained=not name.untrained, seed=0))},
+                "The same architecture with random weights: what such a network gives away before any training. It has "
+                "to be measured first.",
+                is_on=name.untrained,
             )
         otherwise = words.cutoff_unit(experiment)
         for unit, about in (

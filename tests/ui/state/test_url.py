@@ -70,6 +70,7 @@ def test_the_copied_link_pins_what_the_hub_gave(original: Hub, open_page: Callab
     assert "model_fingerprint" not in again.query_params
     other = unfold(finish(open_page(**link | {"corpus_fingerprint": "0" * 12})), "settings")
     assert "not the sentences the link was made with" in plain(other.warning[0].value)
+    assert "draw from more files of a dataset" in plain(other.warning[0].value)
     other.select_slider(key="length_cutoff").set_value(25).run()
     assert other.warning  # the view has nothing to do with it
     other.select_slider(key="sample_size").set_value(200).run()

@@ -1,0 +1,127 @@
+"""What untrained models give away beside the trained one, and what more sentences find."""
+
+import math
+
+from clsviz.analysis.random_weights import RandomWeights
+from clsviz.settings import Pooling
+from clsviz.statistics.probes import CurvePoint, Profile, Reading, Readout
+from clsviz.words.answer import HARDLY
+from clsviz.words.numbers import duration, share
+
+_GIVES_AWAY = 0.5
+"""From this held-out R² on, of every initialisation, an untrained model is said to give length away."""
+
+ABOUT = (
+    "The same architecture with random weights, drawn five times as training would start from them, reads the same "
+    "sentences, and the same probes are fitted. The usual random weights are small, so attention is almost even and "
+    "[CLS] is nearly an average of the tokens. One more is read with a single position vector for all tokens. That a "
+    "probe finds less in the trained model does not mean that training takes length away: other differences between "
+    "vectors may have grown more. Shares of variance are not parts of R²."
+)
+
+COLUMNS = {
+    "layer": "Layer",
+    "error": "Trained, misses by",
+    "random_lowest": "Random, from",
+    "random_highest": "Random, to",
+    "without_positions": "Random, no positions",
+    "linear_share": "Linear in length, trained",
+    "random_linear_share": "Linear, random",
+    "linear_over_mean": "Over squared mean, trained",
+    "random_linear_over_mean": "Over squared mean, random",
+}
+"""What the columns of `analysis.random_weights.table` are called on the page."""
+
+
+def title(found: RandomWeights | None, profile: Profile, unit: str) -> str:
+    """The finding in short, or what the card would show."""
+    last = profile.get(Pooling.CLS, None, Readout.VECTOR)
+    if found is None or not found.is_complete or not found.at(None) or last is None or last.r_squared is None:
+        return "Random weights: what an untrained model gives away"
+    return (
+        f"Random weights: a linear probe of the last layer misses length by {_errors(found.at(None))} {unit}, in the "
+        f"trained model by {last.error:.1f}"
+    )
+
+
+def cost(seconds: float) -> str:
+    """What the button says."""
+    return f"Measure six untrained models · about {duration(seconds)}"
+
+
+def said(found: RandomWeights, profile: Profile, unit: str) -> str:
+    """What untrained models give away after the last layer, what the trained one, and how much of it is linear."""
+    last = profile.get(Pooling.CLS, None, Readout.VECTOR)
+    texts = [_untrained(found, profile.guess_error, unit)]
+    without = found.without_positions[-1:] if len(found.without_positions) > found.n_layers else ()
+    if without and without[0].r_squared is not None:
+        texts.append(f"Without position vectors it misses by {without[0].error:.1f}.")
+    if last is not None and last.r_squared is not None:
+        texts.append(f"In the trained model a linear probe with this many sentences misses by {last.error:.1f}.")
+        texts.append(_linear(found, last))
+    return " ".join(filter(None, [*texts, found.problem]))
+
+
+def _untrained(found: RandomWeights, guess_error: float, unit: str) -> str:
+    there = found.at(None)
+    values = [reading.r_squared or 0.0 for reading in there]
+    if not there:
+        return "No probe could be fitted to the last layer of an untrained model."
+    if min(values) >= _GIVES_AWAY:
+        return (
+            f"An untrained model gives length away too: after its last layer a probe misses by {_errors(there)} {unit}."
+        )
+    if max(values) < HARDLY:
+        return "A linear probe finds almost no length after the last layer of an untrained model."
+    return (
+        f"After the last layer of an untrained model, a linear probe misses length by {_errors(there)} {unit}, "
+        f"guessing by {guess_error:.1f}."
+    )
+
+
+def _errors(readings: list[Reading]) -> str:
+    low, high = (f"{end(reading.error for reading in readings):.1f}" for end in (min, max))
+    return low if low == high else f"{low}–{high}"
+
+
+def _linear(found: RandomWeights, last: Reading) -> str:
+    """Which share of the variance is linear in length, and how it compares where the mean vector is the measure."""
+    first = found.at(None)[:1]
+    if not first or math.isnan(last.linear_share + first[0].linear_share):
+        return ""
+    ratio = last.linear_over_mean / first[0].linear_over_mean if first[0].linear_over_mean else math.nan
+    text = (
+        f"Of the variance of its last layer {share(last.linear_share)} is linear in length, with random weights "
+        f"{share(first[0].linear_share)}"
+    )
+    if not 0 < ratio < math.inf:
+        return f"{text}."
+    times = f"{ratio:.1f} times" if ratio >= 1 else f"{ratio:.2f} of"
+    return f"{text}; relative to the squared mean vector it is {times} what it is with random weights."
+
+
+def curve_title(profile: Profile) -> str:
+    """What more sentences find, of [CLS] after the last layer."""
+    last = profile.get(Pooling.CLS, None, Readout.VECTOR)
+    curve = last.curve if last else ()
+    if len(curve) < 2:
+        return "Do more sentences find more?"
+    first, whole = curve[0], curve[-1]
+    ends = f"R² {_r_squared(first)} with {first.n:,}, {_r_squared(whole)} with {whole.n:,}"
+    if whole.interval[0] > first.interval[1]:
+        return f"More sentences find more: {ends}"
+    if whole.interval[1] < first.interval[0]:
+        return f"More sentences find less: {ends}"
+    return f"More sentences find no clearly different amount: {ends}"
+
+
+def _r_squared(point: CurvePoint) -> str:
+    value = round(point.r_squared, 2)
+    return "below 0" if value < 0 else f"{value:.2f}"
+
+
+ABOUT_CURVE = (
+    "Held-out R² of linear probes after the last layer, fitted to the first 350, 600, 1,000 and 2,000 sentences and to "
+    "all, each a part of the next. Bands are 95% intervals, by drawing other sentences (near-duplicates together) to "
+    "test the same probes on. A curve that still rises says that the probe misses what more sentences would find."
+)

@@ -1,0 +1,168 @@
+"""What untrained models give away: measured with a tiny one, and said of data that would make it false."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clsviz import analysis, export, words
+from clsviz.analysis.random_weights import RandomWeights, random_weights, summary, table
+from clsviz.errors import AlterationError
+from clsviz.experiment import Experiment
+from clsviz.jobs import Encoders, Extraction, Found, measure_untrained
+from clsviz.measurements import Kind
+from clsviz.progress import Progress
+from clsviz.settings import Alteration, Pooling
+from clsviz.statistics.probes import CurvePoint, Profile, Reading, Readout
+from clsviz.store import Store
+from clsviz.vectors import Vectors
+
+
+@pytest.fixture(scope="module")
+def experiment(tiny_folder: Path, text_file: Path) -> Experiment:
+    return Experiment(model=str(tiny_folder), corpus=str(text_file), sample_size=300, probe_size=300)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return Store(tmp_path_factory.mktemp("store"))
+
+
+@pytest.fixture(scope="module")
+def found(experiment: Experiment, store: Store) -> Found:
+    return Extraction(experiment, store, Encoders(), kind=Kind.VECTORS).run(Progress())
+
+
+@pytest.fixture(scope="module")
+def result(experiment: Experiment, store: Store, found: Found) -> RandomWeights:
+    encoders = Encoders()
+
+    def measure(seed: int, alteration: Alteration | None) -> Vectors:
+        return measure_untrained(seed, experiment, found, store, encoders, Progress(), alteration)
+
+    *early, last = random_weights(found, experiment.view, measure)
+    assert [step.n_done for step in early] == list(range(1, last.n_steps))
+    assert not early[-1].is_complete
+    return last
+
+
+def test_five_initialisations_are_those_of_five_models(
+    experiment: Experiment, store: Store, found: Found, result: RandomWeights
+) -> None:
+    assert result.is_complete
+    assert len({layers[-1].error for layers in result.draws}) == 5
+    for seed in (0, 3):
+        model = f"untrained{f'-{seed}' if seed else ''}:{experiment.model}"
+        extraction = Extraction(replace(experiment, model=model), store, Encoders(), kind=Kind.VECTORS)
+        extraction.look_up(Progress())
+        assert extraction.found is not None
+        assert extraction.found.n_missing == 0  # they are measured already
+        *_, profile = analysis.layers.profiles(extraction.found, experiment.view)
+        line = profile.line(Pooling.CLS, Readout.VECTOR)
+        assert [reading.error for reading in result.draws[seed]][1:] == [of.error for of in line if of][1:]
+        assert result.draws[seed][-1].curve == line[-1].curve  # type: ignore[union-attr]
+    band = result.band()
+    values = [layers[-1].r_squared or 0 for layers in result.draws]
+    assert band.iloc[-1].tolist() == [result.n_layers, min(values), max(values)]
+    assert np.isnan(band["lowest"][0])  # [CLS] is the same for all sentences
+
+
+def test_without_position_vectors_it_is_another_model(result: RandomWeights) -> None:
+    assert len(result.without_positions) == result.n_layers + 1
+    assert result.without_positions[-1].error != result.draws[0][-1].error
+
+
+def test_a_model_that_has_other_positions_says_so(found: Found, experiment: Experiment) -> None:
+    def measure(seed: int, alteration: Alteration | None) -> Vectors:
+        if alteration:
+            raise AlterationError("No position vectors.")
+        return found.vectors
+
+    *_, last = random_weights(found, experiment.view, measure)
+    assert last.is_complete
+    assert (last.without_positions, last.problem) == ((), "No position vectors.")
+
+
+def test_it_is_ready_for_json_and_a_table(found: Found, experiment: Experiment, result: RandomWeights) -> None:
+    *_, profile = analysis.layers.profiles(found, experiment.view)
+    written = json.loads(json.dumps(summary(result), allow_nan=False))
+    assert [draw["seed"] for draw in written["draws"]] == [0, 1, 2, 3, 4]
+    assert written["draws"][1]["layers"][-1]["error"] == result.draws[1][-1].error
+    assert written["learning_curve"][-1]["n"] == result.n == profile.n
+    rows = table(result, profile)
+    assert rows["random_highest"].iloc[-1] == max(layers[-1].error for layers in result.draws)
+    assert rows["random_linear_share"].iloc[-1] == result.draws[0][-1].linear_share
+    assert table(None, profile)["error"].iloc[-1] == rows["error"].iloc[-1]
+    lines = export.tables.learning_curves(profile, result)
+    assert {"whole vector", "random weights", "random, no positions"} <= set(lines["line"])
+
+
+def reading(r_squared: float, error: float, share: float = 0.1, over_mean: float = 1e-4) -> Reading:
+    curve = (CurvePoint(350, 0.3, (0.2, 0.4), 5.0), CurvePoint(900, 0.6, (0.5, 0.7), 4.0))
+    return Reading(
+        Pooling.CLS,
+        1,
+        Readout.VECTOR,
+        r_squared,
+        error=error,
+        linear_share=share,
+        linear_over_mean=over_mean,
+        curve=curve,
+    )
+
+
+def made(*draws: Reading, without: Reading | None = None) -> RandomWeights:
+    return RandomWeights(
+        900, 0, tuple((draw,) for draw in draws), (without,) if without else (), "" if without else " "
+    )
+
+
+def profile_of(last: Reading) -> Profile:
+    step = Pooling.CLS, 0, Readout.VECTOR
+    return Profile(900, 8, 0, False, {step: replace(last, layer=0)}, guess_error=6.6)
+
+
+TRAINED = profile_of(reading(0.56, 4.3, 0.003, 3e-4))
+
+
+def test_what_untrained_models_give_away_is_said_only_of_those_that_do() -> None:
+    much, little, none = reading(0.94, 1.5), reading(0.3, 5.0), reading(0.01, 6.5)
+    said = words.random_weights.said
+    assert said(made(*[much] * 4, reading(0.93, 1.64), without=reading(0.65, 3.7)), TRAINED, "tokens") == (
+        "An untrained model gives length away too: after its last layer a probe misses by 1.5–1.6 tokens. "
+        "Without position vectors it misses by 3.7. In the trained model a linear probe with this many sentences "
+        "misses by 4.3. Of the variance of its last layer 0.3% is linear in length, with random weights 10.0%; "
+        "relative to the squared mean vector it is 3.0 times what it is with random weights."
+    )
+    mixed = said(made(*[much] * 4, little), TRAINED, "tokens")
+    assert mixed.startswith(
+        "After the last layer of an untrained model, a linear probe misses length by 1.5–5.0 tokens, g"
+    )
+    assert said(made(*[none] * 5), TRAINED, "words").startswith("A linear probe finds almost no length after the last")
+    less = said(made(*[much] * 5), profile_of(reading(0.5, 4.0, 0.2, 2e-5)), "tokens")
+    assert "relative to the squared mean vector it is 0.20 of what it is with random weights" in less
+    nothing = Reading(Pooling.CLS, 0, Readout.VECTOR, problem="The vector is the same for all sentences.")
+    assert said(made(*[nothing] * 5), TRAINED, "tokens").startswith("No probe could be fitted")
+
+
+@pytest.mark.parametrize(
+    "text", [words.random_weights.ABOUT, words.HOW_TO_READ_LAYERS, words.random_weights.ABOUT_CURVE]
+)
+def test_nothing_says_that_training_removes_length(text: str) -> None:
+    for claim in ("removes", "erases", "forgets", "owes nothing to training", "takes no training"):
+        assert claim not in text
+
+
+def test_more_sentences_are_said_to_find_more_only_where_intervals_are_apart() -> None:
+    apart = words.random_weights.curve_title(TRAINED)
+    assert apart == "More sentences find more: R² 0.30 with 350, 0.60 with 900"
+    first, whole = TRAINED.readings[Pooling.CLS, 0, Readout.VECTOR].curve
+    for curve, lead in (
+        ((first, replace(whole, interval=(0.39, 0.7))), "More sentences find no clearly different amount: "),
+        ((replace(first, interval=(0.75, 0.8)), whole), "More sentences find less: "),
+        ((), "Do more sentences find more?"),
+    ):
+        profile = profile_of(replace(reading(0.56, 4.3), curve=curve))
+        assert words.random_weights.curve_title(profile).startswith(lead)
