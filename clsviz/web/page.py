@@ -3,6 +3,7 @@
 import functools
 import html
 import os
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from urllib.parse import urlencode
@@ -70,24 +71,19 @@ def with_first_picture(shell: str, path: str) -> str:
     return shell.replace("</body>", layer, 1)
 
 
-def query_of_picture(experiment: Experiment, path: str) -> dict[str, str]:
-    """The URL parameters of the picture of a link to the page with that path."""
-    return experiment.to_query() | ({PAGE_PARAMETER: path} if path else {})
-
-
-def tags(experiment: Experiment, question: str, answer: str, alt: str, address: str, path: str) -> str:
+def tags(query: Mapping[str, str], question: str, answer: str, alt: str, address: str, path: str) -> str:
     """What a link to a page is shown as, by Open Graph and as X reads it, in the place of TITLE.
 
-    alt: its picture in words. address: where the server's paths begin.
+    query: of the link, as URL parameters. alt: its picture in words. address: where the server's paths begin.
     """
-    query = urlencode(query_of_picture(experiment, path))
+    picture = urlencode({**query} | ({PAGE_PARAMETER: path} if path else {}))
     description = answer or words.sharing.ABOUT
     properties = {
         "og:type": "website",
         "og:site_name": words.sharing.SITE,
         "og:title": question,
         "og:description": description,
-        "og:image": f"{address}{PICTURE}" + (f"?{query}" if query else ""),
+        "og:image": f"{address}{PICTURE}" + (f"?{picture}" if picture else ""),
         "og:image:type": "image/png",
         "og:image:width": str(SIZE[0]),
         "og:image:height": str(SIZE[1]),

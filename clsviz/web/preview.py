@@ -2,15 +2,16 @@
 
 import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlencode
 
 import cachetools
 import numpy as np
 
-from clsviz import analysis, words
-from clsviz.analysis import showcase
+from clsviz import analysis, figures, words
+from clsviz.analysis import search_test, showcase
+from clsviz.analysis.search_test import SearchTest
 from clsviz.cli.warming import read_wanted
 from clsviz.errors import ClsvizError, SettingError
 from clsviz.experiment import Experiment
@@ -18,15 +19,23 @@ from clsviz.figures import static
 from clsviz.jobs import SHOWCASE, Encoders, Extraction, Found, kind_of_norms
 from clsviz.measurements import Kind
 from clsviz.progress import Progress
-from clsviz.settings import CORPUS_PARAMETER, MODEL_PARAMETER, PAGE_PARAMETERS, TEXT_PARAMETER, Pooling
-from clsviz.sources import catalogue, models
+from clsviz.settings import (
+    CORPUS_PARAMETER,
+    MODEL_PARAMETER,
+    PAGE_PARAMETERS,
+    SEARCH_DEFAULTS,
+    TEXT_PARAMETER,
+    Pooling,
+    SimilarityFunction,
+)
+from clsviz.sources import catalogue, models, searches
 from clsviz.statistics import line
 from clsviz.statistics.probes import Profile, Readout
 from clsviz.store import Store
 from clsviz.store.results import ResultCache
 from clsviz.ui.first_steps import Example
 from clsviz.ui.state import server, visitor
-from clsviz.web.page import PICTURE, SIZE, query_of_picture
+from clsviz.web.page import PAGE_PARAMETER, PICTURE, SIZE
 
 MOST_SENTENCES = 20_000
 """A larger sample takes too long to read."""
@@ -53,6 +62,9 @@ class Page:
     picture: Callable[[Found, Experiment, ResultCache], "Picture | None"] = lambda *_: None
     kind: Kind = Kind.NORMS
 
+
+SEARCH = "length_and_search"
+"""The page that rests on no measurement of sentences, but on a test of its own."""
 
 Picture = static.Scatter | static.Lines | static.Exposures
 
@@ -93,17 +105,12 @@ def _errors(found: Found, experiment: Experiment, cache: ResultCache) -> static.
     return static.Lines(values, f"Error in {experiment.unit}", ("guessing", profile.guess_error))
 
 
-def _length_and_search(found: Found, experiment: Experiment, cache: ResultCache) -> str:
-    similarity = cache.get(analysis.result_key("compare", found, view=experiment.view))
-    return words.similarity.answer(similarity, experiment) if similarity else ""
-
-
 PAGES = {
     "": Page(lambda experiment: words.question(experiment), _norm_vs_length, lambda *of: _scatter(*of)),
     "where_length_lives": Page(
         lambda experiment: words.question_of_layers(experiment), _where_length_lives, _errors, Kind.VECTORS
     ),
-    "length_and_search": Page(lambda _: words.similarity.QUESTION, _length_and_search, kind=Kind.VECTORS),
+    SEARCH: Page(lambda _: words.search.QUESTION),
     "compare_models": Page(lambda experiment: words.question_of_models(experiment)),
     "try_a_sentence": Page(
         lambda experiment: words.question_of_sentence(experiment), picture=lambda *of: _scatter(*of)
@@ -117,10 +124,11 @@ PAGES = {
 class Preview:
     """What is known of a link: the question of its page, the answer or "", and the picture or None.
 
-    key: equal for two previews that look the same.
+    query: of the link, without what it gets wrong. key: equal for two previews that look the same.
     """
 
     experiment: Experiment
+    query: Mapping[str, str]
     question: str
     answer: str = ""
     picture: Picture | None = None
@@ -131,6 +139,8 @@ class Preview:
         """The picture in words."""
         if isinstance(self.picture, static.Scatter):
             return words.sharing.alt(self.experiment, len(self.picture.lengths))
+        if isinstance(self.picture, static.Exposures):
+            return "Exposure and recall by fifths of the texts’ lengths."
         return f"{self.picture.title} by layer." if isinstance(self.picture, static.Lines) else self.question
 
 
@@ -151,18 +161,39 @@ class Previews:
         What is in a visitor's own file, or on this machine, is not shown to whoever knows its name.
         """
         shown = PAGES.get(page, PAGES[""])
-        asked, question = self._asked(page, query)
-        found = None
+        unread = self.unread(page, query)
+        if page == SEARCH:
+            return self._of_search(unread)
+        asked, question, found = unread.experiment, unread.question, None
         if asked.sample_size <= MOST_SENTENCES and _is_for_all(asked):
             found = self._stored(asked, kind_of_norms(asked) if shown.kind is Kind.NORMS else shown.kind)
         if found is None:
-            return Preview(asked, question, key=question)
+            return unread
         try:
             of = found, asked, self._cache
             answer, picture = shown.answer(*of), shown.picture(*of)
         except ClsvizError:  # the model has no such layer, say: the page says so
-            return Preview(asked, question, key=question)
-        return Preview(asked, question, answer, picture, (page, question, answer, asked.view, found.key))
+            return unread
+        key = page, question, answer, asked.view, found.key
+        return replace(unread, answer=answer, picture=picture, key=key)
+
+    def _of_search(self, unread: Preview) -> Preview:
+        """The verdict and the picture of a test that is stored of the corpus that the page opens with."""
+        asked, similarity = unread.experiment, SimilarityFunction(unread.query.get("similarity", "cosine"))
+        if asked.corpus != SEARCH_DEFAULTS["corpus"] or not _is_for_all(asked):
+            return unread
+        try:
+            searched = searches.find_searches(asked.selection, self._store.corpora, Progress())
+            weights = models.find(asked.model)
+        except ClsvizError:
+            return unread
+        layer = None if asked.layer == weights.n_layers or asked.pooling is Pooling.POOLER else asked.layer
+        key = search_test.key_of(searched.corpus, weights, asked.pooling, layer, is_bundled=True)
+        test: SearchTest | None = self._cache.get(key)
+        if test is None:
+            return unread
+        drawn = static.Exposures(figures.by_fifth(words.search.lines(test, similarity)), words.search.spans(test))
+        return replace(unread, answer=words.search.verdict(test, similarity), picture=drawn, key=(key, similarity))
 
     def picture(self, page: str, query: Mapping[str, str]) -> tuple[bytes, bool]:
         """The picture of a link, a PNG, and whether it has an answer."""
@@ -181,12 +212,13 @@ class Previews:
 
     def unread(self, page: str, query: Mapping[str, str]) -> Preview:
         """The same without looking at what is stored."""
-        asked, question = self._asked(page, query)
-        return Preview(asked, question, key=question)
-
-    def _asked(self, page: str, query: Mapping[str, str]) -> tuple[Experiment, str]:
-        asked = _experiment(query)
-        return asked, PAGES.get(page, PAGES[""]).question(asked)
+        defaults = SEARCH_DEFAULTS if page == SEARCH else {}
+        asked = _experiment({**defaults, **query})
+        of_link = asked.to_query(defaults)
+        if page == SEARCH and query.get("similarity") in [*SimilarityFunction]:
+            of_link["similarity"] = query["similarity"]
+        question = PAGES.get(page, PAGES[""]).question(asked)
+        return Preview(asked, of_link, question, key=question)
 
     def _stored(self, asked: Experiment, kind: Kind) -> Found | None:
         extraction = Extraction(asked, self._store, self._encoders, kind=kind, outlines=True)
@@ -262,8 +294,8 @@ class _Query(dict[str, str]):
 
 
 def _example(page: str, preview: Preview) -> Example:
-    query = urlencode(preview.experiment.to_query())
-    picture = urlencode(query_of_picture(preview.experiment, page))
+    query = urlencode(preview.query)
+    picture = urlencode({**preview.query} | ({PAGE_PARAMETER: page} if page else {}))
     return Example(
         link=f"./{page}" + (f"?{query}" if query else ""),
         picture=f".{PICTURE}" + (f"?{picture}" if picture else ""),

@@ -192,7 +192,7 @@ class _Links:
         preview = preview or _previews().unread(path, query)
         is_secure = request.url.scheme == "https" or request.headers.get("x-forwarded-proto") == "https"  # by a proxy
         address = f"{'https' if is_secure else 'http'}://{request.headers.get('host', '')}{self._base}"
-        return page.tags(preview.experiment, preview.question, preview.answer, preview.alt, address, path)
+        return page.tags(preview.query, preview.question, preview.answer, preview.alt, address, path)
 
     async def picture(self, request: Request) -> Response:
         """The picture of a link; for a link that makes no sense, that of the page as it opens."""

@@ -11,14 +11,14 @@ from clsviz import analysis
 from clsviz.cli.warming import read_wanted
 from clsviz.encoder import Encoder
 from clsviz.experiment import Experiment
-from clsviz.figures.static import Lines, Scatter
+from clsviz.figures.static import Exposures, Lines, Scatter
 from clsviz.jobs import SHOWCASE, Encoders, Extraction
 from clsviz.progress import Progress
 from clsviz.sources import models, sampling, uploads
 from clsviz.store import Store
 from clsviz.store.results import ResultCache
 from clsviz.ui.state import server
-from clsviz.web.preview import LISTED, PAGES, Previews, examples
+from clsviz.web.preview import LISTED, PAGES, SEARCH, Previews, examples
 
 SMALL = {"sample_size": "40", "seed": "3"}
 """So small that it is measured in no time, and none of what comes with clsviz."""
@@ -47,6 +47,13 @@ def test_of_what_came_with_clsviz_each_page_has_its_own_picture_or_none(page: st
         assert len(vector) == len(norm) == 7
         assert np.nanmin(vector) < np.nanmin(norm) < preview.picture.level[1]
         assert f"{np.nanmin(vector):.1f} tokens" in preview.answer
+    elif page == SEARCH:
+        assert isinstance(preview.picture, Exposures)
+        assert preview.answer == "No sign of it: by cosine, no length is clearly found too often."
+        by_dot = Previews().of(page, {"similarity": "dot", "pooling": "cls"})
+        assert by_dot.answer.startswith("Yes: by dot product, ")
+        assert by_dot.query == {"similarity": "dot", "pooling": "cls"}
+        assert Previews().of(page, {"corpus": "python-docs"}).picture is None
     else:
         assert not isinstance(preview.picture, Scatter)
 
