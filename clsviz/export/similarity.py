@@ -79,11 +79,6 @@ def neighbours(found: Found, similarity: Similarity) -> pd.DataFrame:
     return table
 
 
-def joined(rows: Sequence[Joined]) -> pd.DataFrame:
-    """One row per number of joined sentences."""
-    return pd.DataFrame([_joined_row(row) for row in rows])
-
-
 def _joined_row(row: Joined) -> dict[str, float | None]:
     return {
         "sentences": row.n_sentences,

@@ -1,5 +1,5 @@
 from . import colouring, static
-from .bars import dimension_shares, erasure, histogram, remedy_bars, times_found, way_of_cls
+from .bars import dimension_shares, erasure, histogram, way_of_cls
 from .cells import heat_map, length_map, projection
 from .cloud import Axes, Figure, empty, plain_json, plotly_script, scatter, sent, to_html
 from .colouring import Key
@@ -9,7 +9,6 @@ from .lines import (
     cutoff_lines,
     error_lines,
     growth,
-    joined,
     layer_lines,
     layer_path,
     learning_curves,
@@ -45,7 +44,6 @@ __all__ = [
     "histogram",
     "hover_label",
     "is_dense",
-    "joined",
     "labels_of",
     "layer_lines",
     "layer_path",
@@ -57,13 +55,11 @@ __all__ = [
     "plotly_script",
     "projection",
     "relative_depth",
-    "remedy_bars",
     "scatter",
     "sent",
     "small_multiples",
     "static",
     "thumbnail",
-    "times_found",
     "to_html",
     "way_of_cls",
 ]

@@ -1,7 +1,6 @@
 """Bars: shares of dimensions, weights, what is erased, and a small histogram."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,7 +8,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from clsviz.figures.style import SMALL, Floats, Palette, arrange, hover_label
+from clsviz.figures.style import Floats, Palette, arrange, hover_label
 from clsviz.words import number
 
 
@@ -135,55 +134,3 @@ def histogram(values: NDArray[np.int32], title: str, palette: Palette) -> go.Fig
     figure = go.Figure(bars)
     arrange(figure, {"title": title, "range": [0, end]}, {"nticks": 4})
     return figure.update_layout(showlegend=False, bargap=0.08, margin={"l": 4, "r": 4, "t": 4, "b": 4})
-
-
-def remedy_bars(table: pd.DataFrame, palette: Palette, chance: float) -> go.Figure:
-    """Correlations before and after remedies, a bar each, over the band of chance from −chance to chance.
-
-    table: name, correlation (NaN if undefined), is_baseline.
-    """
-    shown = table.iloc[::-1]
-    values = shown["correlation"].to_numpy(float)
-    colours = [palette.summary + "8c" if baseline else palette.points for baseline in shown["is_baseline"]]
-    figure = go.Figure(
-        go.Bar(
-            x=np.where(np.isfinite(values), values, 0),
-            y=[hover_label(name, 1) for name in shown["name"]],
-            orientation="h",
-            marker={"color": colours, "line": {"width": 0}},
-            text=[f" {value:.2f} ".replace("-", "−") if np.isfinite(value) else " –" for value in values],
-            textposition="outside",
-            cliponaxis=False,
-            hovertemplate="%{y}: %{x:.3f}<extra></extra>",
-        )
-    )
-    low, high = min(0.0, float(np.nanmin(values, initial=0))), max(0.2, float(np.nanmax(values, initial=0)))
-    x: dict[str, Any] = {"title": "Rank correlation", "range": [1.2 * low, 1.15 * high], "fixedrange": True}
-    arrange(figure, x, {"fixedrange": True, "ticksuffix": " "})
-    figure.add_vrect(x0=-chance, x1=chance, fillcolor=palette.line, opacity=0.18, line_width=0)
-    return figure.update_layout(showlegend=False, bargap=0.3, height=44 * len(table) + 70)
-
-
-def times_found(
-    times: NDArray[np.float64], by_words: NDArray[np.float64], spans: Sequence[str], palette: Palette, unit: str
-) -> go.Figure:
-    """How often sentences of each span of length are found, float64 (n,), beside a search by shared words (or NaN)."""
-    figure = go.Figure()
-    for name, values, colour in (("this vector", times, palette.points), ("shared words", by_words, palette.summary)):
-        figure.add_bar(
-            x=list(spans),
-            y=values,
-            name=name,
-            marker={"color": colour + ("" if colour == palette.points else "8c"), "line": {"width": 0}},
-            hovertemplate="%{x} " + unit + "<br>among the ten nearest of %{y:.1f}<extra>%{fullData.name}</extra>",
-        )
-    x = {
-        "title": f"{unit.capitalize()} of the sentence found",
-        "type": "category",
-        "tickfont": SMALL,
-        "tickangle": 0,
-        "dtick": 2,
-    }
-    arrange(figure, x | {"fixedrange": True}, {"title": "Times found", "rangemode": "tozero", "fixedrange": True})
-    figure.add_hline(y=10, line={"color": palette.line, "width": 2, "dash": "dash"})
-    return figure.update_layout(bargap=0.25)

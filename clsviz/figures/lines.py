@@ -438,34 +438,3 @@ def _mark(figure: go.Figure, current: int, last: int, palette: Palette) -> None:
         showarrow=False,
         font={"color": palette.summary, "size": 13},
     )
-
-
-def joined(table: pd.DataFrame, palette: Palette) -> go.Figure:
-    """Mean cosines by how many sentences a text is joined from; dotted, those of shared words.
-
-    table: sentences, and for both cosine and tfidf: _with_own_first_sentence, _with_another_text,
-    _with_another_sentence.
-    """
-    figure = go.Figure()
-    lines = (
-        ("own_first_sentence", "its own first sentence", palette.points, "circle"),
-        ("another_text", "another such text", palette.line, "diamond"),
-        ("another_sentence", "another single sentence", palette.summary, "square-open"),
-    )
-    for key, name, colour, symbol in lines:
-        for kind, dash in (("cosine", "solid"), ("tfidf", "dot")):
-            figure.add_scatter(
-                x=table["sentences"],
-                y=table[f"{kind}_with_{key}"],
-                name=name,
-                mode="lines+markers",
-                line={"color": colour, "dash": dash, "width": 2 if kind == "cosine" else 1.5},
-                marker={"color": colour, "symbol": symbol, "size": 8 if kind == "cosine" else 5},
-                showlegend=kind == "cosine",
-                customdata=table["tokens"],
-                hovertemplate="%{x} sentences, %{customdata:.0f} tokens<br>%{y:.3f}<extra>"
-                + f"{name}{', by shared words' if kind == 'tfidf' else ''}</extra>",
-            )
-    x = {"title": "Sentences in a text", "type": "log", "tickvals": table["sentences"].tolist(), "fixedrange": True}
-    arrange(figure, x, {"title": "Mean cosine with …", "fixedrange": True})
-    return figure

@@ -22,7 +22,7 @@ TICKS = (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
 _BELOW = 0.32
 """The share of the height that recall takes."""
 
-_ROOM, _LABEL, _LONGEST_LINE, _LONGEST_SPAN = 92, 0.13, 12, 6
+_ROOM, _LABEL, _LONGEST_LINE, _LONGEST_SPAN = 92, 0.13, 12, 7
 """Pixels beside the picture for labels, the share of the upper part's height that one takes, and the letters that a
 phone has room for in one line of a label and below a fifth."""
 

@@ -216,7 +216,7 @@ def choose_corpus(name: str) -> None:
 
 def own_text(key: str, about: str) -> None:
     """A button that opens the box for a file of the visitor's own. key: of the box; about: what stands above it."""
-    with st.popover("Try it on your own text", icon=":material/upload_file:", key=f"{key}_place"):
+    with st.popover("Try it on your own text", icon=":material/upload_file:", key=f"{key}_place", on_change="rerun"):
         st.caption(about)
         _upload(key)
 
@@ -248,6 +248,8 @@ def _keep_upload(key: str) -> None:
     except ClsvizError as error:
         state.upload_message = str(error)
     else:
+        if f"{key}_place" in state:  # whoever has chosen a file looks for what is made of it
+            state[f"{key}_place"] = False
         state.corpus, state.corpus_message = name, ""
         state.uploads = list(dict.fromkeys([*state.get("uploads", []), name]))
         _forget_texts()

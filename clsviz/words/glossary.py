@@ -40,13 +40,18 @@ TERMS = {
         "How nearly two vectors point the same way: 1 is the same direction, 0 a right angle, −1 the opposite. Norms "
         "play no part in it."
     ),
+    "exposure": (
+        "How often texts of a length are found, over how often they are right: 1 is a fair share, 2 is twice that."
+    ),
+    "recall": "The share of right texts that are among the ten that a search finds.",
+    "BM25": "The usual way to rank texts by the words that they share with a query. It knows no model.",
 }
 
 NORM_VS_LENGTH = ("[CLS]", "norm", "token", "R²", "layer", "pooler")
 
 WHERE_LENGTH_LIVES = ("probe", "R²", "layer", "[CLS]", "norm", "pooler", "token")
 
-LENGTH_AND_SEARCH = ("cosine", "token", "layer", "[CLS]", "pooler")
+LENGTH_AND_SEARCH = ("exposure", "recall", "BM25", "cosine", "token", "layer", "[CLS]", "pooler")
 
 TRY_A_SENTENCE = ("token", "[CLS]", "norm", "layer", "pooler", "cosine")
 

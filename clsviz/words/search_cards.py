@@ -7,11 +7,11 @@ from clsviz.analysis.neighbours import Neighbours
 from clsviz.analysis.search_test import Consequences, Correction, Example, SearchTest, Threshold
 from clsviz.experiment import Experiment
 from clsviz.jobs import Found
-from clsviz.settings import SEARCH_DEFAULTS, Task
+from clsviz.settings import SEARCH_DEFAULTS, SimilarityFunction, Task
 from clsviz.words.labels import POOLINGS
 from clsviz.words.numbers import counted, duration
 from clsviz.words.provenance import pinned
-from clsviz.words.search import FIXES, SEARCHES, ranker
+from clsviz.words.search import FIXES, SEARCHES, advice, ranker
 from clsviz.words.similarity import span
 
 OFFER = "Search Python’s API docs instead"
@@ -20,6 +20,8 @@ OWN_TEXT = (
     "Give a table with titles and texts, or any text file. Titles search for their texts; without titles, one half of "
     "a text searches for the other, or a sentence for what stands around it."
 )
+
+EXAMPLE = "An example: searches of Python’s API docs, until there is a result."
 
 MISLED = "Searches that length misled"
 
@@ -57,6 +59,13 @@ def ready(task: Task, n_searches: int, n_texts: int, seconds: float, megabytes: 
 def measuring(label: str) -> str:
     """While a test is being computed."""
     return f"Measuring {label}: the verdict comes when all of it is computed."
+
+
+def what_to_do(test: SearchTest, similarity: SimilarityFunction) -> str:
+    """The advice; and why nothing is to be done, where some lengths are favoured."""
+    said = test.consequences[similarity].advice
+    bends = any(fifth.stands_out for fifth in test.ranking(similarity).fifths)
+    return "Leave it: no fix clearly raises recall." if said.fix is None and bends else advice(said)
 
 
 def titles_of(task: Task, titles: str) -> str:

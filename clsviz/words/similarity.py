@@ -1,16 +1,13 @@
 """What is said of whether length bends a search: true whatever the vectors are."""
 
 import math
-from collections.abc import Sequence
 
-from clsviz.analysis.search import Joined, Similarity
+from clsviz.analysis.search import Similarity
 from clsviz.experiment import Experiment
 from clsviz.jobs import Found
-from clsviz.settings import Lengths, Precision, Unit
+from clsviz.settings import Lengths, Precision
 from clsviz.sources import models
 from clsviz.statistics.erasure import Remedy
-from clsviz.words.labels import cutoff_unit
-from clsviz.words.numbers import duration, number
 from clsviz.words.provenance import length, origin, used, vector
 
 QUESTION = "Does length bend my search?"
@@ -24,7 +21,6 @@ _ALIKE = 0.05
 """Correlations closer than this are about the same."""
 
 
-_SAME_COSINE = 0.0005
 """Mean cosines that differ by less are written the same."""
 
 
@@ -37,35 +33,6 @@ REMEDIES = {
 
 
 SHARED_WORDS = "Shared words (tf-idf)"
-
-
-ABOUT_MAP = (
-    "Each cell: the mean cosine of two sentences, one from each tenth by length. If length played no part, all cells "
-    "would be alike."
-)
-
-
-ABOUT_REMEDIES = (
-    "Rank correlation of a sentence’s length with the mean length of its ten nearest, where a fifth of the sentences "
-    "searches the others, and the remedy has seen only those; so it may differ a little from the one above. The red "
-    "band is as far as shuffled lengths reach. Kept: the share of the ten nearest that are those without a remedy. By "
-    "length: the share of the differences between cosines that the two lengths account for."
-)
-
-
-ABOUT_JOINED = (
-    "Mean cosine of a text with the first of its own sentences, with another text of as many, and with a single "
-    "sentence of another text. Dotted: the same of the words they share."
-)
-
-
-HOW_TO_READ = """\
-A search by embeddings ranks sentences by cosine similarity. If length bends it, a short query finds short sentences \
-and a long one long sentences, whatever they are about. The map shows whether pairs of some lengths are more alike \
-than others. The rank correlation (Spearman’s ρ) is 1 if the longer of any two sentences always has the longer \
-neighbours, and 0 if length plays no part. Sentences of one length may well be about the same things, so the same is \
-computed from the words that sentences share (tf-idf, which knows no model): what does not go beyond that need not be \
-the encoder’s doing. Shuffling the lengths among the sentences shows what chance gives."""
 
 
 def answer(found: Similarity, experiment: Experiment) -> str:
@@ -133,68 +100,6 @@ def key_numbers(found: Similarity, experiment: Experiment) -> dict[str, str]:
         f"{found.random_apart:.1f} between two random ones",
         "Sentences": f"{len(found.index):,}",
     }
-
-
-def quiet_line(found: Similarity, experiment: Experiment) -> str:
-    """The numbers that stand under the answer."""
-    shared = f", by shared words {percent(found.by_words.length_share)}" if found.by_words else ""
-    return (
-        f"{len(found.index):,} different sentences under {experiment.length_cutoff} {cutoff_unit(experiment)} · "
-        f"a sentence and one of its ten nearest are {found.bias.lengths_apart:.1f} {experiment.unit} apart, two random "
-        f"ones {found.random_apart:.1f} · length accounts for {percent(found.bias.length_share)} of the differences "
-        f"between cosines (shuffled {percent(found.chance.length_share)}{shared}){_barely(found)}"
-    )
-
-
-def _barely(found: Similarity) -> str:
-    """That there is little to account for, where the map has no two cells that are written differently."""
-    means = found.bias.cosine_by_length
-    apart = float(means.max() - means.min())
-    return f" · but mean cosines hardly differ, by {number(apart)} at most" if apart < _SAME_COSINE else ""
-
-
-def neighbours(found: Similarity, unit: Unit) -> str:
-    """How often the shortest and the longest are found."""
-    shortest, longest = found.ranges[0], found.ranges[-1]
-    text = (
-        f"A sentence of the shortest tenth ({span(shortest)} {unit}) is among the ten nearest of "
-        f"{found.bias.times_found[0]:.1f} others on average, one of the longest ({span(longest)}) of "
-        f"{found.bias.times_found[-1]:.1f}; without a preference all would be of 10."
-    )
-    if found.by_words is None:
-        return f"{text} {found.by_words_problem}"
-    return f"{text} By shared words it is {found.by_words.times_found[0]:.1f} and {found.by_words.times_found[-1]:.1f}."
-
-
-def joined_cost(seconds: float | None) -> str:
-    """What measuring joined sentences is for, and what it takes, if that is known."""
-    takes = "takes a moment" if seconds is None else f"takes about {duration(seconds)}"
-    return (
-        "Joins random sentences to texts of two, four and eight, to see how alike texts become by being long. "
-        f"Measuring them {takes}; turn it off to stop."
-    )
-
-
-def joined(rows: Sequence[Joined]) -> str:
-    """What joining sentences does, from the first and the last row; "" for fewer than two."""
-    if len(rows) < 2:
-        return ""
-    one, many = rows[0], rows[-1]
-    n = {2: "two", 4: "four", 8: "eight"}[many.n_sentences]
-    change = many.to_text - one.to_text
-    compared = f"{number(abs(change), 3)} {'more' if change > 0 else 'less'} than"
-    if abs(change) < _SAME_COSINE:
-        compared = "the same as"
-    text = (
-        f"Two texts of {n} random sentences each have a cosine of {number(many.to_text, 3)} on average, "
-        f"{compared} two single sentences ({number(one.to_text, 3)})"
-    )
-    if many.words_to_text is not None and one.words_to_text is not None:
-        text += f"; by shared words it is {number(many.words_to_text, 3)} and {number(one.words_to_text, 3)}"
-    return (
-        f"{text}. With its own first sentence a text of {n} has {number(many.to_own, 3)}, with that of another text "
-        f"{number(many.to_sentence, 3)}."
-    )
 
 
 def settings(experiment: Experiment, found: Found, similarity: Similarity) -> dict[str, str]:

@@ -23,7 +23,7 @@ WIDE, NARROW = ViewportSize(width=1400, height=1000), ViewportSize(width=390, he
 LAST = {
     "": "of 5,000 sentences, those under",
     "where_length_lives": "Gain and bias of the LayerNorm",
-    "length_and_search": "What if sentences are joined?",
+    "length_and_search": "How it was measured",
     "try_a_sentence": "corpus sentences of about this length",
     "compare_models": "of a linear probe, on the first",
     "inside_the_model": "numbers is off by more than",
@@ -43,7 +43,7 @@ SHOWN = {
 }
 """The pictures that the README and the documentation show."""
 
-QUERIES = {"compare_models": "?sample_size=2000&probe_size=1000", "length_and_search": "?pooling=mean&layer=3"}
+QUERIES = {"compare_models": "?sample_size=2000&probe_size=1000", "length_and_search": "?similarity=dot"}
 """What the pictures of some pages show; the others have a sentence."""
 
 TEXT = "text=The+quick+brown+fox+jumps+over+the+lazy+dog."

@@ -63,12 +63,7 @@ def every_layer(n: int = 300) -> EveryLayer:
 
 
 QUARTILES = pd.DataFrame({"length": range(2, 80), "lower": 7.0, "median": 8.0, "upper": 8.5})
-JOINED = pd.DataFrame({"sentences": [1, 2], "tokens": [10, 20]} | {
-    f"{kind}_with_{key}": [0.1, 0.4]
-    for kind in ("cosine", "tfidf") for key in ("own_first_sentence", "another_text", "another_sentence")
-})  # fmt: skip
 GROUPS = pd.DataFrame({"group": ["Layer 1"], "weights": [40], "share": [1.0], "attention": [15], "feed_forward": [20]})
-WAYS = pd.DataFrame({"name": ["As it is", "Words"], "correlation": [0.5, np.nan], "is_baseline": [0, 1]})
 SPANS = [f"{low}–{low + 3}" for low in range(2, 22, 2)]
 
 FIGURES: dict[str, Callable[[Palette, str, str], go.Figure]] = {
@@ -96,9 +91,6 @@ FIGURES: dict[str, Callable[[Palette, str, str], go.Figure]] = {
     "depths": lambda palette, text, unit: figures.relative_depth(depths(text, 0.5, 0.9), palette, y_title="R²"),
     "heat map": lambda palette, text, unit: figures.heat_map(np.ones((1, 1)), [text], [text], palette, marked=(0, 0)),
     "map": lambda palette, text, unit: figures.length_map(np.eye(10), SPANS, palette, unit),
-    "remedies": lambda palette, text, unit: figures.remedy_bars(WAYS, palette, 0.03),
-    "times found": lambda palette, text, unit: figures.times_found(np.arange(10.0), None, SPANS, palette, unit),
-    "joined": lambda palette, text, unit: figures.joined(JOINED, palette),
     "way of [CLS]": lambda palette, text, unit: figures.way_of_cls(GROUPS, [(text, 1.5), ("Layer 1", 8.0)], palette),
     "projection": lambda palette, text, unit: figures.projection(
         np.stack([NORMS, NORMS], axis=1), LENGTHS, labels_of([text] * 300), palette, shares=(0.2, 0.05), unit=unit
@@ -115,7 +107,7 @@ HAS_TEXT = (
     "heat map",
     "projection",
 )
-HAS_UNIT = ("scatter", "panels", "growth", "map", "times found", "projection")
+HAS_UNIT = ("scatter", "panels", "growth", "map", "projection")
 
 
 def drawn(figure: go.Figure) -> str:
@@ -233,9 +225,6 @@ DRAWN: dict[str, Callable[[], go.Figure]] = {
     "map of nearly the same": lambda: figures.length_map(
         0.9 + COSINES / 1e5, [f"{n}–{n + 1}" for n in range(10)], PALETTE
     ),
-    "remedies": lambda: figures.remedy_bars(WAYS, PALETTE, 0.03),
-    "times found": lambda: figures.times_found(np.arange(10.0), np.full(10, 10.0), SPANS, PALETTE, "tokens"),
-    "joined": lambda: figures.joined(JOINED, PALETTE),
     "panels": lambda: figures.small_multiples(
         [("one", CLOUDS[0], fit(LENGTHS, NORMS)), ("two", CLOUDS[1], None), ("none", points("", 0), None)],
         PALETTE,

@@ -8,7 +8,7 @@ import pytest
 from support.searched import N, found_of, lengths, noise, with_length
 
 from clsviz import analysis, words
-from clsviz.analysis.search import Joined, Similarity
+from clsviz.analysis.search import Similarity
 from clsviz.experiment import Experiment, View
 from clsviz.settings import Lengths, Unit
 from clsviz.sources.models import Weights
@@ -49,16 +49,6 @@ def test_a_direction_of_the_length_is_a_bend_beyond_words(bent: Similarity) -> N
     own, by_words = numbers(text)
     assert own == pytest.approx(bent.bias.neighbour_correlation, abs=0.006)
     assert by_words == pytest.approx(bent.by_words.neighbour_correlation, abs=0.006)
-
-
-def test_cosines_that_hardly_differ_are_said_to(tiny_weights: Weights, bent: Similarity) -> None:
-    assert "hardly differ" not in words.similarity.quiet_line(bent, Experiment())
-    alike = np.concatenate([np.full((N, 1), 1e4, np.float32), with_length(2)], axis=1)
-    found = next(analysis.search.compare(found_of(tiny_weights, alike), VIEW))
-    assert words.similarity.verdict(found).startswith("Yes, ")
-    means = found.bias.cosine_by_length
-    said = words.similarity.quiet_line(found, Experiment())
-    assert said.endswith(f" · but mean cosines hardly differ, by {words.number(means.max() - means.min())} at most")
 
 
 def test_the_answer_has_at_most_25_words(bent: Similarity) -> None:
@@ -109,29 +99,6 @@ def test_controls_are_named_first(bent: Similarity) -> None:
     text = words.similarity.answer(bent, Experiment(lengths=Lengths.SHUFFLED, model="untrained:minilm"))
     assert text.startswith("Control: these weights are random")
     assert "lengths are shuffled" in text
-
-
-def test_who_is_found_is_counted(bent: Similarity) -> None:
-    text = words.similarity.neighbours(bent, Unit.TOKENS)
-    times = bent.bias.times_found
-    assert numbers(text)[:2] == pytest.approx([times[0], times[-1]], abs=0.06)
-    assert f"({bent.ranges[0][0]}–{bent.ranges[0][1]} tokens)" in text
-
-
-def test_joined_sentences_are_compared_in_words() -> None:
-    one = Joined(1, 90, 15.0, 1.0, 0.1, 0.1, 1.0, 0.02, 0.02)
-    eight = Joined(8, 90, 120.0, 0.5, 0.12, 0.35, 0.3, 0.03, 0.2)
-    assert words.similarity.joined([one, eight]) == (
-        "Two texts of eight random sentences each have a cosine of 0.350 on average, 0.250 more than two single "
-        "sentences (0.100); by shared words it is 0.200 and 0.020. With its own first sentence a text of eight has "
-        "0.500, with that of another text 0.120."
-    )
-    falling = words.similarity.joined([one, replace(eight, to_text=0.04, words_to_text=None)])
-    assert "0.060 less than" in falling
-    assert "shared words" not in falling
-    same = words.similarity.joined([one, replace(eight, to_text=one.to_text + 4.9e-7)])
-    assert "a cosine of 0.100 on average, the same as two single sentences (0.100);" in same
-    assert words.similarity.joined([one]) == ""
 
 
 def test_shares_are_never_a_false_zero() -> None:

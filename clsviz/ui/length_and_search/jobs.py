@@ -10,7 +10,7 @@ import streamlit as st
 from clsviz import analysis, words
 from clsviz.analysis.search_test import SearchTest
 from clsviz.api.search import run_test
-from clsviz.errors import ClsvizError, SettingError
+from clsviz.errors import ClsvizError, SettingError, UnsearchableError
 from clsviz.experiment import Experiment
 from clsviz.jobs import FREE_SECONDS, Analysis, Cost, Extraction, Found, State, state_of_files
 from clsviz.measurements import Kind
@@ -180,6 +180,20 @@ def _result_key(asked: Asked, experiment: Experiment) -> ResultKey | None:
     return analysis.search_test.key_of(asked.corpus, weights, experiment.pooling, layer, is_bundled=is_bundled)
 
 
+@st.cache_resource(max_entries=1, show_spinner=False)
+def opening() -> SearchTest | None:
+    """The test that the page opens with where nothing is chosen, if it is stored."""
+    experiment = Experiment.from_query(SEARCH_DEFAULTS)
+    try:
+        asked = searches.find_searches(experiment.selection, server.jobs().store.corpora, Progress())
+        weights = models.find(experiment.model)
+    except ClsvizError:  # of a damaged installation
+        return None
+    key = analysis.search_test.key_of(asked.corpus, weights, experiment.pooling, None, is_bundled=True)
+    test: SearchTest | None = server.cache().get(key)
+    return test
+
+
 def wait_a_moment(jobs: SearchJobs) -> None:
     """What is stored is there in a moment: then the page is drawn once, and with its picture."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
@@ -219,6 +233,8 @@ def _draw_status(jobs: SearchJobs, name: str) -> None:
             st.rerun()
     elif job.state is State.DONE and jobs.test and asked:
         st.caption(f":material/check: {asked.n_searches:,} searches among {asked.n_texts:,} texts tested")
+    elif isinstance(jobs.error, UnsearchableError):  # the headline says why, and what to do
+        return
     elif (not job.state.is_active and asked) or jobs.error:
         measure_button(jobs, f"run{name}", width="stretch")
     status.show_error(jobs.error, *status.OF_THE_RUN)

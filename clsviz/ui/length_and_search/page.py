@@ -140,14 +140,15 @@ def _show() -> None:
         st.button(words.search_cards.OFFER, type="primary", on_click=_take_python_api, icon=":material/search:")
     with st.container(key="advice"):
         if test is not None:
-            advice = words.search.advice(test.consequences[similarity].advice)
+            advice = words.search_cards.what_to_do(test, similarity)
             st.markdown(f":material/arrow_forward: **{escape(advice)}**")
         elif asked and now.test is None and not now.error:
             jobs.measure_button(now, "measure")
         elif asked:
             st.markdown(escape(words.search_cards.titles_of(asked.task, asked.titles)))
-    shown = test or state.get("search_seen")
-    _show_picture(shown, similarity, is_before=test is None)
+    before = state.get("search_seen")
+    instead = "" if test else words.waiting.SETTINGS_BEFORE if before else words.search_cards.EXAMPLE
+    _show_picture(test or before or jobs.opening(), similarity, instead)
     with view.strip(3):
         view.choice(
             "Compared by", "similarity", SimilarityFunction, _SIMILARITIES.__getitem__, help=_ABOUT_SIMILARITIES
@@ -212,9 +213,9 @@ def _take_python_api() -> None:
     sidebar.choose_corpus(SEARCH_DEFAULTS["corpus"])
 
 
-def _show_picture(test: SearchTest | None, similarity: SimilarityFunction, *, is_before: bool) -> None:
-    """Exposure and recall by fifths; is_before: of other settings, until these are computed."""
-    with st.container(key="dimmed" if is_before else "undimmed"):
+def _show_picture(test: SearchTest | None, similarity: SimilarityFunction, instead: str) -> None:
+    """Exposure and recall by fifths; instead: what they are of, if not of these settings."""
+    with st.container(key="dimmed" if instead else "undimmed"):
         if test is None:
             st.container(height=figures.SEARCH_HEIGHT, border=True)
             return
@@ -226,7 +227,7 @@ def _show_picture(test: SearchTest | None, similarity: SimilarityFunction, *, is
             alt=f"Exposure and recall by fifths of the texts’ lengths. {words.search.verdict(test, similarity)}",
             height=figures.SEARCH_HEIGHT,
         )
-        st.caption(escape(words.search.ABOUT_EXPOSURE))
+        st.caption(escape(instead or words.search.ABOUT_EXPOSURE))
 
 
 def _downloads(experiment: Experiment, found: Found, test: SearchTest, similarity: SimilarityFunction) -> None:

@@ -139,7 +139,7 @@ def _task_file(text: str, report: Report) -> str:
 def _joined(text: str, report: Report) -> bool:
     """Nothing: older links had joined sentences measured."""
     if text:
-        report(SettingError("joined is not read any more: the page measures searches in place of joined sentences."))
+        report(SettingError("joined is not read by a page any more; clsviz similarity measures joined sentences."))
     return False
 
 
