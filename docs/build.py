@@ -128,7 +128,9 @@ def _signature(name: str, function: Any) -> str:
             arguments.append("*")
         default = parameter.default  # an enum's value is written as the string that it is
         text = "" if default is parameter.empty else f" = {(str(default) if isinstance(default, str) else default)!r}"
-        arguments.append(f"{parameter.name}: {_type(types[parameter.name])}{text}")
+        arguments.append(
+            f"{parameter.name}: {_type(types[parameter.name]) if parameter.name in types else _written(parameter.annotation)}{text}"
+        )
     returns = "" if source.returns is None or name == "Encoder" else f" -> {_type(source.returns)}"
     line = f"{name}({', '.join(arguments)}){returns}"
     if len(line) <= 100:
@@ -140,6 +142,11 @@ def _type(annotation: ast.expr | None) -> str:
     """An annotation without the modules of its names."""
     assert annotation is not None
     return re.sub(r"[a-z_]+\.(?=\w)", "", ast.unparse(annotation)).replace("'", "")
+
+
+def _written(annotation: Any) -> str:
+    """A type as it is written: the name of a class, or a union."""
+    return str(getattr(annotation, "__name__", annotation))
 
 
 def _summary(what: Any) -> str:

@@ -287,6 +287,13 @@ def search_test_vectors(
 
     Raises CorpusError where the numbers of rows do not match or vectors are not finite, and UnsearchableError where
     there are under 100 queries.
+
+    >>> import clsviz, numpy
+    >>> texts = [f"text {number}" + " word" * (number % 40) for number in range(200)]
+    >>> vectors = numpy.random.default_rng(0).normal(size=(200, 8))
+    >>> result = clsviz.search_test_vectors(texts, vectors, [f"query {n}" for n in range(200)], vectors, range(200))
+    >>> result.answer
+    'No sign of it: by cosine, no length is clearly found too often.'
     """
     there, asked = [*texts], [*queries]
     of_texts, of_queries = np.asarray(vectors, np.float32), np.asarray(query_vectors, np.float32)

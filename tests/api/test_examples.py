@@ -30,10 +30,13 @@ def test_the_examples_of_the_package_are_true() -> None:
         "Encoder",
         "NormResult",
         "ProbeResult",
+        "SearchTestResult",
         "SimilarityResult",
         "compare",
         "measure",
         "probe",
+        "search_test",
+        "search_test_vectors",
         "similarity",
     ],
 )

@@ -71,7 +71,6 @@ def test_an_experiment_of_a_link_is_replayed(result: clsviz.NormResult, api_stor
     [
         ({"n": 0}, "n is 0"),
         ({"seed": -1}, "seed is -1"),
-        ({"pooling": "mean"}, "only probe measures"),
         ({"pooling": "sum"}, "cls or mean or max or pooler"),
         ({"layer": 3}, "layers 0 to 2"),
         ({"colour": "red"}, "no setting “colour”"),

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 import pandas as pd
 from playwright.sync_api import Page, expect
-from support.browser import SMALL, answer, begin, figures, measured, settle, sidebar, unfold
+from support.browser import SMALL, answer, begin, figures, measured, numbers, settle, sidebar, unfold
 from support.hub import Hub
 
 from clsviz import words

@@ -27,6 +27,9 @@ SMALL = {"sample_size": "40", "seed": "3"}
 @pytest.fixture
 def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever loads a model or fetches anything fails."""
+    monkeypatch.setattr(
+        "clsviz.ui.state.server.soon", lambda action: None
+    )  # which loads the model of the first visitor
     for module, name in ((Encoders, "get"), (models, "fetch"), (sampling, "fetch_sample"), (sampling, "fetch_corpus")):
         monkeypatch.setattr(module, name, None)
 

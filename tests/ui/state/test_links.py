@@ -13,7 +13,6 @@ from clsviz.ui.state.links import EXTRAS, MOST_MODELS, overlays_text
         ("axes", "free", True),
         ("heat", "probe", True),
         ("nearest", "yes", True),
-        ("joined", "yes", True),
         ("origin", "", 0),
         ("origin", "1000", 1000),
         ("sentence", "", 1),
