@@ -128,9 +128,9 @@ def _signature(name: str, function: Any) -> str:
             arguments.append("*")
         default = parameter.default  # an enum's value is written as the string that it is
         text = "" if default is parameter.empty else f" = {(str(default) if isinstance(default, str) else default)!r}"
-        arguments.append(
-            f"{parameter.name}: {_type(types[parameter.name]) if parameter.name in types else _written(parameter.annotation)}{text}"
-        )
+        is_written = parameter.name in types  # or comes from the settings that the function spells out
+        kind = _type(types[parameter.name]) if is_written else _written(parameter.annotation)
+        arguments.append(f"{parameter.name}: {kind}{text}")
     returns = "" if source.returns is None or name == "Encoder" else f" -> {_type(source.returns)}"
     line = f"{name}({', '.join(arguments)}){returns}"
     if len(line) <= 100:

@@ -246,7 +246,7 @@ def measure(
     >>> import clsviz
     >>> result = clsviz.measure("minilm", "python-docs", n=300, length_cutoff=60)
     >>> print(result.answer)
-    Partly: ...
+    Hardly: ...
     >>> result.fit().r_squared < 0.2
     True
 

@@ -21,7 +21,7 @@ from clsviz.cli.main import main
         (["--sample-size=many"], "many"),
         (["--sample-size=0"], "sample_size is 0"),
         (["--layer=9"], "layers 0 to 2"),
-        (["--pooling=mean"], "pooling"),
+        (["--pooling=sum"], "pooling"),
         (["--query=?shade=red"], "shade"),
         (["--query=http://[?shade=red"], "shade"),
         (["--output={tmp}/out.xlsx"], ".parquet or .csv"),
@@ -121,7 +121,8 @@ def test_a_terminal_without_the_characters_gets_their_codes(arguments: list[str]
     ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
     run = subprocess.run(command, capture_output=True, text=True, env=ascii_only)
     assert run.returncode == 0
-    assert "R\\xb2 " in run.stdout
+    assert "fifth: " in run.stdout
+    assert "\\xd7 \\xb7 " in run.stdout
 
 
 def test_the_command_line_itself_with_its_progress_on_stderr(tmp_path: Path) -> None:

@@ -94,10 +94,10 @@ def test_the_sample_is_drawn_once_before_parts_are_handed_out(
     experiment: Experiment, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: list[int] = []
-    draw = sampling._drawn
-    monkeypatch.setattr(sampling, "_drawn", lambda *of: drawn.append(of[2]) or draw(*of))
+    shuffled = sampling.shuffled
+    monkeypatch.setattr(sampling, "shuffled", lambda n, seed: drawn.append(n) or shuffled(n, seed))
     key, n_sentences = _prepare(experiment, store, Progress())
-    assert (n_sentences, drawn) == (200, [200])
+    assert (n_sentences, drawn) == (200, [400])
     _, extraction = run(experiment, store)
     assert extraction.found is not None
     assert key == extraction.key_of(extraction.found)

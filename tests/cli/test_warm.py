@@ -95,7 +95,7 @@ def test_what_the_hub_gives_is_measured(
         ("experiment = 3", "lists no experiments"),
         ('[[experiment]]\n[[experiment]]\nmodle = "minilm"', "Experiment 2 of list.toml: There is no setting “modle”"),
         ("[[experiment]]\nsample_size = 0", "sample_size is 0"),
-        ('[[experiment]]\nkind = "pictures"', "kind is “pictures”; it must be norms or vectors."),
+        ('[[experiment]]\nkind = "pictures"', "kind is “pictures”; it must be norms or vectors or means."),
         ('[[experiment]]\ncorpus = "./gone.txt"', "gone.txt"),
     ],
 )
