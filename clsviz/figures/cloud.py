@@ -219,11 +219,12 @@ def _both(points: Points, own: Points) -> Points:
 
 def _bound(figure: go.Figure, whole: Points, axes: Axes) -> None:
     """Keep the axes where sentences can be: no length is negative, and norms far from all are of no use."""
-    figure.update_xaxes(minallowed=0, maxallowed=max(axes.longest, int(whole.lengths.max(initial=0))) + 1)
+    # Of the cloud alone: those of the counts beside it are others.
+    figure.layout.xaxis.update(minallowed=0, maxallowed=max(axes.longest, int(whole.lengths.max(initial=0))) + 1)
     if len(whole.norms):
         around = [*least_range(whole.norms), float(whole.norms.min()), float(whole.norms.max())]
         room = max(around) - min(around)
-        figure.update_yaxes(minallowed=min(around) - room, maxallowed=max(around) + room)
+        figure.layout.yaxis.update(minallowed=min(around) - room, maxallowed=max(around) + room)
 
 
 def _ends(density: Density) -> Points:

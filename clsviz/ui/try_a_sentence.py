@@ -96,10 +96,10 @@ def _show(jobs: list[MeasuringJob]) -> None:
     answer_place = st.container(key="head_place", height=1, border=False)
     own.one_or_several()
     measuring_place = st.container()
-    cards_place = st.container(key="cards")
+    cards_place = st.container(key="cards", height=1, border=False)
     with st.grid(2, min_column_width=400):
         picture_place = st.container(key="picture_place", height=1, border=False)
-        growth_place = st.container(key="growth_place")
+        growth_place = st.container(key="growth_place", height=1, border=False)
     with view.strip(3):
         view.controls(found, _POOLINGS)
     tools_place = st.container(key="tools", height=40, border=False, horizontal=True, horizontal_alignment="right")

@@ -83,11 +83,10 @@ def _ended() -> dict[Hashable, State] | None:
 
 
 def figures(page: AppTest) -> dict[str, str]:
-    """What the line under the answer has: R² and slope, without their intervals, and how many sentences are shown."""
-    line = next((plain(caption.value) for caption in page.caption if plain(caption.value).startswith("R² ")), "")
-    value = r"(.+?)(?: \(95% interval .+?\))?"
-    found = re.fullmatch(rf"R² {value} · slope per \w+ {value} · ([\d,]+) of [\d,]+ sentences.*", line)
-    return dict(zip(("R²", "Slope", "Sentences"), found.groups() if found else ("", "", ""), strict=True))
+    """What the line under the answer has: R² of the straight line in percent, and how many sentences are shown."""
+    line = next((said for caption in page.caption if (said := plain(caption.value)).startswith("Straight line")), "")
+    found = re.fullmatch(r"Straight line.*?: (\S+%).* · ([\d,]+) of [\d,]+ sentences.*", line)
+    return dict(zip(("R²", "Sentences"), found.groups() if found else ("", ""), strict=True))
 
 
 def answer(page: AppTest) -> str:

@@ -146,9 +146,8 @@ def numbers(page: Page) -> str:
 
 
 def figures(page: Page) -> list[str]:
-    """What that line has on the main page: R² and slope, without their intervals, and how many sentences are shown."""
-    value = r"(.+?)(?: \(95% interval .+?\))?"
-    found = re.match(rf"R² {value} · slope per \w+ {value} · ([\d,]+) of [\d,]+ sentences", numbers(page))
+    """What that line has on the main page: R² of the straight line in percent, and how many sentences are shown."""
+    found = re.match(r"Straight line.*?: (\S+%).* · ([\d,]+) of [\d,]+ sentences", numbers(page))
     assert found, numbers(page)
     return list(found.groups())
 

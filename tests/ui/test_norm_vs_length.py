@@ -51,7 +51,7 @@ def test_the_page_answers_its_question(open_page: Callable[..., AppTest], tiny_e
     assert "Does tiny-bert encode the length of a sentence" in texts(page)
     measured = tiny_encoder.measure(job_of(page).work.found.sentences)
     r_squared = np.corrcoef(measured.n_tokens, measured.cls_norms[:, -1])[0, 1] ** 2
-    assert figures(page)["R²"] == words.number(r_squared)
+    assert figures(page)["R²"] == words.numbers.share(r_squared)
     assert f"{100 * r_squared:.1f}% of the differences between norms" in answer(page)
     assert figures(page)["Sentences"] == "300"
     assert len(chart(page)["data"][0]["text"]) == 300
@@ -65,7 +65,7 @@ def test_the_norm_of_the_mean_is_measured_when_it_is_chosen(
     sentences = job_of(page).work.found.sentences
     measured = tiny_encoder.means(sentences)
     r_squared = np.corrcoef(measured.n_tokens, measured.mean_norms[:, -1])[0, 1] ** 2
-    assert figures(page)["R²"] == words.number(r_squared)
+    assert figures(page)["R²"] == words.numbers.share(r_squared)
     assert "in the norm of its mean-pooled vector" in texts(page)
     title = words.averaging.title(averaging(measured, np.arange(300), clusters_of(sentences)), untrained=False)
     box = next(one for one in page.expander if one.label == title)
@@ -158,7 +158,8 @@ def test_a_layer_that_varies_less_than_the_error_of_the_fast_precision_is_marked
     monkeypatch.setattr(Audit, "is_measurable", property(lambda audit: audit.largest_error == 0))
     page.select_slider(key="layer_2").set_value(1).run()
     assert page.select_slider(key="layer_2").options == ["0", "1 (not measurable)", "last (not measurable)"]
-    assert answer(page).startswith("Not measurable in the fast precision: the norm varies by ")
+    assert answer(page) == "Can’t tell: not measurable in the fast precision."
+    assert "Not measurable in the fast precision: the norm varies by " in texts(page)
     assert not any(len(trace.get("text") or []) for trace in chart(page)["data"])
 
 

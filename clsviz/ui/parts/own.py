@@ -66,7 +66,7 @@ def one_or_several() -> None:
             of_both = "text_line", "text_second"
             _field("text_line", "Your sentence", first, "Type to see its norm", of_both)
             _field("text_second", "Another, to compare", second, "Type to see how similar the two are", of_both)
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with st.container(horizontal=True, vertical_alignment="center", key="how_many"):
         if st.session_state.several:  # a click leaves the box, which submits what was typed
             st.button("Measure", icon=":material/straighten:")
         st.toggle(
