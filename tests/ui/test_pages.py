@@ -25,9 +25,13 @@ from clsviz.ui.parts import share
 from clsviz.ui.state import session
 
 PAGES = ("", "where_length_lives", "length_and_search", "compare_models", "try_a_sentence", "inside_the_model")
+<<<<<<< HEAD
 OF_A_CORPUS = PAGES[:5]
 OF_SENTENCES = tuple(name for name in OF_A_CORPUS if name != "length_and_search")
 """The page about search has texts of its own, which know no cutoff: tests/ui/test_length_and_search.py."""
+=======
+OF_A_CORPUS, SEARCH = PAGES[:5], PAGES[2]
+>>>>>>> spage
 
 TEXTS = random_sentences(120, seed=11)
 VECTORS = np.random.default_rng(0).normal(1, 1, size=(120, 6)).astype(np.float32)
@@ -50,12 +54,19 @@ def test_a_page_opens_answers_and_keeps_its_link(name: str, tiny_folder: Path, c
     links = page.get("page_link")
     assert len(links) == len(PAGES) + (name != PAGES[-1])  # the last leads nowhere
     assert all("length_cutoff=30" in link.proto.query_string for link in links)
+<<<<<<< HEAD
     if name in OF_SENTENCES:
         assert {"layer_2", "length_cutoff"} <= {slider.key for slider in page.main.select_slider}
+=======
+    if name in OF_A_CORPUS:
+        of_view = {"layer_2"} if name == SEARCH else {"layer_2", "length_cutoff"}
+        assert of_view <= {slider.key for slider in page.main.select_slider}
+>>>>>>> spage
         assert page.select_slider(key="layer_2").value == session.LAST
         drawn = {getattr(element, "key", None) for element in page}
         assert not {"sample_size", "seed", "unit", "upload"} & drawn  # nobody has opened the boxes
         assert not page.get("download_button")
+    if name in OF_A_CORPUS and name != SEARCH:
         unfold(page, "settings").number_input(key="seed").set_value(3).run()
         assert page.query_params["seed"] == "3"
         page.session_state["settings"] = False
@@ -66,7 +77,8 @@ def test_a_page_opens_answers_and_keeps_its_link(name: str, tiny_folder: Path, c
 def test_what_is_not_free_waits_for_run(
     name: str, tiny_folder: Path, corpus: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clsviz.jobs.queue.FREE_SECONDS", -1.0)
+    for module in ("clsviz.jobs.queue", "clsviz.ui.length_and_search.jobs"):
+        monkeypatch.setattr(f"{module}.FREE_SECONDS", -1.0)
     page = settle(linked(query_of(name, tiny_folder, corpus), name).run())
     assert page.button(key="run").label.startswith("Measure")
     assert page.button(key="run-phone")
@@ -76,7 +88,11 @@ def test_what_is_not_free_waits_for_run(
     assert not page.error
 
 
+<<<<<<< HEAD
 @pytest.mark.parametrize("name", OF_SENTENCES)
+=======
+@pytest.mark.parametrize("name", [name for name in OF_A_CORPUS if name != SEARCH])
+>>>>>>> spage
 def test_a_run_that_fails_says_why_and_can_be_tried_again(
     name: str, tiny_folder: Path, corpus: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,6 +171,7 @@ def test_every_page_shows_imported_vectors_or_says_that_there_is_no_model(name: 
         "": words.imported.NO_SENTENCE,
         "try_a_sentence": words.imported.NO_SENTENCE,
         "inside_the_model": words.imported.NO_PAGE,
+        SEARCH: "imported vectors have no queries",
         "compare_models": "under 80 words in every model",
         "length_and_search": "Can’t tell: only ",
     }

@@ -111,6 +111,8 @@ def ask() -> SearchJobs:
     most = _MOST_TEXTS_IN_PUBLIC if server.limits().is_public else searches.MOST_TEXTS
 
     def read(progress: Progress) -> Asked:
+        if models.Imported.parse(experiment.model):
+            raise SettingError("Imported vectors have no queries. Choose a model, or use clsviz.search_test_vectors.")
         there = searches.find_searches(
             experiment.selection,
             queue.store.corpora,
@@ -127,10 +129,6 @@ def ask() -> SearchJobs:
         if weights is None:
             cost = Cost(0, models.download_megabytes(experiment.model, progress))
         else:
-            if weights.imported:
-                raise SettingError(
-                    "Imported vectors have no queries. Choose a model, or use clsviz.search_test_vectors."
-                )
             texts = [text[:_LONGEST_READ] for text in (*there.texts, *there.queries)]
             extraction = Extraction(experiment, queue.store, queue.encoders, machine=queue.machine, kind=Kind.VECTORS)
             found = Found(weights, Sample(there.corpus, texts, ""))
@@ -233,7 +231,7 @@ def _draw_status(jobs: SearchJobs, name: str) -> None:
             st.rerun()
     elif job.state is State.DONE and jobs.test and asked:
         st.caption(f":material/check: {asked.n_searches:,} searches among {asked.n_texts:,} texts tested")
-    elif isinstance(jobs.error, UnsearchableError):  # the headline says why, and what to do
+    elif isinstance(jobs.error, UnsearchableError | SettingError):  # the headline says why, and what to do
         return
     elif (not job.state.is_active and asked) or jobs.error:
         measure_button(jobs, f"run{name}", width="stretch")

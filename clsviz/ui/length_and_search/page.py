@@ -7,7 +7,7 @@ import streamlit as st
 
 from clsviz import export, figures, words
 from clsviz.analysis.search_test import TESTED, SearchTest
-from clsviz.errors import ClsvizError, CorpusError, SettingError, Subject, UnsearchableError
+from clsviz.errors import ClsvizError, CorpusError, SettingError, UnsearchableError
 from clsviz.experiment import Experiment
 from clsviz.figures import static
 from clsviz.jobs import Found, State
@@ -136,7 +136,7 @@ def _show() -> None:
     terms = words.glossary.of_page(words.glossary.LENGTH_AND_SEARCH, experiment)
     layout.head(words.search.QUESTION, answer, numbers, _caveat(test, asked, similarity), terms=terms)
     error = now.asked.error
-    if error is not None and error.subject is not Subject.MODEL and experiment.corpus != SEARCH_DEFAULTS["corpus"]:
+    if isinstance(error, UnsearchableError | CorpusError) and experiment.corpus != SEARCH_DEFAULTS["corpus"]:
         st.button(words.search_cards.OFFER, type="primary", on_click=_take_python_api, icon=":material/search:")
     with st.container(key="advice"):
         if test is not None:

@@ -2,7 +2,7 @@ import pytest
 
 from clsviz.errors import SettingError
 from clsviz.experiment import Experiment
-from clsviz.settings import DEFAULT_OVERLAYS, Overlay
+from clsviz.settings import DEFAULT_OVERLAYS, Overlay, SimilarityFunction
 from clsviz.ui.state.links import EXTRAS, MOST_MODELS, overlays_text
 
 
@@ -13,6 +13,12 @@ from clsviz.ui.state.links import EXTRAS, MOST_MODELS, overlays_text
         ("axes", "free", True),
         ("heat", "probe", True),
         ("nearest", "yes", True),
+<<<<<<< HEAD
+=======
+        ("similarity", "dot", SimilarityFunction.DOT),
+        ("titles", "headline", "headline"),
+        ("searches", f"upload-{32 * '0'}", f"upload-{32 * '0'}"),
+>>>>>>> spage
         ("origin", "", 0),
         ("origin", "1000", 1000),
         ("sentence", "", 1),
@@ -41,6 +47,10 @@ def test_what_a_page_has_is_read_from_its_link(name: str, text: str, expected: o
     [
         ("axes", "Free", False),
         ("nearest", "no", False),
+        ("joined", "yes", False),
+        ("similarity", "euclid", SimilarityFunction.COSINE),
+        ("titles", "a\nb", ""),
+        ("searches", "/etc/passwd", ""),
         ("origin", "99", 0),
         ("origin", "20001", 0),
         ("origin", "yes", 0),
