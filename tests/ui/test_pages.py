@@ -25,13 +25,9 @@ from clsviz.ui.parts import share
 from clsviz.ui.state import session
 
 PAGES = ("", "where_length_lives", "length_and_search", "compare_models", "try_a_sentence", "inside_the_model")
-<<<<<<< HEAD
 OF_A_CORPUS = PAGES[:5]
 OF_SENTENCES = tuple(name for name in OF_A_CORPUS if name != "length_and_search")
 """The page about search has texts of its own, which know no cutoff: tests/ui/test_length_and_search.py."""
-=======
-OF_A_CORPUS, SEARCH = PAGES[:5], PAGES[2]
->>>>>>> spage
 
 TEXTS = random_sentences(120, seed=11)
 VECTORS = np.random.default_rng(0).normal(1, 1, size=(120, 6)).astype(np.float32)
@@ -54,14 +50,8 @@ def test_a_page_opens_answers_and_keeps_its_link(name: str, tiny_folder: Path, c
     links = page.get("page_link")
     assert len(links) == len(PAGES) + (name != PAGES[-1])  # the last leads nowhere
     assert all("length_cutoff=30" in link.proto.query_string for link in links)
-<<<<<<< HEAD
     if name in OF_SENTENCES:
         assert {"layer_2", "length_cutoff"} <= {slider.key for slider in page.main.select_slider}
-=======
-    if name in OF_A_CORPUS:
-        of_view = {"layer_2"} if name == SEARCH else {"layer_2", "length_cutoff"}
-        assert of_view <= {slider.key for slider in page.main.select_slider}
->>>>>>> spage
         assert page.select_slider(key="layer_2").value == session.LAST
         drawn = {getattr(element, "key", None) for element in page}
         assert not {"sample_size", "seed", "unit", "upload"} & drawn  # nobody has opened the boxes
@@ -88,11 +78,7 @@ def test_what_is_not_free_waits_for_run(
     assert not page.error
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize("name", OF_SENTENCES)
-=======
-@pytest.mark.parametrize("name", [name for name in OF_A_CORPUS if name != SEARCH])
->>>>>>> spage
 def test_a_run_that_fails_says_why_and_can_be_tried_again(
     name: str, tiny_folder: Path, corpus: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

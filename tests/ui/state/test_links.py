@@ -13,12 +13,6 @@ from clsviz.ui.state.links import EXTRAS, MOST_MODELS, overlays_text
         ("axes", "free", True),
         ("heat", "probe", True),
         ("nearest", "yes", True),
-<<<<<<< HEAD
-=======
-        ("similarity", "dot", SimilarityFunction.DOT),
-        ("titles", "headline", "headline"),
-        ("searches", f"upload-{32 * '0'}", f"upload-{32 * '0'}"),
->>>>>>> spage
         ("origin", "", 0),
         ("origin", "1000", 1000),
         ("sentence", "", 1),
