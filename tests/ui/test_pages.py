@@ -25,9 +25,7 @@ from clsviz.ui.parts import share
 from clsviz.ui.state import session
 
 PAGES = ("", "where_length_lives", "length_and_search", "compare_models", "try_a_sentence", "inside_the_model")
-OF_A_CORPUS = PAGES[:5]
-OF_SENTENCES = tuple(name for name in OF_A_CORPUS if name != "length_and_search")
-"""The page about search has texts of its own, which know no cutoff: tests/ui/test_length_and_search.py."""
+OF_A_CORPUS, SEARCH = PAGES[:5], PAGES[2]
 
 TEXTS = random_sentences(120, seed=11)
 VECTORS = np.random.default_rng(0).normal(1, 1, size=(120, 6)).astype(np.float32)
@@ -50,8 +48,9 @@ def test_a_page_opens_answers_and_keeps_its_link(name: str, tiny_folder: Path, c
     links = page.get("page_link")
     assert len(links) == len(PAGES) + (name != PAGES[-1])  # the last leads nowhere
     assert all("length_cutoff=30" in link.proto.query_string for link in links)
-    if name in OF_SENTENCES:
-        assert {"layer_2", "length_cutoff"} <= {slider.key for slider in page.main.select_slider}
+    if name in OF_A_CORPUS:
+        of_view = {"layer_2"} if name == SEARCH else {"layer_2", "length_cutoff"}
+        assert of_view <= {slider.key for slider in page.main.select_slider}
         assert page.select_slider(key="layer_2").value == session.LAST
         drawn = {getattr(element, "key", None) for element in page}
         assert not {"sample_size", "seed", "unit", "upload"} & drawn  # nobody has opened the boxes
@@ -63,7 +62,7 @@ def test_a_page_opens_answers_and_keeps_its_link(name: str, tiny_folder: Path, c
         assert page.run().session_state.seed == 3
 
 
-@pytest.mark.parametrize("name", OF_SENTENCES)
+@pytest.mark.parametrize("name", OF_A_CORPUS)
 def test_what_is_not_free_waits_for_run(
     name: str, tiny_folder: Path, corpus: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -78,7 +77,7 @@ def test_what_is_not_free_waits_for_run(
     assert not page.error
 
 
-@pytest.mark.parametrize("name", OF_SENTENCES)
+@pytest.mark.parametrize("name", [name for name in OF_A_CORPUS if name != SEARCH])
 def test_a_run_that_fails_says_why_and_can_be_tried_again(
     name: str, tiny_folder: Path, corpus: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -159,7 +158,6 @@ def test_every_page_shows_imported_vectors_or_says_that_there_is_no_model(name: 
         "inside_the_model": words.imported.NO_PAGE,
         SEARCH: "imported vectors have no queries",
         "compare_models": "under 80 words in every model",
-        "length_and_search": "Can’t tell: only ",
     }
     assert expected.get(name, words.imported.NO_OTHERS) in said
     if name in ("", "where_length_lives"):
