@@ -29,7 +29,8 @@ def in_numbers(shown: "ViewData", experiment: Experiment, n_sampled: int, shape:
     if shape is not None and shape.curve_r_squared > max(shape.curve_null, 0):
         parts.append(f"smooth curve: {share(shape.curve_r_squared)}")
     if shape is not None and not math.isnan(shape.spread_ratio):
-        parts.append(f"spread, shortest against longest fifth: {number(shape.spread_ratio, digits=1)}×")
+        times = f"{shape.spread_ratio:.{1 if shape.spread_ratio >= 1 else 2}f}"
+        parts.append(f"spread, shortest against longest fifth: {times}×")
     return " · ".join([*parts, f"{fit.n:,} of {n_sampled:,} sentences, {lengths}"])
 
 

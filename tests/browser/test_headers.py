@@ -57,7 +57,8 @@ def test_the_copied_markup_shows_the_picture_alone_on_another_page(
     assert (query["embed"], query["layer"]) == (["true"], ["5"])
     expect(inside.locator(".st-key-scatter .js-plotly-plot .gl-canvas").first).to_be_visible()
     expect(inside.get_by_text("Norm of the [CLS] embedding, layer 5")).to_be_visible()
-    for hidden in ("stSidebar", "stHeader", "stHeading", "stExpander", "stPopover", "stTextInput"):
+    expect(inside.get_by_test_id("stHeading").filter(visible=True)).to_have_count(2)  # the question and the answer
+    for hidden in ("stSidebar", "stHeader", "stExpander", "stPopover", "stTextInput"):
         assert inside.get_by_test_id(hidden).filter(visible=True).count() == 0
     picture, window = inside.locator(".st-key-picture").bounding_box(), frame.bounding_box()
     assert picture is not None

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from support.browser import SMALL, answer, begin, figures, measured, numbers, settle, sidebar, unfold
 from support.hub import Hub
 
-from clsviz import words
+from clsviz.words.numbers import share
 
 URL_SETTLES_MILLISECONDS = 2500
 """The app takes a URL for the visitor's doing only when it comes more than two seconds after its own last change."""
@@ -123,11 +123,11 @@ def check_that_a_typed_sentence_gets_its_star_and_its_numbers(page: Page) -> Non
 
 
 def check_that_what_is_typed_goes_along_to_the_page_whose_link_is_clicked_at_once(page: Page) -> None:
-    box = page.get_by_role("textbox", name="Your own sentence")
     for name, question in (("Try a sentence", "make of a sentence?"), ("Norm vs length", "in the norm of")):
-        box.fill(f"On the way to {name}")
+        page.get_by_role("textbox", name=re.compile("^Your (own )?sentence$")).fill(f"On the way to {name}")
         page.get_by_role("link", name=name).click(delay=100)  # as long as a finger needs
         expect(page.get_by_role("heading", level=1)).to_contain_text(question)
+        box = page.get_by_role("textbox", name=re.compile("^Your (own )?sentence$"))
         expect(box).to_have_value(f"On the way to {name}")
         settle(page)
 
@@ -177,4 +177,4 @@ def test_downloads_hold_what_is_shown(visit: Callable[..., Page], tmp_path: Path
     table = pd.read_csv(paths["csv"])
     assert len(table) == len(pd.read_parquet(paths["parquet"])) == 1000
     used = table[table["n_tokens"] < 80]
-    assert words.numbers.share(used["n_tokens"].corr(used["cls_6"]) ** 2) == figures(page)[0]
+    assert share(used["n_tokens"].corr(used["cls_6"]) ** 2) == figures(page)[0]

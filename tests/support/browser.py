@@ -130,7 +130,10 @@ def unfold(page: Page, name: str) -> None:
 
 def choose(page: Page, label: str, option: str) -> None:
     """Open a list and choose an option."""
-    page.get_by_role("combobox", name=label).click()
+    box = page.get_by_role("combobox", name=label)
+    box.scroll_into_view_if_needed()  # a list closes when the page is scrolled
+    settle(page)
+    box.click()
     page.get_by_role("option", name=option, exact=True).click()
     settle(page)
 

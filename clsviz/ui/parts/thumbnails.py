@@ -14,16 +14,16 @@ _ROW = st.components.v2.component(
     css="""
 div { display: flex; gap: 0.5rem; overflow-x: auto; padding: 3px; }
 button {
-  flex: 1 0 6.2rem; max-width: 11rem; padding: 0.3rem 0.45rem; cursor: pointer; text-align: left;
+  flex: 1 0 auto; min-width: 6.2rem; max-width: 11rem; padding: 0.3rem 0.45rem; cursor: pointer; text-align: left;
   font: inherit; font-family: var(--st-font); font-size: 0.8rem; color: var(--st-text-color); background: transparent;
   border: 1px solid var(--st-border-color); border-radius: var(--st-button-radius);
 }
 button[aria-pressed="true"] { box-shadow: inset 0 0 0 1px var(--st-primary-color); }
 button[aria-pressed="true"], button:hover { border-color: var(--st-primary-color); }
 button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 1px; }
-svg { display: block; width: 100%; height: 2.9rem; overflow: visible; }
+svg { display: block; width: 100%; height: 2.9rem; }
 path { fill: none; stroke-linecap: round; vector-effect: non-scaling-stroke; }
-span { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 0.4rem; white-space: nowrap; }
+span { display: flex; justify-content: space-between; gap: 0 0.4rem; white-space: nowrap; }
 """,
     js=f"""
 const BOX = "0 0 {WIDE} {HIGH}"
