@@ -65,23 +65,24 @@ def main(examples: Callable[[], list[Example]] = list) -> None:
     def link(query: dict[str, str]) -> None:  # at every run: what a fragment wrote elsewhere goes unless it does again
         for place, other in zip(places, pages, strict=True):  # Streamlit's own menu would drop the settings
             place.page_link(other, query_params=query)
-        if not is_drawn or (page is pages[-1] and not st.context.is_embedded):
-            next_place.empty()
-            return
+        if is_drawn:  # before, it would be pushed down by all that comes
+            link_next(query)
+
+    def link_next(query: dict[str, str]) -> None:
         if st.context.is_embedded:  # in the page of somebody else, a link back
             address = f"./{_STORY[at][0]}?{urlencode(query)}"
             next_place.link_button("Open in clsviz", address, icon=":material/open_in_new:", type="tertiary")
-            return
-        question = _STORY[at][-1]
-        icon = ":material/arrow_forward:"
-        next_place.page_link(pages[at + 1], label=question, icon=icon, icon_position="right", query_params=query)
+        elif page is not pages[-1]:
+            label, icon = _STORY[at][-1], ":material/arrow_forward:"
+            next_place.page_link(pages[at + 1], label=label, icon=icon, icon_position="right", query_params=query)
 
     session.link_pages_by(link)
     session.offer(examples)
     with body:
         page.run()
-    is_drawn = True  # before, it would be pushed down by all that comes
-    link(session.query() or written)
+    is_drawn = True
+    # The other links stay as the page wrote them: written here once more, they would go and come at its next change.
+    link_next(session.query() or written)
     assist.show()
 
 
