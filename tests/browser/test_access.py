@@ -10,7 +10,7 @@ WIDE, NARROW = ViewportSize(width=1440, height=900), ViewportSize(width=390, hei
 UPRIGHT, SMALL = ViewportSize(width=768, height=1024), ViewportSize(width=1024, height=768)
 """A tablet, whose sidebar is closed, and the same on its side, where it is open."""
 
-MOST_STOPS = 29
+MOST_STOPS = 32
 
 MOST_MOVED = 0.1
 """What is good, says the definition of the measure: https://web.dev/articles/cls."""

@@ -10,7 +10,7 @@ from clsviz.ui.parts import plot
 
 _ROW = st.components.v2.component(
     "clsviz.thumbnails",
-    html='<div role="group"></div>',
+    html='<div role="toolbar"></div>',
     css="""
 div { display: flex; gap: 0.5rem; overflow-x: auto; padding: 3px; }
 button {
@@ -32,13 +32,19 @@ const BOX = "0 0 {WIDE} {HIGH}"
 const LOOK = { points: [0, 2.5, 0.45], marked: [3, 4, 1], line: [1, 2, 1] } // colour of the theme, width, opacity
 
 export default function ({ data, parentElement, setTriggerValue }) {
-  const row = parentElement.querySelector("[role=group]")
+  const row = parentElement.querySelector("[role=toolbar]")
   const colours = getComputedStyle(row).getPropertyValue("--st-chart-categorical-colors").split(",")
   row.setAttribute("aria-label", data.about)
   while (row.children.length > data.pictures.length) row.lastChild.remove()
+  row.onkeydown = ({ key }) => { // one stop of the Tab key for all of them
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[key]
+    if (step) row.children[[...row.children].indexOf(row.getRootNode().activeElement) + step]?.focus()
+  }
+  const chosen = Math.max(0, data.pictures.findIndex(({ is_chosen }) => is_chosen))
   data.pictures.forEach(({ name, result, is_chosen, paths }, at) => {
     const button = row.children[at] ?? row.appendChild(document.createElement("button"))
     button.type = "button"
+    button.tabIndex = at === chosen ? 0 : -1
     button.setAttribute("aria-pressed", String(is_chosen))
     button.onclick = () => setTriggerValue("chosen", at)
     const drawn = Object.entries(LOOK).map(([part, [colour, width, opacity]]) =>
