@@ -21,12 +21,12 @@ OF_STREAMLIT = [
 WIDE, NARROW = ViewportSize(width=1400, height=1000), ViewportSize(width=390, height=844)
 
 LAST = {
-    "": "of 5,000 sentences, those under",
+    "": "of 5,000 sentences, 3–79 tokens",
     "where_length_lives": "Gain and bias of the LayerNorm",
-    "length_and_search": "How it was measured",
-    "try_a_sentence": "corpus sentences of about this length",
-    "compare_models": "of a linear probe, on the first",
-    "inside_the_model": "numbers is off by more than",
+    "length_and_search": "None of 5 fixes clearly raises recall",
+    "compare_models": "how many tokens a linear probe misses length, on the first",
+    "try_a_sentence": "The pooler takes the norm from",
+    "inside_the_model": "The norm follows from the direction",
 }
 """What every page shows only when everything else is there, by its path."""
 

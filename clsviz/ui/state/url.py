@@ -20,6 +20,8 @@ _ON_ITS_WAY_SECONDS = 0.5
 _DEFAULTS = {"length-and-search": SEARCH_DEFAULTS}
 """Of pages that open with other settings than the rest."""
 
+_OF_EXPERIMENT = {field.name for field in fields(Experiment)}
+
 _SETTINGS = [*(field.name for field in fields(Experiment)), "text", "with_text", *EXTRAS]
 """The visitor's settings among the session's state."""
 
@@ -34,6 +36,9 @@ def restore(page: str) -> None:
     query = st.query_params.to_dict()
     written = session.written()
     if written is not None and (query == written.query or (page == written.page and not _is_back_or_forward(written))):
+        if _DEFAULTS.get(page) != _DEFAULTS.get(written.page):  # what the link leaves out is another on this page
+            known = {name: text for name, text in query.items() if name in _OF_EXPERIMENT}
+            session.choose(Experiment.from_query({**_DEFAULTS.get(page, {}), **known}))
         return
     problems: list[SettingError] = []
     text = query.pop(TEXT_PARAMETER, "")
