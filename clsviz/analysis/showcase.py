@@ -11,11 +11,10 @@ import tempfile
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from clsviz import analysis
 from clsviz.analysis import compare, layers, probes, random_weights, search, search_test, typed
-from clsviz.encoder import AnyEncoder
 from clsviz.errors import UndefinedFitError
 from clsviz.experiment import Experiment, Selection, View
 from clsviz.jobs import (
@@ -36,6 +35,9 @@ from clsviz.sources.searches import find_searches
 from clsviz.store import Store
 from clsviz.store.results import ResultCache, ResultKey, write
 from clsviz.vectors import Vectors
+
+if TYPE_CHECKING:
+    from clsviz.encoder import Encoder
 
 T = TypeVar("T")
 
@@ -156,7 +158,7 @@ def read_searches(weights: models.Weights, elsewhere: Store, encoders: Encoders)
         write(_RESULTS, search_test.key_of(corpus.corpus, weights, pooling, None, is_bundled=True), test)
 
 
-def read_examples(encoder: AnyEncoder) -> None:
+def read_examples(encoder: "Encoder") -> None:
     """What the model makes of the pages' own examples, and what it is made of."""
     grown = typed.growth_texts(typed.EXAMPLE, seed=DEFAULT.seed, word=typed.first_words(typed.EXAMPLE)[0])
     texts: list[str] = grown["text"].tolist()

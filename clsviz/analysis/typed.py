@@ -20,7 +20,7 @@ from clsviz.statistics.similarity import percentiles_among_pairs, similarities
 from clsviz.vectors import Vectors, without_gain
 
 if TYPE_CHECKING:
-    from clsviz.encoder import Anatomy, AnyEncoder
+    from clsviz.encoder import Anatomy, Encoder
 
 
 MOST_WORDS = 60
@@ -223,7 +223,7 @@ class TypedSentences:
         return float(self.vectors.norms(view.pooling, view.layer)[at])
 
 
-def measure(encoder: "AnyEncoder", sentences: Sequence[str]) -> TypedSentences:
+def measure(encoder: "Encoder", sentences: Sequence[str]) -> TypedSentences:
     """Measure everything of the sentences; raises ModelError where the encoder cannot."""
     raw, _ = encoder.cls_and_pooler(sentences)
     tokens = [encoder.framed_tokens(sentence) for sentence in sentences]
@@ -241,7 +241,7 @@ def measure(encoder: "AnyEncoder", sentences: Sequence[str]) -> TypedSentences:
     )
 
 
-def measure_norms(encoder: "AnyEncoder", sentences: Sequence[str]) -> Vectors:
+def measure_norms(encoder: "Encoder", sentences: Sequence[str]) -> Vectors:
     """The norms of every pooling after every layer, without the vectors themselves."""
     return replace(encoder.vectors(sentences), runs=())
 
@@ -350,7 +350,7 @@ class Check:
     layers: list[OfLayer]
 
 
-def check(encoder: "AnyEncoder", sentence: str) -> Check:
+def check(encoder: "Encoder", sentence: str) -> Check:
     """Measure the sentence; raises ModelError where the encoder cannot."""
     cls, pooler = encoder.cls_and_pooler([sentence])
     layers = []

@@ -1,12 +1,10 @@
 from .anatomy import Anatomy, Architecture, Parameter, PoolerWeights, SpecialToken, TokenizerFacts
-from .any_encoder import AnyEncoder
 from .batches import is_out_of_memory
 from .encoder import Encoder
 from .linear import Linear, has_fast_bfloat16, product_rate
 
 __all__ = [
     "Anatomy",
-    "AnyEncoder",
     "Architecture",
     "Encoder",
     "Linear",

@@ -1,24 +1,20 @@
 from .drawn import REDRAWN, drawn, encoder_of, identified
-from .estimate import LOAD_SECONDS, RATE_OF_VECTORS, Cost, Machine, gigabytes_of
+from .estimate import GPU_RATE, LOAD_SECONDS, RATE_OF_VECTORS, Cost, Machine, Plan, gigabytes_of, plan, planned
 from .extraction import (
     AUDIT_SIZE,
     Extraction,
     Found,
     kind_of_norms,
-    measure_altered,
-    measure_texts,
-    measure_untrained,
     measurement_key,
     state_of_files,
 )
 from .housekeeping import Housekeeping
 from .imports import Import, import_rows, list_imports
 from .job import Job, State, Steps, Watcher
-from .plan import GPU_RATE, Plan, plan, planned
-from .pooled import ModelVectors, PooledTexts
 from .queue import FREE_SECONDS, Analysis, JobQueue, Lane, MeasuringJob
 from .share import Share, Worker
 from .showcase import SHOWCASE, Origin, measure_showcase, origin
+from .texts import ModelVectors, PooledTexts, measure_altered, measure_texts, measure_untrained
 from .worker_process import Encoders, RemoteEncoders, WorkerLostError
 
 __all__ = [

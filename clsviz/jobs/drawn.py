@@ -22,7 +22,7 @@ from clsviz.sources.models import Weights
 from clsviz.store.store import Store
 
 if TYPE_CHECKING:
-    from clsviz.encoder import AnyEncoder
+    from clsviz.encoder import Encoder
 
 REDRAWN = (
     "PyTorch draws other random weights on this machine than those of the earlier results, so the results are measured "
@@ -55,9 +55,7 @@ def identified(weights: Weights, store: Store) -> Weights:
     return replace(weights, fingerprint=recipe, recipe="", drawn="", is_redrawn=False)
 
 
-def encoder_of(
-    weights: Weights, encoders: Encoders, store: Store, precision: Precision = Precision.EXACT
-) -> "AnyEncoder":
+def encoder_of(weights: Weights, encoders: Encoders, store: Store, precision: Precision = Precision.EXACT) -> "Encoder":
     """The encoder with these weights; what an untrained one drew is noted in the store, if it is news.
 
     Raises ModelError where it cannot be loaded, RedrawnError where `weights` are others than those that were drawn, and

@@ -2,18 +2,16 @@
 
 import contextlib
 import functools
-import hashlib
-import json
 import os
 import threading
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clsviz.errors import ModelError, StoreError
+from clsviz.errors import StoreError
 from clsviz.experiment import Experiment
 from clsviz.jobs.drawn import RedrawnError, drawn, encoder_of, identified
 from clsviz.jobs.estimate import LOAD_SECONDS, RATE_OF_VECTORS, TYPICAL_CHARACTERS, Cost, Machine, operations_of
@@ -24,13 +22,11 @@ from clsviz.measurements import Kind, Measurements, kind_of
 from clsviz.progress import Progress, interruptible
 from clsviz.settings import ALL, RANGES, Alteration, Precision
 from clsviz.sources import catalogue, local_files, models, sampling
-from clsviz.store.outline import read_outline
-from clsviz.store.parts import Key, Shape, missing, n_between
+from clsviz.store.parts import Key, Shape, missing, n_between, read_outline
 from clsviz.store.store import Store
 from clsviz.vectors import KINDS, Vectors
 
 if TYPE_CHECKING:
-    from clsviz.encoder import AnyEncoder
     from clsviz.store.census import Counted
 
 AUDIT_SIZE = 256
@@ -230,7 +226,8 @@ class Extraction:
     def fetch(self, progress: Progress) -> Found:
         """Model and sentences, with what is stored; raises as `run` does, and measures nothing."""
         weights = self._fetch_weights(progress)
-        return self._publish(self._stored(weights, self._draw(sampling.fetch_sample, progress)))
+        self.found = found = self._stored(weights, self._draw(sampling.fetch_sample, progress))
+        return found
 
     def run(self, progress: Progress) -> Found:
         """Complete the experiment, storing it part by part; raises ClsvizError, and CancelledError if cancelled.
@@ -305,12 +302,13 @@ class Extraction:
             from clsviz.store.census import is_kept  # SciPy loads only now
 
             if not is_kept(self._store, self.key_of(found), sample.n_sentences):
-                self._publish(found)  # to be seen while all are counted
+                self.found = found  # to be seen while all are counted
         found, n = self._count(found, progress), len(found.sentences)
         outline = self._outline(self.key_of(found)) if found.n_missing else None
         if outline is not None and len(outline) >= n:
             found = replace(found, measurements=outline.head(n), n_shipped=n)
-        return self._publish(found)
+        self.found = found
+        return found
 
     def _stored(self, weights: models.Weights, sample: sampling.Sample) -> Found:
         """What the store has of a sample; raises ModelError where imported vectors are not all there."""
@@ -365,13 +363,16 @@ class Extraction:
         found = self.found
         if found is None and not local_files.build_seconds(self.experiment.corpus, self._store.corpora):
             with contextlib.suppress(catalogue.NotDownloadedError):
-                found = self._publish(self._stored(weights, self._draw(sampling.find_sample, progress)))
+                self.found = found = self._stored(weights, self._draw(sampling.find_sample, progress))
         if found is None:
             # The model loads while the corpus is built or fetched. Whatever the precision, the exact one comes first.
             # Whoever needs it later waits for it, and gets its error.
-            load = functools.partial(_load, self._encoders, weights)
+            def load() -> None:
+                with contextlib.suppress(Exception):
+                    self._encoders.get(weights)
+
             threading.Thread(target=load, name="load").start()  # no daemon: Python must not end while torch loads
-            found = self._publish(self._stored(weights, self._draw(sampling.fetch_sample, progress)))
+            self.found = found = self._stored(weights, self._draw(sampling.fetch_sample, progress))
         if found.audit is not None and found.audit.n_missing:
             # Before anything else, so that nothing is shown before its error is known.
             found = replace(found, audit=self._complete(found.audit, progress, found))
@@ -383,7 +384,7 @@ class Extraction:
         """Measure what is missing, and publish what is known after every part; fast: what `found` is the audit of."""
 
         def published(found: Found) -> Found:
-            self._publish(found if fast is None else replace(fast, audit=found))
+            self.found = found if fast is None else replace(fast, audit=found)
             return found
 
         found = published(self._count(self._read_stored(found), progress))
@@ -406,21 +407,14 @@ class Extraction:
 
     def _worker(self, found: Found, progress: Progress, share: Share | None = None) -> Worker:
         """What measures the parts that are missing, once the model is loaded."""
-        encoder = self._loaded(found.weights, found.precision, progress)
+        progress.begin(f"Loading {found.weights.label}")
+        get = functools.partial(encoder_of, found.weights, self._encoders, self._store, found.precision)
+        encoder = interruptible(get, progress, daemon=False)
         if self._alteration is not None:
             encoder = encoder.altered(self._alteration, self.experiment.seed)
         stage = "Measuring" if found.precision is self.experiment.precision else "Measuring a few exactly"
         stage = {Kind.VECTORS: "Measuring vectors", Kind.MEANS: "Measuring means"}.get(self.kind, stage)
         return Worker(found.sample, self.key_of(found), encoder, self._store, progress, share, stage)
-
-    def _loaded(self, weights: models.Weights, precision: Precision, progress: Progress) -> "AnyEncoder":
-        progress.begin(f"Loading {weights.label}")
-        get = functools.partial(encoder_of, weights, self._encoders, self._store, precision)
-        return interruptible(get, progress, daemon=False)
-
-    def _publish(self, found: Found) -> Found:
-        self.found = found
-        return found
 
     def _measured_rate(self, weights: models.Weights | None, kind: Kind) -> float | None:
         numbers = self.experiment.precision.numbers
@@ -445,104 +439,6 @@ class Extraction:
         return (0 if is_loaded else LOAD_SECONDS) + n_sentences / rate
 
 
-def _load(encoders: Encoders, weights: models.Weights) -> None:
-    with contextlib.suppress(Exception):  # whoever needs the model next gets the same error
-        encoders.get(weights)
-
-
 def _are_of_one_model(some: Measurements, others: Measurements) -> bool:
     """Whether one model can have measured both."""
     return not (len(some) and len(others)) or Shape.of(some) == Shape.of(others)
-
-
-_ALTERING = 1
-"""Raise it when an alteration changes sentences in another way; what was measured before is then ignored."""
-
-
-def measure_texts(
-    texts: Sequence[str],
-    experiment: Experiment,
-    found: Found,
-    store: Store,
-    encoders: Encoders,
-    progress: Progress,
-    fingerprint: str = "",
-) -> Vectors:
-    """The vectors of texts by the model that `found` is by; those that the store has are not measured again.
-
-    experiment: what was found with. fingerprint: of what the texts are the beginning of, which they are a corpus of in
-    the store; by default their own. Raises ClsvizError, and CancelledError if cancelled.
-    """
-    fingerprint = fingerprint or hashlib.sha256(json.dumps(list(texts)).encode()).hexdigest()
-    return _measure(fingerprint, list(texts), None, experiment, found, store, encoders, progress)
-
-
-def measure_altered(
-    n: int,
-    alteration: Alteration,
-    experiment: Experiment,
-    found: Found,
-    store: Store,
-    encoders: Encoders,
-    progress: Progress,
-    draw: int = 0,
-) -> Vectors:
-    """The vectors of the first n sentences of what was found, altered before the same model reads them.
-
-    As `measure_texts`; in the store they are a corpus with a fingerprint made of the sample’s and the alteration, so
-    that more sentences are measured in addition to those that are there. draw: of an alteration drawn at random, its
-    number. Raises AlterationError where the model cannot read them.
-    """
-    drawn = replace(experiment, seed=(experiment.seed + draw) % (RANGES["seed"][1] + 1))
-    fingerprint = _altered(found, alteration, draw)
-    return _measure(fingerprint, found.sentences[:n], alteration, drawn, found, store, encoders, progress)
-
-
-def _altered(found: Found, alteration: Alteration, draw: int = 0) -> str:
-    """The fingerprint of altered sentences as a corpus in the store."""
-    text = f"{found.corpus.fingerprint}\n{alteration}\n{_ALTERING}" + (f"\n{draw}" if draw else "")
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def measure_untrained(
-    seed: int,
-    experiment: Experiment,
-    found: Found,
-    store: Store,
-    encoders: Encoders,
-    progress: Progress,
-    alteration: Alteration | None = None,
-) -> Vectors:
-    """The vectors of the sentences that were found, by the same architecture with random weights of that seed.
-
-    Otherwise as `measure_altered`; in the store they are those of the model “untrained:…”.
-    """
-    sample = found.sample.head(len(found.measurements))
-    if alteration:
-        sample = replace(sample, corpus=replace(found.corpus, fingerprint=_altered(found, alteration)))
-    name = str(replace(models.Name.parse(found.weights.pinned), untrained=True, seed=seed))
-    weights = identified(models.fetch(name, progress), store)
-    with contextlib.suppress(RedrawnError):  # what is stored of other weights is left where it is
-        encoder_of(weights, encoders, store)
-    nothing_yet = Found(identified(weights, store), sample, measurements=Vectors.none(), seed=found.seed)
-    untrained = replace(experiment.for_vectors, model=name)
-    extraction = Extraction(untrained, store, encoders, nothing_yet, kind=Kind.VECTORS, alteration=alteration)
-    return extraction.run(progress).vectors
-
-
-def _measure(
-    fingerprint: str,
-    texts: list[str],
-    alteration: Alteration | None,
-    experiment: Experiment,
-    found: Found,
-    store: Store,
-    encoders: Encoders,
-    progress: Progress,
-) -> Vectors:
-    if identified(models.fetch(experiment.model, progress), store).fingerprint != found.weights.fingerprint:
-        raise ModelError(f"The files of {found.weights.label} were changed meanwhile. Reload the page.")
-    sample = sampling.Sample(replace(found.corpus, fingerprint=fingerprint), texts, "")
-    nothing_yet = Found(found.weights, sample, measurements=Vectors.none(), seed=experiment.seed)
-    extraction = Extraction(experiment, store, encoders, nothing_yet, kind=Kind.VECTORS, alteration=alteration)
-    return extraction.run(progress).vectors

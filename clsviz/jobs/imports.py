@@ -12,7 +12,6 @@ import json
 import tempfile
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 import filelock
 import numpy as np
@@ -31,7 +30,7 @@ from clsviz.store.parts import Key
 from clsviz.store.store import Store
 from clsviz.vectors import Vectors
 
-_SEED = 0
+_FOLDER, _SEED = "imported", 0
 _PART_SIZES = {Kind.NORMS: 65_536, Kind.VECTORS: 1024}
 _MOST_SHOWN = 100_000
 """The largest sample that the link of an import asks for."""
@@ -95,10 +94,9 @@ def import_rows(
     if corpus.n_sentences != n:
         raise CorpusError(f"Of {n:,} texts only {corpus.n_sentences:,} can be read again. Leave out what is no text.")
     for kind in (Kind.NORMS, Kind.VECTORS)[: 1 + bool(taken.width)]:
-        _write(
-            taken, kind, Key(name.fingerprint, corpus.fingerprint, _SEED, *_precision(), kind), order, store, progress
-        )
-    with new_file(_folder(store) / f"{name.fingerprint[:32]}.json") as temporary:
+        of = name.fingerprint, corpus.fingerprint, _SEED, _ANY_LENGTH, Precision.EXACT.numbers
+        _write(taken, kind, Key(*of, kind), order, store, progress)
+    with new_file(store.root / _FOLDER / f"{name.fingerprint[:32]}.json") as temporary:
         temporary.write_text(json.dumps(asdict(imported)), encoding="utf-8")
     return imported
 
@@ -107,7 +105,7 @@ def list_imports(store: Store) -> list[Import]:
     """What was imported into a store, by label; nothing where the store cannot be looked into."""
     found, paths = [], []
     with contextlib.suppress(OSError):
-        paths = [*_folder(store).glob("*.json")]
+        paths = [*(store.root / _FOLDER).glob("*.json")]
     for path in paths:
         with contextlib.suppress(OSError, ValueError, TypeError, RecursionError):
             one = Import(**json.loads(path.read_bytes()))
@@ -209,10 +207,6 @@ def _write(taken: _Taken, kind: Kind, key: Key, order: NDArray[np.intp], store: 
         raise StoreError("Another process is importing the same. Wait for it to end.") from None
 
 
-def _precision() -> tuple[int, str]:
-    return _ANY_LENGTH, Precision.EXACT.numbers
-
-
 def _lines(texts: list[str], *, is_first: bool) -> bytes:
     """Texts as lines of JSON, as `clsviz.measure` keeps sentences that it is given."""
     try:
@@ -220,7 +214,3 @@ def _lines(texts: list[str], *, is_first: bool) -> bytes:
     except orjson.JSONEncodeError:
         raise CorpusError("A text holds half a character (a lone surrogate). Leave it out.") from None
     return lines if is_first else b"\n" + lines
-
-
-def _folder(store: Store) -> Path:
-    return store.root / "imported"

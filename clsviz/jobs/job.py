@@ -11,8 +11,7 @@ from enum import Enum
 from typing import Generic, Protocol, TypeVar
 
 from clsviz.errors import CancelledError, ClsvizError, OutOfTimeError, Subject, TooManyError, UnexpectedError
-from clsviz.jobs.estimate import Cost
-from clsviz.jobs.plan import Plan
+from clsviz.jobs.estimate import Cost, Plan
 from clsviz.progress import Progress
 
 _log = logging.getLogger(__name__)

@@ -16,7 +16,7 @@ from clsviz.store.parts import Key, Part, borders, missing, n_between
 from clsviz.store.store import LOCK, Store
 
 if TYPE_CHECKING:
-    from clsviz.encoder import AnyEncoder
+    from clsviz.encoder import Encoder
 
 
 class Measured(NamedTuple):
@@ -58,7 +58,7 @@ class Worker:
         self,
         sample: Sample,
         key: Key,
-        encoder: "AnyEncoder",
+        encoder: "Encoder",
         store: Store,
         progress: Progress,
         share: Share | None = None,

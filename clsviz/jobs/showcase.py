@@ -18,7 +18,7 @@ from clsviz.jobs.extraction import Extraction, Found
 from clsviz.jobs.worker_process import Encoders
 from clsviz.measurements import Kind
 from clsviz.progress import Progress
-from clsviz.store.outline import write_outline
+from clsviz.store.parts import write_outline
 from clsviz.store.store import Store
 
 SHOWCASE = Path(__file__).parents[1] / "store" / "data"

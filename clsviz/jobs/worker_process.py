@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from loky import ProcessPoolExecutor
     from numpy.typing import NDArray
 
-    from clsviz.encoder import Anatomy, AnyEncoder, Encoder
+    from clsviz.encoder import Anatomy, Encoder
 
     Floats = NDArray[np.float32]
 
@@ -78,7 +78,7 @@ class Encoders:
         self._loaded: LRUCache[tuple[str, Precision], Encoder] = LRUCache(capacity)
         self._lock = threading.RLock()
 
-    def get(self, weights: Weights, precision: Precision = Precision.EXACT) -> "AnyEncoder":
+    def get(self, weights: Weights, precision: Precision = Precision.EXACT) -> "Encoder":
         """The encoder with these weights, loaded if necessary; raises ModelError where that fails."""
         if weights.imported:
             raise weights.imported.no_model
@@ -110,11 +110,11 @@ class RemoteEncoders(Encoders):
         self._executor: ProcessPoolExecutor | None = None
         self.pid = None
 
-    def get(self, weights: Weights, precision: Precision = Precision.EXACT) -> "AnyEncoder":
+    def get(self, weights: Weights, precision: Precision = Precision.EXACT) -> "Encoder":
         """As `Encoders.get`; also raises WorkerLostError."""
         if weights.imported:
             raise weights.imported.no_model
-        return self.load(weights, precision)
+        return cast("Encoder", self.load(weights, precision))
 
     def load(
         self, weights: Weights, precision: Precision, alteration: Alteration | None = None, seed: int = 0
@@ -190,7 +190,7 @@ class RemoteEncoders(Encoders):
 
 
 def _remote(method: str) -> Any:
-    """A method that the encoder in the worker has; `AnyEncoder` says what it takes and returns."""
+    """A method that the encoder in the worker has; `Encoder` says what it takes and returns."""
 
     def ask(encoder: "RemoteEncoder", *args: object) -> Any:
         return encoder.call(method, *args)

@@ -1,7 +1,6 @@
 from .census import Counted, is_kept, take_census
 from .eviction import RECENT_SECONDS, clean, evict
-from .outline import read_outline, write_outline
-from .parts import Key, borders, missing, n_between, part_stop
+from .parts import Key, borders, missing, n_between, part_stop, read_outline, write_outline
 from .remote import Bucket
 from .store import Store, is_url
 

@@ -330,3 +330,36 @@ def _json_in(path: Path) -> Any:
             return json.load(file)
     except (OSError, ValueError, RecursionError):
         return None
+
+
+_OUTLINE = "outline.safetensors"
+"""Beside the parts that come with clsviz: all of the vectors’ measurements but the vectors themselves. A page whose
+readings all are included needs no more."""
+
+_PER_SENTENCE = ("n_tokens", "truncated", "cls_norms", "pooler_norms")
+
+
+def write_outline(root: Path, key: Key, vectors: Vectors) -> None:
+    """Keep all but the vectors in the store at `root`; raises StoreError."""
+    arrays = {name: getattr(vectors, name) for name in _PER_SENTENCE} | {"layer_norms": vectors.layer_norms}
+    arrays |= {f"{pooling}_norms": norms for pooling, norms in vectors.other_norms.items()}
+    with new_file(root / key.folder_name / _OUTLINE) as temporary:
+        safetensors.save_file(arrays, temporary, metadata={"key": json.dumps(asdict(key), sort_keys=True)})
+
+
+def read_outline(root: Path, key: Key) -> Vectors | None:
+    """What `write_outline` kept; None if there is none."""
+    try:
+        with safe_open(root / key.folder_name / _OUTLINE, framework="numpy") as tensors:
+            arrays = {name: tensors.get_tensor(name) for name in tensors.keys()}  # noqa: SIM118
+            said = tensors.metadata()["key"]
+    except (OSError, SafetensorError):
+        return None
+    if said != json.dumps(asdict(key), sort_keys=True):
+        return None
+    return Vectors(
+        **{name: arrays[name] for name in _PER_SENTENCE},
+        other_norms={pooling: arrays[f"{pooling}_norms"] for pooling in POOLED[1:]},
+        layer_norms=arrays["layer_norms"],
+        runs=(),
+    )

@@ -1,4 +1,4 @@
-"""The folder in a bucket that a store shares with other machines: the only place that knows fsspec.
+"""The bucket that a store shares with other machines, and its copy on this one: the only place that knows fsspec.
 
 Whatever goes wrong there, or on the way to it, is a StoreError of one sentence.
 """
@@ -34,7 +34,11 @@ _TOO_LONG = ("KeyTooLong", "File name too long")
 """What file systems say of a name, where they have no number for it."""
 
 
-class Remote:
+class _NothingError(Exception):
+    """There is no such file, or it is damaged."""
+
+
+class Bucket:
     """A folder that fsspec reaches. Paths are relative to it, with slashes; all methods raise StoreError."""
 
     def __init__(self, url: str) -> None:
@@ -43,6 +47,9 @@ class Remote:
         self.url = f"{scheme}://{rest.rstrip('/')}"
         self.name = re.sub(r"//[^/@]*@", "//", self.url)
         """Without a password: what people are told."""
+        digest = hashlib.sha256(self.url.encode()).hexdigest()[:24]
+        self.root = platformdirs.user_cache_path("clsviz") / "buckets" / digest
+        """The copy on this machine."""
         self._listed: dict[str, tuple[float, frozenset[str]]] = {}
         self._damaged: set[str] = set()
 
@@ -50,47 +57,35 @@ class Remote:
         """The names in a folder; none if there is no such folder. fresh: as it is now, not as it was a moment ago."""
         until, names = self._listed.get(folder, (0.0, frozenset()))
         if fresh or time.monotonic() >= until:
-            names = self._list(folder)
+            with self._reporting("read"):
+                self._files.invalidate_cache(self._path(folder))
+                try:
+                    found = {
+                        str(one).rstrip("/").rpartition("/")[2]
+                        for one in self._files.ls(self._path(folder), detail=False)
+                    }
+                except FileNotFoundError:
+                    found = set()
+            names = frozenset(name for name in found if f"{folder}/{name}" not in self._damaged)
             now = time.monotonic()
             kept = {name: kept for name, kept in [*self._listed.items()] if kept[0] > now}
             self._listed = {**kept, folder: (now + _SAME_SECONDS, names)}
         return names
 
-    def _list(self, folder: str) -> frozenset[str]:
-        with self._reporting("read"):
-            path = self._path(folder)
-            self._files.invalidate_cache(path)
-            try:
-                found = {str(one).rstrip("/").rpartition("/")[2] for one in self._files.ls(path, detail=False)}
-            except FileNotFoundError:
-                found = set()
-        return frozenset(name for name in found if f"{folder}/{name}" not in self._damaged)
+    def put(self, path: str, *, replace: bool = False) -> None:
+        """Copy a file of this machine there, whole or not at all; one that is there stays, unless `replace`."""
+        try:
+            content = (self.root / path).read_bytes()
+        except OSError as error:
+            raise StoreError(f"{self.root / path} cannot be read ({error.strerror}). Try again.") from error
+        with self._reporting("write to"), contextlib.suppress(FileExistsError):
+            if self._is_exclusive and not replace:
+                self._files.pipe_file(self._path(path), content, mode="create")
+            elif replace or not self._files.exists(self._path(path)):
+                self._write(path, content)
+        self._listed.pop(path.rpartition("/")[0], None)
 
-    def create(self, path: str, content: bytes) -> bool:
-        """Write a file, whole or not at all, unless it is there already; whether it was not.
-
-        Of several that do so at once only one is told that it was not, if the file system can tell them apart.
-        """
-        with self._reporting("write to"):
-            try:
-                if self._is_exclusive:
-                    self._files.pipe_file(self._path(path), content, mode="create")
-                elif self._files.exists(self._path(path)):
-                    return False
-                else:
-                    self._put(path, content)
-            except FileExistsError:
-                return False
-        self._forget(path)
-        return True
-
-    def replace(self, path: str, content: bytes) -> None:
-        """Write a file, whole or not at all, whatever there was before."""
-        with self._reporting("write to"):
-            self._put(path, content)
-        self._forget(path)
-
-    def _put(self, path: str, content: bytes) -> None:
+    def _write(self, path: str, content: bytes) -> None:
         if self._is_exclusive:  # an object store, where what is not written to its end is not there
             self._files.pipe_file(self._path(path), content)
             return
@@ -105,44 +100,32 @@ class Remote:
                 self._files.rm_file(temporary)
             raise
 
-    def read(self, path: str) -> bytes | None:
-        """What a small file holds; None if there is none."""
-        with self._reporting("read"):
-            try:
-                content: bytes = self._files.cat_file(self._path(path))
-            except FileNotFoundError:
-                return None
-        return content
-
-    def fetch(self, path: str, to: Path) -> bool:
-        """Copy a file to this machine; whether there is one."""
-        with self._reporting("read"):
-            try:
-                self._files.get_file(self._path(path), str(to))
-            except FileNotFoundError:
-                return False
+    def fetch(self, path: str, is_whole: Callable[[Path], bool] = lambda _: True) -> bool:
+        """Copy a file to this machine; whether there is one that is whole."""
+        try:
+            with new_file(self.root / path) as temporary:
+                with self._reporting("read"):
+                    try:
+                        self._files.get_file(self._path(path), str(temporary))
+                    except FileNotFoundError:
+                        raise _NothingError from None
+                if not is_whole(temporary):
+                    raise _NothingError
+        except _NothingError:
+            return False
         return True
 
     def drop(self, path: str) -> None:
-        """Delete a file that is damaged; one that cannot be deleted is not seen again from here."""
-        if not self.delete(path):
-            self._damaged.add(path)
-
-    def delete(self, path: str) -> bool:
-        """Delete a file; whether it is gone. Raises nothing."""
+        """Delete a file that is damaged; one that cannot be deleted is not seen again from here. Raises nothing."""
+        self._listed.pop(path.rpartition("/")[0], None)
         if sys.is_finalizing():  # fsspec would wait forever for a thread that has ended
-            return False
-        self._forget(path)
+            return
         try:
             self._files.rm_file(self._path(path))
         except FileNotFoundError:
             pass
         except Exception:  # whatever a file system raises
-            return False
-        return True
-
-    def _forget(self, path: str) -> None:
-        self._listed.pop(path.rpartition("/")[0], None)
+            self._damaged.add(path)
 
     def _path(self, path: str) -> str:
         return f"{self._opened[1]}/{path}"
@@ -177,7 +160,7 @@ class Remote:
         """Raise whatever goes wrong as a StoreError; each file system has errors of its own."""
         try:
             yield
-        except StoreError:
+        except (StoreError, _NothingError):
             raise
         except Exception as error:  # each file system has its own
             if getattr(error, "errno", None) == errno.ENAMETOOLONG or any(said in str(error) for said in _TOO_LONG):
@@ -201,50 +184,3 @@ class Remote:
             f"The store {self.name} cannot be reached ({reason}). Check its name, the network and the credentials. "
             "What was measured is kept on this machine, and the next run puts it there."
         )
-
-
-class Bucket:
-    """The files of a store that other machines see. Paths are relative to it, with slashes."""
-
-    def __init__(self, url: str) -> None:
-        self._remote = Remote(url)
-        self.url = self._remote.url
-        digest = hashlib.sha256(self._remote.url.encode()).hexdigest()[:24]
-        self.root = platformdirs.user_cache_path("clsviz") / "buckets" / digest
-        """The copy on this machine."""
-
-    def names(self, folder: str, *, fresh: bool = False) -> frozenset[str]:
-        """The names in a folder; raises StoreError. fresh: as it is now, not as it was a moment ago."""
-        return self._remote.names(folder, fresh=fresh)
-
-    def fetch(self, path: str, is_whole: Callable[[Path], bool] = lambda _: True) -> bool:
-        """Copy a file to this machine; whether there is one that is whole. Raises StoreError."""
-        try:
-            with new_file(self.root / path) as temporary:
-                if not self._remote.fetch(path, temporary) or not is_whole(temporary):
-                    raise _NothingError
-        except _NothingError:
-            return False
-        return True
-
-    def put(self, path: str) -> None:
-        """Copy a file of this machine there, unless there is one of the same name; raises StoreError."""
-        self._remote.create(path, self._content(path))
-
-    def replace(self, path: str) -> None:
-        """Copy a file of this machine there, whatever there was before; raises StoreError."""
-        self._remote.replace(path, self._content(path))
-
-    def _content(self, path: str) -> bytes:
-        try:
-            return (self.root / path).read_bytes()
-        except OSError as error:
-            raise StoreError(f"{self.root / path} cannot be read ({error.strerror}). Try again.") from error
-
-    def drop(self, path: str) -> None:
-        """Delete a file there that is damaged; one that cannot be deleted is not seen again from here."""
-        self._remote.drop(path)
-
-
-class _NothingError(Exception):
-    """There is no such file, or it is damaged."""

@@ -84,7 +84,10 @@ class Store:
             self._bucket = remote.Bucket(place)
         self.root = self._bucket.root if self._bucket else Path(place)
         """The folder; of a bucket, its copy on this machine."""
-        self._shipped = shipped
+        self.results, self.corpora = self.root / "results", self.root / "corpora"
+        """Folders of what was computed from measurements, and of corpora that were built or uploaded."""
+        self.shipped = shipped
+        """Where the store that came with clsviz is, if this one looks there."""
         self._damaged: set[Path] = set()
         """Parts that are not used any more, wherever they could not be deleted."""
         self.tally = Tally()
@@ -95,37 +98,22 @@ class Store:
         return self._bucket.url if self._bucket else str(self.root.resolve())
 
     @property
-    def shipped(self) -> Path | None:
-        """Where the store that came with clsviz is, if this one looks there."""
-        return self._shipped
-
-    @property
-    def results(self) -> Path:
-        """The folder of what was computed from measurements."""
-        return self.root / "results"
-
-    @property
     def own(self) -> "Store":
         """The same store without what is shipped."""
         own = copy.copy(self)
-        own._shipped = None
+        own.shipped = None
         return own
 
     def is_shipped(self, part: Part) -> bool:
         """Whether the part was measured elsewhere and came with clsviz."""
-        return self._shipped is not None and self._shipped in part.path.parents
-
-    @property
-    def corpora(self) -> Path:
-        """The folder of corpora that were built or uploaded."""
-        return self.root / "corpora"
+        return self.shipped is not None and self.shipped in part.path.parents
 
     def parts(self, key: Key) -> dict[int, Part]:
         """The parts of `key` by their start, not yet checked for damage; raises StoreError."""
         self.mark_used(key)
         there = self._bucket.names(key.folder_name) if self._bucket else frozenset()
         try:
-            shipped = self._parts_in(self._shipped, key) if self._shipped else []
+            shipped = self._parts_in(self.shipped, key) if self.shipped else []
             parts = [*shipped, *self._parts_in(self.root, key, there)]
             return {part.start: part for part in parts if part.path not in self._damaged}
         except OSError as error:
@@ -231,7 +219,7 @@ class Store:
         """Put a file that lies beside the parts of `key` into the bucket, if there is one that lets us."""
         if self._bucket:
             with contextlib.suppress(StoreError):  # others can do without
-                self._bucket.replace(f"{key.folder_name}/{name}")
+                self._bucket.put(f"{key.folder_name}/{name}", replace=True)
 
     @contextlib.contextmanager
     def lock(self, key: Key, name: str = LOCK) -> Iterator[None]:

@@ -16,7 +16,7 @@ from clsviz.settings import Lengths, Overlay, Pooling
 from clsviz.sources import models
 from clsviz.statistics.intervals import FEW_SENTENCES
 from clsviz.statistics.lengths import lengths_in, slices
-from clsviz.store.outline import read_outline
+from clsviz.store.parts import read_outline
 from clsviz.ui import first_steps, sidebar, status, view
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart, colouring, layout, own, plot, preview, redrawn, selection, share, thumbnails
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from clsviz.analysis import ViewData
-    from clsviz.encoder import AnyEncoder
+    from clsviz.encoder import Encoder
     from clsviz.statistics.means import Averaging
     from clsviz.statistics.shape import Shape
 
@@ -349,7 +349,7 @@ def _measure_typed(found: Found, experiment: Experiment) -> _Typed | None:
     if not sentences:
         return None
 
-    def work(encoder: "AnyEncoder") -> tuple[list[list[str]], Measurements]:
+    def work(encoder: "Encoder") -> tuple[list[list[str]], Measurements]:
         measure = encoder.means if kind is Kind.MEANS else encoder.measure
         return [encoder.tokens(sentence) for sentence in sentences], measure(sentences)
 

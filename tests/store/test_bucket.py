@@ -2,11 +2,12 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support.buckets import Faulty, Machine, bucket_urls, contents, emptied, machine_of
+from support.buckets import Faulty, Machine, bucket_urls, contents, emptied, machine_of, overwrite
 from support.corpora import shrink
 from support.extracting import equal, n_in_turns, run
 from support.measured import measurements
@@ -16,8 +17,7 @@ from clsviz.experiment import Experiment
 from clsviz.jobs import Encoders, Extraction, Share
 from clsviz.progress import Progress
 from clsviz.settings import ALL, Pooling
-from clsviz.store import Key, Store, is_url, take_census
-from clsviz.store.remote import Remote
+from clsviz.store import Bucket, Key, Store, is_url, take_census
 
 ROOT = Path(__file__).parents[2]
 KEY = Key(model="m" * 64, corpus="c" * 64, seed=0, max_length=512, precision="float32")
@@ -82,7 +82,7 @@ def test_what_one_machine_measured_another_reads(machine: Machine, url: str) -> 
     here.parts(KEY)[32].path.write_bytes(b"damaged")
     assert is_read(here)  # it is fetched again
     for path in contents(url):
-        Remote(url).replace(path, b"")
+        overwrite(url, path, b"")
     assert is_read(there)  # what was fetched once is here
 
 
@@ -90,16 +90,18 @@ def test_a_part_that_arrives_damaged_is_fetched_again(
     machine: Machine, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(machine("here"))
-    before, fetch, fetched = contents(url), Remote.fetch, []
+    before, fetch, fetched = contents(url), Bucket.fetch, []
 
-    def cut_short(self: Remote, path: str, to: Path) -> bool:
-        fetched.append(path)
-        found = fetch(self, path, to)
-        if len(fetched) == 1:
-            to.write_bytes(to.read_bytes()[:100])
-        return found
+    def cut_short(self: Bucket, path: str, is_whole: Callable[[Path], bool]) -> bool:
+        def spoilt(arrived: Path) -> bool:
+            fetched.append(path)
+            if len(fetched) == 1:
+                arrived.write_bytes(arrived.read_bytes()[:100])
+            return is_whole(arrived)
 
-    monkeypatch.setattr(Remote, "fetch", cut_short)
+        return fetch(self, path, spoilt)
+
+    monkeypatch.setattr(Bucket, "fetch", cut_short)
     assert is_read(machine("there"))
     assert len(fetched) == 3
     assert contents(url) == before
@@ -112,7 +114,7 @@ def test_a_part_that_is_damaged_there_is_dropped_and_put_there_again(
     here, there = machine("here"), machine("there")
     fill(here)
     expected = contents(url)
-    Remote(url).replace(named(url, 32), content)
+    overwrite(url, named(url, 32), content)
     assert there.read(there.parts(KEY)[32]) is None
     assert [*there.parts(KEY)] == [0]
     assert expected.keys() - contents(url).keys() == {path for path in expected if "/000000032-" in path}
@@ -125,7 +127,7 @@ def test_a_part_of_something_else_is_dropped_there_and_here(machine: Machine, ur
     here, there, other = machine("here"), machine("there"), Key(**{**vars(KEY), "seed": 1})
     fill(here)
     part = here.parts(KEY)[0]
-    Remote(url).replace(f"{other.folder_name}/{part.path.name}", part.path.read_bytes())
+    overwrite(url, f"{other.folder_name}/{part.path.name}", part.path.read_bytes())
     (wrong,) = there.parts(other).values()
     assert there.read(wrong) is None
     assert not [path for path in contents(url) if path.startswith(other.folder_name) and "/0" in path]
@@ -192,7 +194,7 @@ def test_a_bucket_that_may_only_be_read_is_read_and_not_measured_into(faulty: Ma
 
 def test_a_damaged_part_that_cannot_be_deleted_is_measured_again(faulty: Machine) -> None:
     fill(faulty("here"))
-    Remote("faulty://bucket").replace(named("faulty://bucket", 0), b"damaged")
+    overwrite("faulty://bucket", named("faulty://bucket", 0), b"damaged")
     Faulty.faults["rm_file"] = PermissionError("Access Denied")
     there = faulty("there")
     assert there.read(there.parts(KEY)[0]) is None

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.buckets import Machine, contents, machine_of
+from support.buckets import Machine, contents, machine_of, overwrite
 from support.extracting import run
 from support.measured import measurements
 
@@ -17,8 +17,7 @@ from clsviz.errors import StoreError
 from clsviz.experiment import Experiment
 from clsviz.jobs import Encoders, Extraction, Share
 from clsviz.progress import Progress
-from clsviz.store import Key, Store
-from clsviz.store.remote import Remote
+from clsviz.store import Bucket, Key, Store
 
 s3fs = pytest.importorskip("s3fs", reason="s3fs is not installed: deploy/requirements-s3.txt")
 server = pytest.importorskip("moto.server", reason="moto is not installed: requirements-test.txt")
@@ -63,7 +62,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
 def test_what_one_machine_measured_another_reads(machine: Machine) -> None:
     here, there = machine("here"), machine("there")
     assert here.parts(KEY) == {}
-    assert Remote(URL)._is_exclusive
+    assert Bucket(URL)._is_exclusive
     with here.writer(KEY):
         part = here.append(KEY, 0, measurements(32), seconds=1)
     assert contents(URL).keys() == {f"{KEY.folder_name}/{name}" for name in ("key.json", part.path.name)}
@@ -73,7 +72,7 @@ def test_what_one_machine_measured_another_reads(machine: Machine) -> None:
     assert read is not None
     assert read.cls_norms.tobytes() == measurements(32).cls_norms.tobytes()
     found.path.unlink()
-    Remote(URL).replace(f"{KEY.folder_name}/{part.path.name}", b"damaged")
+    overwrite(URL, f"{KEY.folder_name}/{part.path.name}", b"damaged")
     assert there.read(found) is None
     assert f"{KEY.folder_name}/{part.path.name}" not in contents(URL)
 

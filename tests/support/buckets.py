@@ -70,3 +70,10 @@ def bucket_urls(folder: Path) -> Iterator[str]:
     """A bucket where a file can be created in one step, and one that has nothing but renaming."""
     yield "memory://bucket/store"
     yield f"file://{folder / 'bucket'}"
+
+
+def overwrite(url: str, path: str, content: bytes) -> None:
+    """Put a file into a bucket, whatever is in its place."""
+    files, root = fsspec.url_to_fs(url)
+    files.makedirs(f"{root}/{path}".rpartition("/")[0], exist_ok=True)
+    files.pipe_file(f"{root}/{path}", content)

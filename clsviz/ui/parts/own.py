@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from clsviz.analysis import ViewData
-    from clsviz.encoder import AnyEncoder
+    from clsviz.encoder import Encoder
 
 T = TypeVar("T")
 
@@ -184,7 +184,7 @@ def try_sentences(
     name: str,
     weights: Weights,
     sentences: Sequence[str],
-    work: "Callable[[AnyEncoder], T]",
+    work: "Callable[[Encoder], T]",
     precision: Precision = Precision.EXACT,
 ) -> T | None:
     """What `work` computes from the visitor's sentences with the model, or None until it is there.

@@ -1,22 +1,122 @@
-"""Vectors of texts by some poolings after one layer, block by block: what a search test keeps of a model."""
+"""Vectors of texts that are no sample: altered sentences, those of untrained models, and what is searched."""
 
+import contextlib
 import functools
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clsviz.jobs.drawn import encoder_of
+from clsviz.errors import ModelError
+from clsviz.experiment import Experiment
+from clsviz.jobs.drawn import RedrawnError, encoder_of, identified
+from clsviz.jobs.extraction import Extraction, Found
 from clsviz.jobs.worker_process import Encoders
+from clsviz.measurements import Kind
 from clsviz.progress import Progress, interruptible
-from clsviz.settings import Pooling
+from clsviz.settings import RANGES, Alteration, Pooling
+from clsviz.sources import models, sampling
 from clsviz.sources.models import Weights
 from clsviz.sources.searches import Searches
 from clsviz.store.results import ResultCache, ResultKey
 from clsviz.store.store import Store
-from clsviz.vectors import PooledVectors
+from clsviz.vectors import PooledVectors, Vectors
+
+_ALTERING = 1
+"""Raise it when an alteration changes sentences in another way; what was measured before is then ignored."""
+
+
+def measure_texts(
+    texts: Sequence[str],
+    experiment: Experiment,
+    found: Found,
+    store: Store,
+    encoders: Encoders,
+    progress: Progress,
+    fingerprint: str = "",
+) -> Vectors:
+    """The vectors of texts by the model that `found` is by; those that the store has are not measured again.
+
+    experiment: what was found with. fingerprint: of what the texts are the beginning of, which they are a corpus of in
+    the store; by default their own. Raises ClsvizError, and CancelledError if cancelled.
+    """
+    fingerprint = fingerprint or hashlib.sha256(json.dumps(list(texts)).encode()).hexdigest()
+    return _measure(fingerprint, list(texts), None, experiment, found, store, encoders, progress)
+
+
+def measure_altered(
+    n: int,
+    alteration: Alteration,
+    experiment: Experiment,
+    found: Found,
+    store: Store,
+    encoders: Encoders,
+    progress: Progress,
+    draw: int = 0,
+) -> Vectors:
+    """The vectors of the first n sentences of what was found, altered before the same model reads them.
+
+    As `measure_texts`; in the store they are a corpus with a fingerprint made of the sample’s and the alteration, so
+    that more sentences are measured in addition to those that are there. draw: of an alteration drawn at random, its
+    number. Raises AlterationError where the model cannot read them.
+    """
+    drawn = replace(experiment, seed=(experiment.seed + draw) % (RANGES["seed"][1] + 1))
+    fingerprint = _altered(found, alteration, draw)
+    return _measure(fingerprint, found.sentences[:n], alteration, drawn, found, store, encoders, progress)
+
+
+def _altered(found: Found, alteration: Alteration, draw: int = 0) -> str:
+    """The fingerprint of altered sentences as a corpus in the store."""
+    text = f"{found.corpus.fingerprint}\n{alteration}\n{_ALTERING}" + (f"\n{draw}" if draw else "")
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def measure_untrained(
+    seed: int,
+    experiment: Experiment,
+    found: Found,
+    store: Store,
+    encoders: Encoders,
+    progress: Progress,
+    alteration: Alteration | None = None,
+) -> Vectors:
+    """The vectors of the sentences that were found, by the same architecture with random weights of that seed.
+
+    Otherwise as `measure_altered`; in the store they are those of the model “untrained:…”.
+    """
+    sample = found.sample.head(len(found.measurements))
+    if alteration:
+        sample = replace(sample, corpus=replace(found.corpus, fingerprint=_altered(found, alteration)))
+    name = str(replace(models.Name.parse(found.weights.pinned), untrained=True, seed=seed))
+    weights = identified(models.fetch(name, progress), store)
+    with contextlib.suppress(RedrawnError):  # what is stored of other weights is left where it is
+        encoder_of(weights, encoders, store)
+    nothing_yet = Found(identified(weights, store), sample, measurements=Vectors.none(), seed=found.seed)
+    untrained = replace(experiment.for_vectors, model=name)
+    extraction = Extraction(untrained, store, encoders, nothing_yet, kind=Kind.VECTORS, alteration=alteration)
+    return extraction.run(progress).vectors
+
+
+def _measure(
+    fingerprint: str,
+    texts: list[str],
+    alteration: Alteration | None,
+    experiment: Experiment,
+    found: Found,
+    store: Store,
+    encoders: Encoders,
+    progress: Progress,
+) -> Vectors:
+    if identified(models.fetch(experiment.model, progress), store).fingerprint != found.weights.fingerprint:
+        raise ModelError(f"The files of {found.weights.label} were changed meanwhile. Reload the page.")
+    sample = sampling.Sample(replace(found.corpus, fingerprint=fingerprint), texts, "")
+    nothing_yet = Found(found.weights, sample, measurements=Vectors.none(), seed=experiment.seed)
+    extraction = Extraction(experiment, store, encoders, nothing_yet, kind=Kind.VECTORS, alteration=alteration)
+    return extraction.run(progress).vectors
+
 
 _BLOCK, _AT_ONCE = 256, 64
 """Texts that are kept together, after which others may have their turn, and texts between two looks at whether to stop.
