@@ -17,8 +17,7 @@ from clsviz.jobs import Found
 from clsviz.measurements import Measurements
 from clsviz.settings import Pooling, SimilarityFunction
 from clsviz.sources import models
-from clsviz.statistics.bootstrap import Bootstrap
-from clsviz.statistics.intervals import Interval
+from clsviz.statistics.intervals import Bootstrap, Interval
 from clsviz.statistics.line import Fit, r_squared
 from clsviz.statistics.probes import Profile, Readout, readings
 from clsviz.statistics.ridge import folds_of_clusters

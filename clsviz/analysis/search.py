@@ -12,20 +12,22 @@ from clsviz.errors import TooFewError, UndefinedFitError
 from clsviz.experiment import View
 from clsviz.jobs import Found
 from clsviz.settings import Pooling
-from clsviz.statistics import retrieval
+from clsviz.statistics import similarity
 from clsviz.statistics.erasure import Remedy, fit_remedy
-from clsviz.statistics.retrieval import (
+from clsviz.statistics.ridge import unit
+from clsviz.statistics.similarity import (
     Chance,
+    Directions,
     LengthBias,
     check_lengths,
+    directions_of,
     first_of_each,
     length_bias,
     length_groups,
+    nearest_among,
     share_kept,
     tf_idf,
 )
-from clsviz.statistics.ridge import unit
-from clsviz.statistics.similarity import Directions, directions_of, nearest_among
 from clsviz.vectors import Vectors
 
 if TYPE_CHECKING:
@@ -114,8 +116,8 @@ def compare(found: Found, view: View) -> Iterator[Similarity]:
         lengths,
         length_groups(lengths)[1],
         bias,
-        retrieval.chance(directions, lengths, bias.neighbours),
-        retrieval.random_apart(lengths),
+        similarity.chance(directions, lengths, bias.neighbours),
+        similarity.random_apart(lengths),
     )
     yield so_far
     sentences = [found.sentences[i] for i in index]
@@ -182,8 +184,8 @@ def _held_out(remedy: Remedy | None, vectors: NDArray[np.float32], lengths: NDAr
         mend: Map = np.asarray if remedy is None else fit_remedy(remedy, vectors[rest], lengths[rest])
         nearest = nearest_among(mend(vectors[fifth]), mend(vectors[rest])).index
         own.append(lengths[fifth])
-        of_nearest.append(retrieval.lengths_of_nearest(lengths[rest], nearest))
-    return retrieval.neighbour_correlation(np.concatenate(own), np.concatenate(of_nearest))
+        of_nearest.append(similarity.lengths_of_nearest(lengths[rest], nearest))
+    return similarity.neighbour_correlation(np.concatenate(own), np.concatenate(of_nearest))
 
 
 SIZES = (1, 2, 4, 8)

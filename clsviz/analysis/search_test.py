@@ -8,7 +8,6 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from clsviz.analysis.neighbours import Neighbours, neighbours_of
 from clsviz.errors import UndefinedFitError, UnsearchableError
 from clsviz.progress import Progress
 from clsviz.settings import Fix, Pooling, SimilarityFunction, Task
@@ -28,8 +27,8 @@ from clsviz.statistics.exposure import (
     ranking,
     resample,
 )
-from clsviz.statistics.fixes import POWERS, FittedFix, calibrate, fit_vectors, times_power
-from clsviz.statistics.ranking import rank, rank_by_words
+from clsviz.statistics.ranking import POWERS, FittedFix, calibrate, fit_vectors, rank, rank_by_words, times_power
+from clsviz.statistics.similarity import chance, directions_of, first_of_each, length_bias, length_groups
 from clsviz.store.results import ResultKey
 
 COSINE, DOT = SimilarityFunction.COSINE, SimilarityFunction.DOT
@@ -130,6 +129,50 @@ class Consequences:
     correction: Correction | None
     examples: tuple[Example, ...]
     threshold: Threshold
+
+
+_MOST_TEXTS = 5000
+"""That are compared with each other, drawn by the seed."""
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Cosines of pairs of different texts, and the ten nearest of each, by tenths of the texts' lengths.
+
+    n_texts: that are compared. spans: the shortest and the longest of each tenth, in tokens.
+    cosines: the mean cosine of two texts by their tenths, ten by ten. times_found: how often a text of each tenth is
+    among the ten nearest of another, on average. correlation: Spearman's ρ of a text's length with the mean length of
+    its ten nearest; limit: what it stays below, without its sign, in 95 of 100 shuffles of the lengths.
+    """
+
+    n_texts: int
+    spans: tuple[tuple[int, int], ...]
+    cosines: tuple[tuple[float, ...], ...]
+    times_found: tuple[float, ...]
+    correlation: float
+    limit: float
+
+
+def neighbours_of(
+    texts: Sequence[str], vectors: NDArray[np.float32], lengths: NDArray[np.int32], seed: int = 0
+) -> Neighbours | None:
+    """Of the different ones among the texts, (n,), with these vectors, (n, width); None where it is undefined."""
+    index = first_of_each(texts)
+    if len(index) > _MOST_TEXTS:
+        index = np.sort(np.random.default_rng(seed).permutation(index)[:_MOST_TEXTS])
+    directions, of = directions_of(vectors[index]), lengths[index]
+    try:
+        bias = length_bias(directions, of)
+    except UndefinedFitError:
+        return None
+    return Neighbours(
+        len(index),
+        tuple(length_groups(of)[1]),
+        tuple(tuple(map(float, row)) for row in bias.cosine_by_length),
+        tuple(map(float, bias.times_found)),
+        bias.neighbour_correlation,
+        chance(directions, of, bias.neighbours).neighbour_correlation_limit,
+    )
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,7 @@ from clsviz.sources.models import Weights
 from clsviz.statistics import line, shape
 from clsviz.statistics.intervals import FEWEST_OF_LINE
 from clsviz.statistics.lengths import lengths_in, shuffled
-from clsviz.statistics.line import Fit, Flat
-from clsviz.statistics.precision import Audit, audit
+from clsviz.statistics.line import Audit, Fit, Flat, audit
 from clsviz.statistics.shape import Quantiles, Shape
 from clsviz.statistics.summary import Census
 from clsviz.store.results import ResultCache, ResultKey

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from clsviz import analysis, export, jobs, words
-from clsviz.api.comparison import compare_models
+from clsviz.api.comparison import compare_models, paper_table
 from clsviz.api.inputs import Bar, extract, open_store, results_of
 from clsviz.api.norms import NormResult
-from clsviz.api.paper import paper_table
 from clsviz.api.probes import (
     ProbeResult,
     classify_task,

@@ -1,11 +1,7 @@
 from . import search, similarity, tables
-from .formats import to_csv, to_parquet
-from .groups import Groups, entries_of
-from .paper import markdown
-from .picture import Seen, cells, drawn, legend, picture
-from .report import report
-from .summary import about, link, shape, summary
-from .tables import Table, table
+from .picture import Seen, cells, drawn, legend, picture, report
+from .summary import about, link, markdown, shape, summary
+from .tables import Groups, Table, entries_of, table, to_csv, to_parquet
 
 __all__ = [
     "Groups",

@@ -8,7 +8,7 @@ import pandas as pd
 from clsviz import words
 from clsviz.analysis.search import Joined, Similarity, Way
 from clsviz.jobs import Found
-from clsviz.statistics.retrieval import lengths_of_nearest
+from clsviz.statistics.similarity import lengths_of_nearest
 
 
 def pairs(found: Similarity) -> pd.DataFrame:

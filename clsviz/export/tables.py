@@ -1,15 +1,20 @@
-"""Tables, on the page and to take along."""
+"""Tables, on the page and to take along, also as files."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, fields
-from typing import TYPE_CHECKING
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from clsviz import words
+from clsviz import analysis, figures, words
 from clsviz.analysis import ViewData
+from clsviz.analysis.fields import Field
 from clsviz.analysis.layers import SentLen
 from clsviz.analysis.probes import Origin
 from clsviz.analysis.random_weights import RandomWeights
@@ -24,13 +29,74 @@ from clsviz.statistics.sentlen import CHANCE
 
 if TYPE_CHECKING:
     from clsviz.analysis.probes import Published
-    from clsviz.export.groups import Groups
     from clsviz.figures import Density
 
 Table = pd.DataFrame
 
 
-def table(sentences: Sequence[str], measurements: Measurements, groups: "Groups | None" = None) -> pd.DataFrame:
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """What the n sentences of a sample are coloured by: whether they have a trait, or what a column has beside them.
+
+    title: what that is called where it is read. name: what its column is called in tables. of: bool (n,), or a Field.
+    """
+
+    title: str
+    name: str
+    of: NDArray[np.bool_] | Field
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """For each sentence, (n,): bool, or float64 or text, NaN or None where there is none."""
+        if not isinstance(self.of, Field):
+            return self.of
+        return self.of.values if self.of.names else self.of.numbers
+
+    def look(self, index: NDArray[np.intp], points: NDArray[np.intp]) -> dict[str, Any]:
+        """The colours as `scatter` takes them; index: of the sentences shown. points: which of these are drawn."""
+        if not isinstance(self.of, Field):
+            return {"groups": self.of[index][points]}
+        shown, colouring = self.of.of(index), figures.colouring
+        colours = colouring.by_code(shown.codes) if shown.names else colouring.by_number(shown.numbers)
+        return {"colours": colours.of(points)}
+
+    def key(self, index: NDArray[np.intp], palette: "figures.Palette") -> "figures.Key":
+        """What the colours stand for among the sentences shown, which have this index, intp (n_shown,)."""
+        if not isinstance(self.of, Field):
+            n = int(self.of[index].sum())
+            entries = [(words.selection.YES, n, palette.other), (words.selection.NO, len(index) - n, palette.points)]
+            return figures.Key(self.title, [entry for entry in entries if entry[1]])
+        shown = self.of.of(index)
+        names = [(name, int((shown.codes == code).sum()), colour) for colour, code, name in entries_of(shown)]
+        ends = None if shown.names else figures.colouring.ends_of(shown.numbers)
+        return figures.Key(self.title, [entry for entry in names if entry[1]], ends)
+
+
+def entries_of(field: Field) -> list[tuple[str, int, str]]:
+    """The colour, the code and the name of each group; where the values are numbers, of those that have none."""
+    fields, colouring = analysis.fields, figures.colouring
+    nothing = (colouring.OTHERS, fields.NOTHING, words.selection.NO_VALUE)
+    if not field.names:
+        return [nothing]
+    named = [(colouring.NAMED[code], code, name) for code, name in enumerate(field.names)]
+    return [*named, (colouring.OTHERS, fields.OTHER, words.selection.OTHER_VALUES), nothing]
+
+
+def to_csv(table: pd.DataFrame) -> bytes:
+    """As CSV in UTF-8."""
+    return table.to_csv(index=False).encode()
+
+
+def to_parquet(table: pd.DataFrame, about: Mapping[str, object]) -> bytes:
+    """As Parquet, with `about` as JSON in the metadata of its schema, under the key “clsviz”."""
+    arrow = pa.Table.from_pandas(table, preserve_index=False)
+    arrow = arrow.replace_schema_metadata({**(arrow.schema.metadata or {}), b"clsviz": json.dumps(about).encode()})
+    buffer = io.BytesIO()
+    pq.write_table(arrow, buffer)
+    return buffer.getvalue()
+
+
+def table(sentences: Sequence[str], measurements: Measurements, groups: Groups | None = None) -> pd.DataFrame:
     """One row per sentence: sentence, n_tokens, truncated, the norms cls_0 to cls_L, and pooler if there is one.
 
     Where they were measured, mean_0 to mean_L and max_0 to max_L come after those of [CLS].
@@ -260,7 +326,7 @@ def dimensions(found: Dimensions) -> pd.DataFrame:
 
 
 def selected(
-    sentences: Sequence[str], index: NDArray[np.intp], shown: ViewData, unit: Unit, groups: "Groups | None" = None
+    sentences: Sequence[str], index: NDArray[np.intp], shown: ViewData, unit: Unit, groups: Groups | None = None
 ) -> pd.DataFrame:
     """One row per sentence selected in a scatter: itself, its length and norm, and its residual if there is a line.
 
@@ -279,7 +345,7 @@ def selected(
 
 
 def named(
-    sentences: Sequence[str], index: NDArray[np.intp], shown: ViewData, unit: Unit, groups: "Groups | None" = None
+    sentences: Sequence[str], index: NDArray[np.intp], shown: ViewData, unit: Unit, groups: Groups | None = None
 ) -> pd.DataFrame:
     """The same with the place of each sentence in the sample, by which a link selects it."""
     table = selected(sentences, index, shown, unit, groups)

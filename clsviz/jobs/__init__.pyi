@@ -1,11 +1,13 @@
 from .drawn import REDRAWN, drawn, encoder_of, identified
-from .estimate import GPU_RATE, LOAD_SECONDS, RATE_OF_VECTORS, Cost, Machine, Plan, gigabytes_of, plan, planned
+from .estimate import GPU_RATE, LOAD_SECONDS, RATE_OF_VECTORS, Cost, Machine, Plan, gigabytes_of
 from .extraction import (
     AUDIT_SIZE,
     Extraction,
     Found,
     kind_of_norms,
     measurement_key,
+    plan,
+    planned,
     state_of_files,
 )
 from .housekeeping import Housekeeping

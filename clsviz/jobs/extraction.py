@@ -14,11 +14,21 @@ import numpy as np
 from clsviz.errors import StoreError
 from clsviz.experiment import Experiment
 from clsviz.jobs.drawn import RedrawnError, drawn, encoder_of, identified
-from clsviz.jobs.estimate import LOAD_SECONDS, RATE_OF_VECTORS, TYPICAL_CHARACTERS, Cost, Machine, operations_of
+from clsviz.jobs.estimate import (
+    GPU_RATE,
+    LOAD_SECONDS,
+    RATE_OF_VECTORS,
+    TYPICAL_CHARACTERS,
+    Cost,
+    Machine,
+    Plan,
+    operations_of,
+    tokens_of,
+)
 from clsviz.jobs.imports import check_asked, check_found, max_length
 from clsviz.jobs.share import Share, Worker
 from clsviz.jobs.worker_process import Encoders
-from clsviz.measurements import Kind, Measurements, kind_of
+from clsviz.measurements import POOLED, Kind, Measurements, kind_of
 from clsviz.progress import Progress, interruptible
 from clsviz.settings import ALL, RANGES, Alteration, Precision
 from clsviz.sources import catalogue, local_files, models, sampling
@@ -442,3 +452,47 @@ class Extraction:
 def _are_of_one_model(some: Measurements, others: Measurements) -> bool:
     """Whether one model can have measured both."""
     return not (len(some) and len(others)) or Shape.of(some) == Shape.of(others)
+
+
+_LAYERS, _WIDTH = 12, 768
+"""Those of BERT base, for a model whose files do not tell."""
+
+
+def plan(extraction: Extraction, machine: Machine, progress: Progress) -> Plan:
+    """What an extraction of norms would take, which is looked up but not run; raises as `look_up` does.
+
+    The machine's speed is measured for two seconds if it is needed.
+    """
+    cost = extraction.look_up(progress)
+    if extraction.measured_rate is None:
+        machine.measure()
+    return planned(extraction, cost, machine)
+
+
+def planned(extraction: Extraction, cost: Cost, machine: Machine) -> Plan:
+    """The same of one that was looked up, at what that said it would cost; takes a moment."""
+    found, experiment = extraction.found, extraction.experiment
+    weights = extraction.weights
+    corpus = extraction.corpus
+    is_counted = found is not None or experiment.sample_size != ALL or (corpus and corpus.n_sentences) is not None
+    in_corpus = (corpus and (corpus.n_sentences or corpus.n_about)) or RANGES["sample_size"][1]
+    n_sentences = found.sample.n_sentences if found else min(experiment.sample_size, in_corpus)
+    n_missing = found.n_missing_of_sample + found.n_left if found else n_sentences
+    n_characters = float(np.mean([*map(len, found.sentences)])) if found and found.sentences else TYPICAL_CHARACTERS
+    n_parameters = weights.n_parameters if weights else models.n_parameters(experiment.model)
+    of_a_sentence = max(operations_of(n_parameters, n_characters), 1.0)
+    rate = extraction.measured_rate
+    layers = (weights and weights.n_layers) or _LAYERS
+    width = (weights and weights.width) or _WIDTH
+    return Plan(
+        n_sentences=n_sentences,
+        n_missing=n_missing,
+        n_tokens=round(n_missing * tokens_of(n_characters)),
+        rate=rate or machine.rate / of_a_sentence,
+        is_measured=rate is not None,
+        gpu_seconds=n_missing * of_a_sentence / GPU_RATE,
+        norms_bytes=n_sentences * (4 + 1 + 4 * (layers + 2)),
+        vectors_bytes=n_sentences * 2 * (len(POOLED) * (layers + 1) + 1) * width,
+        megabytes=cost.megabytes,
+        is_counted=is_counted,
+    )

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 from clsviz.errors import CancelledError, ClsvizError, TooManyError
 from clsviz.experiment import Experiment
-from clsviz.jobs.estimate import Cost, Machine, planned
-from clsviz.jobs.extraction import Extraction, measurement_key, state_of_files
+from clsviz.jobs.estimate import Cost, Machine
+from clsviz.jobs.extraction import Extraction, measurement_key, planned, state_of_files
 from clsviz.jobs.job import Job, State, Steps
 from clsviz.jobs.worker_process import Encoders
 from clsviz.measurements import Kind

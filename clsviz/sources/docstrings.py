@@ -21,8 +21,8 @@ from typing import IO
 from sentencex import segment
 
 from clsviz import programs
-from clsviz.atomic import new_file, open_regular
-from clsviz.errors import CancelledError, CorpusError
+from clsviz.atomic import open_regular
+from clsviz.errors import CorpusError
 from clsviz.progress import Progress
 
 SCHEMA = 2
@@ -135,46 +135,23 @@ def sentences(docstring: str) -> list[str]:
     return found
 
 
-def gather(files: Sequence[str], progress: Progress, unfinished: Path | None = None) -> list[str]:
+def gather(files: Sequence[str], progress: Progress) -> list[str]:
     """The distinct sentences in the docstrings of the files, in file order, found by worker processes.
 
-    unfinished: where what was read is kept if it is cancelled, to continue from; absent once all is read. Raises
-    CorpusError if a worker dies, and CancelledError.
+    Raises CorpusError if a worker dies, and CancelledError.
     """
-    found, n_read = _read_before(files, unfinished)
-    progress.begin("Reading Python file", total=len(files), done=n_read)
-    rest = files[n_read:]
-    n_workers = min(4, os.cpu_count() or 1, 1 + len(rest) // 2000)
+    found: dict[str, None] = {}
+    progress.begin("Reading Python file", total=len(files))
+    n_workers = min(4, os.cpu_count() or 1, 1 + len(files) // 2000)
     with contextlib.ExitStack() as stack:
-        workers = [_start_worker(stack, rest[index::n_workers]) for index in range(n_workers)]
-        try:
-            for index in range(len(rest)):
-                answer = workers[index % n_workers].readline()
-                if not answer:
-                    raise CorpusError("Reading the documentation broke off. Try again.")
-                found.update(dict.fromkeys(json.loads(answer)))
-                n_read += 1
-                progress.advance(n_read)
-        except CancelledError:
-            if unfinished is not None:
-                with new_file(unfinished) as temporary:
-                    temporary.write_text(json.dumps([files[:n_read], list(found)]), encoding="utf-8")
-            raise
-    if unfinished is not None:
-        unfinished.unlink(missing_ok=True)
+        workers = [_start_worker(stack, files[index::n_workers]) for index in range(n_workers)]
+        for index in range(len(files)):
+            answer = workers[index % n_workers].readline()
+            if not answer:
+                raise CorpusError("Reading the documentation broke off. Try again.")
+            found.update(dict.fromkeys(json.loads(answer)))
+            progress.advance(index + 1)
     return list(found)
-
-
-def _read_before(files: Sequence[str], unfinished: Path | None) -> tuple[dict[str, None], int]:
-    """What was read until it was cancelled, and of how many files; nothing if they are not the first of these."""
-    try:
-        if unfinished is None:
-            return {}, 0
-        with open_regular(unfinished) as file:
-            read, sentences = json.load(file)
-    except (OSError, ValueError):
-        return {}, 0
-    return (dict.fromkeys(sentences), len(read)) if read == files[: len(read)] else ({}, 0)
 
 
 def _start_worker(stack: contextlib.ExitStack, files: Sequence[str]) -> IO[str]:

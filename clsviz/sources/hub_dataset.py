@@ -142,7 +142,7 @@ class Split:
         name = f"head-{hashlib.sha256(column.encode()).hexdigest()[:16]}"
         if kept := self._storage.load(name):
             return float(kept[0])
-        reader = self._online()
+        reader = self.reader
         mean, n_bytes = reader.mean_characters(self._largest, self._footer(progress), column, progress)
         self._storage.keep(name, str(mean).encode(), n_bytes)
         return mean
@@ -151,14 +151,6 @@ class Split:
         """About how many rows all its files have, if all were like the largest."""
         n_rows: int = self._footer(progress).num_rows
         return round(n_rows * self.n_bytes / max(1, self.files[self._largest].size))
-
-    def check_room(self, files: Sequence[int]) -> None:
-        """Raise CorpusError if the disk has no room for the files with these numbers."""
-        self._online().check_room(files)
-
-    def all_texts(self, file: int, column: str, progress: Progress) -> Iterator[list[str]]:
-        """The texts of the file with this number, in their order, some at a time. All of it is fetched first."""
-        return self._online().all_texts(file, column, progress)
 
     def draw(self, size: int, seed: int, column: str, progress: Progress, *, cut: bool) -> Draw:
         """The first `size` sentences, or all if there are fewer, in the order that `seed` draws.
@@ -213,7 +205,7 @@ class Split:
     def _values(self, field: str, table: pa.Table, progress: Progress) -> tuple[list[str | None], int]:
         """What another column has beside the sentences of a round, and how many bytes it took to read it."""
         row_groups, rows = table["row_group"].to_numpy(), table["row"].to_numpy()
-        reader = self._online()
+        reader = self.reader
         of_groups = {RowGroup.of(id): np.flatnonzero(row_groups == id) for id in np.unique(row_groups).tolist()}  # noqa: A001
         footers = self._footers(sorted({group.file for group in of_groups}), progress)
         sizes = {file: group_sizes(footer, field, self.repo, is_field=True) for file, footer in footers.items()}
@@ -256,7 +248,7 @@ class Split:
         storage, name = self._storage.below(drawing.digest), f"round-{number:06}"
         if kept := storage.table(name):
             return kept
-        reader = self._online()
+        reader = self.reader
         footers = self._footers(sorted({group.file for group in groups}), progress)
         progress.begin(stage, len(groups), unit="row groups")
         of_groups = reader.texts(groups, footers, drawing.column, progress)
@@ -286,10 +278,12 @@ class Split:
         """The footers of files."""
         missing = [file for file in files if self._storage.footer(file) is None]
         if missing:
-            self._online().footers(missing, progress, self._storage.keep_footer)
+            self.reader.footers(missing, progress, self._storage.keep_footer)
         return {file: self._storage.footer(file) for file in files}
 
-    def _online(self) -> Reader:
+    @property
+    def reader(self) -> Reader:
+        """What reads its files on the Hub."""
         if self._reader is None:
             raise NotKeptError
         return self._reader

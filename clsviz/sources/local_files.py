@@ -297,7 +297,7 @@ def make_corpus(selection: Selection, folder: Path, progress: Progress) -> tuple
         made_label, path = source.label, _source_path(name, source, folder)
         about = read_about(path)
         if about is None:
-            sentences = docstrings.gather(source.files(), progress, path.with_suffix(".unfinished"))
+            sentences = docstrings.gather(source.files(), progress)
             if not sentences:
                 raise CorpusError(f"No docstrings were found for “{name}”: this Python comes without its sources.")
             about = write_sentences([sentences], path)

@@ -203,7 +203,7 @@ def _kept_files(split: Split, corpus: Corpus, folder: Path, progress: Progress) 
         if not missing:
             return found
         if is_first_look:
-            split.check_room(missing)
+            split.reader.check_room(missing)
         elif is_idle:
             waiting = "Other processes are fetching the rest; waiting for them"
             progress.begin(waiting, len(paths), len(found), unit="files")
@@ -214,7 +214,7 @@ def _kept_files(split: Split, corpus: Corpus, folder: Path, progress: Progress) 
                 if is_ours and read_about(paths[number]) is None:
                     unfinished = paths[number].with_suffix(".unfinished")
                     n_before = n_batches_before(unfinished)  # what was read before a cancellation is not cut again
-                    texts = itertools.islice(split.all_texts(number, column, progress), n_before, None)
+                    texts = itertools.islice(split.reader.all_texts(number, column, progress), n_before, None)
                     sentences = (segmentation.sentences(some, cut=cut) for some in texts)
                     path = paths[number]
                     write_sentences(sentences, path, column=column, cut=cut, unfinished=unfinished, n_before=n_before)

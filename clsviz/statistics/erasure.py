@@ -11,9 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from clsviz.errors import UndefinedFitError
 from clsviz.statistics.intervals import Floats
 from clsviz.statistics.lengths import shuffled
-from clsviz.statistics.retrieval import lengths_of_nearest, neighbour_correlation
 from clsviz.statistics.ridge import blas_threads, explain_constant_vectors, explain_untestable_lengths, ridge_predict
-from clsviz.statistics.similarity import N_NEIGHBOURS, directions_of, neighbours
+from clsviz.statistics.similarity import (
+    N_NEIGHBOURS,
+    directions_of,
+    lengths_of_nearest,
+    neighbour_correlation,
+    neighbours,
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from clsviz.errors import UndefinedFitError
 from clsviz.measurements import POOLED
 from clsviz.settings import Pooling
-from clsviz.statistics.bootstrap import Bootstrap
-from clsviz.statistics.intervals import Floats, Interval
+from clsviz.statistics.intervals import Bootstrap, Floats, Interval
 from clsviz.statistics.line import explain_undefined, r_squared
 from clsviz.statistics.ridge import (
     blas_threads,

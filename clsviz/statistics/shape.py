@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clsviz.errors import TooFewError, UndefinedFitError
-from clsviz.statistics.intervals import FEW_SENTENCES, ROUNDING, Floats, Interval, jackknife
+from clsviz.statistics.intervals import FEW_SENTENCES, ROUNDING, Bootstrap, Floats, Interval, jackknife
 from clsviz.statistics.line import explain_undefined
 from clsviz.statistics.ridge import N_FOLDS, folds_of_clusters
 
@@ -177,8 +177,6 @@ def curve_interval(lengths: ArrayLike, norms: ArrayLike, clusters: NDArray[np.in
     """
     from sklearn.linear_model import LinearRegression
     from sklearn.preprocessing import SplineTransformer
-
-    from clsviz.statistics.bootstrap import Bootstrap
 
     x, y = _checked(lengths, norms, clusters)
     clusters = np.arange(len(x)) if clusters is None else clusters

@@ -50,13 +50,13 @@ CLASSES = {
     "clsviz.statistics.sentlen": "Result Code",
     "clsviz.statistics.dimensions": "Dimensions NormOf",
     "clsviz.statistics.erasure": "Left Erasure Remedy",
-    "clsviz.statistics.retrieval": "LengthBias Chance",
+    "clsviz.statistics.similarity": "LengthBias Chance",
     "clsviz.statistics.exposure": "Fifth Ranking FixResult",
     "clsviz.analysis.layers": "SentLen NormBreakdown Projected",
     "clsviz.analysis.random_weights": "RandomWeights",
     "clsviz.analysis.search": "Similarity Way Joined",
-    "clsviz.analysis.neighbours": "Neighbours",
-    "clsviz.analysis.search_test": "SearchTest Ranker Consequences Advice Correction Example FoundText Threshold",
+    "clsviz.analysis.search_test": "SearchTest Ranker Consequences Advice Correction Example FoundText Threshold "
+    "Neighbours",
     "clsviz.analysis.typed": "TypedSentences Check OfLayer",
     "clsviz.encoder": "Anatomy Architecture TokenizerFacts SpecialToken PoolerWeights Parameter",
 }

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from clsviz.analysis import ViewData
-    from clsviz.statistics.precision import Audit
+    from clsviz.statistics.line import Audit
     from clsviz.statistics.shape import Shape
 
 

@@ -3,8 +3,7 @@
 import shlex
 from collections.abc import Mapping
 
-from clsviz.analysis.neighbours import Neighbours
-from clsviz.analysis.search_test import Consequences, Correction, Example, SearchTest, Threshold
+from clsviz.analysis.search_test import Consequences, Correction, Example, Neighbours, SearchTest, Threshold
 from clsviz.experiment import Experiment
 from clsviz.jobs import Found
 from clsviz.settings import SEARCH_DEFAULTS, SimilarityFunction, Task

@@ -77,7 +77,7 @@ def test_unrelated_pairs_pass_by_length(made: dict[str, object], result: clsviz.
 def test_the_lines_of_python_do_what_was_tested(fix: Fix, made: dict[str, object]) -> None:
     """Printed for one's own search, they rank as the fix that is fitted to the same vectors."""
     from clsviz.analysis.search_test import Correction
-    from clsviz.statistics.fixes import calibrate, fit_vectors, times_power
+    from clsviz.statistics.ranking import calibrate, fit_vectors, times_power
 
     texts, queries = (np.asarray(made[name]) * 100 for name in ("vectors", "query_vectors"))
     n_tokens = np.asarray(made["n_tokens"])

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from sklearn.metrics import r2_score
 
-from clsviz.statistics.bootstrap import N_DRAWS, Bootstrap
+from clsviz.statistics.intervals import N_DRAWS, Bootstrap
 
 CLUSTERS = np.repeat(np.arange(60), [3] * 30 + [1] * 30)
 N = len(CLUSTERS)

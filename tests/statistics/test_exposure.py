@@ -7,8 +7,7 @@ from sklearn.metrics import ndcg_score
 from clsviz.errors import UndefinedFitError
 from clsviz.settings import Fix
 from clsviz.statistics.exposure import Outcome, Ranking, Relevance, fifths_of, ranking, resample
-from clsviz.statistics.fixes import calibrate, fit_vectors, times_power
-from clsviz.statistics.ranking import rank, rank_by_words
+from clsviz.statistics.ranking import calibrate, fit_vectors, rank, rank_by_words, times_power
 from clsviz.statistics.ridge import unit
 
 N, WIDTH = 1000, 64

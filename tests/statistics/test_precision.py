@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from clsviz.statistics.line import fit
-from clsviz.statistics.precision import audit
+from clsviz.statistics.line import audit, fit
 
 
 def test_an_audit_compares_the_same_sentences() -> None:

@@ -14,7 +14,7 @@ from support.tiny import different_sentences
 
 from clsviz.errors import UndefinedFitError
 from clsviz.settings import Pooling
-from clsviz.statistics.bootstrap import Bootstrap
+from clsviz.statistics.intervals import Bootstrap
 from clsviz.statistics.probes import (
     MOST_PROJECTED,
     Profile,

@@ -8,11 +8,12 @@ from scipy import stats
 from support.searched import N, lengths, with_length
 
 from clsviz.errors import UndefinedFitError
-from clsviz.statistics.retrieval import (
+from clsviz.statistics.similarity import (
     Chance,
     LengthBias,
     chance,
     check_lengths,
+    directions_of,
     first_of_each,
     length_bias,
     length_groups,
@@ -20,7 +21,6 @@ from clsviz.statistics.retrieval import (
     share_kept,
     tf_idf,
 )
-from clsviz.statistics.similarity import directions_of
 
 
 def bias_of(vectors: np.ndarray) -> tuple[LengthBias, Chance]:

@@ -15,16 +15,18 @@ from clsviz.errors import SettingError, UndefinedFitError
 from clsviz.measurements import POOLED
 from clsviz.settings import Pooling
 from clsviz.sources import models
-from clsviz.statistics.retrieval import length_bias, length_groups, tf_idf
 from clsviz.statistics.similarity import (
     Directions,
     directions_of,
+    length_bias,
+    length_groups,
     mean_cosines,
     nearest,
     nearest_among,
     neighbours,
     percentiles_among_pairs,
     similarities,
+    tf_idf,
     typical_similarity,
 )
 

@@ -34,8 +34,8 @@ from clsviz.errors import ModelError
 from clsviz.limits import PUBLIC
 from clsviz.sources.near_duplicates import clusters_of
 from clsviz.statistics import line
+from clsviz.statistics.line import Audit
 from clsviz.statistics.means import averaging
-from clsviz.statistics.precision import Audit
 from clsviz.statistics.shape import shape as shape_of
 from clsviz.ui.state import server
 from clsviz.words.glossary import NORM_VS_LENGTH, TERMS

@@ -16,7 +16,7 @@ from clsviz.analysis.typed import EXAMPLE
 from clsviz.encoder import Encoder
 from clsviz.jobs import Job
 from clsviz.settings import Pooling
-from clsviz.statistics.precision import Audit
+from clsviz.statistics.line import Audit
 
 pytestmark = pytest.mark.usefixtures("measured_before")
 

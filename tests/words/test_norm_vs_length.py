@@ -18,8 +18,7 @@ from clsviz.experiment import Experiment
 from clsviz.jobs import Encoders, Extraction, Job, Plan, State
 from clsviz.settings import Lengths, NearDuplicates, Trait, Unit
 from clsviz.statistics.lengths import slices
-from clsviz.statistics.line import by_cutoff, flat
-from clsviz.statistics.precision import Audit
+from clsviz.statistics.line import Audit, by_cutoff, flat
 from clsviz.statistics.shape import Shape, shape, shapes
 from clsviz.store import Store
 from clsviz.words import waiting
