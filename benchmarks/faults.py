@@ -153,7 +153,7 @@ FAULTS = [
         "statistics/ridge.py",
         "return folds_of_clusters(clusters_of(sentences), seed)",
         "return folds_of_clusters(np.arange(len(sentences)), seed)",
-        "statistics/test_folds.py",
+        "statistics/test_ridge.py",
     ),
     Fault(
         "JSON with numbers that JSON does not have",

@@ -99,9 +99,7 @@ def test_a_link_of_the_page_is_replayed(
     [
         ([], "--models is missing"),
         (["--models", "minilm"], "2 to 6"),
-        (["--models", "minilm", "minilm"], "different"),
         (["--models", *"abcdefg"], "2 to 6"),
-        (["--models", "minilm", "two words"], "two words"),
         (["--models", "minilm", "untrained:minilm", "--pooling=mean"], "pooling is mean"),
         (["--models", "minilm", "untrained:minilm", "--layer=7"], "layers 0 to 6"),
         (["--models", "minilm", "untrained:minilm", "--model=minilm"], "--model"),

@@ -4,7 +4,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from support.files import write_task
-from support.tiny import random_sentences, write_bert, write_model
+from support.tiny import random_sentences, write_model
 
 from clsviz.cli.main import main
 from clsviz.settings import Alteration
@@ -19,24 +19,8 @@ def test_probing_prints_a_row_a_layer_and_writes_the_readings(
     result = json.loads(capsys.readouterr().out)
     assert result["n_sampled"] == 150
     assert [row["layer"] for row in result["layers"]] == [0, 1, 2]
-    assert set(result["layers"][0]) >= {
-        "norm_r_squared",
-        "norm_mean",
-        "norm_sd",
-        "probe_r_squared",
-        "direction_r_squared",
-        "mean_pool_probe_r_squared",
-        "probe_error",
-        "probe_fold_r_squared",
-    }
     assert result["layers"][0]["probe_r_squared"] is None  # [CLS] is the same for all sentences there
     assert result["layers"][1]["probe_r_squared"] > 0.5
-    for name in ("norm", "probe", "direction", "norm_from_direction", "mean_pool_probe", "max_pool_probe"):
-        row = result["layers"][1]
-        assert min(row[f"{name}_fold_r_squared"]) <= row[f"{name}_r_squared"] <= 1
-        assert len(row[f"{name}_fold_r_squared"]) == 5
-    assert abs(result["shuffled_probe_r_squared"]) < 0.3
-    assert result.keys() >= {"pooler_probe_r_squared", "sentlen_accuracy", "sentlen_accuracy_norm_only"}
     table = pd.read_parquet(output)
     at = table[(table["pooling"] == "cls") & (table["readout"] == "vector") & (table["layer"] == 1)]
     assert at["r_squared"].item() == result["layers"][1]["probe_r_squared"]
@@ -91,21 +75,6 @@ def test_untrained_models_are_probed_when_asked_by_a_flag_or_a_link(
     assert json.loads(capsys.readouterr().out)["random_weights"] == result
     assert main([*command, "--random-weights"]) == 0
     assert "In the trained model a linear probe with this many sentences misses by " in capsys.readouterr().out
-
-
-def test_mean_vectors_are_of_the_command_probe(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["probe", *arguments[1:], "--pooling=mean", "--probe-size=30", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["pooling"] == "mean"
-
-
-def test_a_pooler_that_the_model_lacks_is_one_line(
-    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = write_bert(tmp_path / "plain", pooler=False)
-    assert main(["probe", *arguments[1:], f"--model={folder}", "--pooling=pooler"]) == 2
-    assert capsys.readouterr().err.splitlines()[-1] == (
-        "clsviz: pooling is pooler, but this model has no pooler. Choose cls."
-    )
 
 
 def test_links_of_every_page_are_taken(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -169,33 +169,6 @@ def test_what_documentation_cannot_be_is_one_sentence(
         opened("small", kept)
 
 
-@pytest.mark.parametrize("content", [b"", b"\n \n\t\n", b"PNG\0\0\0"])
-def test_a_file_without_sentences_is_refused_and_not_kept(tmp_path: Path, kept: Path, content: bytes) -> None:
-    path = tmp_path / "text.txt"
-    path.write_bytes(content)
-    with pytest.raises(CorpusError, match=r"text\.txt"):
-        opened(str(path), kept)
-    with pytest.raises(CorpusError, match=r"mine\.txt"):
-        keep_upload(io.BytesIO(content), "mine.txt", kept)
-    assert not kept.exists() or not list(kept.iterdir())
-
-
-def test_what_is_not_there_or_no_file_is_named(tmp_path: Path, kept: Path) -> None:
-    with pytest.raises(CorpusError, match=r"There is no file “.*none\.txt”"):
-        opened(str(tmp_path / "none.txt"), kept)
-    with pytest.raises(CorpusError, match="it is not a regular file"):
-        opened(str(tmp_path), kept)
-    other = tmp_path / "text.docx"
-    other.write_text("Some text.")
-    with pytest.raises(CorpusError, match=r"text\.docx is in no known format\. Save it as plain text"):
-        opened(str(other), kept)
-    with pytest.raises(CorpusError, match="cannot be read"):
-        opened("./a\0b.txt", kept)
-    for setting in ("configuration", "split"):
-        with pytest.raises(CorpusError, match=f"has no {setting} “x”"):
-            opened(str(other), kept, **{setting: "x"})
-
-
 def test_a_file_that_cannot_be_opened_is_named(tmp_path: Path, kept: Path) -> None:
     path = tmp_path / "text.txt"
     path.symlink_to("/proc/self/mem")  # a regular file that even root cannot read from its start
@@ -243,6 +216,9 @@ def test_a_column_is_chosen_or_named(tmp_path: Path, kept: Path) -> None:
     assert sorted(sentences_of(str(path), kept, column="title")) == sorted(f"Title {i}" for i in range(100))
     with pytest.raises(CorpusError, match=r"has no column “x” that holds text\. Choose one of these: text, title"):
         opened(str(path), kept, column="x")
+    for setting in ("configuration", "split"):
+        with pytest.raises(CorpusError, match=f"has no {setting} “x”"):
+            opened(str(path), kept, **{setting: "x"})
 
 
 def test_long_texts_are_cut_into_sentences_unless_told_otherwise(tmp_path: Path, kept: Path) -> None:
@@ -316,17 +292,6 @@ def test_of_a_large_file_the_beginning_is_enough(tmp_path: Path) -> None:
     assert not found.is_whole
     assert PREVIEW_CHARACTERS <= sum(map(len, found.sentences)) < 2 * PREVIEW_CHARACTERS
     assert found.sentences[: len(sentences())] == sentences()
-
-
-def test_a_table_is_previewed_by_its_column(tmp_path: Path) -> None:
-    path = tmp_path / "texts.csv"
-    path.write_bytes(content_of(".csv", LONG))
-    found = local_files.preview(Selection(str(path)), tmp_path)
-    assert (found.selection.column, found.columns, found.selection.reading) == ("text", ("text", "title"), Reading.AUTO)
-    assert found.selection.segmentation is Segmentation.SENTENCES
-    titles = local_files.preview(Selection(str(path), column="title"), tmp_path)
-    assert titles.examples(3) == ["Title 0", "Title 3", "Title 7"]
-    assert np.all(titles.n_words == 2)
 
 
 LIST = "1. Take a bowl that holds a litre. 12. Pour the milk into it. (3) ... Wait. 14.\n12.\n"
