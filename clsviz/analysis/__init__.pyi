@@ -1,62 +1,33 @@
-from . import compare, fields, layers, probes, random_weights, search, search_test, typed
-from .typed import CorpusContext, Missing, corpus_context
-from .view import (
-    Cells,
-    ViewData,
-    audit_of,
-    averaging,
-    by_cutoff,
-    cells_of_all,
-    check_layer,
-    check_pooling,
-    clusters_ready,
-    digest,
-    first_shape,
-    flat,
-    is_stored,
-    lengths_of,
-    near_duplicates,
-    quantiles,
-    result_key,
-    select,
-    sentences_key,
-    shapes,
-    under_cutoff,
-    unmeasurable_layers,
-)
-
-__all__ = [
-    "Cells",
-    "CorpusContext",
-    "Missing",
-    "ViewData",
-    "audit_of",
-    "averaging",
-    "by_cutoff",
-    "cells_of_all",
-    "check_layer",
-    "check_pooling",
-    "clusters_ready",
-    "compare",
-    "corpus_context",
-    "digest",
-    "fields",
-    "first_shape",
-    "flat",
-    "is_stored",
-    "layers",
-    "lengths_of",
-    "near_duplicates",
-    "probes",
-    "quantiles",
-    "random_weights",
-    "result_key",
-    "search",
-    "search_test",
-    "select",
-    "sentences_key",
-    "shapes",
-    "typed",
-    "under_cutoff",
-    "unmeasurable_layers",
-]
+from . import compare as compare
+from . import fields as fields
+from . import layers as layers
+from . import probes as probes
+from . import random_weights as random_weights
+from . import search as search
+from . import search_test as search_test
+from . import typed as typed
+from .typed import CorpusContext as CorpusContext
+from .typed import Missing as Missing
+from .typed import corpus_context as corpus_context
+from .view import Cells as Cells
+from .view import ViewData as ViewData
+from .view import audit_of as audit_of
+from .view import averaging as averaging
+from .view import by_cutoff as by_cutoff
+from .view import cells_of_all as cells_of_all
+from .view import check_layer as check_layer
+from .view import check_pooling as check_pooling
+from .view import clusters_ready as clusters_ready
+from .view import digest as digest
+from .view import first_shape as first_shape
+from .view import flat as flat
+from .view import is_stored as is_stored
+from .view import lengths_of as lengths_of
+from .view import near_duplicates as near_duplicates
+from .view import quantiles as quantiles
+from .view import result_key as result_key
+from .view import select as select
+from .view import sentences_key as sentences_key
+from .view import shapes as shapes
+from .view import under_cutoff as under_cutoff
+from .view import unmeasurable_layers as unmeasurable_layers

@@ -1,18 +1,11 @@
-from .anatomy import Anatomy, Architecture, Parameter, PoolerWeights, SpecialToken, TokenizerFacts
-from .batches import is_out_of_memory
-from .encoder import Encoder
-from .linear import Linear, has_fast_bfloat16, product_rate
-
-__all__ = [
-    "Anatomy",
-    "Architecture",
-    "Encoder",
-    "Linear",
-    "Parameter",
-    "PoolerWeights",
-    "SpecialToken",
-    "TokenizerFacts",
-    "has_fast_bfloat16",
-    "is_out_of_memory",
-    "product_rate",
-]
+from .anatomy import Anatomy as Anatomy
+from .anatomy import Architecture as Architecture
+from .anatomy import Parameter as Parameter
+from .anatomy import PoolerWeights as PoolerWeights
+from .anatomy import SpecialToken as SpecialToken
+from .anatomy import TokenizerFacts as TokenizerFacts
+from .batches import is_out_of_memory as is_out_of_memory
+from .encoder import Encoder as Encoder
+from .linear import Linear as Linear
+from .linear import has_fast_bfloat16 as has_fast_bfloat16
+from .linear import product_rate as product_rate

@@ -1,27 +1,20 @@
-from . import search, similarity, tables
-from .picture import Seen, cells, drawn, legend, picture, report
-from .summary import about, link, markdown, shape, summary
-from .tables import Groups, Table, entries_of, table, to_csv, to_parquet
-
-__all__ = [
-    "Groups",
-    "Seen",
-    "Table",
-    "about",
-    "cells",
-    "drawn",
-    "entries_of",
-    "legend",
-    "link",
-    "markdown",
-    "picture",
-    "report",
-    "search",
-    "shape",
-    "similarity",
-    "summary",
-    "table",
-    "tables",
-    "to_csv",
-    "to_parquet",
-]
+from . import search as search
+from . import similarity as similarity
+from . import tables as tables
+from .picture import Seen as Seen
+from .picture import cells as cells
+from .picture import drawn as drawn
+from .picture import legend as legend
+from .picture import picture as picture
+from .picture import report as report
+from .summary import about as about
+from .summary import link as link
+from .summary import markdown as markdown
+from .summary import shape as shape
+from .summary import summary as summary
+from .tables import Groups as Groups
+from .tables import Table as Table
+from .tables import entries_of as entries_of
+from .tables import table as table
+from .tables import to_csv as to_csv
+from .tables import to_parquet as to_parquet

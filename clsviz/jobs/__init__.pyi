@@ -1,69 +1,46 @@
-from .drawn import REDRAWN, drawn, encoder_of, identified
-from .estimate import GPU_RATE, LOAD_SECONDS, RATE_OF_VECTORS, Cost, Machine, Plan, gigabytes_of
-from .extraction import (
-    AUDIT_SIZE,
-    Extraction,
-    Found,
-    kind_of_norms,
-    measurement_key,
-    plan,
-    planned,
-    state_of_files,
-)
-from .housekeeping import Housekeeping
-from .imports import Import, import_rows, list_imports
-from .job import Job, State, Steps, Watcher
-from .queue import FREE_SECONDS, Analysis, JobQueue, Lane, MeasuringJob
-from .share import Share, Worker
-from .showcase import SHOWCASE, Origin, measure_showcase, origin
-from .texts import ModelVectors, PooledTexts, measure_altered, measure_texts, measure_untrained
-from .worker_process import Encoders, RemoteEncoders, WorkerLostError
-
-__all__ = [
-    "AUDIT_SIZE",
-    "FREE_SECONDS",
-    "GPU_RATE",
-    "LOAD_SECONDS",
-    "RATE_OF_VECTORS",
-    "REDRAWN",
-    "SHOWCASE",
-    "Analysis",
-    "Cost",
-    "Encoders",
-    "Extraction",
-    "Found",
-    "Housekeeping",
-    "Import",
-    "Job",
-    "JobQueue",
-    "Lane",
-    "Machine",
-    "MeasuringJob",
-    "ModelVectors",
-    "Origin",
-    "Plan",
-    "PooledTexts",
-    "RemoteEncoders",
-    "Share",
-    "State",
-    "Steps",
-    "Watcher",
-    "Worker",
-    "WorkerLostError",
-    "drawn",
-    "encoder_of",
-    "gigabytes_of",
-    "identified",
-    "import_rows",
-    "kind_of_norms",
-    "list_imports",
-    "measure_altered",
-    "measure_showcase",
-    "measure_texts",
-    "measure_untrained",
-    "measurement_key",
-    "origin",
-    "plan",
-    "planned",
-    "state_of_files",
-]
+from .drawn import REDRAWN as REDRAWN
+from .drawn import drawn as drawn
+from .drawn import encoder_of as encoder_of
+from .drawn import identified as identified
+from .estimate import GPU_RATE as GPU_RATE
+from .estimate import LOAD_SECONDS as LOAD_SECONDS
+from .estimate import RATE_OF_VECTORS as RATE_OF_VECTORS
+from .estimate import Cost as Cost
+from .estimate import Machine as Machine
+from .estimate import Plan as Plan
+from .estimate import gigabytes_of as gigabytes_of
+from .extraction import AUDIT_SIZE as AUDIT_SIZE
+from .extraction import Extraction as Extraction
+from .extraction import Found as Found
+from .extraction import kind_of_norms as kind_of_norms
+from .extraction import measurement_key as measurement_key
+from .extraction import plan as plan
+from .extraction import planned as planned
+from .extraction import state_of_files as state_of_files
+from .housekeeping import Housekeeping as Housekeeping
+from .imports import Import as Import
+from .imports import import_rows as import_rows
+from .imports import list_imports as list_imports
+from .job import Job as Job
+from .job import State as State
+from .job import Steps as Steps
+from .job import Watcher as Watcher
+from .queue import FREE_SECONDS as FREE_SECONDS
+from .queue import Analysis as Analysis
+from .queue import JobQueue as JobQueue
+from .queue import Lane as Lane
+from .queue import MeasuringJob as MeasuringJob
+from .share import Share as Share
+from .share import Worker as Worker
+from .showcase import SHOWCASE as SHOWCASE
+from .showcase import Origin as Origin
+from .showcase import measure_showcase as measure_showcase
+from .showcase import origin as origin
+from .texts import ModelVectors as ModelVectors
+from .texts import PooledTexts as PooledTexts
+from .texts import measure_altered as measure_altered
+from .texts import measure_texts as measure_texts
+from .texts import measure_untrained as measure_untrained
+from .worker_process import Encoders as Encoders
+from .worker_process import RemoteEncoders as RemoteEncoders
+from .worker_process import WorkerLostError as WorkerLostError

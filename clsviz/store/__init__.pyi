@@ -1,24 +1,16 @@
-from .census import Counted, is_kept, take_census
-from .eviction import RECENT_SECONDS, clean, evict
-from .parts import Key, borders, missing, n_between, part_stop, read_outline, write_outline
-from .remote import Bucket
-from .store import Store, is_url
-
-__all__ = [
-    "RECENT_SECONDS",
-    "Bucket",
-    "Counted",
-    "Key",
-    "Store",
-    "borders",
-    "clean",
-    "evict",
-    "is_kept",
-    "is_url",
-    "missing",
-    "n_between",
-    "part_stop",
-    "read_outline",
-    "take_census",
-    "write_outline",
-]
+from .census import Counted as Counted
+from .census import is_kept as is_kept
+from .census import take_census as take_census
+from .eviction import RECENT_SECONDS as RECENT_SECONDS
+from .eviction import clean as clean
+from .eviction import evict as evict
+from .parts import Key as Key
+from .parts import borders as borders
+from .parts import missing as missing
+from .parts import n_between as n_between
+from .parts import part_stop as part_stop
+from .parts import read_outline as read_outline
+from .parts import write_outline as write_outline
+from .remote import Bucket as Bucket
+from .store import Store as Store
+from .store import is_url as is_url
