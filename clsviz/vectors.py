@@ -71,11 +71,6 @@ class Vectors(Measurements):
     runs: tuple[Packed, ...]
 
     @property
-    def outline(self) -> Self:
-        """The same without the vectors themselves: their norms are left."""
-        return replace(self, runs=())
-
-    @property
     def is_outline(self) -> bool:
         """Whether the vectors themselves are not here."""
         return len(self) > 0 and not self.runs

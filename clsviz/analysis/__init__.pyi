@@ -9,7 +9,6 @@ from . import typed as typed
 from .typed import CorpusContext as CorpusContext
 from .typed import Missing as Missing
 from .typed import corpus_context as corpus_context
-from .view import Cells as Cells
 from .view import ViewData as ViewData
 from .view import audit_of as audit_of
 from .view import averaging as averaging

@@ -300,6 +300,9 @@ def run(
             if tested is pooling:
                 found[similarity] = ten
             step()
+    # What follows beyond what the model reads has no part in a vector.
+    whole = lengths[~vectors.truncated]
+    read_lengths = np.minimum(lengths, whole.max()) if len(whole) else lengths
     consequences = {}
     for similarity in SimilarityFunction:
         alternatives = {}
@@ -311,7 +314,7 @@ def run(
             similarity,
             _prepared(queries, similarity),
             _prepared(texts, similarity),
-            _read_lengths(vectors),
+            read_lengths,
             relevance,
             fifths,
             np.random.default_rng(seed).permutation(relevance.n_searches) % 2,
@@ -319,8 +322,12 @@ def run(
         fixed = alternatives | trial.fixed(length_power, step, progress.check)
         own = outcomes[Ranker(pooling, layer, similarity)]
         advice = _advice(own, ranked(own), fixed, trial.folds, seed)
+        differences = {fix: outcome.recall - own.recall for fix, outcome in fixed.items()}
         consequences[similarity] = Consequences(
-            {fix: _result(own, outcome, ranked(outcome), resamples) for fix, outcome in fixed.items()},
+            {
+                fix: FixResult(ranked(fixed[fix]), float(of.mean()), paired_interval(of, resamples))
+                for fix, of in differences.items()
+            },
             advice,
             trial.correction(advice.fix, length_power),
             trial.examples(searches, lengths, found[similarity]),
@@ -348,17 +355,6 @@ def _prepared(vectors: NDArray[np.float32], similarity: SimilarityFunction) -> N
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     directions: NDArray[np.float32] = np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
     return directions
-
-
-def _read_lengths(vectors: SearchVectors) -> NDArray[np.int32]:
-    """Tokens of each text as far as the model reads it: what follows has no part in its vector."""
-    whole = vectors.n_tokens[~vectors.truncated]
-    return np.minimum(vectors.n_tokens, whole.max()) if len(whole) else vectors.n_tokens
-
-
-def _result(own: Outcome, fixed: Outcome, ranking: Ranking, resamples: NDArray[np.float32]) -> FixResult:
-    difference = fixed.recall - own.recall
-    return FixResult(ranking, float(difference.mean()), paired_interval(difference, resamples))
 
 
 def _advice(own: Outcome, ranking: Ranking, fixed: Mapping[Fix, Outcome], folds: NDArray[np.intp], seed: int) -> Advice:

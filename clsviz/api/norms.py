@@ -45,11 +45,7 @@ _RESULT = jinja2.Environment(autoescape=True).from_string("""\
 {{ table | safe }}
 <details>
 <summary>How it was measured</summary>
-<table>
-{% for name, value in settings.items() %}
-<tr><th scope="row" style="text-align: left">{{ name }}</th><td style="text-align: left">{{ value }}</td></tr>
-{% endfor %}
-</table>
+{{ settings | safe }}
 </details>
 </div>""")
 
@@ -69,7 +65,7 @@ def numbers_table(numbers: Mapping[str, str]) -> str:
 
 def to_html(question: str, answer: str, table: str, settings: Mapping[str, str]) -> str:
     """A result as a piece of HTML: everything is escaped but `table`, which is markup already."""
-    return _RESULT.render(question=question, answer=answer, table=table, settings=settings)
+    return _RESULT.render(question=question, answer=answer, table=table, settings=numbers_table(settings))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

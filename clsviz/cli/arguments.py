@@ -227,11 +227,14 @@ def _add_search_test(commands: "argparse._SubParsersAction[_Parser]") -> None:
         help="rank by cosine, or by the dot product of vectors as they are pooled (default: cosine)",
     )
     command.add_argument(
-        "--length-power", type=_power, metavar="P", help="also try scores times tokens^P, beside 0.5 and 0.1"
+        "--length-power",
+        type=lambda text: _number(text, "--length-power", -10, 10),
+        metavar="P",
+        help="also try scores times tokens^P, beside 0.5 and 0.1",
     )
     command.add_argument(
         "--max-exposure",
-        type=_most,
+        type=lambda text: _number(text, "--max-exposure", 1, 1000),
         metavar="X",
         help="status 1 if the exposure of a fifth is surely above X or below 1/X, such as 1.5",
     )
@@ -240,14 +243,6 @@ def _add_search_test(commands: "argparse._SubParsersAction[_Parser]") -> None:
         "--plot", type=Path, metavar="FILE", help="write exposure and recall by length to a .png, .svg or .pdf file"
     )
     _add_output(command, "one row per ranking and fifth of the texts by length")
-
-
-def _power(text: str) -> float:
-    return _number(text, "--length-power", -10, 10)
-
-
-def _most(text: str) -> float:
-    return _number(text, "--max-exposure", 1, 1000)
 
 
 def _number(text: str, flag: str, low: float, high: float) -> float:

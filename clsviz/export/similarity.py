@@ -45,9 +45,9 @@ def ways(found: Similarity, *, is_imported: bool = False) -> pd.DataFrame:
     )
     rows = [
         (
-            _vector(way, is_imported),
+            "Vector" if is_imported else words.POOLINGS[way.pooling].short,
             words.similarity.REMEDIES[way.remedy],
-            *_numbers(way),
+            *(way.length_share, way.neighbour_correlation, way.held_out, way.lengths_apart, way.kept),
             way.problem,
         )
         for way in (*found.remedies, *found.poolings)
@@ -58,14 +58,6 @@ def ways(found: Similarity, *, is_imported: bool = False) -> pd.DataFrame:
         [*rows, (words.similarity.SHARED_WORDS, "", *of_words, found.by_words_problem)], columns=columns
     )
     return table.astype(dict.fromkeys(columns[2:-1], float))
-
-
-def _vector(way: Way, is_imported: bool) -> str:
-    return "Vector" if is_imported else words.POOLINGS[way.pooling].short
-
-
-def _numbers(way: Way) -> tuple[float | None, ...]:
-    return way.length_share, way.neighbour_correlation, way.held_out, way.lengths_apart, way.kept
 
 
 def neighbours(found: Found, similarity: Similarity) -> pd.DataFrame:

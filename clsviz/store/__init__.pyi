@@ -1,5 +1,4 @@
 from .census import Counted as Counted
-from .census import is_kept as is_kept
 from .census import take_census as take_census
 from .eviction import RECENT_SECONDS as RECENT_SECONDS
 from .eviction import clean as clean

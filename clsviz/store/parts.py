@@ -12,7 +12,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -125,11 +125,6 @@ class Shape:
         return expected
 
 
-def is_described(arrays: Mapping[str, Any], expected: Mapping[str, tuple[str, list[int]]]) -> bool:
-    """Whether arrays have the names, types and shapes expected; an array tells its `dtype` and `shape`."""
-    return {name: (array.dtype, array.shape) for name, array in arrays.items()} == dict(expected)
-
-
 def is_plausible(measured: Measurements, max_length: int) -> bool:
     """Whether all numbers are such as an encoder gives that reads at most `max_length` tokens of a sentence."""
     n_tokens, truncated = measured.n_tokens, measured.truncated
@@ -208,7 +203,8 @@ def measurements_in(part: Part) -> Measurements:
         said = tensors.metadata()
         arrays = {name: _Stored(part.path, tensors.get_slice(name)) for name in tensors.keys()}  # noqa: SIM118
     shape = Shape(**json.loads(said["clsviz"])["shape"])
-    if not is_described(arrays, shape.arrays(part.key.kind, part.stop - part.start)):
+    described = {name: (array.dtype, array.shape) for name, array in arrays.items()}
+    if described != shape.arrays(part.key.kind, part.stop - part.start):
         raise ValueError("its arrays are others than it says")
     measurements = KINDS[part.key.kind].from_arrays(arrays)
     if said != part.about(Shape.of(measurements)):

@@ -5,7 +5,7 @@
                                       speed.json                                how long the largest part took
 
 A part is written under a temporary name, synced and renamed, so a kill at any moment loses at most the part in hand.
-What is damaged (see `part_file`) is dropped, and measured again.
+What is damaged (see `parts`) is dropped, and measured again.
 
 A store in a bucket is a folder on this machine as well. What is measured here is put there, what others measured there
 is fetched when it is read, and everything but parts and their censuses stays here.
