@@ -128,11 +128,7 @@ class Split:
 
     def columns(self, progress: Progress) -> dict[str, float]:
         """The columns of the largest file that hold text, likeliest first, with the mean size of a value in bytes."""
-        return mean_sizes(self._footer(progress), self.repo)
-
-    def fields(self, progress: Progress) -> tuple[str, ...]:
-        """The columns of the largest file that have a number, a time or a short text in each row."""
-        return fields_of(self._footer(progress), self.repo)
+        return mean_sizes(self.footer(progress), self.repo)
 
     def mean_characters(self, column: str, progress: Progress) -> float:
         """Mean length of the first texts of a column of the largest file.
@@ -143,14 +139,9 @@ class Split:
         if kept := self._storage.load(name):
             return float(kept[0])
         reader = self.reader
-        mean, n_bytes = reader.mean_characters(self._largest, self._footer(progress), column, progress)
+        mean, n_bytes = reader.mean_characters(self.largest, self.footer(progress), column, progress)
         self._storage.keep(name, str(mean).encode(), n_bytes)
         return mean
-
-    def n_texts_about(self, progress: Progress) -> int:
-        """About how many rows all its files have, if all were like the largest."""
-        n_rows: int = self._footer(progress).num_rows
-        return round(n_rows * self.n_bytes / max(1, self.files[self._largest].size))
 
     def draw(self, size: int, seed: int, column: str, progress: Progress, *, cut: bool) -> Draw:
         """The first `size` sentences, or all if there are fewer, in the order that `seed` draws.
@@ -270,9 +261,9 @@ class Split:
         storage.keep_table(name, *kept)
         return kept
 
-    def _footer(self, progress: Progress) -> pq.FileMetaData:
-        """That of the largest file."""
-        return self._footers([self._largest], progress)[self._largest]
+    def footer(self, progress: Progress) -> pq.FileMetaData:
+        """That of the largest file, as which all others are taken to be."""
+        return self._footers([self.largest], progress)[self.largest]
 
     def _footers(self, files: Sequence[int], progress: Progress) -> dict[int, pq.FileMetaData]:
         """The footers of files."""
@@ -289,7 +280,7 @@ class Split:
         return self._reader
 
     @property
-    def _largest(self) -> int:
+    def largest(self) -> int:
         """Number of the largest file."""
         return max(range(len(self.files)), key=lambda index: self.files[index].size)
 
@@ -321,10 +312,11 @@ def open_split(selection: Selection, folder: Path, progress: Progress, *, online
         column = selection.column or (entry.column if entry and entry.column in columns else next(iter(columns)))
         if column not in columns:
             raise CorpusError(f"{repo} has no column “{printable(column)}” that holds text. Choose {listed(columns)}.")
-        cut, n_about = selection.segmentation, split.n_texts_about(progress)
+        cut, footer = selection.segmentation, split.footer(progress)
+        n_about = round(footer.num_rows * split.n_bytes / max(1, split.files[split.largest].size))
         if cut is Segmentation.AUTO:
             cut = segmentation.chosen_for(split.mean_characters(column, progress))
-        fields = tuple(field for field in split.fields(progress) if field != column)
+        fields = tuple(field for field in fields_of(footer, split.repo) if field != column)
     except NotKeptError:
         raise not_downloaded(selection.corpus) from None
     if cut is Segmentation.SENTENCES:

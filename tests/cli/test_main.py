@@ -128,9 +128,8 @@ def test_the_command_line_itself_with_its_progress_on_stderr(tmp_path: Path) -> 
         "0",
         "--length-cutoff",
         "80",
-        "--no-shipped",
-        "--json",
     ]
+    command += ["--no-shipped", "--json"]
     output = tmp_path / "out.parquet"
     ran = subprocess.run(
         [sys.executable, "-m", "clsviz", *command, "--output", output, "--store", tmp_path / "store"],
