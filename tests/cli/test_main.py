@@ -116,20 +116,8 @@ def test_a_terminal_without_the_characters_gets_their_codes(arguments: list[str]
 
 def test_the_command_line_itself_with_its_progress_on_stderr(tmp_path: Path) -> None:
     """The real model on real sentences, as a user runs it."""
-    command = [
-        "measure",
-        "--model",
-        "minilm",
-        "--corpus",
-        "python-docs",
-        "--sample-size",
-        "600",
-        "--seed",
-        "0",
-        "--length-cutoff",
-        "80",
-    ]
-    command += ["--no-shipped", "--json"]
+    settings = ["--model=minilm", "--corpus=python-docs", "--sample-size=600", "--seed=0", "--length-cutoff=80"]
+    command = ["measure", *settings, "--no-shipped", "--json"]
     output = tmp_path / "out.parquet"
     ran = subprocess.run(
         [sys.executable, "-m", "clsviz", *command, "--output", output, "--store", tmp_path / "store"],
