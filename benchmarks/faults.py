@@ -179,8 +179,8 @@ FAULTS = [
     Fault(
         "a notebook runs what the name of a file says",
         "api/norms.py",
-        "_RESULT = jinja2.Environment(autoescape=True)",
-        "_RESULT = jinja2.Environment(autoescape=False)",
+        "_HTML = jinja2.Environment(autoescape=True)",
+        "_HTML = jinja2.Environment(autoescape=False)",
         "api",
     ),
     Fault(

@@ -38,7 +38,9 @@ if TYPE_CHECKING:
     from clsviz.statistics.shape import Shape
 
 
-_RESULT = jinja2.Environment(autoescape=True).from_string("""\
+_HTML = jinja2.Environment(autoescape=True)
+
+_RESULT = _HTML.from_string("""\
 <div>
 <p><strong>{{ question }}</strong></p>
 <p>{{ answer }}</p>
@@ -49,8 +51,7 @@ _RESULT = jinja2.Environment(autoescape=True).from_string("""\
 </details>
 </div>""")
 
-
-_NUMBERS = jinja2.Environment(autoescape=True).from_string("""\
+_NUMBERS = _HTML.from_string("""\
 <table>
 {% for name, value in numbers.items() %}
 <tr><th scope="row" style="text-align: left">{{ name }}</th><td style="text-align: left">{{ value }}</td></tr>
