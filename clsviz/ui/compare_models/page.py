@@ -32,7 +32,7 @@ _MOST_DRAWN = 2_000
 _MOST_ADDED = 200
 """How many more, because they are selected."""
 
-_HEIGHT_OF_CURVES = 420
+_HEIGHT_OF_CURVES, _HEIGHT_OF_NORMS = 420, 280
 
 _MARGIN = 0.04
 
@@ -167,7 +167,7 @@ def _show(
     st.subheader("Norm against length", anchor=False)
     _show_pictures(experiment, rows, founds)
     norms = words.comparison.norm_curves(experiment.unit)
-    _show_curves(rows, "norm", norms, "R² of the norm", (-_MARGIN, 1 + _MARGIN))
+    _show_curves(rows, "norm", norms, "R² of the norm", (-_MARGIN, 1 + _MARGIN), height=_HEIGHT_OF_NORMS)
     measured = [(row, found) for row, found in zip(rows, founds, strict=True) if found and row.norms]
     how_it_was_measured = partial(_show_settings, experiment, measured) if measured else None
     share.explain(words.comparison.HOW_TO_READ, how_it_was_measured)
@@ -220,7 +220,13 @@ def _show_errors(rows: Sequence[Row], unit: Unit) -> None:
 
 
 def _show_curves(
-    rows: Sequence[Row], name: str, text: str, title: str, span: tuple[float, float], guess: float | None = None
+    rows: Sequence[Row],
+    name: str,
+    text: str,
+    title: str,
+    span: tuple[float, float],
+    guess: float | None = None,
+    height: int = _HEIGHT_OF_CURVES,
 ) -> None:
     """One value of each model by layer, under a text that says what it is."""
 
@@ -232,7 +238,7 @@ def _show_curves(
     with st.container(key=f"{name}_curves"):
         figure = plot.once(("curves", name, title, span, guess, key), draw)
         st.caption(escape(text))
-        plot.show(figure, key=f"curves_{name}", alt=text, height=_HEIGHT_OF_CURVES)
+        plot.show(figure, key=f"curves_{name}", alt=text, height=height)
 
 
 def _show_table(rows: Sequence[Row], unit: Unit) -> None:
@@ -259,8 +265,8 @@ def _show_table(rows: Sequence[Row], unit: Unit) -> None:
         hide_index=True,
         placeholder="–",
         key="comparison",
-        alt="The compared models, one per row, with how well length explains their norms and can be predicted from "
-        "their vectors",
+        alt="The compared models, one per row, with how well a line in length fits their norms, and "
+        "how well length can be read from their vectors",
     )
 
 
@@ -270,7 +276,7 @@ def _columns(unit: Unit) -> dict[str, Any]:
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
     return {
         "label": text("Model", pinned=True),
-        "r_squared": number("R²", format="%.3f", help="Share of the norm’s variance that the line explains."),
+        "r_squared": number("R²", format="%.3f", help="Share of the norm’s variance that the line accounts for."),
         "interval": text("95% interval", help="95% interval of R²."),
         "slope": number(f"Slope per {unit.singular}", format="%.3g", help=f"Change in the norm per {unit.singular}."),
         "spearman": number("Spearman’s ρ", format="%.2f", help="Rank correlation of norm and length."),
