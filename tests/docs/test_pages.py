@@ -40,3 +40,11 @@ def test_the_architecture_page_says_what_each_library_is_for() -> None:
     asked = re.findall(r"^([\w-]+)==", (ROOT / "requirements.txt").read_text("utf-8"), re.MULTILINE)
     normal = [name.replace("_", "-") for row in listed for name in row.split(", ")]
     assert sorted(normal) == sorted(name.replace("_", "-") for name in asked)
+
+
+@pytest.mark.parametrize("name", ["docs/architecture.md", "CONTRIBUTING.md"])
+def test_files_that_are_named_are_there(name: str) -> None:
+    text = (ROOT / name).read_text("utf-8").replace("my_page.py", "app.py")  # the page that somebody adds
+    named = re.findall(r"`((?:[\w.]+/)*\w+\.(?:py|pyi|js|toml))`", text)
+    assert len(named) > 8
+    assert [path for path in named if not (ROOT / path).exists() and not (ROOT / "clsviz" / path).exists()] == []
