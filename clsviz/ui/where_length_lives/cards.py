@@ -1,6 +1,6 @@
-"""What else is known of the vectors, each with its own analysis: asked for with the page, or by the visitor."""
+"""What else is known of the vectors, in cards whose titles are their findings; some are asked for by opening them."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,117 +10,198 @@ import streamlit as st
 from clsviz import analysis, export, figures, words
 from clsviz.errors import Subject
 from clsviz.experiment import Experiment
-from clsviz.jobs import Analysis, Extraction, Found, MeasuringJob, State, measure_altered, measure_untrained
-from clsviz.measurements import Kind
-from clsviz.progress import Progress
-from clsviz.settings import ALTERED_DEFAULT, ALTERED_SIZES, DRAWS, N_ALTERED, Alteration, Pooling
+from clsviz.jobs import Analysis, Found, MeasuringJob, State
+from clsviz.settings import ALTERED_DEFAULT, ALTERED_SIZES, N_ALTERED, Alteration, Pooling
 from clsviz.sources import catalogue
 from clsviz.statistics.probes import Readout
 from clsviz.ui import sidebar, status, view
 from clsviz.ui.markdown import escape
-from clsviz.ui.parts import chart, layout, plot
-from clsviz.ui.state import server, visitor
-from clsviz.vectors import Vectors
+from clsviz.ui.parts import chart, colouring, layout, plot, selection, share
+from clsviz.ui.state import server, session, visitor
+from clsviz.ui.where_length_lives import jobs
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from clsviz.analysis import ViewData
     from clsviz.analysis.layers import NormBreakdown, Projected, SentLen
     from clsviz.analysis.probes import Origin
     from clsviz.analysis.random_weights import RandomWeights
     from clsviz.statistics.erasure import Erasure
     from clsviz.statistics.probes import Profile, Travel
 
-_HEIGHT_OF_PROJECTION, _HEIGHT_OF_ORIGIN, _HEIGHT_OF_TRAVEL, _HEIGHT_OF_ERASURE, _HEIGHT_OF_SHARES = (
-    *(460, 230, 340, 320, 300),
-)
-
-_HEIGHT_OF_CURVES = 360
+_HEIGHTS = {
+    "projection": 460,
+    "origin": 230,
+    "travel": 340,
+    "erasure": 320,
+    "shares": 300,
+    "curves": 360,
+    "spread": 280,
+}
 
 _FORMATS = {"linear_share": "percent", "linear_over_mean": "scientific"}
 
 _ALTERED_SIZES = (250, 500, 1000, 2000, 5000, 10_000, 20_000)
 
-Analyses = Mapping[str, Analysis[Any]]
-
-
-def other_corpus(experiment: Experiment) -> list[tuple[Experiment, Kind]]:
-    """What is to be measured of the other corpus, if one is chosen."""
-    name = st.session_state.travel_to
-    return [(experiment.of_corpus(name), Kind.VECTORS)] if name else []
-
-
-def is_kept(found: Found, experiment: Experiment) -> bool:
-    """True if all that the page shows is there without the vectors."""
-    view, state = experiment.view, st.session_state
-    works: dict[str, Any] = {
-        "profiles": view.of_all_vectors,
-        "classifications": view,
-        "norm_breakdown": view,
-    }
-    if state.erase:
-        works["erasures"] = view
-    if state.project:
-        works["project"] = view
-    return not (state.travel_to or state.origin) and all(
-        server.is_stored(name, found, of_view) for name, of_view in works.items()
-    )
-
-
-def analyses(
-    found: Found, job: MeasuringJob, there: MeasuringJob | None, experiment: Experiment
-) -> dict[str, Analysis[Any]]:
-    """The page's analyses, running or done, by name; those that nobody asked for are left out.
-
-    They go on for as long as they are asked for. there: the job of the corpus that the probes travel to, if any.
-    """
-    layers, probes, state, view = analysis.layers, analysis.probes, st.session_state, experiment.view
-    known: dict[str, Analysis[Any]] = {
-        "profile": server.analyse("profiles", layers.profiles, found, view.of_all_vectors)
-    }
-    if job.state.is_active:  # the others would use only a fraction of the vectors that they need
-        return known
-    known["sentlen"] = server.analyse("classifications", layers.classifications, found, view)
-    known["breakdown"] = server.compute("norm_breakdown", layers.norm_breakdown, found, view)
-    if state.erase:
-        known["erasure"] = server.analyse("erasures", probes.erasures, found, view)
-    if state.project and (not found.is_outline or server.is_stored("project", found, view)):
-        known["projection"] = server.compute("project", layers.project, found, view)
-    of_all = view.of_all_vectors
-    is_model = not (found.weights.imported or found.weights.untrained)
-    if is_model and (state.random_weights or server.is_stored("random_weights", found, of_all)):
-        known["random_weights"] = _untrained(found, experiment)
-    if n := min(state.origin, len(found.measurements)):
-        known["origin"] = _alter(found, experiment, n)
-    if other := _whole(there):
-        known["travel"] = server.analyse_pair("travels", probes.travels, found, other, view.of_all_layers)
-    return known
-
 
 def show(
-    found: Found, there: MeasuringJob | None, experiment: Experiment, profile: "Profile", analyses: Analyses
+    found: Found,
+    job: MeasuringJob,
+    there: MeasuringJob | None,
+    experiment: Experiment,
+    profile: "Profile",
+    shown: "ViewData",
+    analyses: jobs.Analyses,
 ) -> None:
     """Draw them all, one below the other."""
-    vector = words.vector_name(experiment, "the")
-    is_imported = words.is_imported(experiment)
-    st.subheader(f"Can length be seen in {vector}?", anchor=False)
-    _projection(found, experiment, profile, analyses.get("projection"))
+    state, cards, unit = st.session_state, words.layer_cards, experiment.unit
+    is_imported = profile.is_of_one_vector
+    results = {name: one.work.result for name, one in analyses.items() if not one.state.is_active and not one.error}
+
+    def title(name: str, said: Callable[[Any], str]) -> str:
+        """What is found, or where it stands."""
+        if (result := results.get(name)) is not None:
+            return said(result)
+        one = analyses.get(name)
+        if one is not None and one.error:
+            return f"{cards.NOT_ASKED[name].partition(':')[0].partition('?')[0]}: not possible here"
+        return (cards.BEING_COMPUTED if one is not None else cards.NOT_ASKED).get(name, cards.NOT_ASKED[name])
+
+    _card(cards.direction(profile, unit), "in_full", partial(_in_full, profile, experiment))
     if not is_imported:
-        st.subheader(words.origin.QUESTION, anchor=False)
-        _origin(found, experiment, analyses.get("origin"))
-        st.subheader("Does the probe travel to another corpus?", anchor=False)
-        _travel(found, there, experiment, analyses.get("travel"))
-    st.subheader(f"Can it be removed from {vector}?", anchor=False)
-    _erasure(analyses.get("erasure"))
-    st.subheader(f"Six length bins, predicted from {vector}", anchor=False)
-    _sentlen(analyses["sentlen"])
-    st.subheader(f"What makes up the norm of {vector}", anchor=False)
-    _breakdown(analyses["breakdown"], has_layer_norm=not is_imported)
+        of_random = analyses.get("random_weights")
+        random: RandomWeights | None = of_random.work.result if of_random else None
+        if not found.weights.untrained and not job.state.is_active:
+            _card(
+                words.random_weights.title(random, unit, is_asked=of_random is not None),
+                "random_weights_box",
+                partial(_random_weights, found, experiment, profile, of_random),
+                chosen=lambda: state.random_weights,
+            )
+        curves = export.tables.learning_curves(profile, random)
+        _card(words.random_weights.curve_title(profile), "learning_curve_box", partial(_curves, profile, curves))
+        _card(
+            cards.norms(profile, unit),
+            "vectors_box",
+            partial(_cells, profile, experiment),
+            chosen=lambda: (session.experiment().view, state.heat),
+        )
+    result = words.result(shown, experiment, len(found.measurements))
+    _card(
+        cards.norm(words.axis_title(experiment), result),
+        "scatter_box",
+        partial(_scatter, found, experiment, shown),
+        chosen=lambda: (state.selected, state.colour),
+    )
+    if "sentlen" not in analyses:  # asked for once the vectors are measured
+        return
+    _card(title("breakdown", cards.breakdown), "breakdown_box", partial(_breakdown, analyses["breakdown"], profile))
+    whole = profile.get(experiment.pooling, experiment.layer, Readout.VECTOR)
+    _card(
+        title("project", lambda result: cards.projected(result.projection, whole, profile.n_different)),
+        "project",
+        partial(_projection, found, experiment, profile, analyses.get("project")),
+        chosen=lambda: state.project,
+    )
+    if not is_imported:
+        _card(
+            title("origin", cards.origin),
+            "origin_box",
+            partial(_origin, found, experiment, analyses.get("origin")),
+            chosen=lambda: state.origin,
+        )
+        _card(
+            title("travel", lambda travel: cards.travelled(travel, sidebar.label_of_corpus(state.travel_to), unit)),
+            "travel_box",
+            partial(_travel, found, there, experiment, analyses.get("travel")),
+            chosen=lambda: state.travel_to,
+        )
+    _card(title("erase", cards.erased), "erase", partial(_erasure, analyses.get("erase")), chosen=lambda: state.erase)
+    _card(title("sentlen", cards.sentlen), "sentlen_box", partial(_sentlen, analyses["sentlen"]))
     if is_imported:
         st.caption(words.imported.NO_OTHERS)
 
 
-def tables(analyses: Analyses) -> "dict[str, tuple[str, Callable[[], pd.DataFrame]]]":
+def _card(title: str, key: str, draw: Callable[[], object], **how: Any) -> None:
+    layout.box(escape(title), key, draw, **how)
+
+
+def _in_full(profile: "Profile", experiment: Experiment) -> None:
+    """The answer in full; of the only vector that there is, also its numbers."""
+    st.markdown("\n".join(f"- {escape(text)}" for text in words.profile.in_full(profile, experiment)))
+    if profile.is_of_one_vector:
+        number = st.column_config.NumberColumn(format="%.3f")
+        st.dataframe(
+            export.tables.readouts(profile, experiment.unit),
+            hide_index=True,
+            column_config={
+                "From": st.column_config.TextColumn(width="medium"),
+                **dict.fromkeys(("R²", "Lowest fold", "Highest fold"), number),
+                f"Off by ({experiment.unit})": st.column_config.NumberColumn(format="%.1f"),
+            },
+            placeholder="–",
+            alt="R² for length from the whole vector, from its direction, and from its norm.",
+        )
+
+
+def _scatter(found: Found, experiment: Experiment, shown: "ViewData") -> None:
+    """The norm of the view's vector against length."""
+    selected = chart.show(experiment, found, shown)
+    colouring.show_legend(found, shown, experiment)
+    selection.show(experiment, found, shown, selected, share.file_name(experiment, found))
+
+
+def _cells(profile: "Profile", experiment: Experiment) -> None:
+    """R² by layer and pooling, one cell each; a click on a cell makes it the view."""
+    view.choice(
+        "Predict length from",
+        "heat",
+        [False, True],
+        {False: "The norm alone", True: "The whole vector"}.__getitem__,
+        label_visibility="collapsed",
+    )
+    readout = Readout.VECTOR if st.session_state.heat else Readout.NORM
+    poolings = [pooling for pooling in words.POOLINGS if profile.has_pooler or pooling is not Pooling.POOLER]
+    layer = profile.n_layers if experiment.layer is None or experiment.pooling is Pooling.POOLER else experiment.layer
+    marked = poolings.index(experiment.pooling), layer
+
+    def draw() -> Any:
+        return figures.heat_map(
+            export.tables.r_squared_by_vector(profile, poolings, readout),
+            [words.POOLINGS[pooling].short for pooling in poolings],
+            [str(layer) for layer in range(profile.n_layers + 1)],
+            chart.palette(),
+            marked=marked,
+        )
+
+    def choose() -> None:
+        place = plot.told("cells", "clicked")
+        if isinstance(place, list) and [type(part) for part in place] == [int, int]:
+            row, layer = place
+            if 0 <= row < len(words.POOLINGS) and 0 <= layer <= profile.n_layers:  # or else the message is forged
+                choose_vector(list(words.POOLINGS)[row], layer, profile.n_layers)
+
+    plot.show(
+        plot.once(("cells", profile, readout, marked), draw),
+        key="cells",
+        on_click=choose,
+        alt=f"R² for length by layer and pooling, from the {readout}.",
+    )
+    st.caption(
+        "Click a cell to choose its vector. Where a cell is empty there is nothing to predict from, or nothing to "
+        "predict: the vector, its norm or the length is the same for all sentences."
+    )
+
+
+def choose_vector(pooling: Pooling, layer: int, n_layers: int) -> None:
+    """Make a vector the view."""
+    is_last = pooling is Pooling.POOLER or layer == n_layers
+    st.session_state.pooling = pooling
+    st.session_state.layer = session.LAST if is_last else layer
+
+
+def tables(analyses: jobs.Analyses) -> "dict[str, tuple[str, Callable[[], pd.DataFrame]]]":
     """The tables that can be downloaded, by label, each with what its file's name ends in."""
     results = {name: one.work.result for name, one in analyses.items() if one.work.result is not None}
     made: dict[str, tuple[str, Callable[[], pd.DataFrame]]] = {}
@@ -128,7 +209,7 @@ def tables(analyses: Analyses) -> "dict[str, tuple[str, Callable[[], pd.DataFram
         made["Altered sentences"] = "origin", partial(export.tables.origin, origin)
     if travel := results.get("travel"):
         made["Other corpus"] = "travel", partial(export.tables.travel, travel)
-    if (erasure := results.get("erasure")) and erasure.n_done:
+    if (erasure := results.get("erase")) and erasure.n_done:
         made["Length erased"] = "erased", partial(export.tables.erasure, erasure)
     if (sentlen := results.get("sentlen")) and sentlen.vector:
         made["SentLen"] = "sentlen", partial(export.tables.sentlen, sentlen)
@@ -144,16 +225,9 @@ def tables(analyses: Analyses) -> "dict[str, tuple[str, Callable[[], pd.DataFram
 
 
 def _projection(found: Found, experiment: Experiment, profile: "Profile", job: "Analysis[Projected] | None") -> None:
-    """The view's vectors projected onto two dimensions and coloured by length, once the visitor asks for it."""
-    st.toggle(
-        "Project the vectors onto two dimensions",
-        value=st.session_state.project,
-        key="project",
-        persist_state="session",
-        help=words.projection.ABOUT,
-    )
+    """The view's vectors projected onto two dimensions and coloured by length."""
     if job is None:
-        st.caption(words.projection.NEEDS_VECTORS if found.is_outline else "Takes a second or two.")
+        st.caption(words.projection.NEEDS_VECTORS)
         return
     if job.error:
         st.info(escape(job.error))
@@ -170,7 +244,7 @@ def _projection(found: Found, experiment: Experiment, profile: "Profile", job: "
     )
     st.markdown(escape(findings))
     if result is None:
-        st.container(height=_HEIGHT_OF_PROJECTION, border=False)
+        st.container(height=_HEIGHTS["projection"], border=False)
         return
     plot.show(
         figures.projection(
@@ -182,54 +256,15 @@ def _projection(found: Found, experiment: Experiment, profile: "Profile", job: "
             unit=experiment.unit,
             selected=np.flatnonzero(np.isin(result.index, chart.selected_sentences(found, experiment))),
         ),
-        height=_HEIGHT_OF_PROJECTION,
+        height=_HEIGHTS["projection"],
         key="projection",
         tools=True,
         alt=f"The vectors on two principal components, coloured by length. {findings}",
     )
+    st.caption(words.projection.ABOUT)
 
 
-def _alter(found: Found, experiment: Experiment, n: int) -> "Analysis[Origin]":
-    """The job that alters the first n sentences, and measures and probes them again."""
-    jobs, of_view = server.jobs(), experiment.view.of_all_vectors
-
-    def steps(progress: Progress) -> "Iterator[Origin]":
-        def measure(alteration: Alteration, draw: int) -> Vectors:
-            return measure_altered(n, alteration, experiment, found, jobs.store, jobs.encoders, progress, draw)
-
-        return analysis.probes.origins(found, of_view, n, measure)
-
-    key = "origin", found.key, of_view, n
-    return jobs.measure_more(key, steps, server.visitor(), lambda: _seconds_to_alter(found, experiment, n))
-
-
-def _untrained(found: Found, experiment: Experiment) -> "Analysis[RandomWeights]":
-    """The job that measures and probes untrained models, unless that was done before."""
-    jobs, of_view = server.jobs(), experiment.view.of_all_vectors
-    key = analysis.result_key("random_weights", found, view=of_view)
-
-    def steps(progress: Progress) -> "Iterator[RandomWeights]":
-        def measure(seed: int, alteration: Alteration | None) -> Vectors:
-            return measure_untrained(
-                seed, experiment, found, jobs.store, jobs.encoders, progress, alteration=alteration
-            )
-
-        result = None
-        for result in analysis.random_weights.random_weights(found, of_view, measure):
-            yield result
-        server.cache().put(key, result)
-
-    seconds = lambda: _seconds_untrained(found, experiment)  # noqa: E731
-    return jobs.measure_more((key, found.key), steps, server.visitor(), seconds, kept=lambda: server.cache().get(key))
-
-
-def _seconds_untrained(found: Found, experiment: Experiment) -> float:
-    jobs = server.jobs()
-    extraction = Extraction(experiment, jobs.store, jobs.encoders, machine=jobs.machine, kind=Kind.VECTORS)
-    return extraction.seconds(found, len(found.measurements) * (DRAWS + 1))
-
-
-def show_random_weights(
+def _random_weights(
     found: Found, experiment: Experiment, profile: "Profile", job: "Analysis[RandomWeights] | None"
 ) -> None:
     """What untrained models give away, once it is known; a button, as this takes the model."""
@@ -240,56 +275,40 @@ def show_random_weights(
         if job is not None and job.state.is_active:
             job.cancel()
 
-    def draw() -> None:
-        if job is None:
-            label = words.random_weights.cost(_seconds_untrained(found, experiment))
-            st.button(label, icon=":material/science:", key="random-start", on_click=ask, args=[True])
-        elif job.state.is_active:
-            st.button("Stop", icon=":material/stop:", key="random-stop", on_click=ask, args=[False])
-            n_done, n_steps = (result.n_done, result.n_steps) if result else (0, 1)
-            stage = words.waiting.in_queue(server.jobs().n_ahead(job)) if job.state is State.QUEUED else job.stage
-            st.progress(n_done / n_steps, escape(stage or "Fitting probes"))
-        if job is not None and job.error:
-            st.info(escape(job.error))
-        if result is not None and result.is_complete:
-            st.markdown(escape(words.random_weights.said(result, profile, experiment.unit)))
-            table = analysis.random_weights.table(result, profile)
-            st.dataframe(
-                table.rename(columns=words.random_weights.COLUMNS),
-                hide_index=True,
-                column_config={
-                    label: st.column_config.NumberColumn(format=_FORMATS.get(name.removeprefix("random_"), "%.1f"))
-                    for name, label in words.random_weights.COLUMNS.items()
-                    if name != "layer"
-                },
-                placeholder="–",
-                alt="Errors of probes and shares of variance by layer, of the trained model and of untrained ones",
-            )
-        st.caption(words.random_weights.ABOUT)
-
-    label = words.random_weights.title(result, profile, experiment.unit)
-    layout.box(label, "random_weights_box", draw)
+    if job is None:
+        label = words.random_weights.cost(jobs.seconds(found, experiment, len(found.measurements) * jobs.N_UNTRAINED))
+        st.button(label, icon=":material/science:", key="random-start", on_click=ask, args=[True])
+    elif job.state.is_active:
+        st.button("Stop", icon=":material/stop:", key="random-stop", on_click=ask, args=[False])
+        n_done, n_steps = (result.n_done, result.n_steps) if result else (0, 1)
+        stage = words.waiting.in_queue(server.jobs().n_ahead(job)) if job.state is State.QUEUED else job.stage
+        st.progress(n_done / n_steps, escape(stage or "Fitting probes"))
+    if job is not None and job.error:
+        st.info(escape(job.error))
+    if result is not None and result.is_complete:
+        st.markdown(escape(words.random_weights.said(result, profile, experiment.unit)))
+        table = analysis.random_weights.table(result, profile)
+        st.dataframe(
+            table.rename(columns=words.random_weights.COLUMNS),
+            hide_index=True,
+            column_config={
+                label: st.column_config.NumberColumn(format=_FORMATS.get(name.removeprefix("random_"), "%.1f"))
+                for name, label in words.random_weights.COLUMNS.items()
+                if name != "layer"
+            },
+            placeholder="–",
+            alt="Errors of probes and shares of variance by layer, of the trained model and of untrained ones",
+        )
+    st.caption(words.random_weights.ABOUT)
 
 
-def show_learning_curve(profile: "Profile", random: "RandomWeights | None") -> None:
+def _curves(profile: "Profile", table: "pd.DataFrame") -> None:
     """What probes of the last layer find with fewer sentences."""
-    table = export.tables.learning_curves(profile, random)
-    if table["n"].nunique() < 2:
-        return
-
-    def draw() -> None:
-        title = words.random_weights.curve_title(profile)
+    if table["n"].nunique() > 1:
         figure = figures.learning_curves(table, chart.palette())
-        plot.show(figure, key="learning_curves", alt=title, height=_HEIGHT_OF_CURVES)
-        st.caption(words.random_weights.ABOUT_CURVE)
-
-    layout.box(words.random_weights.curve_title(profile), "learning_curve_box", draw)
-
-
-def _seconds_to_alter(found: Found, experiment: Experiment, n: int) -> float:
-    jobs = server.jobs()
-    extraction = Extraction(experiment, jobs.store, jobs.encoders, machine=jobs.machine, kind=Kind.VECTORS)
-    return extraction.seconds(found, n * N_ALTERED)
+        alt = words.random_weights.curve_title(profile)
+        plot.show(figure, key="learning_curves", alt=alt, height=_HEIGHTS["curves"])
+    st.caption(words.random_weights.ABOUT_CURVE)
 
 
 def _origin(found: Found, experiment: Experiment, job: "Analysis[Origin] | None") -> None:
@@ -319,7 +338,7 @@ def _origin(found: Found, experiment: Experiment, job: "Analysis[Origin] | None"
             width=180,
         )
         if job is None:
-            label = words.origin.cost(_seconds_to_alter(found, experiment, n))
+            label = words.origin.cost(jobs.seconds(found, experiment, n * N_ALTERED))
             st.button(label, icon=":material/science:", key="origin-start", on_click=ask, args=[n])
         elif job.state.is_active:
             st.button("Stop", icon=":material/stop:", key="origin-stop", on_click=ask, args=[0])
@@ -355,16 +374,9 @@ def _origin(found: Found, experiment: Experiment, job: "Analysis[Origin] | None"
                 lines = export.tables.origin_lines(result, alteration)
                 figure = figures.layer_lines(lines, chart.palette(), n_layers=result.n_layers)
                 alt = f"R² by layer of natural sentences, and with {kind.clause}."
-                plot.show(figure, key=f"origin-{alteration}", alt=alt, height=_HEIGHT_OF_ORIGIN)
+                plot.show(figure, key=f"origin-{alteration}", alt=alt, height=_HEIGHTS["origin"])
                 st.caption(escape(kind.catches))
     st.caption(f"{escape(words.origin.note(result))} {words.origin.ABOUT}")
-
-
-def _whole(job: MeasuringJob | None) -> Found | None:
-    """The other corpus, once it is measured as a whole."""
-    if job is None or job.state.is_active or job.work.found is None or job.work.found.n_missing:
-        return None
-    return job.work.found
 
 
 def _travel(
@@ -397,7 +409,7 @@ def _travel(
     if job is None:
         st.caption(words.probing.ABOUT_TRAVELLING)
         return
-    there = _whole(job)
+    there = jobs.whole(job)
     if there is None or analysed is None:
         status.show_error(job.error, Subject.CORPUS)
         status.draw(job, "-travel")
@@ -410,21 +422,13 @@ def _travel(
     st.markdown(escape(findings))
     lines, n_layers = export.tables.travel_lines(result), found.vectors.n_layers
     figure = figures.error_lines(lines, chart.palette(), unit=experiment.unit, n_layers=n_layers)
-    plot.show(figure, key="travel", alt=findings, height=_HEIGHT_OF_TRAVEL)
+    plot.show(figure, key="travel", alt=findings, height=_HEIGHTS["travel"])
     st.caption(words.probing.ABOUT_TRAVELLING)
 
 
 def _erasure(job: "Analysis[Erasure] | None") -> None:
     """The length erased from the view's vectors, and what is left for probes and among neighbours."""
-    st.toggle(
-        "Erase the length with LEACE",
-        value=st.session_state.erase,
-        key="erase",
-        persist_state="session",
-        help=words.probing.ABOUT_ERASING,
-    )
     if job is None:
-        st.caption("Takes some seconds.")
         return
     if job.error:
         st.info(escape(job.error))
@@ -433,10 +437,11 @@ def _erasure(job: "Analysis[Erasure] | None") -> None:
     findings = words.probing.erased(result)
     st.markdown(escape(findings))
     if result is None or not result.n_done:
-        st.container(height=_HEIGHT_OF_ERASURE, border=False)
+        st.container(height=_HEIGHTS["erasure"], border=False)
         return
     figure = figures.erasure(export.tables.erasure(result), chart.palette())
-    plot.show(figure, key="erasure", alt=findings, height=_HEIGHT_OF_ERASURE)
+    plot.show(figure, key="erasure", alt=findings, height=_HEIGHTS["erasure"])
+    st.caption(words.probing.ABOUT_ERASING)
 
 
 def _sentlen(job: "Analysis[SentLen]") -> None:
@@ -469,21 +474,28 @@ def _sentlen(job: "Analysis[SentLen]") -> None:
         st.caption(escape(of_norm))
 
 
-def _breakdown(job: "Analysis[NormBreakdown]", *, has_layer_norm: bool) -> None:
-    """What makes up the norm of the view's vector: its dimensions, and the gain and bias of its LayerNorm."""
+def _breakdown(job: "Analysis[NormBreakdown]", profile: "Profile") -> None:
+    """Dimensions and LayerNorm of the view's vector, and how far the norm of [CLS] varies."""
     result = job.work.result
     if job.error:
         st.info(escape(job.error))
     elif result is None:
         st.caption("Computing…")
-    elif has_layer_norm:
+    elif profile.is_of_one_vector:
+        _dimensions(result)
+    else:
         left, right = st.columns(2)
         with left:
             _dimensions(result)
         with right:
             _layer_norm(result)
-    else:
-        _dimensions(result)
+    if not profile.is_of_one_vector:
+        st.markdown("**How much the norm of [CLS] varies**")
+        figure = plot.once(
+            ("spread", profile), lambda: figures.norm_spread(export.tables.norm_spread(profile), chart.palette())
+        )
+        alt = "Standard deviation of the norm of [CLS] as a share of its mean, after every layer."
+        plot.show(figure, key="spread", alt=alt, height=_HEIGHTS["spread"])
 
 
 def _dimensions(breakdown: "NormBreakdown") -> None:
@@ -500,7 +512,7 @@ def _dimensions(breakdown: "NormBreakdown") -> None:
         figure,
         key="dimensions",
         alt="The dimensions with the largest shares of the squared norm.",
-        height=_HEIGHT_OF_SHARES,
+        height=_HEIGHTS["shares"],
     )
     st.markdown(escape(words.dimensions.dimensions_sentence(shares)))
 
