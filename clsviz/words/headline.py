@@ -41,9 +41,9 @@ def _verdict(profile: Profile, experiment: Experiment, *, is_control: bool) -> s
     if profile.n_different < FEW_SENTENCES:
         few = f"{counted(profile.n, profile.n_different)} {'is' if profile.n_different == 1 else 'are'} too few"
         return f"Can’t tell: {few}." if profile.n else "Can’t tell: there are no sentences."
+    assert last is not None  # or there would be no verdict yet
     if best is None:
-        reason = clause(last.problem) if last else "no probe is fitted yet"
-        return f"Can’t tell: {reason}."
+        return f"Can’t tell: {clause(last.problem)}."
     is_found = known(best) >= HARDLY and stands_out(best)
     misses = f"misses length by {_short(best.error)} {unit}"
     is_of_one = profile.is_of_one_vector or pooling is Pooling.POOLER
@@ -55,7 +55,6 @@ def _verdict(profile: Profile, experiment: Experiment, *, is_control: bool) -> s
             return (
                 f"Yes, but it fades:{_place(best)}, a linear probe misses length by only {_short(best.error)} {unit}."
             )
-        assert last is not None  # or it would fade
         return f"Yes, to the last layer: there a linear probe misses length by {_short(last.error)} {unit}."
     if is_found and known(best) >= 0.25:
         return f"{in_words(known(best)).capitalize()}: a linear probe {misses}{_place(best)}."
@@ -71,9 +70,9 @@ def _verdict(profile: Profile, experiment: Experiment, *, is_control: bool) -> s
     return f"Hardly: {found}{after}." if is_control else f"Hardly: with this many sentences, {found}{after}."
 
 
-def _fades(best: Reading, last: Reading | None) -> bool:
+def _fades(best: Reading, last: Reading) -> bool:
     """Whether length can be read less well after the last layer than after the best."""
-    if last is None or last.r_squared is None:
+    if last.r_squared is None:
         return True
     return known(last) < _MOST or last.error >= max(2 * best.error, _WHOLE)
 
@@ -116,5 +115,5 @@ def in_numbers(profile: Profile | None, experiment: Experiment) -> str:
 
 
 def _rounded(reading: Reading) -> str:
-    value = round(known(reading), 3)
+    value = round(known(reading), 3) + 0.0  # never −0
     return "below 0" if value < 0 else f"{value:.3f}"

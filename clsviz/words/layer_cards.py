@@ -67,7 +67,8 @@ def direction(profile: Profile, unit: str) -> str:
         return "Without the norm nothing is left: all vectors point the same way"
     way = clearly_beyond(of_direction, best)
     change = {-1: "costs a probe something", 0: "changes little", 1: "helps a probe"}[way]
-    misses = f"the direction alone misses by {off_by(of_direction.error, unit)}{where(profile, best.layer)}"
+    alone = "the direction" if profile.is_of_one_vector else "the direction of [CLS]"
+    misses = f"{alone} alone misses by {off_by(of_direction.error, unit)}{where(profile, best.layer)}"
     return f"Dividing by the norm {change}: {misses}"
 
 
@@ -83,16 +84,17 @@ def norms(profile: Profile, unit: str) -> str:
         return f"The norm of pooled vectors: {text}; [CLS]’s norm gives no line"
     text = f"{text}, on that of [CLS] by {cls.error:.1f}"
     ahead = known(mean) - known(cls)
-    if max(known(mean), known(cls)) < HARDLY or abs(ahead) < SIMILAR:
+    if max(known(mean), known(cls)) < HARDLY:
+        return f"Norms hardly tell length, pooled or not: {text}"
+    if abs(ahead) < SIMILAR:
         return f"Norms of pooled vectors tell length about as [CLS]’s does: {text}"
     lead = "Norms of pooled vectors tell length better" if ahead > 0 else "[CLS]’s norm tells length better"
     return f"{lead}: {text}"
 
 
-def norm(title: str, result: str) -> str:
-    """What the scatter of the norm shows; title: of its axis. result: the answer of the main page."""
-    keeps_case = result.startswith(("R²", "[CLS]"))
-    return f"{title}: {result if keeps_case else result[:1].lower() + result[1:]}".removesuffix(".")
+def norm(title: str, answer: str) -> str:
+    """What the scatter of the norm shows; title: of its axis. answer: that of the main page."""
+    return f"{title}: {answer[:1].lower()}{answer[1:]}".removesuffix(".")
 
 
 def breakdown(found: "NormBreakdown") -> str:

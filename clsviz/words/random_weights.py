@@ -33,8 +33,8 @@ COLUMNS = {
 """What the columns of `analysis.random_weights.table` are called on the page."""
 
 
-def title(found: RandomWeights | None, unit: str, *, is_asked: bool) -> str:
-    """The finding, or where it stands."""
+def title(found: RandomWeights | None, unit: str, *, is_asked: bool, vector: str = "") -> str:
+    """The finding, or where it stands; vector: what is read, where the page shows another."""
     if found is None or not found.is_complete:
         return (
             f"Random weights: {'being measured…' if is_asked else 'what an untrained model gives away is not measured'}"
@@ -43,10 +43,11 @@ def title(found: RandomWeights | None, unit: str, *, is_asked: bool) -> str:
     if not readings:
         return "Random weights: no probe could be fitted"
     values = [reading.r_squared or 0.0 for reading in readings]
+    misses = f"they miss by {_errors(readings)} {unit}{vector and f', read from {vector}'}"
     if min(values) >= _GIVES_AWAY:
-        return f"Random weights give length away too: they miss by {_errors(readings)} {unit}"
+        return f"Random weights give length away too: {misses}"
     lead = "give almost no length away" if max(values) < HARDLY else "give some length away"
-    return f"Random weights {lead}: they miss by {_errors(readings)} {unit}"
+    return f"Random weights {lead}: {misses}"
 
 
 def cost(seconds: float) -> str:
@@ -105,9 +106,9 @@ def _linear(found: RandomWeights, last: Reading) -> str:
     return f"{text}; relative to the squared mean vector it is {times} what it is with random weights."
 
 
-def curve_title(profile: Profile) -> str:
-    """What more sentences find, of [CLS] after the last layer."""
-    last = profile.get(Pooling.CLS, None, Readout.VECTOR)
+def curve_title(profile: Profile, pooling: Pooling = Pooling.CLS) -> str:
+    """What more sentences find, of a vector after the last layer."""
+    last = profile.get(pooling, None, Readout.VECTOR)
     curve = last.curve if last else ()
     if len(curve) < 2:
         return "Do more sentences find more? Too few here to tell"
@@ -121,7 +122,7 @@ def curve_title(profile: Profile) -> str:
 
 
 def _r_squared(point: CurvePoint) -> str:
-    value = round(point.r_squared, 2)
+    value = round(point.r_squared, 2) + 0.0  # never −0
     return "below 0" if value < 0 else f"{value:.2f}"
 
 

@@ -72,24 +72,25 @@ def show(
     if not is_imported:
         of_random = analyses.get("random_weights")
         random: RandomWeights | None = of_random.work.result if of_random else None
+        of_cls = "" if experiment.pooling is Pooling.CLS else "[CLS]"
         if not found.weights.untrained and not job.state.is_active:
             _card(
-                words.random_weights.title(random, unit, is_asked=of_random is not None),
+                words.random_weights.title(random, unit, is_asked=of_random is not None, vector=of_cls),
                 "random_weights_box",
                 partial(_random_weights, found, experiment, profile, of_random),
                 chosen=lambda: state.random_weights,
             )
         curves = export.tables.learning_curves(profile, random)
-        _card(words.random_weights.curve_title(profile), "learning_curve_box", partial(_curves, profile, curves))
+        curve_title = words.random_weights.curve_title(profile, experiment.pooling)
+        _card(curve_title, "learning_curve_box", partial(_curves, curve_title, curves))
         _card(
             cards.norms(profile, unit),
             "vectors_box",
             partial(_cells, profile, experiment),
             chosen=lambda: (session.experiment().view, state.heat),
         )
-    result = words.result(shown, experiment, len(found.measurements))
     _card(
-        cards.norm(words.axis_title(experiment), result),
+        cards.norm(words.axis_title(experiment), words.answer(shown, experiment)),
         "scatter_box",
         partial(_scatter, found, experiment, shown),
         chosen=lambda: (state.selected, state.colour),
@@ -147,6 +148,7 @@ def _in_full(profile: "Profile", experiment: Experiment) -> None:
 
 def _scatter(found: Found, experiment: Experiment, shown: "ViewData") -> None:
     """The norm of the view's vector against length."""
+    st.markdown(escape(words.result(shown, experiment, len(found.measurements))))
     selected = chart.show(experiment, found, shown)
     colouring.show_legend(found, shown, experiment)
     selection.show(experiment, found, shown, selected, share.file_name(experiment, found))
@@ -302,12 +304,11 @@ def _random_weights(
     st.caption(words.random_weights.ABOUT)
 
 
-def _curves(profile: "Profile", table: "pd.DataFrame") -> None:
+def _curves(title: str, table: "pd.DataFrame") -> None:
     """What probes of the last layer find with fewer sentences."""
     if table["n"].nunique() > 1:
         figure = figures.learning_curves(table, chart.palette())
-        alt = words.random_weights.curve_title(profile)
-        plot.show(figure, key="learning_curves", alt=alt, height=_HEIGHTS["curves"])
+        plot.show(figure, key="learning_curves", alt=title, height=_HEIGHTS["curves"])
     st.caption(words.random_weights.ABOUT_CURVE)
 
 
