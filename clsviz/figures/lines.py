@@ -102,7 +102,7 @@ def errors_by_layer(
     """
     figure, ends = go.Figure(), list[tuple[str, float, str]]()
     of_band = [] if drawn is None else drawn["highest"].tolist()
-    highest = 1.12 * float(np.nanmax([*table["error"], guess, *of_band], initial=1e-9))
+    highest = 1.12 * max(filter(math.isfinite, [*table["error"].tolist(), guess, *of_band]), default=1.0)
 
     def add_end(name: str, y: Floats, colour: str) -> None:
         if len(known := y[np.isfinite(y)]):

@@ -27,8 +27,8 @@ _DOTS = 100
 
 _MOST_LINES = 2
 
-_ROOM_BESIDE, _LABEL = 0.14, 0.09
-"""Shares of the width that names beside a picture take, and of the axis that one takes."""
+_ROOM_BESIDE, _LABEL, _LONGEST_LINE = 0.14, 0.1, 12
+"""Shares of the width that names beside a picture take, and of the axis that one takes; the letters of one line."""
 
 _WIDTHS = {"normal": 0.6, "bold": 0.7}
 """Of most letters, as shares of the size of their font."""
@@ -167,7 +167,8 @@ def _draw_lines(axes: "Axes", drawn: Lines, palette: Palette) -> None:
     places = apart([float(values[-1]) for _, values, _ in known], _LABEL * top, top)
     for (name, _, colour), y in zip(known, places, strict=True):
         look: dict[str, Any] = {"fontsize": 15, "weight": "bold", "va": "center", "parse_math": False}
-        axes.text(n_layers + 0.4, y, name, color=colour, **look)
+        in_two_lines = name.replace(" ", "\n", 1) if len(name) > _LONGEST_LINE else name
+        axes.text(n_layers + 0.4, y, in_two_lines, color=colour, linespacing=0.95, **look)
 
 
 def _draw_exposures(

@@ -58,6 +58,8 @@ def direction(profile: Profile, unit: str) -> str:
     best = profile.best
     if profile.n_different < FEW_SENTENCES:
         return "Norm or direction: too few sentences to tell"
+    if not profile.is_read(Pooling.CLS):
+        return "Norm or direction: being computed…"
     if best is None or known(best) < HARDLY:
         return "Norm or direction: a probe finds too little length to tell them apart"
     of_direction = profile.get(Pooling.CLS, best.layer, Readout.DIRECTION)
@@ -75,21 +77,21 @@ def direction(profile: Profile, unit: str) -> str:
 def norms(profile: Profile, unit: str) -> str:
     """How a line on the norm of the mean-pooled vector does beside one on that of [CLS], after the last layer."""
     mean, cls = (profile.get(pooling, None, Readout.NORM) for pooling in (Pooling.MEAN, Pooling.CLS))
-    if profile.n_different < FEW_SENTENCES or mean is None or cls is None:
+    if profile.n_different < FEW_SENTENCES:
         return "Norms of other vectors: too few sentences to tell"
+    if mean is None or cls is None:
+        return "Norms of other vectors: being computed…"
     if mean.r_squared is None:
-        return f"Norms of other vectors: no line on that of the mean, as {clause(mean.problem)}"
-    text = f"a line on that of the mean misses by {off_by(mean.error, unit)}"
+        return f"The norm of the mean-pooled vector gives no line: {clause(mean.problem)}"
+    text = f"a line on it misses by {off_by(mean.error, unit)}"
     if cls.r_squared is None:
-        return f"The norm of pooled vectors: {text}; [CLS]’s norm gives no line"
+        return f"The norm of the mean-pooled vector: {text}; that of [CLS] gives no line"
     text = f"{text}, on that of [CLS] by {cls.error:.1f}"
     ahead = known(mean) - known(cls)
     if max(known(mean), known(cls)) < HARDLY:
-        return f"Norms hardly tell length, pooled or not: {text}"
-    if abs(ahead) < SIMILAR:
-        return f"Norms of pooled vectors tell length about as [CLS]’s does: {text}"
-    lead = "Norms of pooled vectors tell length better" if ahead > 0 else "[CLS]’s norm tells length better"
-    return f"{lead}: {text}"
+        return f"The norm of the mean-pooled vector hardly tells length either: {text}"
+    how = "about as well as" if abs(ahead) < SIMILAR else "better than" if ahead > 0 else "less well than"
+    return f"The norm of the mean-pooled vector tells length {how} that of [CLS]: {text}"
 
 
 def norm(title: str, answer: str) -> str:
@@ -102,10 +104,10 @@ def breakdown(found: "NormBreakdown") -> str:
     shares = found.by_dimension
     if shares is None:
         return f"What makes up the norm cannot be told: {clause(found.by_dimension_problem)}"
-    n = len(shares.dominant)
+    n, largest = len(shares.dominant), float(shares.shares.max())
     if not n:
-        largest = share_in_short(float(shares.shares.max()))
-        return f"No dimension dominates the norm: the largest accounts for {largest} of its square"
+        lead = "The" if largest >= 0.5 else "No dimension dominates the norm: the"  # of few, none has five equal shares
+        return f"{lead} largest dimension accounts for {share_in_short(largest)} of the squared norm"
     of = f"{n} of {len(shares.shares):,} dimensions account" if n > 1 else "One dimension accounts"
     return f"{of} for {share_in_short(float(shares.shares[[*shares.dominant]].sum()))} of the squared norm"
 

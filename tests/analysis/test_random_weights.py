@@ -185,7 +185,13 @@ def test_the_card_of_random_weights_says_what_they_give_away_or_where_it_stands(
 
 
 @pytest.mark.parametrize(
-    "text", [words.random_weights.ABOUT, words.HOW_TO_READ_LAYERS, words.random_weights.ABOUT_CURVE]
+    "text",
+    [
+        words.random_weights.ABOUT,
+        words.HOW_TO_READ_LAYERS,
+        words.random_weights.ABOUT_CURVE,
+        words.layer_cards.picture(Lengths.TRUE),
+    ],
 )
 def test_nothing_says_that_training_removes_length(text: str) -> None:
     for claim in ("removes", "erases", "forgets", "owes nothing to training", "takes no training"):
