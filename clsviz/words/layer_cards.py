@@ -20,25 +20,30 @@ if TYPE_CHECKING:
     from clsviz.analysis.layers import NormBreakdown, SentLen
     from clsviz.analysis.probes import Origin
 
+ALT = "By how much length is missed after every layer."
+
 GUESSING, BANDS = "guessing", {Lengths.TRUE: "random weights", Lengths.SHUFFLED: "five shuffles"}
 """What the line of guesses and the band of draws are called in the picture."""
 
-NOT_ASKED = {
-    "project": "Can length be seen in two dimensions? Open this to project the vectors",
-    "origin": "Where does length come from? Not measured yet: five changes of the sentences would tell",
-    "travel": "Does the probe hold on another corpus? Choose one to find out",
-    "erase": "Can length be removed? Open this to erase it",
-    "sentlen": "Six length bins: being predicted…",
-    "breakdown": "What makes up the norm: being computed…",
+NAMES = {
+    "in_full": "Norm or direction",
+    "random_weights_box": "Random weights",
+    "learning_curve_box": "More sentences",
+    "vectors_box": "Norms of other vectors",
+    "scatter_box": "The norm against length",
+    "breakdown_box": "What makes up the norm",
+    "project_box": "Length in two dimensions",
+    "origin_box": "Where length comes from",
+    "travel_box": "The probe on another corpus",
+    "erase_box": "Length erased",
+    "sentlen_box": "Six length bins",
 }
-"""Titles of cards of which nothing is computed, by what a link asks for or the page computes."""
+"""What cards are about whose finding is not known, by their keys on the page."""
 
-BEING_COMPUTED = {
-    "project": "Two dimensions: the vectors are being projected…",
-    "origin": "Where does length come from? Being measured…",
-    "travel": "Does the probe hold on another corpus? Being tested…",
-    "erase": "Can length be removed? Being erased…",
-}
+NOT_ASKED, BEING_COMPUTED, IMPOSSIBLE = "not measured yet", "being computed…", "cannot be computed of these sentences"
+"""Why, after a colon."""
+
+WAITS = "This is computed once all vectors are measured."
 
 
 def picture(band: Lengths | None) -> str:
@@ -59,12 +64,12 @@ def direction(profile: Profile, unit: str) -> str:
     if profile.n_different < FEW_SENTENCES:
         return "Norm or direction: too few sentences to tell"
     if not profile.is_read(Pooling.CLS):
-        return "Norm or direction: being computed…"
+        return f"{NAMES['in_full']}: {BEING_COMPUTED}"
     if best is None or known(best) < HARDLY:
         return "Norm or direction: a probe finds too little length to tell them apart"
     of_direction = profile.get(Pooling.CLS, best.layer, Readout.DIRECTION)
     if of_direction is None:
-        return "Norm or direction: being computed…"
+        return f"{NAMES['in_full']}: {BEING_COMPUTED}"
     if of_direction.r_squared is None:
         return "Without the norm nothing is left: all vectors point the same way"
     way = clearly_beyond(of_direction, best)
@@ -80,7 +85,7 @@ def norms(profile: Profile, unit: str) -> str:
     if profile.n_different < FEW_SENTENCES:
         return "Norms of other vectors: too few sentences to tell"
     if mean is None or cls is None:
-        return "Norms of other vectors: being computed…"
+        return f"{NAMES['vectors_box']}: {BEING_COMPUTED}"
     if mean.r_squared is None:
         return f"The norm of the mean-pooled vector gives no line: {clause(mean.problem)}"
     text = f"a line on it misses by {off_by(mean.error, unit)}"

@@ -104,8 +104,12 @@ def test_the_titles_of_cards_are_findings_of_a_profile() -> None:
             "norms: few": cards.norms(PROFILES["99 sentences"], "tokens"),
             "a norm": cards.norm("Norm of the [CLS] embedding", "By a straight line, hardly: it accounts for 1.8%."),
             "the picture": [cards.picture(band) for band in (None, *Lengths)],
-            "not asked": cards.NOT_ASKED,
-            "being computed": cards.BEING_COMPUTED,
+            "not known": [
+                f"{name}: {why}"
+                for name, why in zip(
+                    cards.NAMES.values(), itertools.cycle((cards.NOT_ASKED, cards.BEING_COMPUTED, cards.IMPOSSIBLE))
+                )
+            ],
         },
     )
 

@@ -8,46 +8,37 @@ import numpy as np
 import streamlit as st
 
 from clsviz import analysis, export, figures, words
-from clsviz.errors import Subject
 from clsviz.experiment import Experiment
-from clsviz.jobs import Analysis, Found, MeasuringJob, State
-from clsviz.settings import ALTERED_DEFAULT, ALTERED_SIZES, N_ALTERED, Alteration, Pooling
-from clsviz.sources import catalogue
+from clsviz.jobs import Analysis, Found, MeasuringJob
+from clsviz.settings import Pooling
+from clsviz.sources import models
 from clsviz.statistics.probes import Readout
-from clsviz.ui import sidebar, status, view
+from clsviz.ui import sidebar, view
 from clsviz.ui.markdown import escape
 from clsviz.ui.parts import chart, colouring, layout, plot, selection, share
-from clsviz.ui.state import server, session, visitor
-from clsviz.ui.where_length_lives import jobs
+from clsviz.ui.state import session
+from clsviz.ui.where_length_lives import extra, jobs
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from clsviz.analysis import ViewData
     from clsviz.analysis.layers import NormBreakdown, Projected, SentLen
-    from clsviz.analysis.probes import Origin
     from clsviz.analysis.random_weights import RandomWeights
     from clsviz.statistics.erasure import Erasure
-    from clsviz.statistics.probes import Profile, Travel
+    from clsviz.statistics.probes import Profile
 
 _HEIGHTS = {
     "projection": 460,
-    "origin": 230,
-    "travel": 340,
     "erasure": 320,
     "shares": 300,
     "curves": 360,
     "spread": 280,
 }
 
-_FORMATS = {"linear_share": "percent", "linear_over_mean": "scientific"}
-
-_ALTERED_SIZES = (250, 500, 1000, 2000, 5000, 10_000, 20_000)
-
 
 def show(
     found: Found,
-    job: MeasuringJob,
     there: MeasuringJob | None,
     experiment: Experiment,
     profile: "Profile",
@@ -55,77 +46,110 @@ def show(
     analyses: jobs.Analyses,
 ) -> None:
     """Draw them all, one below the other."""
-    state, cards, unit = st.session_state, words.layer_cards, experiment.unit
-    is_imported = profile.is_of_one_vector
-    results = {name: one.work.result for name, one in analyses.items() if not one.state.is_active and not one.error}
+    state, said, unit, is_imported = st.session_state, words.layer_cards, experiment.unit, profile.is_of_one_vector
 
-    def title(name: str, said: Callable[[Any], str]) -> str:
+    def title(name: str, finding: Callable[[Any], str]) -> str:
         """What is found, or where it stands."""
-        if (result := results.get(name)) is not None:
-            return said(result)
-        one = analyses.get(name)
-        if one is not None and one.error:
-            return f"{cards.NOT_ASKED[name].partition(':')[0].partition('?')[0]}: not possible here"
-        return (cards.BEING_COMPUTED if one is not None else cards.NOT_ASKED).get(name, cards.NOT_ASKED[name])
+        job = analyses.get(name)
+        if job is not None and not job.state.is_active and not job.error and job.work.result is not None:
+            return finding(job.work.result)
+        why = said.NOT_ASKED if job is None else said.IMPOSSIBLE if job.error else said.BEING_COMPUTED
+        return f"{said.NAMES[f'{name}_box']}: {why}"
 
-    _card(cards.direction(profile, unit), "in_full", partial(_in_full, profile, experiment))
+    _card(said.direction(profile, unit), "in_full", partial(_in_full, profile, experiment))
     if not is_imported:
         of_random = analyses.get("random_weights")
         random: RandomWeights | None = of_random.work.result if of_random else None
         of_cls = "" if experiment.pooling is Pooling.CLS else "[CLS]"
-        if not found.weights.untrained and not job.state.is_active:
+        if not found.weights.untrained:
             _card(
                 words.random_weights.title(random, unit, is_asked=of_random is not None, vector=of_cls),
                 "random_weights_box",
-                partial(_random_weights, found, experiment, profile, of_random),
+                partial(extra.show_random_weights, found, experiment, profile, of_random),
                 chosen=lambda: state.random_weights,
             )
-        curves = export.tables.learning_curves(profile, random)
         curve_title = words.random_weights.curve_title(profile, experiment.pooling)
+        curves = export.tables.learning_curves(profile, random)
         _card(curve_title, "learning_curve_box", partial(_curves, curve_title, curves))
         _card(
-            cards.norms(profile, unit),
+            said.norms(profile, unit),
             "vectors_box",
             partial(_cells, profile, experiment),
             chosen=lambda: (session.experiment().view, state.heat),
         )
     _card(
-        cards.norm(words.axis_title(experiment), words.answer(shown, experiment)),
+        said.norm(words.axis_title(experiment), words.answer(shown, experiment)),
         "scatter_box",
         partial(_scatter, found, experiment, shown),
         chosen=lambda: (state.selected, state.colour),
     )
-    if "sentlen" not in analyses:  # asked for once the vectors are measured
-        return
-    _card(title("breakdown", cards.breakdown), "breakdown_box", partial(_breakdown, analyses["breakdown"], profile))
+    _card(title("breakdown", said.breakdown), "breakdown_box", partial(_breakdown, analyses["breakdown"], profile))
     whole = profile.get(experiment.pooling, experiment.layer, Readout.VECTOR)
     _card(
-        title("project", lambda result: cards.projected(result.projection, whole, profile.n_different)),
-        "project",
+        title("project", lambda result: said.projected(result.projection, whole, profile.n_different)),
+        "project_box",
         partial(_projection, found, experiment, profile, analyses.get("project")),
         chosen=lambda: state.project,
     )
     if not is_imported:
         _card(
-            title("origin", cards.origin),
+            title("origin", said.origin),
             "origin_box",
-            partial(_origin, found, experiment, analyses.get("origin")),
+            partial(extra.show_origin, found, experiment, analyses.get("origin")),
             chosen=lambda: state.origin,
         )
         _card(
-            title("travel", lambda travel: cards.travelled(travel, sidebar.label_of_corpus(state.travel_to), unit)),
+            title("travel", lambda travel: said.travelled(travel, sidebar.label_of_corpus(state.travel_to), unit)),
             "travel_box",
-            partial(_travel, found, there, experiment, analyses.get("travel")),
+            partial(extra.show_travel, found, there, experiment, analyses.get("travel")),
             chosen=lambda: state.travel_to,
         )
-    _card(title("erase", cards.erased), "erase", partial(_erasure, analyses.get("erase")), chosen=lambda: state.erase)
-    _card(title("sentlen", cards.sentlen), "sentlen_box", partial(_sentlen, analyses["sentlen"]))
+    _card(
+        title("erase", said.erased),
+        "erase_box",
+        partial(_erasure, found, experiment, analyses.get("erase")),
+        chosen=lambda: state.erase,
+    )
+    _card(title("sentlen", said.sentlen), "sentlen_box", partial(_sentlen, analyses["sentlen"]))
     if is_imported:
         st.caption(words.imported.NO_OTHERS)
 
 
+def show_waiting(experiment: Experiment) -> None:
+    """The same while vectors are measured or read: findings of a part of them would change."""
+    said = words.layer_cards
+    of_one = {"in_full", "scatter_box", "breakdown_box", "project_box", "erase_box", "sentlen_box"}
+    is_untrained = models.Name.parse(experiment.model).untrained
+    for key, name in said.NAMES.items():
+        if (key in of_one or not words.is_imported(experiment)) and not (is_untrained and key == "random_weights_box"):
+            _card(f"{name}: {said.BEING_COMPUTED}", key, lambda: st.caption(said.WAITS))
+
+
+def open_what_a_link_asks_for() -> None:
+    """Open the cards whose content a link asks for, when the page opens."""
+    state = st.session_state
+    for key in ("erase", "project", "random_weights", "origin", "travel_to", "heat"):
+        if state[key]:
+            state.setdefault({"travel_to": "travel_box", "heat": "vectors_box"}.get(key, f"{key}_box"), True)
+
+
 def _card(title: str, key: str, draw: Callable[[], object], **how: Any) -> None:
     layout.box(escape(title), key, draw, **how)
+
+
+def _ask(name: str, label: str, found: Found, experiment: Experiment) -> None:
+    """A button that asks for what a card shows, with what it takes if the vectors did not come with clsviz."""
+    n = len(found.measurements) if found.is_outline else 0
+    cost = f" · about {words.duration(jobs.seconds(found, experiment, n))}" if n else ""
+    st.button(
+        f"{label}{cost}",
+        icon=":material/science:",
+        key=f"{name}-start",
+        on_click=st.session_state.update,
+        args=[{name: True}],
+    )
+    if n:
+        st.caption(words.projection.NEEDS_VECTORS)
 
 
 def _in_full(profile: "Profile", experiment: Experiment) -> None:
@@ -229,7 +253,7 @@ def tables(analyses: jobs.Analyses) -> "dict[str, tuple[str, Callable[[], pd.Dat
 def _projection(found: Found, experiment: Experiment, profile: "Profile", job: "Analysis[Projected] | None") -> None:
     """The view's vectors projected onto two dimensions and coloured by length."""
     if job is None:
-        st.caption(words.projection.NEEDS_VECTORS)
+        _ask("project", words.projection.ASK, found, experiment)
         return
     if job.error:
         st.info(escape(job.error))
@@ -266,44 +290,6 @@ def _projection(found: Found, experiment: Experiment, profile: "Profile", job: "
     st.caption(words.projection.ABOUT)
 
 
-def _random_weights(
-    found: Found, experiment: Experiment, profile: "Profile", job: "Analysis[RandomWeights] | None"
-) -> None:
-    """What untrained models give away, once it is known; a button, as this takes the model."""
-    result = job.work.result if job is not None else None
-
-    def ask(is_wanted: bool) -> None:
-        st.session_state.random_weights = is_wanted
-        if job is not None and job.state.is_active:
-            job.cancel()
-
-    if job is None:
-        label = words.random_weights.cost(jobs.seconds(found, experiment, len(found.measurements) * jobs.N_UNTRAINED))
-        st.button(label, icon=":material/science:", key="random-start", on_click=ask, args=[True])
-    elif job.state.is_active:
-        st.button("Stop", icon=":material/stop:", key="random-stop", on_click=ask, args=[False])
-        n_done, n_steps = (result.n_done, result.n_steps) if result else (0, 1)
-        stage = words.waiting.in_queue(server.jobs().n_ahead(job)) if job.state is State.QUEUED else job.stage
-        st.progress(n_done / n_steps, escape(stage or "Fitting probes"))
-    if job is not None and job.error:
-        st.info(escape(job.error))
-    if result is not None and result.is_complete:
-        st.markdown(escape(words.random_weights.said(result, profile, experiment.unit)))
-        table = analysis.random_weights.table(result, profile)
-        st.dataframe(
-            table.rename(columns=words.random_weights.COLUMNS),
-            hide_index=True,
-            column_config={
-                label: st.column_config.NumberColumn(format=_FORMATS.get(name.removeprefix("random_"), "%.1f"))
-                for name, label in words.random_weights.COLUMNS.items()
-                if name != "layer"
-            },
-            placeholder="–",
-            alt="Errors of probes and shares of variance by layer, of the trained model and of untrained ones",
-        )
-    st.caption(words.random_weights.ABOUT)
-
-
 def _curves(title: str, table: "pd.DataFrame") -> None:
     """What probes of the last layer find with fewer sentences."""
     if table["n"].nunique() > 1:
@@ -312,124 +298,10 @@ def _curves(title: str, table: "pd.DataFrame") -> None:
     st.caption(words.random_weights.ABOUT_CURVE)
 
 
-def _origin(found: Found, experiment: Experiment, job: "Analysis[Origin] | None") -> None:
-    """Where a probe may get the length from: the same sentences altered; a button, as this takes the model."""
-    state, n_measured = st.session_state, len(found.measurements)
-    sizes = [n for n in _ALTERED_SIZES if ALTERED_SIZES[0] <= n <= n_measured] or [n_measured]
-    chosen = state.origin or state.get("origin_size") or ALTERED_DEFAULT
-    chosen = max((n for n in sizes if n <= chosen), default=sizes[0])
-
-    def resize() -> None:
-        if state.origin:
-            state.origin = state.origin_size
-
-    def ask(n: int) -> None:
-        state.origin = n
-        if job is not None and job.state.is_active:  # ends at once, for all who look at it; what was measured is kept
-            job.cancel()
-
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        n = st.selectbox(
-            "Sentences",
-            sizes,
-            index=sizes.index(chosen),
-            format_func="the first {:,}".format,
-            key="origin_size",
-            on_change=resize,
-            width=180,
-        )
-        if job is None:
-            label = words.origin.cost(jobs.seconds(found, experiment, n * N_ALTERED))
-            st.button(label, icon=":material/science:", key="origin-start", on_click=ask, args=[n])
-        elif job.state.is_active:
-            st.button("Stop", icon=":material/stop:", key="origin-stop", on_click=ask, args=[0])
-        else:
-            st.button("Close", icon=":material/close:", key="origin-close", on_click=ask, args=[0])
-    if job is None:
-        st.caption(words.origin.ABOUT)
-        return
-    result = job.work.result
-    if job.state.is_active:
-        n_done = result.n_done if result else 0
-        done = n_done + (job.done / job.total if result and job.total > job.done else 0)
-        stage = f"Reading {min(n_done + 1, N_ALTERED)} of {N_ALTERED}"
-        if job.state is State.QUEUED:
-            stage = words.waiting.in_queue(server.jobs().n_ahead(job))
-        elif job.total:
-            stage += f": {job.stage or 'fitting probes'}, {job.done:,} of {job.total:,}"
-        st.progress(min(done / N_ALTERED, 1.0), escape(stage))
-    if job.error:
-        st.info(escape(job.error))
-        return
-    st.markdown(escape(words.origin.answer(result)))
-    if result is None:
-        return
-    with st.grid(3, min_column_width=260):
-        for alteration in Alteration:
-            kind = words.origin.LABELS[alteration]
-            with st.container():
-                st.markdown(f"**{escape(kind.title)}**")
-                if problem := result.problems.get(alteration):
-                    st.info(escape(problem))
-                    continue
-                lines = export.tables.origin_lines(result, alteration)
-                figure = figures.layer_lines(lines, chart.palette(), n_layers=result.n_layers)
-                alt = f"R² by layer of natural sentences, and with {kind.clause}."
-                plot.show(figure, key=f"origin-{alteration}", alt=alt, height=_HEIGHTS["origin"])
-                st.caption(escape(kind.catches))
-    st.caption(f"{escape(words.origin.note(result))} {words.origin.ABOUT}")
-
-
-def _travel(
-    found: Found, job: MeasuringJob | None, experiment: Experiment, analysed: "Analysis[Travel] | None"
-) -> None:
-    """The probes of this corpus, read on another one that the visitor chooses."""
-    state = st.session_state
-    offered = [name for name in [*catalogue.CORPORA, *state.get("uploads", [])] if name != experiment.corpus]
-    names = view.including(state.travel_to, ["", *offered])
-
-    def choose() -> None:
-        problem = visitor.corpus_problem(str(state.travel_to)) if state.travel_to else ""
-        state.travel_to_message = problem
-        if problem:
-            state.travel_to = ""
-
-    st.selectbox(
-        "Read the probes on",
-        names,
-        index=names.index(state.travel_to),
-        format_func=lambda name: sidebar.label_of_corpus(name) if name else "no other corpus",
-        key="travel_to",
-        persist_state="session",
-        on_change=choose,
-        accept_new_options=not server.limits().is_public,
-        help="Its sentences are measured first, as many as of this corpus. You can also type any dataset of the "
-        "Hugging Face Hub or, if clsviz runs on your machine, the path of a file.",
-    )
-    sidebar.show_message("travel_to")
-    if job is None:
-        st.caption(words.probing.ABOUT_TRAVELLING)
-        return
-    there = jobs.whole(job)
-    if there is None or analysed is None:
-        status.show_error(job.error, Subject.CORPUS)
-        status.draw(job, "-travel")
-        return
-    if analysed.error:
-        st.info(escape(analysed.error))
-        return
-    result = analysed.work.result
-    findings = words.probing.travelled(result, found.corpus.label, there.corpus.label, experiment.unit)
-    st.markdown(escape(findings))
-    lines, n_layers = export.tables.travel_lines(result), found.vectors.n_layers
-    figure = figures.error_lines(lines, chart.palette(), unit=experiment.unit, n_layers=n_layers)
-    plot.show(figure, key="travel", alt=findings, height=_HEIGHTS["travel"])
-    st.caption(words.probing.ABOUT_TRAVELLING)
-
-
-def _erasure(job: "Analysis[Erasure] | None") -> None:
+def _erasure(found: Found, experiment: Experiment, job: "Analysis[Erasure] | None") -> None:
     """The length erased from the view's vectors, and what is left for probes and among neighbours."""
     if job is None:
+        _ask("erase", words.probing.ASK_TO_ERASE, found, experiment)
         return
     if job.error:
         st.info(escape(job.error))

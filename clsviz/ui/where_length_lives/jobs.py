@@ -1,6 +1,7 @@
 """What the page computes of the vectors, and what it has the model measure for that."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -11,6 +12,7 @@ from clsviz.jobs import Analysis, Extraction, Found, MeasuringJob, measure_alter
 from clsviz.measurements import Kind
 from clsviz.progress import Progress
 from clsviz.settings import DRAWS, N_ALTERED, Alteration, Lengths
+from clsviz.store.results import ResultKey
 from clsviz.ui.state import server
 from clsviz.vectors import Vectors
 
@@ -72,7 +74,7 @@ def analyses(
     if view.lengths is Lengths.SHUFFLED and has("shuffles", of_layers, asked=True, takes_vectors=True):
         known["shuffles"] = server.analyse("shuffles", analysis.random_weights.shuffles, found, of_layers)
     is_model = not (found.weights.imported or found.weights.untrained)
-    if is_model and has("random_weights", of_all, asked=state.random_weights):
+    if is_model and (state.random_weights or _random_weights_key(found, of_all) in server.cache()):
         known["random_weights"] = _untrained(found, experiment)
     if n := min(state.origin, len(found.measurements)):
         known["origin"] = _alter(found, experiment, n)
@@ -102,10 +104,20 @@ def _alter(found: Found, experiment: Experiment, n: int) -> "Analysis[Origin]":
     return jobs.measure_more(key, steps, server.visitor(), lambda: seconds(found, experiment, n * N_ALTERED))
 
 
+def _random_weights_key(found: Found, view: View) -> ResultKey:
+    """The key of what untrained models give away; what came with clsviz also holds where its vectors are measured here.
+
+    It depends on the sentences alone, and not on the trained model’s vectors.
+    """
+    key = analysis.result_key("random_weights", found, view=view)
+    bundled = replace(key, is_bundled=True)
+    return bundled if bundled in server.cache() else key
+
+
 def _untrained(found: Found, experiment: Experiment) -> "Analysis[RandomWeights]":
     """The job that measures and probes untrained models, unless that was done before."""
     jobs, of_view = server.jobs(), experiment.view.of_all_vectors
-    key = analysis.result_key("random_weights", found, view=of_view)
+    key = _random_weights_key(found, of_view)
 
     def steps(progress: Progress) -> "Iterator[RandomWeights]":
         def measure(seed: int, alteration: Alteration | None) -> Vectors:

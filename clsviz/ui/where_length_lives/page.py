@@ -1,7 +1,7 @@
 """The page “Where length lives”: after which layer, and from what of the vector, length can be predicted."""
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -65,6 +65,7 @@ def _show(job: MeasuringJob, there: MeasuringJob | None) -> None:
     """The answer, the errors by layer with their controls, and the cards; there: the job of the other corpus."""
     experiment, state = view.fit(job.work.found, _POOLINGS), st.session_state
     chart.follow(experiment)
+    cards.open_what_a_link_asks_for()
     query = url.write(
         experiment,
         PAGE,
@@ -80,17 +81,31 @@ def _show(job: MeasuringJob, there: MeasuringJob | None) -> None:
     analyses = jobs.analyses(found, job, there, experiment) if found else {}
     profile: Profile | None = None
     answer, numbers, is_whole = words.waiting.for_points(job, server.jobs().n_ahead(job)), "", False
-    is_growing = job.state.is_active and not (found is not None and found.is_outline)
-    if of_profile := analyses.get("profile"):
+    if found is not None and (of_profile := analyses.get("profile")):
         _wait_for_norms(of_profile)
         profile = of_profile.work.result
+        is_growing = job.state.is_active and not found.is_outline
         is_whole = profile is not None and profile.is_read(experiment.pooling) and not is_growing
         answer = str(of_profile.error or words.headline.answer(profile if is_whole else None, experiment))
         numbers = words.headline.in_numbers(profile, experiment) if is_whole else ""
+    draws, seen = _draws(experiment, analyses), state.get("layers_seen")
+    if is_whole or seen is None:
+        about = words.layer_cards.picture(experiment.lengths if draws else None)
+        of = "errors", profile, experiment.pooling, experiment.unit, experiment.lengths, draws
+        drawing = plot.once(of, lambda: export.errors(profile, experiment, draws))
+        seen = _Seen(experiment, answer, numbers, drawing, about)
+        if is_whole:
+            state.layers_seen = seen
+    elif seen.experiment == experiment and not (job.error or any(one.error for one in analyses.values())):
+        # No answer is taken back while the vectors behind it are measured.
+        answer, numbers = seen.answer, seen.numbers
     terms = words.glossary.of_page(words.glossary.WHERE_LENGTH_LIVES, experiment)
     layout.head(words.question_of_layers(experiment), answer, numbers, terms=terms)
-    draws = _draws(experiment, analyses)
-    _show_errors(profile, experiment, draws, answer, is_whole=is_whole)
+    is_before = seen.experiment != experiment
+    about = words.waiting.SETTINGS_BEFORE if is_before else seen.about
+    with st.container(key="dimmed" if is_before else "undimmed"):
+        plot.show(seen.drawing, key="lines", alt=f"{words.layer_cards.ALT} {about if is_before else answer}")
+        st.caption(about)
     with view.strip(3):
         view.controls(job.work.found, _POOLINGS)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
@@ -103,13 +118,27 @@ def _show(job: MeasuringJob, there: MeasuringJob | None) -> None:
         return
     with st.container(key="more", gap="xxsmall"):
         shown = chart.view_of(found, experiment)
-        cards.show(found, job, there, experiment, profile, shown, analyses)
+        if is_whole and "sentlen" in analyses:  # which is asked for once the vectors are measured
+            cards.show(found, there, experiment, profile, shown, analyses)
+        else:
+            cards.show_waiting(experiment)
 
         def how_it_was_measured() -> None:
             settings = words.probe_settings(experiment, found, profile.n, shown.n_truncated)
             share.provenance(settings, experiment, found, "probe")
 
         share.explain(words.HOW_TO_READ_LAYERS, how_it_was_measured)
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """The last answer with its picture, and what stands below it; of what."""
+
+    experiment: Experiment
+    answer: str
+    numbers: str
+    drawing: plot.Drawing
+    about: str
 
 
 def _wait_for_norms(of_profile: "Analysis[Profile]") -> None:
@@ -131,32 +160,6 @@ def _draws(experiment: Experiment, analyses: jobs.Analyses) -> "Draws | None":
     draws: Draws | None = job.work.result if job is not None else None
     is_of_vector = name == "shuffles" or experiment.pooling is Pooling.CLS
     return draws if draws is not None and draws.is_complete and is_of_vector else None
-
-
-def _show_errors(
-    profile: "Profile | None", experiment: Experiment, draws: "Draws | None", answer: str, *, is_whole: bool
-) -> None:
-    """By how much length is missed after every layer.
-
-    Until there is a verdict the picture before stays, dimmed; where there is none, what is read so far is drawn.
-    """
-    before: plot.Drawing | None = st.session_state.get("errors_before")
-    is_before = not is_whole and before is not None
-
-    def draw() -> Any:
-        return export.errors(profile, experiment, draws)
-
-    of = "errors", profile, experiment.pooling, experiment.unit, experiment.lengths, draws
-    drawing = before if is_before and before else plot.once(of, draw)
-    if is_whole:
-        st.session_state.errors_before = drawing
-    about = words.layer_cards.picture(experiment.lengths if draws else None)
-    with st.container(key="dimmed" if is_before else "undimmed"):
-        alt = (
-            f"By how much length is missed after every layer. {words.waiting.SETTINGS_BEFORE if is_before else answer}"
-        )
-        plot.show(drawing, key="lines", alt=alt)
-        st.caption(words.waiting.SETTINGS_BEFORE if is_before else about)
 
 
 def _show_controls(experiment: Experiment) -> None:
