@@ -12,7 +12,7 @@ from clsviz.statistics.sentlen import CHANCE
 from clsviz.words import origin as alterations
 from clsviz.words import sentlen as task
 from clsviz.words.answer import HARDLY
-from clsviz.words.numbers import share_in_short
+from clsviz.words.numbers import counted, share_in_short
 from clsviz.words.profile import SIMILAR, clearly_beyond
 from clsviz.words.readings import clause, known, off_by, where
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from clsviz.analysis.probes import Origin
 
 ALT = "By how much length is missed after every layer."
+
+EXAMPLE = "An example, MiniLM-L6 on Python’s documentation, until there is a result."
 
 GUESSING, BANDS = "guessing", {Lengths.TRUE: "random weights", Lengths.SHUFFLED: "five shuffles"}
 """What the line of guesses and the band of draws are called in the picture."""
@@ -51,6 +53,11 @@ def picture(band: Lengths | None) -> str:
     text = "How far a linear probe of the vector, and a line on its norm, miss for sentences they were not fitted to"
     bands = {Lengths.TRUE: "five models with random weights", Lengths.SHUFFLED: "five draws of shuffled lengths"}
     return f"{text}; the band is {bands[band]}." if band else f"{text}."
+
+
+def so_far(n: int) -> str:
+    """What stands below a picture of the first n sentences, while there is no verdict."""
+    return f"So far, of the first {counted(n)}." if n else "No vectors yet."
 
 
 def axis(unit: str) -> str:
@@ -100,7 +107,8 @@ def norms(profile: Profile, unit: str) -> str:
 
 
 def norm(title: str, answer: str) -> str:
-    """What the scatter of the norm shows; title: of its axis. answer: that of the main page."""
+    """What the scatter of the norm shows; title: of its axis. answer: of the main page, which also seeks curves."""
+    answer = answer.partition("; curves are still")[0]
     return f"{title}: {answer[:1].lower()}{answer[1:]}".removesuffix(".")
 
 

@@ -103,7 +103,11 @@ def test_the_titles_of_cards_are_findings_of_a_profile() -> None:
             "norms: that of [CLS] is constant": cards.norms(constant, "words"),
             "norms: few": cards.norms(PROFILES["99 sentences"], "tokens"),
             "a norm": cards.norm("Norm of the [CLS] embedding", "By a straight line, hardly: it accounts for 1.8%."),
+            "a norm without a line": cards.norm(
+                "Norm", "No straight trend stands out; curves are still being checked."
+            ),
             "the picture": [cards.picture(band) for band in (None, *Lengths)],
+            "so far": [cards.so_far(n) for n in (0, 1, 256)],
             "not known": [
                 f"{name}: {why}"
                 for name, why in zip(

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from clsviz import export, figures, words
+from clsviz import analysis, export, figures, words
+from clsviz.errors import ClsvizError
 from clsviz.experiment import Experiment
-from clsviz.jobs import Analysis, Found, MeasuringJob
+from clsviz.jobs import Analysis, Extraction, Found, MeasuringJob
 from clsviz.measurements import Kind
+from clsviz.progress import Progress
 from clsviz.settings import Lengths, Pooling, Unit
 from clsviz.sources import models
 from clsviz.statistics.probes import Readout
@@ -45,7 +47,7 @@ def page() -> None:
 
     def is_active() -> bool:
         is_measuring = job.state.is_active or (there is not None and there.state.is_active)
-        return is_measuring or any(analysis.state.is_active for analysis in analyses())
+        return is_measuring or any(one.state.is_active for one in analyses())
 
     def news() -> object:
         found = view.covered(job, session.experiment())
@@ -88,23 +90,24 @@ def _show(job: MeasuringJob, there: MeasuringJob | None) -> None:
         is_whole = profile is not None and profile.is_read(experiment.pooling) and not is_growing
         answer = str(of_profile.error or words.headline.answer(profile if is_whole else None, experiment))
         numbers = words.headline.in_numbers(profile, experiment) if is_whole else ""
-    draws, seen = _draws(experiment, analyses), state.get("layers_seen")
-    if is_whole or seen is None:
-        about = words.layer_cards.picture(experiment.lengths if draws else None)
-        of = "errors", profile, experiment.pooling, experiment.unit, experiment.lengths, draws
-        drawing = plot.once(of, lambda: export.errors(profile, experiment, draws))
-        seen = _Seen(experiment, answer, numbers, drawing, about)
-        if is_whole:
-            state.layers_seen = seen
-    elif seen.experiment == experiment and not (job.error or any(one.error for one in analyses.values())):
-        # No answer is taken back while the vectors behind it are measured.
-        answer, numbers = seen.answer, seen.numbers
+    draws, before = _draws(experiment, analyses), state.get("layers_seen")
+    if is_whole:
+        picture = state.layers_seen = _Seen(experiment, answer, numbers, *_drawn(profile, experiment, draws))
+    elif before is not None:
+        picture = before
+        if before.experiment == experiment and not (job.error or any(one.error for one in analyses.values())):
+            answer, numbers = before.answer, before.numbers  # no answer is taken back while its vectors are measured
+    elif profile is None and (example := _example()) is not None:
+        picture = example
+    else:
+        drawing, _ = _drawn(profile, experiment, None)
+        picture = _Seen(experiment, answer, "", drawing, words.layer_cards.so_far(profile.n if profile else 0))
     terms = words.glossary.of_page(words.glossary.WHERE_LENGTH_LIVES, experiment)
     layout.head(words.question_of_layers(experiment), answer, numbers, terms=terms)
-    is_before = seen.experiment != experiment
-    about = words.waiting.SETTINGS_BEFORE if is_before else seen.about
+    is_before = picture.experiment != experiment
+    about = words.waiting.SETTINGS_BEFORE if is_before and before else picture.about
     with st.container(key="dimmed" if is_before else "undimmed"):
-        plot.show(seen.drawing, key="lines", alt=f"{words.layer_cards.ALT} {about if is_before else answer}")
+        plot.show(picture.drawing, key="lines", alt=f"{words.layer_cards.ALT} {about if is_before else answer}")
         st.caption(about)
     with view.strip(3):
         view.controls(job.work.found, _POOLINGS)
@@ -139,6 +142,30 @@ class _Seen:
     numbers: str
     drawing: plot.Drawing
     about: str
+
+
+def _drawn(profile: "Profile | None", experiment: Experiment, draws: "Draws | None") -> tuple[plot.Drawing, str]:
+    """The errors by layer, and what is said below them."""
+    of = "errors", profile, experiment.pooling, experiment.unit, experiment.lengths, draws
+    drawing = plot.once(of, lambda: export.errors(profile, experiment, draws))
+    return drawing, words.layer_cards.picture(experiment.lengths if draws else None)
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def _example() -> _Seen | None:
+    """What the page shows where nothing is chosen, for those who wait for their first result; None if it is lost."""
+    experiment, queue, cache = Experiment(), server.jobs(), server.cache()
+    extraction = Extraction(experiment, queue.store, queue.encoders, kind=Kind.VECTORS, outlines=True)
+    try:
+        found = extraction.find_stored(Progress())
+    except ClsvizError:  # of a damaged installation
+        return None
+    if found is None:
+        return None
+    keys = (analysis.result_key(name, found, view=experiment.view) for name in ("profiles", "random_weights"))
+    profile, random = map(cache.get, keys)
+    drawing, _ = _drawn(profile, experiment, random)
+    return _Seen(experiment, "", "", drawing, words.layer_cards.EXAMPLE) if profile else None
 
 
 def _wait_for_norms(of_profile: "Analysis[Profile]") -> None:
